@@ -1,0 +1,7 @@
+"""Shells in scikit-learn's shape: validate, delegate to a solver, store."""
+
+from peckorder.estimators._multiclass_perceptron import MulticlassPerceptron
+from peckorder.estimators._prank import PRank
+from peckorder.estimators._widrow_hoff import WidrowHoff
+
+__all__ = ["MulticlassPerceptron", "PRank", "WidrowHoff"]

@@ -1,0 +1,265 @@
+"""PRank: an on-line learner of ordered classes."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.metaestimators import available_if
+
+from peckorder._typing import Floats, Seed
+from peckorder._validation import Rules, one_of
+from peckorder.estimators._ordinal import OrdinalEstimator, all_or_nothing
+from peckorder.solvers.prank import PRankLearner
+from peckorder.solvers.voted import VotedLearner
+
+
+def _is_linear(estimator: "PRank") -> bool:
+    return estimator.rule != "voted"
+
+
+def _is_voted(estimator: "PRank") -> bool:
+    return estimator.rule == "voted"
+
+
+class PRank(OrdinalEstimator):
+    """Place rows on an ordered scale, learning one row at a time.
+
+    A linear score is cut into k classes by ordered thresholds: the class of x is
+    one plus the number of thresholds b_r with w.x >= b_r. A row of class y that is
+    misplaced moves every threshold it is on the wrong side of by one (z_r = +1 if
+    y > r, else -1)::
+
+        tau_r = z_r if (w.x - b_r) z_r <= 0 else 0
+        w += (sum of tau_r) x        b_r -= tau_r
+
+    The thresholds never cross, and on data that can be separated with margin gamma
+    the rank losses of all rounds add up to at most
+    ``((k - 1) R**2 + 1) / gamma**2`` (see `peckorder.bounds.prank_mistake_bound`).
+
+    Parameters
+    ----------
+    rule : {"averaged", "voted", "last"}, default="averaged"
+        Which rule predicts. "last" is the published algorithm [1]_: the rule as it
+        stands after the last row. "averaged" takes the mean of the rules after every
+        row; it is as cheap and far more accurate, and steady where the last rule
+        depends on the last few rows. "voted" lets every rule there ever was predict
+        a rank and takes the mean, weighted by the rounds that rule got right, to the
+        nearest class [2]_. Learning follows the mistakes of the last rule always.
+    max_iter : int, default=1
+        Passes over the rows in `fit`. One pass is the published algorithm; several
+        help on small data.
+    shuffle : bool, default=False
+        Visit the rows in a new random order on every pass of `fit`.
+    fit_intercept : bool, default=True
+        Give every row a constant feature of one, so that the score has a level of
+        its own to move.
+    unit_norm : bool, default=False
+        Divide every row by its norm, the constant included. See Notes.
+    classes : array-like, default=None
+        All classes, lowest first. Needed for labels without an order of their own,
+        such as strings, and for classes that the data may not show.
+    random_state : int, RandomState instance or None, default=None
+        Source of the orders if `shuffle` is set.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, lowest first.
+    coef_ : ndarray of shape (n_features,)
+        Weights of the rule that predicts (not for the voted rule, which has many).
+    intercept_ : float
+        Its constant; zero without `fit_intercept`.
+    thresholds_ : ndarray of shape (n_classes - 1,)
+        Its thresholds, ascending; integers for the last rule.
+    votes_ : ndarray of shape (n_rules,)
+        For the voted rule: the rounds each successive rule got right.
+    n_rounds_ : int
+        Rows learnt so far, over all passes and calls.
+    n_mistakes_ : int
+        Rows among them that the last rule misplaced when they came.
+    cumulative_loss_ : int
+        Steps by which it misplaced them, summed: what the mistake bound bounds.
+    n_iter_ : int
+        Passes of the last call.
+    n_features_in_ : int
+        Features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if the columns had any.
+
+    See Also
+    --------
+    peckorder.WidrowHoff : Treats ranks as numbers.
+    peckorder.bounds.prank_mistake_bound : The guarantee, computed.
+
+    Notes
+    -----
+    A pass costs O(nnz(X) + mistakes * n_classes) time and, beyond the data,
+    O(n_features + n_classes) memory. The voted rule keeps every row it erred on, and
+    predicting a row costs a pass over all of them.
+
+    *Scale the features.* A threshold moves by one per mistake, a weight by the
+    feature's value: with values of a hundredth the thresholds outrun the weights,
+    with values of a hundred the weights outrun the thresholds. Standardise columns
+    that are measurements (`sklearn.preprocessing.StandardScaler`); use
+    ``unit_norm=True`` where rows differ in length for reasons that don't matter, such
+    as counts of words or the ratings of people who rated more or fewer things.
+
+    There is no `sample_weight`: thresholds stay in order because they all move in
+    the same integer steps. A weighted step breaks this: from b = (0, 0.5) a row
+    with score 0.25 and the lowest class leads to b = (1, 0.5).
+
+    References
+    ----------
+    .. [1] K. Crammer and Y. Singer, "Pranking with Ranking", NIPS 14, 2001.
+    .. [2] E. F. Harrington, "Online Ranking/Collaborative Filtering Using the
+       Perceptron Algorithm", ICML, 2003.
+
+    Examples
+    --------
+    >>> from peckorder import PRank
+    >>> from peckorder.datasets import make_square
+    >>> X, y = make_square(2000, random_state=0)
+    >>> model = PRank().fit(X[:1000], y[:1000])
+    >>> model.predict(X[1000:1005]), y[1000:1005]
+    (array([...]), array([...]))
+    >>> round(model.score(X[1000:], y[1000:]), 2)
+    -0.2
+    """
+
+    _rules: ClassVar[Rules] = OrdinalEstimator._rules | {
+        "rule": one_of("averaged", "voted", "last")
+    }
+    _fixed: ClassVar[tuple[str, ...]] = ("rule", *OrdinalEstimator._fixed)
+
+    def __init__(
+        self,
+        *,
+        rule: str = "averaged",
+        max_iter: int = 1,
+        shuffle: bool = False,
+        fit_intercept: bool = True,
+        unit_norm: bool = False,
+        classes: Any = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.rule = rule
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.fit_intercept = fit_intercept
+        self.unit_norm = unit_norm
+        self.classes = classes
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        coef_init: ArrayLike | None = None,
+        thresholds_init: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from scratch, or from a given rule.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels: numbers, an ordered categorical, or any of `classes`.
+        coef_init : array-like of shape (n_features,) or (n_features + 1,), optional
+            Weights to start from instead of zeros; one more, the last, for the
+            constant feature.
+        thresholds_init : array-like of shape (n_classes - 1,), optional
+            Thresholds to start from instead of zeros: integers, ascending. Averaged
+            thresholds won't do, since they could cross on the way.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        with all_or_nothing(self):
+            self._fit(X, y, coef=coef_init, thresholds=thresholds_init)
+        return self
+
+    @available_if(_is_linear)
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Return the score of each row, to be compared with `thresholds_`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        score : ndarray of shape (n_samples,)
+            Larger is higher on the scale.
+        """
+        return self._ask("mean_scores", X)  # type: ignore[no-any-return]
+
+    @available_if(_is_voted)
+    def mean_rank(self, X: ArrayLike) -> Floats:
+        """Return the mean of the ranks that all rules vote for, not rounded.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        rank : ndarray of shape (n_samples,)
+            From 1, the lowest class, to the number of classes.
+        """
+        return self._ask("mean_ranks", X)  # type: ignore[no-any-return]
+
+    def _new_learner(self, n_features: int, n_levels: int, **start: Any) -> PRankLearner:
+        weights = self._first_weights(n_features, start.get("coef"))
+        thresholds = self._first_thresholds(n_levels - 1, start.get("thresholds"))
+        kind = VotedLearner if self.rule == "voted" else PRankLearner
+        averaged = self.rule == "averaged"
+        return kind.start(self._view(), averaged, weights, thresholds)
+
+    def _first_weights(self, n_features: int, given: Any) -> Floats:
+        weights = np.zeros(n_features + bool(self.fit_intercept))
+        if given is None:
+            return weights
+        given = np.asarray(given, dtype=np.float64)
+        if given.shape not in {(n_features,), weights.shape}:
+            raise ValueError(
+                f"PRank: coef_init must be one weight a feature, {n_features} in all; "
+                f"got an array of shape {given.shape!r}."
+            )
+        if not np.isfinite(given).all():
+            raise ValueError(f"PRank: coef_init must be finite; got {given!r}.")
+        weights[: given.size] = given
+        return weights
+
+    def _first_thresholds(self, n_thresholds: int, given: Any) -> Floats:
+        if given is None:
+            return np.zeros(n_thresholds)
+        given = np.array(given, dtype=np.float64)
+        if given.shape != (n_thresholds,):
+            raise ValueError(
+                "PRank: thresholds_init must be one threshold between each two "
+                f"classes, {n_thresholds} in all; got an array of shape "
+                f"{given.shape!r}."
+            )
+        whole = np.isfinite(given).all() and np.all(given == np.floor(given))
+        if not whole or np.any(np.diff(given) < 0):
+            raise ValueError(
+                "PRank: thresholds_init must be integers in ascending order, else they "
+                f"could cross while learning; got {given.tolist()!r}."
+            )
+        return given
+
+    def _publish(self, learner: PRankLearner) -> None:
+        for name in ("coef_", "intercept_", "thresholds_", "votes_"):
+            vars(self).pop(name, None)  # of a fit with another rule
+        if isinstance(learner, VotedLearner):
+            self.votes_ = learner.votes
+            return
+        weights, self.thresholds_ = learner.mean_rule()
+        self.coef_ = weights[: self.n_features_in_]
+        self.intercept_ = float(weights[-1]) if self.fit_intercept else 0.0

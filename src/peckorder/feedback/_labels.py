@@ -1,0 +1,70 @@
+"""Labels as users have them: numbers, ordered categoricals, or anything at all."""
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+
+from peckorder.exceptions import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class LabelColumn:
+    """One label a row.
+
+    `values` are numbers, or objects without an order, or, if `categories` are
+    given, positions among these (lowest first, -1 for a missing label).
+    """
+
+    values: NDArray[Any]
+    categories: tuple[Any, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the labels are numbers."""
+        return self.categories is None and self.values.dtype.kind in "biuf"
+
+    def label(self, row: int) -> Any:
+        """Return the label of `row` as a plain Python object."""
+        value = self.values[row : row + 1].tolist()[0]
+        if self.categories is None:
+            return value
+        return None if value < 0 else self.categories[value]
+
+
+def read_labels(who: str, y: Any, name: str = "y") -> LabelColumn:
+    """Take labels of any kind; numbers are not copied."""
+    if y is None:
+        raise ValueError(
+            f"{who}: {name} must be one label a row; got None. This estimator "
+            "requires y to be passed, but the target y is None."
+        )
+    declared = _declared_order(y)
+    if declared is not None:
+        return declared
+    values = column_or_1d(y, warn=True)
+    if values.dtype.kind == "c":
+        raise DataError(f"{who}: {name} must be real; got complex numbers.")
+    if values.dtype.kind == "O" and all(isinstance(v, Real) for v in values.tolist()):
+        values = np.asarray(values.tolist())
+    if values.dtype.kind not in "biuf":
+        values = values.astype(object)
+    return LabelColumn(values)
+
+
+def _declared_order(y: Any) -> LabelColumn | None:
+    """Read a pandas ordered categorical or a polars Enum; None for all else."""
+    dtype = getattr(y, "dtype", None)
+    if getattr(dtype, "ordered", False):  # pandas, without importing it
+        codes = y.cat.codes if hasattr(y, "cat") else y.codes
+        return LabelColumn(np.asarray(codes), tuple(dtype.categories.tolist()))
+    if type(dtype).__module__.startswith("polars") and type(dtype).__name__ == "Enum":
+        codes = y.to_physical().cast(int).fill_null(-1).to_numpy()
+        return LabelColumn(codes, tuple(dtype.categories.to_list()))
+    return None

@@ -1,0 +1,171 @@
+"""The ordinal scale: which classes there are, and which is above which."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import Any, NoReturn, Self
+
+import numpy as np
+
+from peckorder._typing import Floats, Ints, Labels
+from peckorder.exceptions import DataError
+from peckorder.feedback._labels import LabelColumn
+from peckorder.kernels.labels import encode
+
+# Labels are looked through in pieces, so that no copy of all of them is made.
+_BLOCK = 1 << 16
+# Integers up to here are told apart as float64.
+_EXACT = 2.0**53
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Ordered classes, lowest first. A label's level is its position among them."""
+
+    classes: Labels
+    _ascending: Floats | None = field(init=False, repr=False)
+    _level_of_ascending: Ints | None = field(init=False, repr=False)
+    _level_of_label: dict[Any, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Prepare the two ways of looking a label up: by bisection, by hashing."""
+        classes = self.classes
+        set_once = object.__setattr__  # the dataclass is frozen
+        set_once(
+            self, "_level_of_label", dict(zip(classes.tolist(), range(classes.size)))
+        )
+        is_exact = classes.dtype.kind in "biuf" and np.all(
+            np.abs(classes.astype(np.float64)) < _EXACT
+        )
+        if not is_exact:
+            set_once(self, "_ascending", None)
+            set_once(self, "_level_of_ascending", None)
+            return
+        order = np.argsort(classes)
+        in_order = np.array_equal(order, np.arange(order.size))
+        set_once(self, "_ascending", classes[order].astype(np.float64))
+        set_once(self, "_level_of_ascending", None if in_order else order)
+
+    def __len__(self) -> int:
+        return int(self.classes.size)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scale) and (
+            self.classes.tolist() == other.classes.tolist()
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def given(cls, who: str, classes: Iterable[Any]) -> Self:
+        """Take the classes in the order given, lowest first."""
+        if isinstance(classes, str) or not isinstance(classes, Iterable):
+            raise ValueError(
+                f"{who}: classes must be a list of labels, lowest first; "
+                f"got {classes!r}."
+            )
+        labels = classes.tolist() if hasattr(classes, "tolist") else list(classes)
+        if len(labels) < 2:
+            raise ValueError(
+                f"{who}: classes must be at least two labels; got {labels!r}."
+            )
+        if len(set(labels)) < len(labels):
+            raise ValueError(
+                f"{who}: classes must be distinct labels, lowest first; "
+                f"got {labels!r}."
+            )
+        return cls(_label_array(labels))
+
+    @classmethod
+    def inferred(cls, who: str, column: LabelColumn, hint: str = "") -> Self:
+        """Take the classes from labels that have an order of their own."""
+        if column.categories is not None:
+            labels = _label_array(list(column.categories))
+        elif column.is_numeric:
+            labels = _distinct_numbers(who, column)
+        else:
+            _refuse_unordered(who, column)
+        if labels.size < 2:
+            number = "one class" if labels.size else "no class"
+            raise DataError(
+                f"{who}: y must hold at least two classes; got {number}, "
+                f"{labels.tolist()!r}.{hint}"
+            )
+        return cls(labels)
+
+    def levels(
+        self, who: str, column: LabelColumn, chosen: slice | Ints, name: str = "y"
+    ) -> Ints:
+        """Return the levels 0..k-1 of the `chosen` rows; refuse unknown labels."""
+        values = column.values[chosen]
+        if column.is_numeric and self._ascending is not None:
+            level = np.empty(values.size, dtype=np.int64)
+            wrong = encode(values.astype(np.float64), self._ascending, level)
+            if wrong < 0 and self._level_of_ascending is not None:
+                level = self._level_of_ascending[level]
+        else:
+            look_up = self._level_of_label.get
+            if column.categories is not None:
+                # One look-up a category; the last entry serves the missing, -1.
+                table = [look_up(label, -1) for label in column.categories]
+                level = np.array([*table, -1], dtype=np.int64)[values]
+            else:
+                found = map(look_up, values.tolist(), repeat(-1))
+                level = np.fromiter(found, dtype=np.int64, count=values.size)
+            wrong = int(np.argmin(level)) if level.size and level.min() < 0 else -1
+        if wrong >= 0:
+            row = np.arange(len(column))[chosen][wrong]
+            self._refuse(who, column, int(row), name)
+        return level
+
+    def _refuse(self, who: str, column: LabelColumn, row: int, name: str) -> NoReturn:
+        label = column.label(row)
+        raise DataError(
+            f"{who}: {name} must be one of the classes {_few(self.classes.tolist())}; "
+            f"got {label!r} in row {row}. Name every class in classes=, lowest first."
+        )
+
+
+def _label_array(labels: list[Any]) -> Labels:
+    """Return labels as an array that keeps them apart and comparable."""
+    array = np.asarray(labels)
+    if array.ndim != 1 or array.tolist() != labels:
+        # Mixed kinds, which NumPy would turn into strings, stay what they are.
+        array = np.empty(len(labels), dtype=object)
+        array[:] = labels
+    return array
+
+
+def _distinct_numbers(who: str, column: LabelColumn) -> Labels:
+    """Return the distinct labels, ascending, in O(rows log classes) time."""
+    values = column.values
+    known = values[:0]
+    level = np.empty(_BLOCK, dtype=np.int64)
+    for first in range(0, values.size, _BLOCK):
+        block = values[first : first + _BLOCK].astype(np.float64)
+        new = encode(block, known.astype(np.float64), level)
+        if new < 0:
+            continue
+        if not np.isfinite(block).all():
+            row = first + int(np.argmin(np.isfinite(block)))
+            raise DataError(
+                f"{who}: y must be finite; got {column.label(row)!r} in row {row}."
+            )
+        known = np.union1d(known, values[first + new : first + _BLOCK])
+    return known
+
+
+def _refuse_unordered(who: str, column: LabelColumn) -> NoReturn:
+    labels = sorted(set(column.values.tolist()), key=repr)
+    raise DataError(
+        f"{who}: y must be numbers, an ordered categorical, or labels whose order "
+        f"classes= gives; got {_few(labels)}. Pass classes=[...] with the lowest "
+        "first (the order of the alphabet is rarely meant)."
+    )
+
+
+def _few(labels: list[Any]) -> str:
+    """Write a list of labels, cut short if it is long."""
+    if len(labels) <= 8:
+        return repr(labels)
+    return f"{repr(labels[:4])[:-1]}, ..., {labels[-1]!r}] ({len(labels)} in all)"

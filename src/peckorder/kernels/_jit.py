@@ -1,0 +1,93 @@
+"""How a kernel is compiled: said once, here."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+# A part is never called from Python, and what is cached is the kernel around it.
+_PART = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+def kernel(function: F) -> F:
+    """Compile `function` when it is first called and keep the result on disk.
+
+    Where no cache folder is writable the function is compiled anew in every
+    process instead: slower to start, otherwise the same. Division by zero gives an
+    infinity or NaN, as in NumPy.
+    """
+    return _compile(function, cache=True)
+
+
+def part(function: F) -> F:
+    """Compile a short function into every kernel that calls it, as if written there."""
+    return _compile(function, **_PART)
+
+
+def sum_part(function: F) -> F:
+    """Compile, as a part, a sum whose terms may be added in any order.
+
+    The permission lets the compiler use vector instructions. NaN and infinities
+    keep their meaning. The order is fixed when the kernel is compiled, so equal
+    input gives equal bits on one machine.
+    """
+    return _compile(function, **_PART, fastmath={"reassoc", "contract"})
+
+
+def _compile(function: F, **options: Any) -> F:
+    # Kernels allocate nothing, so they need not count references to their arrays,
+    # which would cost an atomic operation a row.
+    options |= {"nogil": True, "error_model": "numpy", "_nrt": False}
+    try:
+        return cast(F, numba.njit(**options)(function))
+    except RuntimeError as error:
+        # Numba says so at decoration, in a RuntimeError of no class of its own.
+        if "no locator available" not in str(error):
+            raise
+        return cast(F, numba.njit(**(options | {"cache": False}))(function))
+
+
+if numba.config.DISABLE_JIT:
+
+    def prefetch(X: Any, i: int, j: int) -> None:
+        """Do nothing: there is no processor cache to speak of without compilation."""
+
+else:
+
+    @intrinsic
+    def prefetch(typing_context: Any, X: Any, i: Any, j: Any) -> Any:
+        """Ask the processor to bring the cache line of ``X[i, j]`` nearer.
+
+        A hint: it reads nothing, and the address is never looked into, so it may
+        lie anywhere.
+        """
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            array_type = signature.args[0]
+            array = context.make_array(array_type)(context, builder, args[0])
+            position = [
+                context.cast(builder, value, kind, types.intp)
+                for value, kind in zip(args[1:], signature.args[1:], strict=True)
+            ]
+            element = cgutils.get_item_pointer(
+                context, builder, array_type, array, position, wraparound=False
+            )
+            address = builder.bitcast(element, cgutils.voidptr_t)
+            read, keep_in_all_levels, data = 0, 3, 1
+            hint = cgutils.get_or_insert_function(
+                builder.module,
+                cgutils.ir.FunctionType(
+                    cgutils.ir.VoidType(), [cgutils.voidptr_t] + 3 * [cgutils.int32_t]
+                ),
+                "llvm.prefetch.p0",
+            )
+            options = [cgutils.int32_t(n) for n in (read, keep_in_all_levels, data)]
+            builder.call(hint, [address, *options])
+            return context.get_dummy_value()
+
+        return types.void(X, i, j), generate

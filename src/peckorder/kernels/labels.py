@@ -1,0 +1,28 @@
+"""From labels to levels."""
+
+from peckorder._typing import Floats, Ints
+from peckorder.kernels._jit import kernel
+
+
+@kernel
+def encode(values: Floats, classes: Floats, level: Ints) -> int:
+    """Write the position of each value among the ascending `classes` to `level`.
+
+    values (n,), classes (k,) strictly ascending, level (n,) written in place.
+    Returns the first row whose value is no class, or -1.
+    """
+    k = classes.shape[0]
+    for i in range(values.shape[0]):
+        value = values[i]
+        low, high = 0, k
+        while low < high:
+            middle = (low + high) // 2
+            if classes[middle] < value:
+                low = middle + 1
+            else:
+                high = middle
+        # Written so that NaN, which no comparison accepts, is refused too.
+        if low == k or not classes[low] == value:
+            return i
+        level[i] = low
+    return -1

@@ -1,0 +1,10 @@
+"""Turn plain data into one self-contained HTML page.
+
+The page needs nothing but itself: the pictures are inline SVG, the style is in
+the page, and rendering the same report twice gives the same text.
+"""
+
+from peckorder.reports._model import Chart, Curve, Report, Section, Table
+from peckorder.reports._render import render, write
+
+__all__ = ["Chart", "Curve", "Report", "Section", "Table", "render", "write"]

@@ -1,0 +1,187 @@
+"""The page: a report put through the template, and written whole or not at all."""
+
+import os
+import secrets
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import count
+from math import floor, isfinite, isnan, log10
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from peckorder.exceptions import MissingExtraError
+from peckorder.reports._model import Cell, Chart, Report, Table
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+def render(report: Report) -> str:
+    """Turn a report into the text of one self-contained HTML page.
+
+    All text is escaped. The same report gives the same page, byte for byte,
+    as long as the versions of matplotlib and Jinja2 stay the same.
+
+    Parameters
+    ----------
+    report : Report
+        What the page shows.
+
+    Returns
+    -------
+    str
+        The page, which refers to nothing outside itself.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib or Jinja2 is not installed.
+
+    Examples
+    --------
+    >>> from peckorder.reports import Report, render
+    >>> page = render(Report("A & B", "B wins.", (), "peckorder compare", ()))
+    >>> "<h1>A &amp; B</h1>" in page
+    True
+    """
+    try:
+        template = load_template()
+        from peckorder.reports._charts import draw
+    except ModuleNotFoundError as missing:
+        if missing.name not in {"jinja2", "matplotlib"}:
+            raise
+        raise MissingExtraError(
+            f"{missing.name} is not installed; run pip install 'peckorder[cli]'."
+        ) from missing
+    numbers = count(1)
+    sections = [
+        {
+            "section": section,
+            "tables": [(table, write_cells(table)) for table in section.tables],
+            "charts": [
+                (chart, draw(chart, f"chart{next(numbers)}"), describe(chart))
+                for chart in section.charts
+            ],
+        }
+        for section in report.sections
+    ]
+    return template.render(report=report, sections=sections)
+
+
+def write(report: Report, path: str | os.PathLike[str]) -> None:
+    """Write a report to `path` as one HTML file, whole or not at all.
+
+    The page goes to a new file beside `path` first, which then takes the place
+    of any old one; a failure on the way leaves the old file as it was.
+
+    Parameters
+    ----------
+    report : Report
+        What the page shows.
+    path : str or path-like
+        Where the file goes; its folder must exist.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder is missing; nothing has been rendered then.
+    IsADirectoryError
+        If `path` is itself a folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from peckorder.reports import Report, write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(Report("T", "L", (), "c", ()), f"{folder}/page.html")
+    ...     [entry.name for entry in Path(folder).iterdir()]
+    ['page.html']
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"write: path must be in a folder that exists; got {str(path)!r}."
+        )
+    if path.is_dir():
+        raise IsADirectoryError(
+            f"write: path must be a file, not a folder; got {str(path)!r}."
+        )
+    page = render(report).encode("utf-8")
+    # Opened by hand, not by tempfile, whose files only their owner may read.
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with beside.open("xb") as file:
+            file.write(page)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+@cache
+def load_template() -> "Template":
+    """Read the template that stands beside this module."""
+    from jinja2 import Environment, StrictUndefined
+
+    source = files("peckorder.reports").joinpath("page.html.j2").read_text("utf-8")
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.from_string(source)
+
+
+def write_cells(table: Table) -> list[tuple[str, ...]]:
+    """Write the cells of a table, column by column so that decimals line up."""
+    columns: list[Any] = list(zip(*table.rows, strict=True))
+    return list(zip(*map(write_column, columns), strict=True))
+
+
+def write_column(cells: Sequence[Cell]) -> list[str]:
+    """Write one column, its fractions with four figures for the largest."""
+    sizes = [
+        abs(float(cell))
+        for cell in cells
+        if not isinstance(cell, str) and isfinite(cell) and cell != 0
+    ]
+    n_decimals = 3 - floor(log10(max(sizes))) if sizes else 1
+    return [write_cell(cell, min(max(n_decimals, 0), 6)) for cell in cells]
+
+
+def write_cell(cell: Cell, n_decimals: int) -> str:
+    """Write one cell; a number that is missing is a dash."""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, int | np.integer):
+        text = f"{int(cell):,}"
+    elif isnan(cell):
+        text = "\N{EN DASH}"
+    elif not isfinite(cell):
+        text = "\N{INFINITY}" if cell > 0 else "-\N{INFINITY}"
+    else:
+        text = f"{cell:,.{n_decimals}f}"
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def describe(chart: Chart) -> str:
+    """Say in words what a chart shows, for those who cannot see it."""
+    ends = []
+    for curve in chart.curves:
+        known = curve.y[np.isfinite(curve.y)]
+        ends.append(
+            f"{curve.label} ends at {known[-1]:.4g}"
+            if known.size
+            else f"{curve.label} has no values"
+        )
+    if chart.reference is not None:
+        ends.append(f"{chart.reference[0]} stands at {chart.reference[1]:.4g}")
+    axes = f"Line chart of {chart.y_label} against {chart.x_label}"
+    return f"{chart.title}. {axes}: {'; '.join(ends)}. {chart.caption}".strip()

@@ -1,0 +1,1 @@
+"""How models are learnt: plain functions and states over kernels."""

@@ -1,0 +1,130 @@
+"""What all on-line learners share: how rows are visited, block by block."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+
+from peckorder._typing import Floats, Ints, Rows
+from peckorder._validation import count_rows
+from peckorder.kernels import online as kernels
+
+# Rows between two looks at the keyboard; also the size of all scratch memory.
+BLOCK = 1 << 16
+
+NONE = np.empty(0, dtype=np.int64)
+
+
+class Stopped(Exception):
+    """A row gave a score that is not finite, or of a run that diverges."""
+
+    def __init__(self, row: int) -> None:
+        super().__init__(row)
+        self.row = row
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How a learner looks at a row: with a constant feature, at unit norm."""
+
+    intercept: bool
+    unit_norm: bool
+
+
+@dataclass(slots=True)
+class Visit:
+    """A block of rows on their way through a kernel.
+
+    The rows are `order` or, if that is empty, those from `start` on; `level` holds
+    their true levels; `predicted`, unless empty, receives the predicted ones.
+    """
+
+    rows: Rows
+    start: int
+    order: Ints
+    level: Ints
+    predicted: Ints
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a learner has been through since it started."""
+
+    rounds: int = 0
+    mistakes: int = 0
+    loss: int = 0
+
+    def add(self, rounds: int, counts: Ints) -> None:
+        """Count another block, whose mistakes and loss lead `counts`."""
+        self.rounds += rounds
+        self.mistakes += int(counts[0])
+        self.loss += int(counts[1])
+
+
+class Learner(Protocol):
+    """The state of an on-line learner."""
+
+    tally: Tally
+
+    def copy(self) -> Self:
+        """Return a learner that goes its own way from here."""
+        ...
+
+    def visit(self, visit: Visit) -> int:
+        """Learn a block; return the position of a row that cannot be, or -1."""
+        ...
+
+    def levels(self, rows: Rows) -> Ints:
+        """Return the predicted level of every row."""
+        ...
+
+
+def learn(
+    learner: Learner,
+    rows: Rows,
+    levels: Callable[[slice | Ints], Ints],
+    *,
+    order: Ints | None = None,
+    predicted: Ints | None = None,
+) -> None:
+    """Let `learner` visit every row once, in the given order.
+
+    `levels` tells the true levels of some rows. Needs memory for one block only.
+    Raises Stopped; the learner is then in no useful state.
+    """
+    n_rows = count_rows(rows)
+    for first in range(0, n_rows, BLOCK):
+        last = min(first + BLOCK, n_rows)
+        some = slice(first, last)
+        chosen = some if order is None else order[some]
+        visit = Visit(
+            rows,
+            first,
+            NONE if order is None else order[some],
+            levels(chosen),
+            NONE if predicted is None else predicted[some],
+        )
+        stopped = learner.visit(visit)
+        if stopped >= 0:
+            raise Stopped(first + stopped if order is None else int(order[some][stopped]))
+
+
+def scores(rows: Rows, view: View, weights: Floats) -> Floats:
+    """Return the score of every row; raise Stopped at one that is not finite."""
+    score = np.empty(count_rows(rows))
+    kernels.scores(rows, view.intercept, view.unit_norm, weights, score)
+    return finite(score)
+
+
+def finite(score: Floats) -> Floats:
+    """Return `score`; raise Stopped at a row that has none."""
+    is_finite = np.isfinite(score)
+    if not is_finite.all():
+        raise Stopped(int(np.argmin(is_finite)))
+    return score
+
+
+def nearest_level(rank: Floats, n_levels: int) -> Ints:
+    """Round ranks 1..k, half upwards, to levels 0..k-1."""
+    return np.clip(np.floor(rank + 0.5), 1, n_levels).astype(np.int64) - 1
