@@ -62,28 +62,30 @@ def prank_mistake_bound(
     (2.0, 2.0)
     """
     who = "prank_mistake_bound"
-    X = check_array(X, accept_sparse="csr", estimator=who, input_name="X")
+    rows: Any = check_array(X, accept_sparse="csr", estimator=who, input_name="X")
     column = read_labels(who, y)
-    if len(column) != X.shape[0]:
+    if len(column) != rows.shape[0]:
         raise ValueError(
             f"{who}: y must be one label a row; got {len(column)} labels for "
-            f"{X.shape[0]} rows."
+            f"{rows.shape[0]} rows."
         )
-    scale = Scale.inferred(who, column) if classes is None else Scale.given(who, classes)
-    w = _vector(who, "coef", coef, X.shape[1], "weights, one a feature")
+    scale = (
+        Scale.inferred(who, column) if classes is None else Scale.given(who, classes)
+    )
+    w = _vector(who, "coef", coef, rows.shape[1], "weights, one a feature")
     rule = "thresholds, one less than classes"
     b = _vector(who, "thresholds", thresholds, len(scale) - 1, rule)
     if np.any(np.diff(b) < 0):
         raise ValueError(f"{who}: thresholds must be ascending; got {b.tolist()!r}.")
     level = scale.levels(who, column, slice(None))
-    score = safe_sparse_dot(X, w)
+    score = safe_sparse_dot(rows, w)
     # A margin is smallest at one of the two thresholds next to the true class.
     fences = np.concatenate(([-inf], b, [inf]))
     margin = np.minimum(score - fences[level], fences[level + 1] - score).min()
     gamma = float(margin) / float(np.sqrt(w @ w + b @ b) or 1.0)
     if gamma <= 0:
         return MistakeBound(inf, inf)
-    square = float(row_norms(X, squared=True).max())
+    square = float(row_norms(rows, squared=True).max())
     k = len(scale)
     tight = ((k - 1) * square + 1) / gamma**2
     return MistakeBound(tight, (k - 1) * (square + 1) / gamma**2)

@@ -1,6 +1,6 @@
 """Rules for parameters, and the one sentence said when a rule is broken."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from numbers import Integral, Real
@@ -17,7 +17,7 @@ class Rule:
     accepts: Callable[[Any], bool]
 
 
-Rules: TypeAlias = Mapping[str, Rule]
+Rules: TypeAlias = dict[str, Rule]
 
 boolean = Rule("True or False", lambda value: isinstance(value, bool | np.bool_))
 

@@ -18,9 +18,11 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, norms: bool) -> Rows:
     Shape, dtype and feature names are checked by scikit-learn, in its own words.
     C-ordered float32 and float64 and CSR pass as they are, everything else is
     converted. If `norms` will be taken of the rows, a CSR matrix whose columns are
-    out of order or repeated within a row is put in order first, in a copy. That all values are finite is *not* checked here, because it would
-    cost a second pass over the data: kernels stop at a row that is not, and
-    `check_finite_row` then says what is wrong with it.
+    out of order or repeated within a row is put in order first, in a copy.
+
+    That all values are finite is *not* checked here, because it would cost a second
+    pass over the data: kernels stop at a row that is not, and `check_finite_row`
+    then says what is wrong with it.
     """
     X = validate_data(
         estimator,
@@ -55,8 +57,9 @@ def count_rows(rows: Rows) -> int:
 
 def check_finite_row(who: str, rows: Rows, row: int) -> None:
     """Raise scikit-learn's own error if `row` has a NaN or an infinity."""
-    dense = len(rows) == 1
-    values = rows[0][row] if dense else rows[0][rows[2][row] : rows[2][row + 1]]
+    values = rows[0][row : row + 1]
+    if len(rows) == 3:
+        values = rows[0][rows[2][row] : rows[2][row + 1]]
     assert_all_finite(values, estimator_name=who, input_name="X")
 
 

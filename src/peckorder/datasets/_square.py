@@ -93,7 +93,8 @@ def square_labels(points: ArrayLike, noise: ArrayLike = 0.0) -> NDArray[np.int64
     x1, x2 = np.asarray(points, dtype=np.float64).T
     height = 10 * (x1 - 0.5) * (x2 - 0.5) + np.asarray(noise)
     # Strictly above a cut, so a height on one stays below it.
-    return 1 + np.searchsorted(_CUTS, height, side="left")
+    y: NDArray[np.int64] = 1 + np.searchsorted(_CUTS, height, side="left")
+    return y
 
 
 def square_features(points: ArrayLike) -> NDArray[np.float64]:
@@ -114,8 +115,8 @@ def square_features(points: ArrayLike) -> NDArray[np.float64]:
     Examples
     --------
     >>> from peckorder.datasets import square_features
-    >>> square_features([[1.0, 0.0]])
-    array([[1., 1.4142, 0., 1., 0., 0.]])
+    >>> square_features([[1.0, 0.0]]).round(2).tolist()
+    [[1.0, 1.41, 0.0, 1.0, 0.0, 0.0]]
     """
     x1, x2 = np.asarray(points, dtype=np.float64).T
     root = np.sqrt(2.0)

@@ -30,7 +30,7 @@ class MulticlassPerceptron(OrdinalEstimator):
         Visit the rows in a new random order on every pass of `fit`.
     fit_intercept : bool, default=True
         Give every row a constant feature of one.
-    unit_norm : bool, default=False
+    unit_norm : bool, default=True
         Divide every row by its norm, the constant included.
     classes : array-like, default=None
         All classes, lowest first. Needed for labels without an order of their own,
@@ -82,7 +82,7 @@ class MulticlassPerceptron(OrdinalEstimator):
         max_iter: int = 1,
         shuffle: bool = False,
         fit_intercept: bool = True,
-        unit_norm: bool = False,
+        unit_norm: bool = True,
         classes: Any = None,
         random_state: Seed = None,
     ) -> None:

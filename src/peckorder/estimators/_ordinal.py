@@ -138,7 +138,8 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             One of `classes_` for each row.
         """
         level = self._ask("levels", X)
-        return self.classes_[level]
+        predicted: Labels = self.classes_[level]
+        return predicted
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
         """Return minus the mean rank loss, so that larger is better.
@@ -319,6 +320,6 @@ def all_or_nothing(estimator: OrdinalEstimator) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
         raise

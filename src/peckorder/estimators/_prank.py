@@ -53,7 +53,7 @@ class PRank(OrdinalEstimator):
     fit_intercept : bool, default=True
         Give every row a constant feature of one, so that the score has a level of
         its own to move.
-    unit_norm : bool, default=False
+    unit_norm : bool, default=True
         Divide every row by its norm, the constant included. See Notes.
     classes : array-like, default=None
         All classes, lowest first. Needed for labels without an order of their own,
@@ -119,8 +119,8 @@ class PRank(OrdinalEstimator):
     >>> from peckorder import PRank
     >>> from peckorder.datasets import make_square
     >>> X, y = make_square(2000, random_state=0)
-    >>> model = PRank().fit(X[:1000], y[:1000])
-    >>> model.predict(X[1000:1005]), y[1000:1005]
+    >>> model = PRank(max_iter=5).fit(X[:1000], y[:1000])
+    >>> model.predict(X[1000:1008]), y[1000:1008]
     (array([...]), array([...]))
     >>> round(model.score(X[1000:], y[1000:]), 2)
     -0.2
@@ -138,7 +138,7 @@ class PRank(OrdinalEstimator):
         max_iter: int = 1,
         shuffle: bool = False,
         fit_intercept: bool = True,
-        unit_norm: bool = False,
+        unit_norm: bool = True,
         classes: Any = None,
         random_state: Seed = None,
     ) -> None:
@@ -182,7 +182,7 @@ class PRank(OrdinalEstimator):
             self._fit(X, y, coef=coef_init, thresholds=thresholds_init)
         return self
 
-    @available_if(_is_linear)
+    @available_if(_is_linear)  # type: ignore[untyped-decorator]
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the score of each row, to be compared with `thresholds_`.
 
@@ -198,7 +198,7 @@ class PRank(OrdinalEstimator):
         """
         return self._ask("mean_scores", X)  # type: ignore[no-any-return]
 
-    @available_if(_is_voted)
+    @available_if(_is_voted)  # type: ignore[untyped-decorator]
     def mean_rank(self, X: ArrayLike) -> Floats:
         """Return the mean of the ranks that all rules vote for, not rounded.
 
@@ -214,7 +214,9 @@ class PRank(OrdinalEstimator):
         """
         return self._ask("mean_ranks", X)  # type: ignore[no-any-return]
 
-    def _new_learner(self, n_features: int, n_levels: int, **start: Any) -> PRankLearner:
+    def _new_learner(
+        self, n_features: int, n_levels: int, **start: Any
+    ) -> PRankLearner:
         weights = self._first_weights(n_features, start.get("coef"))
         thresholds = self._first_thresholds(n_levels - 1, start.get("thresholds"))
         kind = VotedLearner if self.rule == "voted" else PRankLearner
@@ -239,24 +241,26 @@ class PRank(OrdinalEstimator):
     def _first_thresholds(self, n_thresholds: int, given: Any) -> Floats:
         if given is None:
             return np.zeros(n_thresholds)
-        given = np.array(given, dtype=np.float64)
-        if given.shape != (n_thresholds,):
+        thresholds = np.array(given, dtype=np.float64)
+        if thresholds.shape != (n_thresholds,):
             raise ValueError(
                 "PRank: thresholds_init must be one threshold between each two "
                 f"classes, {n_thresholds} in all; got an array of shape "
-                f"{given.shape!r}."
+                f"{thresholds.shape!r}."
             )
-        whole = np.isfinite(given).all() and np.all(given == np.floor(given))
-        if not whole or np.any(np.diff(given) < 0):
+        whole = np.all(thresholds == np.floor(thresholds)) and np.all(
+            np.isfinite(thresholds)
+        )
+        if not whole or np.any(np.diff(thresholds) < 0):
             raise ValueError(
                 "PRank: thresholds_init must be integers in ascending order, else they "
-                f"could cross while learning; got {given.tolist()!r}."
+                f"could cross while learning; got {thresholds.tolist()!r}."
             )
-        return given
+        return thresholds
 
     def _publish(self, learner: PRankLearner) -> None:
         for name in ("coef_", "intercept_", "thresholds_", "votes_"):
-            vars(self).pop(name, None)  # of a fit with another rule
+            self.__dict__.pop(name, None)  # of a fit with another rule
         if isinstance(learner, VotedLearner):
             self.votes_ = learner.votes
             return

@@ -37,7 +37,7 @@ class WidrowHoff(OrdinalEstimator):
         Visit the rows in a new random order on every pass of `fit`.
     fit_intercept : bool, default=True
         Give every row a constant feature of one.
-    unit_norm : bool, default=False
+    unit_norm : bool, default=True
         Divide every row by its norm, the constant included.
     classes : array-like, default=None
         All classes, lowest first. Needed for labels without an order of their own,
@@ -79,7 +79,7 @@ class WidrowHoff(OrdinalEstimator):
     --------
     >>> from peckorder import WidrowHoff
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [1, 1, 2, 2]
-    >>> WidrowHoff(max_iter=100).fit(X, y).predict(X)
+    >>> WidrowHoff(max_iter=200, unit_norm=False).fit(X, y).predict(X)
     array([1, 1, 2, 2])
     """
 
@@ -96,7 +96,7 @@ class WidrowHoff(OrdinalEstimator):
         max_iter: int = 1,
         shuffle: bool = False,
         fit_intercept: bool = True,
-        unit_norm: bool = False,
+        unit_norm: bool = True,
         classes: Any = None,
         random_state: Seed = None,
     ) -> None:

@@ -60,7 +60,7 @@ def read_labels(who: str, y: Any, name: str = "y") -> LabelColumn:
 
 def _declared_order(y: Any) -> LabelColumn | None:
     """Read a pandas ordered categorical or a polars Enum; None for all else."""
-    dtype = getattr(y, "dtype", None)
+    dtype: Any = getattr(y, "dtype", None)
     if getattr(dtype, "ordered", False):  # pandas, without importing it
         codes = y.cat.codes if hasattr(y, "cat") else y.codes
         return LabelColumn(np.asarray(codes), tuple(dtype.categories.tolist()))

@@ -32,7 +32,9 @@ class Scale:
         classes = self.classes
         set_once = object.__setattr__  # the dataclass is frozen
         set_once(
-            self, "_level_of_label", dict(zip(classes.tolist(), range(classes.size)))
+            self,
+            "_level_of_label",
+            {label: level for level, label in enumerate(classes.tolist())},
         )
         is_exact = classes.dtype.kind in "biuf" and np.all(
             np.abs(classes.astype(np.float64)) < _EXACT
@@ -57,10 +59,10 @@ class Scale:
     __hash__ = None  # type: ignore[assignment]
 
     @classmethod
-    def given(cls, who: str, classes: Iterable[Any]) -> Self:
+    def given(cls, who: str, classes: Any) -> Self:
         """Take the classes in the order given, lowest first."""
         if isinstance(classes, str) or not isinstance(classes, Iterable):
-            raise ValueError(
+            raise TypeError(
                 f"{who}: classes must be a list of labels, lowest first; "
                 f"got {classes!r}."
             )
@@ -71,8 +73,7 @@ class Scale:
             )
         if len(set(labels)) < len(labels):
             raise ValueError(
-                f"{who}: classes must be distinct labels, lowest first; "
-                f"got {labels!r}."
+                f"{who}: classes must be distinct labels, lowest first; got {labels!r}."
             )
         return cls(_label_array(labels))
 
@@ -99,7 +100,7 @@ class Scale:
         """Return the levels 0..k-1 of the `chosen` rows; refuse unknown labels."""
         values = column.values[chosen]
         if column.is_numeric and self._ascending is not None:
-            level = np.empty(values.size, dtype=np.int64)
+            level: Ints = np.empty(values.size, dtype=np.int64)
             wrong = encode(values.astype(np.float64), self._ascending, level)
             if wrong < 0 and self._level_of_ascending is not None:
                 level = self._level_of_ascending[level]

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core import cgutils, types
+from llvmlite import ir
+from numba.core import cgutils, config, types
 from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -52,7 +53,7 @@ def _compile(function: F, **options: Any) -> F:
         return cast(F, numba.njit(**(options | {"cache": False}))(function))
 
 
-if numba.config.DISABLE_JIT:
+if config.DISABLE_JIT:  # type: ignore[attr-defined]
 
     def prefetch(X: Any, i: int, j: int) -> None:
         """Do nothing: there is no processor cache to speak of without compilation."""
@@ -74,15 +75,15 @@ else:
                 context.cast(builder, value, kind, types.intp)
                 for value, kind in zip(args[1:], signature.args[1:], strict=True)
             ]
-            element = cgutils.get_item_pointer(
+            element = cgutils.get_item_pointer(  # type: ignore[no-untyped-call]
                 context, builder, array_type, array, position, wraparound=False
             )
             address = builder.bitcast(element, cgutils.voidptr_t)
             read, keep_in_all_levels, data = 0, 3, 1
-            hint = cgutils.get_or_insert_function(
+            hint = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
                 builder.module,
-                cgutils.ir.FunctionType(
-                    cgutils.ir.VoidType(), [cgutils.voidptr_t] + 3 * [cgutils.int32_t]
+                ir.FunctionType(
+                    ir.VoidType(), [cgutils.voidptr_t] + 3 * [cgutils.int32_t]
                 ),
                 "llvm.prefetch.p0",
             )

@@ -21,8 +21,7 @@ def encode(values: Floats, classes: Floats, level: Ints) -> int:
                 low = middle + 1
             else:
                 high = middle
-        # Written so that NaN, which no comparison accepts, is refused too.
-        if low == k or not classes[low] == value:
+        if low == k or classes[low] != value:
             return i
         level[i] = low
     return -1

@@ -116,7 +116,7 @@ def rows_ahead(rows: Rows) -> int:
     Long rows and sparse ones are streams that the processor foresees by itself.
     """
     if len(rows) == 1:
-        row_bytes = rows[0].shape[1] * rows[0].itemsize
+        row_bytes: int = rows[0].shape[1] * rows[0].itemsize
         if row_bytes <= 4096:
             return 1 + 3072 // row_bytes
     return 0

@@ -66,8 +66,8 @@ def time_averaged_rank_loss(
     Examples
     --------
     >>> from peckorder.metrics import time_averaged_rank_loss
-    >>> time_averaged_rank_loss([1, 2, 3, 3], [3, 2, 3, 1])
-    array([2., 1., 0.667, 1.])
+    >>> time_averaged_rank_loss([1, 2, 3, 3], [3, 2, 3, 1]).round(2).tolist()
+    [2.0, 1.0, 0.67, 1.0]
     """
     steps = _steps("time_averaged_rank_loss", y_true, y_pred, classes)
     return np.cumsum(steps) / np.arange(1, steps.size + 1)
@@ -84,11 +84,13 @@ def _steps(who: str, y_true: Any, y_pred: Any, classes: Any) -> Floats:
     if len(truth) == 0:
         raise DataError(f"{who}: y_true must be at least one label; got none.")
     if classes is None and truth.categories is None:
-        return np.abs(_numbers(who, guess, "y_pred") - _numbers(who, truth, "y_true"))
+        guesses, truths = _numbers(who, guess, "y_pred"), _numbers(who, truth, "y_true")
+        return np.asarray(np.abs(guesses - truths))
     scale = Scale.given(who, truth.categories if classes is None else classes)
     everything = slice(None)
     true_level = scale.levels(who, truth, everything, "y_true")
-    return np.abs(scale.levels(who, guess, everything, "y_pred") - true_level) + 0.0
+    guessed_level = scale.levels(who, guess, everything, "y_pred")
+    return np.asarray(np.abs(guessed_level - true_level), dtype=np.float64)
 
 
 def _numbers(who: str, column: LabelColumn, name: str) -> Floats:
@@ -100,5 +102,7 @@ def _numbers(who: str, column: LabelColumn, name: str) -> Floats:
     values = column.values.astype(np.float64)
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
-        raise DataError(f"{who}: {name} must be finite; got {values[row]} in row {row}.")
+        raise DataError(
+            f"{who}: {name} must be finite; got {values[row]} in row {row}."
+        )
     return values

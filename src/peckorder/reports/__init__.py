@@ -5,6 +5,15 @@ the page, and rendering the same report twice gives the same text.
 """
 
 from peckorder.reports._model import Chart, Curve, Report, Section, Table
-from peckorder.reports._render import render, write
+from peckorder.reports._render import check_path, render, write
 
-__all__ = ["Chart", "Curve", "Report", "Section", "Table", "render", "write"]
+__all__ = [
+    "Chart",
+    "Curve",
+    "Report",
+    "Section",
+    "Table",
+    "check_path",
+    "render",
+    "write",
+]

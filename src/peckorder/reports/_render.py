@@ -101,15 +101,7 @@ def write(report: Report, path: str | os.PathLike[str]) -> None:
     ...     [entry.name for entry in Path(folder).iterdir()]
     ['page.html']
     """
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"write: path must be in a folder that exists; got {str(path)!r}."
-        )
-    if path.is_dir():
-        raise IsADirectoryError(
-            f"write: path must be a file, not a folder; got {str(path)!r}."
-        )
+    path = check_path(path)
     page = render(report).encode("utf-8")
     # Opened by hand, not by tempfile, whose files only their owner may read.
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
@@ -121,6 +113,45 @@ def write(report: Report, path: str | os.PathLike[str]) -> None:
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def check_path(path: str | os.PathLike[str]) -> Path:
+    """Return `path` if a report can be written there; raise as `write` does.
+
+    For those who want to know before the work that the report is to show.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where a file is to go.
+
+    Returns
+    -------
+    Path
+        The same.
+
+    Examples
+    --------
+    >>> from peckorder.reports import check_path
+    >>> check_path("no/p.html")
+    Traceback (most recent call last):
+    FileNotFoundError: write: path must be in a folder that exists; got 'no/p.html'.
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"write: path must be in a folder that exists; got {str(path)!r}."
+        )
+    if path.is_dir():
+        raise IsADirectoryError(
+            f"write: path must be a file, not a folder; got {str(path)!r}."
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(
+            f"write: path must be in a folder that can be written to; "
+            f"got {str(path)!r}."
+        )
+    return path
 
 
 @cache

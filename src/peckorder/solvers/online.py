@@ -107,7 +107,9 @@ def learn(
         )
         stopped = learner.visit(visit)
         if stopped >= 0:
-            raise Stopped(first + stopped if order is None else int(order[some][stopped]))
+            raise Stopped(
+                first + stopped if order is None else int(order[some][stopped])
+            )
 
 
 def scores(rows: Rows, view: View, weights: Floats) -> Floats:
@@ -127,4 +129,5 @@ def finite(score: Floats) -> Floats:
 
 def nearest_level(rank: Floats, n_levels: int) -> Ints:
     """Round ranks 1..k, half upwards, to levels 0..k-1."""
-    return np.clip(np.floor(rank + 0.5), 1, n_levels).astype(np.int64) - 1
+    level: Ints = np.clip(np.floor(rank + 0.5), 1, n_levels).astype(np.int64) - 1
+    return level

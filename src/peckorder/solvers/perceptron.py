@@ -45,4 +45,5 @@ class PerceptronLearner:
 
     def levels(self, rows: Rows) -> Ints:
         """Return the predicted level of every row; the lowest of equal ones."""
-        return np.argmax(self.scores(rows), axis=1)
+        level: Ints = np.argmax(self.scores(rows), axis=1)
+        return level

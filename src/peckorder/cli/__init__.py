@@ -1,0 +1,17 @@
+"""The command `peckorder`."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; the entry point of the `peckorder` script."""
+    try:
+        from peckorder.cli._app import run
+    except ModuleNotFoundError as missing:
+        if missing.name not in {"cyclopts", "rich"}:
+            raise
+        sys.exit(f"{missing.name} is not installed; run pip install 'peckorder[cli]'.")
+    run()
+
+
+__all__ = ["main"]
