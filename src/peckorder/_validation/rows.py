@@ -75,9 +75,9 @@ def _check_structure(who: str, X: Any) -> None:
     # SciPy builds a matrix from any index array; a kernel would follow a wrong
     # index out of the weights.
     indices, indptr = X.indices, X.indptr
-    inside = indices.size == 0 or (
-        indices.min() >= 0 and int(indices.max()) < X.shape[1]
-    )
+    # Read as unsigned, a negative index is a huge one.
+    unsigned = indices.view(f"u{indices.itemsize}")
+    inside = indices.size == 0 or int(unsigned.max()) < X.shape[1]
     ascends = indptr[0] == 0 and indptr[-1] <= X.data.size
     if not (inside and ascends and np.all(indptr[1:] >= indptr[:-1])):
         raise DataError(

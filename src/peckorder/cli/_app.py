@@ -12,6 +12,7 @@ app = App(
     name="peckorder",
     help="Learn to put things in order: from ratings, grades, preferences and lists.",
     version=__version__,
+    suppress_keyboard_interrupt=False,
 )
 app.command(compare)
 

@@ -55,30 +55,23 @@ def _compile(function: F, **options: Any) -> F:
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
 
-    def prefetch(X: Any, i: int, j: int) -> None:
+    def prefetch(array: Any, place: int) -> None:
         """Do nothing: there is no processor cache to speak of without compilation."""
 
 else:
 
     @intrinsic
-    def prefetch(typing_context: Any, X: Any, i: Any, j: Any) -> Any:
-        """Ask the processor to bring the cache line of ``X[i, j]`` nearer.
+    def prefetch(typing_context: Any, array: Any, place: Any) -> Any:
+        """Ask the processor to bring the cache line of ``array.flat[place]`` nearer.
 
-        A hint: it reads nothing, and the address is never looked into, so it may
-        lie anywhere.
+        A hint that reads nothing; `array` is C-ordered and `place` within it.
         """
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            array_type = signature.args[0]
-            array = context.make_array(array_type)(context, builder, args[0])
-            position = [
-                context.cast(builder, value, kind, types.intp)
-                for value, kind in zip(args[1:], signature.args[1:], strict=True)
-            ]
-            element = cgutils.get_item_pointer(  # type: ignore[no-untyped-call]
-                context, builder, array_type, array, position, wraparound=False
-            )
-            address = builder.bitcast(element, cgutils.voidptr_t)
+            array_type, place_type = signature.args
+            base = context.make_array(array_type)(context, builder, args[0]).data
+            offset = context.cast(builder, args[1], place_type, types.intp)
+            address = builder.bitcast(builder.gep(base, [offset]), cgutils.voidptr_t)
             read, keep_in_all_levels, data = 0, 3, 1
             hint = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
                 builder.module,
@@ -91,4 +84,4 @@ else:
             builder.call(hint, [address, *options])
             return context.get_dummy_value()
 
-        return types.void(X, i, j), generate
+        return types.void(array, place), generate

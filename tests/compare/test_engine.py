@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+
+from peckorder import PRank, compare
+from peckorder.compare import Problem, Split
+
+
+def draw(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(120, 2))
+    y = 1 + (X[:, 0] > -0.5) + (X[:, 0] > 0.5)
+    return Split(X[:80], y[:80], X[80:], y[80:])
+
+
+EASY = Problem("easy", "Three classes along one axis.", draw, {"unit_norm": False})
+
+
+def test_puts_the_lowest_loss_first_and_a_constant_beside_the_rankers():
+    (result,) = compare.run([EASY], {"PRank": PRank()}, repeats=3)
+    assert [outcome.ranker for outcome in result.outcomes] == [
+        "PRank",
+        "(always the median class)",
+    ]
+    assert result.outcomes[0].loss < result.outcomes[1].loss
+
+
+def test_loss_is_that_of_a_fit_by_hand():
+    (result,) = compare.run([EASY], {"PRank": PRank()}, repeats=2, seed=5)
+    by_hand = []
+    for seed in (5, 6):
+        split = draw(seed)
+        model = PRank(unit_norm=False).fit(split.X_train, split.y_train)
+        by_hand.append(-model.score(split.X_test, split.y_test))
+    assert result.outcomes[0].losses.tolist() == by_hand
+    assert result.outcomes[0].loss == np.mean(by_hand)
+
+
+def test_curve_is_the_running_mean_of_progressive_losses():
+    (result,) = compare.run([EASY], {"PRank": PRank()}, repeats=2)
+    X, y, *_ = draw(0)
+    guesses = PRank(unit_norm=False).progressive(X, y, classes=[1, 2, 3])
+    expected = np.abs(guesses - y).cumsum() / np.arange(1, 81)
+    np.testing.assert_allclose(result.outcomes[0].curves[0], expected, rtol=1e-12)
+
+
+def test_same_seed_gives_the_same_losses():
+    first, second = (compare.run([EASY], repeats=2, seed=3)[0] for _ in range(2))
+    for a, b in zip(first.outcomes, second.outcomes, strict=True):
+        assert a.losses.tolist() == b.losses.tolist()
+
+
+def test_interval_is_student_t():
+    # Four values 0, 0, 2, 2: mean 1, standard deviation 2 / sqrt(3), t = 3.182446.
+    half = compare.half_width(np.array([0.0, 0.0, 2.0, 2.0]))
+    assert half == pytest.approx(3.182446 * 2 / 3**0.5 / 2, rel=1e-6)
+
+
+def test_reports_progress_to_the_end():
+    steps = []
+    rankers = {"a": PRank(), "b": PRank(rule="last")}
+    compare.run(
+        [EASY], rankers, repeats=2, on_progress=lambda *step: steps.append(step)
+    )
+    assert [done for done, _, _ in steps] == [0, 1, 2, 3, 4]
+    assert {total for _, total, _ in steps} == {4}
+    assert steps[0][2] == "easy: a"
+
+
+@pytest.mark.parametrize("problem", compare.PROBLEMS, ids=lambda p: p.name)
+def test_embedded_problem_has_five_classes_and_new_rows_every_time(problem):
+    first, second = problem.draw(0), problem.draw(1)
+    assert set(first.y_train) == set(first.y_test) == {1, 2, 3, 4, 5}
+    assert first.X_train.shape == second.X_train.shape
+    assert not np.array_equal(first.X_train, second.X_train)
+    assert np.array_equal(first.X_train, problem.draw(0).X_train)
+
+
+def test_refuses_one_repetition():
+    expected = r"^compare: repeats must be an integer >= 2; got 1\.$"
+    with pytest.raises(ValueError, match=expected):
+        compare.run(repeats=1)
+
+
+def test_refuses_a_negative_seed():
+    expected = r"^compare: seed must be an integer >= 0; got -1\.$"
+    with pytest.raises(ValueError, match=expected):
+        compare.run(seed=-1)
