@@ -9,16 +9,21 @@ from peckorder._validation.parameters import (
     positive,
     whole,
 )
-from peckorder._validation.rows import as_rows, check_finite_row, check_rows, count_rows
+from peckorder._validation.rows import (
+    as_rows,
+    check_rows,
+    check_stopped_row,
+    count_rows,
+)
 
 __all__ = [
     "Rule",
     "Rules",
     "as_rows",
     "boolean",
-    "check_finite_row",
     "check_parameters",
     "check_rows",
+    "check_stopped_row",
     "count_rows",
     "one_of",
     "positive",

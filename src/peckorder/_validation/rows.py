@@ -1,6 +1,6 @@
 """Data matrices: dense, CSR, pandas or polars in; read-only C-ordered views out."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,9 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, norms: bool) -> Rows:
     converted. If `norms` will be taken of the rows, a CSR matrix whose columns are
     out of order or repeated within a row is put in order first, in a copy.
 
-    That all values are finite is *not* checked here, because it would cost a second
-    pass over the data: kernels stop at a row that is not, and `check_finite_row`
-    then says what is wrong with it.
+    That values are finite and columns exist is *not* checked here, because it would
+    cost a second pass over the data: kernels stop at a row where it is otherwise, and
+    `check_stopped_row` then says what is wrong with it.
     """
     X = validate_data(
         estimator,
@@ -35,7 +35,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, norms: bool) -> Rows:
     )
     if not sparse.issparse(X):
         return as_rows(X)
-    _check_structure(type(estimator).__name__, X)
+    _check_pointers(type(estimator).__name__, X)
     if norms and not X.has_canonical_format:
         # An entry stored in two parts would count wrongly in its row's norm.
         X = X.copy()
@@ -55,12 +55,19 @@ def count_rows(rows: Rows) -> int:
     return len(rows[0]) if len(rows) == 1 else len(rows[2]) - 1
 
 
-def check_finite_row(who: str, rows: Rows, row: int) -> None:
-    """Raise scikit-learn's own error if `row` has a NaN or an infinity."""
-    values = rows[0][row : row + 1]
-    if len(rows) == 3:
-        values = rows[0][rows[2][row] : rows[2][row + 1]]
-    assert_all_finite(values, estimator_name=who, input_name="X")
+def check_stopped_row(who: str, rows: Rows, row: int, n_features: int) -> None:
+    """Raise if `row`, at which a kernel stopped, is damaged: NaN, infinite, misplaced.
+
+    A kernel stops for other reasons too; what they are only its caller knows.
+    """
+    if len(rows) == 1:
+        assert_all_finite(rows[0][row], estimator_name=who, input_name="X")
+        return
+    data, indices, indptr = rows
+    stored = slice(indptr[row], indptr[row + 1])
+    assert_all_finite(data[stored], estimator_name=who, input_name="X")
+    if np.any((indices[stored] < 0) | (indices[stored] >= n_features)):
+        _refuse_structure(who)
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -71,16 +78,16 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _check_structure(who: str, X: Any) -> None:
-    # SciPy builds a matrix from any index array; a kernel would follow a wrong
-    # index out of the weights.
-    indices, indptr = X.indices, X.indptr
-    # Read as unsigned, a negative index is a huge one.
-    unsigned = indices.view(f"u{indices.itemsize}")
-    inside = indices.size == 0 or int(unsigned.max()) < X.shape[1]
-    ascends = indptr[0] == 0 and indptr[-1] <= X.data.size
-    if not (inside and ascends and np.all(indptr[1:] >= indptr[:-1])):
-        raise DataError(
-            f"{who}: X must be a well-formed CSR matrix; got indices that point "
-            "outside of it. X.check_format() says where."
-        )
+def _check_pointers(who: str, X: Any) -> None:
+    # SciPy builds a matrix from any arrays; a kernel would follow these anywhere.
+    indptr = X.indptr
+    ends = indptr[0] == 0 and indptr[-1] <= min(X.data.size, X.indices.size)
+    if not (ends and np.all(indptr[1:] >= indptr[:-1])):
+        _refuse_structure(who)
+
+
+def _refuse_structure(who: str) -> NoReturn:
+    raise DataError(
+        f"{who}: X must be a well-formed CSR matrix; got indices that point "
+        "outside of it. X.check_format() says where."
+    )

@@ -16,9 +16,9 @@ from peckorder._typing import Ints, Labels, Rows
 from peckorder._validation import (
     Rules,
     boolean,
-    check_finite_row,
     check_parameters,
     check_rows,
+    check_stopped_row,
     count_rows,
     whole,
 )
@@ -293,7 +293,7 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
     def _refuse(self, rows: Rows, row: int) -> NoReturn:
         """Say why `row` has no finite score."""
-        check_finite_row(self._who, rows, row)
+        check_stopped_row(self._who, rows, row, self.n_features_in_)
         raise DataError(
             f"{self._who}: X must be small enough for finite scores; got an overflow "
             f"in row {row}. Scale the features, or set unit_norm=True."

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from peckorder._typing import Floats, Rows, Seed
-from peckorder._validation import Rules, check_finite_row, one_of, positive
+from peckorder._validation import Rules, check_stopped_row, one_of, positive
 from peckorder.estimators._ordinal import OrdinalEstimator
 from peckorder.exceptions import DataError
 from peckorder.solvers.widrow_hoff import WidrowHoffLearner
@@ -146,7 +146,7 @@ class WidrowHoff(OrdinalEstimator):
         self.intercept_ = float(learner.weights[-1]) if self.fit_intercept else 0.0
 
     def _refuse(self, rows: Rows, row: int) -> NoReturn:
-        check_finite_row(self._who, rows, row)
+        check_stopped_row(self._who, rows, row, self.n_features_in_)
         raise DataError(
             f"WidrowHoff: eta must be small enough for the run to converge; got "
             f"{self.eta!r}, with which it diverged by row {row}. Lower eta, scale the "

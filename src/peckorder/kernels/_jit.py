@@ -1,6 +1,8 @@
 """How a kernel is compiled: said once, here."""
 
 from collections.abc import Callable
+from functools import cache as memoise
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -45,12 +47,26 @@ def _compile(function: F, **options: Any) -> F:
     # which would cost an atomic operation a row.
     options |= {"nogil": True, "error_model": "numpy", "_nrt": False}
     try:
-        return cast(F, numba.njit(**options)(function))
+        compiled = numba.njit(**options)(function)
     except RuntimeError as error:
         # Numba says so at decoration, in a RuntimeError of no class of its own.
         if "no locator available" not in str(error):
             raise
-        return cast(F, numba.njit(**(options | {"cache": False}))(function))
+        compiled = numba.njit(**(options | {"cache": False}))(function)
+    cache: Any = getattr(compiled, "_cache", None)
+    if hasattr(cache, "_cache_file"):
+        # Numba compiles a cached kernel anew when the kernel's own file changes; its
+        # parts may live in other files, so any change in this folder must count.
+        cache._cache_file._source_stamp = _stamp()
+    return cast(F, compiled)
+
+
+@memoise
+def _stamp() -> tuple[tuple[str, int, int], ...]:
+    """Return what changes when any kernel is edited."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    facts = [(file.name, file.stat()) for file in files]
+    return tuple((name, fact.st_mtime_ns, fact.st_size) for name, fact in facts)
 
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]

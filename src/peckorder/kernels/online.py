@@ -1,155 +1,27 @@
 """The on-line learners: one visit to each row, in order.
 
-`rows` is `(X,)` for a dense matrix and `(data, indices, indptr)` for CSR. Numba
-compiles a kernel for each form and drops the branch of the other one, so one loop
-serves both.
-
-With `intercept` the last weight belongs to a constant feature. With `unit_norm` a
-row counts as divided by its norm, the constant included. Neither is ever stored.
-
 A row with a NaN or an infinity gives a score that is not finite, whatever the
-weights (zero times infinity is NaN): every kernel stops there and returns the
-position of that row, so the data need not be searched beforehand.
+weights (zero times infinity is NaN), and so does a sparse row with an index out of
+range: every kernel stops there and returns the position of that row, so the data need
+not be searched beforehand.
 """
 
 import numpy as np
 
 from peckorder._typing import Floats, Ints, Rows
-from peckorder.kernels._jit import kernel, part, prefetch, sum_part
+from peckorder.kernels._jit import kernel, part
+from peckorder.kernels.rows import (
+    fetch,
+    row_add,
+    row_scale,
+    row_score,
+    row_square,
+    row_write,
+    rows_ahead,
+)
 
 # A score of Widrow-Hoff is a rank; one beyond this is a run that diverges.
 DIVERGED = 1e12
-
-
-@part
-def row_dot(rows: Rows, i: int, weights: Floats) -> float:
-    """Return the sum of ``x[j] * weights[j]`` over the features of row `i`."""
-    if len(rows) == 1:
-        return dense_dot(rows[0], i, weights)
-    data, indices, indptr = rows
-    first, last = np.intp(indptr[i]), np.intp(indptr[i + 1])
-    # Sums in four strands, for one would wait for itself. Not left to the compiler:
-    # it would use the processor's gather instructions, which are slow.
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    quads = first + (last - first) // 4 * 4
-    for p in range(first, quads, 4):
-        a += data[p] * weights[np.uintp(indices[p])]
-        b += data[p + 1] * weights[np.uintp(indices[p + 1])]
-        c += data[p + 2] * weights[np.uintp(indices[p + 2])]
-        d += data[p + 3] * weights[np.uintp(indices[p + 3])]
-    for p in range(quads, last):
-        a += data[p] * weights[np.uintp(indices[p])]
-    return (a + b) + (c + d)
-
-
-@sum_part
-def dense_dot(X: Floats, i: int, weights: Floats) -> float:
-    """Return the product of row `i` of a matrix with `weights`."""
-    total = 0.0
-    for j in range(X.shape[1]):
-        total += X[i, j] * weights[j]
-    return total
-
-
-@sum_part
-def row_square(rows: Rows, i: int) -> float:
-    """Return the squared norm of row `i`."""
-    total = 0.0
-    if len(rows) == 1:
-        X = rows[0]
-        for j in range(X.shape[1]):
-            # Through float64 before the product, which may overflow in float32.
-            value = np.float64(X[i, j])
-            total += value * value
-    else:
-        data, _, indptr = rows
-        for p in range(indptr[i], indptr[i + 1]):
-            value = np.float64(data[p])
-            total += value * value
-    return total
-
-
-@part
-def row_add(rows: Rows, i: int, amount: float, weights: Floats) -> None:
-    """Add `amount` times row `i` to `weights`."""
-    if len(rows) == 1:
-        X = rows[0]
-        for j in range(X.shape[1]):
-            weights[j] += amount * X[i, j]
-    else:
-        data, indices, indptr = rows
-        for p in range(np.intp(indptr[i]), np.intp(indptr[i + 1])):
-            weights[np.uintp(indices[p])] += amount * data[p]
-
-
-@part
-def row_write(rows: Rows, i: int, weights: Floats) -> None:
-    """Overwrite the features' part of `weights` with row `i`."""
-    if len(rows) == 1:
-        X = rows[0]
-        for j in range(X.shape[1]):
-            weights[j] = X[i, j]
-    else:
-        for j in range(weights.shape[0]):
-            weights[j] = 0.0
-        row_add(rows, i, 1.0, weights)
-
-
-@part
-def row_scale(rows: Rows, i: int, intercept: bool, unit_norm: bool) -> float:
-    """Return what row `i` is multiplied by before it is looked at.
-
-    NaN for a row whose squared norm overflows, so that it is not taken for zero.
-    """
-    if not unit_norm:
-        return 1.0
-    square = row_square(rows, i)
-    if intercept:
-        square += 1.0
-    if square == np.inf:
-        return np.nan
-    return 1.0 / np.sqrt(square) if square > 1e-300 else 1.0
-
-
-@part
-def row_score(
-    rows: Rows, i: int, weights: Floats, intercept: bool, scale: float
-) -> float:
-    """Return the score of row `i`, multiplied by `scale`."""
-    score = row_dot(rows, i, weights)
-    if intercept:
-        score += weights[weights.shape[0] - 1]
-    return score * scale
-
-
-@part
-def rows_ahead(rows: Rows) -> int:
-    """Return how many rounds before its turn a row is asked for; 0 for never.
-
-    The weights depend on every earlier row, so the processor waits at each
-    mispredicted mistake; unless told what comes next, the memory waits with it.
-    Long rows are streams that the processor foresees by itself.
-    """
-    if len(rows) == 1:
-        row_bytes: int = rows[0].shape[1] * rows[0].itemsize
-        return 1 + 3072 // row_bytes if row_bytes <= 4096 else 0
-    return 2
-
-
-@part
-def fetch(rows: Rows, i: int, weights: Floats) -> None:
-    """Ask for row `i` of a dense matrix, or for the weights that a sparse one meets."""
-    if len(rows) == 1:
-        X = rows[0]
-        if i < X.shape[0]:
-            first = i * X.shape[1]
-            for place in range(first, first + X.shape[1], 64 // X.itemsize):
-                prefetch(X, place)
-    else:
-        _, indices, indptr = rows
-        if i + 1 < indptr.shape[0]:
-            for p in range(np.intp(indptr[i]), np.intp(indptr[i + 1])):
-                prefetch(weights, indices[p])
 
 
 @kernel
@@ -210,7 +82,7 @@ def prank(
         if order.shape[0]:
             i = order[t]
         elif ahead:
-            fetch(rows, i + ahead, weights)
+            fetch(rows, i + ahead)
         scale = row_scale(rows, i, intercept, unit_norm)
         score = row_score(rows, i, weights, intercept, scale)
         if not np.isfinite(score):
@@ -283,6 +155,9 @@ def vote(
         i = start + t
         scale = row_scale(rows, i, intercept, unit_norm)
         score = row_score(rows, i, weights, intercept, scale)
+        if not np.isfinite(score):
+            mean[t] = np.nan
+            continue
         row_write(rows, i, x)
         if intercept:
             x[x.shape[0] - 1] = 1.0
@@ -328,7 +203,7 @@ def widrow_hoff(
         if order.shape[0]:
             i = order[t]
         elif ahead:
-            fetch(rows, i + ahead, weights)
+            fetch(rows, i + ahead)
         scale = row_scale(rows, i, intercept, unit_norm)
         score = row_score(rows, i, weights, intercept, scale)
         # Written so that NaN is refused too.
@@ -375,7 +250,7 @@ def perceptron(
         if order.shape[0]:
             i = order[t]
         elif ahead:
-            fetch(rows, i + ahead, weights)
+            fetch(rows, i + ahead)
         scale = row_scale(rows, i, intercept, unit_norm)
         guess, best = 0, -np.inf
         for c in range(weights.shape[0]):
