@@ -62,7 +62,13 @@ def prank_mistake_bound(
     (2.0, 2.0)
     """
     who = "prank_mistake_bound"
-    rows: Any = check_array(X, accept_sparse="csr", estimator=who, input_name="X")
+    rows: Any = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        estimator=who,
+        input_name="X",
+    )
     column = read_labels(who, y)
     if len(column) != rows.shape[0]:
         raise ValueError(

@@ -55,19 +55,22 @@ def count_rows(rows: Rows) -> int:
     return len(rows[0]) if len(rows) == 1 else len(rows[2]) - 1
 
 
-def check_stopped_row(who: str, rows: Rows, row: int, n_features: int) -> None:
+def check_stopped_row(who: str, rows: Rows, row: int, n_features: int) -> bool:
     """Raise if `row`, at which a kernel stopped, is damaged: NaN, infinite, misplaced.
 
-    A kernel stops for other reasons too; what they are only its caller knows.
+    A kernel stops for other reasons too; what they are only its caller knows. Returns
+    whether the row is too long for its squared norm to be a float64.
     """
     if len(rows) == 1:
-        assert_all_finite(rows[0][row], estimator_name=who, input_name="X")
-        return
-    data, indices, indptr = rows
-    stored = slice(indptr[row], indptr[row + 1])
-    assert_all_finite(data[stored], estimator_name=who, input_name="X")
-    if np.any((indices[stored] < 0) | (indices[stored] >= n_features)):
-        _refuse_structure(who)
+        values = rows[0][row]
+    else:
+        data, indices, indptr = rows
+        stored = slice(indptr[row], indptr[row + 1])
+        values = data[stored]
+        if np.any((indices[stored] < 0) | (indices[stored] >= n_features)):
+            _refuse_structure(who)
+    assert_all_finite(values, estimator_name=who, input_name="X")
+    return bool(np.abs(values).max(initial=0.0) > 1e150)
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -280,7 +280,7 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         try:
             learn(learner, rows, levels, order=order, predicted=predicted)
         except Stopped as stopped:
-            self._refuse(rows, stopped.row)
+            self._refuse_to_learn(rows, stopped.row)
 
     def _ask(self, question: str, X: ArrayLike) -> Any:
         """Put a question about rows to the learner."""
@@ -291,12 +291,20 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         except Stopped as stopped:
             self._refuse(rows, stopped.row)
 
-    def _refuse(self, rows: Rows, row: int) -> NoReturn:
+    def _refuse_to_learn(self, rows: Rows, row: int | None) -> NoReturn:
+        """Say why `row`, or one that is not known, cannot be learnt."""
+        self._refuse(rows, row)
+
+    def _refuse(self, rows: Rows, row: int | None) -> NoReturn:
         """Say why `row` has no finite score."""
-        check_stopped_row(self._who, rows, row, self.n_features_in_)
+        place = ""
+        if row is not None:
+            check_stopped_row(self._who, rows, row, self.n_features_in_)
+            place = f" in row {row}"
+        advice = "." if self.unit_norm else ", or set unit_norm=True."
         raise DataError(
-            f"{self._who}: X must be small enough for finite scores; got an overflow "
-            f"in row {row}. Scale the features, or set unit_norm=True."
+            f"{self._who}: X must be small enough for finite scores; got an overflow"
+            f"{place}. Scale the features{advice}"
         ) from None
 
     def _begin(self, scale: Scale) -> None:

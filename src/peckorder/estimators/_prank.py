@@ -13,12 +13,13 @@ from peckorder.solvers.prank import PRankLearner
 from peckorder.solvers.voted import VotedLearner
 
 
-def _is_linear(estimator: "PRank") -> bool:
-    return estimator.rule != "voted"
-
-
 def _is_voted(estimator: "PRank") -> bool:
-    return estimator.rule == "voted"
+    """Whether the rule that predicts, if there is one yet, is voted."""
+    return str(getattr(estimator, "_begun_with", vars(estimator))["rule"]) == "voted"
+
+
+def _is_linear(estimator: "PRank") -> bool:
+    return not _is_voted(estimator)
 
 
 class PRank(OrdinalEstimator):
@@ -54,7 +55,8 @@ class PRank(OrdinalEstimator):
         Give every row a constant feature of one, so that the score has a level of
         its own to move.
     unit_norm : bool, default=True
-        Divide every row by its norm, the constant included. See Notes.
+        Divide every row by its norm, the constant included. See Notes. Rows shorter
+        than 1e-150 count as zero.
     classes : array-like, default=None
         All classes, lowest first. Needed for labels without an order of their own,
         such as strings, and for classes that the data may not show.

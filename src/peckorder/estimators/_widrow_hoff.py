@@ -145,8 +145,9 @@ class WidrowHoff(OrdinalEstimator):
         self.coef_ = learner.weights[: self.n_features_in_].copy()
         self.intercept_ = float(learner.weights[-1]) if self.fit_intercept else 0.0
 
-    def _refuse(self, rows: Rows, row: int) -> NoReturn:
-        check_stopped_row(self._who, rows, row, self.n_features_in_)
+    def _refuse_to_learn(self, rows: Rows, row: int | None) -> NoReturn:
+        if row is None or check_stopped_row(self._who, rows, row, self.n_features_in_):
+            self._refuse(rows, row)
         raise DataError(
             f"WidrowHoff: eta must be small enough for the run to converge; got "
             f"{self.eta!r}, with which it diverged by row {row}. Lower eta, scale the "

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import repeat
+from math import isnan
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -36,10 +37,7 @@ class Scale:
             "_level_of_label",
             {label: level for level, label in enumerate(classes.tolist())},
         )
-        is_exact = classes.dtype.kind in "biuf" and np.all(
-            np.abs(classes.astype(np.float64)) < _EXACT
-        )
-        if not is_exact:
+        if classes.dtype.kind not in "biuf" or not _is_exact(classes):
             set_once(self, "_ascending", None)
             set_once(self, "_level_of_ascending", None)
             return
@@ -71,7 +69,7 @@ class Scale:
             raise ValueError(
                 f"{who}: classes must be at least two labels; got {labels!r}."
             )
-        if len(set(labels)) < len(labels):
+        if len(set(labels)) < len(labels) or any(map(_is_missing, labels)):
             raise ValueError(
                 f"{who}: classes must be distinct labels, lowest first; got {labels!r}."
             )
@@ -127,6 +125,15 @@ class Scale:
         )
 
 
+def _is_missing(label: Any) -> bool:
+    return isinstance(label, float) and isnan(label)
+
+
+def _is_exact(numbers: Labels) -> bool:
+    """Whether no two of the numbers, nor others, are equal as float64 by rounding."""
+    return bool(np.all(np.abs(numbers.astype(np.float64)) < _EXACT))
+
+
 def _label_array(labels: list[Any]) -> Labels:
     """Return labels as an array that keeps them apart and comparable."""
     array = np.asarray(labels)
@@ -145,6 +152,8 @@ def _distinct_numbers(who: str, column: LabelColumn) -> Labels:
     for first in range(0, values.size, _BLOCK):
         block = values[first : first + _BLOCK].astype(np.float64)
         new = encode(block, known.astype(np.float64), level)
+        if new < 0 and not _is_exact(known):
+            new = 0  # some may be told apart as integers only
         if new < 0:
             continue
         if not np.isfinite(block).all():

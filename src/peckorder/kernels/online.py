@@ -218,6 +218,8 @@ def widrow_hoff(
         if normalized:
             square = row_square(rows, i) + (1.0 if intercept else 0.0)
             square *= scale * scale
+            if square == np.inf:
+                return t
             step = eta / square if square > 0.0 else 0.0
         step *= (level[t] + 1 - score) * scale
         row_add(rows, i, step, weights)

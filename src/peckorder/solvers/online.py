@@ -17,9 +17,12 @@ NONE = np.empty(0, dtype=np.int64)
 
 
 class Stopped(Exception):
-    """A row gave a score that is not finite, or of a run that diverges."""
+    """A row gave a score that is not finite, or of a run that diverges.
 
-    def __init__(self, row: int) -> None:
+    The row is None if it is not known: it made the weights infinite.
+    """
+
+    def __init__(self, row: int | None) -> None:
         super().__init__(row)
         self.row = row
 
@@ -66,6 +69,7 @@ class Learner(Protocol):
     """The state of an on-line learner."""
 
     tally: Tally
+    weights: Floats
 
     def copy(self) -> Self:
         """Return a learner that goes its own way from here."""
@@ -110,6 +114,8 @@ def learn(
             raise Stopped(
                 first + stopped if order is None else int(order[some][stopped])
             )
+    if not np.isfinite(learner.weights).all():
+        raise Stopped(None)
 
 
 def scores(rows: Rows, view: View, weights: Floats) -> Floats:

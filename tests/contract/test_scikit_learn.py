@@ -1,0 +1,61 @@
+"""Scikit-learn's own checks, for every public estimator."""
+
+import inspect
+
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import peckorder
+from peckorder import MulticlassPerceptron, PRank, WidrowHoff
+from peckorder.datasets import make_square
+
+ESTIMATORS = [
+    *(
+        PRank(rule=rule, unit_norm=unit_norm)
+        for rule in ("last", "averaged", "voted")
+        for unit_norm in (True, False)
+    ),
+    WidrowHoff(),
+    WidrowHoff(step="normalized", unit_norm=False),
+    MulticlassPerceptron(),
+    MulticlassPerceptron(unit_norm=False),
+]
+
+# Name of a check: why it must fail. For every estimator alike.
+EXPECTED_FAILURES: dict[str, str] = {}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(
+    ESTIMATORS, expected_failed_checks=lambda estimator: EXPECTED_FAILURES
+)
+def test_obeys_scikit_learn(estimator, check):
+    assert check(estimator) is None
+
+
+def test_every_public_estimator_is_checked():
+    public = {
+        thing
+        for thing in (getattr(peckorder, name) for name in peckorder.__all__)
+        if inspect.isclass(thing) and issubclass(thing, BaseEstimator)
+    }
+    assert public == {type(estimator) for estimator in ESTIMATORS}
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_works_in_a_pipeline_under_cross_validation(estimator):
+    X, y = make_square(200, random_state=0)
+    scores = cross_val_score(make_pipeline(StandardScaler(), estimator), X, y, cv=3)
+    # A constant loses 1.01 steps, a blind guess more.
+    assert all(-1.5 < score < 0 for score in scores)
+
+
+def test_is_tuned_by_a_grid_search():
+    X, y = make_square(300, random_state=0)
+    grid = {"rule": ["last", "averaged"], "unit_norm": [True, False]}
+    search = GridSearchCV(PRank(), grid, cv=3).fit(X, y)
+    assert search.best_score_ == max(search.cv_results_["mean_test_score"])

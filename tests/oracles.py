@@ -1,0 +1,168 @@
+"""The on-line learners as SPEC.md states them: slow, obvious, plain Python.
+
+Ranks are 1..k. Every oracle notes in `closest` how near a decision ever came to
+going the other way, so that a test on real numbers can leave out the cases that
+rounding decides; decisions of the zero rule are exact and don't count.
+"""
+
+from math import floor, inf, sqrt
+
+
+def seen_as(x, intercept, unit_norm):
+    x = [float(value) for value in x] + ([1.0] if intercept else [])
+    norm = sqrt(sum(value * value for value in x))
+    return [value / norm for value in x] if unit_norm and norm > 0 else x
+
+
+def dot(w, x):
+    return sum(a * b for a, b in zip(w, x, strict=True))
+
+
+def nearest_rank(value, k):
+    return min(max(floor(value + 0.5), 1), k)
+
+
+def rank_loss(y_true, y_pred):
+    return sum(abs(a - b) for a, b in zip(y_true, y_pred, strict=True)) / len(y_true)
+
+
+class Learner:
+    def __init__(self, d, k, intercept=False, unit_norm=False):
+        self.k, self.intercept, self.unit_norm = k, intercept, unit_norm
+        self.d = d + intercept
+        self.rounds = self.mistakes = self.loss = 0
+        self.closest = inf
+
+    def see(self, x):
+        return seen_as(x, self.intercept, self.unit_norm)
+
+    def count(self, guess, y):
+        self.rounds += 1
+        self.mistakes += guess != y
+        self.loss += abs(guess - y)
+
+    def note(self, gap, w):
+        if any(w):
+            self.closest = min(self.closest, abs(gap))
+
+    def progressive(self, X, y):
+        predicted = []
+        for x, rank in zip(X, y, strict=True):
+            predicted.append(self.predict(x))
+            self.learn(x, rank)
+        return predicted
+
+
+class PRank(Learner):
+    def __init__(self, d, k, rule, w0=None, b0=None, **view):
+        super().__init__(d, k, **view)
+        self.rule = rule
+        self.w = [0.0] * self.d if w0 is None else [float(v) for v in w0]
+        self.b = [0.0] * (k - 1) if b0 is None else [float(v) for v in b0]
+        self.w_sum, self.b_sum = [0.0] * self.d, [0.0] * (k - 1)
+        self.rules = [(list(self.w), list(self.b), 0)]
+
+    def rank(self, w, b, x, scale=1):
+        s = dot(w, x)
+        for threshold in b:
+            self.note((s - threshold) / scale, w)
+        for r, threshold in enumerate(b, start=1):
+            if s - threshold < 0:
+                return r
+        return self.k
+
+    def mean_rank(self, x):
+        x = self.see(x)
+        votes = sum(v for _, _, v in self.rules)
+        if votes == 0:
+            return self.rank(*self.rules[-1][:2], x)
+        return sum(v * self.rank(w, b, x) for w, b, v in self.rules if v) / votes
+
+    def predict(self, x):
+        if self.rule == "voted":
+            return nearest_rank(self.mean_rank(x), self.k)
+        if self.rule == "averaged" and self.rounds:
+            return self.rank(self.w_sum, self.b_sum, self.see(x), self.rounds)
+        return self.rank(self.w, self.b, self.see(x))
+
+    def learn(self, x, y):
+        x = self.see(x)
+        s, guess = dot(self.w, x), self.rank(self.w, self.b, x)
+        self.count(guess, y)
+        if guess == y:
+            w, b, votes = self.rules[-1]
+            self.rules[-1] = w, b, votes + 1
+        else:
+            z = [-1 if y <= r else 1 for r in range(1, self.k)]
+            tau = [
+                zr if (s - br) * zr <= 0 else 0
+                for zr, br in zip(z, self.b, strict=True)
+            ]
+            self.w = [w + sum(tau) * v for w, v in zip(self.w, x, strict=True)]
+            self.b = [b - t for b, t in zip(self.b, tau, strict=True)]
+            self.rules.append((list(self.w), list(self.b), 0))
+        self.w_sum = [a + w for a, w in zip(self.w_sum, self.w, strict=True)]
+        self.b_sum = [a + b for a, b in zip(self.b_sum, self.b, strict=True)]
+
+    def weights(self):
+        if self.rule == "averaged":
+            return [w / self.rounds for w in self.w_sum]
+        return self.w
+
+    def thresholds(self):
+        if self.rule == "averaged":
+            return [b / self.rounds for b in self.b_sum]
+        return self.b
+
+
+class WidrowHoff(Learner):
+    def __init__(self, d, k, eta, step="constant", **view):
+        super().__init__(d, k, **view)
+        self.eta, self.step = eta, step
+        self.w = [0.0] * self.d
+
+    def predict(self, x):
+        s = dot(self.w, self.see(x))
+        for rank in range(1, self.k):
+            self.note(s - (rank + 0.5), self.w)
+        return nearest_rank(s, self.k)
+
+    def learn(self, x, y):
+        self.count(self.predict(x), y)
+        x = self.see(x)
+        eta, square = self.eta, dot(x, x)
+        if self.step == "normalized":
+            eta = eta / square if square > 0 else 0.0
+        s = dot(self.w, x)
+        self.w = [w - eta * (s - y) * v for w, v in zip(self.w, x, strict=True)]
+
+    def weights(self):
+        return self.w
+
+
+class MulticlassPerceptron(Learner):
+    def __init__(self, d, k, **view):
+        super().__init__(d, k, **view)
+        self.w = [[0.0] * self.d for _ in range(k)]
+
+    def predict(self, x):
+        x = self.see(x)
+        scores = [dot(w, x) for w in self.w]
+        best = scores.index(max(scores))
+        for w, score in zip(self.w, scores, strict=True):
+            if w != self.w[best]:
+                self.note(scores[best] - score, [1])
+        return best + 1
+
+    def learn(self, x, y):
+        guess = self.predict(x)
+        self.count(guess, y)
+        x = self.see(x)
+        if guess != y:
+            pairs = zip(self.w[y - 1], self.w[guess - 1], x, strict=True)
+            moved = [(up + v, down - v) for up, down, v in pairs]
+            self.w[y - 1] = [up for up, _ in moved]
+            self.w[guess - 1] = [down for _, down in moved]
+
+    def weights(self):
+        return self.w

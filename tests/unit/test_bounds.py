@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from helpers import exactly
+from peckorder.bounds import prank_mistake_bound
+from peckorder.exceptions import DataError
+
+# Scores -3, 0, 4; thresholds -1, 2: the margins are 2, 1, 2, the least of them 1.
+# The rule has norm sqrt(1 + 1 + 4), so gamma^2 = 1/6; R^2 = 16 and k - 1 = 2.
+X, Y, W, B = [[-3.0], [0.0], [4.0]], [1, 2, 3], [1.0], [-1.0, 2.0]
+TIGHT, PRINTED = (2 * 16 + 1) * 6, 2 * (16 + 1) * 6
+
+
+def test_the_bounds_worked_by_hand():
+    assert_allclose(prank_mistake_bound(X, Y, W, B), [TIGHT, PRINTED], rtol=1e-12)
+
+
+def test_the_bounds_have_names():
+    bound = prank_mistake_bound(X, Y, W, B)
+    assert (bound.tight, bound.printed) == tuple(bound)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64, np.int8, np.uint8])
+def test_the_bounds_do_not_depend_on_the_kind_of_number(kind):
+    # R^2 = 40,000 is more than a small integer holds.
+    X = np.array([[0], [200]] if kind is np.uint8 else [[0], [100]], dtype=kind)
+    expected = prank_mistake_bound(X.astype(float), [1, 2], [1.0], [50.0])
+    assert_allclose(prank_mistake_bound(X, [1, 2], [1.0], [50.0]), expected, rtol=1e-6)
+
+
+def test_sparse_rows_have_the_same_bounds():
+    bound = prank_mistake_bound(sparse.csr_array(X), Y, W, B)
+    assert_allclose(bound, [TIGHT, PRINTED], rtol=1e-12)
+
+
+def test_the_scale_of_the_rule_does_not_matter():
+    bound = prank_mistake_bound(X, Y, [7.0], [-7.0, 14.0])
+    assert_allclose(bound, [TIGHT, PRINTED], rtol=1e-12)
+
+
+def test_labels_may_be_words():
+    bound = prank_mistake_bound(X, ["c", "a", "b"], W, B, classes=["c", "a", "b"])
+    assert_allclose(bound, [TIGHT, PRINTED], rtol=1e-12)
+
+
+def test_classes_that_do_not_occur_count():
+    # k - 1 = 3; a threshold at 5 has the least margin, 1, as before.
+    bound = prank_mistake_bound(X, Y, W, [-1.0, 2.0, 5.0], classes=[1, 2, 3, 4])
+    assert bound.tight == pytest.approx((3 * 16 + 1) * 31, rel=1e-12)
+
+
+@pytest.mark.parametrize("b", [[-3.0, 2.0], [-1.0, -1.0], [1.0, 2.0]])
+def test_a_rule_that_does_not_separate_bounds_nothing(b):
+    # Of these the first has a row on its threshold, the others one beyond it.
+    assert prank_mistake_bound(X, Y, W, b) == (np.inf, np.inf)
+
+
+def test_the_zero_rule_bounds_nothing():
+    assert prank_mistake_bound(X, Y, [0.0], [0.0, 0.0]) == (np.inf, np.inf)
+
+
+@pytest.mark.parametrize("coef", [[1.0, 2.0], [[1.0]], [np.nan], []])
+def test_bad_weights_are_refused(coef):
+    sentence = (
+        "prank_mistake_bound: coef must be 1 finite weights, one a feature; got "
+        f"{coef!r}."
+    )
+    with pytest.raises(ValueError, match=exactly(sentence)):
+        prank_mistake_bound(X, Y, coef, B)
+
+
+@pytest.mark.parametrize("thresholds", [[0.0], [0.0, 1.0, 2.0], [0.0, np.inf]])
+def test_bad_thresholds_are_refused(thresholds):
+    sentence = (
+        "prank_mistake_bound: thresholds must be 2 finite thresholds, one less than "
+        f"classes; got {thresholds!r}."
+    )
+    with pytest.raises(ValueError, match=exactly(sentence)):
+        prank_mistake_bound(X, Y, W, thresholds)
+
+
+def test_thresholds_out_of_order_are_refused():
+    sentence = "prank_mistake_bound: thresholds must be ascending; got [2.0, -1.0]."
+    with pytest.raises(ValueError, match=exactly(sentence)):
+        prank_mistake_bound(X, Y, W, [2.0, -1.0])
+
+
+def test_another_number_of_labels_is_refused():
+    sentence = (
+        "prank_mistake_bound: y must be one label a row; got 2 labels for 3 rows."
+    )
+    with pytest.raises(ValueError, match=exactly(sentence)):
+        prank_mistake_bound(X, Y[:2], W, B)
+
+
+def test_a_single_class_is_refused():
+    sentence = (
+        "prank_mistake_bound: y must hold at least two classes; got one class, [1]."
+    )
+    with pytest.raises(DataError, match=exactly(sentence)):
+        prank_mistake_bound(X, [1, 1, 1], W, [])
+
+
+def test_a_missing_value_is_refused():
+    with pytest.raises(ValueError, match=r"(?m)^Input X contains NaN\.$"):
+        prank_mistake_bound([[np.nan], [0.0], [1.0]], Y, W, B)

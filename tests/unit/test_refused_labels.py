@@ -1,0 +1,221 @@
+"""Labels that cannot be learnt are refused, and the model is as it was."""
+
+import numpy as np
+import pytest
+
+from helpers import LEARNERS, integer_data, make, refusal
+from peckorder import PRank
+from peckorder.exceptions import DataError
+
+X, Y = integer_data(1, k=3)
+every_learner = pytest.mark.parametrize("name", LEARNERS)
+LEARN = ["fit", "partial_fit", "progressive"]
+
+
+def fitted(name):
+    model = make(name).fit(X, Y)
+    return model, type(model).__name__
+
+
+def with_bad_label(label, kind=None):
+    y = Y.tolist()
+    y[50] = label
+    return np.array(y, dtype=kind)
+
+
+def outside(who, label):
+    return (
+        f"{who}: y must be one of the classes [1, 2, 3]; got {label!r} in row 50. Name "
+        "every class in classes=, lowest first."
+    )
+
+
+@every_learner
+@pytest.mark.parametrize("method", ["partial_fit", "progressive", "score"])
+@pytest.mark.parametrize(
+    "label", [4, 0, -1, 2.5, float("nan"), float("inf"), 2**53 + 1]
+)
+def test_an_unknown_label_is_refused(name, method, label):
+    model, who = fitted(name)
+    with refusal(model, DataError, outside(who, label)):
+        getattr(model, method)(X, with_bad_label(label))
+
+
+@every_learner
+def test_an_unknown_label_is_refused_by_fit(name):
+    model = make(name, classes=[1, 2, 3]).fit(X, Y)
+    with refusal(model, DataError, outside(type(model).__name__, 7)):
+        model.fit(X, with_bad_label(7))
+
+
+@every_learner
+def test_a_word_among_numbers_is_refused(name):
+    model, who = fitted(name)
+    with refusal(model, DataError, outside(who, "two")):
+        model.partial_fit(X, with_bad_label("two", object))
+
+
+@every_learner
+def test_an_unknown_word_is_refused(name):
+    model = make(name, classes=["lo", "hi"]).fit(X, np.array(["lo", "hi"])[Y % 2])
+    sentence = (
+        f"{type(model).__name__}: y must be one of the classes ['lo', 'hi']; got "
+        "'HI' in row 1. Name every class in classes=, lowest first."
+    )
+    with refusal(model, DataError, sentence):
+        model.partial_fit(X[:2], ["lo", "HI"])
+
+
+def test_a_long_list_of_classes_is_cut_short():
+    model = PRank(classes=range(20)).fit(X, Y)
+    sentence = (
+        "PRank: y must be one of the classes [0, 1, 2, 3, ..., 19] (20 in all); got 20 "
+        "in row 0. Name every class in classes=, lowest first."
+    )
+    with refusal(model, DataError, sentence):
+        model.partial_fit(X[:1], [20])
+
+
+@every_learner
+@pytest.mark.parametrize("method", LEARN)
+def test_words_without_an_order_are_refused(name, method):
+    model = make(name)
+    sentence = (
+        f"{type(model).__name__}: y must be numbers, an ordered categorical, or labels "
+        "whose order classes= gives; got ['a', 'b']. Pass classes=[...] with the "
+        "lowest first (the order of the alphabet is rarely meant)."
+    )
+    with refusal(model, DataError, sentence):
+        getattr(model, method)(X[:2], ["b", "a"])
+
+
+@every_learner
+def test_a_single_class_is_refused_by_fit(name):
+    model, who = fitted(name)
+    sentence = f"{who}: y must hold at least two classes; got one class, [1]."
+    with refusal(model, DataError, sentence):
+        model.fit(X, np.ones(len(X), dtype=int))
+
+
+@every_learner
+@pytest.mark.parametrize("method", ["partial_fit", "progressive"])
+def test_a_single_class_in_the_first_batch_is_refused(name, method):
+    model = make(name)
+    sentence = (
+        f"{type(model).__name__}: y must hold at least two classes; got one class, "
+        "[2]. Name all of them in classes=, lowest first."
+    )
+    with refusal(model, DataError, sentence):
+        getattr(model, method)(X[:2], [2, 2])
+
+
+@every_learner
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_label_that_is_not_finite_is_refused(name, value):
+    model, who = fitted(name)
+    sentence = f"{who}: y must be finite; got {float(value)!r} in row 50."
+    with refusal(model, DataError, sentence):
+        model.fit(X, with_bad_label(value))
+
+
+@every_learner
+@pytest.mark.parametrize("method", LEARN)
+def test_another_number_of_labels_is_refused(name, method):
+    model, who = fitted(name)
+    sentence = f"{who}: y must be one label a row; got 59 labels for 60 rows."
+    with refusal(model, ValueError, sentence):
+        getattr(model, method)(X, Y[:-1])
+
+
+@every_learner
+def test_another_number_of_labels_is_not_scored(name):
+    model, _ = fitted(name)
+    sentence = "Found input variables with inconsistent numbers of samples: [60, 59]"
+    with refusal(model, ValueError, sentence):
+        model.score(X, Y[:-1])
+
+
+@every_learner
+@pytest.mark.parametrize("method", [*LEARN, "score"])
+def test_no_labels_are_refused(name, method):
+    model, who = fitted(name)
+    sentence = (
+        f"{who}: y must be one label a row; got None. This estimator requires y to be "
+        "passed, but the target y is None."
+    )
+    with refusal(model, ValueError, sentence):
+        getattr(model, method)(X, None)
+
+
+def test_a_table_of_labels_is_refused():
+    model, _ = fitted("last")
+    sentence = "y should be a 1d array, got an array of shape (60, 2) instead."
+    with refusal(model, ValueError, sentence):
+        model.fit(X, np.column_stack([Y, Y]))
+
+
+BAD_CLASSES = {
+    "word": (TypeError, "abc", "a list of labels, lowest first; got 'abc'."),
+    "number": (TypeError, 3, "a list of labels, lowest first; got 3."),
+    "one": (ValueError, [1], "at least two labels; got [1]."),
+    "none": (ValueError, [], "at least two labels; got []."),
+    "twice": (ValueError, [1, 2, 1], "distinct labels, lowest first; got [1, 2, 1]."),
+    "equal": (ValueError, [1, 1.0], "distinct labels, lowest first; got [1, 1.0]."),
+}
+
+
+@every_learner
+@pytest.mark.parametrize(
+    ("error", "classes", "said"), BAD_CLASSES.values(), ids=BAD_CLASSES
+)
+def test_classes_that_are_no_scale_are_refused(name, error, classes, said):
+    model = make(name, classes=classes)
+    with refusal(model, error, f"{type(model).__name__}: classes must be {said}"):
+        model.fit(X, Y)
+
+
+@every_learner
+def test_other_classes_later_are_refused(name):
+    model, who = fitted(name)
+    sentence = (
+        f"{who}: classes must be [1, 2, 3] as given before; got [3, 2, 1]. Call fit to "
+        "start anew."
+    )
+    with refusal(model, ValueError, sentence):
+        model.partial_fit(X, Y, classes=[3, 2, 1])
+
+
+@every_learner
+def test_classes_that_contradict_the_parameter_are_refused(name):
+    model = make(name, classes=[1, 2, 3])
+    sentence = (
+        f"{type(model).__name__}: classes must be [1, 2, 3] as given before; got [1, "
+        "2, 3, 4]. Call fit to start anew."
+    )
+    with refusal(model, ValueError, sentence):
+        model.partial_fit(X, Y, classes=[1, 2, 3, 4])
+
+
+def test_a_refused_first_batch_may_be_tried_again():
+    model = PRank()
+    sentence = (
+        "PRank: y must hold at least two classes; got one class, [1]. Name all of them "
+        "in classes=, lowest first."
+    )
+    with refusal(model, DataError, sentence):
+        model.partial_fit(X[:1], [1])
+    model.partial_fit(X[:1, :2], [1], classes=[1, 2])
+    assert model.n_features_in_ == 2
+
+
+def test_refuses_a_missing_class():
+    expected = "PRank: classes must be distinct labels, lowest first; got [1, nan]."
+    model = PRank(classes=[1, float("nan")])
+    with refusal(model, ValueError, expected):
+        model.fit([[0.0], [1.0]], [1, 1])
+
+
+def test_a_rule_set_after_fitting_does_not_change_what_can_be_asked():
+    model = PRank().fit([[0.0], [1.0]], [1, 2]).set_params(rule="voted")
+    assert hasattr(model, "decision_function")
+    assert not hasattr(model, "mean_rank")
