@@ -1,7 +1,8 @@
 """The ordinal scale: which classes there are, and which is above which."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import repeat
 from math import isnan
 from typing import Any, NoReturn, Self
@@ -24,27 +25,33 @@ class Scale:
     """Ordered classes, lowest first. A label's level is its position among them."""
 
     classes: Labels
-    _ascending: Floats | None = field(init=False, repr=False)
-    _level_of_ascending: Ints | None = field(init=False, repr=False)
-    _level_of_label: dict[Any, int] = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        """Prepare the two ways of looking a label up: by bisection, by hashing."""
-        classes = self.classes
-        set_once = object.__setattr__  # the dataclass is frozen
-        set_once(
-            self,
-            "_level_of_label",
-            {label: level for level, label in enumerate(classes.tolist())},
+    @cached_property
+    def _ascending(self) -> Floats | None:
+        """The classes as ascending numbers; None unless float64 tells them apart."""
+        if self.classes.dtype.kind not in "biuf" or not _is_exact(self.classes):
+            return None
+        return np.sort(self.classes.astype(np.float64))
+
+    @cached_property
+    def _is_in_order(self) -> bool:
+        return self._ascending is not None and np.array_equal(
+            self._ascending, self.classes
         )
-        if classes.dtype.kind not in "biuf" or not _is_exact(classes):
-            set_once(self, "_ascending", None)
-            set_once(self, "_level_of_ascending", None)
-            return
-        order = np.argsort(classes)
-        in_order = np.array_equal(order, np.arange(order.size))
-        set_once(self, "_ascending", classes[order].astype(np.float64))
-        set_once(self, "_level_of_ascending", None if in_order else order)
+
+    @cached_property
+    def _first_of_run(self) -> int | None:
+        """The first class, if the classes are it and the integers that follow it."""
+        ascending = self._ascending
+        if ascending is None or not self._is_in_order:
+            return None
+        run = ascending[0] + np.arange(len(self))
+        is_run = float(ascending[0]).is_integer() and np.array_equal(ascending, run)
+        return int(ascending[0]) if is_run else None
+
+    @cached_property
+    def _level_of_label(self) -> dict[Any, int]:
+        return {label: level for level, label in enumerate(self.classes.tolist())}
 
     def __len__(self) -> int:
         return int(self.classes.size)
@@ -98,24 +105,36 @@ class Scale:
         """Return the levels 0..k-1 of the `chosen` rows; refuse unknown labels."""
         values = column.values[chosen]
         if column.is_numeric and self._ascending is not None:
-            level: Ints = np.empty(values.size, dtype=np.int64)
-            wrong = encode(values.astype(np.float64), self._ascending, level)
-            if wrong < 0 and self._level_of_ascending is not None:
-                level = self._level_of_ascending[level]
+            level, wrong = self._levels_of_numbers(values, self._ascending)
         else:
-            look_up = self._level_of_label.get
-            if column.categories is not None:
-                # One look-up a category; the last entry serves the missing, -1.
-                table = [look_up(label, -1) for label in column.categories]
-                level = np.array([*table, -1], dtype=np.int64)[values]
-            else:
-                found = map(look_up, values.tolist(), repeat(-1))
-                level = np.fromiter(found, dtype=np.int64, count=values.size)
+            level = self._levels_of_objects(column, values)
             wrong = int(np.argmin(level)) if level.size and level.min() < 0 else -1
         if wrong >= 0:
             row = np.arange(len(column))[chosen][wrong]
             self._refuse(who, column, int(row), name)
         return level
+
+    def _levels_of_numbers(self, values: Labels, ascending: Floats) -> tuple[Ints, int]:
+        """Return levels, and the first place whose number is no class or -1."""
+        if self._first_of_run is not None and values.dtype.kind == "i":
+            level: Ints = np.subtract(values, self._first_of_run, dtype=np.int64)
+            if level.size == 0 or (level.min() >= 0 and level.max() < len(self)):
+                return level, -1
+        level = np.empty(values.size, dtype=np.int64)
+        wrong = encode(values.astype(np.float64), ascending, level)
+        if wrong < 0 and not self._is_in_order:
+            level = np.argsort(self.classes)[level]
+        return level, wrong
+
+    def _levels_of_objects(self, column: LabelColumn, values: Labels) -> Ints:
+        """Return levels, -1 for what is no class."""
+        look_up = self._level_of_label.get
+        if column.categories is not None:
+            # One look-up a category; the last entry serves the missing, -1.
+            table = [look_up(label, -1) for label in column.categories]
+            return np.array([*table, -1], dtype=np.int64)[values]
+        found = map(look_up, values.tolist(), repeat(-1))
+        return np.fromiter(found, dtype=np.int64, count=values.size)
 
     def _refuse(self, who: str, column: LabelColumn, row: int, name: str) -> NoReturn:
         label = column.label(row)

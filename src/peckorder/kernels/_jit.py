@@ -28,8 +28,11 @@ def kernel(function: F) -> F:
 
 
 def part(function: F) -> F:
-    """Compile a short function into every kernel that calls it, as if written there."""
-    return _compile(function, **_PART)
+    """Compile a short function into every kernel that calls it, as if written there.
+
+    A product and the sum it goes into may be rounded once instead of twice.
+    """
+    return _compile(function, **_PART, fastmath={"contract"})
 
 
 def sum_part(function: F) -> F:

@@ -13,6 +13,10 @@ import numpy as np
 from peckorder._typing import Floats, Ints, Rows
 from peckorder.kernels._jit import part, prefetch, sum_part
 
+# Positions are unsigned where the compiler could not know that they are not negative:
+# it would else provide for counting from the end at every access.
+_1, _2, _3, _4 = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)
+
 
 @part
 def row_dot(rows: Rows, i: int, weights: Floats, n_features: int) -> float:
@@ -32,19 +36,19 @@ def sparse_dot(
     would wait for itself; not left to the compiler, which would choose the
     processor's gather instructions, slower than single loads.
     """
-    first, last = np.intp(indptr[i]), np.intp(indptr[i + 1])
+    first, last = np.uintp(indptr[i]), np.uintp(indptr[i + 1])
     size = np.uintp(n_features)
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    quads = first + (last - first) // 4 * 4
-    for p in range(first, quads, 4):
-        j, k = np.uintp(indices[p]), np.uintp(indices[p + 1])
-        m, n = np.uintp(indices[p + 2]), np.uintp(indices[p + 3])
+    quads = first + (last - first) // _4 * _4
+    for p in range(first, quads, _4):
+        j, k = np.uintp(indices[p]), np.uintp(indices[p + _1])
+        m, n = np.uintp(indices[p + _2]), np.uintp(indices[p + _3])
         if j >= size or k >= size or m >= size or n >= size:
             return np.nan
         a += data[p] * weights[j]
-        b += data[p + 1] * weights[k]
-        c += data[p + 2] * weights[m]
-        d += data[p + 3] * weights[n]
+        b += data[p + _1] * weights[k]
+        c += data[p + _2] * weights[m]
+        d += data[p + _3] * weights[n]
     for p in range(quads, last):
         j = np.uintp(indices[p])
         if j >= size:
@@ -74,7 +78,7 @@ def row_square(rows: Rows, i: int) -> float:
             total += value * value
     else:
         data, _, indptr = rows
-        for p in range(indptr[i], indptr[i + 1]):
+        for p in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
             value = np.float64(data[p])
             total += value * value
     return total
@@ -89,7 +93,7 @@ def row_add(rows: Rows, i: int, amount: float, weights: Floats) -> None:
             weights[j] += amount * X[i, j]
     else:
         data, indices, indptr = rows
-        for p in range(np.intp(indptr[i]), np.intp(indptr[i + 1])):
+        for p in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
             weights[np.uintp(indices[p])] += amount * data[p]
 
 
