@@ -149,7 +149,7 @@ def rows_ahead(rows: Rows) -> int:
     if len(rows) == 1:
         row_bytes: int = rows[0].shape[1] * rows[0].itemsize
         if row_bytes <= 4096:
-            return 1 + 3072 // row_bytes
+            return 1 + 6144 // row_bytes
     return 0
 
 
