@@ -8,7 +8,7 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test test-slow lint format bench clean
+.PHONY: run test test-slow lint format bench clean help
 
 run: $(VENV)/.run  ## compare all rankers on embedded data; writes peckorder-report.html
 	$(BIN)/peckorder compare
@@ -32,6 +32,9 @@ format: $(VENV)/.lint  ## mend what can be mended by machine
 
 bench: $(VENV)/.bench  ## speed and memory against peers; let nothing else run meanwhile
 	$(BIN)/python benchmarks/online.py
+
+help:  ## list what there is to make
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 clean:  ## remove the environment and all caches
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -113,6 +113,11 @@ def vowpal(folder: Path, name: str, X: object, y: np.ndarray) -> Callable[..., o
     return lambda extra="": vowpalwabbit.Workspace(f"{options} {extra}").finish()
 
 
+def start_of_vowpal() -> object:
+    """Start and end Vowpal Wabbit without a row, which is not counted as learning."""
+    return vowpalwabbit.Workspace("--noconstant --quiet").finish()
+
+
 def dense(dtype: type, repeats: int, folder: Path, n_rows: int) -> None:
     """One pass over a dense array of 100 features."""
     rng = np.random.default_rng(0)
@@ -129,6 +134,7 @@ def dense(dtype: type, repeats: int, folder: Path, n_rows: int) -> None:
             "default": lambda: learn(X, y),
             "sgd": lambda: SGDRegressor().partial_fit(X, target),
             "vw": vw,
+            "vw start": start_of_vowpal,
             "vw sgd": lambda: vw("--sgd"),
         },
         repeats,
@@ -148,10 +154,13 @@ def dense(dtype: type, repeats: int, folder: Path, n_rows: int) -> None:
     peers = {
         "SGDRegressor.partial_fit: time over last rule": (times["sgd"] / last, 12),
         "Vowpal Wabbit from its cache (a fifth of the rows), a row, over last": (
-            5 * times["vw"] / last,
+            5 * (times["vw"] - times["vw start"]) / last,
             30,
         ),
-        "the same with --sgd, its plainest rule": (5 * times["vw sgd"] / last, None),
+        "the same with --sgd, its plainest rule": (
+            5 * (times["vw sgd"] - times["vw start"]) / last,
+            None,
+        ),
     }
     for what, (value, bound) in peers.items():
         if dtype is np.float32 and bound is not None:
@@ -184,6 +193,7 @@ def csr(repeats: int, folder: Path, n_rows: int) -> None:
             "averaged": lambda: learn(X, y, **PAPER | {"rule": "averaged"}),
             "sgd": lambda: SGDRegressor().partial_fit(X, target),
             "vw": vw,
+            "vw start": start_of_vowpal,
             "vw sgd": lambda: vw("--sgd"),
         },
         repeats,
@@ -198,9 +208,9 @@ def csr(repeats: int, folder: Path, n_rows: int) -> None:
     what = "SGDRegressor.partial_fit: time over last rule"
     at_least(what, times["sgd"] / last, 5)
     what = "Vowpal Wabbit from its cache (a quarter of the rows), a row, over last"
-    at_least(what, 4 * times["vw"] / last, 10)
+    at_least(what, 4 * (times["vw"] - times["vw start"]) / last, 10)
     what = "the same with --sgd, its plainest rule"
-    show(what, f"{4 * times['vw sgd'] / last:.2f}")
+    show(what, f"{4 * (times['vw sgd'] - times['vw start']) / last:.2f}")
 
 
 def memory() -> None:

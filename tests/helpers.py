@@ -51,7 +51,7 @@ def exactly(sentence):
 
 def overflow(who, row=None, unit_norm=False):
     """Return what is said of a row too large to have a score."""
-    place = "" if row is None else f" in row {row}"
+    place = "" if row is None else f" by row {row}"
     advice = "" if unit_norm else ", or set unit_norm=True"
     return (
         f"{who}: X must be small enough for finite scores; got an overflow{place}. "

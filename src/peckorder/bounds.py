@@ -65,16 +65,12 @@ def prank_mistake_bound(
     rows: Any = check_array(
         X,
         accept_sparse="csr",
-        dtype=[np.float64, np.float32],
+        dtype=np.float64,
         estimator=who,
         input_name="X",
     )
     column = read_labels(who, y)
-    if len(column) != rows.shape[0]:
-        raise ValueError(
-            f"{who}: y must be one label a row; got {len(column)} labels for "
-            f"{rows.shape[0]} rows."
-        )
+    column.check_length(who, rows.shape[0])
     scale = (
         Scale.inferred(who, column) if classes is None else Scale.given(who, classes)
     )
@@ -98,7 +94,10 @@ def prank_mistake_bound(
 
 
 def _vector(who: str, name: str, values: Any, size: int, rule: str) -> Any:
-    vector = np.asarray(values, dtype=np.float64)
+    try:
+        vector = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        vector = np.empty(0)
     if vector.shape != (size,) or not np.isfinite(vector).all():
         raise ValueError(f"{who}: {name} must be {size} finite {rule}; got {values!r}.")
     return vector

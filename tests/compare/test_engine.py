@@ -1,5 +1,8 @@
+import dataclasses
+
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 from peckorder import PRank, compare
 from peckorder.compare import Problem, Split
@@ -12,7 +15,15 @@ def draw(seed):
     return Split(X[:80], y[:80], X[80:], y[80:])
 
 
-EASY = Problem("easy", "Three classes along one axis.", draw, {"unit_norm": False})
+EASY = Problem(
+    "easy", "Three classes along one axis.", (1, 2, 3), draw, {"unit_norm": False}
+)
+
+
+def draw_words(seed):
+    X_train, y_train, X_test, y_test = draw(seed)
+    words = np.array(["low", "middle", "high"])
+    return Split(X_train, words[y_train - 1], X_test, words[y_test - 1])
 
 
 def test_puts_the_lowest_loss_first_and_a_constant_beside_the_rankers():
@@ -82,6 +93,34 @@ def test_refuses_one_repetition():
 
 
 def test_refuses_a_negative_seed():
-    expected = r"^compare: seed must be an integer >= 0; got -1\.$"
+    expected = r"^compare: seed must be an integer from 0 to 2\*\*31; got -1\.$"
     with pytest.raises(ValueError, match=expected):
         compare.run(seed=-1)
+
+
+def test_losses_of_words_are_counted_in_steps():
+    words = Problem("words", "The same.", ("low", "middle", "high"), draw_words)
+    ranker = PRank(classes=words.classes, unit_norm=False)
+    (result,) = compare.run([words], {"PRank": ranker}, repeats=2)
+    (numbers,) = compare.run([EASY], {"PRank": PRank()}, repeats=2)
+    for a, b in zip(result.outcomes, numbers.outcomes, strict=True):
+        assert a.losses.tolist() == b.losses.tolist()
+    assert np.array_equal(result.outcomes[0].curves, numbers.outcomes[0].curves)
+
+
+def test_a_ranker_keeps_what_it_sets_itself():
+    own = {"open": PRank(), "own": PRank(unit_norm=True, fit_intercept=False)}
+    asked = dataclasses.replace(EASY, settings={"fit_intercept": True, "max_iter": 3})
+    (result,) = compare.run([asked], own, repeats=2)
+    losses = {outcome.ranker: outcome.losses.tolist() for outcome in result.outcomes}
+    split = draw(0)
+    by_hand = PRank(fit_intercept=False, max_iter=3).fit(split.X_train, split.y_train)
+    assert losses["own"][0] == -by_hand.score(split.X_test, split.y_test)
+
+
+def test_an_outsider_has_no_curve_and_takes_what_settings_it_has():
+    outsider = DecisionTreeClassifier(max_depth=2)
+    (result,) = compare.run([EASY], {"tree": outsider}, repeats=2)
+    assert result.outcomes[0].ranker == "tree"
+    assert result.outcomes[0].loss < 0.1
+    assert result.outcomes[0].curves is None

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers import LEARNERS, integer_data, make, refusal
+from helpers import LEARNERS, exactly, integer_data, make, refusal
 from peckorder import PRank
 from peckorder.exceptions import DataError
 
@@ -23,7 +23,12 @@ def with_bad_label(label, kind=None):
     return np.array(y, dtype=kind)
 
 
+NAN = float("nan")
+
+
 def outside(who, label):
+    if label is NAN:
+        return f"{who}: y must be without missing labels; got nan in row 50."
     return (
         f"{who}: y must be one of the classes [1, 2, 3]; got {label!r} in row 50. Name "
         "every class in classes=, lowest first."
@@ -32,9 +37,7 @@ def outside(who, label):
 
 @every_learner
 @pytest.mark.parametrize("method", ["partial_fit", "progressive", "score"])
-@pytest.mark.parametrize(
-    "label", [4, 0, -1, 2.5, float("nan"), float("inf"), 2**53 + 1]
-)
+@pytest.mark.parametrize("label", [4, 0, -1, 2.5, NAN, float("inf"), 2**53 + 1])
 def test_an_unknown_label_is_refused(name, method, label):
     model, who = fitted(name)
     with refusal(model, DataError, outside(who, label)):
@@ -129,8 +132,8 @@ def test_another_number_of_labels_is_refused(name, method):
 
 @every_learner
 def test_another_number_of_labels_is_not_scored(name):
-    model, _ = fitted(name)
-    sentence = "Found input variables with inconsistent numbers of samples: [60, 59]"
+    model, who = fitted(name)
+    sentence = f"{who}: y must be one label a row; got 59 labels for 60 rows."
     with refusal(model, ValueError, sentence):
         model.score(X, Y[:-1])
 
@@ -140,8 +143,8 @@ def test_another_number_of_labels_is_not_scored(name):
 def test_no_labels_are_refused(name, method):
     model, who = fitted(name)
     sentence = (
-        f"{who}: y must be one label a row; got None. This estimator requires y to be "
-        "passed, but the target y is None."
+        f"{who}: y must be one label a row; got None (it requires y to be passed, but "
+        "the target y is None)."
     )
     with refusal(model, ValueError, sentence):
         getattr(model, method)(X, None)
@@ -219,3 +222,33 @@ def test_a_rule_set_after_fitting_does_not_change_what_can_be_asked():
     model = PRank().fit([[0.0], [1.0]], [1, 2]).set_params(rule="voted")
     assert hasattr(model, "decision_function")
     assert not hasattr(model, "mean_rank")
+
+
+@pytest.mark.parametrize(
+    "classes", [{"a", "b"}, {"a": 1, "b": 2}, "ab", 3, (c for c in "ab")]
+)
+def test_classes_without_an_order_are_refused(classes):
+    model = PRank(classes=classes)
+    expected = (
+        f"PRank: classes must be a list of labels, lowest first; got {classes!r}."
+    )
+    with pytest.raises(TypeError, match=exactly(expected)):
+        model.fit([[0.0], [1.0]], ["a", "b"])
+    assert not hasattr(model, "classes_")
+
+
+def test_classes_that_are_lists_are_refused():
+    model = PRank(classes=[[1], [2]])
+    expected = "PRank: classes must be a list of labels, not of lists; got [[1], [2]]."
+    with refusal(model, TypeError, expected):
+        model.fit([[0.0], [1.0]], [1, 2])
+
+
+def test_a_quantity_taken_for_classes_is_warned_of():
+    y = np.random.default_rng(0).normal(size=300)
+    expected = (
+        "PRank: y has 300 classes in 300 rows; if it is a quantity, cut it into grades "
+        "first."
+    )
+    with pytest.warns(UserWarning, match=exactly(expected)):
+        PRank().fit(np.zeros((300, 1)), y)

@@ -145,8 +145,8 @@ def start_of(**start):
 def test_weights_of_the_wrong_shape_are_refused(given, shape):
     model, fit = start_of(coef_init=given)
     sentence = (
-        "PRank: coef_init must be one weight a feature, 3 in all; got an array of "
-        f"shape {shape}."
+        "PRank: coef_init must be one weight a feature, 3 in all, and one for the "
+        f"constant; got an array of shape {shape}."
     )
     with refusal(model, ValueError, sentence):
         fit()
@@ -164,7 +164,7 @@ def test_a_weight_for_the_constant_needs_a_constant():
 
 def test_weights_that_are_not_finite_are_refused():
     model, fit = start_of(coef_init=[1.0, np.nan, 2.0])
-    sentence = "PRank: coef_init must be finite; got array([ 1., nan,  2.])."
+    sentence = "PRank: coef_init must be finite numbers; got [1.0, nan, 2.0]."
     with refusal(model, ValueError, sentence):
         fit()
 
@@ -183,8 +183,16 @@ def test_thresholds_of_the_wrong_number_are_refused(given, shape):
 
 
 @pytest.mark.parametrize(
-    "given", [[0.0, 0.5], [1.0, 0.0], [0.0, np.inf], [np.nan, 0.0]], ids=str
+    "given", [[0.0, np.inf], [np.nan, 0.0], ["a", "b"], [[0.0], 1.0]], ids=str
 )
+def test_thresholds_that_are_no_numbers_are_refused(given):
+    model, fit = start_of(thresholds_init=given)
+    sentence = f"PRank: thresholds_init must be finite numbers; got {given!r}."
+    with refusal(model, ValueError, sentence):
+        fit()
+
+
+@pytest.mark.parametrize("given", [[0.0, 0.5], [1.0, 0.0]], ids=str)
 def test_thresholds_that_could_cross_are_refused(given):
     model, fit = start_of(thresholds_init=given)
     sentence = (

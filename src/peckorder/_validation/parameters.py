@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
@@ -16,8 +15,15 @@ class Rule:
     text: str
     accepts: Callable[[Any], bool]
 
+    def check(self, who: str, name: str, value: Any) -> None:
+        """Raise, in the one form there is, if `value` breaks the rule."""
+        if not self.accepts(value):
+            raise ValueError(f"{who}: {name} must be {self.text}; got {value!r}.")
+
 
 Rules: TypeAlias = dict[str, Rule]
+
+LARGEST = np.finfo(np.float64).max
 
 boolean = Rule("True or False", lambda value: isinstance(value, bool | np.bool_))
 
@@ -32,12 +38,17 @@ def whole(minimum: int) -> Rule:
     return Rule(f"an integer >= {minimum}", accepts)
 
 
-def _is_positive(value: Any) -> bool:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    return is_number and 0 < float(value) < inf
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
-positive = Rule("a finite number > 0", _is_positive)
+# Compared, not converted: an integer may be too large for a float.
+positive = Rule(
+    "a finite number > 0", lambda value: _is_number(value) and 0 < value < LARGEST
+)
+not_negative = Rule(
+    "a finite number >= 0", lambda value: _is_number(value) and 0 <= value < LARGEST
+)
 
 
 def one_of(*choices: str) -> Rule:
@@ -51,8 +62,4 @@ def one_of(*choices: str) -> Rule:
 def check_parameters(owner: Any, rules: Rules) -> None:
     """Raise on the first attribute of `owner` that breaks its rule."""
     for name, rule in rules.items():
-        value = getattr(owner, name)
-        if not rule.accepts(value):
-            raise ValueError(
-                f"{type(owner).__name__}: {name} must be {rule.text}; got {value!r}."
-            )
+        rule.check(type(owner).__name__, name, getattr(owner, name))

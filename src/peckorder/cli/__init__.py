@@ -11,6 +11,8 @@ def main() -> None:
         if missing.name not in {"cyclopts", "rich"}:
             raise
         sys.exit(f"{missing.name} is not installed; run pip install 'peckorder[cli]'.")
+    except KeyboardInterrupt:
+        sys.exit(130)  # while still importing
     run()
 
 

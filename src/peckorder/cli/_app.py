@@ -22,7 +22,7 @@ def run(arguments: list[str] | None = None) -> None:
     try:
         app(arguments)
     except KeyboardInterrupt:
-        _leave("Interrupted; nothing was written.", 130)
+        _leave("Interrupted.", 130)
     except (ValueError, OSError, ImportError) as error:
         _leave(str(error), 2)
 

@@ -2,6 +2,7 @@
 
 import platform
 from importlib.metadata import version
+from math import isnan
 from pathlib import Path
 from typing import Annotated
 
@@ -89,8 +90,8 @@ def cells(outcome: Outcome) -> tuple[str, str, str]:
     """Write the figures of an outcome."""
     loss, half = outcome.loss, outcome.half_width
     interval = f"{loss - half:.3f} to {loss + half:.3f}"
-    seconds = "" if outcome.curves is None else f"{outcome.seconds.mean():.4f}"
-    return f"{loss:.3f}", interval, seconds
+    seconds = float(np.median(outcome.seconds))
+    return f"{loss:.3f}", interval, "" if isnan(seconds) else f"{seconds:.4f}"
 
 
 def build_report(
@@ -127,7 +128,7 @@ def section(comparison: Comparison, repeats: int) -> reports.Section:
         tuple((outcome.ranker, *cells(outcome)) for outcome in comparison.outcomes),
         "Steps between the predicted and the true class on rows that were not learnt "
         f"from: mean over {repeats} repetitions, with the 95 % interval of that mean. "
-        "Seconds exclude compilation, which happens once.",
+        "Seconds are the median: compiling, which happens once, does not count.",
     )
     chart = reports.Chart(
         title=f"{problem.name}: learning as rows arrive",

@@ -4,21 +4,28 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import sqrt
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import stats
 from sklearn.base import clone
 
 from peckorder._typing import Floats
+from peckorder._validation import Rule, whole
 from peckorder.compare._problems import PROBLEMS, Problem, Split
 from peckorder.compare._rankers import RANKERS
+from peckorder.feedback import Scale, read_labels
 from peckorder.metrics import rank_loss, time_averaged_rank_loss
 
-# Enough rows for every class to occur; compiles what a ranker needs before timing.
-_WARM_UP = 50
-
 CONSTANT = "(always the median class)"
+
+Trial: TypeAlias = tuple[float, float, Floats | None]
+
+# NumPy's generators take no larger seed, and every repetition adds one.
+_SEED = Rule(
+    "an integer from 0 to 2**31",
+    lambda value: whole(0).accepts(value) and value <= 2**31,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +33,8 @@ class Outcome:
     """How one ranker fared on one problem, repetition by repetition.
 
     `losses` are mean rank losses on test rows, `seconds` those of `fit`; `curves`
-    (repetitions, rounds), or None, are time-averaged rank losses of one pass.
+    (repetitions, rounds) are time-averaged rank losses of one pass, None for rankers
+    that don't learn on-line.
     """
 
     ranker: str
@@ -91,27 +99,24 @@ def run(
     >>> square.outcomes[0].ranker
     'PRank, averaged'
     """
-    for name, value, least in (("repeats", repeats, 2), ("seed", seed, 0)):
-        if not isinstance(value, int) or value < least:
-            raise ValueError(
-                f"compare: {name} must be an integer >= {least}; got {value!r}."
-            )
+    whole(2).check("compare", "repeats", repeats)
+    _SEED.check("compare", "seed", seed)
     problems, comparisons = tuple(problems), []
     total, done = len(problems) * repeats * len(rankers), 0
     for problem in problems:
-        trials: dict[str, list[tuple[float, float, Floats]]] = {n: [] for n in rankers}
+        trials: dict[str, list[Trial]] = {name: [] for name in rankers}
         constant = []
         for repetition in range(repeats):
             split = problem.draw(seed + repetition)
-            constant.append(_constant_loss(split))
+            constant.append(_constant_loss(problem, split))
             for name, ranker in rankers.items():
                 if on_progress is not None:
                     on_progress(done, total, f"{problem.name}: {name}")
-                model = clone(ranker).set_params(**problem.settings)
-                trials[name].append(_try(model, split, seed + repetition))
+                model = _prepared(ranker, problem, seed + repetition)
+                trials[name].append(_try(model, problem, split))
                 done += 1
         outcomes = [_collect(name, trial) for name, trial in trials.items()]
-        outcomes.append(Outcome(CONSTANT, np.array(constant), np.zeros(repeats)))
+        outcomes.append(Outcome(CONSTANT, np.array(constant), np.full(repeats, np.nan)))
         outcomes.sort(key=lambda outcome: outcome.loss)
         comparisons.append(Comparison(problem, tuple(outcomes)))
     if on_progress is not None:
@@ -126,25 +131,48 @@ def half_width(values: Floats) -> Floats:
     return np.asarray(stats.t.ppf(0.975, n - 1) * spread / sqrt(n))
 
 
-def _try(model: Any, split: Split, seed: int) -> tuple[float, float, Floats]:
+def _prepared(ranker: Any, problem: Problem, seed: int) -> Any:
+    """Clone a ranker and set what the problem asks for and the ranker leaves open."""
+    default = type(ranker)().get_params()
+    wanted = {**problem.settings, "random_state": seed}
+    open_ones = {
+        name: value
+        for name, value in wanted.items()
+        if name in default and ranker.get_params()[name] == default[name]
+    }
+    return clone(ranker).set_params(**open_ones)
+
+
+def _try(model: Any, problem: Problem, split: Split) -> Trial:
     """Return loss, seconds and curve of one ranker in one repetition."""
-    if "random_state" in model.get_params():
-        model.set_params(random_state=seed)
-    X, y = split.X_train, split.y_train
-    guesses = clone(model).progressive(X, y, classes=np.unique(y))
-    clone(model).fit(X[:_WARM_UP], y[:_WARM_UP])
+    X, y, classes = split.X_train, split.y_train, problem.classes
+    curve = None
+    if hasattr(model, "progressive"):
+        # Before the fit that is timed: this one waits for the compiler.
+        guesses = clone(model).progressive(X, y, classes=classes)
+        curve = time_averaged_rank_loss(y, guesses, classes=classes)
     begin = perf_counter()
     model.fit(X, y)
     seconds = perf_counter() - begin
-    loss = -model.score(split.X_test, split.y_test)
-    return loss, seconds, time_averaged_rank_loss(y, guesses)
+    loss = rank_loss(split.y_test, model.predict(split.X_test), classes=classes)
+    return loss, seconds, curve
 
 
-def _constant_loss(split: Split) -> float:
-    middle = np.quantile(split.y_train, 0.5, method="lower")
-    return rank_loss(split.y_test, np.full(len(split.y_test), middle))
+def _constant_loss(problem: Problem, split: Split) -> float:
+    known = read_labels("compare", split.y_train)
+    scale = Scale.given("compare", problem.classes)
+    level = scale.levels("compare", known, slice(None))
+    middle = problem.classes[int(np.quantile(level, 0.5, method="lower"))]
+    guesses = [middle] * len(split.y_test)
+    return rank_loss(split.y_test, guesses, classes=problem.classes)
 
 
-def _collect(name: str, trials: list[tuple[float, float, Floats]]) -> Outcome:
+def _collect(name: str, trials: list[Trial]) -> Outcome:
     losses, seconds, curves = zip(*trials, strict=True)
-    return Outcome(name, np.array(losses), np.array(seconds), np.array(curves))
+    has_curves = all(curve is not None for curve in curves)
+    return Outcome(
+        name,
+        np.array(losses),
+        np.array(seconds),
+        np.array(curves) if has_curves else None,
+    )

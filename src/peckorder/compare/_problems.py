@@ -31,10 +31,12 @@ class Problem:
         What it is called.
     description : str
         What it is, in a sentence or two.
+    classes : tuple
+        The classes, lowest first.
     draw : callable
         From a seed to a Split.
     settings : mapping, default={}
-        Parameters that every ranker is given here.
+        Parameters that rankers are given here, if they have them and don't set them.
     reference : tuple of (str, float) or None, default=None
         A loss worth knowing, such as the smallest possible, and its name.
 
@@ -47,6 +49,7 @@ class Problem:
 
     name: str
     description: str
+    classes: tuple[Any, ...]
     draw: Callable[[int], Split]
     settings: Mapping[str, Any] = field(default_factory=dict)
     reference: tuple[str, float] | None = None
@@ -78,6 +81,7 @@ PROBLEMS: Final = (
         "Points of the unit square in five ordered classes that bend around its "
         "centre, with noise (the problem of the papers on PRank and OAP-BPM): one "
         "pass over 5,000 points, tested on 1,000 new ones, features as in the papers.",
+        (1, 2, 3, 4, 5),
         _draw_square,
         {"fit_intercept": False, "unit_norm": False},
         ("no rule can do better", 0.1526),
@@ -87,6 +91,7 @@ PROBLEMS: Final = (
         "How far the disease of 442 patients went within a year, in five grades of "
         "equal frequency, from ten standardised measurements: ten shuffled passes "
         "over 300 patients, tested on the other 142.",
+        (1, 2, 3, 4, 5),
         _draw_diabetes,
         {"max_iter": 10, "shuffle": True},
     ),

@@ -5,9 +5,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from peckorder._typing import Seed
+from peckorder._validation import Rule, not_negative, whole
 
 # A point is of class r if its noisy height exceeds the r-th cut but not the next.
 _CUTS = np.array([-1.0, -0.1, 0.25, 1.0])
+_DEGREE = Rule("1 or 2", lambda value: whole(1).accepts(value) and value <= 2)
 
 
 def make_square(
@@ -54,14 +56,9 @@ def make_square(
     >>> X.shape, y.min(), y.max()
     ((100, 6), np.int64(1), np.int64(5))
     """
-    if not isinstance(n_samples, int | np.integer) or n_samples < 1:
-        raise ValueError(
-            f"make_square: n_samples must be an integer >= 1; got {n_samples!r}."
-        )
-    if not noise >= 0:
-        raise ValueError(f"make_square: noise must be a number >= 0; got {noise!r}.")
-    if degree not in {1, 2}:
-        raise ValueError(f"make_square: degree must be 1 or 2; got {degree!r}.")
+    whole(1).check("make_square", "n_samples", n_samples)
+    not_negative.check("make_square", "noise", noise)
+    _DEGREE.check("make_square", "degree", degree)
     rng = check_random_state(random_state)
     points = rng.uniform(size=(n_samples, 2))
     y = square_labels(points, noise * rng.standard_normal(n_samples))
@@ -90,7 +87,7 @@ def square_labels(points: ArrayLike, noise: ArrayLike = 0.0) -> NDArray[np.int64
     >>> square_labels([[0.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
     array([5, 3, 1])
     """
-    x1, x2 = np.asarray(points, dtype=np.float64).T
+    x1, x2 = _coordinates("square_labels", points)
     height = 10 * (x1 - 0.5) * (x2 - 0.5) + np.asarray(noise)
     # Strictly above a cut, so a height on one stays below it.
     y: NDArray[np.int64] = 1 + np.searchsorted(_CUTS, height, side="left")
@@ -118,8 +115,18 @@ def square_features(points: ArrayLike) -> NDArray[np.float64]:
     >>> square_features([[1.0, 0.0]]).round(2).tolist()
     [[1.0, 1.41, 0.0, 1.0, 0.0, 0.0]]
     """
-    x1, x2 = np.asarray(points, dtype=np.float64).T
+    x1, x2 = _coordinates("square_features", points)
     root = np.sqrt(2.0)
     return np.column_stack(
         [np.ones_like(x1), root * x1, root * x2, x1**2, x2**2, root * x1 * x2]
     )
+
+
+def _coordinates(who: str, points: ArrayLike) -> NDArray[np.float64]:
+    array = np.asarray(points, dtype=np.float64)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ValueError(
+            f"{who}: points must be an array of shape (n_samples, 2); got shape "
+            f"{array.shape!r}."
+        )
+    return array.T

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from peckorder._typing import Ints, Labels, Rows
@@ -103,8 +103,10 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """Predict each row, then learn it, going on from the current state.
 
         The losses of these predictions estimate the error honestly without a test
-        set, because no row has been seen when it is predicted. What has been learnt
-        afterwards is the same as after `partial_fit`.
+        set, because no row has been seen when it is predicted. The predictions are
+        those of `predict` before each row (but for rounding, where an averaged score
+        lies on a threshold); what has been learnt afterwards is the same as after
+        `partial_fit`.
 
         Parameters
         ----------
@@ -160,8 +162,7 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             Zero at best.
         """
         guess = self._ask("levels", X)
-        column = read_labels(self._who, y)
-        check_consistent_length(guess, column)
+        column = self._column(y, len(guess))
         truth = self._scale.levels(self._who, column, slice(None))
         return -float(np.mean(np.abs(guess - truth)))
 
@@ -179,17 +180,15 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _view(self) -> View:
         return View(bool(self.fit_intercept), bool(self.unit_norm))
 
-    def _rows(self, X: ArrayLike, *, reset: bool) -> Rows:
-        return check_rows(self, X, reset=reset, norms=self._takes_norms())
-
     def _takes_norms(self) -> bool:
+        """Whether learning needs the norms of rows."""
         return bool(self.unit_norm)
 
     def _fit(self, X: ArrayLike, y: ArrayLike, **start: Any) -> None:
         """Learn from scratch, from a learner started with the options `start`."""
         check_parameters(self, self._rules)
-        rows = self._rows(X, reset=True)
-        column = self._column(y, rows)
+        rows = check_rows(self, X, reset=True, norms=self._takes_norms())
+        column = self._column(y, count_rows(rows))
         if self.classes is None:
             scale = Scale.inferred(self._who, column)
         else:
@@ -208,8 +207,8 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """Learn one pass from the current state; return predictions if asked for."""
         check_parameters(self, self._rules)
         is_new = not hasattr(self, "_learner")
-        rows = self._rows(X, reset=is_new)
-        column = self._column(y, rows)
+        rows = check_rows(self, X, reset=is_new, norms=self._takes_norms())
+        column = self._column(y, count_rows(rows))
         scale = self._first_scale(column, classes) if is_new else self._scale
         if is_new:
             learner = self._new_learner(self.n_features_in_, len(scale))
@@ -224,13 +223,9 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         self._store(learner, n_iter=1)
         return predicted
 
-    def _column(self, y: ArrayLike, rows: Rows) -> LabelColumn:
+    def _column(self, y: ArrayLike, n_rows: int) -> LabelColumn:
         column = read_labels(self._who, y)
-        if len(column) != count_rows(rows):
-            raise ValueError(
-                f"{self._who}: y must be one label a row; got {len(column)} labels "
-                f"for {count_rows(rows)} rows."
-            )
+        column.check_length(self._who, n_rows)
         return column
 
     def _first_scale(self, column: LabelColumn, classes: Any) -> Scale:
@@ -256,10 +251,11 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
                 )
 
     def _check_classes(self, scale: Scale, classes: Any) -> None:
-        if Scale.given(self._who, classes) != scale:
+        given = Scale.given(self._who, classes)
+        if given != scale:
             raise ValueError(
-                f"{self._who}: classes must be {scale.classes.tolist()!r} as given "
-                f"before; got {list(classes)!r}. Call fit to start anew."
+                f"{self._who}: classes must be {scale} as given before; got {given}. "
+                "Call fit to start anew."
             )
 
     def _resumed(self, learner: Any) -> Any:
@@ -285,7 +281,9 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _ask(self, question: str, X: ArrayLike) -> Any:
         """Put a question about rows to the learner."""
         check_is_fitted(self, "classes_")
-        rows = self._rows(X, reset=False)
+        # As when it learnt, whatever the parameters may have been set to since.
+        norms = self._learner.view.unit_norm
+        rows = check_rows(self, X, reset=False, norms=norms)
         try:
             return getattr(self._learner, question)(rows)
         except Stopped as stopped:
@@ -300,7 +298,7 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         place = ""
         if row is not None:
             check_stopped_row(self._who, rows, row, self.n_features_in_)
-            place = f" in row {row}"
+            place = f" by row {row}"
         advice = "." if self.unit_norm else ", or set unit_norm=True."
         raise DataError(
             f"{self._who}: X must be small enough for finite scores; got an overflow"

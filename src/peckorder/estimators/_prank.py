@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from peckorder._typing import Floats, Seed
+from peckorder._typing import Floats, Ints, Seed
 from peckorder._validation import Rules, one_of
 from peckorder.estimators._ordinal import OrdinalEstimator, all_or_nothing
 from peckorder.solvers.prank import PRankLearner
@@ -20,6 +20,17 @@ def _is_voted(estimator: "PRank") -> bool:
 
 def _is_linear(estimator: "PRank") -> bool:
     return not _is_voted(estimator)
+
+
+def _numbers(name: str, given: Any) -> Floats:
+    """Return a copy of an array of finite numbers."""
+    try:
+        numbers = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array(np.nan)
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"PRank: {name} must be finite numbers; got {given!r}.")
+    return numbers
 
 
 class PRank(OrdinalEstimator):
@@ -50,7 +61,8 @@ class PRank(OrdinalEstimator):
         Passes over the rows in `fit`. One pass is the published algorithm; several
         help on small data.
     shuffle : bool, default=False
-        Visit the rows in a new random order on every pass of `fit`.
+        Visit the rows in a new random order on every pass of `fit`. Do so if the rows
+        come in a meaningful order, sorted by class for instance.
     fit_intercept : bool, default=True
         Give every row a constant feature of one, so that the score has a level of
         its own to move.
@@ -95,9 +107,10 @@ class PRank(OrdinalEstimator):
 
     Notes
     -----
-    A pass costs O(nnz(X) + mistakes * n_classes) time and, beyond the data,
-    O(n_features + n_classes) memory. The voted rule keeps every row it erred on, and
-    predicting a row costs a pass over all of them.
+    A pass costs O(nnz(X) + n_samples * log(n_classes) + mistakes * n_classes) time
+    and, beyond the data, O(n_features + n_classes) memory (with `shuffle`, an integer
+    a row more). The voted rule keeps a copy of every row it erred on, and predicting a
+    row costs a pass over all of them.
 
     *Scale the features.* A threshold moves by one per mistake, a weight by the
     feature's value: with values of a hundredth the thresholds outrun the weights,
@@ -125,8 +138,10 @@ class PRank(OrdinalEstimator):
     >>> from peckorder.datasets import make_square
     >>> X, y = make_square(2000, random_state=0)
     >>> model = PRank(max_iter=5).fit(X[:1000], y[:1000])
-    >>> model.predict(X[1000:1008]), y[1000:1008]
-    (array([...]), array([...]))
+    >>> model.predict(X[1000:1008])
+    array([3, 3, 2, 2, 3, 3, 5, 5])
+    >>> y[1000:1008]
+    array([3, 3, 2, 2, 4, 3, 5, 5])
     >>> round(model.score(X[1000:], y[1000:]), 2)
     -0.2
     """
@@ -219,6 +234,14 @@ class PRank(OrdinalEstimator):
         """
         return self._ask("mean_ranks", X)  # type: ignore[no-any-return]
 
+    @property
+    def votes_(self) -> Ints:
+        """The rounds each successive rule got right; of the voted rule alone."""
+        votes: Ints | None = getattr(vars(self).get("_learner"), "votes", None)
+        if votes is None:
+            raise AttributeError("PRank: votes_ exists once fitted with rule='voted'.")
+        return votes
+
     def _new_learner(
         self, n_features: int, n_levels: int, **start: Any
     ) -> PRankLearner:
@@ -232,31 +255,28 @@ class PRank(OrdinalEstimator):
         weights = np.zeros(n_features + bool(self.fit_intercept))
         if given is None:
             return weights
-        given = np.asarray(given, dtype=np.float64)
-        if given.shape not in {(n_features,), weights.shape}:
+        start = _numbers("coef_init", given)
+        if start.shape not in {(n_features,), weights.shape}:
+            more = ", and one for the constant" if self.fit_intercept else ""
             raise ValueError(
-                f"PRank: coef_init must be one weight a feature, {n_features} in all; "
-                f"got an array of shape {given.shape!r}."
+                f"PRank: coef_init must be one weight a feature, {n_features} in all"
+                f"{more}; got an array of shape {start.shape!r}."
             )
-        if not np.isfinite(given).all():
-            raise ValueError(f"PRank: coef_init must be finite; got {given!r}.")
-        weights[: given.size] = given
+        weights[: start.size] = start
         return weights
 
     def _first_thresholds(self, n_thresholds: int, given: Any) -> Floats:
         if given is None:
             return np.zeros(n_thresholds)
-        thresholds = np.array(given, dtype=np.float64)
+        thresholds = _numbers("thresholds_init", given)
         if thresholds.shape != (n_thresholds,):
             raise ValueError(
                 "PRank: thresholds_init must be one threshold between each two "
                 f"classes, {n_thresholds} in all; got an array of shape "
                 f"{thresholds.shape!r}."
             )
-        whole = np.all(thresholds == np.floor(thresholds)) and np.all(
-            np.isfinite(thresholds)
-        )
-        if not whole or np.any(np.diff(thresholds) < 0):
+        is_whole = np.all(thresholds == np.floor(thresholds))
+        if not is_whole or np.any(np.diff(thresholds) < 0):
             raise ValueError(
                 "PRank: thresholds_init must be integers in ascending order, else they "
                 f"could cross while learning; got {thresholds.tolist()!r}."
@@ -264,10 +284,9 @@ class PRank(OrdinalEstimator):
         return thresholds
 
     def _publish(self, learner: PRankLearner) -> None:
-        for name in ("coef_", "intercept_", "thresholds_", "votes_"):
+        for name in ("coef_", "intercept_", "thresholds_"):
             self.__dict__.pop(name, None)  # of a fit with another rule
         if isinstance(learner, VotedLearner):
-            self.votes_ = learner.votes
             return
         weights, self.thresholds_ = learner.mean_rule()
         self.coef_ = weights[: self.n_features_in_]

@@ -150,6 +150,10 @@ class WidrowHoff(OrdinalEstimator):
             self._refuse(rows, row)
         raise DataError(
             f"WidrowHoff: eta must be small enough for the run to converge; got "
-            f"{self.eta!r}, with which it diverged by row {row}. Lower eta, scale the "
-            "features, or set step='normalized'."
+            f"{self.eta!r}, with which it diverged by row {row}. {self._advice()}"
         ) from None
+
+    def _advice(self) -> str:
+        if self.unit_norm or self.step == "normalized":
+            return "Choose it below 2."
+        return "Lower eta, scale the features, or set step='normalized'."

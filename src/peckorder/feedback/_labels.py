@@ -25,6 +25,14 @@ class LabelColumn:
     def __len__(self) -> int:
         return len(self.values)
 
+    def check_length(self, who: str, n_rows: int) -> None:
+        """Refuse labels that are more or fewer than the rows."""
+        if len(self) != n_rows:
+            raise ValueError(
+                f"{who}: y must be one label a row; got {len(self)} labels for "
+                f"{n_rows} rows."
+            )
+
     @property
     def is_numeric(self) -> bool:
         """Whether the labels are numbers."""
@@ -42,12 +50,14 @@ def read_labels(who: str, y: Any, name: str = "y") -> LabelColumn:
     """Take labels of any kind; numbers are not copied."""
     if y is None:
         raise ValueError(
-            f"{who}: {name} must be one label a row; got None. This estimator "
-            "requires y to be passed, but the target y is None."
+            f"{who}: {name} must be one label a row; got None (it requires y to be "
+            "passed, but the target y is None)."
         )
     declared = _declared_order(y)
     if declared is not None:
         return declared
+    if hasattr(y, "dtype"):
+        y = np.asarray(y)  # here, lest pandas' nullable integers become floats
     values = column_or_1d(y, warn=True)
     if values.dtype.kind == "c":
         raise DataError(f"{who}: {name} must be real; got complex numbers.")

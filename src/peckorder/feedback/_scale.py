@@ -1,6 +1,7 @@
 """The ordinal scale: which classes there are, and which is above which."""
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Hashable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
@@ -53,6 +54,9 @@ class Scale:
     def _level_of_label(self) -> dict[Any, int]:
         return {label: level for level, label in enumerate(self.classes.tolist())}
 
+    def __str__(self) -> str:
+        return _few(self.classes.tolist())
+
     def __len__(self) -> int:
         return int(self.classes.size)
 
@@ -66,19 +70,26 @@ class Scale:
     @classmethod
     def given(cls, who: str, classes: Any) -> Self:
         """Take the classes in the order given, lowest first."""
-        if isinstance(classes, str) or not isinstance(classes, Iterable):
+        unordered = isinstance(classes, str | bytes | Set | Mapping)
+        if unordered or not hasattr(classes, "__len__"):
             raise TypeError(
                 f"{who}: classes must be a list of labels, lowest first; "
                 f"got {classes!r}."
             )
         labels = classes.tolist() if hasattr(classes, "tolist") else list(classes)
+        if not all(isinstance(label, Hashable) for label in labels):
+            raise TypeError(
+                f"{who}: classes must be a list of labels, not of lists; "
+                f"got {_few(labels)}."
+            )
         if len(labels) < 2:
             raise ValueError(
                 f"{who}: classes must be at least two labels; got {labels!r}."
             )
         if len(set(labels)) < len(labels) or any(map(_is_missing, labels)):
             raise ValueError(
-                f"{who}: classes must be distinct labels, lowest first; got {labels!r}."
+                f"{who}: classes must be distinct labels, lowest first; "
+                f"got {_few(labels)}."
             )
         return cls(_label_array(labels))
 
@@ -97,6 +108,12 @@ class Scale:
                 f"{who}: y must hold at least two classes; got {number}, "
                 f"{labels.tolist()!r}.{hint}"
             )
+        if labels.size > max(100, len(column) // 2):
+            warnings.warn(
+                f"{who}: y has {labels.size} classes in {len(column)} rows; if it is "
+                "a quantity, cut it into grades first.",
+                stacklevel=2,
+            )
         return cls(labels)
 
     def levels(
@@ -107,7 +124,7 @@ class Scale:
         if column.is_numeric and self._ascending is not None:
             level, wrong = self._levels_of_numbers(values, self._ascending)
         else:
-            level = self._levels_of_objects(column, values)
+            level = self._levels_of_objects(who, column, values, name)
             wrong = int(np.argmin(level)) if level.size and level.min() < 0 else -1
         if wrong >= 0:
             row = np.arange(len(column))[chosen][wrong]
@@ -126,20 +143,36 @@ class Scale:
             level = np.argsort(self.classes)[level]
         return level, wrong
 
-    def _levels_of_objects(self, column: LabelColumn, values: Labels) -> Ints:
+    def _levels_of_objects(
+        self, who: str, column: LabelColumn, values: Labels, name: str
+    ) -> Ints:
         """Return levels, -1 for what is no class."""
         look_up = self._level_of_label.get
         if column.categories is not None:
             # One look-up a category; the last entry serves the missing, -1.
             table = [look_up(label, -1) for label in column.categories]
+            known = [level for level in table if level >= 0]
+            if known != sorted(known):
+                raise DataError(
+                    f"{who}: {name} must be in the order of the classes {self}; "
+                    f"got categories in the order {_few(list(column.categories))}."
+                )
             return np.array([*table, -1], dtype=np.int64)[values]
-        found = map(look_up, values.tolist(), repeat(-1))
+        labels = values.tolist()
+        if not all(isinstance(label, Hashable) for label in labels):
+            raise DataError(f"{who}: {name} must be labels, not lists; got a list.")
+        found = map(look_up, labels, repeat(-1))
         return np.fromiter(found, dtype=np.int64, count=values.size)
 
     def _refuse(self, who: str, column: LabelColumn, row: int, name: str) -> NoReturn:
         label = column.label(row)
+        if label is None or _is_missing(label):
+            raise DataError(
+                f"{who}: {name} must be without missing labels; got {label!r} in row "
+                f"{row}."
+            )
         raise DataError(
-            f"{who}: {name} must be one of the classes {_few(self.classes.tolist())}; "
+            f"{who}: {name} must be one of the classes {self}; "
             f"got {label!r} in row {row}. Name every class in classes=, lowest first."
         )
 

@@ -38,9 +38,37 @@ def scores(
 def place(score: float, thresholds: Floats) -> int:
     """Return the level of a score: how many thresholds it has reached."""
     level = 0
-    for r in range(thresholds.shape[0]):
-        level += score >= thresholds[r]
+    if thresholds.shape[0] <= 16:
+        # Counted, not searched: there is no branch to mispredict.
+        for r in range(thresholds.shape[0]):
+            level += score >= thresholds[r]
+        return level
+    high = thresholds.shape[0]
+    while level < high:
+        middle = (level + high) // 2
+        if score >= thresholds[middle]:
+            level = middle + 1
+        else:
+            high = middle
     return level
+
+
+@part
+def threshold_move(score: float, threshold: float, is_above: bool) -> float:
+    """Return by how much a misplaced row of that score moves a threshold down."""
+    side = 1.0 if is_above else -1.0
+    return side if side * (score - threshold) <= 0.0 else 0.0
+
+
+@part
+def next_row(rows: Rows, start: int, order: Ints, t: int, ahead: int) -> int:
+    """Return the row to visit in round `t`, and ask for one that comes later."""
+    row: int = start + t
+    if order.shape[0]:
+        row = order[t]
+    elif ahead:
+        fetch(rows, row + ahead)
+    return row
 
 
 @kernel
@@ -60,7 +88,7 @@ def prank(
     predicted: Ints,
     update_round: Ints,
     update_step: Floats,
-    update_thresholds: Floats,
+    update_score: Floats,
     tally: Ints,
 ) -> int:
     """Visit rows by PRank, learning from each one that is misplaced.
@@ -70,19 +98,15 @@ def prank(
     If `averaged`, so are lag (d,) and threshold_lag (k-1,), such that after T rounds
     the sum of the weights after each round is ``T * weights - lag``; `rounds` of
     them went before. predicted (n,), or empty, receives the level that the rule
-    (averaged or last) gives each row before it is learnt; update_* (n, ...), or
-    empty, the round, step and new thresholds of each update. tally receives the
-    number of mistakes of the last rule, the steps by which it missed, and the
-    number of updates. Returns the first row whose score is not finite, or -1.
+    (averaged or last) gives each row before it is learnt; update_* (n,), or empty,
+    the round, step and score of each update. tally receives the number of mistakes of
+    the last rule, which is that of updates, and the steps by which it missed. Returns
+    the first row whose score is not finite, or -1.
     """
     n_thresholds = thresholds.shape[0]
     ahead = rows_ahead(rows)
     for t in range(level.shape[0]):
-        i = start + t
-        if order.shape[0]:
-            i = order[t]
-        elif ahead:
-            fetch(rows, i + ahead)
+        i = next_row(rows, start, order, t, ahead)
         scale = row_scale(rows, i, intercept, unit_norm)
         score = row_score(rows, i, weights, intercept, scale)
         if not np.isfinite(score):
@@ -100,12 +124,12 @@ def prank(
                     predicted[t] += mean >= now * thresholds[r] - threshold_lag[r]
         if guess == truth:
             continue
-        tally[0] += 1
-        tally[1] += abs(guess - truth)
+        if update_round.shape[0]:
+            update_round[tally[0]] = t
+            update_score[tally[0]] = score
         step = 0.0
         for r in range(n_thresholds):
-            side = 1.0 if truth > r else -1.0
-            move = side if side * (score - thresholds[r]) <= 0.0 else 0.0
+            move = threshold_move(score, thresholds[r], truth > r)
             thresholds[r] -= move
             threshold_lag[r] -= move * now
             step += move
@@ -118,11 +142,9 @@ def prank(
             if intercept:
                 lag[lag.shape[0] - 1] += step * now
         if update_round.shape[0]:
-            update_round[tally[2]] = t
-            update_step[tally[2]] = step
-            for r in range(n_thresholds):
-                update_thresholds[tally[2], r] = thresholds[r]
-        tally[2] += 1
+            update_step[tally[0]] = step
+        tally[0] += 1
+        tally[1] += abs(guess - truth)
     return -1
 
 
@@ -133,48 +155,64 @@ def vote(
     intercept: bool,
     unit_norm: bool,
     weights: Floats,
+    thresholds: Floats,
     support: Rows,
     support_row: Ints,
     step: Floats,
-    thresholds: Floats,
+    score: Floats,
+    truth: Ints,
     votes: Ints,
     latest: Ints,
     latest_votes: Ints,
-    x: Floats,
+    z: Floats,
+    row_scores: Floats,
+    n_votes: Ints,
     mean: Floats,
-) -> None:
+) -> int:
     """Write the mean rank that voted PRank gives to rows from `start` on to `mean`.
 
-    Rule h starts from rule h-1 by adding ``step[h]`` times row ``support_row[h]`` of
-    `support`; rule 0 has `weights` (d,). thresholds (h, k-1), votes (h,). Row t is
-    judged by the rules up to ``latest[t]``, the last of which has ``latest_votes[t]``
-    votes; where all votes are zero, by the last alone. NaN if a score is not
-    finite. x (d,) is scratch.
+    Rule 0 has `weights` (d,) and `thresholds` (k-1,), which are changed in place to
+    those of the later rules: rule h adds ``step[h]`` times row ``support_row[h]`` of
+    `support` to the weights, and moves the thresholds as that row did, which had
+    ``score[h]`` and the level ``truth[h]``. votes (h,). Row t is judged by the rules
+    up to ``latest[t]``, the last of which has ``latest_votes[t]`` votes; where all
+    votes are zero, by the last alone. latest (n,) never falls. z (d,), row_scores (n,)
+    and n_votes (n,) are scratch. Returns the first row without a finite score, or -1.
     """
-    for t in range(mean.shape[0]):
-        i = start + t
-        scale = row_scale(rows, i, intercept, unit_norm)
-        score = row_score(rows, i, weights, intercept, scale)
-        if not np.isfinite(score):
-            mean[t] = np.nan
-            continue
-        row_write(rows, i, x)
-        if intercept:
-            x[x.shape[0] - 1] = 1.0
-        n_votes, ranks, rank = 0, 0.0, 0
-        for h in range(latest[t] + 1):
+    n = mean.shape[0]
+    for t in range(n):
+        scale = row_scale(rows, start + t, intercept, unit_norm)
+        row_scores[t] = row_score(rows, start + t, weights, intercept, scale)
+        if not np.isfinite(row_scores[t]):
+            return t
+        mean[t] = 0.0
+        n_votes[t] = 0
+    first = 0
+    for h in range(votes.shape[0]):
+        while first < n and latest[first] < h:
+            first += 1
+        if h > 0:
+            row_write(support, support_row[h], z)
+            if intercept:
+                z[z.shape[0] - 1] = 1.0
+            for r in range(thresholds.shape[0]):
+                thresholds[r] -= threshold_move(score[h], thresholds[r], truth[h] > r)
+        for t in range(first, n):
+            i = start + t
             if h > 0:
-                j = support_row[h]
-                score += (scale * step[h]) * row_score(support, j, x, intercept, 1.0)
-            n = latest_votes[t] if h == latest[t] else votes[h]
-            if n == 0 and h < latest[t]:
-                continue
-            rank = 1 + place(score, thresholds[h])
-            n_votes += n
-            ranks += n * rank
-        mean[t] = ranks / n_votes if n_votes else rank
-        if not np.isfinite(score):
-            mean[t] = np.nan
+                scale = row_scale(rows, i, intercept, unit_norm) * step[h]
+                row_scores[t] += row_score(rows, i, z, intercept, scale)
+            is_latest = h == latest[t]
+            n_of_rule = latest_votes[t] if is_latest else votes[h]
+            if n_of_rule > 0 or (is_latest and n_votes[t] == 0):
+                rank = 1 + place(row_scores[t], thresholds)
+                mean[t] += max(n_of_rule, 1) * rank
+                n_votes[t] += max(n_of_rule, 1)
+    for t in range(n):
+        if not np.isfinite(row_scores[t]):
+            return t
+        mean[t] /= n_votes[t]
+    return -1
 
 
 @kernel
@@ -199,11 +237,7 @@ def widrow_hoff(
     """
     ahead = rows_ahead(rows)
     for t in range(level.shape[0]):
-        i = start + t
-        if order.shape[0]:
-            i = order[t]
-        elif ahead:
-            fetch(rows, i + ahead)
+        i = next_row(rows, start, order, t, ahead)
         scale = row_scale(rows, i, intercept, unit_norm)
         score = row_score(rows, i, weights, intercept, scale)
         # Written so that NaN is refused too.
@@ -248,11 +282,7 @@ def perceptron(
     last = weights.shape[1] - 1
     ahead = rows_ahead(rows)
     for t in range(level.shape[0]):
-        i = start + t
-        if order.shape[0]:
-            i = order[t]
-        elif ahead:
-            fetch(rows, i + ahead)
+        i = next_row(rows, start, order, t, ahead)
         scale = row_scale(rows, i, intercept, unit_norm)
         guess, best = 0, -np.inf
         for c in range(weights.shape[0]):

@@ -68,8 +68,8 @@ class Tally:
 class Learner(Protocol):
     """The state of an on-line learner."""
 
+    view: View
     tally: Tally
-    weights: Floats
 
     def copy(self) -> Self:
         """Return a learner that goes its own way from here."""
@@ -77,6 +77,10 @@ class Learner(Protocol):
 
     def visit(self, visit: Visit) -> int:
         """Learn a block; return the position of a row that cannot be, or -1."""
+        ...
+
+    def is_finite(self) -> bool:
+        """Whether nothing has overflowed so far."""
         ...
 
     def levels(self, rows: Rows) -> Ints:
@@ -114,7 +118,7 @@ def learn(
             raise Stopped(
                 first + stopped if order is None else int(order[some][stopped])
             )
-    if not np.isfinite(learner.weights).all():
+    if not learner.is_finite():
         raise Stopped(None)
 
 

@@ -39,6 +39,10 @@ class PerceptronLearner:
         self.tally.add(visit.level.size, counts)
         return stopped
 
+    def is_finite(self) -> bool:
+        """Whether nothing has overflowed so far."""
+        return bool(np.isfinite(self.weights).all())
+
     def scores(self, rows: Rows) -> Floats:
         """Return the score of every row for every level."""
         return np.column_stack([scores(rows, self.view, w) for w in self.weights])

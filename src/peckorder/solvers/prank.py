@@ -57,8 +57,7 @@ class PRankLearner:
 
     def visit(self, visit: Visit) -> int:
         """Learn a block; return the position of a row that cannot be, or -1."""
-        no_thresholds = np.empty((0, self.thresholds.size))
-        return self._visit(visit, visit.predicted, NONE, _NO_STEPS, no_thresholds)[0]
+        return self._visit(visit, visit.predicted, NONE, _NO_STEPS, _NO_STEPS)[0]
 
     def _visit(
         self,
@@ -66,10 +65,10 @@ class PRankLearner:
         predicted: Ints,
         update_round: Ints,
         update_step: Floats,
-        update_thresholds: Floats,
+        update_score: Floats,
     ) -> tuple[int, int]:
         """Run the kernel; return where it stopped (-1: nowhere) and its updates."""
-        counts = np.zeros(3, dtype=np.int64)
+        counts = np.zeros(2, dtype=np.int64)
         stopped = kernels.prank(
             visit.rows,
             visit.start,
@@ -86,11 +85,16 @@ class PRankLearner:
             predicted,
             update_round,
             update_step,
-            update_thresholds,
+            update_score,
             counts,
         )
         self.tally.add(visit.level.size, counts)
-        return stopped, int(counts[2])
+        return stopped, int(counts[0])
+
+    def is_finite(self) -> bool:
+        """Whether nothing has overflowed so far."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(np.isfinite(self.rule().weights).all())
 
     def rule(self) -> LinearRule:
         """Return the rule that predicts, up to a positive factor.

@@ -9,10 +9,13 @@ from scipy import sparse
 from peckorder._typing import Floats, Ints, Rows
 from peckorder._validation import as_rows, count_rows
 from peckorder.kernels import online as kernels
-from peckorder.solvers.online import NONE, Visit, finite, nearest_level
+from peckorder.solvers.online import NONE, Stopped, Visit, nearest_level
 from peckorder.solvers.prank import PRankLearner
 
 Matrix: TypeAlias = Any  # an array, or a SciPy matrix in CSR form
+
+# Rows judged between two looks at the keyboard; each costs a pass over all updates.
+_BLOCK = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +23,19 @@ class Updates:
     """Updates in the order they were made: what was added to which rule, and when.
 
     Rule h of all has seen the first h updates. Kept in place of the rules
-    themselves, which would be a vector of all features each.
+    themselves, which would be all features and thresholds each: from the score and
+    the true level of a row follows how it moved the thresholds.
     """
 
     support: Matrix
     row: Ints
     step: Floats
-    thresholds: Floats
+    score: Floats
+    truth: Ints
     round: Ints
+
+    def __len__(self) -> int:
+        return len(self.round)
 
 
 @dataclass
@@ -50,23 +58,23 @@ class VotedLearner(PRankLearner):
     def visit(self, visit: Visit) -> int:
         """Learn a block; return the position of a row that cannot be, or -1."""
         n, before = visit.level.size, self.tally.rounds
-        rounds, steps = np.empty(n, dtype=np.int64), np.empty(n)
-        thresholds = np.empty((n, self.thresholds.size))
-        stopped, n_updates = self._visit(visit, NONE, rounds, steps, thresholds)
+        rounds, steps, scores = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
+        stopped, n_updates = self._visit(visit, NONE, rounds, steps, scores)
         if stopped >= 0:
             return stopped
         place = rounds[:n_updates]
         used = visit.order[place] if visit.order.size else visit.start + place
         kept, row = np.unique(used, return_inverse=True)
-        new = Updates(
-            _take(visit.rows, kept, self._n_features),
-            row.astype(np.int64),
-            steps[:n_updates].copy(),
-            thresholds[:n_updates].copy(),
-            before + place,
-        )
         if n_updates:
-            self.record = (*self.record, new)
+            new = Updates(
+                _take(visit.rows, kept, self._n_features),
+                row.astype(np.int64),
+                steps[:n_updates].copy(),
+                scores[:n_updates].copy(),
+                visit.level[place],
+                before + place,
+            )
+            self.record = _append(self.record, new)
         if visit.predicted.size:
             time = np.arange(before, before + n)
             mean = self._mean_ranks(visit.rows, visit.start, time)
@@ -80,13 +88,14 @@ class VotedLearner(PRankLearner):
     @property
     def votes(self) -> Ints:
         """The rounds each rule got right, from the first rule to the last."""
-        changes = self._updates().round
-        return np.diff(changes, prepend=-1, append=self.tally.rounds) - 1
+        changes = [updates.round for updates in self.record]
+        times = np.concatenate([[-1], *changes, [self.tally.rounds]])
+        votes: Ints = np.diff(times) - 1
+        return votes
 
     def mean_ranks(self, rows: Rows) -> Floats:
         """Return the mean rank, 1..k, of every row over all votes."""
-        time = np.full(count_rows(rows), self.tally.rounds)
-        return finite(self._mean_ranks(rows, 0, time))
+        return self._mean_ranks(rows, 0, np.full(count_rows(rows), self.tally.rounds))
 
     def levels(self, rows: Rows) -> Ints:
         """Return the predicted level of every row."""
@@ -94,34 +103,42 @@ class VotedLearner(PRankLearner):
 
     def _mean_ranks(self, rows: Rows, start: int, time: Ints) -> Floats:
         """Judge rows from `start` on, each by what was known before its `time`."""
-        updates = self._updates()
-        latest = np.searchsorted(updates.round, time, side="left")
+        updates, votes = self._updates(), self.votes
         changes = np.concatenate(([-1], updates.round))
+        support = as_rows(updates.support)
         mean = np.empty(time.size)
-        kernels.vote(
-            rows,
-            start,
-            self.view.intercept,
-            self.view.unit_norm,
-            self.first[0],
-            as_rows(updates.support),
-            np.concatenate(([-1], updates.row)),
-            np.concatenate(([0.0], updates.step)),
-            np.concatenate((self.first[1][np.newaxis], updates.thresholds)),
-            self.votes,
-            latest,
-            time - changes[latest] - 1,
-            np.empty_like(self.weights),
-            mean,
-        )
+        for first in range(0, time.size, _BLOCK):
+            now = time[first : first + _BLOCK]
+            latest = np.searchsorted(updates.round, now, side="left")
+            stopped = kernels.vote(
+                rows,
+                start + first,
+                self.view.intercept,
+                self.view.unit_norm,
+                self.first[0],
+                self.first[1].copy(),
+                support,
+                np.concatenate(([-1], updates.row)),
+                np.concatenate(([0.0], updates.step)),
+                np.concatenate(([0.0], updates.score)),
+                np.concatenate(([0], updates.truth)),
+                votes[: latest[-1] + 1],
+                latest,
+                now - changes[latest] - 1,
+                np.empty_like(self.weights),
+                np.empty(now.size),
+                np.empty(now.size, dtype=np.int64),
+                mean[first : first + _BLOCK],
+            )
+            if stopped >= 0:
+                raise Stopped(start + first + stopped)
         return mean
 
     def _updates(self) -> Updates:
         """Join the record into one piece, and keep it so."""
         if not self.record:
-            nothing = np.empty((0, self._n_features))
-            no_thresholds = np.empty((0, self.thresholds.size))
-            return Updates(nothing, NONE, np.empty(0), no_thresholds, NONE)
+            nothing, no_numbers = np.empty((0, self._n_features)), np.empty(0)
+            return Updates(nothing, NONE, no_numbers, no_numbers, NONE, NONE)
         if len(self.record) > 1:
             self.record = (_join(self.record),)
         return self.record[0]
@@ -134,11 +151,11 @@ def _take(rows: Rows, chosen: Ints, n_features: int) -> Matrix:
     return sparse.csr_array(rows, shape=(count_rows(rows), n_features))[chosen]
 
 
-def _stack(parts: list[Matrix]) -> Matrix:
-    """Put matrices one below the other; sparse if one of them is."""
-    if any(sparse.issparse(part) for part in parts):
-        return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
-    return np.vstack(parts)
+def _append(record: tuple[Updates, ...], new: Updates) -> tuple[Updates, ...]:
+    """Add a piece, joining pieces of like size so that there are never many."""
+    while record and len(record[-1]) <= len(new):
+        new, record = _join((record[-1], new)), record[:-1]
+    return (*record, new)
 
 
 def _join(record: tuple[Updates, ...]) -> Updates:
@@ -148,6 +165,14 @@ def _join(record: tuple[Updates, ...]) -> Updates:
         _stack([updates.support for updates in record]),
         np.concatenate([u.row + o for u, o in zip(record, offsets, strict=True)]),
         np.concatenate([updates.step for updates in record]),
-        np.concatenate([updates.thresholds for updates in record]),
+        np.concatenate([updates.score for updates in record]),
+        np.concatenate([updates.truth for updates in record]),
         np.concatenate([updates.round for updates in record]),
     )
+
+
+def _stack(parts: list[Matrix]) -> Matrix:
+    """Put matrices one below the other; sparse if one of them is."""
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
+    return np.vstack(parts)

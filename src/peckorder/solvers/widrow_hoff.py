@@ -45,6 +45,10 @@ class WidrowHoffLearner:
         self.tally.add(visit.level.size, counts)
         return stopped
 
+    def is_finite(self) -> bool:
+        """Whether nothing has overflowed so far."""
+        return bool(np.isfinite(self.weights).all())
+
     def scores(self, rows: Rows) -> Floats:
         """Return the score of every row, a rank before rounding."""
         return scores(rows, self.view, self.weights)
