@@ -1,4 +1,4 @@
-"""The on-line learners as the papers state them, misprints corrected: slow, obvious, plain Python.
+"""The on-line learners as published, misprints corrected: slow, obvious Python.
 
 Ranks are 1..k. Every oracle notes in `closest` how near a decision ever came to
 going the other way, so that a test on real numbers can leave out the cases that

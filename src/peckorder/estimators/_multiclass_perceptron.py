@@ -115,8 +115,8 @@ class MulticlassPerceptron(OrdinalEstimator):
         return PerceptronLearner(self._view(), weights)
 
     def _publish(self, learner: PerceptronLearner) -> None:
-        self.coef_ = learner.weights[:, : self.n_features_in_].copy()
+        self.coef_ = learner.weights[:, : self.n_features_in_]
         if self.fit_intercept:
-            self.intercept_ = learner.weights[:, -1].copy()
+            self.intercept_ = learner.weights[:, -1]
         else:
             self.intercept_ = np.zeros(len(learner.weights))

@@ -141,8 +141,7 @@ class WidrowHoff(OrdinalEstimator):
         return float(self.eta), self.step == "normalized"
 
     def _publish(self, learner: WidrowHoffLearner) -> None:
-        # Copied, because the weights of the next call start from these in place.
-        self.coef_ = learner.weights[: self.n_features_in_].copy()
+        self.coef_ = learner.weights[: self.n_features_in_]
         self.intercept_ = float(learner.weights[-1]) if self.fit_intercept else 0.0
 
     def _refuse_to_learn(self, rows: Rows, row: int | None) -> NoReturn:

@@ -159,6 +159,9 @@ def fetch(rows: Rows, i: int) -> None:
     if len(rows) == 1:
         X = rows[0]
         if i < X.shape[0]:
-            first = i * X.shape[1]
-            for place in range(first, first + X.shape[1], 64 // X.itemsize):
+            place = i * X.shape[1]
+            last = place + X.shape[1]
+            # A range with a step would be a division to begin with.
+            while place < last:
                 prefetch(X, place)
+                place += 64 // X.itemsize

@@ -113,8 +113,9 @@ class PRankLearner:
     def mean_rule(self) -> LinearRule:
         """Return the rule that predicts, on the scale of a single rule."""
         weights, thresholds = self.rule()
-        n_rules = max(self.tally.rounds, 1) if self.averaged else 1
-        return LinearRule(weights / n_rules, thresholds / n_rules)
+        if not self.averaged or self.tally.rounds == 0:
+            return LinearRule(weights, thresholds)
+        return LinearRule(weights / self.tally.rounds, thresholds / self.tally.rounds)
 
     def mean_scores(self, rows: Rows) -> Floats:
         """Return the score of every row, to be compared with the mean thresholds."""
