@@ -60,7 +60,7 @@ def overflow(who, row=None, unit_norm=False):
 
 
 @contextmanager
-def refusal(model, error, sentence):
+def raises_unchanged(model, error, sentence):
     """Expect the sentence, and the model to be afterwards what it was before."""
     before = copy.deepcopy(vars(model))
     with pytest.raises(error, match=exactly(sentence)):

@@ -62,7 +62,7 @@ def weights_of(model):
     return np.hstack([weights, constant]) if model.fit_intercept else weights
 
 
-def compare(name, model, oracle, equal):
+def assert_same(name, model, oracle, equal):
     """Compare all that the two have learnt."""
     if name == "voted":
         assert_array_equal(model.votes_, [votes for _, _, votes in oracle.rules])
@@ -93,7 +93,7 @@ def test_integers_are_learnt_exactly_as_defined(name, problem):
     X, y, _, k, form, kind, intercept = problem
     view = {"fit_intercept": intercept, "unit_norm": False}
     model, oracle, _, _ = both_run(name, X, y, k, form, kind, view)
-    compare(name, model, oracle, assert_array_equal)
+    assert_same(name, model, oracle, assert_array_equal)
 
 
 @EXAMPLES
@@ -129,7 +129,7 @@ def test_real_numbers_are_learnt_as_defined(name, problem):
     def close(a, b):
         assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
-    compare(name, model, oracle, close)
+    assert_same(name, model, oracle, close)
 
 
 @pytest.mark.skipif(
@@ -148,4 +148,4 @@ def test_single_precision_is_learnt_in_double(name, problem):
         assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
     assert_array_equal(said, expected)
-    compare(name, model, oracle, close)
+    assert_same(name, model, oracle, close)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
-from helpers import exactly, real_data, refusal, same, shown
+from helpers import exactly, raises_unchanged, real_data, same, shown
 from peckorder import PRank, metrics
 from peckorder.exceptions import DataError
 
@@ -46,7 +46,7 @@ def test_classes_may_not_contradict_a_declared_order(y):
         "PRank: y must be in the order of the classes ['large', 'medium', 'small']; "
         "got categories in the order ['small', 'medium', 'large']."
     )
-    with refusal(model, DataError, sentence):
+    with raises_unchanged(model, DataError, sentence):
         model.fit(X, y)
 
 
@@ -108,7 +108,7 @@ def test_words_without_an_order_are_refused(y):
         "the lowest first (the order of the alphabet is rarely meant)."
     )
     model = PRank()
-    with refusal(model, DataError, sentence):
+    with raises_unchanged(model, DataError, sentence):
         model.fit(X, y)
 
 
@@ -123,7 +123,7 @@ def test_words_without_an_order_are_refused(y):
 def test_a_missing_category_is_refused(y):
     model = PRank()
     sentence = "PRank: y must be without missing labels; got None in row 1."
-    with refusal(model, DataError, sentence):
+    with raises_unchanged(model, DataError, sentence):
         model.fit(X[:2], y)
 
 
@@ -149,7 +149,7 @@ def test_other_names_are_refused(frame):
         "Feature names seen at fit time, yet now missing:\n- c\n"
     )
     for method in (model.predict, lambda X: model.partial_fit(X, RANK)):
-        with refusal(model, ValueError, sentence):
+        with raises_unchanged(model, ValueError, sentence):
             method(frame(X, ["a", "b", "z"]))
 
 
@@ -169,3 +169,10 @@ def test_the_message_names_the_series_as_a_whole():
     sentence = "PRank: y must be one label a row; got 60 labels for 59 rows."
     with pytest.raises(ValueError, match=exactly(sentence)):
         PRank().fit(X[:-1], pd.Series(RANK))
+
+
+def test_nullable_integers_stay_integers():
+    y = pd.Series(RANK, dtype="Int64")
+    model = PRank().fit(X, y)
+    assert model.classes_.dtype.kind == "i"
+    assert_array_equal(model.predict(X), PRank().fit(X, RANK).predict(X))

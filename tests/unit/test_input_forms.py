@@ -11,7 +11,7 @@ from helpers import (
     make,
     messy_csr,
     overflow,
-    refusal,
+    raises_unchanged,
     same,
     shown,
 )
@@ -185,7 +185,7 @@ every_form = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_scores_that_overflow_are_refused(name, wrong, form):
     model = make(name, unit_norm=False, classes=[1, 2])
     rows = form(np.full((3, 2), 1e200))
-    with refusal(model, DataError, overflow(type(model).__name__, 1)):
+    with raises_unchanged(model, DataError, overflow(type(model).__name__, 1)):
         model.fit(rows, [wrong, 1, 2])
 
 
@@ -193,7 +193,7 @@ def test_scores_that_overflow_are_refused(name, wrong, form):
 @every_form
 def test_scores_that_overflow_when_predicting_are_refused(name, wrong, form):
     model = make(name, unit_norm=False, classes=[1, 2]).fit([[1e100]], [wrong])
-    with refusal(model, DataError, overflow(type(model).__name__, 2)):
+    with raises_unchanged(model, DataError, overflow(type(model).__name__, 2)):
         model.predict(form([[0.0], [1e10], [1e300]]))
 
 
@@ -203,7 +203,9 @@ def test_scores_that_overflow_when_predicting_are_refused(name, wrong, form):
 def test_norms_that_overflow_are_refused(name, form, method):
     model = make(name).fit(X, Y)
     rows = form(np.vstack([X[:2], np.full((1, 3), 1e160)]))
-    with refusal(model, DataError, overflow(type(model).__name__, 2, unit_norm=True)):
+    with raises_unchanged(
+        model, DataError, overflow(type(model).__name__, 2, unit_norm=True)
+    ):
         getattr(model, method)(rows, [1, 2, 4])
 
 
@@ -211,17 +213,33 @@ def test_norms_that_overflow_are_refused(name, form, method):
 def test_an_update_that_overflows_is_refused(rule):
     # The score of the first row is 0, but two steps of 1e308 are beyond a float.
     model = PRank(rule=rule, fit_intercept=False, unit_norm=False, classes=[1, 2, 3])
-    with refusal(model, DataError, overflow("PRank")):
+    with raises_unchanged(model, DataError, overflow("PRank")):
         model.fit([[1e308]], [1])
 
 
 def test_widrow_hoff_does_not_blame_eta_for_a_row_to_predict():
     model = WidrowHoff(eta=100.0, unit_norm=False, classes=[1, 2]).fit([[1.0]], [1])
-    with refusal(model, DataError, overflow("WidrowHoff", 0)):
+    with raises_unchanged(model, DataError, overflow("WidrowHoff", 0)):
         model.predict([[1e308]])
 
 
 def test_the_normalized_step_does_not_take_an_overflow_for_a_step_of_zero():
     model = WidrowHoff(step="normalized", unit_norm=False, classes=[1, 2])
-    with refusal(model, DataError, overflow("WidrowHoff", 0)):
+    with raises_unchanged(model, DataError, overflow("WidrowHoff", 0)):
         model.fit([[1e200]], [1])
+
+
+def test_an_average_that_overflows_is_refused():
+    # An update of 1e305, then so many rounds that the sum is beyond a float.
+    model = PRank(fit_intercept=False, unit_norm=False)
+    rows = np.array([[1e305]] + [[1.0]] * 5000)
+    with raises_unchanged(model, DataError, overflow("PRank")):
+        model.fit(rows, [1] + [1, 2] * 2500)
+
+
+def test_parameters_set_after_fitting_do_not_change_what_is_said_of_a_row():
+    model = PRank().fit(X, Y)
+    rows = messy_csr(X, 0)
+    before = model.decision_function(rows)
+    model.set_params(unit_norm=False)
+    np.testing.assert_array_equal(model.decision_function(rows), before)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers import LEARNERS, exactly, integer_data, make, refusal
+from helpers import LEARNERS, exactly, integer_data, make, raises_unchanged
 from peckorder import PRank
 from peckorder.exceptions import DataError
 
@@ -40,21 +40,21 @@ def outside(who, label):
 @pytest.mark.parametrize("label", [4, 0, -1, 2.5, NAN, float("inf"), 2**53 + 1])
 def test_an_unknown_label_is_refused(name, method, label):
     model, who = fitted(name)
-    with refusal(model, DataError, outside(who, label)):
+    with raises_unchanged(model, DataError, outside(who, label)):
         getattr(model, method)(X, with_bad_label(label))
 
 
 @every_learner
 def test_an_unknown_label_is_refused_by_fit(name):
     model = make(name, classes=[1, 2, 3]).fit(X, Y)
-    with refusal(model, DataError, outside(type(model).__name__, 7)):
+    with raises_unchanged(model, DataError, outside(type(model).__name__, 7)):
         model.fit(X, with_bad_label(7))
 
 
 @every_learner
 def test_a_word_among_numbers_is_refused(name):
     model, who = fitted(name)
-    with refusal(model, DataError, outside(who, "two")):
+    with raises_unchanged(model, DataError, outside(who, "two")):
         model.partial_fit(X, with_bad_label("two", object))
 
 
@@ -65,7 +65,7 @@ def test_an_unknown_word_is_refused(name):
         f"{type(model).__name__}: y must be one of the classes ['lo', 'hi']; got "
         "'HI' in row 1. Name every class in classes=, lowest first."
     )
-    with refusal(model, DataError, sentence):
+    with raises_unchanged(model, DataError, sentence):
         model.partial_fit(X[:2], ["lo", "HI"])
 
 
@@ -75,7 +75,7 @@ def test_a_long_list_of_classes_is_cut_short():
         "PRank: y must be one of the classes [0, 1, 2, 3, ..., 19] (20 in all); got 20 "
         "in row 0. Name every class in classes=, lowest first."
     )
-    with refusal(model, DataError, sentence):
+    with raises_unchanged(model, DataError, sentence):
         model.partial_fit(X[:1], [20])
 
 
@@ -88,7 +88,7 @@ def test_words_without_an_order_are_refused(name, method):
         "whose order classes= gives; got ['a', 'b']. Pass classes=[...] with the "
         "lowest first (the order of the alphabet is rarely meant)."
     )
-    with refusal(model, DataError, sentence):
+    with raises_unchanged(model, DataError, sentence):
         getattr(model, method)(X[:2], ["b", "a"])
 
 
@@ -96,7 +96,7 @@ def test_words_without_an_order_are_refused(name, method):
 def test_a_single_class_is_refused_by_fit(name):
     model, who = fitted(name)
     sentence = f"{who}: y must hold at least two classes; got one class, [1]."
-    with refusal(model, DataError, sentence):
+    with raises_unchanged(model, DataError, sentence):
         model.fit(X, np.ones(len(X), dtype=int))
 
 
@@ -108,7 +108,7 @@ def test_a_single_class_in_the_first_batch_is_refused(name, method):
         f"{type(model).__name__}: y must hold at least two classes; got one class, "
         "[2]. Name all of them in classes=, lowest first."
     )
-    with refusal(model, DataError, sentence):
+    with raises_unchanged(model, DataError, sentence):
         getattr(model, method)(X[:2], [2, 2])
 
 
@@ -117,7 +117,7 @@ def test_a_single_class_in_the_first_batch_is_refused(name, method):
 def test_a_label_that_is_not_finite_is_refused(name, value):
     model, who = fitted(name)
     sentence = f"{who}: y must be finite; got {float(value)!r} in row 50."
-    with refusal(model, DataError, sentence):
+    with raises_unchanged(model, DataError, sentence):
         model.fit(X, with_bad_label(value))
 
 
@@ -126,7 +126,7 @@ def test_a_label_that_is_not_finite_is_refused(name, value):
 def test_another_number_of_labels_is_refused(name, method):
     model, who = fitted(name)
     sentence = f"{who}: y must be one label a row; got 59 labels for 60 rows."
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         getattr(model, method)(X, Y[:-1])
 
 
@@ -134,7 +134,7 @@ def test_another_number_of_labels_is_refused(name, method):
 def test_another_number_of_labels_is_not_scored(name):
     model, who = fitted(name)
     sentence = f"{who}: y must be one label a row; got 59 labels for 60 rows."
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         model.score(X, Y[:-1])
 
 
@@ -146,14 +146,14 @@ def test_no_labels_are_refused(name, method):
         f"{who}: y must be one label a row; got None (it requires y to be passed, but "
         "the target y is None)."
     )
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         getattr(model, method)(X, None)
 
 
 def test_a_table_of_labels_is_refused():
     model, _ = fitted("last")
     sentence = "y should be a 1d array, got an array of shape (60, 2) instead."
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         model.fit(X, np.column_stack([Y, Y]))
 
 
@@ -173,7 +173,9 @@ BAD_CLASSES = {
 )
 def test_classes_that_are_no_scale_are_refused(name, error, classes, said):
     model = make(name, classes=classes)
-    with refusal(model, error, f"{type(model).__name__}: classes must be {said}"):
+    with raises_unchanged(
+        model, error, f"{type(model).__name__}: classes must be {said}"
+    ):
         model.fit(X, Y)
 
 
@@ -184,7 +186,7 @@ def test_other_classes_later_are_refused(name):
         f"{who}: classes must be [1, 2, 3] as given before; got [3, 2, 1]. Call fit to "
         "start anew."
     )
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         model.partial_fit(X, Y, classes=[3, 2, 1])
 
 
@@ -195,7 +197,7 @@ def test_classes_that_contradict_the_parameter_are_refused(name):
         f"{type(model).__name__}: classes must be [1, 2, 3] as given before; got [1, "
         "2, 3, 4]. Call fit to start anew."
     )
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         model.partial_fit(X, Y, classes=[1, 2, 3, 4])
 
 
@@ -205,7 +207,7 @@ def test_a_refused_first_batch_may_be_tried_again():
         "PRank: y must hold at least two classes; got one class, [1]. Name all of them "
         "in classes=, lowest first."
     )
-    with refusal(model, DataError, sentence):
+    with raises_unchanged(model, DataError, sentence):
         model.partial_fit(X[:1], [1])
     model.partial_fit(X[:1, :2], [1], classes=[1, 2])
     assert model.n_features_in_ == 2
@@ -214,7 +216,7 @@ def test_a_refused_first_batch_may_be_tried_again():
 def test_refuses_a_missing_class():
     expected = "PRank: classes must be distinct labels, lowest first; got [1, nan]."
     model = PRank(classes=[1, float("nan")])
-    with refusal(model, ValueError, expected):
+    with raises_unchanged(model, ValueError, expected):
         model.fit([[0.0], [1.0]], [1, 1])
 
 
@@ -240,7 +242,7 @@ def test_classes_without_an_order_are_refused(classes):
 def test_classes_that_are_lists_are_refused():
     model = PRank(classes=[[1], [2]])
     expected = "PRank: classes must be a list of labels, not of lists; got [[1], [2]]."
-    with refusal(model, TypeError, expected):
+    with raises_unchanged(model, TypeError, expected):
         model.fit([[0.0], [1.0]], [1, 2])
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers import LEARNERS, RULES, integer_data, make, refusal
+from helpers import LEARNERS, RULES, integer_data, make, raises_unchanged
 from peckorder import PRank, WidrowHoff
 from peckorder.exceptions import DataError
 
@@ -28,7 +28,7 @@ def test_bad_parameters_are_refused(name, method, parameter, rule, value):
     model = make(name).fit(X, Y).set_params(**{parameter: value})
     who = type(model).__name__
     sentence = f"{who}: {parameter} must be {rule}; got {value!r}."
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         getattr(model, method)(X, Y)
 
 
@@ -36,7 +36,7 @@ def test_bad_parameters_are_refused(name, method, parameter, rule, value):
 def test_an_unknown_rule_is_refused(value):
     model = PRank(rule=value)
     sentence = f"PRank: rule must be one of 'averaged', 'voted', 'last'; got {value!r}."
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         model.fit(X, Y)
 
 
@@ -44,7 +44,7 @@ def test_an_unknown_rule_is_refused(value):
 def test_a_bad_step_size_is_refused(value):
     model = WidrowHoff(eta=value)
     sentence = f"WidrowHoff: eta must be a finite number > 0; got {value!r}."
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         model.fit(X, Y)
 
 
@@ -54,7 +54,7 @@ def test_an_unknown_kind_of_step_is_refused(value):
     sentence = (
         f"WidrowHoff: step must be one of 'constant', 'normalized'; got {value!r}."
     )
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         model.fit(X, Y)
 
 
@@ -73,7 +73,7 @@ def test_a_view_changed_on_the_way_is_refused(name, parameter, method):
         f"{type(model).__name__}: {parameter} must be True as when learning began; got "
         "False. Call fit to start anew."
     )
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         getattr(model, method)(X, Y)
 
 
@@ -88,7 +88,7 @@ def test_a_rule_changed_on_the_way_is_refused(before, after):
     if before == after:
         assert model.partial_fit(X, Y).n_rounds_ == 2 * len(Y)
         return
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         model.partial_fit(X, Y)
 
 
@@ -130,7 +130,7 @@ def test_a_run_that_diverges_names_eta():
         "which it diverged by row 8. Lower eta, scale the features, or set "
         "step='normalized'."
     )
-    with refusal(model, DataError, sentence):
+    with raises_unchanged(model, DataError, sentence):
         model.fit(np.full((40, 1), 2.0), [1, 2] * 20)
 
 
@@ -148,7 +148,7 @@ def test_weights_of_the_wrong_shape_are_refused(given, shape):
         "PRank: coef_init must be one weight a feature, 3 in all, and one for the "
         f"constant; got an array of shape {shape}."
     )
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         fit()
 
 
@@ -158,14 +158,14 @@ def test_a_weight_for_the_constant_needs_a_constant():
         "PRank: coef_init must be one weight a feature, 3 in all; got an array of "
         "shape (4,)."
     )
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         model.fit(X, Y, coef_init=[1, 2, 3, 4])
 
 
 def test_weights_that_are_not_finite_are_refused():
     model, fit = start_of(coef_init=[1.0, np.nan, 2.0])
     sentence = "PRank: coef_init must be finite numbers; got [1.0, nan, 2.0]."
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         fit()
 
 
@@ -178,7 +178,7 @@ def test_thresholds_of_the_wrong_number_are_refused(given, shape):
         "PRank: thresholds_init must be one threshold between each two classes, 2 in "
         f"all; got an array of shape {shape}."
     )
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         fit()
 
 
@@ -188,7 +188,7 @@ def test_thresholds_of_the_wrong_number_are_refused(given, shape):
 def test_thresholds_that_are_no_numbers_are_refused(given):
     model, fit = start_of(thresholds_init=given)
     sentence = f"PRank: thresholds_init must be finite numbers; got {given!r}."
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         fit()
 
 
@@ -199,7 +199,7 @@ def test_thresholds_that_could_cross_are_refused(given):
         "PRank: thresholds_init must be integers in ascending order, else they could "
         f"cross while learning; got {given!r}."
     )
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         fit()
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from helpers import LEARNERS, integer_data, make, refusal, same
+from helpers import LEARNERS, integer_data, make, raises_unchanged, same
 from peckorder import PRank
 from peckorder._validation import check_rows
 from peckorder.exceptions import DataError
@@ -52,7 +52,7 @@ def test_a_missing_value_is_refused(name, form, method, row):
 def test_an_infinite_value_is_refused(name, form, method, value):
     model = make(name).fit(X, Y)
     sentence = "Input X contains infinity or a value too large for dtype('float64')."
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         ask(model, method, with_bad_value(form, value, 50))
 
 
@@ -72,7 +72,7 @@ def test_a_bad_value_in_a_later_block_is_refused(name, monkeypatch):
     monkeypatch.setattr(online, "BLOCK", 7)
     model = make(name).fit(X, Y)
     sentence = "Input X contains infinity or a value too large for dtype('float64')."
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         model.partial_fit(with_bad_value(np.asarray, np.inf, 40), Y)
 
 
@@ -80,7 +80,7 @@ def test_a_bad_value_in_a_later_block_is_refused(name, monkeypatch):
 def test_a_bad_value_in_shuffled_rows_is_refused(name):
     model = make(name, shuffle=True, random_state=1, max_iter=2).fit(X, Y)
     sentence = "Input X contains infinity or a value too large for dtype('float64')."
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         model.fit(with_bad_value(np.asarray, np.inf, 40), Y)
 
 
@@ -99,7 +99,7 @@ def test_an_interruption_leaves_the_model_as_it_was(name, monkeypatch):
 
     monkeypatch.setattr(online, "BLOCK", 7)
     monkeypatch.setattr(learner, "visit", interrupted)
-    with refusal(model, KeyboardInterrupt, "now"):
+    with raises_unchanged(model, KeyboardInterrupt, "now"):
         model.partial_fit(X, Y)
 
 
@@ -109,7 +109,7 @@ def test_another_number_of_features_is_refused(name, method):
     model = make(name).fit(X, Y)
     who = type(model).__name__
     sentence = f"X has 2 features, but {who} is expecting 3 features as input."
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         ask(model, method, X[:, :2])
 
 
@@ -122,7 +122,7 @@ def test_no_rows_are_refused(name, form, method):
         "Found array with 0 sample(s) (shape=(0, 3)) while a minimum of 1 is required "
         f"by {type(model).__name__}."
     )
-    with refusal(model, ValueError, sentence):
+    with raises_unchanged(model, ValueError, sentence):
         ask(model, method, form(np.empty((0, 3))))
 
 
@@ -134,7 +134,7 @@ def test_a_model_that_knows_nothing_is_not_asked(name, method):
         f"This {type(model).__name__} instance is not fitted yet. Call 'fit' with "
         "appropriate arguments before using this estimator."
     )
-    with refusal(model, NotFittedError, sentence):
+    with raises_unchanged(model, NotFittedError, sentence):
         ask(model, method, X)
 
 
@@ -147,7 +147,7 @@ def test_a_model_that_knows_nothing_has_no_scores(name, method):
         "This PRank instance is not fitted yet. Call 'fit' with appropriate arguments "
         "before using this estimator."
     )
-    with refusal(model, NotFittedError, sentence):
+    with raises_unchanged(model, NotFittedError, sentence):
         ask(model, method, X)
 
 
@@ -163,7 +163,7 @@ def test_a_column_out_of_range_is_refused(column, method):
     model = PRank().fit(X, Y)
     rows = sparse.csr_array(X)
     rows.indices[4] = column
-    with refusal(model, DataError, MALFORMED):
+    with raises_unchanged(model, DataError, MALFORMED):
         ask(model, method, rows)
 
 
@@ -185,7 +185,7 @@ def test_rows_that_point_outside_the_matrix_are_refused(spoil):
     spoil(rows)
     model = PRank()
     # Not by learning, which would read memory that is not ours if this failed.
-    with refusal(model, DataError, MALFORMED):
+    with raises_unchanged(model, DataError, MALFORMED):
         check_and_forget(model, rows)
 
 
