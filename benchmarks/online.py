@@ -97,6 +97,22 @@ def learn(X: object, y: np.ndarray, **parameters: object) -> PRank:
     return PRank(**parameters).partial_fit(X, y, classes=CLASSES)
 
 
+def contenders(
+    X: object, y: np.ndarray, vw: Callable[..., object]
+) -> dict[str, Callable[[], object]]:
+    """Return what is timed in turn on dense and sparse rows alike."""
+    target = y.astype(float)
+    return {
+        "last": lambda: learn(X, y, **PAPER),
+        "averaged": lambda: learn(X, y, **PAPER | {"rule": "averaged"}),
+        "default": lambda: learn(X, y),
+        "sgd": lambda: SGDRegressor().partial_fit(X, target),
+        "vw": vw,
+        "vw start": start_of_vowpal,
+        "vw sgd": lambda: vw("--sgd"),
+    }
+
+
 def vowpal(folder: Path, name: str, X: object, y: np.ndarray) -> Callable[..., object]:
     """Write a Vowpal Wabbit cache of the rows; return what learns from it."""
     text, cache = folder / f"{name}.txt", folder / f"{name}.cache"
@@ -123,22 +139,9 @@ def dense(dtype: type, repeats: int, folder: Path, n_rows: int) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, 100), dtype=dtype)
     y = grades(X @ rng.standard_normal(100).astype(dtype), rng)
-    target = y.astype(float)
     few = n_rows // 5
     vw = vowpal(folder, f"dense{X.itemsize}", X[:few], y[:few])
-    times = in_turn(
-        {
-            "sum": lambda: total(X),
-            "last": lambda: learn(X, y, **PAPER),
-            "averaged": lambda: learn(X, y, **PAPER | {"rule": "averaged"}),
-            "default": lambda: learn(X, y),
-            "sgd": lambda: SGDRegressor().partial_fit(X, target),
-            "vw": vw,
-            "vw start": start_of_vowpal,
-            "vw sgd": lambda: vw("--sgd"),
-        },
-        repeats,
-    )
+    times = in_turn({"sum": lambda: total(X)} | contenders(X, y, vw), repeats)
     mistakes = learn(X, y, **PAPER).n_mistakes_ / n_rows
     print(f"\n{n_rows:,} x 100 {X.dtype}, 5 classes, {mistakes:.0%} mistakes, one pass")
     speed = X.nbytes / times["sum"] / 1e9
@@ -184,20 +187,9 @@ def csr(repeats: int, folder: Path, n_rows: int) -> None:
     )
     X.sum_duplicates()
     y = grades(X @ rng.standard_normal(n_features), rng)
-    target = y.astype(float)
     few = n_rows // 4
     vw = vowpal(folder, "csr", X[:few], y[:few])
-    times = in_turn(
-        {
-            "last": lambda: learn(X, y, **PAPER),
-            "averaged": lambda: learn(X, y, **PAPER | {"rule": "averaged"}),
-            "sgd": lambda: SGDRegressor().partial_fit(X, target),
-            "vw": vw,
-            "vw start": start_of_vowpal,
-            "vw sgd": lambda: vw("--sgd"),
-        },
-        repeats,
-    )
+    times = in_turn(contenders(X, y, vw), repeats)
     mistakes = learn(X, y, **PAPER).n_mistakes_ / n_rows
     shape = f"{n_rows:,} x {n_features:,}, {per_row} entries a row"
     print(f"\nCSR float64, {shape}, 5 classes, {mistakes:.0%} mistakes, one pass")

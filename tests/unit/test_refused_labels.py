@@ -254,3 +254,14 @@ def test_a_quantity_taken_for_classes_is_warned_of():
     )
     with pytest.warns(UserWarning, match=exactly(expected)):
         PRank().fit(np.zeros((300, 1)), y)
+
+
+def test_lists_as_labels_are_refused():
+    y = np.empty(2, dtype=object)
+    y[:] = [["a"], ["b"]]
+    model = PRank(classes=["a", "b"])
+    expected = (
+        "PRank: y must be labels that can be compared; got an unhashable type: 'list'."
+    )
+    with raises_unchanged(model, DataError, expected):
+        model.fit([[0.0], [1.0]], y)

@@ -158,11 +158,13 @@ class Scale:
                     f"got categories in the order {_few(list(column.categories))}."
                 )
             return np.array([*table, -1], dtype=np.int64)[values]
-        labels = values.tolist()
-        if not all(isinstance(label, Hashable) for label in labels):
-            raise DataError(f"{who}: {name} must be labels, not lists; got a list.")
-        found = map(look_up, labels, repeat(-1))
-        return np.fromiter(found, dtype=np.int64, count=values.size)
+        found = map(look_up, values.tolist(), repeat(-1))
+        try:
+            return np.fromiter(found, dtype=np.int64, count=values.size)
+        except TypeError as error:
+            raise DataError(
+                f"{who}: {name} must be labels that can be compared; got an {error}."
+            ) from None
 
     def _refuse(self, who: str, column: LabelColumn, row: int, name: str) -> NoReturn:
         label = column.label(row)

@@ -13,10 +13,10 @@ from peckorder.kernels._jit import kernel, part
 from peckorder.kernels.rows import (
     fetch,
     row_add,
+    row_clear,
     row_scale,
     row_score,
     row_square,
-    row_write,
     rows_ahead,
 )
 
@@ -165,6 +165,7 @@ def vote(
     latest: Ints,
     latest_votes: Ints,
     z: Floats,
+    row_scales: Floats,
     row_scores: Floats,
     n_votes: Ints,
     mean: Floats,
@@ -176,13 +177,15 @@ def vote(
     `support` to the weights, and moves the thresholds as that row did, which had
     ``score[h]`` and the level ``truth[h]``. votes (h,). Row t is judged by the rules
     up to ``latest[t]``, the last of which has ``latest_votes[t]`` votes; where all
-    votes are zero, by the last alone. latest (n,) never falls. z (d,), row_scores (n,)
-    and n_votes (n,) are scratch. Returns the first row without a finite score, or -1.
+    votes are zero, by the last alone. latest (n,) never falls. z (d,), all zeros, and
+    row_scales, row_scores and n_votes (n,) are scratch. Returns the first row without a
+    finite score, or -1.
     """
     n = mean.shape[0]
     for t in range(n):
-        scale = row_scale(rows, start + t, intercept, unit_norm)
-        row_scores[t] = row_score(rows, start + t, weights, intercept, scale)
+        i = start + t
+        row_scales[t] = row_scale(rows, i, intercept, unit_norm)
+        row_scores[t] = row_score(rows, i, weights, intercept, row_scales[t])
         if not np.isfinite(row_scores[t]):
             return t
         mean[t] = 0.0
@@ -192,22 +195,23 @@ def vote(
         while first < n and latest[first] < h:
             first += 1
         if h > 0:
-            row_write(support, support_row[h], z)
+            row_add(support, support_row[h], 1.0, z)
             if intercept:
                 z[z.shape[0] - 1] = 1.0
             for r in range(thresholds.shape[0]):
                 thresholds[r] -= threshold_move(score[h], thresholds[r], truth[h] > r)
         for t in range(first, n):
-            i = start + t
             if h > 0:
-                scale = row_scale(rows, i, intercept, unit_norm) * step[h]
-                row_scores[t] += row_score(rows, i, z, intercept, scale)
+                scale = row_scales[t] * step[h]
+                row_scores[t] += row_score(rows, start + t, z, intercept, scale)
             is_latest = h == latest[t]
             n_of_rule = latest_votes[t] if is_latest else votes[h]
             if n_of_rule > 0 or (is_latest and n_votes[t] == 0):
                 rank = 1 + place(row_scores[t], thresholds)
                 mean[t] += max(n_of_rule, 1) * rank
                 n_votes[t] += max(n_of_rule, 1)
+        if h > 0:
+            row_clear(support, support_row[h], z)
     for t in range(n):
         if not np.isfinite(row_scores[t]):
             return t

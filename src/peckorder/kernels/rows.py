@@ -98,16 +98,15 @@ def row_add(rows: Rows, i: int, amount: float, weights: Floats) -> None:
 
 
 @part
-def row_write(rows: Rows, i: int, weights: Floats) -> None:
-    """Overwrite the features' part of `weights` with row `i`."""
+def row_clear(rows: Rows, i: int, weights: Floats) -> None:
+    """Set to zero the `weights` that row `i` meets."""
     if len(rows) == 1:
-        X = rows[0]
-        for j in range(X.shape[1]):
-            weights[j] = X[i, j]
-    else:
-        for j in range(weights.shape[0]):
+        for j in range(rows[0].shape[1]):
             weights[j] = 0.0
-        row_add(rows, i, 1.0, weights)
+    else:
+        _, indices, indptr = rows
+        for p in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+            weights[np.uintp(indices[p])] = 0.0
 
 
 @part

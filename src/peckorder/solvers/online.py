@@ -126,11 +126,6 @@ def scores(rows: Rows, view: View, weights: Floats) -> Floats:
     """Return the score of every row; raise Stopped at one that is not finite."""
     score = np.empty(count_rows(rows))
     kernels.scores(rows, view.intercept, view.unit_norm, weights, score)
-    return finite(score)
-
-
-def finite(score: Floats) -> Floats:
-    """Return `score`; raise Stopped at a row that has none."""
     is_finite = np.isfinite(score)
     if not is_finite.all():
         raise Stopped(int(np.argmin(is_finite)))
