@@ -1,7 +1,8 @@
 """Rules for parameters, and the one sentence said when a rule is broken."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
@@ -14,11 +15,14 @@ class Rule:
 
     text: str
     accepts: Callable[[Any], bool]
+    hint: Callable[[Any], str] = lambda value: ""
 
     def check(self, who: str, name: str, value: Any) -> None:
         """Raise, in the one form there is, if `value` breaks the rule."""
         if not self.accepts(value):
-            raise ValueError(f"{who}: {name} must be {self.text}; got {value!r}.")
+            raise ValueError(
+                f"{who}: {name} must be {self.text}; got {value!r}.{self.hint(value)}"
+            )
 
 
 Rules: TypeAlias = dict[str, Rule]
@@ -51,12 +55,37 @@ not_negative = Rule(
 )
 
 
+finite = Rule(
+    "a finite number", lambda value: _is_number(value) and -LARGEST < value < LARGEST
+)
+fraction = Rule(
+    "a number > 0 and <= 1", lambda value: _is_number(value) and 0 < value <= 1
+)
+
+
+def optional(rule: Rule) -> Rule:
+    """Accept None as well."""
+    return Rule(
+        f"None or {rule.text}",
+        lambda value: value is None or rule.accepts(value),
+        rule.hint,
+    )
+
+
 def one_of(*choices: str) -> Rule:
-    """Accept exactly the given words."""
+    """Accept exactly the given words; for others, name those that are near."""
     words = ", ".join(repr(choice) for choice in choices)
     return Rule(
-        f"one of {words}", lambda value: isinstance(value, str) and value in choices
+        f"one of {words}",
+        lambda value: isinstance(value, str) and value in choices,
+        lambda value: did_you_mean(value, choices),
     )
+
+
+def did_you_mean(value: Any, choices: Iterable[str]) -> str:
+    """Return a sentence that names the choices near to a word, if there are any."""
+    near = get_close_matches(value, choices) if isinstance(value, str) else []
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def check_parameters(owner: Any, rules: Rules) -> None:

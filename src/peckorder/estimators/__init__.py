@@ -1,7 +1,8 @@
 """Shells in scikit-learn's shape: validate, delegate to a solver, store."""
 
+from peckorder.estimators._aggregate_prank import AggregatePRank
 from peckorder.estimators._multiclass_perceptron import MulticlassPerceptron
 from peckorder.estimators._prank import PRank
 from peckorder.estimators._widrow_hoff import WidrowHoff
 
-__all__ = ["MulticlassPerceptron", "PRank", "WidrowHoff"]
+__all__ = ["AggregatePRank", "MulticlassPerceptron", "PRank", "WidrowHoff"]

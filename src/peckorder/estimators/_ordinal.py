@@ -180,14 +180,22 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _view(self) -> View:
         return View(bool(self.fit_intercept), bool(self.unit_norm))
 
+    def _check(self) -> None:
+        """Refuse parameters that break a rule."""
+        check_parameters(self, self._rules)
+
+    def _check_first_rows(self, rows: Rows) -> None:
+        """Refuse rows that learning cannot begin with."""
+
     def _takes_norms(self) -> bool:
         """Whether learning needs the norms of rows."""
         return bool(self.unit_norm)
 
     def _fit(self, X: ArrayLike, y: ArrayLike, **start: Any) -> None:
         """Learn from scratch, from a learner started with the options `start`."""
-        check_parameters(self, self._rules)
+        self._check()
         rows = check_rows(self, X, reset=True, norms=self._takes_norms())
+        self._check_first_rows(rows)
         column = self._column(y, count_rows(rows))
         if self.classes is None:
             scale = Scale.inferred(self._who, column)
@@ -205,19 +213,22 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         self, X: ArrayLike, y: ArrayLike, classes: Any, *, predict: bool = False
     ) -> Ints:
         """Learn one pass from the current state; return predictions if asked for."""
-        check_parameters(self, self._rules)
+        self._check()
         is_new = not hasattr(self, "_learner")
         rows = check_rows(self, X, reset=is_new, norms=self._takes_norms())
         column = self._column(y, count_rows(rows))
         scale = self._first_scale(column, classes) if is_new else self._scale
         if is_new:
+            self._check_first_rows(rows)
             learner = self._new_learner(self.n_features_in_, len(scale))
         else:
             self._check_unchanged(classes)
             learner = self._resumed(self._learner)
         predicted = np.empty(len(column) if predict else 0, dtype=np.int64)
         wanted = predicted if predict else None
-        self._learn(learner, rows, column, scale, predicted=wanted)
+        # The rows go on being counted where the last call ended.
+        first = learner.tally.rounds
+        self._learn(learner, rows, column, scale, predicted=wanted, first_number=first)
         if is_new:
             self._begin(scale)
         self._store(learner, n_iter=1)
@@ -271,10 +282,18 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         *,
         order: Ints | None = None,
         predicted: Ints | None = None,
+        first_number: int = 0,
     ) -> None:
         levels = partial(scale.levels, self._who, column)
         try:
-            learn(learner, rows, levels, order=order, predicted=predicted)
+            learn(
+                learner,
+                rows,
+                levels,
+                order=order,
+                predicted=predicted,
+                first_number=first_number,
+            )
         except Stopped as stopped:
             self._refuse_to_learn(rows, stopped.row)
 
@@ -282,12 +301,16 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """Put a question about rows to the learner."""
         check_is_fitted(self, "classes_")
         # As when it learnt, whatever the parameters may have been set to since.
-        norms = self._learner.view.unit_norm
-        rows = check_rows(self, X, reset=False, norms=norms)
+        learner = self._asked()
+        rows = check_rows(self, X, reset=False, norms=learner.view.unit_norm)
         try:
-            return getattr(self._learner, question)(rows)
+            return getattr(learner, question)(rows)
         except Stopped as stopped:
             self._refuse(rows, stopped.row)
+
+    def _asked(self) -> Any:
+        """Return the learner that answers questions."""
+        return self._learner
 
     def _refuse_to_learn(self, rows: Rows, row: int | None) -> NoReturn:
         """Say why `row`, or one that is not known, cannot be learnt."""

@@ -8,7 +8,11 @@ from sklearn.utils.metaestimators import available_if
 
 from peckorder._typing import Floats, Ints, Seed
 from peckorder._validation import Rules, one_of
+from peckorder.estimators._kernels import KERNEL_RULES, KernelEstimator
 from peckorder.estimators._ordinal import OrdinalEstimator, all_or_nothing
+from peckorder.solvers.kernel_prank import KernelPRankLearner, KernelVotedLearner
+from peckorder.solvers.online import Learner, View
+from peckorder.solvers.polynomial import Monomials, PolynomialLearner
 from peckorder.solvers.prank import PRankLearner
 from peckorder.solvers.voted import VotedLearner
 
@@ -18,7 +22,7 @@ def _is_voted(estimator: "PRank") -> bool:
     return str(getattr(estimator, "_begun_with", vars(estimator))["rule"]) == "voted"
 
 
-def _is_linear(estimator: "PRank") -> bool:
+def _has_one_score(estimator: "PRank") -> bool:
     return not _is_voted(estimator)
 
 
@@ -33,7 +37,7 @@ def _numbers(name: str, given: Any) -> Floats:
     return numbers
 
 
-class PRank(OrdinalEstimator):
+class PRank(KernelEstimator):
     """Place rows on an ordered scale, learning one row at a time.
 
     A linear score is cut into k classes by ordered thresholds: the class of x is
@@ -146,10 +150,16 @@ class PRank(OrdinalEstimator):
     -0.2
     """
 
-    _rules: ClassVar[Rules] = OrdinalEstimator._rules | {
-        "rule": one_of("averaged", "voted", "last")
-    }
-    _fixed: ClassVar[tuple[str, ...]] = ("rule", *OrdinalEstimator._fixed)
+    _rules: ClassVar[Rules] = (
+        OrdinalEstimator._rules
+        | {"rule": one_of("averaged", "voted", "last")}
+        | KERNEL_RULES
+    )
+    _fixed: ClassVar[tuple[str, ...]] = (
+        "rule",
+        *OrdinalEstimator._fixed,
+        *KERNEL_RULES,
+    )
 
     def __init__(
         self,
@@ -160,6 +170,11 @@ class PRank(OrdinalEstimator):
         fit_intercept: bool = True,
         unit_norm: bool = True,
         classes: Any = None,
+        kernel: Any = "linear",
+        gamma: float | None = None,
+        degree: int = 2,
+        coef0: float = 1.0,
+        budget: int | None = None,
         random_state: Seed = None,
     ) -> None:
         self.rule = rule
@@ -168,6 +183,11 @@ class PRank(OrdinalEstimator):
         self.fit_intercept = fit_intercept
         self.unit_norm = unit_norm
         self.classes = classes
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.budget = budget
         self.random_state = random_state
 
     def fit(
@@ -202,7 +222,7 @@ class PRank(OrdinalEstimator):
             self._fit(X, y, coef=coef_init, thresholds=thresholds_init)
         return self
 
-    @available_if(_is_linear)  # type: ignore[untyped-decorator]
+    @available_if(_has_one_score)  # type: ignore[untyped-decorator]
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the score of each row, to be compared with `thresholds_`.
 
@@ -242,14 +262,35 @@ class PRank(OrdinalEstimator):
             raise AttributeError("PRank: votes_ exists once fitted with rule='voted'.")
         return votes
 
-    def _new_learner(
-        self, n_features: int, n_levels: int, **start: Any
-    ) -> PRankLearner:
-        weights = self._first_weights(n_features, start.get("coef"))
+    def _check(self) -> None:
+        super()._check()
+        if self.budget is not None and self.rule == "voted":
+            raise ValueError(
+                "PRank: budget must be None with rule='voted', in which every row that "
+                f"was ever misplaced has a part; got {self.budget!r}."
+            )
+
+    def _new_learner(self, n_features: int, n_levels: int, **start: Any) -> Learner:
         thresholds = self._first_thresholds(n_levels - 1, start.get("thresholds"))
-        kind = VotedLearner if self.rule == "voted" else PRankLearner
-        averaged = self.rule == "averaged"
-        return kind.start(self._view(), averaged, weights, thresholds)
+        averaged, voted = self.rule == "averaged", self.rule == "voted"
+        if self._is_primal():
+            weights = self._first_weights(n_features, start.get("coef"))
+            kind = VotedLearner if voted else PRankLearner
+            return kind.start(self._view(), averaged, weights, thresholds)
+        if start.get("coef") is not None:
+            raise ValueError(
+                "PRank: coef_init must be None unless kernel='linear' and budget=None, "
+                f"which alone have weights to start from; got {start['coef']!r}."
+            )
+        kernel = self._kernel_function(n_features)
+        if voted:
+            return KernelVotedLearner(kernel, False, 0, thresholds)
+        if self._has_few_monomials(kernel):
+            monomials, view = Monomials.of_kernel(kernel), View(False, False)
+            weights = np.zeros(len(monomials))
+            linear = PRankLearner.start(view, averaged, weights, thresholds)
+            return PolynomialLearner(monomials, linear)
+        return KernelPRankLearner(kernel, averaged, self.budget or 0, thresholds)
 
     def _first_weights(self, n_features: int, given: Any) -> Floats:
         weights = np.zeros(n_features + bool(self.fit_intercept))
@@ -283,11 +324,19 @@ class PRank(OrdinalEstimator):
             )
         return thresholds
 
-    def _publish(self, learner: PRankLearner) -> None:
-        for name in ("coef_", "intercept_", "thresholds_"):
+    def _publish(self, learner: Any) -> None:
+        shown = ("coef_", "intercept_", "dual_coef_", "support_", "thresholds_")
+        for name in shown:
             self.__dict__.pop(name, None)  # of a fit with another rule
-        if isinstance(learner, VotedLearner):
+        if self.rule == "voted":
             return
-        weights, self.thresholds_ = learner.mean_rule()
-        self.coef_ = weights[: self.n_features_in_]
-        self.intercept_ = float(weights[-1]) if self.fit_intercept else 0.0
+        rule = learner.mean_rule()
+        self.thresholds_ = rule.thresholds
+        if isinstance(learner, PRankLearner):
+            self.coef_ = rule.weights[: self.n_features_in_]
+            self.intercept_ = float(rule.weights[-1]) if self.fit_intercept else 0.0
+            return
+        is_used = rule.coef != 0
+        self.support_, self.dual_coef_ = rule.number[is_used], rule.coef[is_used]
+        if self.rule == "last":
+            self.dual_coef_ = self.dual_coef_.astype(np.int64)

@@ -74,6 +74,7 @@ def next_row(rows: Rows, start: int, order: Ints, t: int, ahead: int) -> int:
 @kernel
 def prank(
     rows: Rows,
+    added: Rows,
     start: int,
     order: Ints,
     level: Ints,
@@ -93,7 +94,9 @@ def prank(
 ) -> int:
     """Visit rows by PRank, learning from each one that is misplaced.
 
-    The rows are `order` (n,) or, if that is empty, the n rows from `start` on.
+    The rows are `order` (n,) or, if that is empty, the n rows from `start` on. They
+    are added to the weights from `added`, which is `rows` too unless the two are
+    features whose products are a kernel.
     level (n,) in 0..k-1; weights (d,) and thresholds (k-1,) are changed in place.
     If `averaged`, so are lag (d,) and threshold_lag (k-1,), such that after T rounds
     the sum of the weights after each round is ``T * weights - lag``; `rounds` of
@@ -134,11 +137,11 @@ def prank(
             threshold_lag[r] -= move * now
             step += move
         step *= scale
-        row_add(rows, i, step, weights)
+        row_add(added, i, step, weights)
         if intercept:
             weights[weights.shape[0] - 1] += step
         if averaged:
-            row_add(rows, i, step * now, lag)
+            row_add(added, i, step * now, lag)
             if intercept:
                 lag[lag.shape[0] - 1] += step * now
         if update_round.shape[0]:

@@ -1,7 +1,7 @@
 """What all on-line learners share: how rows are visited, block by block."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 import numpy as np
@@ -40,7 +40,9 @@ class Visit:
     """A block of rows on their way through a kernel.
 
     The rows are `order` or, if that is empty, those from `start` on; `level` holds
-    their true levels; `predicted`, unless empty, receives the predicted ones.
+    their true levels; `predicted`, unless empty, receives the predicted ones. Row 0
+    of `rows` has the number `first_number` among all rows ever given. What is added
+    to weights are the rows of `added`, if given, in place of those of `rows`.
     """
 
     rows: Rows
@@ -48,6 +50,37 @@ class Visit:
     order: Ints
     level: Ints
     predicted: Ints
+    first_number: int = 0
+    added: Rows | None = None
+
+    def __len__(self) -> int:
+        return self.level.size
+
+    @property
+    def chosen(self) -> slice | Ints:
+        """What picks the rows out of all."""
+        if self.order.size:
+            return self.order
+        return slice(self.start, self.start + len(self))
+
+    @property
+    def numbers(self) -> Ints:
+        """The numbers of the rows among all rows ever given."""
+        if self.order.size:
+            return self.first_number + self.order
+        first = self.first_number + self.start
+        return np.arange(first, first + len(self))
+
+    def part(self, first: int, size: int) -> Self:
+        """Return the `size` rows, or as many as there are, from place `first` on."""
+        some = slice(first, first + size)
+        return replace(
+            self,
+            start=self.start + first,
+            order=self.order[some],
+            level=self.level[some],
+            predicted=self.predicted[some],
+        )
 
 
 @dataclass(slots=True)
@@ -64,12 +97,26 @@ class Tally:
         self.mistakes += int(counts[0])
         self.loss += int(counts[1])
 
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            self.rounds + other.rounds,
+            self.mistakes + other.mistakes,
+            self.loss + other.loss,
+        )
+
 
 class Learner(Protocol):
     """The state of an on-line learner."""
 
-    view: View
-    tally: Tally
+    @property
+    def view(self) -> View:
+        """How rows are looked at."""
+        ...
+
+    @property
+    def tally(self) -> Tally:
+        """What the learner has been through."""
+        ...
 
     def copy(self) -> Self:
         """Return a learner that goes its own way from here."""
@@ -95,10 +142,12 @@ def learn(
     *,
     order: Ints | None = None,
     predicted: Ints | None = None,
+    first_number: int = 0,
 ) -> None:
     """Let `learner` visit every row once, in the given order.
 
-    `levels` tells the true levels of some rows. Needs memory for one block only.
+    `levels` tells the true levels of some rows; row 0 has the number `first_number`
+    among all rows ever given to the learner. Needs memory for one block only.
     Raises Stopped; the learner is then in no useful state.
     """
     n_rows = count_rows(rows)
@@ -112,6 +161,7 @@ def learn(
             NONE if order is None else order[some],
             levels(chosen),
             NONE if predicted is None else predicted[some],
+            first_number,
         )
         stopped = learner.visit(visit)
         if stopped >= 0:

@@ -36,7 +36,7 @@ class PerceptronLearner:
             visit.predicted,
             counts,
         )
-        self.tally.add(visit.level.size, counts)
+        self.tally.add(len(visit), counts)
         return stopped
 
     def is_finite(self) -> bool:

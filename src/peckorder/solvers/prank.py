@@ -71,6 +71,7 @@ class PRankLearner:
         counts = np.zeros(2, dtype=np.int64)
         stopped = kernels.prank(
             visit.rows,
+            visit.added or visit.rows,
             visit.start,
             visit.order,
             visit.level,
@@ -88,8 +89,18 @@ class PRankLearner:
             update_score,
             counts,
         )
-        self.tally.add(visit.level.size, counts)
+        self.tally.add(len(visit), counts)
         return stopped, int(counts[0])
+
+    def visit_telling_steps(self, visit: Visit) -> tuple[int, Floats]:
+        """Learn a block; return as well the step that each row made."""
+        steps, n = np.zeros(len(visit)), len(visit)
+        places, sizes = np.empty(n, dtype=np.int64), np.empty(n)
+        stopped, n_updates = self._visit(
+            visit, visit.predicted, places, sizes, np.empty(n)
+        )
+        steps[places[:n_updates]] = sizes[:n_updates]
+        return stopped, steps
 
     def is_finite(self) -> bool:
         """Whether nothing has overflowed so far."""

@@ -1,18 +1,16 @@
 """Voted PRank: every rule there ever was, each with its votes."""
 
 from dataclasses import dataclass, field
-from typing import Any, Self, TypeAlias
+from typing import Self
 
 import numpy as np
-from scipy import sparse
 
 from peckorder._typing import Floats, Ints, Rows
 from peckorder._validation import as_rows, count_rows
 from peckorder.kernels import online as kernels
+from peckorder.solvers.gram import Matrix, stack, take
 from peckorder.solvers.online import NONE, Stopped, Visit, nearest_level
 from peckorder.solvers.prank import PRankLearner
-
-Matrix: TypeAlias = Any  # an array, or a SciPy matrix in CSR form
 
 # Rows judged between two looks at the keyboard; each costs a pass over all updates.
 _BLOCK = 1024
@@ -57,7 +55,7 @@ class VotedLearner(PRankLearner):
 
     def visit(self, visit: Visit) -> int:
         """Learn a block; return the position of a row that cannot be, or -1."""
-        n, before = visit.level.size, self.tally.rounds
+        n, before = len(visit), self.tally.rounds
         rounds, steps, scores = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
         stopped, n_updates = self._visit(visit, NONE, rounds, steps, scores)
         if stopped >= 0:
@@ -67,7 +65,7 @@ class VotedLearner(PRankLearner):
         kept, row = np.unique(used, return_inverse=True)
         if n_updates:
             new = Updates(
-                _take(visit.rows, kept, self._n_features),
+                take(visit.rows, kept, self._n_features),
                 row.astype(np.int64),
                 steps[:n_updates].copy(),
                 scores[:n_updates].copy(),
@@ -89,9 +87,7 @@ class VotedLearner(PRankLearner):
     def votes(self) -> Ints:
         """The rounds each rule got right, from the first rule to the last."""
         changes = [updates.round for updates in self.record]
-        times = np.concatenate([[-1], *changes, [self.tally.rounds]])
-        votes: Ints = np.diff(times) - 1
-        return votes
+        return votes_between(changes, self.tally.rounds)
 
     def mean_ranks(self, rows: Rows) -> Floats:
         """Return the mean rank, 1..k, of every row over all votes."""
@@ -145,11 +141,10 @@ class VotedLearner(PRankLearner):
         return self.record[0]
 
 
-def _take(rows: Rows, chosen: Ints, n_features: int) -> Matrix:
-    """Copy the chosen rows."""
-    if len(rows) == 1:
-        return rows[0][chosen]
-    return sparse.csr_array(rows, shape=(count_rows(rows), n_features))[chosen]
+def votes_between(changes: list[Ints], rounds: int) -> Ints:
+    """Return the rounds that each rule stood, given those in which rules changed."""
+    votes: Ints = np.diff(np.concatenate([[-1], *changes, [rounds]])) - 1
+    return votes
 
 
 def _append(record: tuple[Updates, ...], new: Updates) -> tuple[Updates, ...]:
@@ -163,17 +158,10 @@ def _join(record: tuple[Updates, ...]) -> Updates:
     """Join pieces of a record, putting their rows one below the other."""
     offsets = np.cumsum([0, *(updates.support.shape[0] for updates in record[:-1])])
     return Updates(
-        _stack([updates.support for updates in record]),
+        stack([updates.support for updates in record]),
         np.concatenate([u.row + o for u, o in zip(record, offsets, strict=True)]),
         np.concatenate([updates.step for updates in record]),
         np.concatenate([updates.score for updates in record]),
         np.concatenate([updates.truth for updates in record]),
         np.concatenate([updates.round for updates in record]),
     )
-
-
-def _stack(parts: list[Matrix]) -> Matrix:
-    """Put matrices one below the other; sparse if one of them is."""
-    if any(sparse.issparse(part) for part in parts):
-        return sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
-    return np.vstack(parts)

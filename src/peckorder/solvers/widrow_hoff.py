@@ -42,7 +42,7 @@ class WidrowHoffLearner:
             visit.predicted,
             counts,
         )
-        self.tally.add(visit.level.size, counts)
+        self.tally.add(len(visit), counts)
         return stopped
 
     def is_finite(self) -> bool:

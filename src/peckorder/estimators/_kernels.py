@@ -1,0 +1,111 @@
+"""The kernel parameters that ordinal estimators share."""
+
+from typing import Any, Final
+
+from peckorder._typing import Rows
+from peckorder._validation import (
+    Rule,
+    Rules,
+    count_rows,
+    did_you_mean,
+    finite,
+    optional,
+    positive,
+    whole,
+)
+from peckorder.estimators._ordinal import OrdinalEstimator
+from peckorder.exceptions import DataError
+from peckorder.solvers.gram import KernelFunction
+from peckorder.solvers.online import View
+from peckorder.solvers.polynomial import FEW, n_monomials
+
+NAMES: Final = ("linear", "poly", "rbf", "precomputed")
+# What people call them elsewhere.
+_ALIASES: Final = {"polynomial": "poly", "gaussian": "rbf", "radial": "rbf"}
+
+
+def _hint(value: str) -> str:
+    """Return a sentence that names what may have been meant."""
+    # Only now: it takes longer to load than all of this package.
+    from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+
+    if value in _ALIASES:
+        return f" Did you mean {_ALIASES[value]!r}?"
+    if value in PAIRWISE_KERNEL_FUNCTIONS:
+        function = PAIRWISE_KERNEL_FUNCTIONS[value].__name__
+        return f" Pass the function sklearn.metrics.pairwise.{function} itself."
+    return did_you_mean(value, (*NAMES, *PAIRWISE_KERNEL_FUNCTIONS))
+
+
+_kernel = Rule(
+    f"one of {', '.join(map(repr, NAMES))} or a function of two matrices",
+    lambda value: callable(value) or (isinstance(value, str) and value in NAMES),
+    lambda value: _hint(value) if isinstance(value, str) else "",
+)
+
+KERNEL_RULES: Final[Rules] = {
+    "kernel": _kernel,
+    "gamma": optional(positive),
+    "degree": whole(1),
+    "coef0": finite,
+    "budget": optional(whole(1)),
+}
+
+
+class KernelEstimator(OrdinalEstimator):
+    """An ordinal estimator whose scores may be sums over a kernel."""
+
+    kernel: Any
+    gamma: float | None
+    degree: int
+    coef0: float
+    budget: int | None
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare that precomputed kernels have a column a row."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def _is_primal(self) -> bool:
+        """Whether weights of features are learnt, not coefficients of rows."""
+        return self.kernel == "linear" and self.budget is None
+
+    def _view(self) -> View:
+        if self.kernel == "precomputed":
+            return View(intercept=False, unit_norm=False)
+        return super()._view()
+
+    def _kernel_function(self, n_features: int) -> KernelFunction:
+        is_named = isinstance(self.kernel, str)
+        return KernelFunction(
+            self._who,
+            self._view(),
+            n_features,
+            self.kernel if is_named else "function",
+            1.0 / n_features if self.gamma is None else float(self.gamma),
+            float(self.coef0),
+            int(self.degree),
+            None if is_named else self.kernel,
+        )
+
+    def _has_few_monomials(self, kernel: KernelFunction) -> bool:
+        """Whether a polynomial kernel is better replaced by its features."""
+        is_replaceable = kernel.name == "poly" and self.budget is None
+        return is_replaceable and n_monomials(kernel) <= FEW
+
+    def _check_first_rows(self, rows: Rows) -> None:
+        n_rows, n_columns = count_rows(rows), self.n_features_in_
+        if self.kernel == "precomputed" and n_rows != n_columns:
+            raise DataError(
+                f"{self._who}: X must be square with kernel='precomputed', a column "
+                f"for each row; got {n_rows} rows and {n_columns} columns."
+            )
+
+    def _check_unchanged(self, classes: Any) -> None:
+        super()._check_unchanged(classes)
+        if self.kernel == "precomputed":
+            raise DataError(
+                f"{self._who}: kernel must be a function or a name to go on learning, "
+                "since new rows have no column among the old ones; got 'precomputed'."
+            )

@@ -1,0 +1,195 @@
+"""Ensembles of PRanks with a kernel: one support, a column of coefficients a member."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from peckorder._typing import Floats, Ints, Rows
+from peckorder._validation import count_rows
+from peckorder.kernels import dual as kernels
+from peckorder.solvers.aggregate import NO_BALLOTS, AggregateLearner, Ballots
+from peckorder.solvers.gram import NOTHING, Items, KernelFunction, block_size
+from peckorder.solvers.kernel_prank import NO_VALUES, Expansion, add_up, keep_items
+from peckorder.solvers.online import Stopped, View, Visit
+from peckorder.solvers.threads import share
+
+# Products that make another thread worth its start.
+_WORTH_A_THREAD = 1 << 20
+
+
+class _Told(NamedTuple):
+    """What a range of members did with a block."""
+
+    stopped: int
+    tally: Ints
+    coef: Floats
+    said: Floats
+    moves: Floats
+    ballots: Ballots
+
+
+@dataclass(kw_only=True)
+class KernelEnsembleLearner(AggregateLearner):
+    """Members with integer coefficients (support, N) of rows that some misplaced.
+
+    `budget` is the most rows that a member keeps, 0 for all of them.
+    """
+
+    kernel: KernelFunction
+    budget: int
+    coef: Floats
+    support: Items = NOTHING
+
+    @property
+    def view(self) -> View:
+        """How rows are looked at."""
+        return self.kernel.view
+
+    def visit(self, visit: Visit) -> int:
+        """Learn a block; return the position of a row that cannot be, or -1."""
+        first = 0
+        while first < len(visit):
+            part = visit.part(first, block_size(len(self.support)))
+            stopped = self._visit(part)
+            if stopped >= 0:
+                return first + stopped
+            first += len(part)
+        return -1
+
+    def _visit(self, visit: Visit) -> int:
+        try:
+            items = self.kernel.items(visit.rows, visit.chosen, visit.numbers)
+        except Stopped as damaged:
+            return damaged.row or 0
+        past = self.kernel.values(items, self.support)
+        now = self.kernel.values_among(items)
+        thresholds = self.thresholds.sum(axis=0)
+        work = partial(self._learn, visit, past, now)
+        told = share(len(self), self._threads(past.size), work)
+        stopped = min((t.stopped for t in told if t.stopped >= 0), default=-1)
+        if stopped >= 0:
+            return stopped
+        self.tally.add(len(visit), np.sum([t.tally for t in told], axis=0))
+        self.clock += len(visit)
+        self._keep(items, np.hstack([t.coef for t in told]))
+        if visit.predicted.size and self.aggregate == "bayes_point":
+            score = np.hstack([t.said for t in told]).sum(axis=1)
+            moves = np.sum([t.moves for t in told], axis=0)
+            before = thresholds - (np.cumsum(moves, axis=0) - moves)
+            visit.predicted[:] = (score[:, np.newaxis] >= before).sum(axis=1)
+        elif visit.predicted.size:
+            ballots = sum((t.ballots for t in told[1:]), start=told[0].ballots)
+            visit.predicted[:] = self.decide(ballots)
+        return -1
+
+    def _learn(
+        self,
+        visit: Visit,
+        past: Floats,
+        now: Floats,
+        members: slice,
+        give_up: Callable[[], bool],
+    ) -> _Told:
+        """Let some of the members learn a block."""
+        n, n_members = len(visit), members.stop - members.start
+        predicts = visit.predicted.size > 0
+        by_total = predicts and self.aggregate == "bayes_point"
+        by_votes = predicts and not by_total
+        coef = np.zeros((len(self.support) + n, n_members))
+        coef[: len(self.support)] = self.coef[:, members]
+        said = np.empty((n, n_members) if by_total else (0, 0))
+        moves = np.zeros((n, self.n_levels - 1) if by_total else (0, 0))
+        ballots = Ballots.none(n, self.n_levels) if by_votes else NO_BALLOTS
+        counts = np.zeros(2, dtype=np.int64)
+        stopped = kernels.learn(
+            past,
+            now,
+            visit.level,
+            self.coins(members, 0, n),
+            coef,
+            self.thresholds[members],
+            self.right[members],
+            self.budget,
+            np.zeros(n_members, dtype=np.int64),
+            np.count_nonzero(coef, axis=0),
+            np.empty(n_members + 1, dtype=np.int64),
+            np.empty(n_members),
+            said,
+            moves,
+            ballots.one_each,
+            ballots.by_right,
+            counts,
+        )
+        return _Told(stopped, counts, coef, said, moves, ballots)
+
+    def _keep(self, items: Items, coef: Floats) -> None:
+        """Take up the rows that a block added, and let go of those it dropped."""
+        kept = coef.any(axis=1)
+        support, new = keep_items(self.kernel, self.support, items, kept)
+        if self.budget:
+            self.support, self.coef = support + new, coef[kept]
+        else:
+            self.support, self.coef = add_up(support, new, coef[kept])
+
+    def _threads(self, n_kernels: int) -> int:
+        work = n_kernels * len(self)
+        return min(self.n_threads, 1 + work // _WORTH_A_THREAD)
+
+    def is_finite(self) -> bool:
+        """Whether nothing has overflowed so far: integers never do."""
+        return True
+
+    def mean_rule(self) -> Expansion:
+        """Return the mean of all members."""
+        return Expansion(
+            self.support.number, self.coef.mean(axis=1), self.thresholds.mean(axis=0)
+        )
+
+    def total_scores(self, rows: Rows) -> Floats:
+        """Return the sum of the members' scores of every row."""
+        score, total = np.empty(count_rows(rows)), self.coef.sum(axis=1)
+        for some, past in self.kernel.blocks(rows, self.support):
+            kernels.scores(past, NO_VALUES, total, score[some])
+        is_finite = np.isfinite(score)
+        if not is_finite.all():
+            raise Stopped(int(np.argmin(is_finite)))
+        return score
+
+    def ballots(self, rows: Rows) -> Ballots:
+        """Let the members vote on every row."""
+        ballots = Ballots.none(count_rows(rows), self.n_levels)
+        for some, past in self.kernel.blocks(rows, self.support):
+            stopped = kernels.ballot(
+                past,
+                NO_VALUES,
+                self.coef,
+                self.thresholds,
+                self.right,
+                np.empty(len(self)),
+                ballots.one_each[some],
+                ballots.by_right[some],
+            )
+            if stopped >= 0:
+                raise Stopped(some.start + stopped)
+        return ballots
+
+    def merge(self, other: Self) -> Self:
+        """Return a learner with the members of both.
+
+        Rows of the other are numbered on from the rounds of this one; kernel values
+        that were given are of the same rows in both.
+        """
+        shift = 0 if self.kernel.is_given else self.tally.rounds
+        theirs = Items(other.support.matrix, other.support.number + shift)
+        shape = (len(self.support) + len(theirs), len(self) + len(other))
+        coef: Floats = np.zeros(shape)
+        coef[: len(self.support), : len(self)] = self.coef
+        coef[len(self.support) :, len(self) :] = other.coef
+        if self.budget:
+            support = self.support + theirs
+        else:
+            support, coef = add_up(self.support, theirs, coef)
+        return self.merged(other, support=support, coef=coef)

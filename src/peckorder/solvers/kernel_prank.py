@@ -1,0 +1,326 @@
+"""PRank with a kernel: scores are sums over the rows it erred on."""
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from peckorder._typing import Floats, Ints, Rows
+from peckorder._validation import count_rows
+from peckorder.kernels import dual as kernels
+from peckorder.solvers.gram import NOTHING, Items, KernelFunction, block_size
+from peckorder.solvers.online import (
+    Stopped,
+    Tally,
+    View,
+    Visit,
+    nearest_level,
+)
+from peckorder.solvers.voted import votes_between
+
+NO_VALUES = np.empty((0, 0))
+_no_numbers = partial(np.empty, 0)
+
+
+class Expansion(NamedTuple):
+    """Coefficients of the rows with these numbers, and the thresholds of the score."""
+
+    number: Ints
+    coef: Floats
+    thresholds: Floats
+
+
+@dataclass
+class KernelPRankLearner:
+    """Integer coefficients of the rows that were misplaced, and their thresholds.
+
+    As with weights, ``rounds * coef - lag`` is the sum of the coefficients after each
+    round. `budget` is the most rows to keep, 0 for all of them. Rules that had rows
+    which are gone cannot be averaged any more: once some are, the average is taken
+    over the rounds since the newest quarter of the rows came. For this, `sums` holds
+    the sum of the thresholds at the time that each row came.
+    """
+
+    kernel: KernelFunction
+    averaged: bool
+    budget: int
+    thresholds: Floats
+    threshold_lag: Floats = field(init=False)
+    support: Items = NOTHING
+    coef: Floats = field(default_factory=_no_numbers)
+    lag: Floats = field(default_factory=_no_numbers)
+    sums: Floats = field(init=False)
+    n_dropped: int = 0
+    tally: Tally = field(default_factory=Tally)
+
+    def __post_init__(self) -> None:
+        """Start the sums of thresholds."""
+        self.threshold_lag = np.zeros_like(self.thresholds)
+        self.sums = np.empty((0, self.thresholds.size))
+
+    @property
+    def view(self) -> View:
+        """How rows are looked at."""
+        return self.kernel.view
+
+    def copy(self) -> Self:
+        """Return a learner that goes its own way from here.
+
+        All but the thresholds is replaced as it changes, never written to.
+        """
+        copied = replace(
+            self, thresholds=self.thresholds.copy(), tally=replace(self.tally)
+        )
+        copied.threshold_lag = self.threshold_lag.copy()
+        copied.sums = self.sums
+        return copied
+
+    @property
+    def _window(self) -> int:
+        return max(1, self.budget // 4)
+
+    def visit(self, visit: Visit) -> int:
+        """Learn a block; return the position of a row that cannot be, or -1."""
+        first = 0
+        while first < len(visit):
+            part = visit.part(first, block_size(len(self.support)))
+            stopped = self._visit(part)
+            if stopped >= 0:
+                return first + stopped
+            first += len(part)
+        return -1
+
+    def _visit(self, visit: Visit) -> int:
+        try:
+            items = self.kernel.items(visit.rows, visit.chosen, visit.numbers)
+        except Stopped as damaged:
+            return damaged.row or 0
+        n, before = len(visit), self.tally.rounds
+        past = self.kernel.values(items, self.support)
+        coef, lag = (np.append(known, np.zeros(n)) for known in (self.coef, self.lag))
+        sums = np.zeros((coef.size if self.budget else 0, self.thresholds.size))
+        sums[: len(self.sums)] = self.sums
+        places, steps, scores = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
+        counts = np.array([0, 0, self.n_dropped])
+        stopped = kernels.prank(
+            past,
+            self.kernel.values_among(items),
+            visit.level,
+            coef,
+            lag,
+            sums,
+            self.thresholds,
+            self.threshold_lag,
+            before,
+            self.averaged,
+            self.budget,
+            self._window,
+            visit.predicted,
+            places,
+            steps,
+            scores,
+            counts,
+        )
+        if stopped >= 0:
+            return stopped
+        self.tally.add(n, counts)
+        self.n_dropped = int(counts[2])
+        place = places[: counts[0]]
+        self._note(
+            visit.numbers[place],
+            steps[: counts[0]],
+            scores[: counts[0]],
+            visit.level[place],
+            before + place,
+        )
+        self._keep(items, coef, lag, sums)
+        if visit.predicted.size:
+            self._predict(items, before, visit.predicted)
+        return -1
+
+    def _note(
+        self, number: Ints, step: Floats, score: Floats, truth: Ints, time: Ints
+    ) -> None:
+        """Remember the updates of a block, if they will be needed."""
+
+    def _predict(self, items: Items, before: int, predicted: Ints) -> None:
+        """Correct the predictions that the kernel made, if the rule is another."""
+
+    def _keep(self, items: Items, coef: Floats, lag: Floats, sums: Floats) -> None:
+        """Take up the rows that a block added, and let go of those it dropped."""
+        kept = self._is_kept(coef, lag)
+        support, new = keep_items(self.kernel, self.support, items, kept)
+        if self.budget:
+            self.support, self.sums = support + new, sums[kept]
+            self.coef, self.lag = coef[kept], lag[kept]
+        else:
+            columns = np.column_stack([coef[kept], lag[kept]])
+            self.support, columns = add_up(support, new, columns)
+            self.coef, self.lag = np.ascontiguousarray(columns.T)
+
+    def _is_kept(self, coef: Floats, lag: Floats) -> Any:
+        if self.budget or not self.averaged:
+            return coef != 0
+        return (coef != 0) | (lag != 0)
+
+    def is_finite(self) -> bool:
+        """Whether nothing has overflowed so far: integers never do."""
+        return True
+
+    def rule(self) -> Expansion:
+        """Return the rule that predicts, up to a positive factor: sums, not means."""
+        return self._rule()[0]
+
+    def mean_rule(self) -> Expansion:
+        """Return the rule that predicts, on the scale of a single rule."""
+        (number, coef, thresholds), rounds = self._rule()
+        return Expansion(number, coef / rounds, thresholds / rounds)
+
+    def _rule(self) -> tuple[Expansion, float]:
+        """Return the sum of the rules that predict, and their number."""
+        number, rounds = self.support.number, self.tally.rounds
+        if not self.averaged or rounds == 0:
+            return Expansion(number, self.coef, self.thresholds), 1
+        coef = rounds * self.coef - self.lag
+        thresholds = rounds * self.thresholds - self.threshold_lag
+        if self.n_dropped:
+            middle = len(number) - self._window
+            rounds -= self.lag[middle] / self.coef[middle]
+            coef[:middle] = rounds * self.coef[:middle]
+            thresholds = thresholds - self.sums[middle]
+        return Expansion(number, coef, thresholds), rounds
+
+    def mean_scores(self, rows: Rows) -> Floats:
+        """Return the score of every row, to be compared with the mean thresholds."""
+        return self._scores(rows, self.mean_rule().coef)
+
+    def levels(self, rows: Rows) -> Ints:
+        """Return the predicted level of every row."""
+        _, coef, thresholds = self.rule()
+        return np.searchsorted(thresholds, self._scores(rows, coef), side="right")
+
+    def _scores(self, rows: Rows, coef: Floats) -> Floats:
+        score = np.empty(count_rows(rows))
+        for some, past in self.kernel.blocks(rows, self.support):
+            kernels.scores(past, NO_VALUES, coef, score[some])
+        is_finite = np.isfinite(score)
+        if not is_finite.all():
+            raise Stopped(int(np.argmin(is_finite)))
+        return score
+
+
+@dataclass
+class KernelVotedLearner(KernelPRankLearner):
+    """PRank with a kernel and a record of its updates, for the rules to vote."""
+
+    first_thresholds: Floats = field(init=False)
+    record: tuple[Floats, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Remember the rule that precedes every update."""
+        super().__post_init__()
+        self.first_thresholds = self.thresholds.copy()
+
+    def copy(self) -> Self:
+        """Return a learner that goes its own way from here."""
+        copied = super().copy()
+        copied.first_thresholds = self.first_thresholds
+        return copied
+
+    def _note(
+        self, number: Ints, step: Floats, score: Floats, truth: Ints, time: Ints
+    ) -> None:
+        # In one array, number by number exact in float64; pieces of like size are
+        # joined so that there are never many.
+        new = np.array([number, step, score, truth, time])
+        while self.record and self.record[-1].shape[1] <= new.shape[1]:
+            new = np.hstack([self.record[-1], new])
+            self.record = self.record[:-1]
+        self.record = (*self.record, new)
+
+    def _predict(self, items: Items, before: int, predicted: Ints) -> None:
+        time = np.arange(before, before + len(items))
+        past = self.kernel.values(items, self.support)
+        mean = self._mean_ranks(past, time)
+        predicted[:] = nearest_level(mean, self.thresholds.size + 1)
+
+    def _is_kept(self, coef: Floats, lag: Floats) -> Any:
+        # What has been added once belongs to some rule for ever.
+        kept = coef != 0
+        kept[: len(self.support)] = True
+        return kept
+
+    @property
+    def votes(self) -> Ints:
+        """The rounds each rule got right, from the first rule to the last."""
+        changes = [piece[4].astype(np.int64) for piece in self.record]
+        return votes_between(changes, self.tally.rounds)
+
+    def mean_ranks(self, rows: Rows) -> Floats:
+        """Return the mean rank, 1..k, of every row over all votes."""
+        mean = np.empty(count_rows(rows))
+        for some, past in self.kernel.blocks(rows, self.support):
+            time = np.full(len(past), self.tally.rounds)
+            mean[some] = self._mean_ranks(past, time, some.start)
+        return mean
+
+    def levels(self, rows: Rows) -> Ints:
+        """Return the predicted level of every row."""
+        return nearest_level(self.mean_ranks(rows), self.thresholds.size + 1)
+
+    def _mean_ranks(self, past: Floats, time: Ints, start: int = 0) -> Floats:
+        """Judge rows by what was known before their `time`, given their kernels."""
+        number, step, score, truth, changed = np.hstack(
+            [np.zeros((5, 1)), *self.record]
+        )
+        changed[0] = -1
+        sorter = np.argsort(self.support.number)
+        place_of = np.searchsorted(self.support.number, number, sorter=sorter)
+        place_of = np.append(sorter, 0)[place_of]
+        latest = np.searchsorted(changed[1:], time, side="left")
+        mean = np.empty(time.size)
+        stopped = kernels.vote(
+            past,
+            self.first_thresholds.copy(),
+            place_of,
+            step,
+            score,
+            truth.astype(np.int64),
+            self.votes[: latest[-1] + 1],
+            latest,
+            (time - changed[latest]).astype(np.int64) - 1,
+            np.empty(time.size),
+            np.empty(time.size, dtype=np.int64),
+            mean,
+        )
+        if stopped >= 0:
+            raise Stopped(start + stopped)
+        return mean
+
+
+def keep_items(
+    kernel: KernelFunction, support: Items, items: Items, kept: Any
+) -> tuple[Items, Items]:
+    """Return what is kept of the support and what of new items."""
+    known, new = kept[: len(support)], kept[len(support) :]
+    if not known.all():
+        support = support[known]
+    return support, kernel.supporting(items, new)
+
+
+def add_up(support: Items, new: Items, coef: Floats) -> tuple[Items, Floats]:
+    """Join new items to the support, adding up the coefficients of equal numbers.
+
+    coef (support + new, columns). A row that is visited again, in another pass, has
+    its number already.
+    """
+    number = np.concatenate([support.number, new.number])
+    if not np.isin(new.number, support.number, kind="sort").any():
+        return support + new, coef
+    _, first, inverse = np.unique(number, return_index=True, return_inverse=True)
+    total = np.zeros((len(first), coef.shape[1]))
+    np.add.at(total, inverse, coef)
+    order = np.argsort(first)
+    is_new = first[order][len(support) :] - len(support)
+    return support + new[is_new], total[order]

@@ -1,0 +1,211 @@
+"""Polynomial kernels by their features, where these are few.
+
+The kernel (gamma x.z + c)**p is the sum over all monomials m of degree up to p of
+``weight(m) m(x) m(z)``. Weights on monomials give the scores that coefficients of rows
+give, at a cost that does not grow with the rows learnt from. The weight goes to one
+of the two sides as it is, not its root to both: integers stay integers, and a score
+that lies on a threshold is seen to.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from itertools import combinations_with_replacement
+from math import comb, factorial, prod
+from typing import Any, Self
+
+import numpy as np
+
+from peckorder._typing import Floats, Ints, Rows
+from peckorder._validation import as_rows, count_rows
+from peckorder.kernels import gram as kernels
+from peckorder.solvers.ensemble import EnsembleLearner
+from peckorder.solvers.gram import KernelFunction
+from peckorder.solvers.kernel_prank import Expansion
+from peckorder.solvers.online import NONE, Stopped, Tally, View, Visit
+from peckorder.solvers.prank import PRankLearner
+
+# Monomials up to this many are used in place of the kernel.
+FEW = 1024
+# Values of monomials held at a time.
+_CELLS = 1 << 20
+
+
+def n_monomials(kernel: KernelFunction) -> int:
+    """Return how many monomials a polynomial kernel has."""
+    return comb(kernel.n_columns + kernel.view.intercept + kernel.degree, kernel.degree)
+
+
+@dataclass(frozen=True, slots=True)
+class Monomials:
+    """All monomials of rows as a kernel looks at them, and their weights.
+
+    Each is an earlier one, `factor`, times one feature, `variable`.
+    """
+
+    kernel: KernelFunction
+    weight: Floats
+    factor: Ints
+    variable: Ints
+
+    @classmethod
+    def of_kernel(cls, kernel: KernelFunction) -> Self:
+        """Expand the power of the kernel."""
+        n_features = kernel.n_columns + kernel.view.intercept
+        places: dict[tuple[int, ...], int] = {(): 0}
+        for degree in range(1, kernel.degree + 1):
+            for chosen in combinations_with_replacement(range(n_features), degree):
+                places[chosen] = len(places)
+        return cls(
+            kernel,
+            np.array([_weight(kernel, chosen) for chosen in places]),
+            np.array([places[chosen[:-1]] for chosen in places]),
+            np.array([chosen[-1] if chosen else 0 for chosen in places]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def of(self, rows: Rows, chosen: slice | Ints) -> Floats:
+        """Return the monomials of some rows; raise Stopped with the place of one."""
+        matrix = self.kernel.items(rows, chosen, NONE).matrix
+        dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+        values = np.empty((dense.shape[0], len(self)))
+        (X,) = as_rows(dense)
+        kernels.monomials(X, self.factor, self.variable, values)
+        return values
+
+
+def _weight(kernel: KernelFunction, chosen: tuple[int, ...]) -> float:
+    """Return how much a product of features counts in the kernel."""
+    rest = kernel.degree - len(chosen)
+    orders = map(factorial, (rest, *Counter(chosen).values()))
+    ways = factorial(kernel.degree) // prod(orders)
+    return ways * kernel.gamma ** len(chosen) * kernel.coef0**rest
+
+
+@dataclass
+class PolynomialLearner:
+    """A linear learner of monomials that remembers which rows it added, how often."""
+
+    monomials: Monomials
+    linear: PRankLearner | EnsembleLearner
+    record: tuple[Floats, ...] = field(default=())
+
+    @property
+    def view(self) -> View:
+        """How rows are looked at before their monomials are taken."""
+        return self.monomials.kernel.view
+
+    @property
+    def tally(self) -> Tally:
+        """What the learner has been through."""
+        return self.linear.tally
+
+    @property
+    def members(self) -> EnsembleLearner:
+        """The ensemble, if the learner is one."""
+        assert isinstance(self.linear, EnsembleLearner)
+        return self.linear
+
+    def with_threads(self, n_threads: int) -> Self:
+        """Return the same ensemble, set to work on so many threads."""
+        return replace(self, linear=self.members.with_threads(n_threads))
+
+    def copy(self) -> Self:
+        """Return a learner that goes its own way from here."""
+        return replace(self, linear=self.linear.copy())
+
+    def visit(self, visit: Visit) -> int:
+        """Learn a block; return the position of a row that cannot be, or -1."""
+        size = max(1, _CELLS // len(self.monomials))
+        for first in range(0, len(visit), size):
+            part, before = visit.part(first, size), self.tally.rounds
+            try:
+                plain = self.monomials.of(part.rows, part.chosen)
+            except Stopped as stopped:
+                return first + (stopped.row or 0)
+            with np.errstate(over="ignore", invalid="ignore"):
+                weighted = plain * self.monomials.weight
+            inner = Visit(
+                as_rows(plain),
+                0,
+                NONE,
+                part.level,
+                part.predicted,
+                added=as_rows(weighted),
+            )
+            stopped_at, steps = self.linear.visit_telling_steps(inner)
+            if stopped_at >= 0:
+                return first + stopped_at
+            place = np.flatnonzero(steps)
+            if place.size:
+                self._note(
+                    np.array([part.numbers[place], steps[place], before + place])
+                )
+        return -1
+
+    def _note(self, new: Floats) -> None:
+        """Remember steps, joining pieces of like size so that there are never many."""
+        while self.record and self.record[-1].shape[1] <= new.shape[1]:
+            new = np.hstack([self.record[-1], new])
+            self.record = self.record[:-1]
+        self.record = (*self.record, new)
+
+    def is_finite(self) -> bool:
+        """Whether nothing has overflowed so far."""
+        return self.linear.is_finite()
+
+    def mean_rule(self) -> Expansion:
+        """Return the rule that predicts, as coefficients of rows."""
+        numbers: Floats = np.hstack([np.empty((3, 0)), *self.record])
+        number, step, time = numbers
+        if isinstance(self.linear, EnsembleLearner):
+            step = step / len(self.linear)
+        elif self.linear.averaged and self.tally.rounds:
+            step = step * (self.tally.rounds - time) / self.tally.rounds
+        _, first, inverse = np.unique(number, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        coef = np.zeros(len(first))
+        np.add.at(coef, inverse, step)
+        thresholds = self.linear.mean_rule().thresholds
+        return Expansion(number[first[order]].astype(np.int64), coef[order], thresholds)
+
+    def levels(self, rows: Rows) -> Ints:
+        """Return the predicted level of every row."""
+        return self._ask("levels", rows)  # type: ignore[no-any-return]
+
+    def mean_scores(self, rows: Rows) -> Floats:
+        """Return the score of every row, to be compared with the mean thresholds."""
+        return self._ask("mean_scores", rows)  # type: ignore[no-any-return]
+
+    def mean_ranks(self, rows: Rows) -> Floats:
+        """Return the mean rank, 1..k, of every row over all votes of an ensemble."""
+        return self._ask("mean_ranks", rows)  # type: ignore[no-any-return]
+
+    def shares(self, rows: Rows) -> Floats:
+        """Return the share of the votes of an ensemble that each level has."""
+        return self._ask("shares", rows)  # type: ignore[no-any-return]
+
+    def _ask(self, question: str, rows: Rows) -> Any:
+        """Put a question to the linear learner, block by block."""
+        n_rows = count_rows(rows)
+        size = max(1, _CELLS // len(self.monomials))
+        answers = []
+        for first in range(0, n_rows, size):
+            some = slice(first, min(first + size, n_rows))
+            try:
+                values = self.monomials.of(rows, some)
+                answers.append(getattr(self.linear, question)(as_rows(values)))
+            except Stopped as stopped:
+                raise Stopped(first + (stopped.row or 0)) from None
+        return np.concatenate(answers)
+
+    def merge(self, other: Self) -> Self:
+        """Return an ensemble with the members of both.
+
+        Rows of the other are numbered on from the rounds of this one.
+        """
+        shift = np.array([[self.tally.rounds], [0], [self.tally.rounds]])
+        record = tuple(piece + shift for piece in other.record)
+        joined = np.hstack([np.empty((3, 0)), *self.record, *record])
+        return replace(self, linear=self.members.merge(other.members), record=(joined,))
