@@ -70,7 +70,7 @@ class Monomials:
         matrix = self.kernel.items(rows, chosen, NONE).matrix
         dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
         values = np.empty((dense.shape[0], len(self)))
-        (X,) = as_rows(dense)
+        X = as_rows(dense)[0]
         kernels.monomials(X, self.factor, self.variable, values)
         return values
 
