@@ -1,8 +1,6 @@
 """Speed and memory of on-line ranking against peers: `make bench`.
 
-Every figure is a ratio within one run: what is compared is timed in turn, many times
-over, and the best time of each counts, since other tenants of a machine can only slow
-things down. Let nothing else run meanwhile.
+Let nothing else run meanwhile.
 """
 
 import argparse
@@ -15,7 +13,6 @@ import tracemalloc
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from time import perf_counter
 
 import numba
 import numpy as np
@@ -23,6 +20,7 @@ import vowpalwabbit
 from scipy import sparse
 from sklearn.linear_model import SGDRegressor
 
+from measure import at_least, at_most, grades, in_turn, show
 from peckorder import PRank
 
 CLASSES = np.arange(5)
@@ -50,46 +48,6 @@ def total(X):
         for j in range(X.shape[1]):
             result += X[i, j]
     return result
-
-
-def seconds(action: Callable[[], object]) -> float:
-    """Time one call."""
-    begin = perf_counter()
-    action()
-    return perf_counter() - begin
-
-
-def in_turn(actions: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Time all actions in turn; return the best of each. The first turn is warm-up."""
-    best = {}
-    for turn in range(repeats + 1):
-        for name, action in actions.items():
-            taken = seconds(action)
-            if turn:
-                best[name] = min(taken, best.get(name, taken))
-    return best
-
-
-def show(what: str, value: str, wanted: str = "", holds: bool | None = None) -> None:
-    """Print one line of the table."""
-    verdict = {True: "yes", False: "NO", None: ""}[holds]
-    print(f"{what:<70} {value:>10}   {wanted:<12} {verdict}", flush=True)
-
-
-def at_least(what: str, value: float, bound: float) -> None:
-    """Print a ratio that should reach a bound."""
-    show(what, f"{value:.2f}", f">= {bound:g}", value >= bound)
-
-
-def at_most(what: str, value: float, bound: float, unit: str = "") -> None:
-    """Print a figure that should stay below a bound."""
-    show(what, f"{value:.2f}{unit}", f"<= {bound:g}{unit}", value <= bound)
-
-
-def grades(score: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Cut noisy scores into five classes of equal frequency."""
-    noisy = score / score.std() + 0.3 * rng.standard_normal(score.size)
-    return np.digitize(noisy, np.quantile(noisy, [0.2, 0.4, 0.6, 0.8]))
 
 
 def learn(X: object, y: np.ndarray, **parameters: object) -> PRank:

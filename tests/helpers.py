@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 import oracles
-from peckorder import MulticlassPerceptron, PRank, WidrowHoff
+from peckorder import AggregatePRank, MulticlassPerceptron, PRank, WidrowHoff
 
 PAPER = {"fit_intercept": False, "unit_norm": False}
 
@@ -34,10 +34,44 @@ LEARNERS = {
     "perceptron": (MulticlassPerceptron, oracles.MulticlassPerceptron),
 }
 RULES = ["last", "averaged", "voted"]
+AGGREGATES = ["bayes_point", "bagging", "voted", "median"]
+
+
+def plus_one_squared(X, Z):
+    """Return (x.z + 1)^2 for each two rows, dense or sparse."""
+    products = X @ Z.T
+    products = products.toarray() if sparse.issparse(products) else products
+    return (products + 1.0) ** 2
+
+
+_few = partial(AggregatePRank, n_estimators=5, random_state=0)
+# Those that keep rows, or many rules: how they are made.
+KERNEL_LEARNERS = {
+    "poly": partial(PRank, kernel="poly", gamma=1),
+    "poly last": partial(PRank, kernel="poly", gamma=1, rule="last"),
+    "poly voted": partial(PRank, kernel="poly", gamma=1, rule="voted"),
+    "rbf": partial(PRank, kernel="rbf", gamma=0.5),
+    "rbf last": partial(PRank, kernel="rbf", gamma=0.5, rule="last"),
+    "rbf voted": partial(PRank, kernel="rbf", gamma=0.5, rule="voted"),
+    "budget": partial(PRank, budget=8),
+    "budget last": partial(PRank, budget=8, rule="last"),
+    "function": partial(PRank, kernel=plus_one_squared),
+    "poly members": partial(_few, kernel="poly", gamma=1),
+    "rbf members": partial(_few, kernel="rbf", gamma=0.5, aggregate="bagging"),
+    "budget members": partial(_few, budget=8),
+}
+ENSEMBLES = {
+    f"{aggregate} members": partial(_few, aggregate=aggregate)
+    for aggregate in AGGREGATES
+}
+# How every learner is made.
+MAKERS = (
+    {name: model for name, (model, _) in LEARNERS.items()} | KERNEL_LEARNERS | ENSEMBLES
+)
 
 
 def make(name, **options):
-    return LEARNERS[name][0](**options)
+    return MAKERS[name](**options)
 
 
 def make_oracle(name, d, k, fit_intercept=False, unit_norm=False):
@@ -117,7 +151,7 @@ def shown(model, X):
         if name.endswith("_") and name != "n_iter_"
     }
     seen["predict"] = model.predict(X)
-    for method in ("decision_function", "mean_rank"):
+    for method in ("decision_function", "mean_rank", "predict_proba"):
         if hasattr(model, method):
             seen[method] = getattr(model, method)(X)
     return seen

@@ -5,7 +5,8 @@ going the other way, so that a test on real numbers can leave out the cases that
 rounding decides; decisions of the zero rule are exact and don't count.
 """
 
-from math import floor, inf, sqrt
+from math import exp, floor, inf, sqrt
+from statistics import median
 
 
 def seen_as(x, intercept, unit_norm):
@@ -71,6 +72,9 @@ class PRank(Learner):
                 return r
         return self.k
 
+    def score(self, x):
+        return dot(self.w, self.see(x))
+
     def mean_rank(self, x):
         x = self.see(x)
         votes = sum(v for _, _, v in self.rules)
@@ -113,6 +117,173 @@ class PRank(Learner):
         if self.rule == "averaged":
             return [b / self.rounds for b in self.b_sum]
         return self.b
+
+
+def polynomial(gamma=1.0, degree=2, coef0=1.0):
+    return lambda x, z: (gamma * dot(x, z) + coef0) ** degree
+
+
+def gaussian(gamma):
+    return lambda x, z: exp(
+        -gamma * sum((a - b) ** 2 for a, b in zip(x, z, strict=True))
+    )
+
+
+class KernelPRank(Learner):
+    """PRank that keeps a list of updates: a round, a row with its number, a step.
+
+    With a budget the oldest update is dropped when there are too many. The averaged
+    rule then is the mean over the rounds since the newest quarter of the updates
+    began, of the rules after those rounds, less what has been dropped since.
+    """
+
+    def __init__(self, k, kernel, rule, budget=None, **view):
+        super().__init__(0, k, **view)
+        self.kernel, self.rule, self.budget = kernel, rule, budget
+        self.b, self.updates, self.has_dropped = [0.0] * (k - 1), [], False
+        self.rules = [([], list(self.b), 0)]
+        self.after_round = []
+
+    def rank(self, weighed, b, x, scale=1):
+        """Place a row by the sum over pairs of a row and its weight."""
+        s = sum(weight * self.kernel(z, x) for z, weight in weighed)
+        for threshold in b:
+            self.note((s - threshold) / scale, [weight for _, weight in weighed])
+        return 1 + sum(s >= threshold for threshold in b)
+
+    def score(self, x):
+        x = self.see(x)
+        return sum(step * self.kernel(z, x) for _, _, z, step in self.updates)
+
+    def rounds_averaged(self):
+        if not self.has_dropped:
+            return range(self.rounds)
+        newest = self.updates[-max(1, self.budget // 4) :]
+        return range(newest[0][0], self.rounds)
+
+    def averaged(self):
+        """Return weights of the updates, sums of thresholds, and of how many rounds."""
+        rounds = self.rounds_averaged()
+        if self.rule != "averaged" or not rounds:
+            return [step for *_, step in self.updates], self.b, 1
+        rules = [self.after_round[t] for t in rounds]
+        weights = [
+            update[3] * sum(update in kept for kept, _ in rules)
+            for update in self.updates
+        ]
+        thresholds = [sum(column) for column in zip(*(b for _, b in rules), strict=True)]
+        return weights, thresholds, len(rounds)
+
+    def mean_rank(self, x):
+        x = self.see(x)
+        votes = sum(v for _, _, v in self.rules)
+        chosen = [r for r in self.rules if r[2]] if votes else [(*self.rules[-1][:2], 1)]
+        ranks = [v * self.rank(weighed, b, x) for weighed, b, v in chosen]
+        return sum(ranks) / max(votes, 1)
+
+    def predict(self, x):
+        if self.rule == "voted":
+            return nearest_rank(self.mean_rank(x), self.k)
+        weights, thresholds, n_rounds = self.averaged()
+        rows = [z for _, _, z, _ in self.updates]
+        weighed = list(zip(rows, weights, strict=True))
+        return self.rank(weighed, thresholds, self.see(x), n_rounds)
+
+    def learn(self, x, y, number=None):
+        s, x = self.score(x), self.see(x)
+        guess = self.rank([(z, step) for _, _, z, step in self.updates], self.b, x)
+        now = self.rounds
+        self.count(guess, y)
+        if guess == y:
+            weighed, b, votes = self.rules[-1]
+            self.rules[-1] = weighed, b, votes + 1
+        else:
+            z = [-1 if y <= r else 1 for r in range(1, self.k)]
+            tau = [
+                zr if (s - br) * zr <= 0 else 0
+                for zr, br in zip(z, self.b, strict=True)
+            ]
+            self.b = [b - t for b, t in zip(self.b, tau, strict=True)]
+            if sum(tau):
+                self.updates.append((now, now if number is None else number, x, sum(tau)))
+            if self.budget and len(self.updates) > self.budget:
+                self.updates.pop(0)
+                self.has_dropped = True
+            weighed = [(z, step) for _, _, z, step in self.updates]
+            self.rules.append((weighed, list(self.b), 0))
+        self.after_round.append((list(self.updates), list(self.b)))
+
+    def expansion(self):
+        """Return the numbers and coefficients of rows, those of zero left out.
+
+        A row that comes twice counts once, unless updates are counted by a budget.
+        """
+        weights, _, n_rounds = self.averaged()
+        pairs = [(u[1], w) for u, w in zip(self.updates, weights, strict=True)]
+        if not self.budget:
+            total = {}
+            for number, weight in pairs:
+                total[number] = total.get(number, 0) + weight
+            pairs = list(total.items())
+        return [(number, weight / n_rounds) for number, weight in pairs if weight]
+
+    def thresholds(self):
+        _, thresholds, n_rounds = self.averaged()
+        return [b / n_rounds for b in thresholds]
+
+
+class Ensemble:
+    """Members that are offered the rows which ``mask[member][round]`` says."""
+
+    def __init__(self, members, mask, aggregate):
+        self.members, self.mask, self.aggregate = members, mask, aggregate
+        self.k, self.rounds = members[0].k, 0
+        self.right = [0] * len(members)
+        self.own_closest = inf
+
+    @property
+    def closest(self):
+        return min([self.own_closest, *(member.closest for member in self.members)])
+
+    def ranks(self, x):
+        return [member.predict(x) for member in self.members]
+
+    def weights(self):
+        if self.aggregate == "voted" and any(self.right):
+            return self.right
+        return [1] * len(self.members)
+
+    def mean_rank(self, x):
+        return dot(self.weights(), self.ranks(x)) / sum(self.weights())
+
+    def shares(self, x):
+        votes = list(zip(self.weights(), self.ranks(x), strict=True))
+        total = sum(self.weights())
+        return [
+            sum(v for v, rank in votes if rank == r) / total
+            for r in range(1, self.k + 1)
+        ]
+
+    def predict(self, x):
+        if self.aggregate == "bayes_point":
+            s = sum(member.score(x) for member in self.members)
+            b = [sum(c) for c in zip(*(m.b for m in self.members), strict=True)]
+            if any(b):
+                gaps = [abs(s - threshold) for threshold in b]
+                self.own_closest = min([self.own_closest, *gaps])
+            return 1 + sum(s >= threshold for threshold in b)
+        if self.aggregate == "median":
+            return nearest_rank(median(self.ranks(x)), self.k)
+        return nearest_rank(self.mean_rank(x), self.k)
+
+    def learn(self, x, y):
+        for j, member in enumerate(self.members):
+            if self.mask[j][self.rounds]:
+                self.right[j] += member.predict(x) == y
+                member.learn(x, y)
+        self.rounds += 1
+
+    progressive = Learner.progressive
 
 
 class WidrowHoff(Learner):

@@ -1,0 +1,51 @@
+"""How figures are taken and shown, for all benchmarks.
+
+Every figure is a ratio within one run: what is compared is timed in turn, many times
+over, and the best time of each counts, since other tenants of a machine can only slow
+things down.
+"""
+
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """Time one call."""
+    begin = perf_counter()
+    action()
+    return perf_counter() - begin
+
+
+def in_turn(actions: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Time all actions in turn; return the best of each. The first turn is warm-up."""
+    best = {}
+    for turn in range(repeats + 1):
+        for name, action in actions.items():
+            taken = seconds(action)
+            if turn:
+                best[name] = min(taken, best.get(name, taken))
+    return best
+
+
+def show(what: str, value: str, wanted: str = "", holds: bool | None = None) -> None:
+    """Print one line of the table."""
+    verdict = {True: "yes", False: "NO", None: ""}[holds]
+    print(f"{what:<70} {value:>10}   {wanted:<12} {verdict}", flush=True)
+
+
+def at_least(what: str, value: float, bound: float) -> None:
+    """Print a ratio that should reach a bound."""
+    show(what, f"{value:.2f}", f">= {bound:g}", value >= bound)
+
+
+def at_most(what: str, value: float, bound: float, unit: str = "") -> None:
+    """Print a figure that should stay below a bound."""
+    show(what, f"{value:.2f}{unit}", f"<= {bound:g}{unit}", value <= bound)
+
+
+def grades(score: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Cut noisy scores into five classes of equal frequency."""
+    noisy = score / score.std() + 0.3 * rng.standard_normal(score.size)
+    return np.digitize(noisy, np.quantile(noisy, [0.2, 0.4, 0.6, 0.8]))
