@@ -171,13 +171,17 @@ class KernelPRank(Learner):
             update[3] * sum(update in kept for kept, _ in rules)
             for update in self.updates
         ]
-        thresholds = [sum(column) for column in zip(*(b for _, b in rules), strict=True)]
+        thresholds = [
+            sum(column) for column in zip(*(b for _, b in rules), strict=True)
+        ]
         return weights, thresholds, len(rounds)
 
     def mean_rank(self, x):
         x = self.see(x)
         votes = sum(v for _, _, v in self.rules)
-        chosen = [r for r in self.rules if r[2]] if votes else [(*self.rules[-1][:2], 1)]
+        chosen = (
+            [r for r in self.rules if r[2]] if votes else [(*self.rules[-1][:2], 1)]
+        )
         ranks = [v * self.rank(weighed, b, x) for weighed, b, v in chosen]
         return sum(ranks) / max(votes, 1)
 
@@ -205,7 +209,9 @@ class KernelPRank(Learner):
             ]
             self.b = [b - t for b, t in zip(self.b, tau, strict=True)]
             if sum(tau):
-                self.updates.append((now, now if number is None else number, x, sum(tau)))
+                self.updates.append(
+                    (now, now if number is None else number, x, sum(tau))
+                )
             if self.budget and len(self.updates) > self.budget:
                 self.updates.pop(0)
                 self.has_dropped = True

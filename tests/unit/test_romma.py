@@ -27,9 +27,7 @@ def thresholds():
         score, b = v[0] * x, v[1:]
         assert 1 + sum(score >= threshold for threshold in b) != y
         z = [1 if y > r else -1 for r in (1, 2)]
-        tau = [
-            zr if zr * (score - br) <= 0 else 0 for zr, br in zip(z, b, strict=True)
-        ]
+        tau = [zr if zr * (score - br) <= 0 else 0 for zr, br in zip(z, b, strict=True)]
         v = romma_step(v, [Fraction(sum(tau) * x), *(Fraction(-t) for t in tau)])
         passed.append(v[1:])
     return passed
