@@ -9,7 +9,13 @@ import numpy as np
 from peckorder._typing import Floats, Ints, Rows
 from peckorder.kernels._jit import kernel, part, sum_part
 from peckorder.kernels.online import next_row, place, threshold_move
-from peckorder.kernels.rows import row_add, row_scale, row_score, rows_ahead
+from peckorder.kernels.rows import (
+    row_add,
+    row_is_sound,
+    row_scale,
+    row_score,
+    rows_ahead,
+)
 
 _LOW, _GOLDEN = np.uint64(0xFFFFFFFF), np.uint64(0x9E3779B9)
 SMALLEST = np.finfo(np.float64).min
@@ -268,6 +274,9 @@ def learn(
         # First who, then what: the loops that follow have no coin to mispredict.
         n_drawn = draw(coins, t, drawn)
         if n_drawn == 0:
+            # Damaged rows are to be found whoever is drawn.
+            if not row_is_sound(rows, i, weights.shape[1] - intercept):
+                return t
             continue
         member_scores(rows, i, intercept, scale, weights, drawn, n_drawn, scores)
         n_wrong = keep_wrong(drawn, n_drawn, scores, thresholds, truth, right)

@@ -84,6 +84,23 @@ def row_square(rows: Rows, i: int) -> float:
     return total
 
 
+@sum_part
+def row_is_sound(rows: Rows, i: int, n_features: int) -> bool:
+    """Whether row `i` has finite values only, and columns that exist."""
+    total = 0.0
+    if len(rows) == 1:
+        X = rows[0]
+        for j in range(X.shape[1]):
+            total += X[i, j] * 0.0
+    else:
+        data, indices, indptr = rows
+        for p in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+            if np.uintp(indices[p]) >= np.uintp(n_features):
+                return False
+            total += data[p] * 0.0
+    return total == 0.0
+
+
 @part
 def row_add(rows: Rows, i: int, amount: float, weights: Floats) -> None:
     """Add `amount` times row `i` to `weights`."""

@@ -17,6 +17,7 @@ from peckorder.solvers.online import (
     Visit,
     nearest_level,
 )
+from peckorder.solvers.record import grown
 from peckorder.solvers.voted import votes_between
 
 NO_VALUES = np.empty((0, 0))
@@ -231,13 +232,9 @@ class KernelVotedLearner(KernelPRankLearner):
     def _note(
         self, number: Ints, step: Floats, score: Floats, truth: Ints, time: Ints
     ) -> None:
-        # In one array, number by number exact in float64; pieces of like size are
-        # joined so that there are never many.
-        new = np.array([number, step, score, truth, time])
-        while self.record and self.record[-1].shape[1] <= new.shape[1]:
-            new = np.hstack([self.record[-1], new])
-            self.record = self.record[:-1]
-        self.record = (*self.record, new)
+        # In one array: float64 holds all integers that can occur.
+        new = np.column_stack([number, step, score, truth, time])
+        self.record = grown(self.record, new, np.concatenate)
 
     def _predict(self, items: Items, before: int, predicted: Ints) -> None:
         time = np.arange(before, before + len(items))
@@ -254,7 +251,7 @@ class KernelVotedLearner(KernelPRankLearner):
     @property
     def votes(self) -> Ints:
         """The rounds each rule got right, from the first rule to the last."""
-        changes = [piece[4].astype(np.int64) for piece in self.record]
+        changes = [piece[:, 4].astype(np.int64) for piece in self.record]
         return votes_between(changes, self.tally.rounds)
 
     def mean_ranks(self, rows: Rows) -> Floats:
@@ -271,10 +268,9 @@ class KernelVotedLearner(KernelPRankLearner):
 
     def _mean_ranks(self, past: Floats, time: Ints, start: int = 0) -> Floats:
         """Judge rows by what was known before their `time`, given their kernels."""
-        number, step, score, truth, changed = np.hstack(
-            [np.zeros((5, 1)), *self.record]
-        )
-        changed[0] = -1
+        before = np.array([[0.0, 0.0, 0.0, 0.0, -1.0]])
+        updates = np.concatenate([before, *self.record])
+        number, step, score, truth, changed = np.ascontiguousarray(updates.T)
         sorter = np.argsort(self.support.number)
         place_of = np.searchsorted(self.support.number, number, sorter=sorter)
         place_of = np.append(sorter, 0)[place_of]

@@ -23,6 +23,7 @@ from peckorder.solvers.gram import KernelFunction
 from peckorder.solvers.kernel_prank import Expansion
 from peckorder.solvers.online import NONE, Stopped, Tally, View, Visit
 from peckorder.solvers.prank import PRankLearner
+from peckorder.solvers.record import grown
 
 # Monomials up to this many are used in place of the kernel.
 FEW = 1024
@@ -80,12 +81,20 @@ def _weight(kernel: KernelFunction, chosen: tuple[int, ...]) -> float:
     rest = kernel.degree - len(chosen)
     orders = map(factorial, (rest, *Counter(chosen).values()))
     ways = factorial(kernel.degree) // prod(orders)
-    return ways * kernel.gamma ** len(chosen) * kernel.coef0**rest
+    with np.errstate(over="ignore", under="ignore"):
+        powers = (
+            np.float64(kernel.gamma) ** len(chosen),
+            np.float64(kernel.coef0) ** rest,
+        )
+        return float(ways * powers[0] * powers[1])
 
 
 @dataclass
 class PolynomialLearner:
-    """A linear learner of monomials that remembers which rows it added, how often."""
+    """A linear learner of monomials that remembers which rows it added, how often.
+
+    The record has a line for each step: number of the row, step, round.
+    """
 
     monomials: Monomials
     linear: PRankLearner | EnsembleLearner
@@ -139,17 +148,11 @@ class PolynomialLearner:
                 return first + stopped_at
             place = np.flatnonzero(steps)
             if place.size:
-                self._note(
-                    np.array([part.numbers[place], steps[place], before + place])
-                )
+                # In one array: float64 holds all integers that can occur.
+                columns = [part.numbers[place], steps[place], before + place]
+                new = np.column_stack(columns)
+                self.record = grown(self.record, new, np.concatenate)
         return -1
-
-    def _note(self, new: Floats) -> None:
-        """Remember steps, joining pieces of like size so that there are never many."""
-        while self.record and self.record[-1].shape[1] <= new.shape[1]:
-            new = np.hstack([self.record[-1], new])
-            self.record = self.record[:-1]
-        self.record = (*self.record, new)
 
     def is_finite(self) -> bool:
         """Whether nothing has overflowed so far."""
@@ -157,8 +160,7 @@ class PolynomialLearner:
 
     def mean_rule(self) -> Expansion:
         """Return the rule that predicts, as coefficients of rows."""
-        numbers: Floats = np.hstack([np.empty((3, 0)), *self.record])
-        number, step, time = numbers
+        number, step, time = np.concatenate([np.empty((0, 3)), *self.record]).T
         if isinstance(self.linear, EnsembleLearner):
             step = step / len(self.linear)
         elif self.linear.averaged and self.tally.rounds:
@@ -205,7 +207,7 @@ class PolynomialLearner:
 
         Rows of the other are numbered on from the rounds of this one.
         """
-        shift = np.array([[self.tally.rounds], [0], [self.tally.rounds]])
-        record = tuple(piece + shift for piece in other.record)
-        joined = np.hstack([np.empty((3, 0)), *self.record, *record])
+        shift = np.array([self.tally.rounds, 0, 0])
+        theirs = [piece + shift for piece in other.record]
+        joined = np.concatenate([np.empty((0, 3)), *self.record, *theirs])
         return replace(self, linear=self.members.merge(other.members), record=(joined,))

@@ -1,5 +1,6 @@
 """Voted PRank: every rule there ever was, each with its votes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -11,6 +12,7 @@ from peckorder.kernels import online as kernels
 from peckorder.solvers.gram import Matrix, stack, take
 from peckorder.solvers.online import NONE, Stopped, Visit, nearest_level
 from peckorder.solvers.prank import PRankLearner
+from peckorder.solvers.record import grown
 
 # Rows judged between two looks at the keyboard; each costs a pass over all updates.
 _BLOCK = 1024
@@ -72,7 +74,7 @@ class VotedLearner(PRankLearner):
                 visit.level[place],
                 before + place,
             )
-            self.record = _append(self.record, new)
+            self.record = grown(self.record, new, _join)
         if visit.predicted.size:
             time = np.arange(before, before + n)
             mean = self._mean_ranks(visit.rows, visit.start, time)
@@ -141,17 +143,10 @@ class VotedLearner(PRankLearner):
         return self.record[0]
 
 
-def votes_between(changes: list[Ints], rounds: int) -> Ints:
+def votes_between(changes: Sequence[Ints], rounds: int) -> Ints:
     """Return the rounds that each rule stood, given those in which rules changed."""
     votes: Ints = np.diff(np.concatenate([[-1], *changes, [rounds]])) - 1
     return votes
-
-
-def _append(record: tuple[Updates, ...], new: Updates) -> tuple[Updates, ...]:
-    """Add a piece, joining pieces of like size so that there are never many."""
-    while record and len(record[-1]) <= len(new):
-        new, record = _join((record[-1], new)), record[:-1]
-    return (*record, new)
 
 
 def _join(record: tuple[Updates, ...]) -> Updates:
