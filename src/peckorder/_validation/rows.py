@@ -70,7 +70,7 @@ def check_stopped_row(who: str, rows: Rows, row: int, n_features: int) -> bool:
         if np.any((indices[stored] < 0) | (indices[stored] >= n_features)):
             _refuse_structure(who)
     assert_all_finite(values, estimator_name=who, input_name="X")
-    return bool(np.abs(values).max(initial=0.0) > 1e150)
+    return float(np.abs(values).max(initial=0.0)) > 1e150
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -51,13 +51,16 @@ def prank(
     level: Ints,
     coef: Floats,
     lag: Floats,
-    sums: Floats,
+    newer: Floats,
+    earlier: Ints,
     thresholds: Floats,
     threshold_lag: Floats,
+    threshold_newer: Floats,
     rounds: int,
     averaged: bool,
     budget: int,
     window: int,
+    clock: Ints,
     predicted: Ints,
     update_round: Ints,
     update_step: Floats,
@@ -67,18 +70,22 @@ def prank(
     """Visit a block of n rows by PRank with a kernel.
 
     past (n, support) and now (n, n) are the kernels of the rows with those learnt
-    from before, and with one another. coef and lag (support + n,), changed in place,
-    hold the integer coefficients, and each times the round it was made in; the sums of
-    thresholds before that round are in sums (support + n, k-1). A positive `budget` is
-    the most coefficients that are kept: the oldest are set to zero, and the average
-    then is taken over the rounds since the `window` newest began. tally (3,) counts
-    mistakes, lost steps and coefficients dropped. Other arguments as in
-    `online.prank`. Returns the first row whose score or kernel is not finite, or -1.
+    from before, and with one another. coef (support + n,), changed in place, holds the
+    integer coefficients, and lag (support + n,) what makes ``T * coef - lag`` the sum
+    of the coefficients after each round since ``clock[0]``.
+
+    A positive `budget` is the most rows that are kept: the coefficients of the oldest
+    are set to zero, and rules that had them can no longer be averaged. Therefore newer
+    (support + n,) and threshold_newer (k-1,) are the lags of an average that began in
+    round ``clock[1]``, ``clock[2]`` updates ago, and that takes the place of the other
+    after `window` updates if rows, ``clock[3]`` of them, have been dropped.
+    earlier (support + n,) is the last place before of the same row, or -1.
+
+    Other arguments as in `online.prank`. Returns the first row whose score or kernel
+    is not finite, or -1.
     """
-    n_past, n_thresholds = past.shape[1], thresholds.shape[0]
+    n_past = past.shape[1]
     first, n_kept = 0, n_past
-    middle = max(n_past - window, 0)
-    n_newer = n_past - middle
     for t in range(level.shape[0]):
         here = n_past + t
         score = expand(past, now, t, first, here, coef)
@@ -88,74 +95,88 @@ def prank(
         time = float(rounds + t)
         if predicted.shape[0]:
             predicted[t] = guess
-        if predicted.shape[0] and averaged and time > 0:
-            since, begin = first, 0.0
-            if tally[2] > 0:
-                since, begin = middle, lag[middle] / coef[middle]
-            total = (time - begin) * expand(past, now, t, first, since, coef)
-            total += time * expand(past, now, t, since, here, coef)
-            total -= expand(past, now, t, since, here, lag)
-            predicted[t] = place_of_sum(
-                total, time, thresholds, threshold_lag, sums[middle : middle + tally[2]]
-            )
+            if averaged and time > 0:
+                total = time * score - expand(past, now, t, first, here, lag)
+                predicted[t] = place_of_sum(total, time, thresholds, threshold_lag)
         if guess == truth:
             continue
         step = 0.0
-        for r in range(n_thresholds):
-            if sums.shape[0]:
-                sums[here, r] = time * thresholds[r] - threshold_lag[r]
+        for r in range(thresholds.shape[0]):
             move = threshold_move(score, thresholds[r], truth > r)
             thresholds[r] -= move
             threshold_lag[r] -= move * time
+            threshold_newer[r] -= move * time
             step += move
-        coef[here] = step
-        lag[here] = step * time
         update_round[tally[0]] = t
         update_step[tally[0]] = step
         update_score[tally[0]] = score
         tally[0] += 1
         tally[1] += abs(guess - truth)
-        # A step may be zero: thresholds moved apart, and nothing was added.
-        if step == 0.0 or budget == 0:
+        # It may be zero: thresholds moved apart, and nothing is added.
+        if budget == 0 or step == 0.0:
+            coef[here] = step
+            lag[here] = step * time
             continue
-        n_kept += 1
-        n_newer += 1
-        if n_kept > budget:
-            first = 1 + oldest_place(coef, first)
-            coef[first - 1] = 0.0
-            lag[first - 1] = 0.0
+        known = earlier[here]
+        is_new = known < 0 or not is_kept(coef, lag, newer, known, averaged)
+        spot = here if is_new else known
+        coef[spot] += step
+        lag[spot] += step * time
+        newer[spot] += step * time
+        clock[2] += 1
+        n_kept += is_new
+        if not is_kept(coef, lag, newer, spot, averaged):
             n_kept -= 1
-            tally[2] += 1
-        if n_newer > window:
-            middle = oldest_place(coef, middle + 1)
-            n_newer -= 1
+        if n_kept > budget:
+            first = drop_oldest(coef, lag, newer, first, averaged)
+            n_kept -= 1
+            clock[3] += 1
+        if clock[2] >= window:
+            begin_anew(coef, lag, newer, time, clock)
+            begin_anew(thresholds, threshold_lag, threshold_newer, time, clock)
+            clock[0] = clock[1] if clock[3] > 0 else clock[0]
+            clock[1] = int(time)
+            clock[2] = 0
     return -1
 
 
 @part
-def place_of_sum(
-    total: float, time: float, thresholds: Floats, lag: Floats, before: Floats
-) -> int:
-    """Return the level of a sum of scores among the sums of thresholds.
-
-    The thresholds are summed over all rounds up to `time` but those before the window,
-    whose sum is ``before[0]`` unless empty.
-    """
+def place_of_sum(total: float, time: float, thresholds: Floats, lag: Floats) -> int:
+    """Return the level of a sum of scores among the sums of thresholds."""
     level = 0
     for r in range(thresholds.shape[0]):
-        threshold = time * thresholds[r] - lag[r]
-        if before.shape[0]:
-            threshold -= before[0, r]
-        level += total >= threshold
+        level += total >= time * thresholds[r] - lag[r]
     return level
 
 
 @part
-def oldest_place(coef: Floats, first: int) -> int:
-    """Return the first place, from `first` on, with a coefficient."""
-    while coef[first] == 0.0:
+def is_kept(coef: Floats, lag: Floats, newer: Floats, s: int, averaged: bool) -> bool:
+    """Whether the row in place `s` has a part in a rule that predicts, or will."""
+    return coef[s] != 0.0 or (averaged and (lag[s] != 0.0 or newer[s] != 0.0))
+
+
+@part
+def drop_oldest(
+    coef: Floats, lag: Floats, newer: Floats, first: int, averaged: bool
+) -> int:
+    """Drop the first row that is kept, from `first` on; return its place."""
+    while not is_kept(coef, lag, newer, first, averaged):
         first += 1
+    coef[first] = 0.0
+    lag[first] = 0.0
+    newer[first] = 0.0
     return first
+
+
+@part
+def begin_anew(
+    value: Floats, lag: Floats, newer: Floats, time: float, clock: Ints
+) -> None:
+    """Begin another newer average, which replaces the older if rows were dropped."""
+    for s in range(value.shape[0]):
+        if clock[3] > 0:
+            lag[s] = newer[s]
+        newer[s] = value[s] * time
 
 
 @kernel
@@ -240,6 +261,7 @@ def learn(
     thresholds: Floats,
     right: Ints,
     budget: int,
+    earlier: Ints,
     oldest: Ints,
     n_kept: Ints,
     drawn: Ints,
@@ -252,11 +274,12 @@ def learn(
 ) -> int:
     """Offer each of n rows to the members whose coin says so, by a kernel.
 
-    past, now and level as in `prank`; coef (support + n, members). Of each member,
-    oldest (members,) is the place of its oldest coefficient, or an earlier one, and
-    n_kept (members,) the number of them. If not empty, said (n, members) receives the
-    scores before each row. Other arguments as in `ensemble.learn`.
-    Returns the first row whose score or kernel is not finite, or -1.
+    past, now, level, budget and earlier as in `prank`, but that one row may have many
+    places, having been dropped by some members only; coef (support + n, members). Of
+    each member, oldest (members,) is the place of its oldest coefficient, or one
+    before, and n_kept (members,) the number of them. If not empty, said (n, members)
+    receives the scores before each row. Other arguments as in `ensemble.learn`. Returns
+    the first row whose score or kernel is not finite, or -1.
     """
     n_past, n_members = past.shape[1], coef.shape[1]
     mistakes, loss = 0, 0
@@ -289,10 +312,20 @@ def learn(
                 return t
             step, off = move_thresholds(scores[c], truth, thresholds[j], moves, t)
             loss += off
+            if step == 0.0:
+                continue
+            known = earlier[n_past + t] if budget > 0 else -1
+            while known >= 0 and coef[known, j] == 0.0:
+                known = earlier[known]
+            if known >= 0:
+                coef[known, j] += step
+                n_kept[j] -= coef[known, j] == 0.0
+                continue
             coef[n_past + t, j] = step
-            n_kept[j] += step != 0.0
+            n_kept[j] += 1
             if 0 < budget < n_kept[j]:
-                oldest[j] = oldest_place(coef[:, j], oldest[j])
+                while coef[oldest[j], j] == 0.0:
+                    oldest[j] += 1
                 coef[oldest[j], j] = 0.0
                 n_kept[j] -= 1
     tally[0] += mistakes

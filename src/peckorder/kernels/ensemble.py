@@ -177,7 +177,7 @@ def draw(coins: Ints, t: int, drawn: Ints) -> int:
     n_drawn = 0
     for j in range(coins.shape[1]):
         drawn[n_drawn] = j
-        n_drawn += coins[t, j]
+        n_drawn += int(coins[t, j])
     return n_drawn
 
 

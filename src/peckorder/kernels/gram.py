@@ -4,7 +4,14 @@ import numpy as np
 
 from peckorder._typing import Floats, Ints, Rows
 from peckorder.kernels._jit import kernel, part
-from peckorder.kernels.rows import dense_dot, row_add, row_clear, row_dot, row_scale
+from peckorder.kernels.rows import (
+    dense_distance,
+    dense_dot,
+    row_add,
+    row_clear,
+    row_dot,
+    row_scale,
+)
 
 LINEAR, POLY, RBF = 0, 1, 2
 # Rows of the second matrix that stay near the processor while the first goes by.
@@ -19,42 +26,26 @@ def scales(rows: Rows, intercept: bool, unit_norm: bool, scale: Floats) -> None:
 
 
 @part
-def bend(
-    product: float,
-    kind: int,
-    gamma: float,
-    coef0: float,
-    degree: int,
-    x_square: float,
-    z_square: float,
-) -> float:
-    """Return the kernel of two rows from their product and their squared norms."""
-    if kind == LINEAR:
-        return product
-    if kind == POLY:
-        base = gamma * product + coef0
-        power = base
-        for _ in range(degree - 1):
-            power *= base
-        return power
-    distance = x_square + z_square - 2.0 * product
-    return float(np.exp(-gamma * max(distance, 0.0)))
+def power_of(product: float, gamma: float, coef0: float, degree: int) -> float:
+    """Return the polynomial kernel of two rows from their product."""
+    base = gamma * product + coef0
+    power = base
+    for _ in range(degree - 1):
+        power *= base
+    return power
 
 
 @kernel
 def squares(rows: Rows, buffer: Floats, square: Floats) -> None:
-    """Write the squared norm of each row to square (n,).
+    """Write the squared norm of each row of a CSR matrix to square (n,).
 
     By the very sum that `gram` makes, so that a row and its double are at distance
     zero. buffer (d,), all zeros, is scratch.
     """
     for i in range(square.shape[0]):
-        if len(rows) == 1:
-            square[i] = dense_dot(rows[0], i, rows[0][i])
-        else:
-            row_add(rows, i, 1.0, buffer)
-            square[i] = row_dot(rows, i, buffer, buffer.shape[0])
-            row_clear(rows, i, buffer)
+        row_add(rows, i, 1.0, buffer)
+        square[i] = row_dot(rows, i, buffer, buffer.shape[0])
+        row_clear(rows, i, buffer)
 
 
 @kernel
@@ -67,36 +58,42 @@ def gram(
     degree: int,
     x_square: Floats,
     z_square: Floats,
-    earlier: bool,
+    last: Ints,
     buffer: Floats,
     values: Floats,
 ) -> None:
-    """Write the kernel of each two rows to values (n, m).
+    """Write the kernels of each row i with the first ``last[i]`` others to values.
 
-    Both matrices are dense, or both CSR. If `earlier`, only those of each row with
-    itself and the rows before it. buffer (d,), all zeros, is scratch.
+    values (n, m). Both matrices are dense, or both CSR; x_square and z_square are
+    squared norms, of CSR rows for RBF. buffer (d,), all zeros, is scratch.
     """
     n, m = values.shape
     if len(x_rows) == 1:
         first = 0
         while first < m:
-            last = min(first + _TILE, m)
             for i in range(n):
-                for j in range(first, min(last, i + 1) if earlier else last):
+                for j in range(first, min(first + _TILE, last[i])):
+                    if kind == RBF:
+                        distance = dense_distance(x_rows[0], i, z_rows[0][j])
+                        values[i, j] = np.exp(-gamma * distance)
+                        continue
                     product = dense_dot(x_rows[0], i, z_rows[0][j])
-                    values[i, j] = bend(
-                        product, kind, gamma, coef0, degree, x_square[i], z_square[j]
-                    )
-            first = last
+                    if kind == POLY:
+                        product = power_of(product, gamma, coef0, degree)
+                    values[i, j] = product
+            first += _TILE
     else:
-        size = buffer.shape[0]
         for i in range(n):
             row_add(x_rows, i, 1.0, buffer)
-            for j in range(i + 1 if earlier else m):
-                product = row_dot(z_rows, j, buffer, size)
-                values[i, j] = bend(
-                    product, kind, gamma, coef0, degree, x_square[i], z_square[j]
-                )
+            for j in range(last[i]):
+                product = row_dot(z_rows, j, buffer, buffer.shape[0])
+                if kind == RBF:
+                    # Digits are lost where norms are large and the distance small.
+                    distance = x_square[i] + z_square[j] - 2.0 * product
+                    product = np.exp(-gamma * max(distance, 0.0))
+                elif kind == POLY:
+                    product = power_of(product, gamma, coef0, degree)
+                values[i, j] = product
             row_clear(x_rows, i, buffer)
 
 

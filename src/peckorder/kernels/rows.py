@@ -62,7 +62,18 @@ def dense_dot(X: Floats, i: int, weights: Floats) -> float:
     """Return the product of row `i` of a matrix with `weights`."""
     total = 0.0
     for j in range(X.shape[1]):
-        total += X[i, j] * weights[j]
+        # Through float64 before the product: weights may be a row in float32 too.
+        total += np.float64(X[i, j]) * weights[j]
+    return total
+
+
+@sum_part
+def dense_distance(X: Floats, i: int, z: Floats) -> float:
+    """Return the squared distance of row `i` of a matrix from `z`."""
+    total = 0.0
+    for j in range(X.shape[1]):
+        gap = np.float64(X[i, j]) - np.float64(z[j])
+        total += gap * gap
     return total
 
 

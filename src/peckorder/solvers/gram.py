@@ -12,8 +12,17 @@ from peckorder._validation import as_rows, count_rows
 from peckorder.exceptions import DataError
 from peckorder.kernels import gram as kernels
 from peckorder.solvers.online import NONE, Stopped, View
+from peckorder.solvers.threads import share
 
 Matrix: TypeAlias = Any  # an array, or a SciPy matrix in CSR form
+
+# Kernels that make another thread worth its start.
+_WORTH_A_THREAD = 1 << 15
+
+_PAIRS = (
+    "If it is a function f of two rows, pass "
+    "lambda X, Z: sklearn.metrics.pairwise.pairwise_kernels(X, Z, metric=f)."
+)
 
 _KINDS = {"linear": kernels.LINEAR, "poly": kernels.POLY, "rbf": kernels.RBF}
 
@@ -62,6 +71,7 @@ class KernelFunction:
     coef0: float = 0.0
     degree: int = 1
     function: Callable[[Matrix, Matrix], Any] | None = None
+    n_threads: int = 1
 
     @property
     def is_given(self) -> bool:
@@ -103,55 +113,70 @@ class KernelFunction:
             return np.ascontiguousarray(x.matrix[:, z.number], dtype=np.float64)
         if self.function is not None:
             return self._called(x.matrix, z.matrix)
-        return self._computed(x.matrix, z.matrix, earlier=False)
+        last = np.full(len(x), len(z))
+        return self._computed(x.matrix, z.matrix, last)
 
     def values_among(self, x: Items) -> Floats:
         """Return the kernel of each of `x` with itself and those before it."""
         if self.is_given or self.function is not None:
             return self.values(x, x)
-        return self._computed(x.matrix, x.matrix, earlier=True)
+        return self._computed(x.matrix, x.matrix, np.arange(1, len(x) + 1))
 
-    def _computed(self, x: Matrix, z: Matrix, *, earlier: bool) -> Floats:
+    def _computed(self, x: Matrix, z: Matrix, last: Ints) -> Floats:
+        """Compute the kernels of each row of `x` with the first so many of `z`."""
         if sparse.issparse(x) or sparse.issparse(z):
             x, z = sparse.csr_array(x), sparse.csr_array(z)
         x_rows, z_rows = as_rows(x), as_rows(z)
-        buffer = np.zeros(x.shape[1] if sparse.issparse(x) else 0)
+        size = x.shape[1] if sparse.issparse(x) else 0
         x_square, z_square = np.zeros(x.shape[0]), np.zeros(z.shape[0])
-        if self.name == "rbf":
-            kernels.squares(x_rows, buffer, x_square)
-            kernels.squares(z_rows, buffer, z_square)
+        if self.name == "rbf" and sparse.issparse(x):
+            kernels.squares(x_rows, np.zeros(size), x_square)
+            kernels.squares(z_rows, np.zeros(size), z_square)
         values = np.empty((x.shape[0], z.shape[0]))
-        kernels.gram(
-            x_rows,
-            z_rows,
-            _KINDS[self.name],
-            self.gamma,
-            self.coef0,
-            self.degree,
-            x_square,
-            z_square,
-            earlier,
-            buffer,
-            values,
-        )
+
+        def compute(some: slice, give_up: Callable[[], bool]) -> None:
+            kernels.gram(
+                part_of(x_rows, some),
+                z_rows,
+                _KINDS[self.name],
+                self.gamma,
+                self.coef0,
+                self.degree,
+                x_square[some],
+                z_square,
+                last[some],
+                np.zeros(size),
+                values[some],
+            )
+
+        threads = min(self.n_threads, 1 + values.size // _WORTH_A_THREAD)
+        share(x.shape[0], threads, compute)
         return values
 
     def _called(self, x: Matrix, z: Matrix) -> Floats:
         """Call the user's function, and trust nothing of what it returns."""
         assert self.function is not None
-        returned = self.function(x, z)
+        shape = (x.shape[0], z.shape[0])
+        if isinstance(z, np.ndarray):
+            # What the model keeps is not the function's to change.
+            z = z.view()
+            z.flags.writeable = False
+        try:
+            returned = self.function(x, z)
+        except Exception as error:
+            error.add_note(f"{self.who}: kernel was called with two matrices. {_PAIRS}")
+            raise
         if sparse.issparse(returned):
             returned = returned.toarray()
-        shape = (x.shape[0], z.shape[0])
         try:
-            values = np.ascontiguousarray(returned, dtype=np.float64)
+            values = np.asarray(returned).astype(np.float64, "C", casting="same_kind")
         except (TypeError, ValueError):
             values = np.empty(0)
         if values.shape != shape:
             raise DataError(
                 f"{self.who}: kernel must be a function of two matrices that returns a "
                 f"number for each two of their rows, here an array of shape {shape}; "
-                f"got {_described(returned)}."
+                f"got {_described(returned)}. {_PAIRS}"
             )
         is_finite = np.isfinite(values)
         if not is_finite.all():
@@ -170,7 +195,7 @@ def block_size(n_support: int) -> int:
 def _described(returned: Any) -> str:
     shape = getattr(returned, "shape", None)
     if shape is None:
-        return f"a {type(returned).__name__}"
+        return f"an object of type {type(returned).__name__}"
     return f"an array of shape {shape} and type {returned.dtype}"
 
 
@@ -179,6 +204,13 @@ def take(rows: Rows, chosen: slice | Ints, n_columns: int) -> Matrix:
     if len(rows) == 1:
         return rows[0][chosen]
     return sparse.csr_array(rows, shape=(count_rows(rows), n_columns))[chosen]
+
+
+def part_of(rows: Rows, some: slice) -> Rows:
+    """Return a range of rows, without a copy."""
+    if len(rows) == 1:
+        return (rows[0][some],)
+    return rows[0], rows[1], rows[2][some.start : some.stop + 1]
 
 
 def stack(parts: list[Matrix]) -> Matrix:

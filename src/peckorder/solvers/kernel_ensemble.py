@@ -1,7 +1,7 @@
 """Ensembles of PRanks with a kernel: one support, a column of coefficients a member."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, Self
 
@@ -12,8 +12,14 @@ from peckorder._validation import count_rows
 from peckorder.kernels import dual as kernels
 from peckorder.solvers.aggregate import NO_BALLOTS, AggregateLearner, Ballots
 from peckorder.solvers.gram import NOTHING, Items, KernelFunction, block_size
-from peckorder.solvers.kernel_prank import NO_VALUES, Expansion, add_up, keep_items
-from peckorder.solvers.online import Stopped, View, Visit
+from peckorder.solvers.kernel_prank import (
+    NO_VALUES,
+    Expansion,
+    add_up,
+    earlier_places,
+    keep_items,
+)
+from peckorder.solvers.online import NONE, Stopped, View, Visit
 from peckorder.solvers.threads import share
 
 # Products that make another thread worth its start.
@@ -67,7 +73,8 @@ class KernelEnsembleLearner(AggregateLearner):
         past = self.kernel.values(items, self.support)
         now = self.kernel.values_among(items)
         thresholds = self.thresholds.sum(axis=0)
-        work = partial(self._learn, visit, past, now)
+        earlier = earlier_places(self.support, items) if self.budget else NONE
+        work = partial(self._learn, visit, past, now, earlier)
         told = share(len(self), self._threads(past.size), work)
         stopped = min((t.stopped for t in told if t.stopped >= 0), default=-1)
         if stopped >= 0:
@@ -90,6 +97,7 @@ class KernelEnsembleLearner(AggregateLearner):
         visit: Visit,
         past: Floats,
         now: Floats,
+        earlier: Ints,
         members: slice,
         give_up: Callable[[], bool],
     ) -> _Told:
@@ -113,6 +121,7 @@ class KernelEnsembleLearner(AggregateLearner):
             self.thresholds[members],
             self.right[members],
             self.budget,
+            earlier,
             np.zeros(n_members, dtype=np.int64),
             np.count_nonzero(coef, axis=0),
             np.empty(n_members + 1, dtype=np.int64),
@@ -176,20 +185,20 @@ class KernelEnsembleLearner(AggregateLearner):
                 raise Stopped(some.start + stopped)
         return ballots
 
+    def with_threads(self, n_threads: int) -> Self:
+        """Return the same ensemble, set to work on so many threads."""
+        kernel = replace(self.kernel, n_threads=n_threads)
+        return replace(self, kernel=kernel, n_threads=n_threads)
+
     def merge(self, other: Self) -> Self:
         """Return a learner with the members of both.
 
-        Rows of the other are numbered on from the rounds of this one; kernel values
-        that were given are of the same rows in both.
+        Rows of the other are numbered on from the rounds of this one.
         """
-        shift = 0 if self.kernel.is_given else self.tally.rounds
-        theirs = Items(other.support.matrix, other.support.number + shift)
+        number = other.support.number + self.tally.rounds
+        theirs = Items(other.support.matrix, number)
         shape = (len(self.support) + len(theirs), len(self) + len(other))
         coef: Floats = np.zeros(shape)
         coef[: len(self.support), : len(self)] = self.coef
         coef[len(self.support) :, len(self) :] = other.coef
-        if self.budget:
-            support = self.support + theirs
-        else:
-            support, coef = add_up(self.support, theirs, coef)
-        return self.merged(other, support=support, coef=coef)
+        return self.merged(other, support=self.support + theirs, coef=coef)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from peckorder._validation import count_rows
 from peckorder.kernels import dual as kernels
 from peckorder.solvers.gram import NOTHING, Items, KernelFunction, block_size
 from peckorder.solvers.online import (
+    NONE,
     Stopped,
     Tally,
     View,
@@ -22,6 +23,10 @@ from peckorder.solvers.voted import votes_between
 
 NO_VALUES = np.empty((0, 0))
 _no_numbers = partial(np.empty, 0)
+
+
+def _new_clock() -> Ints:
+    return np.zeros(4, dtype=np.int64)
 
 
 class Expansion(NamedTuple):
@@ -38,27 +43,31 @@ class KernelPRankLearner:
 
     As with weights, ``rounds * coef - lag`` is the sum of the coefficients after each
     round. `budget` is the most rows to keep, 0 for all of them. Rules that had rows
-    which are gone cannot be averaged any more: once some are, the average is taken
-    over the rounds since the newest quarter of the rows came. For this, `sums` holds
-    the sum of the thresholds at the time that each row came.
+    which are gone cannot be averaged any more: once some are, the average is taken over
+    the last updates only, between an eighth and a quarter of the budget. For this there
+    are the lags of a newer average, `newer`, and `clock`: when the average and the
+    newer one began, updates made since, rows dropped.
     """
+
+    _keeps_all: ClassVar[bool] = False
 
     kernel: KernelFunction
     averaged: bool
     budget: int
     thresholds: Floats
     threshold_lag: Floats = field(init=False)
+    threshold_newer: Floats = field(init=False)
+    clock: Ints = field(default_factory=_new_clock)
     support: Items = NOTHING
     coef: Floats = field(default_factory=_no_numbers)
     lag: Floats = field(default_factory=_no_numbers)
-    sums: Floats = field(init=False)
-    n_dropped: int = 0
+    newer: Floats = field(default_factory=_no_numbers)
     tally: Tally = field(default_factory=Tally)
 
     def __post_init__(self) -> None:
         """Start the sums of thresholds."""
         self.threshold_lag = np.zeros_like(self.thresholds)
-        self.sums = np.empty((0, self.thresholds.size))
+        self.threshold_newer = np.zeros_like(self.thresholds)
 
     @property
     def view(self) -> View:
@@ -71,15 +80,14 @@ class KernelPRankLearner:
         All but the thresholds is replaced as it changes, never written to.
         """
         copied = replace(
-            self, thresholds=self.thresholds.copy(), tally=replace(self.tally)
+            self,
+            thresholds=self.thresholds.copy(),
+            clock=self.clock.copy(),
+            tally=replace(self.tally),
         )
         copied.threshold_lag = self.threshold_lag.copy()
-        copied.sums = self.sums
+        copied.threshold_newer = self.threshold_newer.copy()
         return copied
-
-    @property
-    def _window(self) -> int:
-        return max(1, self.budget // 4)
 
     def visit(self, visit: Visit) -> int:
         """Learn a block; return the position of a row that cannot be, or -1."""
@@ -99,24 +107,27 @@ class KernelPRankLearner:
             return damaged.row or 0
         n, before = len(visit), self.tally.rounds
         past = self.kernel.values(items, self.support)
-        coef, lag = (np.append(known, np.zeros(n)) for known in (self.coef, self.lag))
-        sums = np.zeros((coef.size if self.budget else 0, self.thresholds.size))
-        sums[: len(self.sums)] = self.sums
+        coef, lag, newer = (
+            np.append(known, np.zeros(n)) for known in (self.coef, self.lag, self.newer)
+        )
         places, steps, scores = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
-        counts = np.array([0, 0, self.n_dropped])
+        counts = np.zeros(2, dtype=np.int64)
         stopped = kernels.prank(
             past,
             self.kernel.values_among(items),
             visit.level,
             coef,
             lag,
-            sums,
+            newer,
+            earlier_places(self.support, items) if self.budget else NONE,
             self.thresholds,
             self.threshold_lag,
+            self.threshold_newer,
             before,
             self.averaged,
             self.budget,
-            self._window,
+            max(1, self.budget // 8),
+            self.clock,
             visit.predicted,
             places,
             steps,
@@ -126,7 +137,6 @@ class KernelPRankLearner:
         if stopped >= 0:
             return stopped
         self.tally.add(n, counts)
-        self.n_dropped = int(counts[2])
         place = places[: counts[0]]
         self._note(
             visit.numbers[place],
@@ -135,7 +145,7 @@ class KernelPRankLearner:
             visit.level[place],
             before + place,
         )
-        self._keep(items, coef, lag, sums)
+        self._keep(items, coef, lag, newer)
         if visit.predicted.size:
             self._predict(items, before, visit.predicted)
         return -1
@@ -148,22 +158,20 @@ class KernelPRankLearner:
     def _predict(self, items: Items, before: int, predicted: Ints) -> None:
         """Correct the predictions that the kernel made, if the rule is another."""
 
-    def _keep(self, items: Items, coef: Floats, lag: Floats, sums: Floats) -> None:
+    def _keep(self, items: Items, coef: Floats, lag: Floats, newer: Floats) -> None:
         """Take up the rows that a block added, and let go of those it dropped."""
-        kept = self._is_kept(coef, lag)
+        kept = coef != 0
+        if self.averaged:
+            kept |= (lag != 0) | (newer != 0)
+        elif self._keeps_all:
+            kept[: len(self.support)] = True
         support, new = keep_items(self.kernel, self.support, items, kept)
+        columns = np.column_stack([coef, lag, newer])[kept]
         if self.budget:
-            self.support, self.sums = support + new, sums[kept]
-            self.coef, self.lag = coef[kept], lag[kept]
+            self.support = support + new
         else:
-            columns = np.column_stack([coef[kept], lag[kept]])
             self.support, columns = add_up(support, new, columns)
-            self.coef, self.lag = np.ascontiguousarray(columns.T)
-
-    def _is_kept(self, coef: Floats, lag: Floats) -> Any:
-        if self.budget or not self.averaged:
-            return coef != 0
-        return (coef != 0) | (lag != 0)
+        self.coef, self.lag, self.newer = np.ascontiguousarray(columns.T)
 
     def is_finite(self) -> bool:
         """Whether nothing has overflowed so far: integers never do."""
@@ -185,12 +193,7 @@ class KernelPRankLearner:
             return Expansion(number, self.coef, self.thresholds), 1
         coef = rounds * self.coef - self.lag
         thresholds = rounds * self.thresholds - self.threshold_lag
-        if self.n_dropped:
-            middle = len(number) - self._window
-            rounds -= self.lag[middle] / self.coef[middle]
-            coef[:middle] = rounds * self.coef[:middle]
-            thresholds = thresholds - self.sums[middle]
-        return Expansion(number, coef, thresholds), rounds
+        return Expansion(number, coef, thresholds), rounds - self.clock[0]
 
     def mean_scores(self, rows: Rows) -> Floats:
         """Return the score of every row, to be compared with the mean thresholds."""
@@ -214,6 +217,9 @@ class KernelPRankLearner:
 @dataclass
 class KernelVotedLearner(KernelPRankLearner):
     """PRank with a kernel and a record of its updates, for the rules to vote."""
+
+    # What has been added once belongs to some rule for ever.
+    _keeps_all: ClassVar[bool] = True
 
     first_thresholds: Floats = field(init=False)
     record: tuple[Floats, ...] = ()
@@ -241,12 +247,6 @@ class KernelVotedLearner(KernelPRankLearner):
         past = self.kernel.values(items, self.support)
         mean = self._mean_ranks(past, time)
         predicted[:] = nearest_level(mean, self.thresholds.size + 1)
-
-    def _is_kept(self, coef: Floats, lag: Floats) -> Any:
-        # What has been added once belongs to some rule for ever.
-        kept = coef != 0
-        kept[: len(self.support)] = True
-        return kept
 
     @property
     def votes(self) -> Ints:
@@ -305,15 +305,28 @@ def keep_items(
     return support, kernel.supporting(items, new)
 
 
+def earlier_places(support: Items, items: Items) -> Ints:
+    """Return for each place of both the last one before of the same row, or -1."""
+    number = np.concatenate([support.number, items.number])
+    order = np.argsort(number, kind="stable")
+    is_same = number[order[1:]] == number[order[:-1]]
+    earlier = np.full(len(number), -1)
+    earlier[order[1:][is_same]] = order[:-1][is_same]
+    return earlier
+
+
 def add_up(support: Items, new: Items, coef: Floats) -> tuple[Items, Floats]:
     """Join new items to the support, adding up the coefficients of equal numbers.
 
     coef (support + new, columns). A row that is visited again, in another pass, has
     its number already.
     """
-    number = np.concatenate([support.number, new.number])
-    if not np.isin(new.number, support.number, kind="sort").any():
+    if not (len(new) and len(support)):
         return support + new, coef
+    follow_on = new.number.min() > support.number.max()
+    if follow_on or not np.isin(new.number, support.number).any():
+        return support + new, coef
+    number = np.concatenate([support.number, new.number])
     _, first, inverse = np.unique(number, return_index=True, return_inverse=True)
     total = np.zeros((len(first), coef.shape[1]))
     np.add.at(total, inverse, coef)
