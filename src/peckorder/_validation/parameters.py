@@ -1,6 +1,6 @@
 """Rules for parameters, and the one sentence said when a rule is broken."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Integral, Real
@@ -72,19 +72,22 @@ def optional(rule: Rule) -> Rule:
     )
 
 
-def one_of(*choices: str) -> Rule:
-    """Accept exactly the given words; for others, name those that are near."""
+def one_of(*choices: str, aliases: Mapping[str, str] | None = None) -> Rule:
+    """Accept exactly the given words; for others, name those that are meant or near."""
     words = ", ".join(repr(choice) for choice in choices)
     return Rule(
         f"one of {words}",
         lambda value: isinstance(value, str) and value in choices,
-        lambda value: did_you_mean(value, choices),
+        lambda value: did_you_mean(value, choices, aliases or {}),
     )
 
 
-def did_you_mean(value: Any, choices: Iterable[str]) -> str:
-    """Return a sentence that names the choices near to a word, if there are any."""
-    near = get_close_matches(value, choices) if isinstance(value, str) else []
+def did_you_mean(value: Any, choices: Iterable[str], aliases: Mapping[str, str]) -> str:
+    """Return a sentence that names what may have been meant, if anything comes near."""
+    word = value.lower() if isinstance(value, str) else ""
+    if word in aliases:
+        return f" Did you mean {aliases[word]!r}?"
+    near = get_close_matches(word, list(dict.fromkeys(choices)))
     return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 

@@ -1,18 +1,21 @@
 """Ensembles of PRanks, each of which sees its own random part of the rows."""
 
+from copy import copy
+from multiprocessing import parent_process
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
-from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.utils import ClassifierTags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from peckorder._typing import Floats, Ints, Seed
+from peckorder._typing import Floats, Seed
 from peckorder._validation import Rule, Rules, fraction, one_of, optional, whole
-from peckorder.estimators._kernels import KERNEL_RULES, KernelEstimator
+from peckorder.estimators._kernels import KERNEL_RULES
+from peckorder.estimators._members import EnsembleEstimator
+from peckorder.estimators._merging import check_alike
 from peckorder.estimators._ordinal import OrdinalEstimator
 from peckorder.solvers.aggregate import heads_of, member_keys
 from peckorder.solvers.ensemble import EnsembleLearner
@@ -26,13 +29,25 @@ _jobs = Rule(
 )
 
 
+# What the paper and others call them.
+_ALIASES = {
+    "bpm": "bayes_point",
+    "oap-bpm": "bayes_point",
+    "mean": "bayes_point",
+    "bagg": "bagging",
+    "oap-bagg": "bagging",
+    "vp": "voted",
+    "oap-vp": "voted",
+}
+
+
 def _has_one_score(estimator: "AggregatePRank") -> bool:
     """Whether the rule that predicts, if there is one yet, is the mean of members."""
     begun = getattr(estimator, "_begun_with", vars(estimator))
     return str(begun["aggregate"]) == "bayes_point"
 
 
-class AggregatePRank(KernelEstimator):
+class AggregatePRank(EnsembleEstimator):
     """Place rows on an ordered scale by many PRanks that saw different rows.
 
     In every round each of the N members tosses a coin of its own and learns the row,
@@ -53,7 +68,7 @@ class AggregatePRank(KernelEstimator):
         Members of the ensemble.
     tau : float, default=0.6
         Probability that a member is offered a row, above 0 and at most 1. With 1 all
-        members are alike, and like ``PRank(rule="last")``.
+        members are alike, and like ``PRank(rule="last")`` but for rounding.
     aggregate : {"bayes_point", "bagging", "voted", "median"}, default="bayes_point"
         How members are made one rule. "bayes_point" (OAP-BPM) takes the mean of
         weights and thresholds. The others let each member predict a rank and take
@@ -80,10 +95,12 @@ class AggregatePRank(KernelEstimator):
     coef0 : float, default=1.0
         As in `PRank`.
     budget : int or None, default=None
-        The most rows that each member keeps for its scores, as in `PRank`.
+        The most rows that each member keeps for its scores, as in `PRank`; all members
+        together keep more.
     n_jobs : int or None, default=-1
-        Threads that share the members: -1 for all cores, None for one unless joblib's
-        context says otherwise. The model does not depend on it.
+        Threads that share the members: -1 for all cores (one in a process that is
+        itself a worker of another), None for one unless joblib's context says
+        otherwise. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Source of the members' coins, and of the orders if `shuffle` is set.
 
@@ -92,21 +109,22 @@ class AggregatePRank(KernelEstimator):
     classes_ : ndarray of shape (n_classes,)
         The classes, lowest first.
     coef_ : ndarray of shape (n_features,)
-        For the linear kernel: the mean of the members' weights.
+        For the linear kernel without a budget: the mean of the members' weights.
     intercept_ : float
         Its constant; zero without `fit_intercept`.
     thresholds_ : ndarray of shape (n_classes - 1,)
         The mean of the members' thresholds, ascending.
     member_coef_ : ndarray of shape (n_estimators, n_features)
-        For the linear kernel: the members' weights.
+        For the linear kernel without a budget: the members' weights.
     member_intercept_ : ndarray of shape (n_estimators,)
         Their constants.
     member_thresholds_ : ndarray of shape (n_estimators, n_classes - 1)
-        Their thresholds, integers.
+        Their thresholds, whole numbers.
     votes_ : ndarray of shape (n_estimators,)
         The rows that each member was offered and placed rightly before learning them.
     support_, dual_coef_ : ndarray of shape (n_support,)
-        For other kernels: rows as in `PRank`, and the mean of their coefficients.
+        Else: the rows that any member keeps, numbered as in `PRank`, and the mean of
+        their coefficients.
     n_rounds_ : int
         Rows learnt so far, over all passes and calls.
     n_mistakes_, cumulative_loss_ : int
@@ -129,7 +147,8 @@ class AggregatePRank(KernelEstimator):
     A pass costs O(tau * n_estimators) times that of one PRank, and O(n_estimators *
     (n_features + n_classes)) memory beyond the data. With a kernel the members share
     one set of rows, so that kernels are computed once for all, and keep a coefficient
-    for each row and member.
+    for each row and member; a round then costs O(support * (n_features +
+    n_estimators)), whatever `tau`.
 
     The coin of member j in round t depends on the seed, j and t alone. So the model is
     the same, bit for bit, on any number of threads and however a stream is cut into
@@ -159,7 +178,9 @@ class AggregatePRank(KernelEstimator):
         | {
             "n_estimators": whole(1),
             "tau": fraction,
-            "aggregate": one_of("bayes_point", "bagging", "voted", "median"),
+            "aggregate": one_of(
+                "bayes_point", "bagging", "voted", "median", aliases=_ALIASES
+            ),
             "n_jobs": optional(_jobs),
         }
         | KERNEL_RULES
@@ -246,7 +267,8 @@ class AggregatePRank(KernelEstimator):
         """Return the share of the members' votes that each class has.
 
         Weighted by `votes_` if ``aggregate="voted"``, else each member counts alike.
-        It tells how far the members agree, which is not how often they are right.
+        It tells how far the members agree, which is not how often they are right, and
+        the class with the largest share need not be the predicted one.
 
         Parameters
         ----------
@@ -271,7 +293,8 @@ class AggregatePRank(KernelEstimator):
         ----------
         other : AggregatePRank
             A fitted ensemble with the same classes, features and parameters, but for
-            `n_estimators`, `n_jobs` and `random_state`.
+            `n_estimators`, `n_jobs`, `random_state`, `max_iter` and `shuffle`. Not with
+            ``kernel="precomputed"``, whose columns are rows of one training set.
 
         Returns
         -------
@@ -289,46 +312,22 @@ class AggregatePRank(KernelEstimator):
         30
         """
         check_is_fitted(self, "classes_")
-        self._check_like(other)
-        merged: Self = clone(self)
-        for name, value in vars(self).items():
-            setattr(merged, name, value)
+        check_alike(self, other)
         learner = self._learner.merge(other._learner)
-        merged.n_estimators = self.n_estimators + other.n_estimators
-        merged._begun_with = self._begun_with | {"n_estimators": merged.n_estimators}
+        n_members = len(learner.members)
+        merged = copy(self)
+        merged.n_estimators = n_members
+        merged._begun_with = self._begun_with | {"n_estimators": n_members}
+        if hasattr(other, "feature_names_in_"):
+            merged.feature_names_in_ = other.feature_names_in_
         merged._store(learner, n_iter=max(self.n_iter_, other.n_iter_))
         return merged
 
-    def _check_like(self, other: Any) -> None:
-        """Refuse an ensemble that this one cannot be merged with."""
-        if not isinstance(other, AggregatePRank):
-            raise TypeError(
-                "AggregatePRank: other must be an AggregatePRank; got "
-                f"{type(other).__name__!r}."
-            )
-        check_is_fitted(other, "classes_")
-        if self._scale != other._scale:
-            raise ValueError(
-                f"AggregatePRank: other must be of the classes {self._scale}; got "
-                f"{other._scale}."
-            )
-        if self.n_features_in_ != other.n_features_in_:
-            raise ValueError(
-                f"AggregatePRank: other must be of {self.n_features_in_!r} features; "
-                f"got {other.n_features_in_!r}."
-            )
-        names, others = (getattr(e, "feature_names_in_", None) for e in (self, other))
-        if names is not None and others is not None and any(names != others):
-            raise ValueError(
-                f"AggregatePRank: other must be of features {names.tolist()!r}; got "
-                f"{others.tolist()!r}."
-            )
-        for name, value in self._begun_with.items():
-            if name != "n_estimators" and other._begun_with[name] != value:
-                raise ValueError(
-                    f"AggregatePRank: other must be one with {name}={value!r}; got "
-                    f"{other._begun_with[name]!r}."
-                )
+    def __sklearn_tags__(self) -> Any:
+        """Declare what comes with `predict_proba`."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags = ClassifierTags()
+        return tags
 
     def _new_learner(self, n_features: int, n_levels: int, **start: Any) -> Learner:
         rng = check_random_state(self.random_state)
@@ -355,6 +354,9 @@ class AggregatePRank(KernelEstimator):
         return KernelEnsembleLearner(kernel=kernel, budget=budget, coef=coef, **members)
 
     def _n_threads(self) -> int:
+        self._rules["n_jobs"].check(self._who, "n_jobs", self.n_jobs)
+        if self.n_jobs is not None and self.n_jobs < 0 and parent_process() is not None:
+            return 1  # one of several processes that share the cores already
         return int(effective_n_jobs(self.n_jobs))
 
     def _resumed(self, learner: Any) -> Any:
@@ -363,29 +365,11 @@ class AggregatePRank(KernelEstimator):
     def _asked(self) -> Any:
         return self._learner.with_threads(self._n_threads())
 
-    @property
-    def votes_(self) -> Ints:
-        """The rows that each member was offered and placed rightly."""
-        check_is_fitted(self, "classes_")
-        votes: Ints = self._learner.members.right
-        return votes
-
     def _publish(self, learner: Any) -> None:
-        names = ("coef_", "intercept_", "dual_coef_", "support_")
-        for name in (*names, "member_coef_", "member_intercept_"):
+        for name in ("coef_", "intercept_"):
             self.__dict__.pop(name, None)  # of a fit with another kernel
-        rule = learner.mean_rule()
-        self.thresholds_ = rule.thresholds
-        self.member_thresholds_ = learner.members.thresholds
-        if not isinstance(learner, EnsembleLearner):
-            is_used = rule.coef != 0
-            self.support_, self.dual_coef_ = rule.number[is_used], rule.coef[is_used]
-            return
-        self.coef_ = rule.weights[: self.n_features_in_]
-        self.member_coef_ = learner.weights[:, : self.n_features_in_]
-        if self.fit_intercept:
-            self.intercept_ = float(rule.weights[-1])
-            self.member_intercept_ = learner.weights[:, -1]
-        else:
-            self.intercept_ = 0.0
-            self.member_intercept_ = np.zeros(len(learner))
+        self.thresholds_ = learner.mean_thresholds()
+        if isinstance(learner, EnsembleLearner):
+            weights, _ = learner.mean_rule()
+            self.coef_ = weights[: self.n_features_in_]
+            self.intercept_ = float(weights[-1]) if self.fit_intercept else 0.0

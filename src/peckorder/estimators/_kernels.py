@@ -1,8 +1,11 @@
 """The kernel parameters that ordinal estimators share."""
 
+from dataclasses import replace
 from typing import Any, Final
 
-from peckorder._typing import Rows
+import numpy as np
+
+from peckorder._typing import Ints, Rows
 from peckorder._validation import (
     Rule,
     Rules,
@@ -16,12 +19,18 @@ from peckorder._validation import (
 from peckorder.estimators._ordinal import OrdinalEstimator
 from peckorder.exceptions import DataError
 from peckorder.solvers.gram import KernelFunction
+from peckorder.solvers.kernel_prank import KernelVotedLearner
 from peckorder.solvers.online import View
 from peckorder.solvers.polynomial import FEW, n_monomials
 
 NAMES: Final = ("linear", "poly", "rbf", "precomputed")
 # What people call them elsewhere.
-_ALIASES: Final = {"polynomial": "poly", "gaussian": "rbf", "radial": "rbf"}
+_ALIASES: Final = {
+    "polynomial": "poly",
+    "gauss": "rbf",
+    "gaussian": "rbf",
+    "radial": "rbf",
+}
 
 
 def _hint(value: str) -> str:
@@ -29,12 +38,18 @@ def _hint(value: str) -> str:
     # Only now: it takes longer to load than all of this package.
     from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
-    if value in _ALIASES:
-        return f" Did you mean {_ALIASES[value]!r}?"
-    if value in PAIRWISE_KERNEL_FUNCTIONS:
+    if value in PAIRWISE_KERNEL_FUNCTIONS and value not in _ALIASES:
         function = PAIRWISE_KERNEL_FUNCTIONS[value].__name__
         return f" Pass the function sklearn.metrics.pairwise.{function} itself."
-    return did_you_mean(value, (*NAMES, *PAIRWISE_KERNEL_FUNCTIONS))
+    return did_you_mean(value, (*NAMES, *PAIRWISE_KERNEL_FUNCTIONS), _ALIASES)
+
+
+def _gamma_hint(value: Any) -> str:
+    if value == "auto":
+        return " None is 1 / n_features, which is 'auto' elsewhere."
+    if value == "scale":
+        return " Give the number itself, 1 / (X.shape[1] * X.var())."
+    return ""
 
 
 _kernel = Rule(
@@ -45,7 +60,7 @@ _kernel = Rule(
 
 KERNEL_RULES: Final[Rules] = {
     "kernel": _kernel,
-    "gamma": optional(positive),
+    "gamma": replace(optional(positive), hint=_gamma_hint),
     "degree": whole(1),
     "coef0": finite,
     "budget": optional(whole(1)),
@@ -106,6 +121,31 @@ class KernelEstimator(OrdinalEstimator):
         super()._check_unchanged(classes)
         if self.kernel == "precomputed":
             raise DataError(
-                f"{self._who}: kernel must be a function or a name to go on learning, "
-                "since new rows have no column among the old ones; got 'precomputed'."
+                f"{self._who}: kernel must be 'linear', 'poly', 'rbf' or a function to "
+                "go on learning, since new rows have no column among the old ones; got "
+                "'precomputed'."
             )
+
+    @property
+    def support_(self) -> Ints:
+        """The rows that the score is a sum over, in ascending order."""
+        return self._expansion("support_")[0]
+
+    @property
+    def dual_coef_(self) -> Any:
+        """The coefficients of the rows in `support_`."""
+        return self._expansion("dual_coef_")[1]
+
+    def _expansion(self, name: str) -> tuple[Ints, Any]:
+        """Return the rows of the score and their coefficients, for an attribute."""
+        learner: Any = vars(self).get("_learner")
+        is_voted = isinstance(learner, KernelVotedLearner)
+        if is_voted or not hasattr(learner, "expansion"):
+            raise AttributeError(
+                f"{self._who}: {name} exists once fitted with a kernel or a budget, "
+                "but for the voted rule."
+            )
+        number, coef = learner.expansion()
+        order = np.flatnonzero(coef)
+        order = order[np.argsort(number[order])]
+        return number[order], coef[order]

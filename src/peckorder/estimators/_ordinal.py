@@ -104,9 +104,9 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
         The losses of these predictions estimate the error honestly without a test
         set, because no row has been seen when it is predicted. The predictions are
-        those of `predict` before each row (but for rounding, where an averaged score
-        lies on a threshold); what has been learnt afterwards is the same as after
-        `partial_fit`.
+        those of `predict` before each row (but for rounding, where the score of an
+        average or an ensemble lies on a threshold); what has been learnt afterwards
+        is the same as after `partial_fit`.
 
         Parameters
         ----------
@@ -183,6 +183,7 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     def _check(self) -> None:
         """Refuse parameters that break a rule."""
         check_parameters(self, self._rules)
+        check_random_state(self.random_state)
 
     def _check_first_rows(self, rows: Rows) -> None:
         """Refuse rows that learning cannot begin with."""

@@ -82,16 +82,20 @@ class PRank(KernelEstimator):
         ("rbf"), or a function of two matrices that returns a number for each two of
         their rows, such as `sklearn.metrics.pairwise.laplacian_kernel`. Rows are
         given their constant and their norm before. With "precomputed", X holds the
-        values: a column for each training row.
+        values, to which neither is done: of each two rows in `fit`, of each new row
+        with each training row in `predict`.
     gamma : float or None, default=None
-        Of "poly" and "rbf"; None is one over the number of features.
+        Of "poly" and "rbf", not of a function; None is one over the number of
+        features. Rows of unit norm are at most 2 apart: with many features, try 1
+        and 10 instead.
     degree : int, default=2
         Of "poly". The kernel of the papers, (x.z + 1)**2, has ``gamma=1``.
     coef0 : float, default=1.0
         Of "poly".
     budget : int or None, default=None
         The most rows to keep for the score, the oldest being dropped; None keeps all
-        that were misplaced. See Notes. Not for the voted rule.
+        that were misplaced. Losses grow fast below the length of `support_` without a
+        budget; see Notes. Not for the voted rule.
     random_state : int, RandomState instance or None, default=None
         Source of the orders if `shuffle` is set.
 
@@ -100,11 +104,13 @@ class PRank(KernelEstimator):
     classes_ : ndarray of shape (n_classes,)
         The classes, lowest first.
     coef_ : ndarray of shape (n_features,)
-        Weights of the rule that predicts (not for the voted rule, which has many).
+        Weights of the rule that predicts, for the linear kernel without a budget
+        (not for the voted rule, which has many).
     intercept_ : float
         Its constant; zero without `fit_intercept`.
     thresholds_ : ndarray of shape (n_classes - 1,)
-        Its thresholds, ascending; integers for the last rule.
+        Its thresholds, ascending; whole numbers for the last rule (not for the voted
+        rule).
     support_ : ndarray of shape (n_support,)
         With a kernel or a budget: the rows that the score is a sum over (not for the
         voted rule). In `fit` they are rows of X; rows of later calls are counted on
@@ -152,14 +158,15 @@ class PRank(KernelEstimator):
     *Kernels.* The score is a sum over the rows misplaced so far, and a round costs as
     many kernels as there are such rows, of which the model keeps a copy. A polynomial
     kernel with at most 1,024 monomials is computed by these instead, at a cost that
-    does not grow; the coefficients are the same. With a `budget`, cost and memory are
-    bounded, but what is dropped is forgotten: the mistake bound no longer holds, not
-    even on data that can be separated, and losses are larger unless the budget holds
-    most of the support. (Thresholds stay in order, and coefficients integers: nothing
-    is projected or scaled.) The averaged rule then takes the mean over the rounds since
-    the newest quarter of the kept rows came, as older rules had rows that are gone. A
-    row misplaced again in another pass is kept once without a budget, and counts
-    again with one.
+    does not grow (but for three numbers kept of each mistake); the coefficients are
+    the same, unless rounding decides on which side of a threshold a score lies. With a
+    `budget`, cost and memory are bounded, but what is dropped is forgotten: the
+    mistake bound no longer holds, not even on data that can be separated, and losses
+    are larger unless the budget holds most of the support. (Thresholds stay in order,
+    and coefficients integers: nothing is projected or scaled.) The averaged rule then
+    takes the mean over the last updates only, between an eighth and a quarter of the
+    budget, as older rules had rows that are gone. RBF kernels of sparse rows lose
+    digits where distances are small beside the norms; take an offset away before.
 
     There is no `sample_weight`: thresholds stay in order because they all move in
     the same integer steps. A weighted step breaks this: from b = (0, 0.5) a row
@@ -374,18 +381,13 @@ class PRank(KernelEstimator):
         return thresholds
 
     def _publish(self, learner: Any) -> None:
-        shown = ("coef_", "intercept_", "dual_coef_", "support_", "thresholds_")
-        for name in shown:
+        for name in ("coef_", "intercept_", "thresholds_"):
             self.__dict__.pop(name, None)  # of a fit with another rule
         if self.rule == "voted":
             return
-        rule = learner.mean_rule()
-        self.thresholds_ = rule.thresholds
-        if isinstance(learner, PRankLearner):
-            self.coef_ = rule.weights[: self.n_features_in_]
-            self.intercept_ = float(rule.weights[-1]) if self.fit_intercept else 0.0
+        if not isinstance(learner, PRankLearner):
+            self.thresholds_ = learner.mean_thresholds()
             return
-        is_used = rule.coef != 0
-        self.support_, self.dual_coef_ = rule.number[is_used], rule.coef[is_used]
-        if self.rule == "last":
-            self.dual_coef_ = self.dual_coef_.astype(np.int64)
+        weights, self.thresholds_ = learner.mean_rule()
+        self.coef_ = weights[: self.n_features_in_]
+        self.intercept_ = float(weights[-1]) if self.fit_intercept else 0.0

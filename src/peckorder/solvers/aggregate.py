@@ -1,14 +1,20 @@
 """What all ensembles of PRanks share: coins, and how members are made one rule."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from peckorder._typing import Floats, Ints, Rows
+from peckorder._validation import count_rows
 from peckorder.kernels import ensemble as kernels
-from peckorder.solvers.online import Tally, nearest_level
+from peckorder.solvers.gram import part_of
+from peckorder.solvers.online import Stopped, Tally, nearest_level
+
+# Votes held at a time.
+_CELLS = 1 << 20
 
 
 class Ballots(NamedTuple):
@@ -94,24 +100,55 @@ class AggregateLearner(ABC):
 
     def levels(self, rows: Rows) -> Ints:
         """Return the predicted level of every row."""
-        if self.aggregate == "bayes_point":
+        if self.aggregate == "bayes_point" and not self.are_alike:
             score = self.total_scores(rows)
             return np.searchsorted(self.thresholds.sum(axis=0), score, side="right")
-        return self.decide(self.ballots(rows))
+        levels: Ints = self._asked(rows, self.decide)
+        return levels
+
+    @property
+    def are_alike(self) -> bool:
+        """Whether all members are one and the same, having been offered all rows.
+
+        Then each is the mean, to the bit, which the sum of all may not be.
+        """
+        if self.heads < 2**32:
+            return False
+        return bool((self.thresholds == self.thresholds[0]).all()) and self._alike()
+
+    @abstractmethod
+    def _alike(self) -> bool:
+        """Whether all members give the same scores."""
 
     def mean_scores(self, rows: Rows) -> Floats:
         """Return the mean of the members' scores of every row."""
         return self.total_scores(rows) / len(self)
 
+    def mean_thresholds(self) -> Floats:
+        """Return the mean of the members' thresholds."""
+        return np.asarray(self.thresholds.mean(axis=0))
+
     def mean_ranks(self, rows: Rows) -> Floats:
         """Return the mean rank, 1..k, of every row over all votes."""
-        return _mean_rank(self._counted(self.ballots(rows)))
+        mean: Floats = self._asked(rows, lambda v: _mean_rank(self._counted(v)))
+        return mean
 
     def shares(self, rows: Rows) -> Floats:
         """Return the share of the votes, for every row, that each level has."""
-        votes = self._counted(self.ballots(rows))
-        shares: Floats = votes / votes.sum(axis=1, keepdims=True)
+        shares: Floats = self._asked(rows, lambda v: _shares(self._counted(v)))
         return shares
+
+    def _asked(self, rows: Rows, answer: Callable[[Ballots], Any]) -> Any:
+        """Put a question about votes block by block, for a bounded memory."""
+        n_rows, answers = count_rows(rows), []
+        size = max(1, _CELLS // self.n_levels)
+        for first in range(0, n_rows, size):
+            some = slice(first, min(first + size, n_rows))
+            try:
+                answers.append(answer(self.ballots(part_of(rows, some))))
+            except Stopped as stopped:
+                raise Stopped(first + (stopped.row or 0)) from None
+        return np.concatenate(answers)
 
     def decide(self, ballots: Ballots) -> Ints:
         """Turn votes into levels."""
@@ -160,6 +197,11 @@ def _other_keys(taken: Ints, keys: Ints) -> Ints:
         entropy = [int(key) for key in (*taken, *keys)]
         keys = np.random.SeedSequence(entropy).generate_state(len(keys), np.uint64)
     return keys
+
+
+def _shares(votes: Ints) -> Floats:
+    shares: Floats = votes / votes.sum(axis=1, keepdims=True)
+    return shares
 
 
 def _mean_rank(votes: Ints) -> Floats:

@@ -70,9 +70,9 @@ class EnsembleLearner(AggregateLearner):
 
     def _visit(self, visit: Visit, *, telling: bool) -> _Told:
         predicts = visit.predicted.size > 0
-        by_total = predicts and self.aggregate == "bayes_point"
+        by_total = predicts and self.aggregate == "bayes_point" and not self.are_alike
         by_votes = predicts and not by_total
-        total, total_thresholds = self.total()
+        before = self.total() if by_total else None
         work = partial(self._learn, visit, telling or by_total, by_total, by_votes)
         threads = self._threads(len(visit))
         all_told = share(len(self), threads, work)
@@ -83,15 +83,14 @@ class EnsembleLearner(AggregateLearner):
             return told
         if by_votes:
             visit.predicted[:] = self.decide(told.ballots)
-        if by_total:
+        if before is not None:
             stopped = kernels.follow(
                 visit.rows,
                 visit.added or visit.rows,
                 visit.start,
                 self.view.intercept,
                 self.view.unit_norm,
-                total,
-                total_thresholds,
+                *before,
                 told.steps,
                 told.moves,
                 visit.predicted,
@@ -156,6 +155,9 @@ class EnsembleLearner(AggregateLearner):
         """Whether nothing has overflowed so far."""
         with np.errstate(over="ignore", invalid="ignore"):
             return bool(np.isfinite(self.total().weights).all())
+
+    def _alike(self) -> bool:
+        return bool((self.weights == self.weights[0]).all())
 
     def total(self) -> LinearRule:
         """Return the sum of all members, in the order of the members."""

@@ -14,7 +14,6 @@ from peckorder.solvers.aggregate import NO_BALLOTS, AggregateLearner, Ballots
 from peckorder.solvers.gram import NOTHING, Items, KernelFunction, block_size
 from peckorder.solvers.kernel_prank import (
     NO_VALUES,
-    Expansion,
     add_up,
     earlier_places,
     keep_items,
@@ -74,7 +73,9 @@ class KernelEnsembleLearner(AggregateLearner):
         now = self.kernel.values_among(items)
         thresholds = self.thresholds.sum(axis=0)
         earlier = earlier_places(self.support, items) if self.budget else NONE
-        work = partial(self._learn, visit, past, now, earlier)
+        by_total = self.aggregate == "bayes_point" and not self.are_alike
+        by_total = by_total and visit.predicted.size > 0
+        work = partial(self._learn, visit, past, now, earlier, by_total)
         told = share(len(self), self._threads(past.size), work)
         stopped = min((t.stopped for t in told if t.stopped >= 0), default=-1)
         if stopped >= 0:
@@ -82,7 +83,7 @@ class KernelEnsembleLearner(AggregateLearner):
         self.tally.add(len(visit), np.sum([t.tally for t in told], axis=0))
         self.clock += len(visit)
         self._keep(items, np.hstack([t.coef for t in told]))
-        if visit.predicted.size and self.aggregate == "bayes_point":
+        if by_total:
             score = np.hstack([t.said for t in told]).sum(axis=1)
             moves = np.sum([t.moves for t in told], axis=0)
             before = thresholds - (np.cumsum(moves, axis=0) - moves)
@@ -98,14 +99,13 @@ class KernelEnsembleLearner(AggregateLearner):
         past: Floats,
         now: Floats,
         earlier: Ints,
+        by_total: bool,
         members: slice,
         give_up: Callable[[], bool],
     ) -> _Told:
         """Let some of the members learn a block."""
         n, n_members = len(visit), members.stop - members.start
-        predicts = visit.predicted.size > 0
-        by_total = predicts and self.aggregate == "bayes_point"
-        by_votes = predicts and not by_total
+        by_votes = visit.predicted.size > 0 and not by_total
         coef = np.zeros((len(self.support) + n, n_members))
         coef[: len(self.support)] = self.coef[:, members]
         said = np.empty((n, n_members) if by_total else (0, 0))
@@ -147,15 +147,20 @@ class KernelEnsembleLearner(AggregateLearner):
         work = n_kernels * len(self)
         return min(self.n_threads, 1 + work // _WORTH_A_THREAD)
 
+    def _alike(self) -> bool:
+        return bool((self.coef == self.coef[:, :1]).all())
+
     def is_finite(self) -> bool:
         """Whether nothing has overflowed so far: integers never do."""
         return True
 
-    def mean_rule(self) -> Expansion:
-        """Return the mean of all members."""
-        return Expansion(
-            self.support.number, self.coef.mean(axis=1), self.thresholds.mean(axis=0)
-        )
+    def expansion(self) -> tuple[Ints, Floats]:
+        """Return numbers of rows and their coefficients in the mean of all members."""
+        number, inverse = np.unique(self.support.number, return_inverse=True)
+        coef = np.zeros(len(number))
+        # A row may have several places, having been dropped by some members only.
+        np.add.at(coef, inverse, self.coef.mean(axis=1))
+        return number, coef
 
     def total_scores(self, rows: Rows) -> Floats:
         """Return the sum of the members' scores of every row."""

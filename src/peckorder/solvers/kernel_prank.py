@@ -177,17 +177,16 @@ class KernelPRankLearner:
         """Whether nothing has overflowed so far: integers never do."""
         return True
 
-    def rule(self) -> Expansion:
-        """Return the rule that predicts, up to a positive factor: sums, not means."""
-        return self._rule()[0]
-
-    def mean_rule(self) -> Expansion:
-        """Return the rule that predicts, on the scale of a single rule."""
-        (number, coef, thresholds), rounds = self._rule()
-        return Expansion(number, coef / rounds, thresholds / rounds)
+    def mean_thresholds(self) -> Floats:
+        """Return the thresholds that the mean score is compared with."""
+        rule, rounds = self._rule()
+        return rule.thresholds / rounds
 
     def _rule(self) -> tuple[Expansion, float]:
-        """Return the sum of the rules that predict, and their number."""
+        """Return the sum of the rules that predict, and their number.
+
+        Sums, not means: sums of integers are exact.
+        """
         number, rounds = self.support.number, self.tally.rounds
         if not self.averaged or rounds == 0:
             return Expansion(number, self.coef, self.thresholds), 1
@@ -195,13 +194,19 @@ class KernelPRankLearner:
         thresholds = rounds * self.thresholds - self.threshold_lag
         return Expansion(number, coef, thresholds), rounds - self.clock[0]
 
+    def expansion(self) -> tuple[Ints, Any]:
+        """Return numbers of rows and their coefficients in the rule that predicts."""
+        (number, coef, _), rounds = self._rule()
+        return number, coef / rounds if self.averaged else coef.astype(np.int64)
+
     def mean_scores(self, rows: Rows) -> Floats:
         """Return the score of every row, to be compared with the mean thresholds."""
-        return self._scores(rows, self.mean_rule().coef)
+        rule, rounds = self._rule()
+        return self._scores(rows, rule.coef) / rounds
 
     def levels(self, rows: Rows) -> Ints:
         """Return the predicted level of every row."""
-        _, coef, thresholds = self.rule()
+        (_, coef, thresholds), _ = self._rule()
         return np.searchsorted(thresholds, self._scores(rows, coef), side="right")
 
     def _scores(self, rows: Rows, coef: Floats) -> Floats:

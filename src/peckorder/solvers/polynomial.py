@@ -20,7 +20,6 @@ from peckorder._validation import as_rows, count_rows
 from peckorder.kernels import gram as kernels
 from peckorder.solvers.ensemble import EnsembleLearner
 from peckorder.solvers.gram import KernelFunction
-from peckorder.solvers.kernel_prank import Expansion
 from peckorder.solvers.online import NONE, Stopped, Tally, View, Visit
 from peckorder.solvers.prank import PRankLearner
 from peckorder.solvers.record import grown
@@ -93,7 +92,8 @@ def _weight(kernel: KernelFunction, chosen: tuple[int, ...]) -> float:
 class PolynomialLearner:
     """A linear learner of monomials that remembers which rows it added, how often.
 
-    The record has a line for each step: number of the row, step, round.
+    The record has a line for each step: number of the row, step, round. It alone grows
+    with the rows, and only what `expansion` tells is taken from it.
     """
 
     monomials: Monomials
@@ -158,19 +158,23 @@ class PolynomialLearner:
         """Whether nothing has overflowed so far."""
         return self.linear.is_finite()
 
-    def mean_rule(self) -> Expansion:
-        """Return the rule that predicts, as coefficients of rows."""
+    def mean_thresholds(self) -> Floats:
+        """Return the thresholds that the mean score is compared with."""
+        return self.linear.mean_rule().thresholds
+
+    def expansion(self) -> tuple[Ints, Any]:
+        """Return numbers of rows and their coefficients in the rule that predicts."""
         number, step, time = np.concatenate([np.empty((0, 3)), *self.record]).T
+        is_averaged = isinstance(self.linear, PRankLearner) and self.linear.averaged
         if isinstance(self.linear, EnsembleLearner):
             step = step / len(self.linear)
-        elif self.linear.averaged and self.tally.rounds:
+        elif is_averaged:
             step = step * (self.tally.rounds - time) / self.tally.rounds
-        _, first, inverse = np.unique(number, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        coef = np.zeros(len(first))
-        np.add.at(coef, inverse, step)
-        thresholds = self.linear.mean_rule().thresholds
-        return Expansion(number[first[order]].astype(np.int64), coef[order], thresholds)
+        numbers, inverse = np.unique(number.astype(np.int64), return_inverse=True)
+        is_last = isinstance(self.linear, PRankLearner) and not is_averaged
+        coef = np.zeros(len(numbers), dtype=np.int64 if is_last else np.float64)
+        np.add.at(coef, inverse, step.astype(coef.dtype))
+        return numbers, coef
 
     def levels(self, rows: Rows) -> Ints:
         """Return the predicted level of every row."""
