@@ -89,7 +89,7 @@ def leaderboard(comparison: Comparison, repeats: int) -> Screen:
 def cells(outcome: Outcome) -> tuple[str, str, str]:
     """Write the figures of an outcome."""
     loss, half = outcome.loss, outcome.half_width
-    interval = f"{loss - half:.3f} to {loss + half:.3f}"
+    interval = f"{max(loss - half, 0.0):.3f} to {loss + half:.3f}"
     seconds = float(np.median(outcome.seconds))
     return f"{loss:.3f}", interval, "" if isnan(seconds) else f"{seconds:.4f}"
 

@@ -113,7 +113,8 @@ def run(
                 if on_progress is not None:
                     on_progress(done, total, f"{problem.name}: {name}")
                 model = _prepared(ranker, problem, seed + repetition)
-                trials[name].append(_try(model, problem, split))
+                is_first = repetition == 0
+                trials[name].append(_try(model, problem, split, is_first=is_first))
                 done += 1
         outcomes = [_collect(name, trial) for name, trial in trials.items()]
         outcomes.append(Outcome(CONSTANT, np.array(constant), np.full(repeats, np.nan)))
@@ -143,14 +144,18 @@ def _prepared(ranker: Any, problem: Problem, seed: int) -> Any:
     return clone(ranker).set_params(**open_ones)
 
 
-def _try(model: Any, problem: Problem, split: Split) -> Trial:
-    """Return loss, seconds and curve of one ranker in one repetition."""
+def _try(model: Any, problem: Problem, split: Split, *, is_first: bool) -> Trial:
+    """Return loss, seconds and curve of one ranker in one repetition.
+
+    The first fit of all is not timed, since it may wait for the compiler.
+    """
     X, y, classes = split.X_train, split.y_train, problem.classes
     curve = None
     if hasattr(model, "progressive"):
-        # Before the fit that is timed: this one waits for the compiler.
         guesses = clone(model).progressive(X, y, classes=classes)
         curve = time_averaged_rank_loss(y, guesses, classes=classes)
+    if is_first:
+        clone(model).fit(X, y)
     begin = perf_counter()
     model.fit(X, y)
     seconds = perf_counter() - begin

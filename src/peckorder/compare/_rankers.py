@@ -13,7 +13,7 @@ RANKERS: Final[dict[str, Any]] = {
     "PRank, averaged": PRank(),
     "PRank, voted": PRank(rule="voted"),
     "PRank, last rule": PRank(rule="last"),
-    "PRank, RBF kernel": PRank(kernel="rbf"),
+    "PRank, RBF kernel": PRank(kernel="rbf", budget=2000),
     "PRank, cubic kernel": PRank(kernel="poly", degree=3),
     "OAP-BPM (100 PRanks)": AggregatePRank(),
     "OAP-Bagg": AggregatePRank(aggregate="bagging"),
