@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.random import RandomState
 from numpy.typing import ArrayLike
-from sklearn.utils import ClassifierTags, check_random_state
+from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -329,8 +330,9 @@ class AggregatePRank(EnsembleEstimator):
         tags.classifier_tags = ClassifierTags()
         return tags
 
-    def _new_learner(self, n_features: int, n_levels: int, **start: Any) -> Learner:
-        rng = check_random_state(self.random_state)
+    def _new_learner(
+        self, n_features: int, n_levels: int, rng: RandomState, **start: Any
+    ) -> Learner:
         seed = int(rng.randint(2**63 - 1, dtype=np.int64))
         members: dict[str, Any] = {
             "aggregate": self.aggregate,

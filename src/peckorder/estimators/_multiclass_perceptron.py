@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import ArrayLike
 
 from peckorder._typing import Floats, Seed
@@ -109,7 +110,7 @@ class MulticlassPerceptron(OrdinalEstimator):
         return self._ask("scores", X)  # type: ignore[no-any-return]
 
     def _new_learner(
-        self, n_features: int, n_levels: int, **start: Any
+        self, n_features: int, n_levels: int, rng: RandomState, **start: Any
     ) -> PerceptronLearner:
         weights = np.zeros((n_levels, n_features + bool(self.fit_intercept)))
         return PerceptronLearner(self._view(), weights)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -51,7 +52,9 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     random_state: Any
 
     @abstractmethod
-    def _new_learner(self, n_features: int, n_levels: int, **start: Any) -> Learner:
+    def _new_learner(
+        self, n_features: int, n_levels: int, rng: RandomState, **start: Any
+    ) -> Learner:
         """Return a learner that knows nothing yet but what `start` tells it."""
 
     @abstractmethod
@@ -202,10 +205,10 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             scale = Scale.inferred(self._who, column)
         else:
             scale = Scale.given(self._who, self.classes)
-        learner = self._new_learner(self.n_features_in_, len(scale), **start)
-        rng = check_random_state(self.random_state) if self.shuffle else None
+        rng = check_random_state(self.random_state)
+        learner = self._new_learner(self.n_features_in_, len(scale), rng, **start)
         for _ in range(self.max_iter):
-            order = None if rng is None else rng.permutation(count_rows(rows))
+            order = rng.permutation(count_rows(rows)) if self.shuffle else None
             self._learn(learner, rows, column, scale, order=order)
         self._begin(scale)
         self._store(learner, n_iter=self.max_iter)
@@ -221,7 +224,8 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         scale = self._first_scale(column, classes) if is_new else self._scale
         if is_new:
             self._check_first_rows(rows)
-            learner = self._new_learner(self.n_features_in_, len(scale))
+            rng = check_random_state(self.random_state)
+            learner = self._new_learner(self.n_features_in_, len(scale), rng)
         else:
             self._check_unchanged(classes)
             learner = self._resumed(self._learner)

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
@@ -326,7 +327,9 @@ class PRank(KernelEstimator):
                 f"was ever misplaced has a part; got {self.budget!r}."
             )
 
-    def _new_learner(self, n_features: int, n_levels: int, **start: Any) -> Learner:
+    def _new_learner(
+        self, n_features: int, n_levels: int, rng: RandomState, **start: Any
+    ) -> Learner:
         thresholds = self._first_thresholds(n_levels - 1, start.get("thresholds"))
         averaged, voted = self.rule == "averaged", self.rule == "voted"
         if self._is_primal():

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import ArrayLike
 
 from peckorder._typing import Floats, Rows, Seed
@@ -128,7 +129,7 @@ class WidrowHoff(OrdinalEstimator):
         return bool(self.unit_norm) or self.step == "normalized"
 
     def _new_learner(
-        self, n_features: int, n_levels: int, **start: Any
+        self, n_features: int, n_levels: int, rng: RandomState, **start: Any
     ) -> WidrowHoffLearner:
         weights = np.zeros(n_features + bool(self.fit_intercept))
         return WidrowHoffLearner(self._view(), *self._pace(), n_levels, weights)

@@ -129,14 +129,14 @@ def prank(
             n_kept -= 1
         if n_kept > budget:
             first = drop_oldest(coef, lag, newer, first, averaged)
-            n_kept -= 1
-            clock[3] += 1
+            n_kept, clock[3] = n_kept - 1, clock[3] + 1
         if clock[2] >= window:
             begin_anew(coef, lag, newer, time, clock)
             begin_anew(thresholds, threshold_lag, threshold_newer, time, clock)
             clock[0] = clock[1] if clock[3] > 0 else clock[0]
-            clock[1] = int(time)
-            clock[2] = 0
+            clock[1], clock[2] = int(time), 0
+            # Rows that had a part in the older average only are gone with it.
+            n_kept = count_kept(coef, lag, newer, first, here, averaged)
     return -1
 
 
@@ -153,6 +153,17 @@ def place_of_sum(total: float, time: float, thresholds: Floats, lag: Floats) -> 
 def is_kept(coef: Floats, lag: Floats, newer: Floats, s: int, averaged: bool) -> bool:
     """Whether the row in place `s` has a part in a rule that predicts, or will."""
     return coef[s] != 0.0 or (averaged and (lag[s] != 0.0 or newer[s] != 0.0))
+
+
+@part
+def count_kept(
+    coef: Floats, lag: Floats, newer: Floats, first: int, last: int, averaged: bool
+) -> int:
+    """Return how many rows are kept in the places first..last, both included."""
+    n_kept = 0
+    for s in range(first, last + 1):
+        n_kept += is_kept(coef, lag, newer, s, averaged)
+    return n_kept
 
 
 @part

@@ -21,13 +21,21 @@ def share(
     cuts = [n * i // n_parts for i in range(n_parts + 1)]
     parts = [slice(a, b) for a, b in pairwise(cuts)]
     give_up = Event()
-    if n_parts == 1:
-        return [work(parts[0], give_up.is_set)]
-    with ThreadPoolExecutor(n_parts - 1) as pool:
-        others = [pool.submit(work, part, give_up.is_set) for part in parts[1:]]
+
+    def guarded(part: slice) -> T:
         try:
-            first = work(parts[0], give_up.is_set)
-            return [first, *(other.result() for other in others)]
+            return work(part, give_up.is_set)
         except BaseException:
+            give_up.set()
+            raise
+
+    if n_parts == 1:
+        return [guarded(parts[0])]
+    with ThreadPoolExecutor(n_parts - 1) as pool:
+        others = [pool.submit(guarded, part) for part in parts[1:]]
+        try:
+            return [guarded(parts[0]), *(other.result() for other in others)]
+        except BaseException:
+            # Ctrl-C may come while this thread waits for the others.
             give_up.set()
             raise
