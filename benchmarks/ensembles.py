@@ -52,11 +52,7 @@ def linear(repeats: int, n_rows: int, n_members: int = 100, tau: float = 0.3) ->
         return AggregatePRank(**options, **more).partial_fit(X, y, classes=CLASSES)
 
     model = learn(X[:some], y[:some])
-    coins = (
-        AggregatePRank(**options)
-        ._new_learner(100, 5)
-        .coins(slice(0, n_members), 0, some)
-    )
+    coins = model._learner.coins(slice(0, n_members), -some, some)
     theirs = numpy_ensemble(X[:some], y[:some], coins)
     same = np.array_equal(theirs, model.member_thresholds_)
     times = in_turn(

@@ -143,6 +143,16 @@ def messy_csr(X, seed):
     return sparse.csr_array(parts, shape=np.shape(X))
 
 
+PROPERTIES = (
+    "support_",
+    "dual_coef_",
+    "votes_",
+    "member_coef_",
+    "member_intercept_",
+    "member_thresholds_",
+)
+
+
 def shown(model, X):
     """Return all that a model shows, and what it says of X."""
     seen = {
@@ -150,6 +160,9 @@ def shown(model, X):
         for name, value in vars(model).items()
         if name.endswith("_") and name != "n_iter_"
     }
+    for name in PROPERTIES:
+        if hasattr(model, name):
+            seen[name] = getattr(model, name)
     seen["predict"] = model.predict(X)
     for method in ("decision_function", "mean_rank", "predict_proba"):
         if hasattr(model, method):

@@ -28,6 +28,8 @@ def rank_loss(y_true, y_pred):
 
 
 class Learner:
+    """Rows may be given a number, which those that keep no rows ignore."""
+
     def __init__(self, d, k, intercept=False, unit_norm=False):
         self.k, self.intercept, self.unit_norm = k, intercept, unit_norm
         self.d = d + intercept
@@ -89,7 +91,7 @@ class PRank(Learner):
             return self.rank(self.w_sum, self.b_sum, self.see(x), self.rounds)
         return self.rank(self.w, self.b, self.see(x))
 
-    def learn(self, x, y):
+    def learn(self, x, y, number=None):
         x = self.see(x)
         s, guess = dot(self.w, x), self.rank(self.w, self.b, x)
         self.count(guess, y)
@@ -129,20 +131,35 @@ def gaussian(gamma):
     )
 
 
-class KernelPRank(Learner):
-    """PRank that keeps a list of updates: a round, a row with its number, a step.
+class Kept:
+    """A row that was misplaced, and the rounds and steps in which it was."""
 
-    With a budget the oldest update is dropped when there are too many. The averaged
-    rule then is the mean over the rounds since the newest quarter of the updates
-    began, of the rules after those rounds, less what has been dropped since.
+    def __init__(self, number, row):
+        self.number, self.row, self.steps = number, row, []
+
+    def coef(self):
+        return sum(step for _, step in self.steps)
+
+    def lag(self, begin):
+        return sum(max(time, begin) * step for time, step in self.steps)
+
+
+class KernelPRank(Learner):
+    """PRank that keeps a list of rows, those that came last at its end.
+
+    With a budget the first is dropped when there are too many. The averaged rule is
+    the mean of the rules after each round since `begin`, less the rows that have been
+    dropped. It begins with the first round; once rows have been dropped, whenever an
+    eighth of the budget has been updated, where it was the last time that it had.
     """
 
     def __init__(self, k, kernel, rule, budget=None, **view):
         super().__init__(0, k, **view)
         self.kernel, self.rule, self.budget = kernel, rule, budget
-        self.b, self.updates, self.has_dropped = [0.0] * (k - 1), [], False
+        self.b, self.kept, self.has_dropped = [0.0] * (k - 1), [], False
+        self.begin = self.next_begin = self.n_updates = 0
         self.rules = [([], list(self.b), 0)]
-        self.after_round = []
+        self.b_after_round = []
 
     def rank(self, weighed, b, x, scale=1):
         """Place a row by the sum over pairs of a row and its weight."""
@@ -151,53 +168,70 @@ class KernelPRank(Learner):
             self.note((s - threshold) / scale, [weight for _, weight in weighed])
         return 1 + sum(s >= threshold for threshold in b)
 
+    def last_rule(self):
+        return [(kept.row, kept.coef()) for kept in self.kept]
+
     def score(self, x):
         x = self.see(x)
-        return sum(step * self.kernel(z, x) for _, _, z, step in self.updates)
-
-    def rounds_averaged(self):
-        if not self.has_dropped:
-            return range(self.rounds)
-        newest = self.updates[-max(1, self.budget // 4) :]
-        return range(newest[0][0], self.rounds)
+        return sum(weight * self.kernel(z, x) for z, weight in self.last_rule())
 
     def averaged(self):
-        """Return weights of the updates, sums of thresholds, and of how many rounds."""
-        rounds = self.rounds_averaged()
+        """Return weights of the rows, sums of thresholds, and of how many rounds."""
+        rounds = range(self.begin, self.rounds)
         if self.rule != "averaged" or not rounds:
-            return [step for *_, step in self.updates], self.b, 1
-        rules = [self.after_round[t] for t in rounds]
+            return [kept.coef() for kept in self.kept], self.b, 1
         weights = [
-            update[3] * sum(update in kept for kept, _ in rules)
-            for update in self.updates
+            sum(step for t in rounds for time, step in kept.steps if time <= t)
+            for kept in self.kept
         ]
-        thresholds = [
-            sum(column) for column in zip(*(b for _, b in rules), strict=True)
-        ]
-        return weights, thresholds, len(rounds)
+        b = [self.b_after_round[t] for t in rounds]
+        return weights, [sum(column) for column in zip(*b, strict=True)], len(rounds)
 
     def mean_rank(self, x):
         x = self.see(x)
         votes = sum(v for _, _, v in self.rules)
-        chosen = (
-            [r for r in self.rules if r[2]] if votes else [(*self.rules[-1][:2], 1)]
-        )
-        ranks = [v * self.rank(weighed, b, x) for weighed, b, v in chosen]
-        return sum(ranks) / max(votes, 1)
+        chosen = [r for r in self.rules if r[2]]
+        if votes == 0:
+            return self.rank(*self.rules[-1][:2], x)
+        return sum(v * self.rank(weighed, b, x) for weighed, b, v in chosen) / votes
 
     def predict(self, x):
         if self.rule == "voted":
             return nearest_rank(self.mean_rank(x), self.k)
         weights, thresholds, n_rounds = self.averaged()
-        rows = [z for _, _, z, _ in self.updates]
-        weighed = list(zip(rows, weights, strict=True))
+        weighed = [(k.row, w) for k, w in zip(self.kept, weights, strict=True)]
         return self.rank(weighed, thresholds, self.see(x), n_rounds)
+
+    def has_part(self, kept):
+        """Tell whether a row counts in the rule, or in an average."""
+        if self.rule != "averaged":
+            return kept.coef() != 0
+        lags = [kept.lag(begin) for begin in (self.begin, self.next_begin)]
+        return any([kept.coef(), *lags])
+
+    def keep(self, number, x, step):
+        if self.budget:
+            self.kept = [kept for kept in self.kept if self.has_part(kept)]
+        known = [kept for kept in self.kept if kept.number == number]
+        kept = known[0] if known else Kept(number, x)
+        kept.steps.append((self.rounds, step))
+        if not known:
+            self.kept.append(kept)
+        if not self.budget:
+            return
+        self.kept = [kept for kept in self.kept if self.has_part(kept)]
+        if len(self.kept) > self.budget:
+            self.kept.pop(0)
+            self.has_dropped = True
+        self.n_updates += 1
+        if self.n_updates == max(1, self.budget // 8):
+            if self.has_dropped:
+                self.begin = self.next_begin
+            self.next_begin, self.n_updates = self.rounds, 0
 
     def learn(self, x, y, number=None):
         s, x = self.score(x), self.see(x)
-        guess = self.rank([(z, step) for _, _, z, step in self.updates], self.b, x)
-        now = self.rounds
-        self.count(guess, y)
+        guess = self.rank(self.last_rule(), self.b, x)
         if guess == y:
             weighed, b, votes = self.rules[-1]
             self.rules[-1] = weighed, b, votes + 1
@@ -209,29 +243,18 @@ class KernelPRank(Learner):
             ]
             self.b = [b - t for b, t in zip(self.b, tau, strict=True)]
             if sum(tau):
-                self.updates.append(
-                    (now, now if number is None else number, x, sum(tau))
-                )
-            if self.budget and len(self.updates) > self.budget:
-                self.updates.pop(0)
-                self.has_dropped = True
-            weighed = [(z, step) for _, _, z, step in self.updates]
-            self.rules.append((weighed, list(self.b), 0))
-        self.after_round.append((list(self.updates), list(self.b)))
+                self.keep(self.rounds if number is None else number, x, sum(tau))
+            self.rules.append((self.last_rule(), list(self.b), 0))
+        self.b_after_round.append(list(self.b))
+        self.count(guess, y)
 
     def expansion(self):
-        """Return the numbers and coefficients of rows, those of zero left out.
-
-        A row that comes twice counts once, unless updates are counted by a budget.
-        """
+        """Return numbers and coefficients of rows, in order and without zeros."""
         weights, _, n_rounds = self.averaged()
-        pairs = [(u[1], w) for u, w in zip(self.updates, weights, strict=True)]
-        if not self.budget:
-            total = {}
-            for number, weight in pairs:
-                total[number] = total.get(number, 0) + weight
-            pairs = list(total.items())
-        return [(number, weight / n_rounds) for number, weight in pairs if weight]
+        pairs = zip(self.kept, weights, strict=True)
+        return sorted(
+            (kept.number, weight / n_rounds) for kept, weight in pairs if weight
+        )
 
     def thresholds(self):
         _, thresholds, n_rounds = self.averaged()
@@ -286,7 +309,7 @@ class Ensemble:
         for j, member in enumerate(self.members):
             if self.mask[j][self.rounds]:
                 self.right[j] += member.predict(x) == y
-                member.learn(x, y)
+                member.learn(x, y, self.rounds)
         self.rounds += 1
 
     progressive = Learner.progressive

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import peckorder
-from peckorder import MulticlassPerceptron, PRank, WidrowHoff
+from peckorder import AggregatePRank, MulticlassPerceptron, PRank, WidrowHoff
 from peckorder.datasets import make_square
 
 ESTIMATORS = [
@@ -23,6 +23,16 @@ ESTIMATORS = [
     WidrowHoff(step="normalized", unit_norm=False),
     MulticlassPerceptron(),
     MulticlassPerceptron(unit_norm=False),
+    PRank(kernel="poly"),
+    PRank(kernel="rbf"),
+    PRank(kernel="rbf", budget=10),
+    PRank(kernel="rbf", rule="voted"),
+    *(
+        AggregatePRank(n_estimators=5, aggregate=aggregate, random_state=0)
+        for aggregate in ("bayes_point", "bagging", "voted", "median")
+    ),
+    AggregatePRank(n_estimators=5, kernel="poly", random_state=0),
+    AggregatePRank(n_estimators=5, kernel="rbf", random_state=0),
 ]
 
 # Name of a check: why it must fail. For every estimator alike.

@@ -12,7 +12,17 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 
-from helpers import LEARNERS, integer_data, make, messy_csr, real_data, same, shown
+from helpers import (
+    KERNEL_LEARNERS,
+    LEARNERS,
+    MAKERS,
+    integer_data,
+    make,
+    messy_csr,
+    real_data,
+    same,
+    shown,
+)
 from peckorder.solvers import online
 
 K, N = 4, 60
@@ -22,7 +32,12 @@ FORMS = {
     "csr": sparse.csr_array,
     "messy": lambda X: messy_csr(X, 1),
 }
-every_learner = pytest.mark.parametrize("name", LEARNERS)
+every_learner = pytest.mark.parametrize("name", MAKERS)
+# Those that number no rows, and so cannot tell one that comes again.
+without_numbers = pytest.mark.parametrize("name", LEARNERS)
+with_numbers = pytest.mark.parametrize(
+    "name", [name for name in KERNEL_LEARNERS if "members" not in name]
+)
 every_form = pytest.mark.parametrize("form", FORMS)
 views = st.fixed_dictionaries(
     {"fit_intercept": st.booleans(), "unit_norm": st.booleans()}
@@ -156,7 +171,7 @@ def test_the_random_state_decides_the_order(name):
     assert same(shown(again, X), shown(once, X))
 
 
-@every_learner
+@without_numbers
 def test_shuffling_visits_the_rows_in_the_drawn_order(name):
     X, y = real_data(7, N, k=K)
     order = np.random.RandomState(3).permutation(N)
@@ -164,7 +179,32 @@ def test_shuffling_visits_the_rows_in_the_drawn_order(name):
     assert same(shown(shuffled, X), shown(make(name).fit(X[order], y[order]), X))
 
 
-@every_learner
+@with_numbers
+def test_shuffled_rows_keep_their_numbers(name):
+    X, y = real_data(7, N, k=K)
+    order = np.random.RandomState(3).permutation(N)
+    shuffled = shown(make(name, shuffle=True, random_state=3).fit(X, y), X)
+    expected = shown(make(name).fit(X[order], y[order]), X)
+    if "support_" in expected:
+        number = order[expected["support_"]]
+        sorter = np.argsort(number)
+        expected["support_"] = number[sorter]
+        expected["dual_coef_"] = expected["dual_coef_"][sorter]
+    assert same(shuffled, expected)
+
+
+@with_numbers
+def test_a_second_pass_learns_what_going_on_does(name):
+    # In integers, so that it does not matter when the parts of a sum are added up.
+    X, y = integer_data(8, N, k=K)
+    twice = make(name, max_iter=2, unit_norm=False).fit(X, y)
+    model = make(name, unit_norm=False).fit(X, y).partial_fit(X, y)
+    counts = twice.n_rounds_, twice.n_mistakes_, twice.cumulative_loss_
+    assert counts == (2 * N, model.n_mistakes_, model.cumulative_loss_)
+    assert_array_equal(twice.predict(X), model.predict(X))
+
+
+@without_numbers
 def test_two_passes_are_fit_and_then_partial_fit(name):
     X, y = real_data(8, N, k=K)
     twice = make(name, max_iter=2).fit(X, y)

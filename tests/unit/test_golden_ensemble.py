@@ -107,6 +107,7 @@ class BySums:
             self.thresholds,
             self.right,
             0,
+            np.empty(0, np.int64),
             np.zeros(n, np.int64),
             np.zeros(n, np.int64),
             np.empty(n + 1, np.int64),

@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from helpers import (
-    LEARNERS,
+    MAKERS,
     integer_data,
     make,
     messy_csr,
@@ -20,7 +20,7 @@ from peckorder._validation import check_rows
 from peckorder.exceptions import DataError
 
 X, Y = integer_data(1)
-every_learner = pytest.mark.parametrize("name", LEARNERS)
+every_learner = pytest.mark.parametrize("name", MAKERS)
 
 
 def read_only(X):
@@ -197,7 +197,7 @@ def test_scores_that_overflow_when_predicting_are_refused(name, wrong, form):
         model.predict(form([[0.0], [1e10], [1e300]]))
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@every_learner
 @every_form
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "progressive", "score"])
 def test_norms_that_overflow_are_refused(name, form, method):

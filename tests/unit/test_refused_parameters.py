@@ -32,10 +32,23 @@ def test_bad_parameters_are_refused(name, method, parameter, rule, value):
         getattr(model, method)(X, Y)
 
 
-@pytest.mark.parametrize("value", ["mean", "Last", "", None, 1, ["last"]])
-def test_an_unknown_rule_is_refused(value):
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ("mean", ""),
+        ("Last", " Did you mean 'last'?"),
+        ("average", " Did you mean 'averaged'?"),
+        ("", ""),
+        (None, ""),
+        (1, ""),
+        (["last"], ""),
+    ],
+)
+def test_an_unknown_rule_is_refused(value, hint):
     model = PRank(rule=value)
-    sentence = f"PRank: rule must be one of 'averaged', 'voted', 'last'; got {value!r}."
+    sentence = (
+        f"PRank: rule must be one of 'averaged', 'voted', 'last'; got {value!r}.{hint}"
+    )
     with raises_unchanged(model, ValueError, sentence):
         model.fit(X, Y)
 
@@ -48,11 +61,20 @@ def test_a_bad_step_size_is_refused(value):
         model.fit(X, Y)
 
 
-@pytest.mark.parametrize("value", ["Constant", None, 1])
-def test_an_unknown_kind_of_step_is_refused(value):
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ("Constant", " Did you mean 'constant'?"),
+        ("normalised", " Did you mean 'normalized'?"),
+        (None, ""),
+        (1, ""),
+    ],
+)
+def test_an_unknown_kind_of_step_is_refused(value, hint):
     model = WidrowHoff(step=value)
     sentence = (
         f"WidrowHoff: step must be one of 'constant', 'normalized'; got {value!r}."
+        f"{hint}"
     )
     with raises_unchanged(model, ValueError, sentence):
         model.fit(X, Y)

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from helpers import LEARNERS, integer_data, make, raises_unchanged, same
+from helpers import MAKERS, integer_data, make, raises_unchanged, same
 from peckorder import PRank
 from peckorder._validation import check_rows
 from peckorder.exceptions import DataError
@@ -15,7 +15,7 @@ from peckorder.solvers import online
 
 X, Y = integer_data(1)
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array}
-every_learner = pytest.mark.parametrize("name", LEARNERS)
+every_learner = pytest.mark.parametrize("name", MAKERS)
 every_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 LEARN = ["fit", "partial_fit", "progressive"]
 

@@ -76,7 +76,7 @@ class KernelEnsembleLearner(AggregateLearner):
         by_total = self.aggregate == "bayes_point" and not self.are_alike
         by_total = by_total and visit.predicted.size > 0
         work = partial(self._learn, visit, past, now, earlier, by_total)
-        told = share(len(self), self._threads(past.size), work)
+        told = share(len(self), self._threads(past.size + now.size), work)
         stopped = min((t.stopped for t in told if t.stopped >= 0), default=-1)
         if stopped >= 0:
             return stopped
