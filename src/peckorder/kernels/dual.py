@@ -13,6 +13,7 @@ from peckorder.kernels.ensemble import (
     draw,
     keep_wrong,
     move_thresholds,
+    tell_moves,
 )
 from peckorder.kernels.online import place, threshold_move
 
@@ -321,7 +322,8 @@ def learn(
             j = drawn[c]
             if not np.isfinite(scores[c]):
                 return t
-            step, off = move_thresholds(scores[c], truth, thresholds[j], moves, t)
+            tell_moves(scores[c], truth, thresholds[j], moves, t)
+            step, off = move_thresholds(scores[c], truth, thresholds[j])
             loss += off
             if step == 0.0:
                 continue

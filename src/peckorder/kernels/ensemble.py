@@ -207,10 +207,8 @@ def keep_wrong(
 
 
 @part
-def move_thresholds(
-    score: float, truth: int, thresholds: Floats, moves: Floats, t: int
-) -> tuple[float, int]:
-    """Move the thresholds of a member that misplaced a row, adding to ``moves[t]``.
+def move_thresholds(score: float, truth: int, thresholds: Floats) -> tuple[float, int]:
+    """Move the thresholds of a member that misplaced a row.
 
     Returns the step of its weights, and by how many levels it was off.
     """
@@ -221,9 +219,17 @@ def move_thresholds(
         move = threshold_move(score, threshold, truth > r)
         thresholds[r] = threshold - move
         step += move
-        if moves.shape[0]:
-            moves[t, r] += move
     return step, abs(guess - truth)
+
+
+@part
+def tell_moves(
+    score: float, truth: int, thresholds: Floats, moves: Floats, t: int
+) -> None:
+    """Add to ``moves[t]``, unless empty, how far the thresholds are going to move."""
+    if moves.shape[0]:
+        for r in range(thresholds.shape[0]):
+            moves[t, r] += threshold_move(score, thresholds[r], truth > r)
 
 
 @kernel
@@ -285,7 +291,8 @@ def learn(
             j = drawn[c]
             if not np.isfinite(scores[c]):
                 return t
-            step, off = move_thresholds(scores[c], truth, thresholds[j], moves, t)
+            tell_moves(scores[c], truth, thresholds[j], moves, t)
+            step, off = move_thresholds(scores[c], truth, thresholds[j])
             loss += off
             if steps.shape[0]:
                 steps[t] += step
