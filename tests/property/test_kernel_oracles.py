@@ -60,7 +60,7 @@ exact_kernels = pytest.mark.parametrize("name", [n for n in EXACT if n != "linea
 real_kernels = pytest.mark.parametrize("name", REAL)
 
 
-def close(a, b):
+def assert_close(a, b):
     assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
@@ -172,7 +172,7 @@ def test_real_numbers_are_learnt_as_defined(rule, name, problem, budget):
     budget = possible(rule, name, budget)
     model, oracle, _, _ = both_run(*REAL[name], rule, budget, problem)
     assume(oracle.closest > 1e-9)
-    assert_same(model, oracle, close)
+    assert_same(model, oracle, assert_close)
 
 
 @real_kernels
@@ -184,7 +184,7 @@ def test_scores_are_as_defined(name, problem, budget):
     model, oracle, _, _ = both_run(*REAL[name], "last", budget, problem)
     assume(oracle.closest > 1e-9)
     expected = [oracle.score(x) for x in X_test.tolist()]
-    close(model.decision_function(FORMS[form](X_test, 2)), expected)
+    assert_close(model.decision_function(FORMS[form](X_test, 2)), expected)
 
 
 @pytest.mark.skipif(
@@ -203,7 +203,7 @@ def test_single_precision_is_computed_in_double(name, problem, budget):
     assume(oracle.closest > 1e-9)
     assert_array_equal(said, expected)
     scores = [oracle.score(x) for x in X_test.tolist()]
-    close(model.decision_function(FORMS[form](X_test, 2)), scores)
+    assert_close(model.decision_function(FORMS[form](X_test, 2)), scores)
 
 
 @st.composite

@@ -19,7 +19,7 @@ def products(X, Z):
     return X @ Z.T
 
 
-def close(a, b):
+def assert_close(a, b):
     assert_allclose(a, b, rtol=0, atol=1e-9)
 
 
@@ -81,7 +81,7 @@ class ByWeights:
             self.moves,
             predicted,
         )
-        close(total, self.weights.sum(axis=0))
+        assert_close(total, self.weights.sum(axis=0))
         assert_array_equal(thresholds, self.thresholds.sum(axis=0))
         return predicted
 
@@ -137,11 +137,11 @@ def run(request, case):
 
 
 def test_the_kernel_learns_the_golden_weights(case, run):
-    close(run.weights, case["W"])
+    assert_close(run.weights, case["W"])
 
 
 def test_the_kernel_learns_the_golden_thresholds(case, run):
-    close(run.thresholds, case["B"])
+    assert_close(run.thresholds, case["B"])
 
 
 def test_the_kernel_counts_the_golden_rows_that_were_right(case, run):
@@ -225,14 +225,16 @@ def test_the_public_class_predicts_on_the_way(case, golden_model, aggregate):
 @pytest.mark.parametrize("aggregate", ["bayes_point", "bagging", "median"])
 def test_the_public_class_tells_the_golden_mean_rank(case, golden_model, aggregate):
     model, X, X_test = golden_model
-    close(model(aggregate).fit(X, case["y"]).mean_rank(X_test), case["bagg_mean"])
+    assert_close(
+        model(aggregate).fit(X, case["y"]).mean_rank(X_test), case["bagg_mean"]
+    )
 
 
 def test_the_voted_mean_rank_is_that_of_the_golden_votes(case, golden_model):
     model, X, X_test = golden_model
     mean = model("voted").fit(X, case["y"]).mean_rank(X_test)
     votes, ranks = np.array(case["v_seen"]), np.array(case["member_preds"])
-    close(mean, votes @ ranks / votes.sum())
+    assert_close(mean, votes @ ranks / votes.sum())
 
 
 def test_the_shares_are_those_of_the_golden_members(case, golden_model):
@@ -240,7 +242,7 @@ def test_the_shares_are_those_of_the_golden_members(case, golden_model):
     shares = model("bagging").fit(X, case["y"]).predict_proba(X_test)
     ranks = np.array(case["member_preds"])
     expected = [(ranks == r).mean(axis=0) for r in range(1, case["k"] + 1)]
-    close(shares, np.transpose(expected))
+    assert_close(shares, np.transpose(expected))
 
 
 def test_the_public_class_shows_the_golden_votes(case, golden_model):
@@ -251,8 +253,8 @@ def test_the_public_class_shows_the_golden_votes(case, golden_model):
 def test_the_public_class_shows_the_golden_thresholds(case, golden_model):
     model, X, _ = golden_model
     fitted = model("bayes_point").fit(X, case["y"])
-    close(fitted.thresholds_, case["b"])
-    close(fitted.member_thresholds_, case["B"])
+    assert_close(fitted.thresholds_, case["b"])
+    assert_close(fitted.member_thresholds_, case["B"])
 
 
 def test_the_linear_class_shows_the_golden_weights(case, golden_model):
@@ -260,9 +262,9 @@ def test_the_linear_class_shows_the_golden_weights(case, golden_model):
     fitted = model("bayes_point").fit(X, case["y"])
     if fitted.kernel != "linear":
         mean = fitted.dual_coef_ @ np.array(case["X"])[fitted.support_]
-        close(mean, case["w"])
+        assert_close(mean, case["w"])
         return
-    close(fitted.coef_, case["w"])
-    close(fitted.member_coef_, case["W"])
+    assert_close(fitted.coef_, case["w"])
+    assert_close(fitted.member_coef_, case["W"])
     assert fitted.intercept_ == 0
     assert_array_equal(fitted.member_intercept_, 0)

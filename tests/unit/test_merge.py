@@ -7,8 +7,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-from helpers import AGGREGATES, PAPER, integer_data, plus_one_squared, same, shown
-from helpers import raises_unchanged as unchanged
+from helpers import (
+    AGGREGATES,
+    PAPER,
+    integer_data,
+    plus_one_squared,
+    raises_unchanged,
+    same,
+    shown,
+)
 from peckorder import AggregatePRank, PRank
 from peckorder.estimators import _kernels
 from peckorder.solvers.kernel_ensemble import KernelEnsembleLearner
@@ -183,7 +190,7 @@ def test_given_kernel_values_cannot_be_merged():
         "merge, since columns of two precomputed ones stand for rows of their own; got "
         "'precomputed'."
     )
-    with unchanged(a, ValueError, sentence):
+    with raises_unchanged(a, ValueError, sentence):
         a.merge(b)
 
 
@@ -234,7 +241,7 @@ REFUSED = {
 def test_an_ensemble_of_another_kind_is_refused(what):
     options, sentence = REFUSED[what]
     a, b = ensemble().fit(X, Y), ensemble(**options).fit(X, Y)
-    with unchanged(a, ValueError, f"AggregatePRank: other must be {sentence}."):
+    with raises_unchanged(a, ValueError, f"AggregatePRank: other must be {sentence}."):
         a.merge(b)
 
 
@@ -246,7 +253,7 @@ def test_what_an_ensemble_was_fitted_with_counts_not_what_is_set_since():
 def test_another_number_of_features_is_refused():
     a, b = ensemble().fit(X, Y), ensemble().fit(X[:, :2], Y)
     sentence = "AggregatePRank: other must be of 3 features; got 2."
-    with unchanged(a, ValueError, sentence):
+    with raises_unchanged(a, ValueError, sentence):
         a.merge(b)
 
 
@@ -258,7 +265,7 @@ def test_other_feature_names_are_refused():
         "AggregatePRank: other must be of the features ['p', 'q', 'r']; got ['p', "
         "'r', 'q']."
     )
-    with unchanged(a, ValueError, sentence):
+    with raises_unchanged(a, ValueError, sentence):
         a.merge(b)
 
 
@@ -278,7 +285,7 @@ def test_something_else_is_refused(other, kind):
         "AggregatePRank: other must be an AggregatePRank; got an object of type "
         f"{kind}."
     )
-    with unchanged(a, TypeError, sentence):
+    with raises_unchanged(a, TypeError, sentence):
         a.merge(other)
 
 
@@ -288,12 +295,12 @@ def test_an_ensemble_that_knows_nothing_merges_with_none():
         "This AggregatePRank instance is not fitted yet. Call 'fit' with appropriate "
         "arguments before using this estimator."
     )
-    with unchanged(a, NotFittedError, sentence):
+    with raises_unchanged(a, NotFittedError, sentence):
         a.merge(b)
 
 
 def test_an_ensemble_that_knows_nothing_is_refused():
     a, b = ensemble().fit(X, Y), ensemble()
     sentence = f"AggregatePRank: other must be fitted; got {b!r}. Call its fit first."
-    with unchanged(a, NotFittedError, sentence):
+    with raises_unchanged(a, NotFittedError, sentence):
         a.merge(b)

@@ -15,7 +15,7 @@ from peckorder.kernels.ensemble import (
     move_thresholds,
     tell_moves,
 )
-from peckorder.kernels.online import place, threshold_move
+from peckorder.kernels.online import add_votes, place, threshold_move
 
 
 @part
@@ -228,10 +228,7 @@ def vote(
                 row_scores[t] += past[t, place_of[h]] * step[h]
             is_latest = h == latest[t]
             n_of_rule = latest_votes[t] if is_latest else votes[h]
-            if n_of_rule > 0 or (is_latest and n_votes[t] == 0):
-                rank = 1 + place(row_scores[t], thresholds)
-                mean[t] += max(n_of_rule, 1) * rank
-                n_votes[t] += max(n_of_rule, 1)
+            add_votes(t, n_of_rule, is_latest, row_scores, thresholds, mean, n_votes)
     for t in range(n):
         if not np.isfinite(row_scores[t]):
             return t

@@ -151,6 +151,23 @@ def prank(
     return -1
 
 
+@part
+def add_votes(
+    t: int,
+    n: int,
+    is_latest: bool,
+    row_scores: Floats,
+    thresholds: Floats,
+    mean: Floats,
+    n_votes: Ints,
+) -> None:
+    """Add the n votes of a rule on row `t`; one if it is the last, without any."""
+    if n > 0 or (is_latest and n_votes[t] == 0):
+        rank = 1 + place(row_scores[t], thresholds)
+        mean[t] += max(n, 1) * rank
+        n_votes[t] += max(n, 1)
+
+
 @kernel
 def vote(
     rows: Rows,
@@ -209,10 +226,7 @@ def vote(
                 row_scores[t] += row_score(rows, start + t, z, intercept, scale)
             is_latest = h == latest[t]
             n_of_rule = latest_votes[t] if is_latest else votes[h]
-            if n_of_rule > 0 or (is_latest and n_votes[t] == 0):
-                rank = 1 + place(row_scores[t], thresholds)
-                mean[t] += max(n_of_rule, 1) * rank
-                n_votes[t] += max(n_of_rule, 1)
+            add_votes(t, n_of_rule, is_latest, row_scores, thresholds, mean, n_votes)
         if h > 0:
             row_clear(support, support_row[h], z)
     for t in range(n):

@@ -11,7 +11,7 @@ from peckorder._typing import Floats, Ints, Rows
 from peckorder._validation import count_rows
 from peckorder.kernels import dual as kernels
 from peckorder.solvers.aggregate import NO_BALLOTS, AggregateLearner, Ballots
-from peckorder.solvers.gram import NOTHING, Items, KernelFunction, block_size
+from peckorder.solvers.gram import NOTHING, Items, KernelFunction, visit_in_blocks
 from peckorder.solvers.kernel_prank import (
     NO_VALUES,
     add_up,
@@ -55,14 +55,7 @@ class KernelEnsembleLearner(AggregateLearner):
 
     def visit(self, visit: Visit) -> int:
         """Learn a block; return the position of a row that cannot be, or -1."""
-        first = 0
-        while first < len(visit):
-            part = visit.part(first, block_size(len(self.support)))
-            stopped = self._visit(part)
-            if stopped >= 0:
-                return first + stopped
-            first += len(part)
-        return -1
+        return visit_in_blocks(visit, lambda: len(self.support), self._visit)
 
     def _visit(self, visit: Visit) -> int:
         try:
