@@ -84,7 +84,7 @@ class Queries:
 
 def _column(who: str, qid: Any) -> tuple[Labels, Labels | None]:
     """Return values that can be sorted and, if they stand for others, these."""
-    column = np.asarray(qid)
+    column = np.asarray(qid) if hasattr(qid, "dtype") else _listed(list(qid))
     if column.ndim != 1:
         raise DataError(
             f"{who}: qid must be one-dimensional; got an array of shape {column.shape}."
@@ -94,7 +94,7 @@ def _column(who: str, qid: Any) -> tuple[Labels, Labels | None]:
         raise DataError(f"{who}: qid must be without gaps; got nan in row {row}.")
     if column.dtype.kind != "O":
         return column, None
-    # Such values may not be comparable: each becomes its place among the different ones.
+    # Such values may not be comparable: each becomes its place among all of them.
     known: dict[Any, int] = {}
     try:
         codes = [known.setdefault(value, len(known)) for value in column.tolist()]
@@ -103,3 +103,12 @@ def _column(who: str, qid: Any) -> tuple[Labels, Labels | None]:
     names = np.empty(len(known), dtype=object)
     names[:] = list(known)
     return np.array(codes, dtype=np.int64), names
+
+
+def _listed(values: list[Any]) -> Labels:
+    """Return an array of values that may be tuples, or of several types."""
+    if len({type(value) for value in values}) == 1 and np.ndim(values[0]) == 0:
+        return np.array(values)
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
