@@ -10,7 +10,7 @@ from helpers import integer_data, make, raises_unchanged, same, shown
 from peckorder.kernels import dual, ensemble
 from peckorder.solvers import ensemble as linear
 from peckorder.solvers import kernel_ensemble
-from peckorder.solvers.threads import share
+from peckorder._threads import share
 
 X, Y = integer_data(1)
 MEMBERS = ["bayes_point members", "voted members", "poly members", "rbf members"]

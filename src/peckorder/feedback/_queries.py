@@ -34,7 +34,8 @@ class Queries:
         column, names = _column(who, qid)
         if len(column) != n_rows:
             raise DataError(
-                f"{who}: qid must be one value a row, {n_rows} in all; got {len(column)}."
+                f"{who}: qid must be one value a row, {n_rows} in all; got "
+                f"{len(column)}."
             )
         # Runs of equal values are few beside the rows.
         is_start = np.ones(n_rows, dtype=bool)

@@ -1,5 +1,39 @@
 """How good an order is."""
 
+from peckorder.metrics._cutoffs import hits_at, precision_at, recall_at
+from peckorder.metrics._ndcg import ndcg, rank_probability
 from peckorder.metrics._ordinal import rank_loss, time_averaged_rank_loss
+from peckorder.metrics._pairs import (
+    disagreement,
+    kendall_tau,
+    mean_absolute_difference,
+    mean_squared_difference,
+    misranking,
+)
+from peckorder.metrics._top import (
+    average_precision,
+    coverage,
+    expected_rank,
+    predicted_rank_of_top,
+    reciprocal_rank,
+)
 
-__all__ = ["rank_loss", "time_averaged_rank_loss"]
+__all__ = [
+    "average_precision",
+    "coverage",
+    "disagreement",
+    "expected_rank",
+    "hits_at",
+    "kendall_tau",
+    "mean_absolute_difference",
+    "mean_squared_difference",
+    "misranking",
+    "ndcg",
+    "precision_at",
+    "predicted_rank_of_top",
+    "rank_loss",
+    "rank_probability",
+    "recall_at",
+    "reciprocal_rank",
+    "time_averaged_rank_loss",
+]

@@ -12,7 +12,7 @@ from peckorder._validation import as_rows, count_rows
 from peckorder.exceptions import DataError
 from peckorder.kernels import gram as kernels
 from peckorder.solvers.online import NONE, Stopped, View, Visit
-from peckorder.solvers.threads import share
+from peckorder._threads import share
 
 Matrix: TypeAlias = Any  # an array, or a SciPy matrix in CSR form
 

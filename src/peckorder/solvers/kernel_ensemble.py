@@ -19,7 +19,7 @@ from peckorder.solvers.kernel_prank import (
     keep_items,
 )
 from peckorder.solvers.online import NONE, Stopped, View, Visit
-from peckorder.solvers.threads import share
+from peckorder._threads import share
 
 # Products that make another thread worth its start.
 _WORTH_A_THREAD = 1 << 20

@@ -1,0 +1,238 @@
+"""Ranked lists as metrics see them, and means over them."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from os import cpu_count
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+
+from peckorder._threads import share
+from peckorder._typing import Floats, Ints
+from peckorder._validation import one_of
+from peckorder.exceptions import DataError
+from peckorder.feedback import Queries
+from peckorder.kernels import lists as kernels
+
+_TIES = one_of("expected", "best", "worst", "order", "docid")
+_UNDEFINED = one_of("skip", "zero", "raise")
+
+# From this length on NumPy sorts a list faster than our own kernel does.
+_LONG = 256
+# Rows that make another thread worth its start.
+_WORTH_A_THREAD = 1 << 14
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedLists:
+    """Rows in the order of queries and, within each, of scores, the best first.
+
+    `order` holds the rows in that order, `score` and `truth` their values. If ties are
+    `broken`, equal scores count as ranked the way they stand.
+    """
+
+    who: str
+    queries: Queries
+    order: Ints
+    score: Floats
+    truth: Floats
+    broken: bool
+
+    @classmethod
+    def of(
+        cls, who: str, y_true: Any, y_score: Any, qid: Any, ties: str, docid: Any = None
+    ) -> Self:
+        """Check the input and sort it."""
+        _TIES.check(who, "ties", ties)
+        truth = numbers(who, "y_true", y_true, finite=True)
+        score = numbers(who, "y_score", y_score)
+        check_lengths(who, len(truth), y_score=len(score))
+        queries = Queries.of(who, qid, len(truth))
+        if ties == "docid":
+            # As trec_eval does, which holds scores in single precision.
+            score = score.astype(np.float32).astype(np.float64)
+        order = _order(who, score, truth, queries, ties, docid)
+        broken = ties != "expected"
+        return cls(who, queries, order, score[order], truth[order], broken)
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def measure(self, kernel: Callable[..., None], *arguments: Any) -> None:
+        """Call a kernel for ranges of lists, shared among threads."""
+        offsets = self.queries.offsets
+
+        def work(some: slice, give_up: Callable[[], bool]) -> None:
+            kernel(offsets, some.start, some.stop, *arguments)
+
+        share(len(self.queries), n_threads(len(self)), work)
+
+    def empty(self) -> Floats:
+        """Return a place for a value a query."""
+        return np.empty(len(self.queries))
+
+    def descending(self, values: Floats) -> Floats:
+        """Sort values, which are in the order of the lists, in each list."""
+        offsets = self.queries.offsets
+        if self.queries.sizes.mean() < _LONG:
+            ordered = np.array(values)
+            _sort(ordered, np.empty(len(values)), offsets)
+            return ordered
+        ordered = np.negative(values)
+        for first, last in pairwise(offsets.tolist()):
+            ordered[first:last].sort()
+        return np.negative(ordered, out=ordered)
+
+
+def numbers(who: str, name: str, values: Any, *, finite: bool = False) -> Floats:
+    """Return values as an array of floats without NaN."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{who}: {name} must be numbers; got {values!r}.") from None
+    if array.ndim != 1 or array.size == 0:
+        raise DataError(
+            f"{who}: {name} must be one number a row, of one row at least; got an "
+            f"array of shape {array.shape}."
+        )
+    is_bad = ~np.isfinite(array) if finite else np.isnan(array)
+    if is_bad.any():
+        row = int(np.argmax(is_bad))
+        rule = "finite" if finite else "without gaps"
+        raise DataError(
+            f"{who}: {name} must be {rule}; got {float(array[row])!r} in row {row}."
+        )
+    return array
+
+
+def check_lengths(who: str, n_rows: int, **lengths: int) -> None:
+    """Refuse columns that are longer or shorter than `y_true`."""
+    for name, length in lengths.items():
+        if length != n_rows:
+            raise DataError(
+                f"{who}: {name} must be as long as y_true, {n_rows} rows; got {length}."
+            )
+
+
+def row_weights(who: str, sample_weight: Any, n_rows: int) -> Floats:
+    """Return a weight a row."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight = numbers(who, "sample_weight", sample_weight, finite=True)
+    check_lengths(who, n_rows, sample_weight=len(weight))
+    if weight.min() < 0:
+        row = int(np.argmin(weight))
+        raise DataError(
+            f"{who}: sample_weight must be >= 0; got {float(weight[row])!r} in row "
+            f"{row}."
+        )
+    return weight
+
+
+def n_threads(n_rows: int) -> int:
+    """Return how many threads are worth their start."""
+    return max(1, min(cpu_count() or 1, n_rows // _WORTH_A_THREAD))
+
+
+def _order(
+    who: str, score: Floats, truth: Floats, queries: Queries, ties: str, docid: Any
+) -> Ints:
+    """Return the rows in the order of queries and scores."""
+    if ties in {"expected", "order"}:
+        key = np.array(queries.arrange(score))
+        rows = np.arange(len(key)) if queries.order is None else queries.order.copy()
+        _sort(key, rows, queries.offsets, stable=ties == "order")
+        return rows
+    if ties == "docid":
+        if docid is None:
+            raise DataError(
+                f"{who}: docid must be one name a row with ties='docid'; got None."
+            )
+        names = np.asarray(docid)
+        check_lengths(who, len(score), docid=len(names))
+        second: Any = -np.unique(names, return_inverse=True)[1]
+    else:
+        second = -truth if ties == "best" else truth
+    return np.lexsort((second, -score, queries.of_rows()))
+
+
+def _sort(key: Floats, item: Any, offsets: Ints, *, stable: bool = True) -> None:
+    """Sort the keys of each list, descending, and the items with them, in place."""
+    sizes = np.diff(offsets)
+    kind: Any = "stable" if stable else "quicksort"
+    spare_key, spare_item = np.empty_like(key), np.empty_like(item)
+
+    def work(some: slice, give_up: Callable[[], bool]) -> None:
+        start = some.start
+        # Runs of short lists in one call, long ones by NumPy, one at a time.
+        for q in (*(some.start + np.flatnonzero(sizes[some] >= _LONG)), some.stop):
+            kernels.sort_lists(offsets, start, q, key, item, spare_key, spare_item)
+            if q < some.stop:
+                places = slice(offsets[q], offsets[q + 1])
+                order = np.argsort(-key[places], kind=kind)
+                key[places] = key[places][order]
+                item[places] = item[places][order]
+            start = q + 1
+
+    share(len(sizes), n_threads(len(key)), work)
+
+
+def mean_over_queries(
+    lists: RankedLists,
+    values: Floats,
+    needs: str,
+    *,
+    per_query: bool,
+    undefined: str,
+    query_weight: Any,
+) -> Any:
+    """Return a value a query, or their mean; say what is left out of it.
+
+    `needs` tells what a query must have for its value to be defined.
+    """
+    who, queries = lists.who, lists.queries
+    _UNDEFINED.check(who, "undefined", undefined)
+    is_missing = np.isnan(values)
+    n_missing = int(is_missing.sum())
+    if n_missing and undefined == "raise":
+        first = queries.ids[int(np.argmax(is_missing))]
+        raise DataError(f"{who}: every query must have {needs}; got {first!r} without.")
+    if undefined == "zero":
+        values = np.where(is_missing, 0.0, values)
+        is_missing = np.zeros_like(is_missing)
+    if per_query:
+        return values
+    if is_missing.any():
+        warnings.warn(
+            f"{who}: {n_missing} of {len(values)} queries are left out of the mean, "
+            f"having no {needs.removeprefix('a ')}.",
+            UndefinedMetricWarning,
+            stacklevel=4,
+        )
+    weight = _query_weights(who, query_weight, queries)[~is_missing]
+    if not weight.sum() > 0:
+        return float("nan")
+    return float(np.average(values[~is_missing], weights=weight))
+
+
+def _query_weights(who: str, given: Any, queries: Queries) -> Floats:
+    if given is None:
+        return np.ones(len(queries))
+    if isinstance(given, Mapping):
+        try:
+            given = [given[name] for name in queries.ids.tolist()]
+        except KeyError as error:
+            raise DataError(
+                f"{who}: query_weight must have a weight for every query; got none for "
+                f"{error}."
+            ) from None
+    weight = numbers(who, "query_weight", given, finite=True)
+    if len(weight) != len(queries) or weight.min() < 0:
+        raise DataError(
+            f"{who}: query_weight must be one weight >= 0 a query, {len(queries)} in "
+            f"the order of their first rows; got {weight.tolist()!r}."
+        )
+    return weight

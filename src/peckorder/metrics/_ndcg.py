@@ -1,0 +1,146 @@
+"""Discounted gains, and where a good row may be."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln
+
+from peckorder._typing import Floats
+from peckorder._validation import one_of, optional, whole
+from peckorder.exceptions import DataError
+from peckorder.kernels import rankings as kernels
+from peckorder.metrics._good import good_rows
+from peckorder.metrics._lists import RankedLists, mean_over_queries
+
+_GAIN = one_of("linear", "exponential")
+
+
+def ndcg(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    k: int | None = None,
+    gain: str = "linear",
+    qid: Any = None,
+    ties: str = "expected",
+    docid: Any = None,
+    per_query: bool = False,
+    undefined: str = "skip",
+    query_weight: Any = None,
+) -> Any:
+    """Return the discounted gain of a list over that of the best order.
+
+    ``DCG = sum_p gain(y_p) / log2(1 + p)`` over places p, up to `k`; rows with equal
+    scores share the mean of their gains.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, ties, docid, per_query, undefined, query_weight
+        As in `disagreement`; grades must not be negative.
+    k : int or None, default=None
+        How many rows from the top on count; None for all.
+    gain : {"linear", "exponential"}, default="linear"
+        The grade itself, or ``2**grade - 1``.
+
+    Returns
+    -------
+    ndcg : float or ndarray of shape (n_queries,)
+        1 for the best order; undefined where no row has a gain. O(n log n) time.
+
+    Examples
+    --------
+    >>> from peckorder.metrics import ndcg
+    >>> round(ndcg([3, 2, 0, 1], [4.0, 2.0, 3.0, 1.0]), 4)
+    0.9305
+    """
+    optional(whole(1)).check("ndcg", "k", k)
+    _GAIN.check("ndcg", "gain", gain)
+    lists = RankedLists.of("ndcg", y_true, y_score, qid, ties, docid)
+    lowest = float(lists.truth.min())
+    if lowest < 0:
+        raise DataError(f"ndcg: y_true must be >= 0 to be a gain; got {lowest!r}.")
+    gains = lists.truth if gain == "linear" else np.exp2(lists.truth) - 1.0
+    longest = int(lists.queries.sizes.max())
+    discount = np.zeros(longest + 1)
+    np.cumsum(1.0 / np.log2(np.arange(2, longest + 2)), out=discount[1:])
+    value = lists.empty()
+    lists.measure(
+        kernels.gains,
+        lists.score,
+        gains,
+        lists.descending(gains),
+        discount,
+        lists.broken,
+        longest if k is None else min(k, longest),
+        value,
+    )
+    return mean_over_queries(
+        lists,
+        value,
+        "a row with a gain",
+        per_query=per_query,
+        undefined=undefined,
+        query_weight=query_weight,
+    )
+
+
+def rank_probability(
+    y_true: ArrayLike, y_score: ArrayLike, k: int, *, good: Any = 1
+) -> Floats:
+    """Return the probability of every rank for the k-th good row of a list.
+
+    With R rows above its group of Q equal scores, q of them good, and r good rows
+    above: ``C(i-R-1, k-r-1) C(Q-i+R, q-k+r) / C(Q, q)`` for rank i.
+
+    Parameters
+    ----------
+    y_true, y_score
+        As in `disagreement`; one list.
+    k : int
+        Which of the good rows, from 1, the highest, to their number.
+    good : float, "top" or array-like of bool, default=1
+        The grade from which on rows are good; "top" for those of the highest grade;
+        or a mask, one value a row.
+
+    Returns
+    -------
+    probability : ndarray of shape (n_samples,)
+        That of rank 1, 2, ... O(n log n) time.
+
+    Examples
+    --------
+    >>> from peckorder.metrics import rank_probability
+    >>> rank_probability([1, 0, 1], [5.0, 5.0, 5.0], 1).round(3)
+    array([0.667, 0.333, 0.   ])
+    """
+    whole(1).check("rank_probability", "k", k)
+    lists = RankedLists.of("rank_probability", y_true, y_score, None, "expected")
+    is_good = good_rows(lists, good)
+    n_good = int(is_good.sum())
+    if k > n_good:
+        raise DataError(
+            f"rank_probability: k must be at most the number of good rows, {n_good}; "
+            f"got {k!r}."
+        )
+    place = int(np.flatnonzero(is_good)[k - 1])
+    group = np.flatnonzero(lists.score == lists.score[place])
+    above, size = int(group[0]), len(group)
+    among, before = int(is_good[group].sum()), int(is_good[:above].sum())
+    probability = np.zeros(len(lists))
+    rank = np.arange(above + 1, above + size + 1)
+    log = (
+        _log_choose(rank - above - 1, k - before - 1)
+        + _log_choose(size - rank + above, among - k + before)
+        - _log_choose(np.array([size]), among)
+    )
+    probability[group] = np.exp(log)
+    return probability
+
+
+def _log_choose(n: Any, k: int) -> Floats:
+    """Return the logarithm of the binomial coefficient; -inf where it is zero."""
+    possible = (k >= 0) & (n >= k)
+    m = np.where(possible, n, max(k, 0))
+    value = gammaln(m + 1.0) - gammaln(k + 1.0) - gammaln(m - k + 1.0)
+    return np.where(possible, value, -np.inf)

@@ -1,0 +1,328 @@
+"""Metrics of pairs: which of two rows should be first, and by how much."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from peckorder._typing import Floats
+from peckorder.kernels import lists as kernels
+from peckorder.metrics._lists import (
+    RankedLists,
+    mean_over_queries,
+    numbers,
+    row_weights,
+)
+
+# Grades up to this many are counted, more are sorted.
+_FEW_GRADES = 64
+_PAIR = "a pair of rows whose truths differ"
+
+
+def disagreement(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    qid: Any = None,
+    ties: str = "expected",
+    docid: Any = None,
+    sample_weight: ArrayLike | None = None,
+    per_query: bool = False,
+    undefined: str = "skip",
+    query_weight: Any = None,
+) -> Any:
+    """Return the share of pairs that are ranked the wrong way.
+
+    The mean over pairs with c(x0) < c(x1) of ``[s(x0) > s(x1)] + [s(x0) = s(x1)] / 2``:
+    a tie is wrong half of the time, as it is if ties are broken at random.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        How good each row is: any real numbers, larger is better.
+    y_score : array-like of shape (n_samples,)
+        Predicted scores, larger is ranked first.
+    qid : array-like of shape (n_samples,), default=None
+        The query of each row, of any type and in any order: rows are compared within
+        a query only. None is one query.
+    ties : {"expected", "best", "worst", "order", "docid"}, default="expected"
+        What equal scores mean: the expectation over all orders of them; the best or
+        the worst order; the order of the rows; or, as in trec_eval, descending
+        `docid`, with scores in single precision.
+    docid : array-like of shape (n_samples,), default=None
+        Names of the rows, for ``ties="docid"``.
+    sample_weight : array-like of shape (n_samples,), default=None
+        A pair weighs the product of its rows' weights.
+    per_query : bool, default=False
+        Return a value a query, in the order of their first rows.
+    undefined : {"skip", "zero", "raise"}, default="skip"
+        What to do with queries for which there is no value: leave them out of the
+        mean, with a warning that says how many (NaN if `per_query`); count them as
+        zero; or refuse.
+    query_weight : mapping or array-like of shape (n_queries,), default=None
+        Weights of the queries in the mean, by their ids or in the order of their first
+        rows.
+
+    Returns
+    -------
+    disagreement : float or ndarray of shape (n_queries,)
+        0 for the right order, 1 for its reverse. O(n log n) time, O(n) memory.
+
+    Examples
+    --------
+    >>> from peckorder.metrics import disagreement
+    >>> disagreement([0, 1, 2], [0.1, 0.3, 0.3])
+    0.16666666666666666
+    """
+    lists, counts = _pairs(
+        "disagreement", y_true, y_score, qid, ties, docid, sample_weight
+    )
+    return mean_over_queries(
+        lists,
+        _share(counts, 0.5),
+        _PAIR,
+        per_query=per_query,
+        undefined=undefined,
+        query_weight=query_weight,
+    )
+
+
+def misranking(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    qid: Any = None,
+    sample_weight: ArrayLike | None = None,
+    per_query: bool = False,
+    undefined: str = "skip",
+    query_weight: Any = None,
+) -> Any:
+    """Return the share of pairs that are not ranked the right way: ties are wrong.
+
+    ``disagreement(ties="worst")``, which is what RankBoost's bound is on.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, sample_weight, per_query, undefined, query_weight
+        As in `disagreement`.
+
+    Returns
+    -------
+    misranking : float or ndarray of shape (n_queries,)
+        0 for the right order without ties. O(n log n) time, O(n) memory.
+
+    Examples
+    --------
+    >>> from peckorder.metrics import misranking
+    >>> misranking([0, 1, 2], [0.1, 0.3, 0.3])
+    0.3333333333333333
+    """
+    lists, counts = _pairs(
+        "misranking", y_true, y_score, qid, "expected", None, sample_weight
+    )
+    return mean_over_queries(
+        lists,
+        _share(counts, 1.0),
+        _PAIR,
+        per_query=per_query,
+        undefined=undefined,
+        query_weight=query_weight,
+    )
+
+
+def kendall_tau(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    qid: Any = None,
+    ties: str = "expected",
+    docid: Any = None,
+    sample_weight: ArrayLike | None = None,
+    per_query: bool = False,
+    undefined: str = "skip",
+    query_weight: Any = None,
+) -> Any:
+    """Return Kendall's tau over the pairs whose truths differ.
+
+    ``1 - 2 disagreement``: pairs in the right order minus those in the wrong one, over
+    all of them. Without ties it is the usual tau.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, ties, docid, sample_weight, per_query, undefined, query_weight
+        As in `disagreement`.
+
+    Returns
+    -------
+    tau : float or ndarray of shape (n_queries,)
+        From -1, the reverse order, to 1. O(n log n) time, O(n) memory.
+
+    Examples
+    --------
+    >>> from peckorder.metrics import kendall_tau
+    >>> kendall_tau([1, 2, 3, 4], [1, 3, 2, 4])
+    0.6666666666666667
+    """
+    lists, counts = _pairs(
+        "kendall_tau", y_true, y_score, qid, ties, docid, sample_weight
+    )
+    return mean_over_queries(
+        lists,
+        1.0 - 2.0 * _share(counts, 0.5),
+        _PAIR,
+        per_query=per_query,
+        undefined=undefined,
+        query_weight=query_weight,
+    )
+
+
+def mean_squared_difference(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    qid: Any = None,
+    sample_weight: ArrayLike | None = None,
+    per_query: bool = False,
+    query_weight: Any = None,
+) -> Any:
+    """Return by how much the differences of scores miss those of truths, squared.
+
+    ``(1/m**2) sum_ij ((s_j - s_i) - (y_j - y_i))**2``, which is twice the variance of
+    s - y. It depends on the scale of the scores.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, sample_weight, per_query, query_weight
+        As in `disagreement`.
+
+    Returns
+    -------
+    difference : float or ndarray of shape (n_queries,)
+        Zero if scores are the truths but for a constant. O(n log n) time.
+
+    Examples
+    --------
+    >>> from peckorder.metrics import mean_squared_difference
+    >>> mean_squared_difference([1, 2, 3], [11, 12, 14])
+    0.4444444444444444
+    """
+    lists, squared, _ = _differences(
+        "mean_squared_difference", y_true, y_score, qid, sample_weight
+    )
+    return mean_over_queries(
+        lists,
+        squared,
+        "a weight > 0",
+        per_query=per_query,
+        undefined="skip",
+        query_weight=query_weight,
+    )
+
+
+def mean_absolute_difference(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    qid: Any = None,
+    sample_weight: ArrayLike | None = None,
+    per_query: bool = False,
+    query_weight: Any = None,
+) -> Any:
+    """Return by how much the differences of scores miss those of truths.
+
+    ``(1/m**2) sum_ij |(s_j - s_i) - (y_j - y_i)|``.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, sample_weight, per_query, query_weight
+        As in `disagreement`.
+
+    Returns
+    -------
+    difference : float or ndarray of shape (n_queries,)
+        Zero if scores are the truths but for a constant. O(n log n) time.
+
+    Examples
+    --------
+    >>> from peckorder.metrics import mean_absolute_difference
+    >>> mean_absolute_difference([1, 2, 3], [11, 12, 14])
+    0.4444444444444444
+    """
+    lists, _, absolute = _differences(
+        "mean_absolute_difference", y_true, y_score, qid, sample_weight
+    )
+    return mean_over_queries(
+        lists,
+        absolute,
+        "a weight > 0",
+        per_query=per_query,
+        undefined="skip",
+        query_weight=query_weight,
+    )
+
+
+def _pairs(
+    who: str, y_true: Any, y_score: Any, qid: Any, ties: str, docid: Any, weights: Any
+) -> tuple[RankedLists, Floats]:
+    """Return for each query the weight of pairs: wrong, tied, all."""
+    lists = RankedLists.of(who, y_true, y_score, qid, ties, docid)
+    weight = row_weights(who, weights, len(lists))[lists.order]
+    counts = np.empty((len(lists.queries), 3))
+    truth = lists.truth
+    low, high = truth.min(), truth.max()
+    is_graded = high - low < _FEW_GRADES and bool((truth == np.floor(truth)).all())
+    if is_graded:
+        n_grades = int(high - low) + 1
+        grade = (truth - low).astype(np.int64)
+
+        def count(offsets: Any, first: int, last: int) -> None:
+            above, group = np.empty(n_grades), np.empty(n_grades)
+            kernels.graded_pairs(
+                offsets,
+                first,
+                last,
+                lists.score,
+                grade,
+                weight,
+                above,
+                group,
+                lists.broken,
+                counts,
+            )
+
+        lists.measure(count)
+    else:
+        spares = np.empty(len(lists)), np.empty(len(lists))
+        lists.measure(
+            kernels.pairs,
+            lists.score,
+            truth.copy(),
+            weight,
+            *spares,
+            lists.broken,
+            counts,
+        )
+    return lists, counts
+
+
+def _share(counts: Floats, of_ties: float) -> Floats:
+    """Return the share of wrong pairs; NaN where there are none at all."""
+    wrong, tied, total = counts.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = (wrong + of_ties * tied) / total
+    return np.where(total > 0, share, np.nan)
+
+
+def _differences(
+    who: str, y_true: Any, y_score: Any, qid: Any, weights: Any
+) -> tuple[RankedLists, Floats, Floats]:
+    """Return for each query the mean squared and the mean absolute difference."""
+    truth = numbers(who, "y_true", y_true, finite=True)
+    score = numbers(who, "y_score", y_score, finite=True)
+    # Sorted by their errors, for which the lists' own order by scores is used.
+    error = score - truth if len(score) == len(truth) else score
+    lists = RankedLists.of(who, truth, error, qid, "expected")
+    weight = row_weights(who, weights, len(lists))[lists.order]
+    squared, absolute = lists.empty(), lists.empty()
+    lists.measure(kernels.differences, lists.score, weight, squared, absolute)
+    return lists, squared, absolute
