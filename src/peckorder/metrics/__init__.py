@@ -1,6 +1,12 @@
 """How good an order is."""
 
 from peckorder.metrics._cutoffs import hits_at, precision_at, recall_at
+from peckorder.metrics._evaluate import (
+    Evaluation,
+    PairedComparison,
+    compare,
+    evaluate,
+)
 from peckorder.metrics._ndcg import ndcg, rank_probability
 from peckorder.metrics._ordinal import rank_loss, time_averaged_rank_loss
 from peckorder.metrics._pairs import (
@@ -10,6 +16,7 @@ from peckorder.metrics._pairs import (
     mean_squared_difference,
     misranking,
 )
+from peckorder.metrics._scorer import MetricScorer, scorer
 from peckorder.metrics._top import (
     average_precision,
     coverage,
@@ -19,9 +26,14 @@ from peckorder.metrics._top import (
 )
 
 __all__ = [
+    "Evaluation",
+    "MetricScorer",
+    "PairedComparison",
     "average_precision",
+    "compare",
     "coverage",
     "disagreement",
+    "evaluate",
     "expected_rank",
     "hits_at",
     "kendall_tau",
@@ -35,5 +47,6 @@ __all__ = [
     "rank_probability",
     "recall_at",
     "reciprocal_rank",
+    "scorer",
     "time_averaged_rank_loss",
 ]

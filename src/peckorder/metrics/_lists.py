@@ -54,9 +54,8 @@ class RankedLists:
         if ties == "docid":
             # As trec_eval does, which holds scores in single precision.
             score = score.astype(np.float32).astype(np.float64)
-        order = _order(who, score, truth, queries, ties, docid)
-        broken = ties != "expected"
-        return cls(who, queries, order, score[order], truth[order], broken)
+        order, score = _ranked(who, score, truth, queries, ties, docid)
+        return cls(who, queries, order, score, truth[order], ties != "expected")
 
     def __len__(self) -> int:
         return len(self.order)
@@ -117,8 +116,9 @@ def check_lengths(who: str, n_rows: int, **lengths: int) -> None:
             )
 
 
-def row_weights(who: str, sample_weight: Any, n_rows: int) -> Floats:
-    """Return a weight a row."""
+def row_weights(lists: RankedLists, sample_weight: Any) -> Floats:
+    """Return a weight for each row, in the order of the lists."""
+    who, n_rows = lists.who, len(lists)
     if sample_weight is None:
         return np.ones(n_rows)
     weight = numbers(who, "sample_weight", sample_weight, finite=True)
@@ -129,7 +129,7 @@ def row_weights(who: str, sample_weight: Any, n_rows: int) -> Floats:
             f"{who}: sample_weight must be >= 0; got {float(weight[row])!r} in row "
             f"{row}."
         )
-    return weight
+    return weight[lists.order]
 
 
 def n_threads(n_rows: int) -> int:
@@ -137,15 +137,15 @@ def n_threads(n_rows: int) -> int:
     return max(1, min(cpu_count() or 1, n_rows // _WORTH_A_THREAD))
 
 
-def _order(
+def _ranked(
     who: str, score: Floats, truth: Floats, queries: Queries, ties: str, docid: Any
-) -> Ints:
-    """Return the rows in the order of queries and scores."""
+) -> tuple[Ints, Floats]:
+    """Return the rows in the order of queries and scores, and their scores."""
     if ties in {"expected", "order"}:
         key = np.array(queries.arrange(score))
         rows = np.arange(len(key)) if queries.order is None else queries.order.copy()
         _sort(key, rows, queries.offsets, stable=ties == "order")
-        return rows
+        return rows, key
     if ties == "docid":
         if docid is None:
             raise DataError(
@@ -156,7 +156,8 @@ def _order(
         second: Any = -np.unique(names, return_inverse=True)[1]
     else:
         second = -truth if ties == "best" else truth
-    return np.lexsort((second, -score, queries.of_rows()))
+    order = np.lexsort((second, -score, queries.of_rows()))
+    return order, score[order]
 
 
 def _sort(key: Floats, item: Any, offsets: Ints, *, stable: bool = True) -> None:

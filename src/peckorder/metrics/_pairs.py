@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from peckorder._threads import share
 from peckorder._typing import Floats
+from peckorder.kernels import inversions
 from peckorder.kernels import lists as kernels
 from peckorder.metrics._lists import (
     RankedLists,
@@ -16,6 +18,8 @@ from peckorder.metrics._lists import (
 
 # Grades up to this many are counted, more are sorted.
 _FEW_GRADES = 64
+# A single list of this length is worth two threads.
+_VERY_LONG = 1 << 18
 _PAIR = "a pair of rows whose truths differ"
 
 
@@ -266,43 +270,69 @@ def _pairs(
 ) -> tuple[RankedLists, Floats]:
     """Return for each query the weight of pairs: wrong, tied, all."""
     lists = RankedLists.of(who, y_true, y_score, qid, ties, docid)
-    weight = row_weights(who, weights, len(lists))[lists.order]
     counts = np.empty((len(lists.queries), 3))
-    truth = lists.truth
-    low, high = truth.min(), truth.max()
-    is_graded = high - low < _FEW_GRADES and bool((truth == np.floor(truth)).all())
-    if is_graded:
-        n_grades = int(high - low) + 1
-        grade = (truth - low).astype(np.int64)
-
-        def count(offsets: Any, first: int, last: int) -> None:
-            above, group = np.empty(n_grades), np.empty(n_grades)
-            kernels.graded_pairs(
-                offsets,
-                first,
-                last,
-                lists.score,
-                grade,
-                weight,
-                above,
-                group,
-                lists.broken,
-                counts,
-            )
-
-        lists.measure(count)
-    else:
+    low, high = lists.truth.min(), lists.truth.max()
+    if high - low < _FEW_GRADES and bool((lists.truth == np.floor(lists.truth)).all()):
+        weight = row_weights(lists, weights)
+        _count_grades(lists, low, int(high - low) + 1, weight, counts)
+    elif weights is not None:
+        weight = row_weights(lists, weights)
         spares = np.empty(len(lists)), np.empty(len(lists))
+        truth, is_broken = lists.truth.copy(), lists.broken
         lists.measure(
-            kernels.pairs,
+            kernels.pairs, lists.score, truth, weight, *spares, is_broken, counts
+        )
+    elif len(lists.queries) == 1 and len(lists) >= _VERY_LONG:
+        counts[0] = _count_in_parts(lists)
+    else:
+        spare, is_broken = np.empty(len(lists)), lists.broken
+        truth = lists.truth.copy()
+        lists.measure(inversions.pairs, lists.score, truth, spare, is_broken, counts)
+    return lists, counts
+
+
+def _count_grades(
+    lists: RankedLists, lowest: float, n_grades: int, weight: Floats, counts: Floats
+) -> None:
+    """Weigh the pairs of rows with few different grades, without sorting them."""
+    grade = (lists.truth - lowest).astype(np.int64)
+
+    def count(offsets: Any, first: int, last: int) -> None:
+        above, group = np.empty(n_grades), np.empty(n_grades)
+        kernels.graded_pairs(
+            offsets,
+            first,
+            last,
             lists.score,
-            truth.copy(),
+            grade,
             weight,
-            *spares,
+            above,
+            group,
             lists.broken,
             counts,
         )
-    return lists, counts
+
+    lists.measure(count)
+
+
+def _count_in_parts(lists: RankedLists) -> tuple[int, int, int]:
+    """Count the pairs of one very long list, its two halves by a thread each."""
+    n, truth, spare = len(lists), lists.truth.copy(), np.empty(len(lists))
+    tied = 0
+    if not lists.broken:
+        tied = inversions.tied_pairs(lists.score, truth, spare, 0, n)
+    middle = n // 2
+    cuts = (0, middle, n)
+
+    def sort(some: slice, give_up: Any) -> int:
+        return sum(
+            inversions.sort_part(truth, spare, cuts[i], cuts[i + 1])
+            for i in range(some.start, some.stop)
+        )
+
+    wrong = sum(share(2, 2, sort))
+    between, equal = inversions.join_parts(truth, spare, 0, middle, n)
+    return wrong + between, tied, n * (n - 1) // 2 - equal
 
 
 def _share(counts: Floats, of_ties: float) -> Floats:
@@ -322,7 +352,7 @@ def _differences(
     # Sorted by their errors, for which the lists' own order by scores is used.
     error = score - truth if len(score) == len(truth) else score
     lists = RankedLists.of(who, truth, error, qid, "expected")
-    weight = row_weights(who, weights, len(lists))[lists.order]
+    weight = row_weights(lists, weights)
     squared, absolute = lists.empty(), lists.empty()
     lists.measure(kernels.differences, lists.score, weight, squared, absolute)
     return lists, squared, absolute
