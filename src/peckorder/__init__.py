@@ -1,12 +1,13 @@
 """Learns to put things in order: from ratings, grades, preferences and ranked lists."""
 
-from peckorder import bounds, datasets, metrics
+from peckorder import bounds, datasets, metrics, model_selection
 from peckorder.estimators import (
     AggregatePRank,
     MulticlassPerceptron,
     PRank,
     WidrowHoff,
 )
+from peckorder.feedback import Preferences
 
 __version__ = "0.1.0"
 
@@ -14,8 +15,10 @@ __all__ = [
     "AggregatePRank",
     "MulticlassPerceptron",
     "PRank",
+    "Preferences",
     "WidrowHoff",
     "bounds",
     "datasets",
     "metrics",
+    "model_selection",
 ]

@@ -44,6 +44,9 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     # Parameters that are part of what has been learnt so far.
     _fixed: ClassVar[tuple[str, ...]] = ("fit_intercept", "unit_norm")
 
+    # Pipelines ask every last step for it under metadata routing.
+    __metadata_request__score: ClassVar = {"sample_weight": None}
+
     max_iter: int
     shuffle: bool
     fit_intercept: bool

@@ -1,7 +1,18 @@
 """The data model: what a ranking problem is made of."""
 
 from peckorder.feedback._labels import LabelColumn, read_labels
+from peckorder.feedback._pairs import GradedRows, PairList, Pairs
+from peckorder.feedback._preferences import Preferences
 from peckorder.feedback._queries import Queries
 from peckorder.feedback._scale import Scale
 
-__all__ = ["LabelColumn", "Queries", "Scale", "read_labels"]
+__all__ = [
+    "GradedRows",
+    "LabelColumn",
+    "PairList",
+    "Pairs",
+    "Preferences",
+    "Queries",
+    "Scale",
+    "read_labels",
+]

@@ -1,5 +1,6 @@
 """Queries: which rows belong together."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -85,20 +86,25 @@ class Queries:
 
 def _column(who: str, qid: Any) -> tuple[Labels, Labels | None]:
     """Return values that can be sorted and, if they stand for others, these."""
+    if isinstance(qid, str | bytes) or not isinstance(qid, Iterable):
+        raise DataError(f"{who}: qid must be one value a row; got {qid!r}.")
     column = np.asarray(qid) if hasattr(qid, "dtype") else _listed(list(qid))
     if column.ndim != 1:
         raise DataError(
             f"{who}: qid must be one-dimensional; got an array of shape {column.shape}."
         )
-    if column.dtype.kind == "f" and np.isnan(column).any():
-        row = int(np.argmax(np.isnan(column)))
-        raise DataError(f"{who}: qid must be without gaps; got nan in row {row}.")
+    if column.dtype.kind in "fMm":
+        # A missing number, or date, is the only value that differs from itself.
+        _check_gaps(who, column, column != column)  # noqa: PLR0124
     if column.dtype.kind != "O":
         return column, None
+    values = column.tolist()
+    is_gap = [value is None or value != value for value in values]  # noqa: PLR0124
+    _check_gaps(who, column, np.array(is_gap, dtype=bool))
     # Such values may not be comparable: each becomes its place among all of them.
     known: dict[Any, int] = {}
     try:
-        codes = [known.setdefault(value, len(known)) for value in column.tolist()]
+        codes = [known.setdefault(value, len(known)) for value in values]
     except TypeError as error:
         raise DataError(f"{who}: qid must be hashable values; got {error}.") from None
     names = np.empty(len(known), dtype=object)
@@ -106,9 +112,20 @@ def _column(who: str, qid: Any) -> tuple[Labels, Labels | None]:
     return np.array(codes, dtype=np.int64), names
 
 
+def _check_gaps(who: str, column: Labels, is_gap: Any) -> None:
+    if is_gap.any():
+        row = int(np.argmax(is_gap))
+        value = column[row : row + 1].tolist()[0]
+        raise DataError(f"{who}: qid must be without gaps; got {value!r} in row {row}.")
+
+
 def _listed(values: list[Any]) -> Labels:
-    """Return an array of values that may be tuples, or of several types."""
-    if len({type(value) for value in values}) == 1 and np.ndim(values[0]) == 0:
+    """Return an array of values that may be tuples, or of several types.
+
+    Texts as they are: NumPy's own would lose zeros at their ends.
+    """
+    kinds = {type(value) for value in values}
+    if kinds <= {int, bool} or kinds <= {int, float}:
         return np.array(values)
     column = np.empty(len(values), dtype=object)
     column[:] = values

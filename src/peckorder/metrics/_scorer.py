@@ -1,13 +1,13 @@
 """Metrics as scorers for scikit-learn's model selection."""
 
-from typing import Any, ClassVar
+from typing import Any
 
-from sklearn.utils._metadata_requests import _MetadataRequester
+from sklearn.utils.metadata_routing import MetadataRequest
 
 from peckorder.metrics._names import metric_by_name
 
 
-class MetricScorer(_MetadataRequester):  # type: ignore[misc]
+class MetricScorer:
     """A metric by name, called as ``scorer(estimator, X, y, qid=..., offset=...)``.
 
     Asks for `qid` and `offset` by itself when metadata routing is on, and hands
@@ -20,9 +20,6 @@ class MetricScorer(_MetadataRequester):  # type: ignore[misc]
     scorer('ndcg@10')
     """
 
-    # Read by scikit-learn's routing.
-    __metadata_request__score: ClassVar = {"qid": True, "offset": True}
-
     def __init__(self, name: str) -> None:
         self.name = name
         self._metric = metric_by_name("scorer", name)
@@ -34,6 +31,13 @@ class MetricScorer(_MetadataRequester):  # type: ignore[misc]
         given = {} if offset is None else {"offset": offset}
         value = self._metric.mean(y, estimator.predict(X, **given), qid)
         return value if self._metric.kind.larger_is_better else -value
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Tell scikit-learn's routing what to hand over."""
+        requests = MetadataRequest(owner=self)
+        for name in ("qid", "offset"):
+            requests.score.add_request(param=name, alias=True)
+        return requests
 
     def __repr__(self) -> str:
         return f"scorer({self.name!r})"

@@ -1,0 +1,11 @@
+"""How good a ranker will be: splits that keep queries whole, losses on the way."""
+
+from peckorder.model_selection._progressive import Progress, progressive_validation
+from peckorder.model_selection._split import QueryKFold, train_test_split_queries
+
+__all__ = [
+    "Progress",
+    "QueryKFold",
+    "progressive_validation",
+    "train_test_split_queries",
+]

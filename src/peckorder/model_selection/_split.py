@@ -1,0 +1,307 @@
+"""Splits of rows that leave queries whole."""
+
+from collections.abc import Iterator
+from heapq import heapify, heapreplace
+from math import ceil
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_consistent_length, check_random_state
+
+from peckorder._typing import Ints, Seed
+from peckorder._validation import Rule, Rules, boolean, check_parameters, whole
+from peckorder.exceptions import DataError
+from peckorder.feedback import Preferences, Queries
+
+
+class QueryKFold(BaseEstimator):  # type: ignore[misc]
+    """Cross-validation in which no query is cut in two.
+
+    Queries are dealt out to the folds, the largest first, each to the fold that has
+    the fewest rows so far. Every query is tested once.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        The number of folds, at least 2.
+    shuffle : bool, default=False
+        Deal out queries of the same size in a random order, instead of the order of
+        their first rows.
+    random_state : int, RandomState instance or None, default=None
+        Source of that order; must be None without `shuffle`.
+
+    See Also
+    --------
+    sklearn.model_selection.GroupKFold : The same idea for groups that can be sorted.
+
+    Notes
+    -----
+    A split costs O(n_rows + n_queries log(n_queries)) time, and a sort of the rows if
+    those of a query don't stand together. No fold has more rows than the mean and the
+    largest query together.
+
+    With ``sklearn.set_config(enable_metadata_routing=True)``, `cross_validate`,
+    `GridSearchCV` and a `Pipeline` hand `qid` on to this splitter and to every
+    estimator of ours that takes one, with no call of ``set_split_request`` and the
+    like. Without it, ``groups=qid`` reaches the splitter, and only the splitter.
+
+    Successive halving (`HalvingGridSearchCV`) takes a share of the rows of every fold
+    if its resource is "n_samples", which is its default, and so cuts queries
+    in pieces. Give it a parameter of the estimator as its resource, such as
+    `max_iter`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peckorder.model_selection import QueryKFold
+    >>> qid = ["red", "red", "blue", "green", "blue", "red"]
+    >>> X = np.zeros((6, 1))
+    >>> for train, test in QueryKFold(n_splits=2).split(X, qid=qid):
+    ...     print(train.tolist(), test.tolist())
+    [2, 3, 4] [0, 1, 5]
+    [0, 1, 5] [2, 3, 4]
+
+    Inside scikit-learn, in the way that needs no switch:
+
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.model_selection import cross_val_score
+    >>> y = [2.0, 1.0, 2.0, 1.0, 2.0, 1.0]
+    >>> len(cross_val_score(Ridge(), X, y, groups=qid, cv=QueryKFold(2)))
+    2
+    """
+
+    # Read by scikit-learn: qid is handed on without being asked for.
+    __metadata_request__split: ClassVar[dict[str, bool]] = {"qid": True}
+
+    _rules: ClassVar[Rules] = {"n_splits": whole(2), "shuffle": boolean}
+
+    def __init__(
+        self, n_splits: int = 5, *, shuffle: bool = False, random_state: Seed = None
+    ) -> None:
+        self.n_splits = n_splits
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def split(
+        self,
+        X: Any,
+        y: Any = None,
+        groups: ArrayLike | None = None,
+        *,
+        qid: ArrayLike | None = None,
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """Return the rows to learn from and the rows to test on, fold by fold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features) or None
+            The rows, of which only the number matters.
+        y : array-like of shape (n_rows,), default=None
+            Not used.
+        groups : array-like of shape (n_rows,), default=None
+            Another name for `qid`, under which scikit-learn hands it on while its
+            metadata routing is off. Not looked at if `qid` is given.
+        qid : array-like of shape (n_rows,), default=None
+            The query of each row: values of any type, in any order.
+
+        Returns
+        -------
+        splits : iterator over pairs of ndarrays
+            Row numbers, ascending: train, test.
+        """
+        self._check()
+        given = groups if qid is None else qid
+        if given is None:
+            raise DataError(
+                "QueryKFold: qid or groups must be one value a row; got None for both. "
+                "Scikit-learn hands groups on as it is, and qid after "
+                "sklearn.set_config(enable_metadata_routing=True)."
+            )
+        given = _with_length(given)
+        queries = Queries.of("QueryKFold", given, _count(given if X is None else X))
+        if y is not None and X is not None:
+            check_consistent_length(X, y)
+        if len(queries) < self.n_splits:
+            raise DataError(
+                f"QueryKFold: qid must be at least n_splits={self.n_splits} different "
+                f"queries; got {len(queries)}."
+            )
+        fold = self._deal(queries.sizes)[queries.of_rows()]
+        return (
+            (np.flatnonzero(fold != k), np.flatnonzero(fold == k))
+            for k in range(self.n_splits)
+        )
+
+    def get_n_splits(
+        self,
+        X: Any = None,
+        y: Any = None,
+        groups: Any = None,
+        *,
+        qid: Any = None,
+    ) -> int:
+        """Return the number of folds.
+
+        Parameters
+        ----------
+        X, y, groups, qid : object
+            Not used.
+
+        Returns
+        -------
+        n_splits : int
+            As given to the constructor.
+        """
+        self._check()
+        return self.n_splits
+
+    def _check(self) -> None:
+        check_parameters(self, self._rules)
+        check_random_state(self.random_state)
+        if self.random_state is not None and not self.shuffle:
+            raise ValueError(
+                "QueryKFold: random_state must be None without shuffle=True; got "
+                f"{self.random_state!r}."
+            )
+
+    def _deal(self, sizes: Ints) -> Ints:
+        """Return the fold of each query."""
+        if self.shuffle:
+            order = check_random_state(self.random_state).permutation(len(sizes))
+        else:
+            order = np.arange(len(sizes))
+        largest_first = order[np.argsort(-sizes[order], kind="stable")]
+        fold = np.empty(len(sizes), dtype=np.int64)
+        folds = [(0, k) for k in range(self.n_splits)]
+        heapify(folds)
+        for query, size in zip(
+            largest_first.tolist(), sizes[largest_first].tolist(), strict=True
+        ):
+            n_rows, fold[query] = folds[0]
+            heapreplace(folds, (n_rows + size, folds[0][1]))
+        return fold
+
+
+def _is_test_size(value: Any) -> bool:
+    if type(value) is bool or not isinstance(value, Real):
+        return False
+    size = float(value)
+    return size >= 1 if isinstance(value, Integral) else 0 < size < 1
+
+
+_TEST_SIZE = Rule("a number between 0 and 1 or an integer >= 1", _is_test_size)
+
+
+def train_test_split_queries(
+    *arrays: Any, qid: Any, test_size: float = 0.25, random_state: Seed = None
+) -> list[Any]:
+    """Split data in two, to learn from and to test on, query by query.
+
+    Like scikit-learn's `train_test_split`, but all rows of a query are on the same
+    side, and rows stay in their order.
+
+    Parameters
+    ----------
+    *arrays : arrays, sparse matrices, lists, data frames or Preferences
+        What to split, one entry a row. A matrix in another sparse format comes back
+        in CSR. Preferences, whose entries are pairs, are restricted to each side.
+    qid : array-like of shape (n_rows,)
+        The query of each row: values of any type, in any order.
+    test_size : float or int, default=0.25
+        The share of the queries to test on, rounded up, or their number.
+    random_state : int, RandomState instance or None, default=None
+        Decides which queries.
+
+    Returns
+    -------
+    split : list
+        Train and test of every array, then of `qid`: 2 * len(arrays) + 2 things, of
+        the types they had.
+
+    See Also
+    --------
+    QueryKFold : Tests on every query once.
+
+    Notes
+    -----
+    Takes O(n_rows) time, and a sort if the rows of a query don't stand together.
+
+    Examples
+    --------
+    >>> from peckorder.model_selection import train_test_split_queries
+    >>> y, qid = [3, 1, 2, 2, 0], ["a", "b", "a", "b", "c"]
+    >>> y_train, y_test, qid_train, qid_test = train_test_split_queries(
+    ...     y, qid=qid, test_size=1, random_state=0
+    ... )
+    >>> qid_train, qid_test
+    (['a', 'b', 'a', 'b'], ['c'])
+    >>> y_test
+    [0]
+    """
+    who = "train_test_split_queries"
+    _TEST_SIZE.check(who, "test_size", test_size)
+    rng = check_random_state(random_state)
+    if qid is None:
+        raise DataError(f"{who}: qid must be one value a row; got None.")
+    qid = _with_length(qid)
+    n_rows = _count(qid)
+    queries = Queries.of(who, qid, n_rows)
+    for place, array in enumerate(arrays):
+        _check_length(who, place, array, n_rows)
+    is_share = not isinstance(test_size, Integral)
+    n_test = ceil(test_size * len(queries)) if is_share else int(test_size)
+    if n_test >= len(queries):
+        raise DataError(
+            f"{who}: test_size must leave a query to learn from; got {test_size!r} of "
+            f"{len(queries)}."
+        )
+    is_tested = np.zeros(len(queries), dtype=bool)
+    is_tested[rng.permutation(len(queries))[:n_test]] = True
+    is_test = is_tested[queries.of_rows()]
+    sides = np.flatnonzero(~is_test), np.flatnonzero(is_test)
+    return [_take(array, rows) for array in (*arrays, qid) for rows in sides]
+
+
+def _with_length(values: Any) -> Any:
+    """Return values that can be looked at more than once."""
+    return values if hasattr(values, "__len__") else list(values)
+
+
+def _count(values: Any) -> int:
+    shape = getattr(values, "shape", None)
+    return int(shape[0]) if shape else len(values)
+
+
+def _check_length(who: str, place: int, array: Any, n_rows: int) -> None:
+    if isinstance(array, Preferences):
+        last = max(part.last_row for part in array.parts)
+        if last >= n_rows:
+            raise DataError(
+                f"{who}: array {place} must be preferences among the {n_rows} rows; "
+                f"got row {last}."
+            )
+        return
+    if not hasattr(array, "shape") and not hasattr(array, "__len__"):
+        raise DataError(f"{who}: array {place} must be rows; got {array!r}.")
+    if _count(array) != n_rows:
+        raise DataError(
+            f"{who}: array {place} must be as long as qid, {n_rows} in all; got "
+            f"{_count(array)}."
+        )
+
+
+def _take(array: Any, rows: Ints) -> Any:
+    """Return some of the rows of an array of any kind."""
+    if isinstance(array, Preferences):
+        return array.restrict(rows)
+    if sparse.issparse(array):
+        return array.tocsr()[rows]
+    if hasattr(array, "iloc"):  # pandas, without importing it
+        return array.iloc[rows]
+    if hasattr(array, "shape"):
+        return array[rows]
+    return [array[row] for row in rows.tolist()]

@@ -1,0 +1,226 @@
+"""Tables of metrics, their names, intervals and comparisons."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from helpers import exactly
+from peckorder import metrics
+from peckorder.exceptions import DataError, MissingExtraError
+from peckorder.metrics import compare, evaluate
+from peckorder.metrics._names import KINDS
+
+RNG = np.random.default_rng(0)
+QID = np.repeat(np.arange(30), 10)
+Y = RNG.integers(0, 3, 300)
+Y[::10], Y[1::10] = 0, 2  # every query has rows that are good, and that are not
+GOOD = Y + 0.3 * RNG.standard_normal(300)
+POOR = RNG.standard_normal(300)
+
+BY_NAME = {
+    "ap": metrics.average_precision,
+    "ap(top)": lambda *a, **o: metrics.average_precision(*a, good="top", **o),
+    "ap(2)": lambda *a, **o: metrics.average_precision(*a, good=2, **o),
+    "map": metrics.average_precision,
+    "rr": metrics.reciprocal_rank,
+    "mrr": metrics.reciprocal_rank,
+    "prot": metrics.predicted_rank_of_top,
+    "coverage": metrics.coverage,
+    "coverage(1)": lambda *a, **o: metrics.coverage(*a, good=1, **o),
+    "p@5": lambda *a, **o: metrics.precision_at(*a, 5, **o),
+    "p@5(2)": lambda *a, **o: metrics.precision_at(*a, 5, good=2, **o),
+    "recall@3": lambda *a, **o: metrics.recall_at(*a, 3, **o),
+    "hits@1": lambda *a, **o: metrics.hits_at(*a, 1, **o),
+    "rank": metrics.expected_rank,
+    "rank@2": lambda *a, **o: metrics.expected_rank(*a, cap=2, **o),
+    "ndcg": metrics.ndcg,
+    "ndcg@10": lambda *a, **o: metrics.ndcg(*a, k=10, **o),
+    "tau": metrics.kendall_tau,
+    "disagreement": metrics.disagreement,
+    "misranking": metrics.misranking,
+    "msd": metrics.mean_squared_difference,
+    "mad": metrics.mean_absolute_difference,
+}
+
+
+def test_every_kind_of_metric_is_named_here():
+    words = {name.split("@")[0].split("(")[0] for name in BY_NAME}
+    assert words >= set(KINDS)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_name_stands_for_its_function(name):
+    expected = BY_NAME[name](Y, GOOD, qid=QID, per_query=True)
+    assert_allclose(evaluate(Y, GOOD, name, qid=QID).values[name], expected, rtol=0)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_the_mean_is_that_of_the_function(name):
+    expected = BY_NAME[name](Y, GOOD, qid=QID)
+    assert evaluate(Y, GOOD, name, qid=QID)[name] == pytest.approx(expected, rel=1e-14)
+
+
+def test_ties_and_docids_reach_the_metrics():
+    table = evaluate([1, 0], [1.0, 1.0], "rr", ties="docid", docid=["a", "b"])
+    assert table["rr"] == 0.5
+
+
+def test_an_interval_surrounds_its_mean():
+    table = evaluate(Y, POOR, ["ndcg", "tau"], qid=QID)
+    assert all(
+        low < table[name] < high for name, (low, high) in table.intervals.items()
+    )
+
+
+def test_an_interval_is_as_wide_as_theory_says():
+    table = evaluate(Y, POOR, "tau", qid=QID, n_bootstrap=5000)
+    low, high = table.intervals["tau"]
+    spread = table.values["tau"].std() / np.sqrt(30)
+    assert high - low == pytest.approx(2 * 1.96 * spread, rel=0.05)
+
+
+def test_one_query_has_an_interval_of_no_width():
+    table = evaluate([0, 1], [0.0, 1.0], "tau")
+    assert table.intervals["tau"] == (1.0, 1.0)
+
+
+def test_queries_without_a_value_are_counted():
+    with pytest.warns(UserWarning, match="in 1 of 3 queries every row is good"):
+        table = evaluate([1, 0, 0, 0, 1, 1], [1.0] * 6, "ap", qid=[1, 1, 2, 2, 3, 3])
+    assert str(table).splitlines()[1].split()[-2:] == ["2", "1"]
+
+
+def test_no_value_at_all_is_nan():
+    table = evaluate([0, 0], [1.0, 2.0], "ap")
+    assert np.isnan([table["ap"], *table.intervals["ap"]]).all()
+
+
+def test_the_queries_are_shown_in_their_order():
+    table = evaluate([1, 0, 1, 0], [1.0, 0.0, 1.0, 0.0], "ap", qid=["b", "b", "a", "a"])
+    assert table.queries.tolist() == ["b", "a"]
+
+
+def test_the_same_seed_gives_the_same_intervals():
+    one, other = (evaluate(Y, POOR, "ap", qid=QID) for _ in range(2))
+    assert one.intervals == other.intervals
+
+
+def test_becomes_a_pandas_frame():
+    pytest.importorskip("pandas")
+    frame = evaluate(Y, GOOD, ["ndcg", "ap"], qid=QID).to_pandas()
+    assert frame["metric"].tolist() == ["ndcg", "ap"]
+
+
+def test_becomes_a_polars_frame():
+    pytest.importorskip("polars")
+    frame = evaluate(Y, GOOD, ["ndcg", "ap"], qid=QID).to_polars()
+    assert frame["metric"].to_list() == ["ndcg", "ap"]
+
+
+def test_a_missing_library_of_frames_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "polars", None)
+    sentence = (
+        "metrics: polars must be installed for this; got none. Type "
+        "pip install 'peckorder[frames]'."
+    )
+    with pytest.raises(MissingExtraError, match=exactly(sentence)):
+        evaluate(Y, GOOD, "ap", qid=QID).to_polars()
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("ndgc@10", " Did you mean 'ndcg'?"),
+        ("MAP", " Did you mean 'ap'?"),
+        ("auc", " Did you mean 'tau'?"),
+        ("accuracy", ""),
+        (3, ""),
+        ("", ""),
+        ("ap(best)", " Did you mean 'ap' or 'p'?"),
+    ],
+)
+def test_an_unknown_name_is_refused(name, hint):
+    sentence = (
+        "evaluate: names must be a metric such as 'ap', 'ap(top)', 'ndcg@10'; got "
+        f"{name!r}.{hint} There are {', '.join(map(repr, KINDS))}."
+    )
+    with pytest.raises(ValueError, match=exactly(sentence)):
+        evaluate(Y, GOOD, [name])
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("p", "with a cut-off, as in 'p@10'"),
+        ("tau@3", "without one"),
+        ("ndcg(top)", "without good rows"),
+    ],
+)
+def test_a_name_with_the_wrong_parts_is_refused(name, rule):
+    word = name.split("@")[0].split("(")[0]
+    sentence = f"evaluate: the name of {word!r} must be {rule}; got {name!r}."
+    with pytest.raises(ValueError, match=exactly(sentence)):
+        evaluate(Y, GOOD, name)
+
+
+def test_a_cutoff_of_nothing_is_refused():
+    with pytest.raises(
+        ValueError, match=exactly("ndcg: k must be None or an integer >= 1; got 0.")
+    ):
+        evaluate(Y, GOOD, "ndcg@0")
+
+
+def test_tells_by_how_much_one_is_better():
+    a, b = (evaluate(Y, score, ["ap", "tau"], qid=QID) for score in (GOOD, POOR))
+    gaps = compare(a, b).differences
+    assert gaps == pytest.approx({name: a[name] - b[name] for name in gaps})
+
+
+def test_a_clear_difference_has_a_small_p():
+    a, b = (evaluate(Y, score, "tau", qid=QID) for score in (GOOD, POOR))
+    assert compare(a, b, n_permutations=999).p_values["tau"] == 1 / 1000
+
+
+def test_no_difference_has_a_p_of_one():
+    a = evaluate(Y, GOOD, "tau", qid=QID)
+    assert compare(a, a).p_values["tau"] == 1.0
+
+
+def test_p_is_that_of_all_signs():
+    y, qid = [1, 0] * 4, np.repeat(np.arange(4), 2)
+    a, b = (evaluate(y, s, "tau", qid=qid) for s in (y, [0, 1] + [1, 0] * 3))
+    # The gaps are 2, 0, 0, 0: every sign gives a mean as far from zero.
+    assert compare(a, b).p_values["tau"] == 1.0
+
+
+def test_random_differences_have_random_ps():
+    rng = np.random.default_rng(1)
+    ps = []
+    for _ in range(40):
+        a, b = (evaluate(Y, rng.standard_normal(300), "tau", qid=QID) for _ in range(2))
+        ps.append(compare(a, b, n_permutations=200, n_bootstrap=2).p_values["tau"])
+    assert 0.25 < np.mean(ps) < 0.75
+    assert min(ps) < 0.2
+
+
+def test_other_metrics_cannot_be_compared():
+    a, b = evaluate(Y, GOOD, "ap", qid=QID), evaluate(Y, GOOD, "rr", qid=QID)
+    sentence = "compare: b must be evaluated by ['ap'] as a is; got ['rr']."
+    with pytest.raises(DataError, match=exactly(sentence)):
+        compare(a, b)
+
+
+def test_other_queries_cannot_be_compared():
+    a, b = evaluate(Y, GOOD, "ap", qid=QID), evaluate(Y, GOOD, "ap")
+    sentence = (
+        "compare: b must be of the same queries as a, 30 of them; got 1, or others."
+    )
+    with pytest.raises(DataError, match=exactly(sentence)):
+        compare(a, b)
+
+
+def test_something_else_cannot_be_compared():
+    a = evaluate(Y, GOOD, "ap", qid=QID)
+    sentence = "compare: b must be what evaluate returns; got an object of type float."
+    with pytest.raises(TypeError, match=exactly(sentence)):
+        compare(a, 0.5)
