@@ -220,7 +220,7 @@ REFUSED_HALVES = {
     "no queries": ([], {"qid": None}, "qid must be one value a row; got None."),
     "length": (
         [[1, 2, 3], [1, 2]],
-        {"qid": "aab"},
+        {"qid": list("aab")},
         "array 1 must be as long as qid, 3 in all; got 2.",
     ),
     "number": ([5], {"qid": [1, 2]}, "array 0 must be rows; got 5."),

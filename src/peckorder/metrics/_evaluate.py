@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from peckorder._typing import Floats, Labels
 from peckorder._validation import whole
 from peckorder.exceptions import DataError, MissingExtraError
-from peckorder.feedback import Queries
-from peckorder.metrics._lists import numbers
+from peckorder.metrics._lists import RankedLists
 from peckorder.metrics._names import metric_by_name
 
 # Values drawn at a time in a bootstrap.
@@ -198,19 +197,16 @@ def evaluate(
     wanted = [names] if isinstance(names, str) else list(names)
     metrics = [metric_by_name("evaluate", name) for name in wanted]
     whole(1).check("evaluate", "n_bootstrap", n_bootstrap)
-    n_rows = len(numbers("evaluate", "y_true", y_true))
-    queries = Queries.of("evaluate", qid, n_rows)
-    how = {"ties": ties, "docid": docid}
+    lists = RankedLists.of("evaluate", y_true, y_score, qid, ties, docid)
     values = {
-        metric.name: metric.per_query(y_true, y_score, qid=qid, ties=how)
-        for metric in metrics
+        metric.name: metric.per_query(y_true, y_score, qid, lists) for metric in metrics
     }
     means = {name: _mean(value) for name, value in values.items()}
     intervals = {
         name: _interval(value, n_bootstrap, random_state)
         for name, value in values.items()
     }
-    return Evaluation(values, queries.ids, means, intervals)
+    return Evaluation(values, lists.queries.ids, means, intervals)
 
 
 def compare(

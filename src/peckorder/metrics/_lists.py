@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from os import cpu_count
 from typing import Any, Self
@@ -45,7 +45,9 @@ class RankedLists:
     def of(
         cls, who: str, y_true: Any, y_score: Any, qid: Any, ties: str, docid: Any = None
     ) -> Self:
-        """Check the input and sort it."""
+        """Check the input and sort it, unless `y_true` is such lists already."""
+        if isinstance(y_true, cls):
+            return replace(y_true, who=who)
         _TIES.check(who, "ties", ties)
         truth = numbers(who, "y_true", y_true, finite=True)
         score = numbers(who, "y_score", y_score)

@@ -73,11 +73,14 @@ class Metric:
     kind: Kind
     options: dict[str, Any]
 
-    def per_query(self, y_true: Any, y_score: Any, *, ties: Any, **more: Any) -> Any:
-        """Return a value a query; NaN where it is undefined."""
+    def per_query(self, y_true: Any, y_score: Any, qid: Any, lists: Any) -> Any:
+        """Return a value a query; NaN where it is undefined.
+
+        `lists` are the same rows, sorted once for all metrics that rank them.
+        """
         if self.kind.takes_ties:
-            more |= ties
-        return self._call(y_true, y_score, per_query=True, **more)
+            return self._call(lists, None, per_query=True)
+        return self._call(y_true, y_score, qid=qid, per_query=True)
 
     def mean(self, y_true: Any, y_score: Any, qid: Any) -> float:
         """Return the mean over queries."""
