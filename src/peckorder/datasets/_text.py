@@ -1,0 +1,116 @@
+"""Text files: blocks of whole lines in, whole files out."""
+
+import gzip
+import os
+import secrets
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from peckorder._validation import Rule
+from peckorder.exceptions import DataError
+
+Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
+
+BLOCK = 1 << 22
+# Ids and comments come back as they went in, whatever their encoding.
+ENCODING = ("utf-8", "surrogateescape")
+
+_PATH = Rule("a path", lambda value: isinstance(value, str | os.PathLike))
+_SOURCE = Rule(
+    "a path or an open file",
+    lambda value: _PATH.accepts(value) or hasattr(value, "read"),
+)
+
+
+def check_source(who: str, path: Any) -> None:
+    """Raise if nothing can be read from `path`."""
+    _SOURCE.check(who, "path", path)
+
+
+def read_text(who: str, path: Source) -> Iterator[bytes]:
+    """Yield the text of a path or file in blocks of whole lines, a few MB each.
+
+    What begins as a gzip file is inflated. The last line is given its newline.
+    """
+    if isinstance(path, str | os.PathLike):
+        with Path(path).open("rb", buffering=0) as file:
+            yield from _whole_lines(_inflated(who, _chunks(file)))
+    else:
+        yield from _whole_lines(_inflated(who, _chunks(path)))
+
+
+def write_text(who: str, path: Any, lines: Iterable[str]) -> None:
+    """Write lines to a file that appears when all of them are written, or never."""
+    _PATH.check(who, "path", path)
+    final = Path(os.path.realpath(path))
+    draft = final.with_name(f".{final.name}.{secrets.token_hex(4)}")
+    try:
+        with draft.open("xb") as raw:
+            if final.suffix == ".gz":
+                # Without a date equal data are equal bytes.
+                with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+                    packed.writelines(line.encode(*ENCODING) for line in lines)
+            else:
+                raw.writelines(line.encode(*ENCODING) for line in lines)
+        draft.replace(final)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+
+
+def shown(line: bytes) -> str:
+    """Return how a line is quoted in a message."""
+    text = line.decode("utf-8", "replace").strip()
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def _chunks(file: Any) -> Iterator[bytes]:
+    while chunk := file.read(BLOCK):
+        yield chunk.encode(*ENCODING) if isinstance(chunk, str) else chunk
+
+
+def _inflated(who: str, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    head = next(chunks, b"")
+    while 0 < len(head) < 3 and (more := next(chunks, b"")):
+        head += more
+    if not head.startswith(b"\x1f\x8b"):
+        yield head.removeprefix("\N{BYTE ORDER MARK}".encode())
+        yield from chunks
+        return
+    engine = zlib.decompressobj(wbits=31)
+    packed = head
+    try:
+        while packed or (packed := next(chunks, b"")):
+            if engine.eof:
+                # Members may follow each other, or zeros fill up a block.
+                packed = packed.lstrip(b"\0")
+                if not packed:
+                    continue
+                engine = zlib.decompressobj(wbits=31)
+            yield engine.decompress(packed, BLOCK)
+            packed = engine.unused_data if engine.eof else engine.unconsumed_tail
+        # What fits no block any more is still inside.
+        yield engine.flush()
+    except zlib.error as error:
+        raise DataError(
+            f"{who}: path must be a sound gzip file; got {error}."
+        ) from None
+    if not engine.eof:
+        raise DataError(f"{who}: path must be a sound gzip file; got one cut short.")
+
+
+def _whole_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    pieces: list[bytes] = []
+    for chunk in chunks:
+        cut = chunk.rfind(b"\n") + 1
+        if cut:
+            yield b"".join([*pieces, memoryview(chunk)[:cut]])
+            pieces = []
+        pieces.append(chunk[cut:])
+    rest = b"".join(pieces)
+    if rest:
+        yield rest + b"\n"
