@@ -33,6 +33,8 @@ format: $(VENV)/.lint  ## mend what can be mended by machine
 bench: $(VENV)/.bench  ## speed and memory against peers; let nothing else run meanwhile
 	$(BIN)/python benchmarks/online.py
 	$(BIN)/python benchmarks/ensembles.py
+	$(BIN)/python benchmarks/metrics.py
+	$(BIN)/python benchmarks/files.py
 
 help:  ## list what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12

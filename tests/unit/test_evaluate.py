@@ -79,9 +79,19 @@ def test_an_interval_is_as_wide_as_theory_says():
     assert high - low == pytest.approx(2 * 1.96 * spread, rel=0.05)
 
 
-def test_one_query_has_an_interval_of_no_width():
+def test_one_query_tells_nothing_of_others():
     table = evaluate([0, 1], [0.0, 1.0], "tau")
-    assert table.intervals["tau"] == (1.0, 1.0)
+    assert np.isnan(table.intervals["tau"]).all()
+
+
+def test_a_table_is_a_mapping_of_names():
+    table = evaluate(Y, GOOD, ["tau", "ap"], qid=QID)
+    assert (list(table), len(table), "ap" in table) == (["tau", "ap"], 2, True)
+
+
+def test_a_generator_of_queries_is_read_once():
+    table = evaluate(Y, GOOD, ["tau", "msd"], qid=(q for q in QID))
+    assert len(table.queries) == 30
 
 
 def test_queries_without_a_value_are_counted():
@@ -131,7 +141,7 @@ def test_a_missing_library_of_frames_is_named(monkeypatch):
     ("name", "hint"),
     [
         ("ndgc@10", " Did you mean 'ndcg'?"),
-        ("MAP", " Did you mean 'ap'?"),
+        ("ndgc", " Did you mean 'ndcg'?"),
         ("auc", " Did you mean 'tau'?"),
         ("accuracy", ""),
         (3, ""),
@@ -152,7 +162,7 @@ def test_an_unknown_name_is_refused(name, hint):
     ("name", "rule"),
     [
         ("p", "with a cut-off, as in 'p@10'"),
-        ("tau@3", "without one"),
+        ("tau@3", "without a cut-off"),
         ("ndcg(top)", "without good rows"),
     ],
 )
@@ -164,10 +174,15 @@ def test_a_name_with_the_wrong_parts_is_refused(name, rule):
 
 
 def test_a_cutoff_of_nothing_is_refused():
-    with pytest.raises(
-        ValueError, match=exactly("ndcg: k must be None or an integer >= 1; got 0.")
-    ):
+    sentence = "evaluate: the cut-off must be >= 1; got 'ndcg@0'."
+    with pytest.raises(ValueError, match=exactly(sentence)):
         evaluate(Y, GOOD, "ndcg@0")
+
+
+def test_capitals_are_as_good():
+    assert evaluate(Y, GOOD, "NDCG@3", qid=QID)["NDCG@3"] == metrics.ndcg(
+        Y, GOOD, k=3, qid=QID
+    )
 
 
 def test_tells_by_how_much_one_is_better():

@@ -99,8 +99,7 @@ def _column(who: str, qid: Any) -> tuple[Labels, Labels | None]:
     if column.dtype.kind != "O":
         return column, None
     values = column.tolist()
-    is_gap = [value is None or value != value for value in values]  # noqa: PLR0124
-    _check_gaps(who, column, np.array(is_gap, dtype=bool))
+    _check_gaps(who, column, np.array([_is_gap(v) for v in values], dtype=bool))
     # Such values may not be comparable: each becomes its place among all of them.
     known: dict[Any, int] = {}
     try:
@@ -110,6 +109,14 @@ def _column(who: str, qid: Any) -> tuple[Labels, Labels | None]:
     names = np.empty(len(known), dtype=object)
     names[:] = list(known)
     return np.array(codes, dtype=np.int64), names
+
+
+def _is_gap(value: Any) -> bool:
+    """Tell a missing value, which is None or is not equal to itself."""
+    try:
+        return value is None or not bool(value == value)  # noqa: PLR0124
+    except (TypeError, ValueError):
+        return True  # pandas' NA, which is neither
 
 
 def _check_gaps(who: str, column: Labels, is_gap: Any) -> None:
@@ -125,8 +132,11 @@ def _listed(values: list[Any]) -> Labels:
     Texts as they are: NumPy's own would lose zeros at their ends.
     """
     kinds = {type(value) for value in values}
-    if kinds <= {int, bool} or kinds <= {int, float}:
-        return np.array(values)
+    if kinds in ({int}, {float}):
+        column = np.array(values)
+        # Integers beyond 64 bits would become floats, and some of them one.
+        if column.dtype.kind == ("i" if kinds == {int} else "f"):
+            return column
     column = np.empty(len(values), dtype=object)
     column[:] = values
     return column

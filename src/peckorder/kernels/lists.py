@@ -28,10 +28,9 @@ def merge(
     Stable. Returns the sum, over pairs whose left key is smaller than their right one,
     of the products of their items.
     """
-    left = 0.0
-    for i in range(first, middle):
-        left += item[i]
-    out = 0.0
+    # Those taken from the right so far are larger than what is left of the left. Only
+    # sums, no differences, which might cancel.
+    taken, out = 0.0, 0.0
     i, j, place = first, middle, first
     while i < middle and j < last:
         # Without a branch on the keys, which could not be predicted.
@@ -39,15 +38,15 @@ def merge(
         from_ = i if is_left else j
         to_key[place] = key[from_]
         to_item[place] = item[from_]
-        # What is left of the left run is smaller than what is taken from the right.
-        out += 0.0 if is_left else left * item[from_]
-        left -= item[from_] if is_left else 0.0
+        out += taken * item[from_] if is_left else 0.0
+        taken += 0.0 if is_left else item[from_]
         i += is_left
         j += not is_left
         place += 1
     while i < middle:
         to_key[place] = key[i]
         to_item[place] = item[i]
+        out += taken * item[i]
         i += 1
         place += 1
     while j < last:
@@ -134,25 +133,22 @@ def end_of_ties(score: Floats, start: int, last: int, broken: bool) -> int:
 
 
 @part
-def pairs_within(weight: Floats, first: int, last: int) -> float:
-    """Return the sum of the products of the weights of all pairs."""
-    total, square = 0.0, 0.0
-    for i in range(first, last):
-        total += weight[i]
-        square += weight[i] * weight[i]
-    return (total * total - square) / 2.0
+def differing_pairs(key: Floats, weight: Floats, first: int, last: int) -> float:
+    """Return the weight of the pairs whose keys, which are sorted, differ.
 
-
-@part
-def equal_pairs(key: Floats, weight: Floats, first: int, last: int) -> float:
-    """Return the weight of the pairs with equal keys, which are sorted."""
-    equal = 0.0
+    A sum of positive terms: what would be subtracted might be all there is.
+    """
+    total, above = 0.0, 0.0
     start = first
     while start < last:
         end = end_of_ties(key, start, last, False)
-        equal += pairs_within(weight, start, end)
+        level = 0.0
+        for i in range(start, end):
+            level += weight[i]
+        total += above * level
+        above += level
         start = end
-    return equal
+    return total
 
 
 @kernel
@@ -184,12 +180,10 @@ def pairs(
             if end - start > 1:
                 # Truths in descending order, so that none is in the wrong one.
                 sort(truth, weight, spare, spare_weight, start, end)
-                counts[q, 1] += pairs_within(weight, start, end)
-                counts[q, 1] -= equal_pairs(truth, weight, start, end)
+                counts[q, 1] += differing_pairs(truth, weight, start, end)
             start = end
-        counts[q, 2] = pairs_within(weight, a, b)
         counts[q, 0] = sort(truth, weight, spare, spare_weight, a, b)
-        counts[q, 2] -= equal_pairs(truth, weight, a, b)
+        counts[q, 2] = differing_pairs(truth, weight, a, b)
 
 
 @kernel

@@ -95,9 +95,9 @@ def first_good(
             place = before + p + 1
             reciprocal[list_] += here / place
             rank[list_] += here * min(place, cap)
-            if place <= cap:
-                hit[list_] += here
             none_yet *= (size - p - q) / (size - p)
+            if place <= cap:
+                hit[list_] = 1.0 - none_yet
             if none_yet == 0.0:
                 break
 

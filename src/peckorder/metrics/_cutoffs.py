@@ -56,7 +56,7 @@ def precision_at(
     0.5
     """
     whole(1).check("precision_at", "k", k)
-    lists = RankedLists.of("precision_at", y_true, y_score, qid, ties, docid)
+    lists = RankedLists.of("precision_at", y_true, y_score, qid, ties, docid, good)
     at_top, n_good = _at_top(lists, good_rows(lists, good), k)
     value = np.where(n_good > 0, at_top / k, np.nan)
     return mean_over_queries(
@@ -108,7 +108,7 @@ def recall_at(
     0.5
     """
     whole(1).check("recall_at", "k", k)
-    lists = RankedLists.of("recall_at", y_true, y_score, qid, ties, docid)
+    lists = RankedLists.of("recall_at", y_true, y_score, qid, ties, docid, good)
     at_top, n_good = _at_top(lists, good_rows(lists, good), k)
     value = np.where(n_good > 0, at_top / np.maximum(n_good, 1), np.nan)
     return mean_over_queries(
@@ -160,7 +160,7 @@ def hits_at(
     0.5
     """
     whole(1).check("hits_at", "k", k)
-    lists = RankedLists.of("hits_at", y_true, y_score, qid, ties, docid)
+    lists = RankedLists.of("hits_at", y_true, y_score, qid, ties, docid, good)
     value = first_good(lists, good_rows(lists, good), k)[2]
     return mean_over_queries(
         lists,
@@ -175,5 +175,6 @@ def hits_at(
 def _at_top(lists: RankedLists, is_good: Ints, k: int) -> tuple[Floats, Floats]:
     """Return the expected good rows among the first k, and all good rows."""
     values = lists.empty(), lists.empty()
+    k = min(k, len(lists))
     lists.measure(kernels.good_at_top, lists.score, is_good, lists.broken, k, *values)
     return values

@@ -1,6 +1,6 @@
 """Several metrics at once, with intervals, and two rankings compared."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,15 @@ class Evaluation:
     def __getitem__(self, name: str) -> float:
         """Return the mean of a metric."""
         return self.means[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.means)
+
+    def __len__(self) -> int:
+        return len(self.means)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.means
 
     def __str__(self) -> str:
         return _table(
@@ -197,6 +206,8 @@ def evaluate(
     wanted = [names] if isinstance(names, str) else list(names)
     metrics = [metric_by_name("evaluate", name) for name in wanted]
     whole(1).check("evaluate", "n_bootstrap", n_bootstrap)
+    if qid is not None and not hasattr(qid, "dtype"):
+        qid = list(qid)
     lists = RankedLists.of("evaluate", y_true, y_score, qid, ties, docid)
     values = {
         metric.name: metric.per_query(y_true, y_score, qid, lists) for metric in metrics
@@ -279,9 +290,9 @@ def _mean(values: Floats) -> float:
 
 
 def _interval(values: Floats, n_samples: int, seed: int | None) -> tuple[float, float]:
-    """Return the 95 % bootstrap interval of the mean over queries."""
+    """Return the 95 % bootstrap interval of the mean over queries; NaN of one alone."""
     defined = values[~np.isnan(values)]
-    if defined.size == 0:
+    if defined.size < 2:
         return float("nan"), float("nan")
     rng, means = np.random.default_rng(seed), []
     size = max(1, _CELLS // defined.size)

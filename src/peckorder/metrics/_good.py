@@ -1,6 +1,7 @@
 """Which rows of a list are good."""
 
 import warnings
+from reprlib import repr as repr_
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,8 @@ def good_rows(lists: RankedLists, good: Any) -> Ints:
         mask = np.asarray(good)
         if mask.ndim != 1 or mask.dtype.kind not in "b":
             raise DataError(
-                f"{lists.who}: good must be a grade, 'top' or a mask; got {good!r}."
+                f"{lists.who}: good must be a grade, 'top' or a mask; got "
+                f"{repr_(good)}."
             )
         check_lengths(lists.who, len(lists), good=len(mask))
         is_good = mask[lists.order]
@@ -44,6 +46,6 @@ def good_rows(lists: RankedLists, good: Any) -> Ints:
             f"{lists.who}: in {all_good} of {len(lists.queries)} queries every row is "
             "good, so that every order is perfect. Is `good` what you mean?",
             UserWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
     return np.asarray(is_good, dtype=np.int64)

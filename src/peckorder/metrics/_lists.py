@@ -4,7 +4,9 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from numbers import Real
 from os import cpu_count
+from reprlib import repr as repr_
 from typing import Any, Self
 
 import numpy as np
@@ -43,9 +45,20 @@ class RankedLists:
 
     @classmethod
     def of(
-        cls, who: str, y_true: Any, y_score: Any, qid: Any, ties: str, docid: Any = None
+        cls,
+        who: str,
+        y_true: Any,
+        y_score: Any,
+        qid: Any,
+        ties: str,
+        docid: Any = None,
+        good: Any = None,
     ) -> Self:
-        """Check the input and sort it, unless `y_true` is such lists already."""
+        """Check the input and sort it, unless `y_true` is such lists already.
+
+        Of equal scores the best, or the worst, order is by truth, or by `good` if that
+        is a mask.
+        """
         if isinstance(y_true, cls):
             return replace(y_true, who=who)
         _TIES.check(who, "ties", ties)
@@ -55,8 +68,13 @@ class RankedLists:
         queries = Queries.of(who, qid, len(truth))
         if ties == "docid":
             # As trec_eval does, which holds scores in single precision.
-            score = score.astype(np.float32).astype(np.float64)
-        order, score = _ranked(who, score, truth, queries, ties, docid)
+            with np.errstate(over="ignore"):
+                score = score.astype(np.float32).astype(np.float64)
+        worth = truth
+        mask = np.asarray(good)
+        if mask.shape == truth.shape and mask.dtype.kind == "b":
+            worth = mask.astype(np.float64)
+        order, score = _ranked(who, score, worth, queries, ties, docid)
         return cls(who, queries, order, score, truth[order], ties != "expected")
 
     def __len__(self) -> int:
@@ -91,14 +109,26 @@ class RankedLists:
 def numbers(who: str, name: str, values: Any, *, finite: bool = False) -> Floats:
     """Return values as an array of floats without NaN."""
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{who}: {name} must be numbers; got {values!r}.") from None
-    if array.ndim != 1 or array.size == 0:
+        given = np.asarray(values)
+    except ValueError:
+        given = np.array("of rows of different lengths")
+    if given.dtype.kind == "O" and all(
+        v is None or isinstance(v, Real) for v in given.ravel()
+    ):
+        given = given.astype(np.float64)
+    if given.dtype.kind not in "biuf":
+        raise DataError(f"{who}: {name} must be numbers; got {repr_(values)}.")
+    if given.ndim != 1 or given.size == 0:
         raise DataError(
             f"{who}: {name} must be one number a row, of one row at least; got an "
-            f"array of shape {array.shape}."
+            f"array of shape {given.shape}."
         )
+    if given.dtype.kind in "iu" and int(np.abs(given).max()) >= 2**53:
+        raise DataError(
+            f"{who}: {name} must be below 2**53 to be told apart; got "
+            f"{int(given[np.argmax(np.abs(given))])!r}."
+        )
+    array = given.astype(np.float64, copy=False)
     is_bad = ~np.isfinite(array) if finite else np.isnan(array)
     if is_bad.any():
         row = int(np.argmax(is_bad))
@@ -140,7 +170,7 @@ def n_threads(n_rows: int) -> int:
 
 
 def _ranked(
-    who: str, score: Floats, truth: Floats, queries: Queries, ties: str, docid: Any
+    who: str, score: Floats, worth: Floats, queries: Queries, ties: str, docid: Any
 ) -> tuple[Ints, Floats]:
     """Return the rows in the order of queries and scores, and their scores."""
     if ties in {"expected", "order"}:
@@ -154,10 +184,13 @@ def _ranked(
                 f"{who}: docid must be one name a row with ties='docid'; got None."
             )
         names = np.asarray(docid)
+        if names.ndim != 1 or any(name is None for name in names.tolist()):
+            raise DataError(f"{who}: docid must be one name a row; got {repr_(docid)}.")
         check_lengths(who, len(score), docid=len(names))
+        names = names.astype(str)  # by which trec_eval compares
         second: Any = -np.unique(names, return_inverse=True)[1]
     else:
-        second = -truth if ties == "best" else truth
+        second = -worth if ties == "best" else worth
     order = np.lexsort((second, -score, queries.of_rows()))
     return order, score[order]
 
@@ -201,7 +234,7 @@ def mean_over_queries(
     is_missing = np.isnan(values)
     n_missing = int(is_missing.sum())
     if n_missing and undefined == "raise":
-        first = queries.ids[int(np.argmax(is_missing))]
+        first = queries.ids.tolist()[int(np.argmax(is_missing))]
         raise DataError(f"{who}: every query must have {needs}; got {first!r} without.")
     if undefined == "zero":
         values = np.where(is_missing, 0.0, values)
@@ -213,7 +246,7 @@ def mean_over_queries(
             f"{who}: {n_missing} of {len(values)} queries are left out of the mean, "
             f"having no {needs.removeprefix('a ')}.",
             UndefinedMetricWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
     weight = _query_weights(who, query_weight, queries)[~is_missing]
     if not weight.sum() > 0:
@@ -224,6 +257,8 @@ def mean_over_queries(
 def _query_weights(who: str, given: Any, queries: Queries) -> Floats:
     if given is None:
         return np.ones(len(queries))
+    if hasattr(given, "to_dict"):
+        given = given.to_dict()  # a pandas series: by its index, not by position
     if isinstance(given, Mapping):
         try:
             given = [given[name] for name in queries.ids.tolist()]
@@ -236,6 +271,6 @@ def _query_weights(who: str, given: Any, queries: Queries) -> Floats:
     if len(weight) != len(queries) or weight.min() < 0:
         raise DataError(
             f"{who}: query_weight must be one weight >= 0 a query, {len(queries)} in "
-            f"the order of their first rows; got {weight.tolist()!r}."
+            f"the order of their first rows; got {repr_(weight.tolist())}."
         )
     return weight

@@ -92,7 +92,7 @@ class Metric:
 
 def metric_by_name(who: str, name: Any) -> Metric:
     """Read a name; refuse it in a sentence that names those near to it."""
-    found = _GRAMMAR.fullmatch(name) if isinstance(name, str) else None
+    found = _GRAMMAR.fullmatch(name.lower()) if isinstance(name, str) else None
     word = found[1] if found else ""
     kind = KINDS.get(_ALIASES.get(word, word))
     rule = "a metric such as 'ap', 'ap(top)', 'ndcg@10'"
@@ -105,8 +105,12 @@ def metric_by_name(who: str, name: Any) -> Metric:
     options: dict[str, Any] = {}
     cutoff, good = found[2], found[3]
     if (cutoff is None and kind.needs_cutoff) or (cutoff and kind.cutoff is None):
-        rule = f"with a cut-off, as in '{word}@10'" if kind.cutoff else "without one"
+        rule = (
+            f"with a cut-off, as in '{word}@10'" if kind.cutoff else "without a cut-off"
+        )
         raise ValueError(f"{who}: the name of {word!r} must be {rule}; got {name!r}.")
+    if cutoff is not None and int(cutoff) < 1:
+        raise ValueError(f"{who}: the cut-off must be >= 1; got {name!r}.")
     if cutoff:
         options[str(kind.cutoff)] = int(cutoff)
     if good and not kind.takes_good:

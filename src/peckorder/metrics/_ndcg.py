@@ -60,6 +60,11 @@ def ndcg(
     lowest = float(lists.truth.min())
     if lowest < 0:
         raise DataError(f"ndcg: y_true must be >= 0 to be a gain; got {lowest!r}.")
+    highest = float(lists.truth.max())
+    if highest > (1000 if gain == "exponential" else 1e300):
+        raise DataError(
+            f"ndcg: y_true must be small enough for a sum of gains; got {highest!r}."
+        )
     gains = lists.truth if gain == "linear" else np.exp2(lists.truth) - 1.0
     longest = int(lists.queries.sizes.max())
     discount = np.zeros(longest + 1)

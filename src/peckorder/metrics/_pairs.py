@@ -272,7 +272,9 @@ def _pairs(
     lists = RankedLists.of(who, y_true, y_score, qid, ties, docid)
     counts = np.empty((len(lists.queries), 3))
     low, high = lists.truth.min(), lists.truth.max()
-    if high - low < _FEW_GRADES and bool((lists.truth == np.floor(lists.truth)).all()):
+    with np.errstate(over="ignore"):
+        is_narrow = high - low < _FEW_GRADES
+    if is_narrow and bool((lists.truth == np.floor(lists.truth)).all()):
         weight = row_weights(lists, weights)
         _count_grades(lists, low, int(high - low) + 1, weight, counts)
     elif weights is not None:

@@ -46,7 +46,8 @@ class MetricScorer:
 def scorer(name: str) -> MetricScorer:
     """Return a scorer for `cross_validate`, `GridSearchCV` and the like.
 
-    Metrics of which less is better are negated.
+    Metrics of which less is better are negated. Without metadata routing no `qid`
+    reaches a scorer, and all test rows then count as one list.
 
     Parameters
     ----------

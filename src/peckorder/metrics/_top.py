@@ -51,7 +51,7 @@ def average_precision(
     >>> average_precision([1, 0, 1], [0.9, 0.5, 0.2])
     0.8333333333333333
     """
-    lists = RankedLists.of("average_precision", y_true, y_score, qid, ties, docid)
+    lists = RankedLists.of("average_precision", y_true, y_score, qid, ties, docid, good)
     value = lists.empty()
     is_good = good_rows(lists, good)
     lists.measure(kernels.average_precision, lists.score, is_good, lists.broken, value)
@@ -100,7 +100,7 @@ def reciprocal_rank(
     >>> round(reciprocal_rank([0, 0, 0, 0, 1, 0, 0, 0, 0, 0], [7.0] * 10), 3)
     0.293
     """
-    lists = RankedLists.of("reciprocal_rank", y_true, y_score, qid, ties, docid)
+    lists = RankedLists.of("reciprocal_rank", y_true, y_score, qid, ties, docid, good)
     value = first_good(lists, good_rows(lists, good), len(lists))[0]
     return mean_over_queries(
         lists,
@@ -191,7 +191,7 @@ def coverage(
     >>> coverage([2, 2, 1, 0], [4.0, 2.0, 3.0, 1.0])
     0.6666666666666666
     """
-    lists = RankedLists.of("coverage", y_true, y_score, qid, ties, docid)
+    lists = RankedLists.of("coverage", y_true, y_score, qid, ties, docid, good)
     value = lists.empty()
     is_good = good_rows(lists, good)
     lists.measure(kernels.last_good, lists.score, is_good, lists.broken, value)
@@ -244,7 +244,7 @@ def expected_rank(
     2.0
     """
     optional(whole(1)).check("expected_rank", "cap", cap)
-    lists = RankedLists.of("expected_rank", y_true, y_score, qid, ties, docid)
+    lists = RankedLists.of("expected_rank", y_true, y_score, qid, ties, docid, good)
     value = first_good(lists, good_rows(lists, good), cap or len(lists))[1]
     return mean_over_queries(
         lists,
@@ -261,5 +261,6 @@ def first_good(
 ) -> tuple[Floats, Floats, Floats]:
     """Return one over the rank of the first good row, the rank, and if it is <= cap."""
     values = lists.empty(), lists.empty(), lists.empty()
+    cap = min(cap, len(lists) + 1)
     lists.measure(kernels.first_good, lists.score, is_good, lists.broken, cap, *values)
     return values

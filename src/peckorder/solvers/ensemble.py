@@ -7,13 +7,13 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from peckorder._threads import share
 from peckorder._typing import Floats, Ints, Rows
 from peckorder._validation import count_rows
 from peckorder.kernels import ensemble as kernels
 from peckorder.solvers.aggregate import NO_BALLOTS, AggregateLearner, Ballots
 from peckorder.solvers.online import Stopped, View, Visit, scores
 from peckorder.solvers.prank import LinearRule
-from peckorder._threads import share
 
 # Coins tossed at a time: they stay near the processor until they are used.
 _COINS = 1 << 17

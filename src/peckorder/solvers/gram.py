@@ -7,12 +7,12 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from scipy import sparse
 
+from peckorder._threads import share
 from peckorder._typing import Floats, Ints, Rows
 from peckorder._validation import as_rows, count_rows
 from peckorder.exceptions import DataError
 from peckorder.kernels import gram as kernels
 from peckorder.solvers.online import NONE, Stopped, View, Visit
-from peckorder._threads import share
 
 Matrix: TypeAlias = Any  # an array, or a SciPy matrix in CSR form
 

@@ -7,6 +7,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from peckorder._threads import share
 from peckorder._typing import Floats, Ints, Rows
 from peckorder._validation import count_rows
 from peckorder.kernels import dual as kernels
@@ -19,7 +20,6 @@ from peckorder.solvers.kernel_prank import (
     keep_items,
 )
 from peckorder.solvers.online import NONE, Stopped, View, Visit
-from peckorder._threads import share
 
 # Products that make another thread worth its start.
 _WORTH_A_THREAD = 1 << 20
