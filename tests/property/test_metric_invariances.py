@@ -12,7 +12,7 @@ from peckorder.metrics import _lists
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*every row is good:UserWarning")
 
-EXAMPLES = settings(max_examples=25)
+EXAMPLES = settings(max_examples=15)
 EVERY = METRICS | {
     "misranking": Metric(metrics.misranking, None),
     "squared difference": Metric(metrics.mean_squared_difference, None),

@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*every row is good:UserWarning"),
 ]
 
-EXAMPLES = settings(max_examples=10 if numba.config.DISABLE_JIT else 40)
+EXAMPLES = settings(max_examples=10 if numba.config.DISABLE_JIT else 30)
 every_metric = pytest.mark.parametrize("name", METRICS)
 every_metric_of_good_rows = pytest.mark.parametrize("name", OF_GOOD_ROWS)
 

@@ -98,7 +98,7 @@ class RankedLists:
         offsets = self.queries.offsets
         if self.queries.sizes.mean() < _LONG:
             ordered = np.array(values)
-            _sort(ordered, np.empty(len(values)), offsets)
+            _sort(ordered, np.zeros(len(values)), offsets)
             return ordered
         ordered = np.negative(values)
         for first, last in pairwise(offsets.tolist()):
