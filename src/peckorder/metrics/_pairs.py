@@ -1,5 +1,6 @@
 """Metrics of pairs: which of two rows should be first, and by how much."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from peckorder.metrics._lists import (
 _FEW_GRADES = 64
 # A single list of this length is worth two threads.
 _VERY_LONG = 1 << 18
+# How many of the pairs with equal scores are wrong.
+_OF_TIES = {"expected": 0.5, "best": 0.0, "worst": 1.0}
 _PAIR = "a pair of rows whose truths differ"
 
 
@@ -83,7 +86,7 @@ def disagreement(
     )
     return mean_over_queries(
         lists,
-        _share(counts, 0.5),
+        _share(counts, _OF_TIES.get(ties, 0.0)),
         _PAIR,
         per_query=per_query,
         undefined=undefined,
@@ -172,7 +175,7 @@ def kendall_tau(
     )
     return mean_over_queries(
         lists,
-        1.0 - 2.0 * _share(counts, 0.5),
+        1.0 - 2.0 * _share(counts, _OF_TIES.get(ties, 0.0)),
         _PAIR,
         per_query=per_query,
         undefined=undefined,
@@ -269,7 +272,9 @@ def _pairs(
     who: str, y_true: Any, y_score: Any, qid: Any, ties: str, docid: Any, weights: Any
 ) -> tuple[RankedLists, Floats]:
     """Return for each query the weight of pairs: wrong, tied, all."""
-    lists = RankedLists.of(who, y_true, y_score, qid, ties, docid)
+    # The best and the worst order need not be made: they are the extremes of ties.
+    order = "expected" if ties in _OF_TIES else ties
+    lists = RankedLists.of(who, y_true, y_score, qid, order, docid)
     counts = np.empty((len(lists.queries), 3))
     low, high = lists.truth.min(), lists.truth.max()
     with np.errstate(over="ignore"):
@@ -320,19 +325,21 @@ def _count_grades(
 def _count_in_parts(lists: RankedLists) -> tuple[int, int, int]:
     """Count the pairs of one very long list, its two halves by a thread each."""
     n, truth, spare = len(lists), lists.truth.copy(), np.empty(len(lists))
-    tied = 0
-    if not lists.broken:
-        tied = inversions.tied_pairs(lists.score, truth, spare, 0, n)
+    # Equal scores stay together.
     middle = n // 2
+    if not lists.broken:
+        middle = int(np.searchsorted(-lists.score, -lists.score[middle], side="left"))
     cuts = (0, middle, n)
 
-    def sort(some: slice, give_up: Any) -> int:
-        return sum(
-            inversions.sort_part(truth, spare, cuts[i], cuts[i + 1])
-            for i in range(some.start, some.stop)
-        )
+    def count(some: slice, give_up: Any) -> tuple[int, int]:
+        tied, wrong = 0, 0
+        for first, last in pairwise(cuts[some.start : some.stop + 1]):
+            if not lists.broken:
+                tied += inversions.tied_pairs(lists.score, truth, spare, first, last)
+            wrong += inversions.sort_part(truth, spare, first, last)
+        return tied, wrong
 
-    wrong = sum(share(2, 2, sort))
+    tied, wrong = np.sum(share(2, 2, count), axis=0).tolist()
     between, equal = inversions.join_parts(truth, spare, 0, middle, n)
     return wrong + between, tied, n * (n - 1) // 2 - equal
 
