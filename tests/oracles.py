@@ -297,7 +297,7 @@ class Ensemble:
         if self.aggregate == "bayes_point":
             s = sum(member.score(x) for member in self.members)
             b = [sum(c) for c in zip(*(m.b for m in self.members), strict=True)]
-            if any(b):
+            if any(member.mistakes for member in self.members):
                 gaps = [abs(s - threshold) for threshold in b]
                 self.own_closest = min([self.own_closest, *gaps])
             return 1 + sum(s >= threshold for threshold in b)
