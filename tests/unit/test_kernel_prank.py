@@ -34,7 +34,7 @@ from peckorder._validation import as_rows
 from peckorder.estimators import _kernels
 from peckorder.kernels import gram
 from peckorder.solvers import gram as solvers_gram
-from peckorder.solvers import kernel_ensemble, kernel_prank, online, polynomial
+from peckorder.solvers import online, polynomial
 from peckorder.solvers.kernel_prank import KernelPRankLearner
 from peckorder.solvers.polynomial import PolynomialLearner
 
@@ -158,8 +158,7 @@ def test_the_size_of_blocks_does_not_show_in_progressive_predictions(
     name, size, monkeypatch
 ):
     whole = make(name, unit_norm=False).progressive(X, Y)
-    for module in (kernel_prank, kernel_ensemble):
-        monkeypatch.setattr(module, "block_size", lambda n_support: size)
+    monkeypatch.setattr(solvers_gram, "block_size", lambda n_support: size)
     monkeypatch.setattr(polynomial, "_CELLS", 10 * size)
     assert_array_equal(make(name, unit_norm=False).progressive(X, Y), whole)
 
