@@ -19,7 +19,7 @@ from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 from peckorder.kernels import lists as kernels
 
-_TIES = one_of("expected", "best", "worst", "order", "docid")
+TIES = one_of("expected", "best", "worst", "order", "docid")
 _UNDEFINED = one_of("skip", "zero", "raise")
 
 # From this length on NumPy sorts a list faster than our own kernel does.
@@ -61,7 +61,7 @@ class RankedLists:
         """
         if isinstance(y_true, cls):
             return replace(y_true, who=who)
-        _TIES.check(who, "ties", ties)
+        TIES.check(who, "ties", ties)
         truth = numbers(who, "y_true", y_true, finite=True)
         score = numbers(who, "y_score", y_score)
         check_lengths(who, len(truth), y_score=len(score))

@@ -11,6 +11,7 @@ from peckorder._typing import Floats
 from peckorder.kernels import inversions
 from peckorder.kernels import lists as kernels
 from peckorder.metrics._lists import (
+    TIES,
     RankedLists,
     mean_over_queries,
     numbers,
@@ -272,6 +273,7 @@ def _pairs(
     who: str, y_true: Any, y_score: Any, qid: Any, ties: str, docid: Any, weights: Any
 ) -> tuple[RankedLists, Floats]:
     """Return for each query the weight of pairs: wrong, tied, all."""
+    TIES.check(who, "ties", ties)
     # The best and the worst order need not be made: they are the extremes of ties.
     order = "expected" if ties in _OF_TIES else ties
     lists = RankedLists.of(who, y_true, y_score, qid, order, docid)
