@@ -45,7 +45,7 @@ def values(metric, truth, score, qid=None, **options):
     return metric(truth, score, qid=qid, per_query=True, **options)
 
 
-def same(got, wanted):
+def assert_same(got, wanted):
     assert_allclose(got, wanted, rtol=1e-13, atol=1e-15)
 
 
@@ -68,7 +68,7 @@ TRANSFORMS = {
 def test_only_the_order_of_scores_counts(name, seed, transform):
     truth, score, qid = queries(seed)
     wanted = values(EVERY[name], truth, score, qid)
-    same(values(EVERY[name], truth, TRANSFORMS[transform](score), qid), wanted)
+    assert_same(values(EVERY[name], truth, TRANSFORMS[transform](score), qid), wanted)
 
 
 @every_metric
@@ -77,7 +77,7 @@ def test_only_the_order_of_scores_counts(name, seed, transform):
 def test_scores_may_be_shifted(name, seed):
     truth, score, qid = queries(seed)
     wanted = values(EVERY[name], truth, score, qid)
-    same(values(EVERY[name], truth, score + 16.0, qid), wanted)
+    assert_same(values(EVERY[name], truth, score + 16.0, qid), wanted)
 
 
 @pytest.mark.parametrize("name", ["disagreement", "misranking", "kendall tau"])
@@ -86,8 +86,8 @@ def test_scores_may_be_shifted(name, seed):
 def test_only_the_order_of_truths_counts_for_pairs(name, seed):
     truth, score, qid = queries(seed)
     wanted = values(EVERY[name], truth, score, qid)
-    same(values(EVERY[name], np.exp(truth), score, qid), wanted)
-    same(values(EVERY[name], 1000 * truth - 7, score, qid), wanted)
+    assert_same(values(EVERY[name], np.exp(truth), score, qid), wanted)
+    assert_same(values(EVERY[name], 1000 * truth - 7, score, qid), wanted)
 
 
 @EXAMPLES
@@ -95,7 +95,7 @@ def test_only_the_order_of_truths_counts_for_pairs(name, seed):
 def test_the_reverse_order_has_the_other_disagreement(seed):
     truth, score, qid = queries(seed)
     forth = values(metrics.disagreement, truth, score, qid)
-    same(values(metrics.disagreement, truth, -score, qid), 1 - forth)
+    assert_same(values(metrics.disagreement, truth, -score, qid), 1 - forth)
 
 
 # --- rows ---
@@ -111,7 +111,7 @@ def test_the_order_of_rows_does_not_count(name, ties, seed):
     got = values(METRICS[name], truth[mixed], score[mixed], qid[mixed], ties=ties)
     wanted = values(METRICS[name], truth, score, qid, ties=ties)
     ids = list(dict.fromkeys(qid[mixed].tolist()))
-    same(got, wanted[ids])
+    assert_same(got, wanted[ids])
 
 
 @every_metric_with_ties
@@ -171,7 +171,7 @@ def test_a_whole_weight_is_as_many_rows(seed):
     table = np.repeat([truth, score], weight, axis=1)
     if table.size:
         got = values(metrics.disagreement, truth, score, sample_weight=weight)
-        same(got, values(metrics.disagreement, *table))
+        assert_same(got, values(metrics.disagreement, *table))
 
 
 # --- queries ---
@@ -220,7 +220,7 @@ def test_values_are_in_the_order_of_first_rows(name, seed):
         values(EVERY[name], truth[qid == q], score[qid == q]).item()
         for q in dict.fromkeys(qid.tolist())
     ]
-    same(values(EVERY[name], truth, score, qid), alone)
+    assert_same(values(EVERY[name], truth, score, qid), alone)
 
 
 @every_metric
@@ -246,7 +246,7 @@ def test_the_mean_is_that_of_the_blocks(name, seed, cut):
         for part in (qid < cut, qid >= cut)
     ]
     got = METRICS[name](truth, score, qid=qid, undefined="zero")
-    same(got, np.average(parts, weights=[cut, 8 - cut]))
+    assert_same(got, np.average(parts, weights=[cut, 8 - cut]))
 
 
 @every_metric_with_ties
@@ -263,7 +263,7 @@ def test_a_query_of_weight_two_is_two_queries(name, seed):
     )
     weight = dict.fromkeys(range(8), 1) | {0: 2}
     got = METRICS[name](truth, score, qid=qid, undefined="zero", query_weight=weight)
-    same(got, twice)
+    assert_same(got, twice)
 
 
 @every_metric
@@ -319,7 +319,7 @@ def test_long_lists_and_short_ones_are_sorted_the_same(
     wanted = of_all(table, options)
     monkeypatch.setattr(_lists, "_LONG", length)
     for got, before in zip(of_all(table, options), wanted, strict=True):
-        same(got, before)
+        assert_same(got, before)
 
 
 @pytest.mark.parametrize("power", ["squared", "absolute"])
@@ -329,7 +329,7 @@ def test_differences_do_not_show_how_they_are_sorted(monkeypatch, power):
     wanted = values(metric, *table)
     for length in (0, 10**9):
         monkeypatch.setattr(_lists, "_LONG", length)
-        same(values(metric, *table), wanted)
+        assert_same(values(metric, *table), wanted)
     monkeypatch.setattr(_lists, "cpu_count", lambda: 7)
     monkeypatch.setattr(_lists, "_WORTH_A_THREAD", 1)
-    same(values(metric, *table), wanted)
+    assert_same(values(metric, *table), wanted)

@@ -45,7 +45,7 @@ def value(metric, truth, score, **options):
     return metric(truth, score, per_query=True, **options).item()
 
 
-def same(got, wanted):
+def assert_same(got, wanted):
     assert_allclose(got, wanted, rtol=1e-12, atol=1e-12)
 
 
@@ -67,7 +67,7 @@ def worst(metric):
 def test_expected_is_the_mean_over_all_orders(name, columns):
     metric, (truth, score) = METRICS[name], columns
     values, counts = metric.of_all(truth, score, good_by(truth, metric.good or 1))
-    same(value(metric, truth, score), mean(values, counts))
+    assert_same(value(metric, truth, score), mean(values, counts))
 
 
 @every_metric
@@ -76,7 +76,7 @@ def test_expected_is_the_mean_over_all_orders(name, columns):
 def test_best_is_the_best_of_all_orders(name, columns):
     metric, (truth, score) = METRICS[name], columns
     values, _ = metric.of_all(truth, score, good_by(truth, metric.good or 1))
-    same(value(metric, truth, score, ties="best"), best(metric)(values))
+    assert_same(value(metric, truth, score, ties="best"), best(metric)(values))
 
 
 @every_metric
@@ -85,7 +85,7 @@ def test_best_is_the_best_of_all_orders(name, columns):
 def test_worst_is_the_worst_of_all_orders(name, columns):
     metric, (truth, score) = METRICS[name], columns
     values, _ = metric.of_all(truth, score, good_by(truth, metric.good or 1))
-    same(value(metric, truth, score, ties="worst"), worst(metric)(values))
+    assert_same(value(metric, truth, score, ties="worst"), worst(metric)(values))
 
 
 @every_metric
@@ -95,7 +95,7 @@ def test_order_is_that_of_the_rows(name, columns):
     metric, (truth, score) = METRICS[name], columns
     order = enumeration.as_they_stand(score)
     wanted = metric.of(order, truth, good_by(truth, metric.good or 1))
-    same(value(metric, truth, score, ties="order"), wanted)
+    assert_same(value(metric, truth, score, ties="order"), wanted)
 
 
 # Three of the scores are the same number in single precision.
@@ -110,7 +110,7 @@ def test_docid_is_the_descending_order_of_names(name, columns, names):
     docid = names[: len(truth)]
     order = enumeration.as_trec_eval_does(score, docid)
     wanted = metric.of(order, truth, good_by(truth, metric.good or 1))
-    same(value(metric, truth, score, ties="docid", docid=docid), wanted)
+    assert_same(value(metric, truth, score, ties="docid", docid=docid), wanted)
 
 
 @every_metric_of_good_rows
@@ -119,7 +119,7 @@ def test_docid_is_the_descending_order_of_names(name, columns, names):
 def test_expected_with_a_mask_is_the_mean_over_all_orders(name, columns):
     metric, (truth, score, mask) = METRICS[name], columns
     values, counts = metric.of_all(truth, score, mask)
-    same(value(metric, truth, score, good=mask), mean(values, counts))
+    assert_same(value(metric, truth, score, good=mask), mean(values, counts))
 
 
 @every_metric_of_good_rows
@@ -128,7 +128,9 @@ def test_expected_with_a_mask_is_the_mean_over_all_orders(name, columns):
 def test_best_with_a_mask_is_the_best_of_all_orders(name, columns):
     metric, (truth, score, mask) = METRICS[name], columns
     values, _ = metric.of_all(truth, score, mask)
-    same(value(metric, truth, score, good=mask, ties="best"), best(metric)(values))
+    assert_same(
+        value(metric, truth, score, good=mask, ties="best"), best(metric)(values)
+    )
 
 
 @every_metric_of_good_rows
@@ -137,7 +139,9 @@ def test_best_with_a_mask_is_the_best_of_all_orders(name, columns):
 def test_worst_with_a_mask_is_the_worst_of_all_orders(name, columns):
     metric, (truth, score, mask) = METRICS[name], columns
     values, _ = metric.of_all(truth, score, mask)
-    same(value(metric, truth, score, good=mask, ties="worst"), worst(metric)(values))
+    assert_same(
+        value(metric, truth, score, good=mask, ties="worst"), worst(metric)(values)
+    )
 
 
 @every_metric_of_good_rows
@@ -146,7 +150,7 @@ def test_worst_with_a_mask_is_the_worst_of_all_orders(name, columns):
 def test_good_may_be_any_grade_or_the_highest(name, columns, good):
     metric, (truth, score) = METRICS[name], columns
     values, counts = metric.of_all(truth, score, good_by(truth, good))
-    same(value(metric, truth, score, good=good), mean(values, counts))
+    assert_same(value(metric, truth, score, good=good), mean(values, counts))
 
 
 @EXAMPLES
@@ -154,7 +158,7 @@ def test_good_may_be_any_grade_or_the_highest(name, columns, good):
 def test_misranking_is_the_worst_disagreement(columns):
     truth, score = columns
     values, _ = METRICS["disagreement"].of_all(truth, score, good_by(truth, 1))
-    same(value(metrics.misranking, truth, score), max(values))
+    assert_same(value(metrics.misranking, truth, score), max(values))
 
 
 @EXAMPLES
@@ -170,7 +174,7 @@ def test_the_probability_of_a_rank_is_the_share_of_orders_with_it(columns, which
         enumeration.ranks(enumeration.in_order(order, truth, is_good))[k - 1]
         for order in orders
     ]
-    same(got, np.bincount(places, minlength=len(truth) + 1)[1:] / len(orders))
+    assert_same(got, np.bincount(places, minlength=len(truth) + 1)[1:] / len(orders))
 
 
 @every_metric
@@ -185,7 +189,7 @@ def test_the_mean_is_that_of_the_queries(name, lists):
     truth, score = map(np.concatenate, zip(*lists, strict=True))
     qid = np.repeat(np.arange(len(lists)), [len(truth) for truth, _ in lists])
     got = metric(truth, score, qid=qid, undefined="zero")
-    same(got, np.mean(np.nan_to_num(values)))
+    assert_same(got, np.mean(np.nan_to_num(values)))
 
 
 # --- weighted pairs, by two loops ---
@@ -212,7 +216,7 @@ def share(counts, of_ties):
 def test_disagreement_weighs_its_pairs(columns):
     truth, score, weight = columns
     wanted = share(enumeration.weights_of_pairs(truth, score, weight), 0.5)
-    same(value(metrics.disagreement, truth, score, sample_weight=weight), wanted)
+    assert_same(value(metrics.disagreement, truth, score, sample_weight=weight), wanted)
 
 
 @EXAMPLES
@@ -220,7 +224,7 @@ def test_disagreement_weighs_its_pairs(columns):
 def test_misranking_weighs_its_pairs(columns):
     truth, score, weight = columns
     wanted = share(enumeration.weights_of_pairs(truth, score, weight), 1.0)
-    same(value(metrics.misranking, truth, score, sample_weight=weight), wanted)
+    assert_same(value(metrics.misranking, truth, score, sample_weight=weight), wanted)
 
 
 @EXAMPLES
@@ -228,7 +232,7 @@ def test_misranking_weighs_its_pairs(columns):
 def test_kendall_tau_weighs_its_pairs(columns):
     truth, score, weight = columns
     wanted = 1 - 2 * share(enumeration.weights_of_pairs(truth, score, weight), 0.5)
-    same(value(metrics.kendall_tau, truth, score, sample_weight=weight), wanted)
+    assert_same(value(metrics.kendall_tau, truth, score, sample_weight=weight), wanted)
 
 
 @EXAMPLES
@@ -237,7 +241,7 @@ def test_the_best_order_has_no_tied_pair_wrong(columns):
     truth, score, weight = columns
     wanted = share(enumeration.weights_of_pairs(truth, score, weight), 0.0)
     got = value(metrics.disagreement, truth, score, sample_weight=weight, ties="best")
-    same(got, wanted)
+    assert_same(got, wanted)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -251,7 +255,7 @@ def test_lists_longer_than_a_run_have_their_pairs_counted(scale, weighted, seed,
     weight = rng.random(n) + 0.1 if weighted else np.ones(n)
     wanted = share(enumeration.weights_of_pairs(truth, score, weight), 0.5)
     options = {"sample_weight": weight} if weighted else {}
-    same(value(metrics.disagreement, truth, score, **options), wanted)
+    assert_same(value(metrics.disagreement, truth, score, **options), wanted)
 
 
 every_way = pytest.mark.parametrize("ties", ["expected", "best", "worst", "order"])
@@ -265,7 +269,7 @@ def test_counting_grades_and_sorting_truths_agree(ties, columns):
     options = {"sample_weight": weight, "ties": ties}
     counted = value(metrics.disagreement, truth, score, **options)
     with mock.patch.object(_pairs, "_FEW_GRADES", 0):
-        same(value(metrics.disagreement, truth, score, **options), counted)
+        assert_same(value(metrics.disagreement, truth, score, **options), counted)
 
 
 @every_way
@@ -338,6 +342,6 @@ def test_mean_differences_are_those_of_all_pairs(power, columns):
     truth, score, weight = columns
     ours = {1: metrics.mean_absolute_difference, 2: metrics.mean_squared_difference}
     wanted = enumeration.mean_difference(truth, score, weight, power)
-    same(value(ours[power], truth, score, sample_weight=weight), wanted)
+    assert_same(value(ours[power], truth, score, sample_weight=weight), wanted)
     wanted = enumeration.mean_difference(truth, score, [1.0] * len(truth), power)
-    same(value(ours[power], truth, score), wanted)
+    assert_same(value(ours[power], truth, score), wanted)
