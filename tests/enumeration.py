@@ -64,8 +64,9 @@ def average_precision(rows):
     return sum(k / rank for k, rank in enumerate(places, 1)) / len(places)
 
 
-def reciprocal_rank(rows):
-    return 1 / ranks(rows)[0]
+def reciprocal_rank(rows, k=inf):
+    first = ranks(rows)[0]
+    return 1 / first if first <= k else 0.0
 
 
 def coverage(rows):
@@ -148,6 +149,9 @@ top = partial(Metric, good=1)
 METRICS = {
     "average precision": top(metrics.average_precision, average_precision),
     "reciprocal rank": top(metrics.reciprocal_rank, reciprocal_rank),
+    "reciprocal rank at 2": top(
+        metrics.reciprocal_rank, reciprocal_rank, options={"k": 2}
+    ),
     "rank of top": Metric(
         metrics.predicted_rank_of_top, reciprocal_rank, "top", takes_good=False
     ),

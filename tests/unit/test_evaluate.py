@@ -34,6 +34,11 @@ BY_NAME = {
     "rank": metrics.expected_rank,
     "rank@2": lambda *a, **o: metrics.expected_rank(*a, cap=2, **o),
     "ndcg": metrics.ndcg,
+    "rr@2(2)": lambda *a, **o: metrics.reciprocal_rank(*a, k=2, good=2, **o),
+    "precision_at@5": lambda *a, **o: metrics.precision_at(*a, 5, **o),
+    "ndcg@4(exponential)": lambda *a, **o: metrics.ndcg(
+        *a, k=4, gain="exponential", **o
+    ),
     "ndcg@10": lambda *a, **o: metrics.ndcg(*a, k=10, **o),
     "tau": metrics.kendall_tau,
     "disagreement": metrics.disagreement,
@@ -163,10 +168,9 @@ def test_an_unknown_name_is_refused(name, hint):
     [
         ("p", "with a cut-off, as in 'p@10'"),
         ("tau@3", "without a cut-off"),
-        ("ndcg(top)", "without good rows"),
     ],
 )
-def test_a_name_with_the_wrong_parts_is_refused(name, rule):
+def test_a_name_with_the_wrong_cutoff_is_refused(name, rule):
     word = name.split("@")[0].split("(")[0]
     sentence = f"evaluate: the name of {word!r} must be {rule}; got {name!r}."
     with pytest.raises(ValueError, match=exactly(sentence)):
@@ -220,16 +224,43 @@ def test_random_differences_have_random_ps():
 
 def test_other_metrics_cannot_be_compared():
     a, b = evaluate(Y, GOOD, "ap", qid=QID), evaluate(Y, GOOD, "rr", qid=QID)
-    sentence = "compare: b must be evaluated by ['ap'] as a is; got ['rr']."
+    sentence = "compare: b must have a metric of a, ap; got rr."
     with pytest.raises(DataError, match=exactly(sentence)):
         compare(a, b)
 
 
-def test_other_queries_cannot_be_compared():
-    a, b = evaluate(Y, GOOD, "ap", qid=QID), evaluate(Y, GOOD, "ap")
-    sentence = (
-        "compare: b must be of the same queries as a, 30 of them; got 1, or others."
-    )
+@pytest.mark.parametrize(
+    ("rows", "got"),
+    [(slice(10, None), "none called 0"), (slice(None, -10), "none called 29")],
+)
+def test_other_queries_cannot_be_compared(rows, got):
+    a, b = (evaluate(Y[r], GOOD[r], qid=QID[r]) for r in (slice(None), rows))
+    sentence = f"compare: b must be of the same 30 queries as a; got {got}."
+    with pytest.raises(DataError, match=exactly(sentence)):
+        compare(a, b)
+
+
+def test_more_queries_cannot_be_compared():
+    a, b = evaluate(Y[:290], GOOD[:290], qid=QID[:290]), evaluate(Y, GOOD, qid=QID)
+    sentence = "compare: b must be of the same 29 queries as a; got 30."
+    with pytest.raises(DataError, match=exactly(sentence)):
+        compare(a, b)
+
+
+def test_the_order_of_queries_and_metrics_does_not_matter():
+    rows = np.random.default_rng(2).permutation(300)
+    a = evaluate(Y, GOOD, ["tau", "ap"], qid=QID)
+    b = evaluate(Y[rows], POOR[rows], ["rr", "ap", "tau"], qid=QID[rows])
+    gaps = compare(a, b).differences
+    assert gaps == pytest.approx({name: a[name] - b[name] for name in ("tau", "ap")})
+    ordered = compare(a, evaluate(Y, POOR, ["tau", "ap"], qid=QID))
+    assert compare(a, b).p_values == ordered.p_values
+
+
+def test_other_weights_cannot_be_compared():
+    a = evaluate(Y, GOOD, qid=QID)
+    b = evaluate(Y, GOOD, qid=QID, query_weight=np.arange(30))
+    sentence = "compare: query_weight must be the same for both; got others."
     with pytest.raises(DataError, match=exactly(sentence)):
         compare(a, b)
 
@@ -239,3 +270,72 @@ def test_something_else_cannot_be_compared():
     sentence = "compare: b must be what evaluate returns; got an object of type float."
     with pytest.raises(TypeError, match=exactly(sentence)):
         compare(a, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("ndcg(top)", "with 'linear' or 'exponential' in brackets, if any"),
+        ("ap(linear)", "with what is good in brackets, a grade or 'top'"),
+        ("tau(2)", "without brackets"),
+    ],
+)
+def test_a_name_with_the_wrong_brackets_is_refused(name, rule):
+    sentence = f"evaluate: the metric must be {rule}; got {name!r}."
+    with pytest.raises(ValueError, match=exactly(sentence)):
+        evaluate(Y, GOOD, name)
+
+
+@pytest.mark.parametrize("names", [5, None, [], ()])
+def test_no_names_are_refused(names):
+    sentence = (
+        "evaluate: names must be one metric or several, such as 'ap' or ['ap', "
+        f"'ndcg@10']; got {names if names != () else []!r}."
+    )
+    with pytest.raises(ValueError, match=exactly(sentence)):
+        evaluate(Y, GOOD, names)
+
+
+@pytest.mark.parametrize("seed", [-1, "a", 0.5])
+def test_a_seed_is_refused(seed):
+    sentence = f"random_state must be None or an integer >= 0; got {seed!r}."
+    with pytest.raises(ValueError, match=exactly(f"evaluate: {sentence}")):
+        evaluate(Y, GOOD, random_state=seed)
+    a = evaluate(Y, GOOD)
+    with pytest.raises(ValueError, match=exactly(f"compare: {sentence}")):
+        compare(a, a, random_state=seed)
+
+
+@pytest.mark.parametrize("kind", [k for k in KINDS.values() if k.takes_weight])
+def test_weights_of_rows_reach_the_metrics_of_pairs(kind):
+    weight, name = RNG.random(300), kind.function.__name__
+    table = evaluate(Y, GOOD, name, qid=QID, sample_weight=weight)
+    expected = kind.function(Y, GOOD, qid=QID, sample_weight=weight)
+    assert table[name] == pytest.approx(expected, rel=1e-14)
+    assert table[name] != evaluate(Y, GOOD, name, qid=QID)[name]
+
+
+def test_places_have_no_weights():
+    sentence = (
+        "evaluate: names must be metrics of pairs, tau, disagreement, misranking, msd, "
+        "mad, with sample_weight; got 'ap'."
+    )
+    with pytest.raises(ValueError, match=exactly(sentence)):
+        evaluate(Y, GOOD, ["tau", "ap"], sample_weight=np.ones(300))
+
+
+def test_queries_may_weigh():
+    weight = RNG.random(30)
+    table = evaluate(Y, GOOD, "ap", qid=QID, query_weight=weight)
+    expected = metrics.average_precision(Y, GOOD, qid=QID, query_weight=weight)
+    assert table["ap"] == pytest.approx(expected, rel=1e-14)
+
+
+def test_a_query_without_weight_is_not_there():
+    weight = np.repeat([0.0, 2.0], 15)
+    some = evaluate(Y, POOR, "tau", qid=QID, query_weight=weight, n_bootstrap=9000)
+    rest = evaluate(Y[150:], POOR[150:], "tau", qid=QID[150:], n_bootstrap=9000)
+    assert some["tau"] == pytest.approx(rest["tau"], rel=1e-14)
+    assert_allclose(some.intervals["tau"], rest.intervals["tau"], atol=0.02)
+    p = (compare(t, t).p_values["tau"] for t in (some, rest))
+    assert list(p) == [1.0, 1.0]

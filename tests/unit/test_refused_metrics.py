@@ -22,7 +22,7 @@ EVERY = (
 )
 WITH_QUERIES = [name for name in EVERY if name != "rank probability"]
 FIRST_K = ["precision at 3", "recall at 3", "hits at 3", "rank probability"]
-OPTIONAL_K = [("ndcg", "k"), ("expected rank", "cap")]
+OPTIONAL_K = [("ndcg", "k"), ("reciprocal rank", "k"), ("expected rank", "cap")]
 
 every_metric = pytest.mark.parametrize("name", EVERY)
 every_metric_with_queries = pytest.mark.parametrize("name", WITH_QUERIES)
@@ -385,3 +385,15 @@ def test_bad_weights_of_queries_are_refused(name, weight, sentence):
     metric = EVERY[name]
     with refused(f"{metric.name}: {sentence}"):
         metric([0, 1, 0, 1], [1, 2, 3, 4], qid=[*"aabb"], query_weight=weight)
+
+
+@pytest.mark.parametrize(
+    "name", ["mean_squared_difference", "mean_absolute_difference"]
+)
+def test_errors_too_large_to_be_squared_are_refused(name):
+    sentence = (
+        f"{name}: y_score must be within 1e+145 of y_true, so that squares are "
+        "finite; got 1e+200."
+    )
+    with pytest.raises(DataError, match=exactly(sentence)):
+        getattr(metrics, name)([1e200, 0.0], [0.0, 1.0])

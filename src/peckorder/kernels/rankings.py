@@ -66,9 +66,9 @@ def first_good(
 ) -> None:
     """Write what is expected of the rank of the first good one, to arrays (q,).
 
-    Its reciprocal; the rank itself, at most `cap`; and the probability that it is at
-    most `cap`. The probability of place l in its group is that of l - 1 bad ones, then
-    a good one: a product of ratios, which neither overflows nor cancels.
+    Its reciprocal, 0 beyond `cap`; the rank itself, at most `cap`; and the probability
+    that it is at most `cap`. The probability of place l in its group is that of l - 1
+    bad ones, then a good one: a product of ratios, which neither overflows nor cancels.
     """
     for list_ in range(first, last):
         a, b = offsets[list_], offsets[list_ + 1]
@@ -93,10 +93,10 @@ def first_good(
         for p in range(size - q + 1):
             here = none_yet * (q / (size - p))
             place = before + p + 1
-            reciprocal[list_] += here / place
             rank[list_] += here * min(place, cap)
             none_yet *= (size - p - q) / (size - p)
             if place <= cap:
+                reciprocal[list_] += here / place
                 hit[list_] = 1.0 - none_yet
             if none_yet == 0.0:
                 break
@@ -198,3 +198,48 @@ def gains(
             total += group / (end - start) * places
             start = end
         value[list_] = total / best if best > 0.0 else np.nan
+
+
+@kernel
+def lost_in_product(a: float, b: float) -> float:
+    """Return ``a b`` minus what it is rounded to, exactly: Dekker's product.
+
+    A kernel, not a part: each step must be rounded by itself.
+    """
+    split = 134217729.0  # 2**27 + 1
+    a_high = split * a - (split * a - a)
+    b_high = split * b - (split * b - b)
+    a_low, b_low = a - a_high, b - b_high
+    return ((a_high * b_high - a * b) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+@kernel
+def rank_weights(q: int, k: int, weight: Floats) -> None:
+    """Write to weight (Q,) how likely each place of a group is for its k-th good one.
+
+    As multiples of the largest, from which ratios of neighbours lead to both ends. Each
+    product carries on what its rounding lost, so that millions are as exact as one.
+    """
+    size = len(weight)
+    for p in range(size):
+        weight[p] = 0.0
+    likeliest = min((k - 1) * size // max(q - 1, 1) + 1, size - q + k)
+    weight[likeliest - 1] = 1.0
+    for step in (1, -1):
+        place, here, lost = likeliest, 1.0, 0.0
+        while here > 0.0:
+            # A place is as likely, beside the one after it, as `by` is to `times`.
+            lower = min(place, place + step)
+            times = float(lower * (size - q + k - lower))
+            by = float((lower - k + 1) * (size - lower))
+            if step < 0:
+                times, by = by, times
+            if times == 0.0:
+                break
+            before = here
+            here = before * times / by
+            rest = before * times - here * by + lost * times
+            rest += lost_in_product(before, times) - lost_in_product(here, by)
+            lost = rest / by
+            place += step
+            weight[place - 1] = here + lost

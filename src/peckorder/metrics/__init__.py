@@ -1,12 +1,8 @@
 """How good an order is."""
 
+from peckorder.metrics._compare import PairedComparison, compare
 from peckorder.metrics._cutoffs import hits_at, precision_at, recall_at
-from peckorder.metrics._evaluate import (
-    Evaluation,
-    PairedComparison,
-    compare,
-    evaluate,
-)
+from peckorder.metrics._evaluate import Evaluation, evaluate
 from peckorder.metrics._ndcg import ndcg, rank_probability
 from peckorder.metrics._ordinal import rank_loss, time_averaged_rank_loss
 from peckorder.metrics._pairs import (

@@ -231,6 +231,7 @@ def mean_over_queries(
     """
     who, queries = lists.who, lists.queries
     _UNDEFINED.check(who, "undefined", undefined)
+    weight = query_weights(who, query_weight, queries)
     is_missing = np.isnan(values)
     n_missing = int(is_missing.sum())
     if n_missing and undefined == "raise":
@@ -248,13 +249,14 @@ def mean_over_queries(
             UndefinedMetricWarning,
             stacklevel=3,
         )
-    weight = _query_weights(who, query_weight, queries)[~is_missing]
+    weight = weight[~is_missing]
     if not weight.sum() > 0:
         return float("nan")
     return float(np.average(values[~is_missing], weights=weight))
 
 
-def _query_weights(who: str, given: Any, queries: Queries) -> Floats:
+def query_weights(who: str, given: Any, queries: Queries) -> Floats:
+    """Return a weight for each query, in the order of their first rows."""
     if given is None:
         return np.ones(len(queries))
     if hasattr(given, "to_dict"):

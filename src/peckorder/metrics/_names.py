@@ -1,7 +1,7 @@
 """Metrics by name: "ndcg@10", "ap", "ap(top)"."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -32,37 +32,41 @@ class Kind:
     function: Callable[..., Any]
     larger_is_better: bool = True
     takes_good: bool = False
+    takes_gain: bool = False
     takes_ties: bool = True
+    takes_weight: bool = False
     cutoff: str | None = None
     needs_cutoff: bool = False
 
 
 KINDS: Final = {
     "ap": Kind(average_precision, takes_good=True),
-    "rr": Kind(reciprocal_rank, takes_good=True),
+    "rr": Kind(reciprocal_rank, takes_good=True, cutoff="k"),
     "prot": Kind(predicted_rank_of_top),
     "coverage": Kind(coverage, takes_good=True),
     "p": Kind(precision_at, takes_good=True, cutoff="k", needs_cutoff=True),
     "recall": Kind(recall_at, takes_good=True, cutoff="k", needs_cutoff=True),
     "hits": Kind(hits_at, takes_good=True, cutoff="k", needs_cutoff=True),
     "rank": Kind(expected_rank, False, takes_good=True, cutoff="cap"),
-    "ndcg": Kind(ndcg, cutoff="k"),
-    "tau": Kind(kendall_tau),
-    "disagreement": Kind(disagreement, False),
-    "misranking": Kind(misranking, False, takes_ties=False),
-    "msd": Kind(mean_squared_difference, False, takes_ties=False),
-    "mad": Kind(mean_absolute_difference, False, takes_ties=False),
+    "ndcg": Kind(ndcg, takes_gain=True, cutoff="k"),
+    "tau": Kind(kendall_tau, takes_weight=True),
+    "disagreement": Kind(disagreement, False, takes_weight=True),
+    "misranking": Kind(misranking, False, takes_ties=False, takes_weight=True),
+    "msd": Kind(mean_squared_difference, False, takes_ties=False, takes_weight=True),
+    "mad": Kind(mean_absolute_difference, False, takes_ties=False, takes_weight=True),
 }
-_ALIASES: Final = {
+_ALIASES: Final = {kind.function.__name__: word for word, kind in KINDS.items()} | {
     "map": "ap",
-    "average_precision": "ap",
     "mrr": "rr",
-    "reciprocal_rank": "rr",
     "precision": "p",
-    "kendall_tau": "tau",
-    "expected_rank": "rank",
+    "reciprocal": "rr",
+    "success": "hits",
+    "kendall": "tau",
 }
-_GRAMMAR = re.compile(r"([a-z_]+)(?:@(\d+))?(?:\((top|-?\d+(?:\.\d+)?)\))?")
+# A word, a cut-off, and in brackets what is good or the gain.
+_GRAMMAR = re.compile(
+    r"([a-z_]+)(?:@(\d+))?(?:\((top|linear|exponential|-?\d+(?:\.\d+)?)\))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +77,26 @@ class Metric:
     kind: Kind
     options: dict[str, Any]
 
-    def per_query(self, y_true: Any, y_score: Any, qid: Any, lists: Any) -> Any:
+    def per_query(
+        self, y_true: Any, y_score: Any, qid: Any, lists: Any, sample_weight: Any = None
+    ) -> Any:
         """Return a value a query; NaN where it is undefined.
 
         `lists` are the same rows, sorted once for all metrics that rank them.
         """
+        more = {"sample_weight": sample_weight} if self.kind.takes_weight else {}
         if self.kind.takes_ties:
-            return self._call(lists, None, per_query=True)
-        return self._call(y_true, y_score, qid=qid, per_query=True)
+            return self._call(lists, None, per_query=True, **more)
+        return self._call(y_true, y_score, qid=qid, per_query=True, **more)
+
+    def check_weighable(self, who: str) -> None:
+        """Refuse weights of rows if there is no place for them."""
+        if not self.kind.takes_weight:
+            words = [word for word, kind in KINDS.items() if kind.takes_weight]
+            raise ValueError(
+                f"{who}: names must be metrics of pairs, {', '.join(words)}, with "
+                f"sample_weight; got {self.name!r}."
+            )
 
     def mean(self, y_true: Any, y_score: Any, qid: Any) -> float:
         """Return the mean over queries."""
@@ -88,6 +104,18 @@ class Metric:
 
     def _call(self, *arguments: Any, **more: Any) -> Any:
         return partial(self.kind.function, **self.options)(*arguments, **more)
+
+
+def metrics_by_name(who: str, names: Any) -> list[Metric]:
+    """Read one name or several."""
+    if isinstance(names, str):
+        names = [names]
+    if not isinstance(names, Iterable) or not (names := list(names)):
+        raise ValueError(
+            f"{who}: names must be one metric or several, such as 'ap' or ['ap', "
+            f"'ndcg@10']; got {names!r}."
+        )
+    return [metric_by_name(who, name) for name in names]
 
 
 def metric_by_name(who: str, name: Any) -> Metric:
@@ -103,7 +131,7 @@ def metric_by_name(who: str, name: Any) -> Metric:
             f"{who}: names must be {rule}; got {name!r}.{hint} There are {words}."
         )
     options: dict[str, Any] = {}
-    cutoff, good = found[2], found[3]
+    cutoff, in_brackets = found[2], found[3]
     if (cutoff is None and kind.needs_cutoff) or (cutoff and kind.cutoff is None):
         rule = (
             f"with a cut-off, as in '{word}@10'" if kind.cutoff else "without a cut-off"
@@ -113,10 +141,21 @@ def metric_by_name(who: str, name: Any) -> Metric:
         raise ValueError(f"{who}: the cut-off must be >= 1; got {name!r}.")
     if cutoff:
         options[str(kind.cutoff)] = int(cutoff)
-    if good and not kind.takes_good:
-        raise ValueError(
-            f"{who}: the name of {word!r} must be without good rows; got {name!r}."
-        )
-    if good:
-        options["good"] = good if good == "top" else float(good)
+    if in_brackets:
+        options |= _in_brackets(who, name, kind, in_brackets)
     return Metric(name, kind, options)
+
+
+def _in_brackets(who: str, name: str, kind: Kind, text: str) -> dict[str, Any]:
+    """Read what is good, or the gain."""
+    is_gain = text in {"linear", "exponential"}
+    if is_gain and kind.takes_gain:
+        return {"gain": text}
+    if not is_gain and kind.takes_good:
+        return {"good": text if text == "top" else float(text)}
+    rule = "without brackets"
+    if kind.takes_good:
+        rule = "with what is good in brackets, a grade or 'top'"
+    elif kind.takes_gain:
+        rule = "with 'linear' or 'exponential' in brackets, if any"
+    raise ValueError(f"{who}: the metric must be {rule}; got {name!r}.")

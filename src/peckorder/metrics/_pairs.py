@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from peckorder._threads import share
 from peckorder._typing import Floats
+from peckorder.exceptions import DataError
 from peckorder.kernels import inversions
 from peckorder.kernels import lists as kernels
 from peckorder.metrics._lists import (
@@ -24,6 +25,8 @@ _FEW_GRADES = 64
 _VERY_LONG = 1 << 18
 # How many of the pairs with equal scores are wrong.
 _OF_TIES = {"expected": 0.5, "best": 0.0, "worst": 1.0}
+# Squares of errors up to this can be summed.
+_LARGEST_ERROR = 1e145
 _PAIR = "a pair of rows whose truths differ"
 
 
@@ -66,7 +69,7 @@ def disagreement(
     undefined : {"skip", "zero", "raise"}, default="skip"
         What to do with queries for which there is no value: leave them out of the
         mean, with a warning that says how many (NaN if `per_query`); count them as
-        zero; or refuse.
+        zero (the best value there is where less is better); or refuse.
     query_weight : mapping or array-like of shape (n_queries,), default=None
         Weights of the queries in the mean, by their ids or in the order of their first
         rows.
@@ -191,6 +194,7 @@ def mean_squared_difference(
     qid: Any = None,
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
+    undefined: str = "skip",
     query_weight: Any = None,
 ) -> Any:
     """Return by how much the differences of scores miss those of truths, squared.
@@ -200,7 +204,7 @@ def mean_squared_difference(
 
     Parameters
     ----------
-    y_true, y_score, qid, sample_weight, per_query, query_weight
+    y_true, y_score, qid, sample_weight, per_query, undefined, query_weight
         As in `disagreement`.
 
     Returns
@@ -222,7 +226,7 @@ def mean_squared_difference(
         squared,
         "a weight > 0",
         per_query=per_query,
-        undefined="skip",
+        undefined=undefined,
         query_weight=query_weight,
     )
 
@@ -234,6 +238,7 @@ def mean_absolute_difference(
     qid: Any = None,
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
+    undefined: str = "skip",
     query_weight: Any = None,
 ) -> Any:
     """Return by how much the differences of scores miss those of truths.
@@ -242,7 +247,7 @@ def mean_absolute_difference(
 
     Parameters
     ----------
-    y_true, y_score, qid, sample_weight, per_query, query_weight
+    y_true, y_score, qid, sample_weight, per_query, undefined, query_weight
         As in `disagreement`.
 
     Returns
@@ -264,7 +269,7 @@ def mean_absolute_difference(
         absolute,
         "a weight > 0",
         per_query=per_query,
-        undefined="skip",
+        undefined=undefined,
         query_weight=query_weight,
     )
 
@@ -361,7 +366,14 @@ def _differences(
     truth = numbers(who, "y_true", y_true, finite=True)
     score = numbers(who, "y_score", y_score, finite=True)
     # Sorted by their errors, for which the lists' own order by scores is used.
-    error = score - truth if len(score) == len(truth) else score
+    with np.errstate(over="ignore"):
+        error = score - truth if len(score) == len(truth) else score
+    largest = float(np.abs(error).max())
+    if largest > _LARGEST_ERROR:
+        raise DataError(
+            f"{who}: y_score must be within {_LARGEST_ERROR:g} of y_true, so that "
+            f"squares are finite; got {largest!r}."
+        )
     lists = RankedLists.of(who, truth, error, qid, "expected")
     weight = row_weights(lists, weights)
     squared, absolute = lists.empty(), lists.empty()

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from peckorder._typing import Floats, Ints
 from peckorder._validation import optional, whole
 from peckorder.kernels import rankings as kernels
-from peckorder.metrics._good import GOOD, good_rows
+from peckorder.metrics._good import GOOD, good_rows, top_rows
 from peckorder.metrics._lists import RankedLists, mean_over_queries
 
 
@@ -69,6 +69,7 @@ def reciprocal_rank(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
+    k: int | None = None,
     good: Any = 1,
     qid: Any = None,
     ties: str = "expected",
@@ -79,12 +80,14 @@ def reciprocal_rank(
 ) -> Any:
     """Return one over the rank of the first good row.
 
-    The mean over queries is known as MRR.
+    The mean over queries is known as MRR, with `k` as MRR@k.
 
     Parameters
     ----------
     y_true, y_score, qid, ties, docid, per_query, undefined, query_weight
         As in `disagreement`.
+    k : int or None, default=None
+        Zero if there is no good row among the first k; None for all.
     good : float, "top" or array-like of bool, default=1
         The grade from which on rows are good; "top" for those of the highest grade of
         each query; or a mask, one value a row.
@@ -100,8 +103,9 @@ def reciprocal_rank(
     >>> round(reciprocal_rank([0, 0, 0, 0, 1, 0, 0, 0, 0, 0], [7.0] * 10), 3)
     0.293
     """
+    optional(whole(1)).check("reciprocal_rank", "k", k)
     lists = RankedLists.of("reciprocal_rank", y_true, y_score, qid, ties, docid, good)
-    value = first_good(lists, good_rows(lists, good), len(lists))[0]
+    value = first_good(lists, good_rows(lists, good), k or len(lists))[0]
     return mean_over_queries(
         lists,
         value,
@@ -125,7 +129,8 @@ def predicted_rank_of_top(
 ) -> Any:
     """Return one over the rank of the first row of the highest grade.
 
-    ``reciprocal_rank(good="top")``, the PROT of the paper on RankBoost.
+    ``reciprocal_rank(good="top")``, the PROT of the paper on RankBoost. Queries of one
+    grade only have 1 in any order, and are told of.
 
     Parameters
     ----------
@@ -145,7 +150,7 @@ def predicted_rank_of_top(
     """
     who = "predicted_rank_of_top"
     lists = RankedLists.of(who, y_true, y_score, qid, ties, docid)
-    value = first_good(lists, good_rows(lists, "top"), len(lists))[0]
+    value = first_good(lists, top_rows(lists), len(lists))[0]
     return mean_over_queries(
         lists,
         value,
@@ -259,7 +264,7 @@ def expected_rank(
 def first_good(
     lists: RankedLists, is_good: Ints, cap: int
 ) -> tuple[Floats, Floats, Floats]:
-    """Return one over the rank of the first good row, the rank, and if it is <= cap."""
+    """Return what to expect of the first good row's rank, as the kernel says."""
     values = lists.empty(), lists.empty(), lists.empty()
     cap = min(cap, len(lists) + 1)
     lists.measure(kernels.first_good, lists.score, is_good, lists.broken, cap, *values)
