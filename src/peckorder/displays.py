@@ -1,22 +1,31 @@
 """Pictures of rankings, in the way of scikit-learn's displays. Needs matplotlib."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
+from reprlib import repr as repr_
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._typing import Floats, Ints
+from peckorder._validation import Rule, boolean, did_you_mean, optional, whole
 from peckorder.exceptions import MissingExtraError
 from peckorder.metrics import evaluate, time_averaged_rank_loss
+from peckorder.metrics._names import KINDS, metric_by_name
 
 __all__ = ["OnlineCurveDisplay", "RankingCurveDisplay"]
 
 _CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
+_NAME = optional(Rule("a string", lambda value: isinstance(value, str)))
+_AXES = optional(
+    Rule("axes of matplotlib", lambda value: hasattr(value, "fill_between"))
+)
 
 
-@dataclass
+@dataclass(eq=False)
 class RankingCurveDisplay:
     """A metric against the cut-off: how good the first k rows are, for several k.
 
@@ -25,7 +34,7 @@ class RankingCurveDisplay:
     Parameters
     ----------
     cutoffs : ndarray of shape (n_cutoffs,)
-        The values of k.
+        The values of k, ascending.
     mean, low, high : ndarray of shape (n_cutoffs,)
         Means over queries and their 95 % bootstrap intervals.
     metric : str
@@ -59,7 +68,9 @@ class RankingCurveDisplay:
         *,
         qid: Any = None,
         metric: str = "ndcg",
-        cutoffs: Sequence[int] = _CUTOFFS,
+        cutoffs: Iterable[int] = _CUTOFFS,
+        ties: str = "expected",
+        docid: Any = None,
         name: str | None = None,
         ax: Any = None,
         draw: bool = True,
@@ -69,12 +80,13 @@ class RankingCurveDisplay:
 
         Parameters
         ----------
-        y_true, y_score, qid
+        y_true, y_score, qid, ties, docid
             As in `peckorder.metrics.disagreement`.
         metric : str, default="ndcg"
-            One that takes a cut-off: "ndcg", "p", "recall", "hits".
-        cutoffs : sequence of int
-            The values of k.
+            One that has a cut-off: "ndcg", "p", "recall", "hits", "rr", "rank". What is
+            good, or the gain, may follow in brackets: "p(2)", "ndcg(exponential)".
+        cutoffs : iterable of int
+            The values of k, in any order.
         name : str or None, default=None
             A name for the legend.
         ax : matplotlib axes, default=None
@@ -87,22 +99,34 @@ class RankingCurveDisplay:
         Returns
         -------
         display : RankingCurveDisplay
-            With the figures and, once drawn, `ax_`, `figure_` and `line_`.
+            With the figures and, once drawn, `ax_`, `figure_` and `line_`. Rows are
+            sorted once, in O(n log n) time; each cut-off takes O(n) more.
         """
-        names = [f"{metric}@{k}" for k in cutoffs]
-        table = evaluate(y_true, y_score, names, qid=qid)
-        low, high = np.array([table.intervals[n] for n in names]).T
-        mean = np.array([table[n] for n in names])
-        display = cls(np.array(cutoffs), mean, low, high, metric, name)
+        _check_drawing(cls.__name__, name, ax, line, draw)
+        at = _cutoffs(cls.__name__, cutoffs)
+        names = _names(cls.__name__, metric, at)
+        table = evaluate(y_true, y_score, names, qid=qid, ties=ties, docid=docid)
+        mean = np.array(list(table.means.values()))
+        low, high = np.array(list(table.intervals.values())).T
+        if np.isnan(mean).all():
+            warnings.warn(
+                f"{cls.__name__}: {metric!r} is undefined for every query, so that "
+                "there is no curve.",
+                UndefinedMetricWarning,
+                stacklevel=2,
+            )
+        display = cls(np.array(at), mean, low, high, metric, name)
         return display.plot(ax, **line) if draw else display
 
-    def plot(self, ax: Any = None, **line: Any) -> Self:
+    def plot(self, ax: Any = None, *, name: str | None = None, **line: Any) -> Self:
         """Draw the curve and its interval.
 
         Parameters
         ----------
         ax : matplotlib axes, default=None
             Where to draw; None for new axes.
+        name : str or None, default=None
+            Another name for the legend; None for that of the display.
         **line
             Options of matplotlib's `plot`.
 
@@ -111,17 +135,26 @@ class RankingCurveDisplay:
         self
             With `ax_`, `figure_` and `line_`.
         """
+        _check_drawing(type(self).__name__, name, ax, line)
         self.ax_ = _axes(ax)
         self.figure_ = self.ax_.figure
-        band = self.low, self.high
-        self.line_ = _draw(self.ax_, self.cutoffs, self.mean, band, self.name, line)
+        # A curve of one cut-off is a point.
+        line = {"marker": ".", "label": self.name if name is None else name} | line
+        self.line_ = _draw(self.ax_, self.cutoffs, self.mean, line)
+        color = self.line_.get_color()
+        self.ax_.fill_between(
+            self.cutoffs, self.low, self.high, color=color, alpha=0.2, linewidth=0
+        )
         self.ax_.set(xlabel="first k rows", ylabel=self.metric)
         return self
 
 
-@dataclass
+@dataclass(eq=False)
 class OnlineCurveDisplay:
     """The mean loss of the first t predictions, for every t: a learning curve.
+
+    ``L_t = (1/t) sum_{s <= t} |yhat_s - y_s|`` against t. Make it with
+    `from_predictions`; `plot` draws it again, on other axes.
 
     Parameters
     ----------
@@ -174,19 +207,22 @@ class OnlineCurveDisplay:
         Returns
         -------
         display : OnlineCurveDisplay
-            With the figures and, once drawn, `ax_`, `figure_` and `line_`.
+            With the figures and, once drawn, `ax_`, `figure_` and `line_`. O(n) time.
         """
+        _check_drawing(cls.__name__, name, ax, line, draw)
         loss = time_averaged_rank_loss(y_true, y_pred, classes=classes)
         display = cls(np.arange(1, len(loss) + 1), loss, name)
         return display.plot(ax, **line) if draw else display
 
-    def plot(self, ax: Any = None, **line: Any) -> Self:
+    def plot(self, ax: Any = None, *, name: str | None = None, **line: Any) -> Self:
         """Draw the curve.
 
         Parameters
         ----------
         ax : matplotlib axes, default=None
             Where to draw; None for new axes.
+        name : str or None, default=None
+            Another name for the legend; None for that of the display.
         **line
             Options of matplotlib's `plot`.
 
@@ -195,15 +231,66 @@ class OnlineCurveDisplay:
         self
             With `ax_`, `figure_` and `line_`.
         """
+        _check_drawing(type(self).__name__, name, ax, line)
         self.ax_ = _axes(ax)
         self.figure_ = self.ax_.figure
-        self.line_ = _draw(self.ax_, self.rounds, self.loss, None, self.name, line)
+        line = {"label": self.name if name is None else name} | line
+        self.line_ = _draw(self.ax_, self.rounds, self.loss, line)
         self.ax_.set(xlabel="rows seen", ylabel="time-averaged rank loss")
         return self
 
 
-def _axes(ax: Any) -> Any:
-    """Return axes to draw on."""
+def _check_drawing(
+    who: str, name: Any, ax: Any, line: dict[str, Any], draw: Any = True
+) -> None:
+    """Refuse what cannot be drawn before anything is measured."""
+    _NAME.check(who, "name", name)
+    _AXES.check(who, "ax", ax)
+    boolean.check(who, "draw", draw)
+    if draw:
+        known = _pyplot().Line2D
+        line = {key: at for key, at in line.items() if not hasattr(known, f"set_{key}")}
+    if line:
+        rule = "those of matplotlib's plot" if draw else "none with draw=False"
+        raise TypeError(f"{who}: options must be {rule}; got {', '.join(line)}.")
+
+
+def _cutoffs(who: str, given: Any) -> list[int]:
+    """Return the cut-offs in ascending order, each once."""
+    try:
+        listed = list(given)
+    except TypeError:
+        listed = []
+    # Beyond 2**53 places on a picture are no longer told apart.
+    if not listed or not all(whole(1).accepts(k) and k <= 2**53 for k in listed):
+        raise ValueError(
+            f"{who}: cutoffs must be integers from 1 to 2**53, one at least; got "
+            f"{repr_(given)}."
+        )
+    return sorted({int(k) for k in listed})
+
+
+def _names(who: str, metric: Any, cutoffs: list[int]) -> list[str]:
+    """Return the names of a metric at its cut-offs: "p(2)" as "p@1(2)", "p@5(2)"."""
+    word, bracket, rest = str(metric).partition("(")
+    names = [f"{word}@{k}{bracket}{rest}" for k in cutoffs]
+    try:
+        metric_by_name(who, names[0] if isinstance(metric, str) else metric)
+    except ValueError:
+        words = [word for word, kind in KINDS.items() if kind.cutoff]
+        if "@" in word:
+            hint = " Give cut-offs as cutoffs=[...]."
+        else:
+            hint = "" if word in KINDS else did_you_mean(word, words, {})
+        raise ValueError(
+            f"{who}: metric must be one that has a cut-off "
+            f"({', '.join(map(repr, words))}), with what is good or the gain in "
+            f"brackets if need be ('p(2)', 'ndcg(exponential)'); got {metric!r}.{hint}"
+        ) from None
+    return names
+
+
+def _pyplot() -> Any:
     try:
         from matplotlib import pyplot
     except ImportError:
@@ -211,16 +298,19 @@ def _axes(ax: Any) -> Any:
             "displays: matplotlib must be installed to draw; got none. Type "
             "pip install 'peckorder[plot]'."
         ) from None
-    return pyplot.subplots()[1] if ax is None else ax
+    return pyplot
 
 
-def _draw(
-    ax: Any, x: Any, y: Any, band: tuple[Any, Any] | None, name: str | None, line: Any
-) -> Any:
-    (drawn,) = ax.plot(x, y, **{"label": name, **line})
-    if band is not None:
-        ax.fill_between(x, *band, color=drawn.get_color(), alpha=0.2, linewidth=0)
+def _axes(ax: Any) -> Any:
+    """Return axes to draw on."""
+    return _pyplot().subplots()[1] if ax is None else ax
+
+
+def _draw(ax: Any, x: Any, y: Any, line: dict[str, Any]) -> Any:
+    """Draw a line and, if it has a name, the legend of all lines there are."""
+    (drawn,) = ax.plot(x, y, **line)
     ax.set_xscale("log")
-    if name is not None:
+    # Legends leave out labels that begin with an underscore.
+    if drawn.get_label() and not drawn.get_label().startswith("_"):
         ax.legend()
     return drawn

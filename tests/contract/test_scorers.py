@@ -1,16 +1,24 @@
 """Our scorers inside scikit-learn's model selection."""
 
+import copy
+import pickle
+from dataclasses import FrozenInstanceError
 from typing import ClassVar
 
 import numpy as np
 import pytest
 import sklearn
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
+from sklearn.cluster import DBSCAN
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from peckorder.metrics import ndcg, scorer
+from helpers import exactly
+from peckorder import PRank
+from peckorder.exceptions import DataError
+from peckorder.metrics import kendall_tau, ndcg, scorer
 from peckorder.model_selection import QueryKFold
 
 QID = np.repeat(np.arange(12), 5)
@@ -107,3 +115,93 @@ def test_works_in_a_grid_search_over_a_pipeline():
 def test_an_unknown_name_is_refused_at_once():
     with pytest.raises(ValueError, match=r"^scorer: names must be a metric"):
         scorer("accuracy")
+
+
+# --- as values ---
+
+COPIES = {
+    "pickle": lambda it: pickle.loads(pickle.dumps(it)),
+    "deepcopy": copy.deepcopy,
+    "clone": lambda it: clone(it, safe=False),
+    "repr": lambda it: eval(repr(it), {"scorer": scorer}),
+    "search": lambda it: clone(GridSearchCV(FirstColumn(), {}, scoring=it)).scoring,
+}
+
+
+@pytest.mark.parametrize("name", ["ndcg@10", "p@5(2)", "ap(top)"])
+@pytest.mark.parametrize("again", COPIES)
+def test_a_copy_is_equal(again, name):
+    original, other = scorer(name), COPIES[again](scorer(name))
+    assert (other, hash(other)) == (original, hash(original))
+    model = FirstColumn().fit(X, Y, qid=QID)
+    assert other(model, X, Y, qid=QID) == original(model, X, Y, qid=QID)
+
+
+def test_scorers_of_other_names_are_others():
+    assert len({scorer("ap"), scorer("ap(2)"), scorer("ndcg"), scorer("ap")}) == 3
+    assert scorer("ap") != "ap"
+
+
+def test_a_name_may_be_of_numpy():
+    assert repr(scorer(np.str_("ap"))) == "scorer('ap')"
+
+
+def test_a_scorer_keeps_its_name():
+    with pytest.raises(FrozenInstanceError):
+        scorer("ap").name = "rr"
+
+
+# --- what is predicted ---
+
+WORDS = np.array(["poor", "fair", "good"])
+ORDINAL = {
+    "ranker": PRank(classes=WORDS),
+    "classifier": LogisticRegression(),
+    "pipeline": make_pipeline(StandardScaler(), PRank(classes=WORDS)),
+}
+
+
+@pytest.mark.parametrize("model", [PRank(), LogisticRegression()], ids=repr)
+def test_classes_that_are_numbers_are_scores(model):
+    model = clone(model).fit(X, Y)
+    expected = kendall_tau(Y, model.predict(X), qid=QID)
+    assert scorer("tau")(model, X, Y, qid=QID) == expected
+
+
+@pytest.mark.parametrize("kind", [np.asarray, list])
+def test_truths_that_are_words_are_refused(kind):
+    sentence = (
+        "scorer: y must be numbers for 'ndcg@3'; got 'poor'. Number the classes in "
+        "their order."
+    )
+    with pytest.raises(DataError, match=exactly(sentence)):
+        scorer("ndcg@3")(LinearRegression(), X, kind(WORDS[Y]))
+
+
+@pytest.mark.parametrize("name", ORDINAL)
+@pytest.mark.parametrize("metric", ["ndcg", "misranking"])
+def test_predictions_that_are_words_are_refused(name, metric):
+    model = clone(ORDINAL[name]).fit(X, WORDS[Y])
+    sentence = (
+        f"scorer: what {type(model).__name__} predicts must be numbers for {metric!r}; "
+        f"got {str(model.predict(X)[0])!r}. Number the classes in their order."
+    )
+    with pytest.raises(DataError, match=exactly(sentence)):
+        scorer(metric)(model, X, Y)
+
+
+@pytest.mark.parametrize(
+    ("model", "shown"),
+    [(DBSCAN(), "DBSCAN()"), (None, "None"), (PRank, "<class 'pecko..._prank.PRank'>")],
+)
+def test_what_cannot_predict_is_refused(model, shown):
+    sentence = f"scorer: estimator must be a model that can predict; got {shown}."
+    with pytest.raises(TypeError, match=exactly(sentence)):
+        scorer("ap")(model, X, Y)
+
+
+@pytest.mark.parametrize("y", [None, [], [[1], [2, 3]]], ids=repr)
+def test_what_is_no_column_is_left_to_the_metric(y):
+    model = FirstColumn().fit(X, Y, qid=QID)
+    with pytest.raises(DataError, match=r"^ndcg: y_true must be "):
+        scorer("ndcg")(model, X, y)

@@ -242,6 +242,18 @@ def test_lists_of_good_rows_only_are_told_of():
     assert got == (0.5 + 0.0) / 2
 
 
+def test_lists_of_one_grade_are_told_of_without_a_question():
+    # There is no `good` to ask about.
+    sentence = (
+        "predicted_rank_of_top: in 1 of 2 queries every row is good, being of the "
+        "highest grade, so that every order is perfect."
+    )
+    with pytest.warns(UserWarning, match=exactly(sentence)) as caught:
+        got = metrics.predicted_rank_of_top([1, 1, 1, 0], [1, 2, 3, 4], qid=[*"aabb"])
+    assert got == (1.0 + 0.5) / 2
+    assert caught[0].filename == __file__
+
+
 def test_a_warning_points_at_its_caller():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -372,25 +384,6 @@ def test_a_million_different_truths_with_equal_scores(weight):
 
 def test_a_million_distinct_scores_in_the_reverse_order():
     assert metrics.disagreement(np.arange(N), -np.arange(N)) == 1.0
-
-
-def test_the_rank_of_one_good_row_among_a_million_is_anywhere():
-    truth = np.arange(N) == 3
-    got = metrics.rank_probability(truth, np.zeros(N), 1)
-    assert_allclose(got, np.full(N, 1 / N), rtol=1e-12)
-
-
-@pytest.mark.parametrize("k", [1, 250_000, 500_000])
-def test_probabilities_of_ranks_among_a_million_sum_to_one(k):
-    got = metrics.rank_probability(np.arange(N) % 2, np.zeros(N), k)
-    assert_allclose(got.sum(), 1.0, rtol=1e-8)
-
-
-def test_the_first_of_many_good_rows_is_soon_found():
-    # One of two is good: the ranks 1, 2, 3, ... come with halves, quarters, ...
-    got = metrics.rank_probability(np.arange(N) % 2, np.zeros(N), 1)
-    wanted = [1 / 2, 1 / 4 * N / (N - 1)]
-    assert_allclose(got[:2], wanted, rtol=1e-8)
 
 
 @pytest.mark.parametrize("n_queries", [1, 1000])

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
 
 from peckorder._typing import Floats
 from peckorder._validation import one_of, optional, whole
@@ -111,7 +110,8 @@ def rank_probability(
     Returns
     -------
     probability : ndarray of shape (n_samples,)
-        That of rank 1, 2, ... O(n log n) time.
+        That of rank 1, 2, ..., to the last digit or so for lists of any length.
+        O(n log n) time.
 
     Examples
     --------
@@ -130,22 +130,9 @@ def rank_probability(
         )
     place = int(np.flatnonzero(is_good)[k - 1])
     group = np.flatnonzero(lists.score == lists.score[place])
-    above, size = int(group[0]), len(group)
-    among, before = int(is_good[group].sum()), int(is_good[:above].sum())
+    above, among = int(is_good[: group[0]].sum()), int(is_good[group].sum())
+    weight = np.empty(len(group))
+    kernels.rank_weights(among, int(k) - above, weight)
     probability = np.zeros(len(lists))
-    rank = np.arange(above + 1, above + size + 1)
-    log = (
-        _log_choose(rank - above - 1, k - before - 1)
-        + _log_choose(size - rank + above, among - k + before)
-        - _log_choose(np.array([size]), among)
-    )
-    probability[group] = np.exp(log)
+    probability[group] = weight / weight.sum()
     return probability
-
-
-def _log_choose(n: Any, k: int) -> Floats:
-    """Return the logarithm of the binomial coefficient; -inf where it is zero."""
-    possible = (k >= 0) & (n >= k)
-    m = np.where(possible, n, max(k, 0))
-    value = gammaln(m + 1.0) - gammaln(k + 1.0) - gammaln(m - k + 1.0)
-    return np.where(possible, value, -np.inf)
