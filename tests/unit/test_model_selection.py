@@ -1,10 +1,12 @@
 """Splits that leave queries whole."""
 
-from collections import Counter
+from collections import Counter, deque
+from reprlib import repr as short
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from scipy import sparse
 
 from helpers import exactly
 from peckorder import Preferences
+from peckorder.exceptions import DataError
 from peckorder.model_selection import QueryKFold, train_test_split_queries
 
 FEW = settings(max_examples=40)
@@ -83,6 +86,7 @@ NO_QUERIES = (
     "Scikit-learn hands groups on as it is, and qid after "
     "sklearn.set_config(enable_metadata_routing=True)."
 )
+SEED = "random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState; got"
 REFUSED_SPLITS = {
     "no queries": ({}, {}, NO_QUERIES),
     "too few queries": (
@@ -120,6 +124,36 @@ REFUSED_SPLITS = {
         {"qid": [1, 2, 3, 4]},
         "QueryKFold: random_state must be None without shuffle=True; got 0.",
     ),
+    "no seed": (
+        {"shuffle": True, "random_state": -1},
+        {"qid": [1, 2, 3, 4]},
+        f"QueryKFold: {SEED} -1.",
+    ),
+    "a number": (
+        {"n_splits": 2},
+        {"qid": 3},
+        "QueryKFold: qid must be one value a row; got 3.",
+    ),
+    "a number for groups": (
+        {"n_splits": 2},
+        {"groups": np.int64(3)},
+        "QueryKFold: qid must be one value a row; got np.int64(3).",
+    ),
+    "too few labels": (
+        {"n_splits": 2},
+        {"qid": [1, 2, 3, 4], "y": [1, 2]},
+        "QueryKFold: y must be one entry a row, 4 in all; got 2.",
+    ),
+    "no labels": (
+        {"n_splits": 2},
+        {"qid": [1, 2, 3, 4], "y": 5},
+        "QueryKFold: y must be rows; got 5.",
+    ),
+    "preferences": (
+        {"n_splits": 2},
+        {"qid": [1, 2, 3, 4], "y": Preferences([0], [4])},
+        "QueryKFold: y must be preferences among the 4 rows; got row 4.",
+    ),
 }
 
 
@@ -132,9 +166,24 @@ def test_refused_splits(options, given_as, sentence):
         QueryKFold(**options).split(np.zeros((4, 1)), **given_as)
 
 
-def test_labels_of_another_length_are_refused_as_by_scikit_learn():
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        QueryKFold(2).split(np.zeros((3, 1)), [1, 2], qid=[1, 2, 3])
+@pytest.mark.parametrize(
+    "X",
+    [5, "abcd", {1, 2}, {"a": [1, 2]}, np.array(3), list, Preferences([0], [1])],
+    ids=repr,
+)
+def test_what_has_no_rows_is_refused(X):
+    sentence = f"QueryKFold: X must be rows; got {short(X)}."
+    with pytest.raises(DataError, match=exactly(sentence)):
+        QueryKFold(2).split(X, qid=[1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("X", [None, np.zeros((4, 1))], ids=["no X", "X"])
+def test_preferences_may_be_more_or_fewer_than_the_rows(X):
+    qid = ["x", "y", "x", "z"]
+    few, many = Preferences([0], [3]), Preferences.from_grades(np.arange(4.0))
+    for y in (few, many):
+        folds = [test.tolist() for _, test in QueryKFold(2).split(X, y, qid=qid)]
+        assert folds == [[0, 2], [1, 3]]
 
 
 @FEW
@@ -168,11 +217,17 @@ FORMS = {
     "categorical": (pd.Categorical(QID), pd.Categorical),
     "polars": (pl.DataFrame({"a": range(6)}), pl.DataFrame),
     "polars series": (pl.Series(range(6)), pl.Series),
+    "arrow": (pa.table({"a": range(6)}), pa.Table),
+    "arrow column": (pa.array(range(6)), pa.Int64Array),
+    "values": (dict.fromkeys(range(6)).keys(), list),
+    "deque": (deque(range(6)), list),
 }
 
 
 def dense(array):
-    return np.asarray(array.toarray() if sparse.issparse(array) else array)
+    if sparse.issparse(array):
+        return array.toarray()
+    return np.asarray(array if hasattr(array, "__array__") else list(array))
 
 
 @pytest.mark.parametrize(("array", "kind"), FORMS.values(), ids=FORMS)
@@ -203,8 +258,20 @@ def test_preferences_are_restricted_to_each_side():
             assert_array_equal(a, b)
 
 
-def test_queries_alone_may_be_split():
-    assert len(train_test_split_queries(qid=QID)) == 2
+@pytest.mark.parametrize("qid", [QID, iter(QID), dict(enumerate(QID)).values()])
+def test_queries_alone_may_be_split(qid):
+    train, test = train_test_split_queries(qid=qid, test_size=1, random_state=0)
+    assert sorted(train + test) == sorted(QID)
+    assert len(set(test)) == 1
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, "a", 1.5, np.nan, [1]])
+def test_what_is_no_seed_is_refused(seed):
+    sentence = exactly(f"train_test_split_queries: {SEED} {seed!r}.")
+    with pytest.raises(ValueError, match=sentence):
+        train_test_split_queries(qid=QID, random_state=seed)
+    with pytest.raises(ValueError, match=exactly(f"QueryKFold: {SEED} {seed!r}.")):
+        QueryKFold(2, shuffle=True, random_state=seed).get_n_splits()
 
 
 def test_the_seed_decides():
@@ -221,9 +288,33 @@ REFUSED_HALVES = {
     "length": (
         [[1, 2, 3], [1, 2]],
         {"qid": list("aab")},
-        "array 1 must be as long as qid, 3 in all; got 2.",
+        "array 1 must be one entry a row, 3 in all; got 2.",
     ),
     "number": ([5], {"qid": [1, 2]}, "array 0 must be rows; got 5."),
+    "set": ([{1, 2}], {"qid": [1, 2]}, "array 0 must be rows; got {1, 2}."),
+    "scalar": (
+        [np.array(3)],
+        {"qid": [1, 2]},
+        "array 0 must be rows; got array(3).",
+    ),
+    "one id": ([], {"qid": 3}, "qid must be one value a row; got 3."),
+    "one word": ([], {"qid": "abc"}, "qid must be one value a row; got 'abc'."),
+    "an id without a dimension": (
+        [],
+        {"qid": np.array(3)},
+        "qid must be one-dimensional; got an array of shape ().",
+    ),
+    "two dimensions": (
+        [],
+        {"qid": np.zeros((2, 1))},
+        "qid must be one-dimensional; got an array of shape (2, 1).",
+    ),
+    "a set of ids": ([], {"qid": {1, 2}}, "qid must be one value a row; got {1, 2}."),
+    "far too many": (
+        [],
+        {"qid": [1, 2], "test_size": 10**400},
+        f"test_size must leave a query to learn from; got {10**400} of 2.",
+    ),
     "preferences": (
         [Preferences([0], [2])],
         {"qid": [1, 2]},

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.linear_model import Perceptron, SGDRegressor
+from sklearn.linear_model import Perceptron, Ridge, SGDRegressor
 
 from helpers import exactly, make, real_data
 from peckorder import PRank
@@ -133,6 +133,29 @@ REFUSED_STREAMS = {
         TypeError,
         "estimator must be an object with progressive, or with predict and "
         "partial_fit; got 'PRank'.",
+    ),
+    "a class": (
+        (PRank, []),
+        TypeError,
+        "estimator must be an object, not a class; got <class "
+        "'peckorder.estimators._prank.PRank'>. Write PRank().",
+    ),
+    "another class": (
+        (Perceptron, []),
+        TypeError,
+        "estimator must be an object, not a class; got <class "
+        "'sklearn.linear_model._perceptron.Perceptron'>. Write Perceptron().",
+    ),
+    "no partial_fit": (
+        (Ridge(), []),
+        TypeError,
+        "estimator must be an object with progressive, or with predict and "
+        "partial_fit; got Ridge().",
+    ),
+    "a class of streams": (
+        (PRank(), list),
+        TypeError,
+        "stream must be batches (X, y); got <class 'list'>.",
     ),
     "stream": ((PRank(), 5), TypeError, "stream must be batches (X, y); got 5."),
     "batch": (

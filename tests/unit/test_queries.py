@@ -6,14 +6,16 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from scipy import sparse
 
 from helpers import exactly
 from peckorder.exceptions import DataError
-from peckorder.feedback import Queries
+from peckorder.feedback import Queries, _queries
 
 # No NUL: NumPy's strings lose those at their ends (see the last test but one).
 text = st.text(st.characters(exclude_characters="\0"), max_size=3)
@@ -93,6 +95,7 @@ def test_what_is_arranged_can_be_restored(kind, data):
         lambda q: pd.Series(q, dtype="Int64"),
         lambda q: pd.Series(q, dtype="category"),
         pl.Series,
+        lambda q: pl.Series(q, dtype=pl.Int128),
     ],
 )
 def test_columns_of_every_kind_are_taken(form):
@@ -109,11 +112,45 @@ def test_columns_of_every_kind_are_taken(form):
         lambda q: pd.Series(q, dtype=object),
         pl.Series,
         lambda q: pl.Series(q, dtype=pl.Categorical),
+        pa.array,
+        lambda q: np.array(q, dtype=">U5"),
+        lambda q: np.array(q, dtype=np.dtypes.StringDType()),
     ],
 )
 def test_columns_of_strings_are_taken(form):
     qid = ["no", "no", "yes", "no"]
     check(Queries.of("Test", form(qid), 4), qid)
+
+
+@pytest.mark.parametrize("dtype", ["U", "S"])
+@FEW
+@given(st.lists(st.text("ab", max_size=9), max_size=30))
+def test_arrays_of_texts_are_what_the_definition_says(dtype, qid):
+    column = np.array(qid, dtype=dtype)
+    queries = Queries.of("Test", column, len(qid))
+    check(queries, column.tolist())
+    assert queries.ids.dtype == column.dtype
+
+
+def test_texts_with_the_same_digest_stay_apart(monkeypatch):
+    monkeypatch.setattr(_queries, "_digests", lambda texts: np.zeros(len(texts)))
+    qid = ["b", "a", "b", "c", "a"]
+    check(Queries.of("Test", np.array(qid), 5), qid)
+
+
+def test_more_queries_than_16_bits_can_number():
+    n_queries = 2**16 + 3
+    qid = np.concatenate([np.arange(n_queries), np.arange(n_queries)[::-1]])
+    queries = Queries.of("Test", qid, len(qid))
+    assert_array_equal(queries.ids, np.arange(n_queries))
+    assert_array_equal(queries.of_rows(), qid)
+    rows = queries.arrange(np.arange(len(qid))).reshape(-1, 2)
+    assert_array_equal(rows[:, 0], np.arange(n_queries))
+    assert_array_equal(rows[:, 1], len(qid) - 1 - np.arange(n_queries))
+
+
+def test_without_a_number_of_rows_every_length_will_do():
+    check(Queries.of("Test", iter("abaa")), list("abaa"))
 
 
 def test_no_qid_is_one_query():
@@ -151,6 +188,39 @@ REFUSED = {
         np.array(3),
         "qid must be one-dimensional; got an array of shape ().",
     ),
+    "a frame": (
+        pd.DataFrame({"a": [1, 2, 3]}),
+        "qid must be one-dimensional; got an array of shape (3, 1).",
+    ),
+    "a polars frame": (
+        pl.DataFrame({"a": [1, 2, 3]}),
+        "qid must be one-dimensional; got an array of shape (3, 1).",
+    ),
+    "a sparse matrix": (
+        sparse.csr_array((1, 3)),
+        "qid must be one-dimensional; got an array of shape (1, 3).",
+    ),
+    "a plain number": (3, "qid must be one value a row; got 3."),
+    "a word": ("abc", "qid must be one value a row; got 'abc'."),
+    "a class": (list, "qid must be one value a row; got <class 'list'>."),
+    "a set": ({1, 2, 3}, "qid must be one value a row; got {1, 2, 3}."),
+    "a dict": ({1: 1, 2: 2}, "qid must be one value a row; got {1: 1, 2: 2}."),
+    "a masked value": (
+        np.ma.array([1, 2, 3], mask=[False, True, False]),
+        "qid must be without gaps; got None in row 1.",
+    ),
+    "complex nan": (
+        np.array([1j, complex("nan"), 1]),
+        "qid must be without gaps; got (nan+0j) in row 1.",
+    ),
+    "nan in a record": (
+        np.array([(1, 2.0), (1, np.nan), (1, np.nan)], dtype="i8, f8"),
+        "qid must be without gaps; got (1, nan) in row 1.",
+    ),
+    "nan in a tuple": (
+        [("a", None), ("a", None), ("a", float("nan"))],
+        "qid must be without gaps; got ('a', nan) in row 2.",
+    ),
     "nan": ([1.0, np.nan, 2.0], "qid must be without gaps; got nan in row 1."),
     "float32 nan": (
         np.array([1, 2, np.nan], dtype=np.float32),
@@ -177,10 +247,24 @@ def test_refused(qid, sentence):
         Queries.of("Test", qid, 3)
 
 
-def test_values_that_cannot_be_hashed_are_refused():
+UNHASHABLE = {
+    "lists": ([[1], [2], [1]], "list"),
+    "dicts": ([{}, {}, {}], "dict"),
+    "lists in tuples": ([(1, [2]), 1, 1], "list"),
+    "arrays": ([np.array([1, 2])] * 3, "numpy.ndarray"),
+    "pandas lists": (pd.Series([[1], [2], [1]]), "list"),
+    "polars lists": (pl.Series([[1], [2], [1]]), "numpy.ndarray"),
+    "polars structs": (pl.Series([{"a": 1}, {"a": 2}, {"a": 1}]), "dict"),
+    "polars arrays": (pl.Series([[1, 2]] * 3, dtype=pl.Array(pl.Int64, 2)), "list"),
+}
+
+
+@pytest.mark.parametrize(("qid", "kind"), UNHASHABLE.values(), ids=UNHASHABLE)
+def test_values_that_cannot_be_hashed_are_refused(qid, kind):
     # The words after "got" are Python's, and change with it.
-    with pytest.raises(DataError, match=r"^Test: qid must be hashable values; got .*"):
-        Queries.of("Test", [[1], [2], [1]], 3)
+    sentence = rf"^Test: qid must be hashable values; got .*'{kind}'.*\.$"
+    with pytest.raises(DataError, match=sentence):
+        Queries.of("Test", qid, 3)
 
 
 @pytest.mark.parametrize("qid", [["a", "a\0"], [b"a", b"a\0"]])
@@ -197,9 +281,26 @@ def test_a_zero_at_the_end_counts(qid):
         pd.Series(["a", None, "b"], dtype="category"),
         pl.Series(["a", None, "b"]),
         np.array(["2020-01-01", "NaT", "NaT"], dtype="M8[D]"),
+        np.array(["a", None, "b"], dtype=np.dtypes.StringDType(na_object=None)),
+        pa.array(["a", None, "b"]),
+        [("a", pd.NA), ("a", 1), ("b", 1)],
     ],
-    ids=lambda qid: f"{type(qid).__module__} {getattr(qid, 'dtype', '')}",
+    ids=lambda qid: f"{type(qid).__module__} {getattr(qid, 'dtype', type(qid[0]))}",
 )
 def test_missing_values_of_other_kinds_are_refused(qid):
     with pytest.raises(DataError, match=r"^Test: qid must be without gaps; got "):
         Queries.of("Test", qid, 3)
+
+
+def test_a_column_that_cannot_be_read_says_why():
+    class Elsewhere:
+        shape = (3,)
+
+        def __iter__(self):
+            raise AssertionError("must not be asked one by one")
+
+        def __array__(self, dtype=None, copy=None):
+            raise TypeError("on another device")
+
+    with pytest.raises(TypeError, match="on another device"):
+        Queries.of("Test", Elsewhere(), 3)

@@ -1,7 +1,9 @@
 """Queries: which rows belong together."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from reprlib import repr as short
 from typing import Any, Self
 
 import numpy as np
@@ -24,39 +26,38 @@ class Queries:
     ids: Labels
 
     @classmethod
-    def of(cls, who: str, qid: Any, n_rows: int) -> Self:
+    def of(cls, who: str, qid: Any, n_rows: int | None = None) -> Self:
         """Group rows by their query: one value a row, of any type, in any order.
 
-        None stands for one query of all rows. O(n_rows) where the rows of each query
-        stand together, else a sort.
+        None stands for one query of all rows. Without n_rows, every length will do.
+        O(n_rows) where the rows of each query stand together, else a sort of numbers.
         """
         if qid is None:
-            return cls(np.array([0, n_rows]), None, np.zeros(1, dtype=np.int64))
-        column, names = _column(who, qid)
-        if len(column) != n_rows:
+            return cls(np.array([0, n_rows or 0]), None, np.zeros(1, dtype=np.int64))
+        column = _column(who, qid)
+        if n_rows is not None and len(column) != n_rows:
             raise DataError(
                 f"{who}: qid must be one value a row, {n_rows} in all; got "
                 f"{len(column)}."
             )
-        # Runs of equal values are few beside the rows.
-        is_start = np.ones(n_rows, dtype=bool)
-        is_start[1:] = column[1:] != column[:-1]
-        starts = np.flatnonzero(is_start)
-        ends = np.append(starts[1:], n_rows)[: len(starts)]
-        ids, first, code = np.unique(
-            column[starts], return_index=True, return_inverse=True
-        )
-        by_first_row = np.argsort(first)
-        ids = ids[by_first_row]
-        if names is not None:
-            ids = names[ids]
-        if len(ids) == len(starts):
-            return cls(np.append(starts, n_rows), None, ids)
-        rank = np.empty_like(by_first_row)
-        rank[by_first_row] = np.arange(len(ids))
-        query = np.repeat(rank[code], ends - starts)
-        sizes = np.bincount(query, minlength=len(ids))
-        order = np.argsort(query, kind="stable")
+        if column.dtype.kind in "OT":
+            column, ids = _hashed(who, column)
+            starts = _run_starts(column)
+            query = column[starts]
+        else:
+            starts = _run_starts(column)
+            query, first = _ranked(column[starts])
+            ids = column[starts[first]]
+        return cls._of_runs(np.append(starts, len(column)), query, ids)
+
+    @classmethod
+    def _of_runs(cls, bounds: Ints, query: Ints, ids: Labels) -> Self:
+        """Put together the runs of rows, run i being ``bounds[i] : bounds[i + 1]``."""
+        if len(ids) == len(query):
+            return cls(bounds, None, ids)
+        of_rows = np.repeat(query, np.diff(bounds))
+        sizes = np.bincount(of_rows, minlength=len(ids))
+        order = _stable_order(of_rows, len(ids))
         return cls(np.concatenate([[0], np.cumsum(sizes)]), order, ids)
 
     def __len__(self) -> int:
@@ -84,35 +85,84 @@ class Queries:
         return self.restore(np.repeat(np.arange(len(self)), self.sizes))  # type: ignore[no-any-return]
 
 
-def _column(who: str, qid: Any) -> tuple[Labels, Labels | None]:
-    """Return values that can be sorted and, if they stand for others, these."""
-    if isinstance(qid, str | bytes) or not isinstance(qid, Iterable):
-        raise DataError(f"{who}: qid must be one value a row; got {qid!r}.")
-    column = np.asarray(qid) if hasattr(qid, "dtype") else _listed(list(qid))
-    if column.ndim != 1:
+def _column(who: str, qid: Any) -> Labels:
+    """Return values, none of them missing as far as numbers and dates go."""
+    is_column = isinstance(qid, Iterable) and not isinstance(
+        qid, str | bytes | Mapping | set | frozenset
+    )
+    if not is_column:
+        raise DataError(f"{who}: qid must be one value a row; got {short(qid)}.")
+    shape = getattr(qid, "shape", None)
+    if isinstance(shape, tuple) and len(shape) != 1:
         raise DataError(
-            f"{who}: qid must be one-dimensional; got an array of shape {column.shape}."
+            f"{who}: qid must be one-dimensional; got an array of shape {shape}."
         )
-    if column.dtype.kind in "fMm":
+    column = _converted(qid) if hasattr(qid, "__array__") else _listed(list(qid))
+    if isinstance(qid, np.ma.MaskedArray):
+        _check_gaps(who, qid, np.ma.getmaskarray(qid))
+    if column.dtype.kind in "fcMmV":
         # A missing number, or date, is the only value that differs from itself.
         _check_gaps(who, column, column != column)  # noqa: PLR0124
-    if column.dtype.kind != "O":
-        return column, None
-    values = column.tolist()
-    _check_gaps(who, column, np.array([_is_gap(v) for v in values], dtype=bool))
-    # Such values may not be comparable: each becomes its place among all of them.
-    known: dict[Any, int] = {}
+    return column
+
+
+def _converted(qid: Any) -> Labels:
+    """Return the array of a column, or of its list where NumPy has no such type."""
     try:
-        codes = [known.setdefault(value, len(known)) for value in values]
+        column = np.asarray(qid)
+    except Exception:
+        if not hasattr(qid, "to_list"):
+            raise
+        return _listed(qid.to_list())  # polars' integers of 128 bits
+    if column.ndim == 1:
+        return column
+    # polars' structs and arrays
+    return _listed(qid.to_list() if hasattr(qid, "to_list") else list(qid))
+
+
+def _listed(values: list[Any]) -> Labels:
+    """Return an array of values that may be tuples, or of several types.
+
+    Texts as they are: NumPy's own would lose zeros at their ends.
+    """
+    kinds = set(map(type, values))
+    if kinds in ({int}, {float}):
+        column = np.array(values)
+        # Integers beyond 64 bits would become floats, and some of them one.
+        if column.dtype.kind == ("i" if kinds == {int} else "f"):
+            return column
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _hashed(who: str, column: Labels) -> tuple[Ints, Labels]:
+    """Return the query of each row, and the queries in the order of their first rows.
+
+    For values that may not be comparable: O(n_rows).
+    """
+    values = column.tolist()
+    known: defaultdict[Any, int] = defaultdict()
+    known.default_factory = known.__len__
+    try:
+        query = np.fromiter(
+            map(known.__getitem__, values), dtype=np.int64, count=len(values)
+        )
     except TypeError as error:
         raise DataError(f"{who}: qid must be hashable values; got {error}.") from None
-    names = np.empty(len(known), dtype=object)
-    names[:] = list(known)
-    return np.array(codes, dtype=np.int64), names
+    for place, value in enumerate(known):
+        if _is_gap(value):
+            _check_gaps(who, column, query == place)
+    ids = np.empty(len(known), dtype=column.dtype)
+    ids[:] = list(known)
+    return query, ids
 
 
 def _is_gap(value: Any) -> bool:
-    """Tell a missing value, which is None or is not equal to itself."""
+    """Tell a missing value: None, not equal to itself, or a tuple with such a part.
+
+    None in a tuple is a value as any other.
+    """
+    if isinstance(value, tuple):
+        return any(_is_gap(part) for part in value if part is not None)
     try:
         return value is None or not bool(value == value)  # noqa: PLR0124
     except (TypeError, ValueError):
@@ -126,17 +176,54 @@ def _check_gaps(who: str, column: Labels, is_gap: Any) -> None:
         raise DataError(f"{who}: qid must be without gaps; got {value!r} in row {row}.")
 
 
-def _listed(values: list[Any]) -> Labels:
-    """Return an array of values that may be tuples, or of several types.
+def _run_starts(column: Labels) -> Ints:
+    """Return where runs of equal values start: often few beside the rows."""
+    is_start = np.ones(len(column), dtype=bool)
+    is_start[1:] = column[1:] != column[:-1]
+    return np.flatnonzero(is_start)
 
-    Texts as they are: NumPy's own would lose zeros at their ends.
+
+def _ranked(values: Labels) -> tuple[Ints, Ints]:
+    """Return the number of each value, given as they come, and where each is new."""
+    if values.dtype.kind in "US" and len(values):
+        rank, first = _ranked_keys(_digests(values))
+        if np.array_equal(values[first][rank], values):
+            return rank, first
+    return _ranked_keys(values)
+
+
+def _ranked_keys(keys: Labels) -> tuple[Ints, Ints]:
+    order = np.argsort(keys)
+    begins = _run_starts(keys[order])
+    if not len(keys):
+        return order, begins
+    first = np.minimum.reduceat(order, begins)
+    by_first = np.argsort(first)
+    place = np.empty_like(by_first)
+    place[by_first] = np.arange(len(by_first))
+    rank = np.empty_like(order)
+    rank[order] = np.repeat(place, np.diff(begins, append=len(keys)))
+    return rank, first[by_first]
+
+
+def _digests(texts: Labels) -> Labels:
+    """Return a number for each text, seldom the same for two: far quicker to sort.
+
+    A polynomial in the characters, modulo 2**64.
     """
-    kinds = {type(value) for value in values}
-    if kinds in ({int}, {float}):
-        column = np.array(values)
-        # Integers beyond 64 bits would become floats, and some of them one.
-        if column.dtype.kind == ("i" if kinds == {int} else "f"):
-            return column
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
+    character = np.uint32 if texts.dtype.kind == "U" else np.uint8
+    letters: Any = texts.view(character).reshape(len(texts), -1)
+    powers = np.full(letters.shape[1], 0x9E3779B97F4A7C15, dtype=np.uint64).cumprod()
+    return np.einsum("ij,j->i", letters, powers)  # type: ignore[no-any-return]
+
+
+def _stable_order(numbers: Ints, end: int) -> Ints:
+    """Return a stable argsort of numbers from 0 to `end`, by 16 bits at a time.
+
+    NumPy counts numbers as short as these, and compares longer ones.
+    """
+    order = np.argsort(numbers.astype(np.uint16), kind="stable")
+    for shift in range(16, int(end).bit_length(), 16):
+        digit = (numbers[order] >> shift).astype(np.uint16)
+        order = order[np.argsort(digit, kind="stable")]
+    return order

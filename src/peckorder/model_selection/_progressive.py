@@ -76,18 +76,27 @@ def progressive_validation(
     1000 0.65
     1500 0.55
     """
-    steps = hasattr(estimator, "progressive")
-    if not steps and not all(hasattr(estimator, m) for m in ("predict", "partial_fit")):
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"{_WHO}: estimator must be an object, not a class; got {estimator!r}. "
+            f"Write {estimator.__name__}()."
+        )
+    steps = _has(estimator, "progressive")
+    if not steps and not _has(estimator, "predict", "partial_fit"):
         raise TypeError(
             f"{_WHO}: estimator must be an object with progressive, or with predict "
             f"and partial_fit; got {estimator!r}."
         )
-    if not hasattr(stream, "__iter__"):
+    if not isinstance(stream, Iterable):
         raise TypeError(f"{_WHO}: stream must be batches (X, y); got {stream!r}.")
     if classes is not None:
         Scale.given(_WHO, classes)
     runner = _ByRows(estimator, classes) if steps else _ByBatches(estimator, classes)
     return _progress(runner, stream)
+
+
+def _has(estimator: Any, *methods: str) -> bool:
+    return all(callable(getattr(estimator, method, None)) for method in methods)
 
 
 class _ByRows:

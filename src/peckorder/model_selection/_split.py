@@ -1,16 +1,17 @@
 """Splits of rows that leave queries whole."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from heapq import heapify, heapreplace
 from math import ceil
 from numbers import Integral, Real
+from reprlib import repr as short
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_random_state
 
 from peckorder._typing import Ints, Seed
 from peckorder._validation import Rule, Rules, boolean, check_parameters, whole
@@ -100,8 +101,8 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
         ----------
         X : array-like of shape (n_rows, n_features) or None
             The rows, of which only the number matters.
-        y : array-like of shape (n_rows,), default=None
-            Not used.
+        y : array-like of shape (n_rows,) or Preferences, default=None
+            Not used, but must be about the same rows.
         groups : array-like of shape (n_rows,), default=None
             Another name for `qid`, under which scikit-learn hands it on while its
             metadata routing is off. Not looked at if `qid` is given.
@@ -121,10 +122,10 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
                 "Scikit-learn hands groups on as it is, and qid after "
                 "sklearn.set_config(enable_metadata_routing=True)."
             )
-        given = _with_length(given)
-        queries = Queries.of("QueryKFold", given, _count(given if X is None else X))
-        if y is not None and X is not None:
-            check_consistent_length(X, y)
+        n_rows = None if X is None else _count("QueryKFold", "X", X)
+        queries = Queries.of("QueryKFold", given, n_rows)
+        if y is not None:
+            _check_about("QueryKFold", "y", y, int(queries.offsets[-1]))
         if len(queries) < self.n_splits:
             raise DataError(
                 f"QueryKFold: qid must be at least n_splits={self.n_splits} different "
@@ -161,7 +162,7 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
 
     def _check(self) -> None:
         check_parameters(self, self._rules)
-        check_random_state(self.random_state)
+        _seeded("QueryKFold", self.random_state)
         if self.random_state is not None and not self.shuffle:
             raise ValueError(
                 "QueryKFold: random_state must be None without shuffle=True; got "
@@ -171,7 +172,8 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
     def _deal(self, sizes: Ints) -> Ints:
         """Return the fold of each query."""
         if self.shuffle:
-            order = check_random_state(self.random_state).permutation(len(sizes))
+            rng = _seeded("QueryKFold", self.random_state)
+            order = rng.permutation(len(sizes))
         else:
             order = np.arange(len(sizes))
         largest_first = order[np.argsort(-sizes[order], kind="stable")]
@@ -189,8 +191,9 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
 def _is_test_size(value: Any) -> bool:
     if type(value) is bool or not isinstance(value, Real):
         return False
-    size = float(value)
-    return size >= 1 if isinstance(value, Integral) else 0 < size < 1
+    if isinstance(value, Integral):
+        return int(value) >= 1
+    return 0 < float(value) < 1
 
 
 _TEST_SIZE = Rule("a number between 0 and 1 or an integer >= 1", _is_test_size)
@@ -206,7 +209,7 @@ def train_test_split_queries(
 
     Parameters
     ----------
-    *arrays : arrays, sparse matrices, lists, data frames or Preferences
+    *arrays : arrays, sparse matrices, sequences, data frames or Preferences
         What to split, one entry a row. A matrix in another sparse format comes back
         in CSR. Preferences, whose entries are pairs, are restricted to each side.
     qid : array-like of shape (n_rows,)
@@ -220,7 +223,7 @@ def train_test_split_queries(
     -------
     split : list
         Train and test of every array, then of `qid`: 2 * len(arrays) + 2 things, of
-        the types they had.
+        the types they had, or lists.
 
     See Also
     --------
@@ -244,14 +247,14 @@ def train_test_split_queries(
     """
     who = "train_test_split_queries"
     _TEST_SIZE.check(who, "test_size", test_size)
-    rng = check_random_state(random_state)
+    rng = _seeded(who, random_state)
     if qid is None:
         raise DataError(f"{who}: qid must be one value a row; got None.")
-    qid = _with_length(qid)
-    n_rows = _count(qid)
-    queries = Queries.of(who, qid, n_rows)
+    if isinstance(qid, Iterator):
+        qid = list(qid)
+    queries = Queries.of(who, qid)
     for place, array in enumerate(arrays):
-        _check_length(who, place, array, n_rows)
+        _check_about(who, f"array {place}", array, int(queries.offsets[-1]))
     is_share = not isinstance(test_size, Integral)
     n_test = ceil(test_size * len(queries)) if is_share else int(test_size)
     if n_test >= len(queries):
@@ -266,32 +269,46 @@ def train_test_split_queries(
     return [_take(array, rows) for array in (*arrays, qid) for rows in sides]
 
 
-def _with_length(values: Any) -> Any:
-    """Return values that can be looked at more than once."""
-    return values if hasattr(values, "__len__") else list(values)
+def _seeded(who: str, seed: Any) -> np.random.RandomState:
+    try:
+        return check_random_state(seed)  # type: ignore[no-any-return]
+    except ValueError:
+        raise ValueError(
+            f"{who}: random_state must be None, an integer from 0 to 2**32 - 1 or a "
+            f"RandomState; got {seed!r}."
+        ) from None
 
 
-def _count(values: Any) -> int:
-    shape = getattr(values, "shape", None)
-    return int(shape[0]) if shape else len(values)
-
-
-def _check_length(who: str, place: int, array: Any, n_rows: int) -> None:
+def _check_about(who: str, name: str, array: Any, n_rows: int) -> None:
+    """Refuse what is not about `n_rows` rows, one entry a row, or preferences."""
     if isinstance(array, Preferences):
         last = max(part.last_row for part in array.parts)
         if last >= n_rows:
             raise DataError(
-                f"{who}: array {place} must be preferences among the {n_rows} rows; "
-                f"got row {last}."
+                f"{who}: {name} must be preferences among the {n_rows} rows; got row "
+                f"{last}."
             )
-        return
-    if not hasattr(array, "shape") and not hasattr(array, "__len__"):
-        raise DataError(f"{who}: array {place} must be rows; got {array!r}.")
-    if _count(array) != n_rows:
+    elif _count(who, name, array) != n_rows:
         raise DataError(
-            f"{who}: array {place} must be as long as qid, {n_rows} in all; got "
-            f"{_count(array)}."
+            f"{who}: {name} must be one entry a row, {n_rows} in all; got "
+            f"{_count(who, name, array)}."
         )
+
+
+def _count(who: str, name: str, array: Any) -> int:
+    """Return the number of rows."""
+    shape = getattr(array, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return int(shape[0])
+    is_list = (
+        shape is None
+        and isinstance(array, Sized)
+        and isinstance(array, Iterable)
+        and not isinstance(array, str | bytes | Mapping | set | frozenset | Preferences)
+    )
+    if not is_list:
+        raise DataError(f"{who}: {name} must be rows; got {short(array)}.")
+    return len(array)
 
 
 def _take(array: Any, rows: Ints) -> Any:
@@ -302,6 +319,9 @@ def _take(array: Any, rows: Ints) -> Any:
         return array.tocsr()[rows]
     if hasattr(array, "iloc"):  # pandas, without importing it
         return array.iloc[rows]
+    if type(array).__module__.startswith("pyarrow"):
+        return array.take(rows)
     if hasattr(array, "shape"):
         return array[rows]
-    return [array[row] for row in rows.tolist()]
+    entries = list(array)
+    return [entries[row] for row in rows.tolist()]
