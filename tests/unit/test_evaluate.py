@@ -151,7 +151,7 @@ def test_a_missing_library_of_frames_is_named(monkeypatch):
         ("accuracy", ""),
         (3, ""),
         ("", ""),
-        ("ap(best)", " Did you mean 'ap' or 'p'?"),
+        ("ap(", " Did you mean 'ap' or 'p'?"),
     ],
 )
 def test_an_unknown_name_is_refused(name, hint):
@@ -278,6 +278,8 @@ def test_something_else_cannot_be_compared():
         ("ndcg(top)", "with 'linear' or 'exponential' in brackets, if any"),
         ("ap(linear)", "with what is good in brackets, a grade or 'top'"),
         ("tau(2)", "without brackets"),
+        ("ndcg@5(exp)", "with 'linear' or 'exponential' in brackets, if any"),
+        ("ap(best)", "with what is good in brackets, a grade or 'top'"),
     ],
 )
 def test_a_name_with_the_wrong_brackets_is_refused(name, rule):
@@ -339,3 +341,27 @@ def test_a_query_without_weight_is_not_there():
     assert_allclose(some.intervals["tau"], rest.intervals["tau"], atol=0.02)
     p = (compare(t, t).p_values["tau"] for t in (some, rest))
     assert list(p) == [1.0, 1.0]
+
+
+def test_undefined_queries_may_count_as_zero():
+    options = {"qid": [1, 1, 2, 2], "undefined": "zero"}
+    table = evaluate([1, 0, 0, 0], [1.0, 0.0, 1.0, 0.0], "ap", **options)
+    assert (table["ap"], table.values["ap"].tolist()) == (0.5, [1.0, 0.0])
+
+
+def test_undefined_queries_may_be_refused():
+    sentence = (
+        "average_precision: every query must have a good row; got query 2 without."
+    )
+    with pytest.raises(DataError, match=exactly(sentence)):
+        evaluate([1, 0, 0], [1.0, 0.0, 0.0], "ap", qid=[1, 1, 2], undefined="raise")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_may_have_a_row_a_query(library):
+    pytest.importorskip(library)
+    table = evaluate(Y, GOOD, ["ndcg", "ap"], qid=QID)
+    frame = getattr(table, f"to_{library}")(per_query=True)
+    assert list(frame.columns) == ["query", "ndcg", "ap"]
+    assert list(frame["query"]) == list(range(30))
+    assert list(frame["ap"]) == table.values["ap"].tolist()

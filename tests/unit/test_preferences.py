@@ -353,3 +353,9 @@ def test_feedback_without_weight_is_refused_in_the_name_of_the_estimator(
 def test_pairs_of_several_parts_are_in_the_order_of_parts():
     both = CLICKS + Preferences.from_grades([0, 1])
     assert_array_equal(both.pairs().better, [2, 2, 0, 1])
+
+
+def test_a_mask_that_is_too_short_is_refused():
+    sentence = "Preferences: rows must be a mask of all rows, 3 at least; got 1."
+    with pytest.raises(DataError, match=exactly(sentence)):
+        CLICKS.restrict([True])

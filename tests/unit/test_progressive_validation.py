@@ -161,7 +161,7 @@ REFUSED_STREAMS = {
     "batch": (
         (PRank(), [X]),
         DataError,
-        "stream must be batches (X, y); got ndarray as batch 0.",
+        "stream must be batches (X, y), two each; got ndarray as batch 0.",
     ),
     "words": (
         (Perceptron(), [(X[:2], ["a", "b"])]),

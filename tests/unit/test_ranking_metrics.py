@@ -168,7 +168,9 @@ def test_undefined_queries_may_count_as_zero(name):
 @every_metric_that_can_fail
 def test_undefined_queries_may_be_refused(name):
     metric = METRICS[name]
-    sentence = f"{metric.name}: every query must have {needs(metric)}; got 'a' without."
+    sentence = (
+        f"{metric.name}: every query must have {needs(metric)}; got query 'a' without."
+    )
     with pytest.raises(DataError, match=exactly(sentence)):
         metric.function(**undefined(metric), **metric.options, undefined="raise")
 
@@ -176,7 +178,9 @@ def test_undefined_queries_may_be_refused(name):
 @pytest.mark.parametrize("name", [7, 2.5, "b", ("b", 1)])
 def test_the_refused_query_is_called_by_its_name(name):
     other = type(name)([*"ab"]) if isinstance(name, tuple) else type(name)(0)
-    sentence = f"ndcg: every query must have a row with a gain; got {name!r} without."
+    sentence = (
+        f"ndcg: every query must have a row with a gain; got query {name!r} without."
+    )
     with pytest.raises(DataError, match=exactly(sentence)):
         metrics.ndcg([1, 0, 0], [1, 2, 3], qid=[other, name, name], undefined="raise")
 

@@ -50,7 +50,8 @@ def test_a_score_that_is_nan_is_refused(name):
     metric = EVERY[name]
     differences = metric.name in {"mean_squared_difference", "mean_absolute_difference"}
     rule = "finite" if differences else "without gaps"
-    with refused(f"{metric.name}: y_score must be {rule}; got nan in row 1."):
+    hint = "" if differences else " Fill them, with -inf to rank these rows last."
+    with refused(f"{metric.name}: y_score must be {rule}; got nan in row 1.{hint}"):
         metric([0, 1, 2], [1.0, np.nan, 2.0])
 
 
@@ -397,3 +398,20 @@ def test_errors_too_large_to_be_squared_are_refused(name):
     )
     with pytest.raises(DataError, match=exactly(sentence)):
         getattr(metrics, name)([1e200, 0.0], [0.0, 1.0])
+
+
+def test_names_of_rows_that_would_not_matter_are_refused():
+    sentence = "ndcg: ties must be 'docid' for docid to matter; got 'expected'."
+    with pytest.raises(ValueError, match=exactly(sentence)):
+        metrics.ndcg([1, 0], [1.0, 1.0], docid=["a", "b"])
+
+
+def test_categories_are_told_where_their_numbers_are():
+    pandas = pytest.importorskip("pandas")
+    y = pandas.Series(
+        pandas.Categorical(["low", "high"], ["low", "high"], ordered=True)
+    )
+    with pytest.raises(
+        DataError, match=r"Of ordered categories .*: y_true\.cat\.codes\."
+    ):
+        metrics.ndcg(y, [1.0, 0.0])

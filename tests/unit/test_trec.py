@@ -265,3 +265,16 @@ def test_runs_without_judgements_have_no_grades():
     empty = from_runs([Run([], [], [])], Qrels([1], ["d"], [2]))
     assert empty.X.shape == (0, 1)
     assert len(empty) == 0
+
+
+def test_judgements_of_other_documents_are_told_of():
+    run, qrels = Run(["1"], ["a"], [1.0]), Qrels(["1.0"], ["a"], [2])
+    with pytest.warns(UserWarning, match="none of the 1 documents listed is judged"):
+        assert from_runs([run], qrels).y.tolist() == [0.0]
+
+
+def test_columns_of_a_run_are_as_long():
+    with pytest.raises(
+        DataError, match=r"score must be one value a row, 2 in all; got"
+    ):
+        Run(["a", "b"], ["x", "y"], [1.0])

@@ -1,5 +1,6 @@
 """Ranked lists: what systems list, what is known of it, and the two as one table."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -89,7 +90,11 @@ class Run:
         qid = _words("Run", "qid", self.qid)
         docid = _words("Run", "docid", self.docid)
         score = _numbers("Run", "score", self.score).astype(np.float64)
-        rank = _places(qid, score) if self.rank is None else np.asarray(self.rank)
+        rank = np.asarray(self.rank)
+        if self.rank is None:
+            # Columns of other lengths are refused when they are stored.
+            rank = np.arange(len(qid))
+            rank = _places(qid, score) if len(score) == len(qid) else rank
         if rank.dtype.kind not in "iu":
             raise DataError(f"Run: rank must be integers; got {rank.dtype} values.")
         tag: Any = self.tag
@@ -211,7 +216,16 @@ def from_runs(
     y = np.zeros(len(pairs))
     if len(judged):
         at = np.minimum(np.searchsorted(judged, pairs), len(judged) - 1)
-        y = np.where(judged[at] == pairs, grade[at], 0.0)
+        is_judged = judged[at] == pairs
+        if len(pairs) and not is_judged.any():
+            warnings.warn(
+                f"from_runs: none of the {len(pairs)} documents listed is judged, so "
+                "that all grades are 0. Are queries and documents called the same in "
+                "runs and qrels?",
+                UserWarning,
+                stacklevel=2,
+            )
+        y = np.where(is_judged, grade[at], 0.0)
     kept = first[order]
     return Documents(X, y[order], queries[query[kept]], names[name[kept]])
 

@@ -9,6 +9,10 @@ import numpy as np
 from peckorder._typing import Floats, Ints
 
 
+# Row numbers below this many times their count are looked up in a table.
+_DENSE = 8
+
+
 class Pairs(NamedTuple):
     """Pairs of rows with their weights, one after another.
 
@@ -174,6 +178,11 @@ def places_of(rows: Ints, wanted: Ints) -> Ints:
     """Return the place of each wanted number in `rows`, -1 if it is not there."""
     if len(rows) == 0:
         return np.full(len(wanted), -1)
+    last = max(int(rows.max()), int(wanted.max(initial=0)))
+    if last < _DENSE * (len(rows) + len(wanted)):
+        place = np.full(last + 1, -1)
+        place[rows] = np.arange(len(rows))
+        return place[wanted]
     order = np.argsort(rows)
     nearest = order[np.searchsorted(rows, wanted, sorter=order).clip(max=len(rows) - 1)]
     return np.where(rows[nearest] == wanted, nearest, -1)

@@ -133,9 +133,33 @@ class Preferences:
         >>> len(Preferences.from_grades(np.arange(100_000.0)))
         4999950000
         """
-        _KINDS.check(_WHO, "weight", weight)
-        grade = _grades(y, weight)
-        queries = Queries.of(_WHO, qid, len(grade))
+        return cls.of_labels(_WHO, y, qid, weight)
+
+    @classmethod
+    def of_labels(cls, who: str, y: Any, qid: Any, weight: str = "unit") -> Self:
+        """Do as `from_grades`, refusing labels in the name of `who`.
+
+        Parameters
+        ----------
+        who : str
+            The estimator that speaks.
+        y, qid, weight
+            As in `from_grades`.
+
+        Returns
+        -------
+        preferences : Preferences
+            In the form that does not list the pairs.
+
+        Examples
+        --------
+        >>> from peckorder import Preferences
+        >>> Preferences.of_labels("RankBoost", [1, 0], None).n_pairs
+        1
+        """
+        _KINDS.check(who, "weight", weight)
+        grade = _grades(who, y, weight)
+        queries = Queries.of(who, qid, len(grade))
         order = np.lexsort((grade, queries.of_rows()))
         offsets = sealed(queries.offsets.copy())
         part = GradedRows(sealed(order), sealed(grade[order]), offsets, weight)
@@ -207,6 +231,12 @@ class Preferences:
         """
         chosen = np.asarray(rows)
         if chosen.dtype == bool and chosen.ndim == 1:
+            last = max(part.last_row for part in self.parts)
+            if last >= len(chosen):
+                raise DataError(
+                    f"{_WHO}: rows must be a mask of all rows, {last + 1} at least; got "
+                    f"{len(chosen)}."
+                )
             chosen = np.flatnonzero(chosen)
         chosen = _row_numbers("rows", chosen)
         ascending = np.sort(chosen)
@@ -315,14 +345,14 @@ def _weights(values: Any, n_pairs: int) -> Floats:
     return sealed(numbers.astype(np.float64))  # type: ignore[no-any-return]
 
 
-def _grades(y: Any, kind: str) -> Floats:
+def _grades(who: str, y: Any, kind: str) -> Floats:
     """Return grades as numbers, positions for ordered categories."""
-    column = read_labels(_WHO, y)
+    column = read_labels(who, y)
     values, text = column.values, "finite numbers"
     if len(values) == 0:
-        raise DataError(f"{_WHO}: y must be at least one grade; got [].")
+        raise DataError(f"{who}: y must be at least one grade; got [].")
     if column.categories is None and not column.is_numeric:
-        _refuse_value("y", "numbers or an ordered categorical", values, 0)
+        _refuse_value("y", "numbers or an ordered categorical", values, 0, who)
     if column.categories is not None:
         text, is_grade = "without missing grades", values >= 0
     elif kind == "exponential":
@@ -336,11 +366,13 @@ def _grades(y: Any, kind: str) -> Floats:
     if not is_grade.all():
         row = int(np.argmin(is_grade))
         raise DataError(
-            f"{_WHO}: y must be {text}; got {column.label(row)!r} in row {row}."
+            f"{who}: y must be {text}; got {column.label(row)!r} in row {row}."
         )
     return values.astype(np.float64)
 
 
-def _refuse_value(name: str, rule: str, values: Labels, place: int) -> NoReturn:
+def _refuse_value(
+    name: str, rule: str, values: Labels, place: int, who: str = _WHO
+) -> NoReturn:
     value = values[place : place + 1].tolist()[0]
-    raise DataError(f"{_WHO}: {name} must be {rule}; got {value!r} in place {place}.")
+    raise DataError(f"{who}: {name} must be {rule}; got {value!r} in place {place}.")

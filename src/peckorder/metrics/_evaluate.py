@@ -79,13 +79,16 @@ class Evaluation:
 
     __repr__ = __str__
 
-    def to_pandas(self) -> Any:
-        """Return the table as a pandas frame."""
-        return frame("pandas", self._rows())
+    def to_pandas(self, *, per_query: bool = False) -> Any:
+        """Return the table as a pandas frame; or a row a query, a column a metric."""
+        return frame("pandas", self._columns() if per_query else self._rows())
 
-    def to_polars(self) -> Any:
-        """Return the table as a polars frame."""
-        return frame("polars", self._rows())
+    def to_polars(self, *, per_query: bool = False) -> Any:
+        """Return the table as a polars frame; or a row a query, a column a metric."""
+        return frame("polars", self._columns() if per_query else self._rows())
+
+    def _columns(self) -> dict[str, Any]:
+        return {"query": self.queries.tolist(), **self.values}
 
     def _rows(self) -> list[dict[str, Any]]:
         return [
@@ -110,6 +113,7 @@ def evaluate(
     ties: str = "expected",
     docid: Any = None,
     sample_weight: ArrayLike | None = None,
+    undefined: str = "skip",
     query_weight: Any = None,
     n_bootstrap: int = 1000,
     random_state: int | None = 0,
@@ -118,12 +122,12 @@ def evaluate(
 
     Parameters
     ----------
-    y_true, y_score, qid, docid, query_weight
-        As in `disagreement`.
+    y_true, y_score, qid, docid, undefined, query_weight
+        As in `disagreement`; the table says how many queries were left out.
     names : str or iterable of str, default=("ndcg@10", "ap", "rr")
         "ap", "rr" (or "rr@k"), "prot", "coverage", "p@k", "recall@k", "hits@k", "rank"
         (or "rank@cap"), "ndcg" (or "ndcg@k"), "tau", "disagreement", "misranking",
-        "msd", "mad"; or the names of their functions. What is good may follow in
+        "msd", "mad"; or the names of their functions, "map", "mrr". What is good may follow in
         brackets, "ap(top)", "p@5(2)", and so may the gain: "ndcg@10(exponential)".
     ties : {"expected", "best", "worst", "order", "docid"}, default="expected"
         What equal scores mean, where it matters: not to "misranking", "msd", "mad".
@@ -161,7 +165,9 @@ def evaluate(
     lists = RankedLists.of("evaluate", y_true, y_score, qid, ties, docid)
     weight = query_weights("evaluate", query_weight, lists.queries)
     values = {
-        metric.name: metric.per_query(y_true, y_score, qid, lists, sample_weight)
+        metric.name: metric.per_query(
+            y_true, y_score, qid, lists, sample_weight, undefined
+        )
         for metric in metrics
     }
     rows = np.stack(list(values.values()))

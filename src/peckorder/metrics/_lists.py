@@ -66,6 +66,10 @@ class RankedLists:
         score = numbers(who, "y_score", y_score)
         check_lengths(who, len(truth), y_score=len(score))
         queries = Queries.of(who, qid, len(truth))
+        if docid is not None and ties != "docid":
+            raise ValueError(
+                f"{who}: ties must be 'docid' for docid to matter; got {ties!r}."
+            )
         if ties == "docid":
             # As trec_eval does, which holds scores in single precision.
             with np.errstate(over="ignore"):
@@ -117,7 +121,10 @@ def numbers(who: str, name: str, values: Any, *, finite: bool = False) -> Floats
     ):
         given = given.astype(np.float64)
     if given.dtype.kind not in "biuf":
-        raise DataError(f"{who}: {name} must be numbers; got {repr_(values)}.")
+        hint = ""
+        if hasattr(values, "cat"):
+            hint = f" Of ordered categories give the codes: {name}.cat.codes."
+        raise DataError(f"{who}: {name} must be numbers; got {repr_(values)}.{hint}")
     if given.ndim != 1 or given.size == 0:
         raise DataError(
             f"{who}: {name} must be one number a row, of one row at least; got an "
@@ -133,8 +140,10 @@ def numbers(who: str, name: str, values: Any, *, finite: bool = False) -> Floats
     if is_bad.any():
         row = int(np.argmax(is_bad))
         rule = "finite" if finite else "without gaps"
+        hint = "" if finite else " Fill them, with -inf to rank these rows last."
         raise DataError(
             f"{who}: {name} must be {rule}; got {float(array[row])!r} in row {row}."
+            f"{hint}"
         )
     return array
 
@@ -236,7 +245,9 @@ def mean_over_queries(
     n_missing = int(is_missing.sum())
     if n_missing and undefined == "raise":
         first = queries.ids.tolist()[int(np.argmax(is_missing))]
-        raise DataError(f"{who}: every query must have {needs}; got {first!r} without.")
+        raise DataError(
+            f"{who}: every query must have {needs}; got query {first!r} without."
+        )
     if undefined == "zero":
         values = np.where(is_missing, 0.0, values)
         is_missing = np.zeros_like(is_missing)

@@ -64,9 +64,8 @@ _ALIASES: Final = {kind.function.__name__: word for word, kind in KINDS.items()}
     "kendall": "tau",
 }
 # A word, a cut-off, and in brackets what is good or the gain.
-_GRAMMAR = re.compile(
-    r"([a-z_]+)(?:@(\d+))?(?:\((top|linear|exponential|-?\d+(?:\.\d+)?)\))?"
-)
+_GRAMMAR = re.compile(r"([a-z_]+)(?:@(\d+))?(?:\(([^()]+)\))?")
+_GRADE = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +77,21 @@ class Metric:
     options: dict[str, Any]
 
     def per_query(
-        self, y_true: Any, y_score: Any, qid: Any, lists: Any, sample_weight: Any = None
+        self,
+        y_true: Any,
+        y_score: Any,
+        qid: Any,
+        lists: Any,
+        sample_weight: Any = None,
+        undefined: str = "skip",
     ) -> Any:
         """Return a value a query; NaN where it is undefined.
 
         `lists` are the same rows, sorted once for all metrics that rank them.
         """
-        more = {"sample_weight": sample_weight} if self.kind.takes_weight else {}
+        more = {"undefined": undefined}
+        if self.kind.takes_weight:
+            more["sample_weight"] = sample_weight
         if self.kind.takes_ties:
             return self._call(lists, None, per_query=True, **more)
         return self._call(y_true, y_score, qid=qid, per_query=True, **more)
@@ -148,11 +155,12 @@ def metric_by_name(who: str, name: Any) -> Metric:
 
 def _in_brackets(who: str, name: str, kind: Kind, text: str) -> dict[str, Any]:
     """Read what is good, or the gain."""
-    is_gain = text in {"linear", "exponential"}
-    if is_gain and kind.takes_gain:
+    if kind.takes_gain and text in {"linear", "exponential"}:
         return {"gain": text}
-    if not is_gain and kind.takes_good:
-        return {"good": text if text == "top" else float(text)}
+    if kind.takes_good and text == "top":
+        return {"good": text}
+    if kind.takes_good and _GRADE.fullmatch(text):
+        return {"good": float(text)}
     rule = "without brackets"
     if kind.takes_good:
         rule = "with what is good in brackets, a grade or 'top'"

@@ -18,7 +18,7 @@ def table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     )
 
 
-def frame(library: str, rows: list[dict[str, Any]]) -> Any:
+def frame(library: str, rows: Any) -> Any:
     """Return rows as a frame of a library that may not be there."""
     from importlib import import_module
 

@@ -143,6 +143,11 @@ class _ByBatches:
         return predicted
 
 
+def _shape_of(batch: Any) -> str:
+    kind = type(batch).__name__
+    return f"{kind} of {len(batch)}" if isinstance(batch, tuple | list) else kind
+
+
 def _progress(
     runner: _ByRows | _ByBatches, stream: Iterable[tuple[Any, Any]]
 ) -> Iterator[Progress]:
@@ -150,8 +155,8 @@ def _progress(
     for number, batch in enumerate(stream):
         if not isinstance(batch, tuple | list) or len(batch) != 2:
             raise DataError(
-                f"{_WHO}: stream must be batches (X, y); got {type(batch).__name__} as "
-                f"batch {number}."
+                f"{_WHO}: stream must be batches (X, y), two each; got "
+                f"{_shape_of(batch)} as batch {number}."
             )
         X, y = batch
         predicted = runner.predict_and_learn(X, y)
