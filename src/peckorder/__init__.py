@@ -5,6 +5,7 @@ from peckorder.estimators import (
     AggregatePRank,
     MulticlassPerceptron,
     PRank,
+    RankBoost,
     WidrowHoff,
 )
 from peckorder.feedback import Preferences
@@ -16,6 +17,7 @@ __all__ = [
     "MulticlassPerceptron",
     "PRank",
     "Preferences",
+    "RankBoost",
     "WidrowHoff",
     "bounds",
     "datasets",

@@ -90,11 +90,12 @@ class Run:
         qid = _words("Run", "qid", self.qid)
         docid = _words("Run", "docid", self.docid)
         score = _numbers("Run", "score", self.score).astype(np.float64)
-        rank = np.asarray(self.rank)
-        if self.rank is None:
+        given: Any = self.rank
+        if given is None:
             # Columns of other lengths are refused when they are stored.
-            rank = np.arange(len(qid))
-            rank = _places(qid, score) if len(score) == len(qid) else rank
+            is_even = len(score) == len(qid)
+            given = _places(qid, score) if is_even else np.arange(len(qid))
+        rank = np.asarray(given)
         if rank.dtype.kind not in "iu":
             raise DataError(f"Run: rank must be integers; got {rank.dtype} values.")
         tag: Any = self.tag

@@ -3,6 +3,7 @@
 from peckorder.estimators._aggregate_prank import AggregatePRank
 from peckorder.estimators._multiclass_perceptron import MulticlassPerceptron
 from peckorder.estimators._prank import PRank
+from peckorder.estimators._rankboost import RankBoost
 from peckorder.estimators._widrow_hoff import WidrowHoff
 
-__all__ = ["AggregatePRank", "MulticlassPerceptron", "PRank", "WidrowHoff"]
+__all__ = ["AggregatePRank", "MulticlassPerceptron", "PRank", "RankBoost", "WidrowHoff"]

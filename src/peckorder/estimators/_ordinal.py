@@ -1,8 +1,6 @@
 """What all on-line ordinal estimators share."""
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -23,6 +21,7 @@ from peckorder._validation import (
     count_rows,
     whole,
 )
+from peckorder.estimators._state import all_or_nothing
 from peckorder.exceptions import DataError
 from peckorder.feedback import LabelColumn, Scale, read_labels
 from peckorder.solvers.online import Learner, Stopped, View, learn
@@ -348,15 +347,3 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         self.n_mistakes_ = learner.tally.mistakes
         self.cumulative_loss_ = learner.tally.loss
         self._publish(learner)
-
-
-@contextmanager
-def all_or_nothing(estimator: OrdinalEstimator) -> Iterator[None]:
-    """Put the estimator back as it was if anything goes wrong inside."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise

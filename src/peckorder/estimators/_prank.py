@@ -10,7 +10,8 @@ from sklearn.utils.metaestimators import available_if
 from peckorder._typing import Floats, Ints, Seed
 from peckorder._validation import Rules, one_of
 from peckorder.estimators._kernels import KERNEL_RULES, KernelEstimator
-from peckorder.estimators._ordinal import OrdinalEstimator, all_or_nothing
+from peckorder.estimators._ordinal import OrdinalEstimator
+from peckorder.estimators._state import all_or_nothing
 from peckorder.solvers.kernel_prank import KernelPRankLearner, KernelVotedLearner
 from peckorder.solvers.online import Learner, View
 from peckorder.solvers.polynomial import Monomials, PolynomialLearner

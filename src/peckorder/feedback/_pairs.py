@@ -8,7 +8,6 @@ import numpy as np
 
 from peckorder._typing import Floats, Ints
 
-
 # Row numbers below this many times their count are looked up in a table.
 _DENSE = 8
 
@@ -97,6 +96,16 @@ class GradedRows:
     @cached_property
     def _query_of_level(self) -> Ints:
         return np.searchsorted(self.offsets, self.level_starts, side="right") - 1
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.rows)
+
+    @property
+    def n_paired_queries(self) -> int:
+        """The number of queries with two grades at least."""
+        return len(np.unique(self._query_of_level[self.n_below > 0]))
 
     @cached_property
     def n_below(self) -> Ints:

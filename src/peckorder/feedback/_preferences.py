@@ -234,8 +234,8 @@ class Preferences:
             last = max(part.last_row for part in self.parts)
             if last >= len(chosen):
                 raise DataError(
-                    f"{_WHO}: rows must be a mask of all rows, {last + 1} at least; got "
-                    f"{len(chosen)}."
+                    f"{_WHO}: rows must be a mask of all rows, {last + 1} at least; "
+                    f"got {len(chosen)}."
                 )
             chosen = np.flatnonzero(chosen)
         chosen = _row_numbers("rows", chosen)

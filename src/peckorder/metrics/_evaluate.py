@@ -127,8 +127,9 @@ def evaluate(
     names : str or iterable of str, default=("ndcg@10", "ap", "rr")
         "ap", "rr" (or "rr@k"), "prot", "coverage", "p@k", "recall@k", "hits@k", "rank"
         (or "rank@cap"), "ndcg" (or "ndcg@k"), "tau", "disagreement", "misranking",
-        "msd", "mad"; or the names of their functions, "map", "mrr". What is good may follow in
-        brackets, "ap(top)", "p@5(2)", and so may the gain: "ndcg@10(exponential)".
+        "msd", "mad"; or the names of their functions, "map", "mrr". What is good may
+        follow in brackets, "ap(top)", "p@5(2)", and so may the gain,
+        "ndcg@10(exponential)".
     ties : {"expected", "best", "worst", "order", "docid"}, default="expected"
         What equal scores mean, where it matters: not to "misranking", "msd", "mad".
     sample_weight : array-like of shape (n_samples,), default=None

@@ -1,0 +1,64 @@
+"""Columns of a matrix cut into groups of values, the largest first."""
+
+import numpy as np
+
+from peckorder._typing import Floats, Ints
+from peckorder.kernels._jit import kernel
+
+
+@kernel
+def take_columns(X: Floats, rows: Ints, first: int, columns: Floats) -> None:
+    """Write to columns (c, n) some rows of the columns of X from `first` on."""
+    for i in range(rows.shape[0]):
+        for c in range(columns.shape[0]):
+            columns[c, i] = X[rows[i], first + c]
+
+
+@kernel
+def cut_points(ordered: Floats, n_values: int, most: int, tops: Floats) -> int:
+    """Write to `tops` the largest value of each group, the largest first.
+
+    ordered (n,) ascends, NaN behind the n_values values. Every distinct value is a
+    group if there are no more than `most`; else the groups are as equal as their
+    values permit, at most as many. Returns the number of groups, or -1 if there are
+    more distinct values than tops has room for and `most` is no limit (0).
+    """
+    room = tops.shape[0] if most == 0 else most
+    n_groups = 0
+    for i in range(n_values - 1, -1, -1):
+        if i == n_values - 1 or ordered[i] != ordered[i + 1]:
+            if n_groups == room:
+                n_groups = -1
+                break
+            tops[n_groups] = ordered[i]
+            n_groups += 1
+    if n_groups >= 0 or most == 0:
+        return n_groups
+    n_groups = 0
+    for k in range(most, 0, -1):
+        top = ordered[(k * n_values - 1) // most]
+        if n_groups == 0 or top != tops[n_groups - 1]:
+            tops[n_groups] = top
+            n_groups += 1
+    return n_groups
+
+
+@kernel
+def fill_bins(column: Floats, tops: Floats, c: int, abstains: int, bins: Ints) -> None:
+    """Write to bins (n, ...) at place c the group of each value; `abstains` for NaN.
+
+    tops (g,) descend. A value belongs to the last group whose top is not below it.
+    """
+    n_groups = tops.shape[0]
+    for i in range(column.shape[0]):
+        value = column[i]
+        if np.isnan(value):
+            bins[i, c] = abstains
+            continue
+        low, size = 0, n_groups
+        # Without a branch on the values, which could not be predicted.
+        while size > 1:
+            half = size >> 1
+            low += half if tops[low + half] >= value else 0
+            size -= half
+        bins[i, c] = low

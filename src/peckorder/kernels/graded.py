@@ -1,0 +1,171 @@
+"""The distribution over pairs of rows with different grades, without listing them.
+
+Rows stand query by query and, within a query, level by level, the worst grade first:
+query q has the levels ``levels[q] : levels[q + 1]``, level l the places ``starts[l] :
+starts[l + 1]`` of `rows`. A pair x0 below x1 weighs ``w0 w1 c exp(H0 - H1)``, c being 1
+or the sum of the steps between the two levels. Everything is kept as logarithms, so
+that scores H may be in the thousands.
+"""
+
+from math import exp, inf, log
+
+import numpy as np
+
+from peckorder._typing import Floats, Ints
+from peckorder.kernels._jit import kernel, part
+
+# Beyond this exp(H) and exp(-H) of a level are too far apart to be divided.
+_WIDE = 600.0
+
+
+@part
+def add_logs(a: float, b: float) -> float:
+    """Return log(exp(a) + exp(b))."""
+    low, high = min(a, b), max(a, b)
+    return high if low == -inf else high + log(1.0 + exp(low - high))
+
+
+@part
+def level_sums(
+    first: int,
+    last: int,
+    rows: Ints,
+    log_weight: Floats,
+    scores: Floats,
+    up: Floats,
+    down: Floats,
+) -> tuple[float, float, float, float]:
+    """Write to `up` exp(-H) and to `down` exp(H) over their largest in one level.
+
+    Returns the logarithms of these largest and of the sums of what is written.
+    """
+    is_weighted = log_weight.shape[0] > 0
+    up_top, down_top = -inf, -inf
+    for i in range(first, last):
+        score = scores[rows[i]]
+        extra = log_weight[i] if is_weighted else 0.0
+        up_top = max(up_top, extra - score)
+        down_top = max(down_top, extra + score)
+    spread = up_top + down_top
+    both = exp(-spread)
+    up_sum, down_sum = 0.0, 0.0
+    if is_weighted or spread > _WIDE:
+        for i in range(first, last):
+            score = scores[rows[i]]
+            extra = log_weight[i] if is_weighted else 0.0
+            up[i] = exp(extra - score - up_top)
+            down[i] = exp(extra + score - down_top)
+            up_sum += up[i]
+            down_sum += down[i]
+    else:
+        for i in range(first, last):
+            # A division costs less than another exponential.
+            value = exp(-scores[rows[i]] - up_top)
+            up[i] = value
+            down[i] = both / value
+            up_sum += value
+            down_sum += both / value
+    return up_top, down_top, up_top + log(up_sum), down_top + log(down_sum)
+
+
+@kernel
+def weigh(
+    first: int,
+    last: int,
+    levels: Ints,
+    starts: Ints,
+    rows: Ints,
+    log_weight: Floats,
+    log_step: Floats,
+    log_query: Floats,
+    scores: Floats,
+    up: Floats,
+    down: Floats,
+    up_scale: Floats,
+    down_scale: Floats,
+    log_mass: Floats,
+) -> None:
+    """Write the weight of queries first..last to log_mass, and what `spread` needs.
+
+    log_step (levels,) is log(phi_l - phi_{l-1}), or has no element for unit weights;
+    log_weight (n,) may have none too. up, down (n,) and up_scale, down_scale (levels,)
+    are written. A sum over the levels below, or above, grows from level to level by
+    positive terms only. O(n + levels) time.
+    """
+    is_unit = log_step.shape[0] == 0
+    for q in range(first, last):
+        begin, end = levels[q], levels[q + 1]
+        # What is below: the sum of exp(H), and the same with the weights of steps.
+        below, weighted, mass = -inf, -inf, -inf
+        for level in range(begin, end):
+            up_top, down_top, up_sum, down_sum = level_sums(
+                starts[level], starts[level + 1], rows, log_weight, scores, up, down
+            )
+            if is_unit:
+                weighted = below
+            elif level > begin:
+                weighted = add_logs(weighted, log_step[level] + below)
+            mass = add_logs(mass, weighted + up_sum)
+            up_scale[level] = up_top + weighted + log_query[q]
+            down_scale[level] = down_top
+            # Kept for the way back, on which what is above is known.
+            log_mass[level] = up_sum
+            below = add_logs(below, down_sum)
+        above, weighted = -inf, -inf
+        for level in range(end - 1, begin - 1, -1):
+            if is_unit:
+                weighted = above
+            elif level < end - 1:
+                weighted = add_logs(weighted, log_step[level + 1] + above)
+            down_scale[level] += weighted + log_query[q]
+            above = add_logs(above, log_mass[level])
+        # Every query has a level.
+        log_mass[begin] = mass + log_query[q]
+
+
+@kernel
+def largest(first: int, last: int, levels: Ints, log_mass: Floats) -> float:
+    """Return the largest logarithm of the weights of queries first..last."""
+    top = -inf
+    for q in range(first, last):
+        top = max(top, log_mass[levels[q]])
+    return top
+
+
+@kernel
+def total(
+    first: int, last: int, levels: Ints, log_mass: Floats, top: float, unit: float
+) -> int:
+    """Return the weights of queries over exp(top), in units: exact integers."""
+    mass = 0
+    for q in range(first, last):
+        mass += int(np.rint(exp(log_mass[levels[q]] - top) * unit))
+    return mass
+
+
+@kernel
+def spread(
+    first: int,
+    last: int,
+    levels: Ints,
+    starts: Ints,
+    rows: Ints,
+    up: Floats,
+    down: Floats,
+    up_scale: Floats,
+    down_scale: Floats,
+    log_total: float,
+    unit: float,
+    potentials: Ints,
+) -> None:
+    """Add to potentials (m,) those of the rows of queries first..last, in units.
+
+    The weight of pairs in which a row is the better one minus that of pairs in which it
+    is the worse one, over the total. One exponential a level and side; the rest is in
+    `up` and `down`.
+    """
+    for level in range(levels[first], levels[last]):
+        rise = exp(up_scale[level] - log_total) * unit
+        fall = exp(down_scale[level] - log_total) * unit
+        for i in range(starts[level], starts[level + 1]):
+            potentials[rows[i]] += int(np.rint(up[i] * rise - down[i] * fall))

@@ -1,0 +1,264 @@
+"""Features as columns that are cut into groups, the largest values first.
+
+A dense column with at most 255 groups is kept as bins, one byte an entry; any other as
+its rows in the order of their values, four bytes a stored entry.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from peckorder._threads import Team
+from peckorder._typing import Floats, Ints
+from peckorder.kernels import binning
+from peckorder.kernels import thresholds as kernels
+
+# Columns shorter than this are sorted: a histogram would be as long as they are.
+_SHORT = 1024
+# Entries that are sorted at a time.
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class SortedColumns:
+    """Columns as `kernels.thresholds.search_sorted` wants them."""
+
+    features: Ints
+    starts: Ints
+    rows: Ints
+    groups: Ints
+    group_ends: Ints
+    values: Floats
+    zero: Ints
+    abstains: Ints
+
+
+@dataclass(frozen=True)
+class BinnedColumns:
+    """Columns as `kernels.thresholds.search_binned` wants them.
+
+    The values of the groups of column c are ``values[groups[c] : groups[c + 1]]``.
+    """
+
+    features: Ints
+    bins: Ints
+    n_bins: Ints
+    abstains: Ints
+    groups: Ints
+    values: Floats
+
+
+def cut_columns(
+    X: Any,
+    rows: Ints,
+    *,
+    unstored: bool,
+    max_bins: int | None,
+    team: Team,
+    sort: bool = False,
+) -> tuple[BinnedColumns, SortedColumns]:
+    """Cut the columns of X into groups, looking at some rows only.
+
+    Row i of the columns is ``rows[i]``. X is dense, NaN where a feature abstains, or in
+    CSR form; what that does not store is zero if `unstored`, else abstains too. With
+    `sort` no column is binned.
+    """
+    if sparse.issparse(X):
+        stored = X[rows].tocsc()
+        stored.sort_indices()
+        return _no_bins(len(rows)), _sort_sparse(stored, unstored, max_bins)
+    if sort or len(rows) < _SHORT:
+        columns = np.arange(X.shape[1])
+        return _no_bins(len(rows)), _sort_dense(X, rows, columns, max_bins)
+    binned, others = _bin(X, rows, max_bins, team)
+    return binned, _sort_dense(X, rows, others, max_bins)
+
+
+def _no_bins(n_rows: int) -> BinnedColumns:
+    none = np.empty(0, dtype=np.int64)
+    bins = np.empty((0, n_rows, kernels.BLOCK), dtype=np.uint8)
+    return BinnedColumns(none, bins, none, none, np.zeros(1, np.int64), np.empty(0))
+
+
+def _bin(
+    X: Any, rows: Ints, max_bins: int | None, team: Team
+) -> tuple[BinnedColumns, Ints]:
+    """Bin dense columns; return those that have too many values, too."""
+    n_rows, n_columns, size = len(rows), X.shape[1], kernels.BLOCK
+    n_blocks = -(-n_columns // size)
+    # What is never written takes no memory.
+    bins = np.empty((n_blocks, n_rows, size), dtype=np.uint8)
+    tops = np.empty((n_blocks * size, kernels.ABSTAINS))
+    n_bins = np.full(n_blocks * size, -1)
+    n_values = np.zeros(n_blocks * size, dtype=np.int64)
+
+    def work(blocks: slice, give_up: Callable[[], bool]) -> None:
+        for block in range(blocks.start, blocks.stop):
+            if give_up():
+                return
+            first = block * size
+            columns = np.empty((min(size, n_columns - first), n_rows))
+            binning.take_columns(X, rows, first, columns)
+            for c, column in enumerate(columns):
+                ordered = np.sort(column)
+                valid = int(np.searchsorted(ordered, np.inf, side="right"))
+                top = tops[first + c]
+                n_values[first + c] = valid
+                found = binning.cut_points(ordered, valid, max_bins or 0, top)
+                n_bins[first + c] = found
+                if found >= 0:
+                    binning.fill_bins(
+                        column, top[:found], c, kernels.ABSTAINS, bins[block]
+                    )
+
+    team.share(n_blocks, work)
+    kept = np.flatnonzero(n_bins >= 0)
+    others = np.setdiff1d(np.arange(n_columns), kept, assume_unique=True)
+    if len(others):
+        bins = _packed(bins, kept)
+    slots = len(bins) * size
+    features, sizes = np.full(slots, -1), np.zeros(slots, dtype=np.int64)
+    abstains = np.zeros(slots, dtype=np.int64)
+    features[: len(kept)], sizes[: len(kept)] = kept, n_bins[kept]
+    abstains[: len(kept)] = n_values[kept] < n_rows
+    groups = np.concatenate([[0], np.cumsum(sizes)])
+    values = tops[kept][np.arange(tops.shape[1]) < n_bins[kept, np.newaxis]]
+    return BinnedColumns(features, bins, sizes, abstains, groups, values), others
+
+
+def _packed(bins: Ints, kept: Ints) -> Ints:
+    """Return some of the columns alone, eight to a block."""
+    size = kernels.BLOCK
+    packed = np.zeros((-(-len(kept) // size), bins.shape[1], size), dtype=np.uint8)
+    for to, from_ in enumerate(kept.tolist()):
+        packed[to // size, :, to % size] = bins[from_ // size, :, from_ % size]
+    return packed
+
+
+def _sort_dense(
+    X: Any, rows: Ints, columns: Ints, max_bins: int | None
+) -> SortedColumns:
+    """Sort dense columns by their values."""
+    n_rows, found = len(rows), []
+    step = max(1, _CHUNK // max(n_rows, 1))
+    for first in range(0, len(columns), step):
+        some = columns[first : first + step]
+        values = X[np.ix_(rows, some)].T.astype(np.float64)
+        order = np.argsort(-values, axis=1, kind="stable")  # NaN last
+        values = np.take_along_axis(values, order, axis=1)
+        has_value = ~np.isnan(values)
+        column = np.repeat(np.arange(first, first + len(some)), has_value.sum(axis=1))
+        found.append((column, order[has_value].astype(np.int32), values[has_value]))
+    column, row, value = _joined(found)
+    n_values = np.bincount(column, minlength=len(columns))
+    return _grouped(
+        columns, column, row, value, n_rows - n_values, False, n_rows, max_bins
+    )
+
+
+def _joined(found: list[tuple[Any, ...]]) -> list[Any]:
+    if not found:
+        return [np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)]
+    return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
+
+def _sort_sparse(X: Any, unstored: bool, max_bins: int | None) -> SortedColumns:
+    """Sort the stored entries of each column of a CSC matrix by their values."""
+    n_rows, n_columns = X.shape
+    column = np.repeat(np.arange(n_columns), np.diff(X.indptr))
+    value = X.data.astype(np.float64)
+    order = np.lexsort((-value, column))  # NaN last
+    column, value = column[order], value[order]
+    row = X.indices[order].astype(np.int32)
+    is_gap = np.isnan(value)
+    n_gaps = np.bincount(column[is_gap], minlength=n_columns)
+    if not unstored:
+        n_values = np.bincount(column[~is_gap], minlength=n_columns)
+        column, row, value = column[~is_gap], row[~is_gap], value[~is_gap]
+        n_gaps = n_rows - n_values
+    features = np.arange(n_columns)
+    return _grouped(features, column, row, value, n_gaps, unstored, n_rows, max_bins)
+
+
+def _grouped(
+    features: Ints,
+    column: Ints,
+    row: Ints,
+    value: Floats,
+    n_gaps: Ints,
+    unstored: bool,
+    n_rows: int,
+    max_bins: int | None,
+) -> SortedColumns:
+    """Cut sorted entries (column, row, value) into groups of equal values."""
+    n_columns = len(features)
+    n_stored = np.bincount(column, minlength=n_columns)
+    starts = np.concatenate([[0], np.cumsum(n_stored)])
+    has_value = ~np.isnan(value)
+    is_first = np.ones(len(value), dtype=bool)
+    is_first[1:] = (value[1:] != value[:-1]) | (column[1:] != column[:-1])
+    heads = np.flatnonzero(is_first & has_value)
+    group_column, group_value = column[heads], value[heads]
+    sizes = np.diff(np.append(np.flatnonzero(is_first), len(value)))
+    group_size = sizes[has_value[is_first]]
+    zero = np.full(n_columns, -1)
+    extra = np.zeros(len(heads), dtype=np.int64)
+    if unstored:
+        n_unstored = n_rows - n_stored
+        wanting = np.setdiff1d(
+            np.flatnonzero(n_unstored), group_column[group_value == 0.0]
+        )
+        group_column = np.concatenate([group_column, wanting])
+        group_value = np.concatenate([group_value, np.zeros(len(wanting))])
+        group_size = np.concatenate([group_size, np.zeros(len(wanting), np.int64)])
+        order = np.lexsort((-group_value, group_column))
+        group_column, group_value = group_column[order], group_value[order]
+        group_size = group_size[order]
+        is_zero = (group_value == 0.0) & (n_unstored[group_column] > 0)
+        extra = np.where(is_zero, n_unstored[group_column], 0)
+    if max_bins is not None:
+        kept = _coarse(group_column, group_size + extra, n_columns, max_bins)
+        joined = np.cumsum(kept) - 1
+        group_size = np.bincount(joined, group_size).astype(np.int64)
+        extra = np.bincount(joined, extra).astype(np.int64)
+        group_column, group_value = group_column[kept], group_value[kept]
+    groups = np.concatenate(
+        [[0], np.cumsum(np.bincount(group_column, minlength=n_columns))]
+    )
+    holds = np.flatnonzero(extra)
+    zero[group_column[holds]] = holds - groups[group_column[holds]]
+    before = np.cumsum(group_size) - group_size
+    ends = (
+        before + group_size - before[groups[:-1][group_column]] + starts[group_column]
+    )
+    return SortedColumns(
+        features,
+        starts,
+        row,
+        groups,
+        ends,
+        group_value,
+        zero,
+        (n_gaps > 0).astype(np.int64),
+    )
+
+
+def _coarse(column: Ints, size: Ints, n_columns: int, most: int) -> Any:
+    """Tell which groups begin one of at most `most` larger groups of their column.
+
+    As `kernels.binning.cut_points` does it.
+    """
+    kept = np.ones(len(column), dtype=bool)
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=n_columns))])
+    for c in np.flatnonzero(np.diff(bounds) > most).tolist():
+        some = slice(bounds[c], bounds[c + 1])
+        # Places count from the smallest value on, as there.
+        last = np.cumsum(size[some][::-1])
+        cuts = (np.arange(1, most + 1) * last[-1] - 1) // most
+        tops = len(last) - 1 - np.searchsorted(last, cuts, side="right")
+        kept[some] = False
+        kept[bounds[c] + tops] = True
+    return kept

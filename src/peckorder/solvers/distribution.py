@@ -1,0 +1,335 @@
+"""The distribution over crucial pairs that RankBoost keeps, and never lists."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import ceil, log, log2
+from typing import Any
+
+import numpy as np
+
+from peckorder._threads import Team
+from peckorder._typing import Floats, Ints
+from peckorder.feedback import Preferences
+from peckorder.feedback._pairs import GradedRows, PairList, Pairs
+from peckorder.kernels import graded, graded_moments, listed
+
+# Potentials are counted in these units: their absolute sum is at most 2, so a sum of
+# some of them is an exact integer of 64 bits, whatever the order in which it is made.
+UNIT = 2.0**61
+# Rows, or pairs, that make another thread worth its start.
+_WORTH_A_THREAD = 1 << 14
+_NONE = np.empty(0)
+
+
+class Part(ABC):
+    """Some of the pairs, over rows 0..n of the feedback."""
+
+    @property
+    @abstractmethod
+    def n_masses(self) -> int:
+        """How many numbers the weight of the part is the sum of."""
+
+    @abstractmethod
+    def weigh(self, scores: Floats, team: Team) -> float:
+        """Weigh the pairs by the scores; return the largest logarithm of a mass."""
+
+    @abstractmethod
+    def total(self, top: float, unit: float) -> int:
+        """Return the sum of the masses over exp(top), in units."""
+
+    @abstractmethod
+    def spread(self, log_total: float, potentials: Ints, team: Team) -> None:
+        """Add the potentials of rows, in units."""
+
+    @abstractmethod
+    def moments(
+        self, scores: Floats, log_total: float, ranking: Floats
+    ) -> tuple[float, float, float]:
+        """Return the sums of D, D s and D s**2 for ``s = h(x0) - h(x1)``."""
+
+    @abstractmethod
+    def span(self, ranking: Floats) -> float:
+        """Return the largest |s|."""
+
+
+@dataclass(eq=False)
+class GradedPart(Part):
+    """Pairs of rows of a query whose grades differ, as `kernels.graded` has them.
+
+    The weight of a pair is a difference of `utility` (levels,), which is empty if all
+    weigh the same.
+    """
+
+    levels: Ints
+    starts: Ints
+    rows: Ints
+    log_weight: Floats
+    utility: Floats
+    log_step: Floats
+    log_query: Floats
+
+    def __post_init__(self) -> None:
+        n_rows, n_levels = len(self.rows), len(self.starts) - 1
+        self.up, self.down = np.empty(n_rows), np.empty(n_rows)
+        self.up_scale, self.down_scale = np.empty(n_levels), np.empty(n_levels)
+        self.log_mass = np.empty(n_levels)
+
+    @property
+    def n_masses(self) -> int:
+        """The number of masses."""
+        return len(self.levels) - 1
+
+    def weigh(self, scores: Floats, team: Team) -> float:
+        """Weigh the pairs by the scores; return the largest logarithm of a mass."""
+
+        def work(some: slice, give_up: Callable[[], bool]) -> float:
+            graded.weigh(
+                some.start,
+                some.stop,
+                self.levels,
+                self.starts,
+                self.rows,
+                self.log_weight,
+                self.log_step,
+                self.log_query,
+                scores,
+                self.up,
+                self.down,
+                self.up_scale,
+                self.down_scale,
+                self.log_mass,
+            )
+            return graded.largest(some.start, some.stop, self.levels, self.log_mass)
+
+        return max(team.share(self.n_masses, work, self._worth))
+
+    def total(self, top: float, unit: float) -> int:
+        """Return the sum of the masses over exp(top), in units."""
+        return graded.total(0, self.n_masses, self.levels, self.log_mass, top, unit)
+
+    def spread(self, log_total: float, potentials: Ints, team: Team) -> None:
+        """Add the potentials of rows, in units."""
+
+        def work(some: slice, give_up: Callable[[], bool]) -> None:
+            graded.spread(
+                some.start,
+                some.stop,
+                self.levels,
+                self.starts,
+                self.rows,
+                self.up,
+                self.down,
+                self.up_scale,
+                self.down_scale,
+                log_total,
+                UNIT,
+                potentials,
+            )
+
+        team.share(self.n_masses, work, self._worth)
+
+    @property
+    def _worth(self) -> int:
+        return len(self.rows) // _WORTH_A_THREAD
+
+    def moments(
+        self, scores: Floats, log_total: float, ranking: Floats
+    ) -> tuple[float, float, float]:
+        """Return the sums of D, D s and D s**2."""
+        return graded_moments.moments(
+            self.levels,
+            self.starts,
+            self.rows,
+            self.log_weight,
+            self.log_step,
+            self.log_query,
+            scores,
+            log_total,
+            ranking,
+        )
+
+    def span(self, ranking: Floats) -> float:
+        """Return the largest |s|."""
+        return graded_moments.span(self.levels, self.starts, self.rows, ranking)
+
+
+@dataclass(eq=False)
+class ListedPart(Part):
+    """Pairs that are listed."""
+
+    better: Ints
+    worse: Ints
+    log_weight: Floats
+    scores: Floats = field(default_factory=lambda: _NONE)
+
+    @property
+    def n_masses(self) -> int:
+        """The number of masses."""
+        return len(self.better)
+
+    @property
+    def _pairs(self) -> tuple[Ints, Ints, Floats]:
+        return self.better, self.worse, self.log_weight
+
+    def weigh(self, scores: Floats, team: Team) -> float:
+        """Weigh the pairs by the scores; return the largest logarithm of a mass."""
+        self.scores = scores
+        return listed.largest(*self._pairs, scores)
+
+    def total(self, top: float, unit: float) -> int:
+        """Return the sum of the masses over exp(top), in units."""
+        nowhere = np.empty(len(self.scores), dtype=np.int64)
+        return listed.spread(*self._pairs, self.scores, top, unit, nowhere)
+
+    def spread(self, log_total: float, potentials: Ints, team: Team) -> None:
+        """Add the potentials of rows, in units."""
+        listed.spread(*self._pairs, self.scores, log_total, UNIT, potentials)
+
+    def moments(
+        self, scores: Floats, log_total: float, ranking: Floats
+    ) -> tuple[float, float, float]:
+        """Return the sums of D, D s and D s**2."""
+        return listed.moments(*self._pairs, scores, log_total, ranking)
+
+    def span(self, ranking: Floats) -> float:
+        """Return the largest |s|."""
+        return listed.span(self.better, self.worse, ranking)
+
+
+class Distribution:
+    """D over the crucial pairs among rows 0..n, given their scores H.
+
+    scores (n,) are H. D(x0, x1) is ``Phi(x0, x1) exp(H(x0) - H(x1))`` over its sum,
+    whose logarithm is `log_total`. `potentials` (n,) are
+    ``sum_x' D(x', x) - D(x, x')`` in units of 2**-61.
+    """
+
+    def __init__(self, parts: list[Part], n_rows: int, team: Team) -> None:
+        self.parts = parts
+        self.team = team
+        self.scores: Floats = np.zeros(n_rows)
+        self.potentials = np.empty(n_rows, dtype=np.int64)
+        self.log_total = 0.0
+        n_masses = sum(part.n_masses for part in parts)
+        # As fine as a sum of so many masses, none above 1, can be without overflow.
+        self._mass_unit = 2.0 ** (62 - ceil(log2(max(n_masses, 1))))
+
+    def move(self, scores: Floats) -> None:
+        """Go to other scores."""
+        self.scores = scores
+        self.log_total = self._log_total(scores)
+        self.potentials[:] = 0
+        for part in self.parts:
+            part.spread(self.log_total, self.potentials, self.team)
+
+    def _log_total(self, scores: Floats) -> float:
+        top = max(part.weigh(scores, self.team) for part in self.parts)
+        mass = sum(part.total(top, self._mass_unit) for part in self.parts)
+        return top + log(mass / self._mass_unit)
+
+    def moments(self, scores: Floats, ranking: Floats) -> tuple[float, float, float]:
+        """Return the sums of D, D s and D s**2 at other scores, s = h(x0) - h(x1).
+
+        D is divided by the total at the scores moved to last, so that the first is Z.
+        """
+        parts = [part.moments(scores, self.log_total, ranking) for part in self.parts]
+        mass, first, second = (sum(column) for column in zip(*parts, strict=True))
+        return mass, first, second
+
+    def span(self, ranking: Floats) -> float:
+        """Return the largest difference of a ranking on a pair."""
+        return max(part.span(ranking) for part in self.parts)
+
+
+def feedback_rows(preferences: Preferences, sample_weight: Floats | None) -> Ints:
+    """Return the rows that are in a pair that weighs, in an order good for kernels."""
+    seen: list[Ints] = [_in_pairs(part, sample_weight) for part in preferences.parts]
+    if len(seen) == 1 and isinstance(preferences.parts[0], GradedRows):
+        return seen[0]  # each once, query by query
+    rows = np.concatenate(seen)
+    first = np.unique(rows, return_index=True)[1]
+    return np.asarray(rows[np.sort(first)])
+
+
+def _in_pairs(part: Any, sample_weight: Floats | None) -> Any:
+    """Return the rows of a part that are in a pair that weighs."""
+    if isinstance(part, PairList):
+        better, worse, weight = part.pairs
+        weighs = weight > 0
+        if sample_weight is not None:
+            weighs &= (sample_weight[better] > 0) & (sample_weight[worse] > 0)
+        return np.concatenate([better[weighs], worse[weighs]])
+    if part.scale == 0:
+        return part.rows[:0]
+    rows = part.rows
+    if sample_weight is not None:
+        rows = rows[sample_weight[rows] > 0]
+        part = part.restricted(rows)
+    lowest, highest = part.grade[part.offsets[:-1]], part.grade[part.offsets[1:] - 1]
+    is_paired = np.repeat(lowest < highest, np.diff(part.offsets))
+    return rows[is_paired]
+
+
+def distribution(
+    preferences: Preferences,
+    sample_weight: Floats | None,
+    n_rows: int,
+    *,
+    equal_queries: bool,
+    one_graded: bool,
+    team: Team,
+) -> Distribution:
+    """Return the distribution over pairs among n rows.
+
+    With `equal_queries` the pairs of every query weigh 1 together. With `one_graded`
+    the pairs of all graded parts but the first are listed.
+    """
+    log_weight = None if sample_weight is None else np.log(sample_weight)
+    parts: list[Part] = []
+    pairs = []
+    for part in preferences.parts:
+        # One graded part is enough for those who look into it.
+        if isinstance(part, PairList) or (parts and one_graded):
+            pairs.append(part.listed())
+        elif part.scale > 0 and len(part.rows):
+            parts.append(_graded(part, log_weight, equal_queries, team))
+    if pairs:
+        parts.append(_listed(pairs, log_weight))
+    return Distribution(parts, n_rows, team)
+
+
+def _listed(pairs: list[Pairs], log_weight: Floats | None) -> ListedPart:
+    better, worse, weight = (np.concatenate(c) for c in zip(*pairs, strict=True))
+    weighs = weight > 0
+    better, worse, log_pair = better[weighs], worse[weighs], np.log(weight[weighs])
+    if log_weight is not None:
+        log_pair += log_weight[better] + log_weight[worse]
+    return ListedPart(better, worse, log_pair)
+
+
+def _graded(
+    part: GradedRows, log_weight: Floats | None, equal_queries: bool, team: Team
+) -> GradedPart:
+    starts = np.append(part.level_starts, len(part.rows))
+    levels = np.searchsorted(starts, part.offsets)
+    utility, log_step = _NONE, _NONE
+    if part.kind != "unit":
+        utility = part.utility[starts[:-1]]
+        log_step, rise = np.zeros(len(utility)), np.diff(utility)
+        np.log(rise, out=log_step[1:], where=rise > 0)  # a query's first has none
+    graded_part = GradedPart(
+        levels,
+        starts,
+        part.rows,
+        _NONE if log_weight is None else log_weight[part.rows],
+        utility,
+        log_step,
+        np.full(len(levels) - 1, log(part.scale)),
+    )
+    if equal_queries:
+        graded_part.weigh(np.zeros(int(part.rows.max()) + 1), team)
+        log_mass = graded_part.log_mass[levels[:-1]]
+        # A query of one grade has no pair to weigh.
+        np.subtract(0.0, log_mass, out=graded_part.log_query, where=log_mass > -np.inf)
+    return graded_part

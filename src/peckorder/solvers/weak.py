@@ -1,0 +1,254 @@
+"""Weak rankings: what one round of RankBoost may choose from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import exp, inf
+from typing import Any, Protocol
+
+import numpy as np
+
+from peckorder._threads import Team
+from peckorder._typing import Floats, Ints
+from peckorder.kernels import thresholds as kernels
+from peckorder.solvers.columns import BinnedColumns, SortedColumns
+from peckorder.solvers.distribution import UNIT, Distribution
+
+# Entries that make another thread worth its start.
+_WORTH_A_THREAD = 1 << 18
+# How much weight of pairs is what rounding left of none.
+NOTHING = 1e-14
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weak:
+    """A weak ranking h with what it was chosen for.
+
+    h is 1 where the feature is above the threshold, 0 where it is not, and the default
+    where it abstains; the feature itself if the threshold is NaN; or what `ranking`
+    says of rows, if there is one. values (n,) are h of the rows of the feedback, `cut`
+    is the place of the threshold in its column.
+    """
+
+    feature: int
+    threshold: float
+    default: float
+    r: float
+    gain: float
+    values: Floats
+    cut: int = 0
+    ranking: Any = None
+
+    @property
+    def key(self) -> tuple[int, int, float]:
+        """What makes it the same as one of another round."""
+        return self.feature, self.cut, self.default
+
+
+class WeakLearner(Protocol):
+    """What finds a weak ranking for a distribution."""
+
+    def choose(self, distribution: Distribution) -> Weak | None:
+        """Return the best weak ranking, or None if there is none of any use."""
+
+    def may_add(self, weak: Weak, alpha: float) -> bool:
+        """Tell whether a ranking may be added with a weight."""
+
+    def note(self, weak: Weak, alpha: float) -> None:
+        """Take notice that it has been."""
+
+    def bar(self, weak: Weak) -> None:
+        """Do not choose it again in this round."""
+
+
+class Account:
+    """What has been added to each threshold so far, in lists by feature and cut.
+
+    If it is `cumulative`, the sum of a threshold must stay positive, so r must be above
+    its floor: else its alpha would take away all it has.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        room: int,
+        rate: float,
+        smoothing: float,
+        cumulative: bool,
+    ) -> None:
+        self.cumulative = cumulative
+        self._rate, self.smoothing = rate, smoothing
+        self._place: dict[Any, int] = {}
+        self._barred: list[int] = []
+        self._sums = np.zeros(room)
+        self._heads = np.full(n_features, -1)
+        self._cuts, self._defaults, self._next = np.empty((3, room), dtype=np.int64)
+        self.floors, self.ratios = np.empty(room, dtype=np.int64), np.empty(room)
+
+    @property
+    def lists(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """What kernels look at."""
+        return self._heads, self._cuts, self._defaults, self._next
+
+    def may_add(self, weak: Weak, alpha: float) -> bool:
+        """Tell whether a ranking may be added with a weight."""
+        place = self._place.get(weak.key)
+        has = 0.0 if place is None else float(self._sums[place])
+        return not self.cumulative or has + alpha > 0.0
+
+    def note(self, weak: Weak, alpha: float) -> None:
+        """Add to the sum of a threshold."""
+        place = self._place.setdefault(weak.key, len(self._place))
+        if place == len(self._place) - 1 and self._sums[place] == 0.0:
+            self._enlist(weak, place)
+        self._sums[place] += alpha
+        for changed in (place, *self._barred):
+            self._set_floor(changed)
+        self._barred = []
+
+    def bar(self, weak: Weak) -> None:
+        """Refuse a threshold until the next one is noted."""
+        place = self._place[weak.key]
+        self.floors[place], self.ratios[place] = 0, inf
+        self._barred.append(place)
+
+    def _enlist(self, weak: Weak, place: int) -> None:
+        kernels.enlist(weak.feature, weak.cut, int(weak.default), place, *self.lists)
+
+    def _set_floor(self, place: int) -> None:
+        # alpha = log((1 + r + e) / (1 - r + e)) / 2, solved for r.
+        ratio = exp(max(-2.0 * self._sums[place] / self._rate, -700.0))
+        floor = (1.0 + self.smoothing) * (ratio - 1.0) / (ratio + 1.0)
+        self.floors[place] = int(max(floor, -1.5) * UNIT)
+        self.ratios[place] = ratio
+
+
+@dataclass(eq=False)
+class Thresholds:
+    """Thresholds of features, the largest |r| first; the paper's third method."""
+
+    binned: BinnedColumns
+    sorted: SortedColumns
+    account: Account
+    default: int | None
+    team: Team
+
+    def __post_init__(self) -> None:
+        self._room = int(np.diff(self.sorted.groups).max(initial=0))
+        self._of_binned = {
+            f: c for c, f in enumerate(self.binned.features.tolist()) if f >= 0
+        }
+        self._of_sorted = {f: c for c, f in enumerate(self.sorted.features.tolist())}
+        self._default = kernels.LEARNT if self.default is None else self.default
+
+    def choose(self, distribution: Distribution) -> Weak | None:
+        """Return the best ranking, or None if there is none of any use."""
+        found = self._search(distribution.potentials)
+        if found[kernels.SIZE] <= NOTHING * UNIT:
+            return None
+        size, feature, cut, default, r = found.tolist()
+        values = np.empty(len(distribution.potentials))
+        threshold = self._rank(feature, cut, default, values)
+        return Weak(
+            feature, threshold, float(default), r / UNIT, size / UNIT, values, cut
+        )
+
+    def may_add(self, weak: Weak, alpha: float) -> bool:
+        """Tell whether a ranking may be added with a weight."""
+        return self.account.may_add(weak, alpha)
+
+    def note(self, weak: Weak, alpha: float) -> None:
+        """Take notice that a ranking has been added."""
+        self.account.note(weak, alpha)
+
+    def bar(self, weak: Weak) -> None:
+        """Do not choose a ranking again in this round."""
+        self.account.bar(weak)
+
+    def recall(self, feature: int, threshold: float, default: float, n: int) -> Weak:
+        """Return a ranking of an earlier fit."""
+        columns, c = self._column(feature)
+        groups = columns.values[columns.groups[c] : columns.groups[c + 1]]
+        cut, values = int((groups > threshold).sum()), np.empty(n)
+        self._rank(feature, cut, default, values)
+        return Weak(feature, threshold, default, 0.0, 0.0, values, cut)
+
+    def _column(self, feature: int) -> tuple[BinnedColumns | SortedColumns, int]:
+        if feature in self._of_binned:
+            return self.binned, self._of_binned[feature]
+        return self.sorted, self._of_sorted[feature]
+
+    def _search(self, potentials: Ints) -> Ints:
+        binned, sorted_, account = self.binned, self.sorted, self.account
+        rule = self._default, account.cumulative
+        lists = *account.lists, account.floors
+        total = int(potentials.sum())
+
+        def search_binned(blocks: slice, give_up: Callable[[], bool]) -> Ints:
+            found = np.zeros(kernels.FOUND, dtype=np.int64)
+            sums = np.empty((kernels.BLOCK, kernels.N_BINS), dtype=np.int64)
+            kernels.search_binned(
+                blocks.start,
+                blocks.stop,
+                binned.features,
+                binned.bins,
+                binned.n_bins,
+                binned.abstains,
+                potentials,
+                *rule,
+                *lists,
+                sums,
+                found,
+            )
+            return found
+
+        def search_sorted(columns: slice, give_up: Callable[[], bool]) -> Ints:
+            found = np.zeros(kernels.FOUND, dtype=np.int64)
+            kernels.search_sorted(
+                columns.start,
+                columns.stop,
+                sorted_.features,
+                sorted_.starts,
+                sorted_.rows,
+                sorted_.groups,
+                sorted_.group_ends,
+                sorted_.zero,
+                sorted_.abstains,
+                potentials,
+                total,
+                *rule,
+                *lists,
+                np.empty(self._room, dtype=np.int64),
+                found,
+            )
+            return found
+
+        found = []
+        if len(binned.bins):
+            worth = binned.bins.size // _WORTH_A_THREAD
+            found += self.team.share(len(binned.bins), search_binned, worth)
+        if len(sorted_.features):
+            worth = len(sorted_.rows) // _WORTH_A_THREAD
+            found += self.team.share(len(sorted_.features), search_sorted, worth)
+        # The first feature of those with the largest |r|.
+        return max(found, key=lambda f: (f[kernels.SIZE], -f[kernels.FEATURE]))
+
+    def _rank(self, feature: int, cut: int, default: float, values: Floats) -> float:
+        """Write the ranking by a cut; return its threshold."""
+        columns, c = self._column(feature)
+        if isinstance(columns, BinnedColumns):
+            block, place = divmod(c, kernels.BLOCK)
+            kernels.rank_binned(columns.bins, block, place, cut, default, values)
+        else:
+            zero = columns.zero[c]
+            kernels.rank_sorted(
+                columns.starts[c],
+                columns.starts[c + 1],
+                columns.rows,
+                columns.group_ends[columns.groups[c] : columns.groups[c + 1]],
+                cut,
+                float(zero < cut) if zero >= 0 else float(default),
+                float(default),
+                values,
+            )
+        groups = columns.values[columns.groups[c] : columns.groups[c + 1]]
+        return float(groups[cut]) if cut < len(groups) else -inf

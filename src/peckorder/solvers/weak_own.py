@@ -1,0 +1,100 @@
+"""A user's own weak learner."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from peckorder._typing import Floats, Ints
+from peckorder.exceptions import DataError
+from peckorder.solvers.boosting import is_step
+from peckorder.solvers.distribution import UNIT, Distribution
+from peckorder.solvers.weak import NOTHING, Weak
+
+
+@dataclass(eq=False)
+class OwnLearner:
+    """Asks somebody else for a ranking of all rows, given their potentials.
+
+    `learner` is a regressor, fitted to the potentials anew each time, or a function of
+    X and the potentials that returns a function of X.
+    """
+
+    learner: Any
+    X: Any
+    rows: Ints
+    method: str
+    cumulative: bool
+
+    def choose(self, distribution: Distribution) -> Weak | None:
+        """Return the best ranking, or None if there is none of any use."""
+        potentials = np.zeros(self.X.shape[0])
+        potentials[self.rows] = distribution.potentials / UNIT
+        ranking = self._learn(potentials)
+        values = ranked(ranking, self.X)[self.rows]
+        self._check(values, distribution)
+        r = float(np.sum(values * potentials[self.rows]))
+        # There is no telling whether it is one of a round before.
+        if abs(r) <= NOTHING or (self.cumulative and r < 0.0):
+            return None
+        gain = abs(r)
+        if self.method == "analytic":
+            _, first, second = distribution.moments(distribution.scores, values)
+            right, wrong = max(second - first, 0.0) / 2, max(second + first, 0.0) / 2
+            gain = float((np.sqrt(right) - np.sqrt(wrong)) ** 2)
+        nan = float("nan")
+        return Weak(-1, nan, nan, r, gain, values, ranking=ranking)
+
+    def may_add(self, weak: Weak, alpha: float) -> bool:
+        """Tell whether a ranking may be added with a weight."""
+        return not self.cumulative or alpha > 0.0
+
+    def note(self, weak: Weak, alpha: float) -> None:
+        """Take notice that a ranking has been added."""
+
+    def bar(self, weak: Weak) -> None:
+        """Do not choose a ranking again in this round."""
+
+    def recall(self, ranking: Callable[[Any], Any]) -> Weak:
+        """Return a ranking of an earlier fit."""
+        nan, values = float("nan"), ranked(ranking, self.X)[self.rows]
+        return Weak(-1, nan, nan, 0.0, 0.0, values, ranking=ranking)
+
+    def _learn(self, potentials: Floats) -> Callable[[Any], Any]:
+        if hasattr(self.learner, "predict"):
+            fitted = clone(self.learner).fit(self.X, potentials)
+            ranking: Callable[[Any], Any] = fitted.predict
+            return ranking
+        found: Callable[[Any], Any] = self.learner(self.X, potentials)
+        if not callable(found):
+            raise DataError(
+                "RankBoost: what weak returns must be a function of X, the ranking; "
+                f"got {found!r}."
+            )
+        return found
+
+    def _check(self, values: Floats, distribution: Distribution) -> None:
+        width = distribution.span(values)
+        if self.method == "approximate" and width > 1.0:
+            raise DataError(
+                "RankBoost: a ranking by weak must be within a range of 1 if "
+                f"alpha='approximate'; got {width!r}. Scale it, or use alpha='numeric'."
+            )
+        if self.method == "analytic" and not is_step(values):
+            raise DataError(
+                "RankBoost: a ranking by weak must be 0 or 1 everywhere if "
+                "alpha='analytic'; got other values. Use alpha='numeric'."
+            )
+
+
+def ranked(ranking: Callable[[Any], Any], X: Any) -> Floats:
+    """Return what a user's ranking says of rows: a finite number each."""
+    values = np.asarray(ranking(X), dtype=np.float64)
+    if values.shape != (X.shape[0],) or not np.isfinite(values).all():
+        raise DataError(
+            f"RankBoost: a ranking by weak must be a finite number for each of the "
+            f"{X.shape[0]} rows; got an array of shape {values.shape}."
+        )
+    return values
