@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from helpers import exactly
-from peckorder.bounds import prank_mistake_bound
+from peckorder.bounds import prank_mistake_bound, rankboost_vc_bound
 from peckorder.exceptions import DataError
 
 # Scores -3, 0, 4; thresholds -1, 2: the margins are 2, 1, 2, the least of them 1.
@@ -106,3 +106,43 @@ def test_a_single_class_is_refused():
 def test_a_missing_value_is_refused():
     with pytest.raises(ValueError, match=r"(?m)^Input X contains NaN\.$"):
         prank_mistake_bound([[np.nan], [0.0], [1.0]], Y, W, B)
+
+
+@pytest.mark.parametrize("case", range(3))
+def test_the_bound_on_rankboost_is_the_golden_one(golden, case):
+    given = golden("bounds")["theorem3"][case]
+    bound = rankboost_vc_bound(
+        m=given["m"],
+        n=given["n"],
+        d=given["d"],
+        rounds=given["T"],
+        delta=given["delta"],
+    )
+    assert bound == pytest.approx(float(given["bound"]), rel=1e-14)
+
+
+def test_the_bound_on_rankboost_falls_with_rows():
+    bounds = [
+        rankboost_vc_bound(m=m, n=10**6, d=2, rounds=5, delta=0.1)
+        for m in (10, 10**4, 10**6, 10**8)
+    ]
+    assert bounds[0] == np.inf
+    assert bounds == sorted(bounds, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("m", 0, "an integer >= 1"),
+        ("n", 1.5, "an integer >= 1"),
+        ("rounds", 0, "an integer >= 1"),
+        ("d", 1, "a finite number >= 2"),
+        ("delta", 0, "a number > 0 and < 1"),
+        ("delta", 1.0, "a number > 0 and < 1"),
+    ],
+)
+def test_a_bound_on_rankboost_that_cannot_be_is_refused(name, value, rule):
+    given = {"m": 9, "n": 9, "d": 2, "rounds": 1, "delta": 0.1, name: value}
+    sentence = f"rankboost_vc_bound: {name} must be {rule}; got {value!r}."
+    with pytest.raises(ValueError, match=exactly(sentence)):
+        rankboost_vc_bound(**given)
