@@ -137,10 +137,10 @@ def rankboost_vc_bound(*, m: int, n: int, d: float, rounds: int, delta: float) -
     0.52
     """
     who = "rankboost_vc_bound"
-    for name, value in (("m", m), ("n", n), ("rounds", rounds)):
-        whole(1).check(who, name, value)
-    for name, value, rule in (("d", d, _DIMENSION), ("delta", delta, _CHANCE)):
-        rule.check(who, name, value)
+    for name, count in (("m", m), ("n", n), ("rounds", rounds)):
+        whole(1).check(who, name, count)
+    _DIMENSION.check(who, "d", d)
+    _CHANCE.check(who, "delta", delta)
     combined = 2 * (d + 1) * (rounds + 1) * log2(e * (rounds + 1))
     if 2 * min(m, n) <= combined:
         return inf

@@ -18,6 +18,8 @@ from peckorder.kernels import thresholds as kernels
 
 # Columns shorter than this are sorted: a histogram would be as long as they are.
 _SHORT = 1024
+# Columns that are taken out of a matrix at a time: a few lines of each row.
+_AT_ONCE = 16
 # Entries that are sorted at a time.
 _CHUNK = 1 << 20
 
@@ -40,7 +42,8 @@ class SortedColumns:
 class BinnedColumns:
     """Columns as `kernels.thresholds.search_binned` wants them.
 
-    The values of the groups of column c are ``values[groups[c] : groups[c + 1]]``.
+    Column c, of feature features[c], is ``bins[features[c]]``; the values of its groups
+    are ``values[groups[c] : groups[c + 1]]``.
     """
 
     features: Ints
@@ -79,7 +82,7 @@ def cut_columns(
 
 def _no_bins(n_rows: int) -> BinnedColumns:
     none = np.empty(0, dtype=np.int64)
-    bins = np.empty((0, n_rows, kernels.BLOCK), dtype=np.uint8)
+    bins = np.empty((0, n_rows), dtype=np.uint8)
     return BinnedColumns(none, bins, none, none, np.zeros(1, np.int64), np.empty(0))
 
 
@@ -87,55 +90,36 @@ def _bin(
     X: Any, rows: Ints, max_bins: int | None, team: Team
 ) -> tuple[BinnedColumns, Ints]:
     """Bin dense columns; return those that have too many values, too."""
-    n_rows, n_columns, size = len(rows), X.shape[1], kernels.BLOCK
-    n_blocks = -(-n_columns // size)
+    n_rows, n_columns = len(rows), X.shape[1]
     # What is never written takes no memory.
-    bins = np.empty((n_blocks, n_rows, size), dtype=np.uint8)
-    tops = np.empty((n_blocks * size, kernels.ABSTAINS))
-    n_bins = np.full(n_blocks * size, -1)
-    n_values = np.zeros(n_blocks * size, dtype=np.int64)
+    bins = np.empty((n_columns, n_rows), dtype=np.uint8)
+    tops = np.full((n_columns, kernels.N_BINS), -np.inf)
+    n_bins, n_values = np.empty((2, n_columns), dtype=np.int64)
 
-    def work(blocks: slice, give_up: Callable[[], bool]) -> None:
-        for block in range(blocks.start, blocks.stop):
+    def bin_column(c: int, column: Floats) -> None:
+        ordered, top = np.sort(column), tops[c]
+        n_values[c] = np.searchsorted(ordered, np.inf, side="right")
+        limit = max_bins or 0
+        n_bins[c] = binning.cut_points(ordered, n_values[c], limit, top[:-1])
+        if n_bins[c] >= 0:
+            binning.fill_bins(column, top, kernels.ABSTAINS, bins[c])
+
+    def work(some: slice, give_up: Callable[[], bool]) -> None:
+        for first in range(some.start, some.stop, _AT_ONCE):
             if give_up():
                 return
-            first = block * size
-            columns = np.empty((min(size, n_columns - first), n_rows))
+            columns = np.empty((min(_AT_ONCE, some.stop - first), n_rows))
             binning.take_columns(X, rows, first, columns)
-            for c, column in enumerate(columns):
-                ordered = np.sort(column)
-                valid = int(np.searchsorted(ordered, np.inf, side="right"))
-                top = tops[first + c]
-                n_values[first + c] = valid
-                found = binning.cut_points(ordered, valid, max_bins or 0, top)
-                n_bins[first + c] = found
-                if found >= 0:
-                    binning.fill_bins(
-                        column, top[:found], c, kernels.ABSTAINS, bins[block]
-                    )
+            for c, column in enumerate(columns, first):
+                bin_column(c, column)
 
-    team.share(n_blocks, work)
+    team.share(n_columns, work)
     kept = np.flatnonzero(n_bins >= 0)
-    others = np.setdiff1d(np.arange(n_columns), kept, assume_unique=True)
-    if len(others):
-        bins = _packed(bins, kept)
-    slots = len(bins) * size
-    features, sizes = np.full(slots, -1), np.zeros(slots, dtype=np.int64)
-    abstains = np.zeros(slots, dtype=np.int64)
-    features[: len(kept)], sizes[: len(kept)] = kept, n_bins[kept]
-    abstains[: len(kept)] = n_values[kept] < n_rows
-    groups = np.concatenate([[0], np.cumsum(sizes)])
-    values = tops[kept][np.arange(tops.shape[1]) < n_bins[kept, np.newaxis]]
-    return BinnedColumns(features, bins, sizes, abstains, groups, values), others
-
-
-def _packed(bins: Ints, kept: Ints) -> Ints:
-    """Return some of the columns alone, eight to a block."""
-    size = kernels.BLOCK
-    packed = np.zeros((-(-len(kept) // size), bins.shape[1], size), dtype=np.uint8)
-    for to, from_ in enumerate(kept.tolist()):
-        packed[to // size, :, to % size] = bins[from_ // size, :, from_ % size]
-    return packed
+    others = np.flatnonzero(n_bins < 0)
+    groups = np.concatenate([[0], np.cumsum(n_bins[kept])])
+    values = tops[kept][np.arange(kernels.N_BINS) < n_bins[kept, np.newaxis]]
+    abstains = (n_values[kept] < n_rows).astype(np.int64)
+    return BinnedColumns(kept, bins, n_bins[kept], abstains, groups, values), others
 
 
 def _sort_dense(

@@ -75,7 +75,7 @@ class Account:
         smoothing: float,
         cumulative: bool,
     ) -> None:
-        self.cumulative = cumulative
+        self.n_features, self.cumulative = n_features, cumulative
         self._rate, self.smoothing = rate, smoothing
         self._place: dict[Any, int] = {}
         self._barred: list[int] = []
@@ -134,11 +134,11 @@ class Thresholds:
 
     def __post_init__(self) -> None:
         self._room = int(np.diff(self.sorted.groups).max(initial=0))
-        self._of_binned = {
-            f: c for c, f in enumerate(self.binned.features.tolist()) if f >= 0
-        }
+        self._of_binned = {f: c for c, f in enumerate(self.binned.features.tolist())}
         self._of_sorted = {f: c for c, f in enumerate(self.sorted.features.tolist())}
         self._default = kernels.LEARNT if self.default is None else self.default
+        self._ceilings = np.full(self.account.n_features, inf)
+        self._last: Ints = np.empty(0, dtype=np.int64)
 
     def choose(self, distribution: Distribution) -> Weak | None:
         """Return the best ranking, or None if there is none of any use."""
@@ -159,6 +159,8 @@ class Thresholds:
     def note(self, weak: Weak, alpha: float) -> None:
         """Take notice that a ranking has been added."""
         self.account.note(weak, alpha)
+        # From now on it may count with r < 0, too.
+        self._ceilings[weak.feature] = inf
 
     def bar(self, weak: Weak) -> None:
         """Do not choose a ranking again in this round."""
@@ -179,16 +181,17 @@ class Thresholds:
 
     def _search(self, potentials: Ints) -> Ints:
         binned, sorted_, account = self.binned, self.sorted, self.account
+        kernel: Any = kernels  # which do not say how many they take of `lists`
         rule = self._default, account.cumulative
-        lists = *account.lists, account.floors
+        lists: Any = *account.lists, account.floors, self._ceilings
         total = int(potentials.sum())
+        self._raise_ceilings(potentials)
 
-        def search_binned(blocks: slice, give_up: Callable[[], bool]) -> Ints:
-            found = np.zeros(kernels.FOUND, dtype=np.int64)
-            sums = np.empty((kernels.BLOCK, kernels.N_BINS), dtype=np.int64)
-            kernels.search_binned(
-                blocks.start,
-                blocks.stop,
+        def search_binned(columns: slice, give_up: Callable[[], bool]) -> Ints:
+            found = self._nothing()
+            kernel.search_binned(
+                columns.start,
+                columns.stop,
                 binned.features,
                 binned.bins,
                 binned.n_bins,
@@ -196,14 +199,15 @@ class Thresholds:
                 potentials,
                 *rule,
                 *lists,
-                sums,
+                np.empty(2 * kernels.TOGETHER, dtype=np.int64),
+                np.empty((kernels.TOGETHER, kernels.N_BINS), dtype=np.int64),
                 found,
             )
             return found
 
         def search_sorted(columns: slice, give_up: Callable[[], bool]) -> Ints:
-            found = np.zeros(kernels.FOUND, dtype=np.int64)
-            kernels.search_sorted(
+            found = self._nothing()
+            kernel.search_sorted(
                 columns.start,
                 columns.stop,
                 sorted_.features,
@@ -223,21 +227,31 @@ class Thresholds:
             return found
 
         found = []
-        if len(binned.bins):
-            worth = binned.bins.size // _WORTH_A_THREAD
-            found += self.team.share(len(binned.bins), search_binned, worth)
+        if len(binned.features):
+            worth = len(binned.features) * len(potentials) // _WORTH_A_THREAD
+            found += self.team.share(len(binned.features), search_binned, worth)
         if len(sorted_.features):
             worth = len(sorted_.rows) // _WORTH_A_THREAD
             found += self.team.share(len(sorted_.features), search_sorted, worth)
         # The first feature of those with the largest |r|.
         return max(found, key=lambda f: (f[kernels.SIZE], -f[kernels.FEATURE]))
 
+    def _nothing(self) -> Ints:
+        found = np.zeros(kernels.FOUND, dtype=np.int64)
+        found[kernels.FEATURE] = -1  # before all features: r = 0 is of no use
+        return found
+
+    def _raise_ceilings(self, potentials: Ints) -> None:
+        if len(self._last) == 0:
+            self._last = potentials.copy()
+        else:
+            self._ceilings += kernels.drift(potentials, self._last)
+
     def _rank(self, feature: int, cut: int, default: float, values: Floats) -> float:
         """Write the ranking by a cut; return its threshold."""
         columns, c = self._column(feature)
         if isinstance(columns, BinnedColumns):
-            block, place = divmod(c, kernels.BLOCK)
-            kernels.rank_binned(columns.bins, block, place, cut, default, values)
+            kernels.rank_binned(columns.bins[feature], cut, float(default), values)
         else:
             zero = columns.zero[c]
             kernels.rank_sorted(
