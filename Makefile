@@ -35,6 +35,8 @@ bench: $(VENV)/.bench  ## speed and memory against peers; let nothing else run m
 	$(BIN)/python benchmarks/ensembles.py
 	$(BIN)/python benchmarks/metrics.py
 	$(BIN)/python benchmarks/files.py
+	$(BIN)/python benchmarks/rankboost.py
+	$(BIN)/python benchmarks/rankboost.py --memory
 
 help:  ## list what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12

@@ -365,3 +365,66 @@ def test_a_frame_may_have_a_row_a_query(library):
     assert list(frame.columns) == ["query", "ndcg", "ap"]
     assert list(frame["query"]) == list(range(30))
     assert list(frame["ap"]) == table.values["ap"].tolist()
+
+
+def weighted(score, **options):
+    """Evaluate with queries that weigh differently, in an order of rows of its own."""
+    rows = np.random.default_rng(7).permutation(300)
+    weight = dict(zip(range(30), np.linspace(0.0, 3.0, 30), strict=True))
+    options = {"qid": QID[rows], "query_weight": weight} | options
+    return evaluate(Y[rows], score[rows], "tau", **options)
+
+
+def test_weights_count_in_comparisons():
+    a, b = (
+        weighted(GOOD),
+        evaluate(Y, POOR, "tau", qid=QID, query_weight=np.linspace(0.0, 3.0, 30)),
+    )
+    found = compare(a, b, n_bootstrap=20_000)
+    order = np.argsort(a.queries)
+    gaps = a.values["tau"][order] - b.values["tau"]
+    weight = np.linspace(0.0, 3.0, 30)
+    assert found.differences["tau"] == pytest.approx(np.average(gaps, weights=weight))
+    # The spread of a ratio of sums, to first order.
+    spread = np.sqrt((weight**2 * (gaps - found.differences["tau"]) ** 2).sum())
+    low, high = found.intervals["tau"]
+    assert high - low == pytest.approx(3.92 * spread / weight.sum(), rel=0.05)
+
+
+def test_a_query_without_weight_has_no_say_in_chance():
+    # Only the last query differs, and it does not count.
+    y, qid = np.array([1, 0] * 20), np.repeat(np.arange(20), 2)
+    score, weight = y.astype(float), np.ones(20)
+    score[-2:], weight[-1] = [0, 1], 0.0
+    a, b = (evaluate(y, s, "tau", qid=qid, query_weight=weight) for s in (y, score))
+    assert compare(a, b).p_values["tau"] == 1.0
+    weight[:-1] = 0.0
+    c, d = (evaluate(y, s, "tau", qid=qid, query_weight=weight) for s in (y, score))
+    assert np.isnan(compare(c, d).p_values["tau"])
+
+
+def test_the_seed_decides_chance():
+    a, b = (evaluate(Y, RNG.random(300), "tau", qid=QID) for _ in range(2))
+    ps = {
+        compare(a, b, n_permutations=50, random_state=s).p_values["tau"]
+        for s in range(9)
+    }
+    assert len(ps) > 1
+
+
+@pytest.mark.parametrize("qid", [5, "aab", {1, 2, 3}])
+def test_queries_that_are_none_are_refused(qid):
+    with pytest.raises(DataError, match="evaluate: qid must be one value a row; got"):
+        evaluate([1, 0, 1], [1.0, 2.0, 3.0], "ap", qid=qid)
+
+
+def test_what_to_do_with_undefined_queries_is_checked_first():
+    with pytest.raises(ValueError, match=r"evaluate: undefined must be .*; got 'x'\."):
+        evaluate([1, 0], [1.0, 2.0], "ap", undefined="x")
+
+
+def test_ids_of_several_kinds_are_texts_in_a_frame():
+    pytest.importorskip("polars")
+    qid = np.array([1, 1, "b", "b"], dtype=object)
+    table = evaluate([1, 0, 1, 0], [1.0, 0.0, 1.0, 0.0], "ap", qid=qid)
+    assert table.to_polars(per_query=True)["query"].to_list() == ["1", "b"]

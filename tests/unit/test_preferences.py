@@ -359,3 +359,10 @@ def test_a_mask_that_is_too_short_is_refused():
     sentence = "Preferences: rows must be a mask of all rows, 3 at least; got 1."
     with pytest.raises(DataError, match=exactly(sentence)):
         CLICKS.restrict([True])
+
+
+@pytest.mark.parametrize("factor", [1, 10**12])
+def test_row_numbers_of_any_size_are_found(factor):
+    some = Preferences(factor * np.array([5, 9, 2]), factor * np.array([7, 2, 5]))
+    kept = some.restrict(factor * np.array([2, 9, 5])).pairs()
+    assert (kept.better.tolist(), kept.worse.tolist()) == ([1, 0], [0, 2])

@@ -415,3 +415,11 @@ def test_categories_are_told_where_their_numbers_are():
         DataError, match=r"Of ordered categories .*: y_true\.cat\.codes\."
     ):
         metrics.ndcg(y, [1.0, 0.0])
+
+
+def test_a_ragged_mask_is_refused():
+    sentence = (
+        "average_precision: good must be a grade, 'top' or a mask; got [[1], [2, 3]]."
+    )
+    with refused(sentence):
+        metrics.average_precision([1, 0], [1.0, 2.0], good=[[1], [2, 3]])

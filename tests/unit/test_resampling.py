@@ -86,3 +86,27 @@ def test_the_number_of_samples_need_not_be_a_multiple():
 
 def test_nothing_to_compare_has_no_chance():
     assert np.isnan(chances(np.full((1, 3), np.nan), np.ones(3), 10, 0)).all()
+
+
+def test_metrics_with_other_gaps_have_other_means():
+    values = RNG.random((3, 60))
+    values[0, :50], values[2, 10:] = np.nan, np.nan
+    bounds = intervals(values, np.ones(60), 4000, 0)
+    means = np.nanmean(values, axis=1)
+    assert (bounds[:, 0] < means).all()
+    assert (means < bounds[:, 1]).all()
+    spread = np.nanstd(values, axis=1) / np.sqrt((~np.isnan(values)).sum(axis=1))
+    assert_allclose(np.diff(bounds, axis=1)[:, 0], 3.92 * spread, rtol=0.15)
+
+
+def test_samples_without_a_value_are_left_out():
+    values = np.full((1, 200), np.nan)
+    values[0, :2] = 0.5
+    for seed in range(5):
+        bounds = intervals(values, np.ones(200), 1, seed)[0]
+        assert np.isnan(bounds).all() or (bounds == 0.5).all()
+
+
+def test_rounding_does_not_make_a_gap_larger():
+    gaps = np.array([[0.1, 0.2, 0.3, -0.6 + 1e-16]])
+    assert chances(gaps, np.ones(4), 500, 0)[0] == 1.0

@@ -325,6 +325,11 @@ def _numbers(who: str, what: str, values: Any) -> NDArray[Any]:
     column: NDArray[Any] = np.asarray(values)
     if column.dtype.kind not in "iuf" and column.size:
         raise DataError(f"{who}: {what} must be numbers; got {column.dtype} values.")
+    if column.ndim != 1:
+        raise DataError(
+            f"{who}: {what} must be one number a row; got an array of shape "
+            f"{column.shape}."
+        )
     if not np.isfinite(column).all():
         row = int(np.argmin(np.isfinite(column)))
         raise DataError(

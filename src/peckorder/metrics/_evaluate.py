@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from peckorder._typing import Floats, Labels
 from peckorder._validation import optional, whole
-from peckorder.metrics._lists import RankedLists, query_weights
+from peckorder.metrics._lists import UNDEFINED, RankedLists, query_weights
 from peckorder.metrics._names import metrics_by_name
 from peckorder.metrics._resampling import intervals, weighted_means
 from peckorder.metrics._tables import frame, table
@@ -88,7 +88,10 @@ class Evaluation:
         return frame("polars", self._columns() if per_query else self._rows())
 
     def _columns(self) -> dict[str, Any]:
-        return {"query": self.queries.tolist(), **self.values}
+        ids = self.queries.tolist()
+        if len(set(map(type, ids))) > 1 or not isinstance(ids[0], int | float | str):
+            ids = list(map(str, ids))  # a column has one type
+        return {"query": ids, **self.values}
 
     def _rows(self) -> list[dict[str, Any]]:
         return [
@@ -161,8 +164,9 @@ def evaluate(
     if sample_weight is not None:
         for metric in metrics:
             metric.check_weighable("evaluate")
-    if qid is not None and not hasattr(qid, "dtype"):
-        qid = list(qid)
+    UNDEFINED.check("evaluate", "undefined", undefined)
+    if isinstance(qid, Iterator):
+        qid = list(qid)  # which is read more than once
     lists = RankedLists.of("evaluate", y_true, y_score, qid, ties, docid)
     weight = query_weights("evaluate", query_weight, lists.queries)
     values = {

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Real
@@ -20,7 +21,7 @@ from peckorder.feedback import Queries
 from peckorder.kernels import lists as kernels
 
 TIES = one_of("expected", "best", "worst", "order", "docid")
-_UNDEFINED = one_of("skip", "zero", "raise")
+UNDEFINED = one_of("skip", "zero", "raise")
 
 # From this length on NumPy sorts a list faster than our own kernel does.
 _LONG = 256
@@ -75,9 +76,10 @@ class RankedLists:
             with np.errstate(over="ignore"):
                 score = score.astype(np.float32).astype(np.float64)
         worth = truth
-        mask = np.asarray(good)
-        if mask.shape == truth.shape and mask.dtype.kind == "b":
-            worth = mask.astype(np.float64)
+        with suppress(ValueError):  # a mask that is none is refused later
+            mask = np.asarray(good)
+            if mask.shape == truth.shape and mask.dtype.kind == "b":
+                worth = mask.astype(np.float64)
         order, score = _ranked(who, score, worth, queries, ties, docid)
         return cls(who, queries, order, score, truth[order], ties != "expected")
 
@@ -122,7 +124,7 @@ def numbers(who: str, name: str, values: Any, *, finite: bool = False) -> Floats
         given = given.astype(np.float64)
     if given.dtype.kind not in "biuf":
         hint = ""
-        if hasattr(values, "cat"):
+        if str(getattr(values, "dtype", "")) == "category":
             hint = f" Of ordered categories give the codes: {name}.cat.codes."
         raise DataError(f"{who}: {name} must be numbers; got {repr_(values)}.{hint}")
     if given.ndim != 1 or given.size == 0:
@@ -239,7 +241,7 @@ def mean_over_queries(
     `needs` tells what a query must have for its value to be defined.
     """
     who, queries = lists.who, lists.queries
-    _UNDEFINED.check(who, "undefined", undefined)
+    UNDEFINED.check(who, "undefined", undefined)
     weight = query_weights(who, query_weight, queries)
     is_missing = np.isnan(values)
     n_missing = int(is_missing.sum())

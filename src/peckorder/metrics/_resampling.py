@@ -46,14 +46,15 @@ def intervals(
         means = sums[: len(values)] / sums[len(values) :][kind.ravel()]
     bounds = np.full((len(values), 2), np.nan)
     for m in np.flatnonzero((masses > 0).sum(axis=1) >= 2):
-        # A sample may hold none that has a value.
-        bounds[m] = np.nanquantile(means[m], [0.025, 0.975])
+        drawn = means[m][~np.isnan(means[m])]  # a sample may hold none with a value
+        if drawn.size:
+            bounds[m] = np.quantile(drawn, [0.025, 0.975])
     return bounds
 
 
 def chances(gaps: Floats, weight: Floats, n_samples: int, seed: int | None) -> Floats:
     """Return how often random signs of gaps (m, n) give means as far from zero."""
-    columns = _sums(gaps, weight)[0]
+    columns, masses = _sums(gaps, weight)
     columns.flags.writeable = False
     n_words = -(-n_samples // kernels.GROUP)
     sums, key = np.zeros((len(gaps), n_words * kernels.GROUP)), _key(seed)
@@ -72,7 +73,7 @@ def chances(gaps: Floats, weight: Floats, n_samples: int, seed: int | None) -> F
     found = (np.abs(sums[:, :n_samples]) >= seen[:, np.newaxis]).sum(axis=1)
     # The order as it is is one of the possible ones.
     p = (found + 1) / (n_samples + 1)
-    return np.where(np.isnan(gaps).all(axis=1), np.nan, p)
+    return np.where(masses.any(axis=1), p, np.nan)
 
 
 def _sums(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
