@@ -107,8 +107,8 @@ class BoostedEstimator(ScoreEstimator):
 
     def _publish(self, run: Run, stopping: EarlyStopping | None) -> None:
         boosted = run.boosted
-        n_rounds = len(boosted.alphas) if stopping is None else stopping.best
-        if len(boosted.alphas) == 0:
+        n_rounds = len(boosted.rounds) if stopping is None else stopping.best
+        if len(boosted.rounds) == 0:
             warnings.warn(
                 f"{self._who}: no weak ranking tells the rows of a pair apart, so that "
                 "all scores are equal. Do all features abstain? If they fall with "
@@ -116,15 +116,9 @@ class BoostedEstimator(ScoreEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        rankings = boosted.rankings[:n_rounds]
-        self.weak_rankers_ = np.array(
-            [
-                (weak.feature, weak.threshold, weak.default, alpha)
-                for weak, alpha in zip(rankings, boosted.alphas, strict=False)
-            ],
-            dtype=RECORD,
-        )
-        self.own_rankings_ = [w.ranking for w in rankings if w.ranking is not None]
+        rounds = boosted.rounds[:n_rounds]
+        self.weak_rankers_ = np.array([tuple(r[:4]) for r in rounds], dtype=RECORD)
+        self.own_rankings_ = [r.ranking for r in rounds if r.ranking is not None]
         self.n_rounds_ = n_rounds
         self.bounds_ = bounds(boosted.log_bounds[: n_rounds + 1])
         self.smoothing_ = run.smoothing

@@ -56,13 +56,11 @@ class EarlyStopping:
 
     def __call__(self, boosted: Boosted) -> bool:
         """Add the last round; tell whether to stop."""
-        weak, alpha = boosted.rankings[-1], boosted.alphas[-1]
-        if weak.ranking is not None:
-            self._scores += alpha * ranked(weak.ranking, self._X)
+        feature, threshold, default, alpha, ranking = boosted.rounds[-1]
+        if ranking is not None:
+            self._scores += alpha * ranked(ranking, self._X)
         else:
-            self._scores += alpha * self._columns.rank(
-                weak.feature, weak.threshold, weak.default
-            )
+            self._scores += alpha * self._columns.rank(feature, threshold, default)
         self._note()
         waited = len(self.values) - 1 - self.best
         return self._patience is not None and waited >= self._patience

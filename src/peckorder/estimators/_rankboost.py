@@ -319,7 +319,7 @@ class RankBoost(BoostedEstimator):
         if goes_on:
             self._check_rounds()
             run.repeat(self.weak_rankers_, self.own_rankings_)
-        run.go(stopping or (lambda boosted: False))
+        run.go(stopping)
         self._has_offset = offset is not None
         self._publish(run, stopping)
 

@@ -35,6 +35,14 @@ def part(function: F) -> F:
     return _compile(function, **_PART, fastmath={"contract"})
 
 
+def exact_part(function: F) -> F:
+    """Compile, as a part, what must give the same bits in every kernel around it.
+
+    Products and sums are rounded one by one, as they are written.
+    """
+    return _compile(function, **_PART)
+
+
 def sum_part(function: F) -> F:
     """Compile, as a part, a sum whose terms may be added in any order.
 

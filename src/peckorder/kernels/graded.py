@@ -12,20 +12,20 @@ from math import exp, inf, log
 import numpy as np
 
 from peckorder._typing import Floats, Ints
-from peckorder.kernels._jit import kernel, part
+from peckorder.kernels._jit import exact_part, kernel
 
 # Beyond this exp(H) and exp(-H) of a level are too far apart to be divided.
 _WIDE = 600.0
 
 
-@part
+@exact_part
 def add_logs(a: float, b: float) -> float:
     """Return log(exp(a) + exp(b))."""
     low, high = min(a, b), max(a, b)
     return high if low == -inf else high + log(1.0 + exp(low - high))
 
 
-@part
+@exact_part
 def level_sums(
     first: int,
     last: int,
@@ -141,6 +141,12 @@ def total(
     for q in range(first, last):
         mass += int(np.rint(exp(log_mass[levels[q]] - top) * unit))
     return mass
+
+
+@kernel
+def log_of_total(top: float, mass: int, unit: float) -> float:
+    """Return the logarithm of a sum of weights, given by `total`."""
+    return top + log(mass / unit)
 
 
 @kernel

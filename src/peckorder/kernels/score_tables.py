@@ -13,6 +13,17 @@ from peckorder._typing import Floats, Ints
 from peckorder.kernels._jit import kernel, part
 
 
+@kernel
+def pile_up(starts: Ints, added: Floats, steps: Floats) -> None:
+    """Write to `steps` the sums of what is added at thresholds, feature by feature."""
+    for u in range(starts.shape[0] - 1):
+        score = 0.0
+        steps[starts[u] + u] = score
+        for k in range(starts[u], starts[u + 1]):
+            score += added[k]
+            steps[k + u + 1] = score
+
+
 @part
 def look_up(
     value: float,

@@ -48,7 +48,42 @@ def consider(found: Ints, r: int, feature: int, cut: int, q: int) -> None:
 
 
 @part
-def search(
+def conclude(
+    found: Ints,
+    feature: int,
+    high: int,
+    high_cut: int,
+    low: int,
+    low_cut: int,
+    ranked: int,
+    abstains: bool,
+    default: int,
+    cumulative: bool,
+    is_listed: bool,
+) -> int:
+    """Consider the best cuts of a column; return what its |r| does not exceed.
+
+    high and low are the extremes of L, the potentials above a cut. If `cumulative`,
+    a cut with r < 0 counts only if it is listed: those are looked at elsewhere.
+    """
+    if not abstains:
+        # What is left of zero by rounding must not speak for a default.
+        ranked = 0
+    first = default if default != LEARNT else 0
+    last = 1 if abstains and default == LEARNT else first
+    top, bottom = 0, 0
+    for q in range(first, last + 1):
+        best, worst = high - q * ranked, low - q * ranked
+        top, bottom = max(top, best), min(bottom, worst)
+        if best > 0:
+            consider(found, best, feature, high_cut, q)
+        if worst < 0 and not cumulative:
+            consider(found, worst, feature, low_cut, q)
+    return top if cumulative and not is_listed else max(top, -bottom)
+
+
+@part
+def search_sums(
     sums: Ints,
     n_groups: int,
     abstains: bool,
@@ -62,51 +97,30 @@ def search(
     floors: Ints,
     found: Ints,
 ) -> int:
-    """Consider all cuts of a column whose groups have the potentials `sums`.
-
-    If `cumulative`, a candidate with r < 0 must have been taken in a round before, and
-    r be above its floor; those are in a list by cuts that begins at heads[feature].
-    Returns the largest |r|, or r if nothing with r < 0 could be taken.
-    """
-    ranked = 0
+    """Search a column whose groups have the potentials `sums`."""
+    above, high, low, high_cut, low_cut = 0, 0, 0, 0, 0
     for g in range(n_groups):
-        ranked += sums[g]
-    if not abstains:
-        # What is left of zero by rounding must not speak for a default.
-        ranked = 0
-    lowest = default if default != LEARNT else 0
-    highest = 1 if abstains and default == LEARNT else lowest
-    top, bottom = 0, 0
-    for q in range(lowest, highest + 1):
-        # Extremes first: most columns have nothing else to show.
-        above = -q * ranked
-        high, low, high_cut, low_cut = above, above, 0, 0
-        for g in range(n_groups):
-            above += sums[g]
-            high_cut = g + 1 if above > high else high_cut
-            high = max(above, high)
-            low_cut = g + 1 if above < low else low_cut
-            low = min(above, low)
-        if high > 0:
-            consider(found, high, feature, high_cut, q)
-        if low < 0 and not cumulative:
-            consider(found, low, feature, low_cut, q)
-        top, bottom = max(top, high), min(bottom, low)
-    if not cumulative:
-        return max(top, -bottom)
-    place = heads[feature]
-    if place < 0:
-        return top
-    above, g = 0, 0
-    while place >= 0:
-        while g < cuts[place]:
-            above += sums[g]
-            g += 1
-        r = above - defaults[place] * ranked
-        if floors[place] < r < 0:
-            consider(found, r, feature, cuts[place], defaults[place])
-        place = following[place]
-    return max(top, -bottom)
+        above += sums[g]
+        high_cut = g + 1 if above > high else high_cut
+        high = max(above, high)
+        low_cut = g + 1 if above < low else low_cut
+        low = min(above, low)
+    ranked, place = above, -1
+    if cumulative:
+        place = heads[feature]
+        above, g, each = 0, 0, place
+        while each >= 0:
+            while g < cuts[each]:
+                above += sums[g]
+                g += 1
+            r = above - (defaults[each] * ranked if abstains else 0)
+            if floors[each] < r < 0:
+                consider(found, r, feature, cuts[each], defaults[each])
+            each = following[each]
+    return conclude(
+        found, feature, high, high_cut, low, low_cut, ranked,
+        abstains, default, cumulative, place >= 0,
+    )  # fmt: skip
 
 
 @part
@@ -119,6 +133,34 @@ def most_promising(first: int, last: int, features: Ints, ceilings: Floats) -> i
     return best
 
 
+@part
+def group_sums(
+    c: int,
+    starts: Ints,
+    rows: Ints,
+    groups: Ints,
+    group_ends: Ints,
+    zero: int,
+    potentials: Ints,
+    total: int,
+    sums: Ints,
+) -> None:
+    """Write to `sums` the potentials of the groups of a sorted column."""
+    k, stored = starts[c], 0
+    for g in range(groups[c + 1] - groups[c]):
+        end, group = group_ends[groups[c] + g], 0
+        while k < end:
+            group += potentials[rows[k]]
+            k += 1
+        sums[g] = group
+        stored += group
+    if zero >= 0:
+        while k < starts[c + 1]:
+            stored += potentials[rows[k]]
+            k += 1
+        sums[zero] += total - stored
+
+
 @kernel
 def search_sorted(
     first: int,
@@ -126,6 +168,7 @@ def search_sorted(
     features: Ints,
     starts: Ints,
     rows: Ints,
+    is_last: Ints,
     groups: Ints,
     group_ends: Ints,
     zero: Ints,
@@ -146,36 +189,39 @@ def search_sorted(
     """Search the columns first..last, whose entries are sorted; write to found (5,).
 
     Column c has the entries ``starts[c] : starts[c + 1]`` of rows; its groups
-    ``groups[c] : groups[c + 1]`` end at group_ends. Entries behind the last group
-    abstain. Group zero[c], if any, holds the rows that are not stored as well: their
-    potentials are what is missing from `total`, that of all rows. sums is room for as
-    many groups as any column has. O(entries) time at most.
+    ``groups[c] : groups[c + 1]`` end at group_ends, where is_last is 1. Entries behind
+    the last group abstain. Group zero[c], if any, holds the rows that are not stored as
+    well: their potentials are what is missing from `total`, that of all rows. sums is
+    room for as many groups as any column has. O(entries) time at most.
     """
     start = most_promising(first, last, features, ceilings)
     for turn in range(last - first + 1):
         # The best one first, so that others can be left out.
         c = start if turn == 0 else first + turn - 1
-        if (turn > 0 and c == start) or ceilings[features[c]] < found[SIZE]:
+        feature = features[c]
+        if (turn > 0 and c == start) or ceilings[feature] < found[SIZE]:
             continue
-        n_groups = groups[c + 1] - groups[c]
-        k = starts[c]
-        stored = 0
-        for g in range(n_groups):
-            end = group_ends[groups[c] + g]
-            group = 0
-            while k < end:
-                group += potentials[rows[k]]
-                k += 1
-            sums[g] = group
-            stored += group
-        if zero[c] >= 0:
-            while k < starts[c + 1]:
-                stored += potentials[rows[k]]
-                k += 1
-            sums[zero[c]] += total - stored
-        ceilings[features[c]] = search(
-            sums, n_groups, abstains[c] != 0, default, features[c],
-            cumulative, heads, cuts, defaults, following, floors, found,
+        if zero[c] >= 0 or (cumulative and heads[feature] >= 0):
+            group_sums(
+                c, starts, rows, groups, group_ends, zero[c], potentials, total, sums
+            )
+            ceilings[feature] = search_sums(
+                sums, groups[c + 1] - groups[c], abstains[c] != 0, default, feature,
+                cumulative, heads, cuts, defaults, following, floors, found,
+            )  # fmt: skip
+            continue
+        # Most have nothing but their extremes to show: one loop without branches.
+        above, high, low, high_cut, low_cut, g = 0, 0, 0, 0, 0, 0
+        for k in range(np.uintp(starts[c]), np.uintp(starts[c + 1])):
+            above += potentials[rows[k]]
+            is_cut = is_last[k] != 0
+            g += is_cut
+            is_high, is_low = is_cut & (above > high), is_cut & (above < low)
+            high_cut, high = (g, above) if is_high else (high_cut, high)
+            low_cut, low = (g, above) if is_low else (low_cut, low)
+        ceilings[feature] = conclude(
+            found, feature, high, high_cut, low, low_cut, above,
+            abstains[c] != 0, default, cumulative, False,
         )  # fmt: skip
 
 
@@ -244,7 +290,7 @@ def search_binned(
         count(bins, columns[TOGETHER:], potentials, sums)
         for k in range(waiting):
             column = columns[k]
-            ceilings[features[column]] = search(
+            ceilings[features[column]] = search_sums(
                 sums[k], n_bins[column], abstains[column] != 0, default,
                 features[column],
                 cumulative, heads, cuts, defaults, following, floors, found,
@@ -300,30 +346,6 @@ def rank_binned(bins: Ints, cut: int, default: float, ranking: Floats) -> None:
     for i in range(ranking.shape[0]):
         value = 1.0 if bins[i] < cut else 0.0
         ranking[i] = default if bins[i] == ABSTAINS else value
-
-
-@kernel
-def enlist(
-    feature: int,
-    cut: int,
-    q: int,
-    place: int,
-    heads: Ints,
-    cuts: Ints,
-    defaults: Ints,
-    following: Ints,
-) -> None:
-    """Put a candidate, as number `place`, into the list of its feature, by cuts."""
-    before, here = -1, heads[feature]
-    while here >= 0 and cuts[here] < cut:
-        before, here = here, following[here]
-    cuts[place] = cut
-    defaults[place] = q
-    following[place] = here
-    if before < 0:
-        heads[feature] = place
-    else:
-        following[before] = place
 
 
 @kernel

@@ -1,48 +1,59 @@
 """RankBoost: rounds of weak rankings, each for the distribution the last one left."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import exp, inf, log
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from peckorder._typing import Floats
 from peckorder.exceptions import DataError
+from peckorder.kernels import rounds as kernels
 from peckorder.solvers.distribution import Distribution
 from peckorder.solvers.weak import NOTHING, Weak, WeakLearner
 
 # Newton's iteration stops when a step is this small, in units of the last place.
 _PRECISE = 4e-16
 _MOST_STEPS = 200
-# A value a row and round would be too much.
-_NOT_KEPT = np.empty(0)
+
+
+class Round(NamedTuple):
+    """A weak ranking with its weight; `ranking` if it is none of a feature."""
+
+    feature: int
+    threshold: float
+    default: float
+    alpha: float
+    ranking: Any = None
 
 
 @dataclass
 class Boosted:
-    """The rounds so far: weak rankings with their weights, and the bounds after each.
-
-    log_bounds begin with what holds before the first round.
-    """
+    """The rounds so far, and the logarithms of the bounds before and after each."""
 
     log_bounds: list[float]
-    rankings: list[Weak] = field(default_factory=list)
-    alphas: list[float] = field(default_factory=list)
+    rounds: list[Round] = field(default_factory=list)
 
-    def add(
-        self,
-        distribution: Distribution,
-        learner: WeakLearner,
-        weak: Weak,
-        alpha: float,
-    ) -> None:
-        """Add a round, and move the distribution to where it leads."""
-        before = distribution.log_total
-        distribution.move(distribution.scores + alpha * weak.values)
-        learner.note(weak, alpha)
-        self.rankings.append(replace(weak, values=_NOT_KEPT))
-        self.alphas.append(alpha)
-        self.log_bounds.append(self.log_bounds[-1] + distribution.log_total - before)
+    def add(self, round_: Round, log_z: float) -> None:
+        """Add a round, which multiplies the bound by Z."""
+        self.rounds.append(round_)
+        self.log_bounds.append(self.log_bounds[-1] + log_z)
+
+
+def take(
+    boosted: Boosted,
+    distribution: Distribution,
+    learner: WeakLearner,
+    weak: Weak,
+    alpha: float,
+) -> None:
+    """Add a ranking, and move the distribution to where it leads."""
+    before = distribution.log_total
+    distribution.move(distribution.scores + alpha * weak.values)
+    learner.note(weak, alpha)
+    round_ = Round(weak.feature, weak.threshold, weak.default, alpha, weak.ranking)
+    boosted.add(round_, distribution.log_total - before)
 
 
 @dataclass(frozen=True)
@@ -59,8 +70,7 @@ class Steps:
 
     def _whole(self, weak: Weak, distribution: Distribution) -> float:
         if self.method == "approximate":
-            up, down = _mass(1.0 + weak.r), _mass(1.0 - weak.r)
-            return _half_log(up + self.smoothing, down + self.smoothing)
+            return kernels.approximate(weak.r, self.smoothing)
         if is_step(weak.values):
             _, first, second = distribution.moments(distribution.scores, weak.values)
             right, wrong = _mass((second - first) / 2), _mass((second + first) / 2)
@@ -78,25 +88,29 @@ def boost(
     learners: Sequence[WeakLearner],
     steps: Steps,
     n_rounds: int,
-    monitor: Callable[[Boosted], bool],
+    monitor: Callable[[Boosted], bool] | None,
 ) -> None:
     """Add rounds until there are `n_rounds`, nothing is left, or the monitor says so.
 
     The distribution is at the scores of the rounds so far.
     """
-    while len(boosted.alphas) < n_rounds:
+    while len(boosted.rounds) < n_rounds:
         choice = _choose(distribution, learners, steps)
         if choice is None:
             return
-        learner, weak, alpha = choice
-        if not np.isfinite(alpha):
-            raise DataError(
-                "RankBoost: smoothing must be > 0 where a weak ranking errs on no "
-                "pair; got 0."
-            )
-        boosted.add(distribution, learner, weak, alpha)
-        if monitor(boosted):
+        check_alpha(choice[-1])
+        take(boosted, distribution, *choice)
+        if monitor is not None and monitor(boosted):
             return
+
+
+def check_alpha(alpha: float) -> None:
+    """Refuse a weight that is infinite."""
+    if not np.isfinite(alpha):
+        raise DataError(
+            "RankBoost: smoothing must be > 0 where a weak ranking errs on no pair; "
+            "got 0."
+        )
 
 
 def _choose(

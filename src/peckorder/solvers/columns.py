@@ -31,6 +31,7 @@ class SortedColumns:
     features: Ints
     starts: Ints
     rows: Ints
+    is_last: Ints
     groups: Ints
     group_ends: Ints
     values: Floats
@@ -218,10 +219,13 @@ def _grouped(
     ends = (
         before + group_size - before[groups[:-1][group_column]] + starts[group_column]
     )
+    is_last = np.zeros(len(row), dtype=np.uint8)
+    is_last[ends[group_size > 0] - 1] = 1
     return SortedColumns(
         features,
         starts,
         row,
+        is_last,
         groups,
         ends,
         group_value,

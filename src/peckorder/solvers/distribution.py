@@ -213,7 +213,7 @@ class Distribution:
         self.log_total = 0.0
         n_masses = sum(part.n_masses for part in parts)
         # As fine as a sum of so many masses, none above 1, can be without overflow.
-        self._mass_unit = 2.0 ** (62 - ceil(log2(max(n_masses, 1))))
+        self.mass_unit = 2.0 ** (62 - ceil(log2(max(n_masses, 1))))
 
     def move(self, scores: Floats) -> None:
         """Go to other scores."""
@@ -225,8 +225,8 @@ class Distribution:
 
     def _log_total(self, scores: Floats) -> float:
         top = max(part.weigh(scores, self.team) for part in self.parts)
-        mass = sum(part.total(top, self._mass_unit) for part in self.parts)
-        return top + log(mass / self._mass_unit)
+        mass = sum(part.total(top, self.mass_unit) for part in self.parts)
+        return graded.log_of_total(top, mass, self.mass_unit)
 
     def moments(self, scores: Floats, ranking: Floats) -> tuple[float, float, float]:
         """Return the sums of D, D s and D s**2 at other scores, s = h(x0) - h(x1).

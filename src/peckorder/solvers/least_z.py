@@ -108,7 +108,8 @@ class LeastZ(Thresholds):
             return None
         feature, cut, default = (int(value) for value in found[1:4])
         values = np.empty(n_rows)
-        threshold = self._rank(feature, cut, default, values)
+        self._rank(feature, cut, default, values)
+        threshold = self.threshold(feature, cut)
         r = float(found[kernels.RIGHT] - found[kernels.WRONG])
         return Weak(feature, threshold, float(default), r, gain, values, cut)
 
@@ -140,7 +141,7 @@ class LeastZ(Thresholds):
                 np.empty(n_rows, dtype=np.uint8),
                 np.empty(n_rows, dtype=np.uint8),
                 np.empty(n_rows, dtype=np.int32),
-                np.empty(self._room + 1, dtype=np.int64),
+                np.empty(self.room + 1, dtype=np.int64),
                 found,
             )
             return found

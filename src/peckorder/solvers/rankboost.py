@@ -9,7 +9,8 @@ import numpy as np
 from peckorder._threads import Team
 from peckorder._typing import Floats
 from peckorder.feedback import Preferences
-from peckorder.solvers.boosting import Boosted, Steps, boost
+from peckorder.solvers import rounds
+from peckorder.solvers.boosting import Boosted, Steps, boost, take
 from peckorder.solvers.columns import cut_columns
 from peckorder.solvers.distribution import distribution, feedback_rows
 from peckorder.solvers.least_z import LeastZ
@@ -139,20 +140,18 @@ class Run:
                 weak = learner.recall(next(own))
             else:
                 weak = learner.recall(feature, threshold, default, len(self.rows))
-            self.boosted.add(self.distribution, learner, weak, alpha)
+            take(self.boosted, self.distribution, learner, weak, alpha)
 
-    def go(self, monitor: Callable[[Boosted], bool]) -> None:
+    def go(self, monitor: Callable[[Boosted], bool] | None) -> None:
         """Boost."""
         options = self.options
         steps = Steps(options.alpha, self.smoothing, options.learning_rate)
-        boost(
-            self.boosted,
-            self.distribution,
-            self._learners,
-            steps,
-            options.n_rounds,
-            monitor,
-        )
+        state = self.boosted, self.distribution
+        if monitor is None and rounds.can_run(self.distribution, self._learners, steps):
+            learner: Any = self._learners[0]
+            rounds.run(*state, learner, steps, options.n_rounds)
+        else:
+            boost(*state, self._learners, steps, options.n_rounds, monitor)
 
 
 class NoPairs(ValueError):

@@ -58,31 +58,28 @@ class ScoreTable:
         """
         rankers = rankers[rankers["feature"] >= 0]
         features, place = np.unique(rankers["feature"], return_inverse=True)
-        alpha, default = rankers["alpha"], rankers["default"]
-        missing = np.bincount(place, alpha * default, minlength=len(features))
-        is_slope = np.isnan(rankers["threshold"])
-        slopes = np.bincount(place[is_slope], alpha[is_slope], minlength=len(features))
-        found = [
-            cls._column(rankers[(place == u) & ~is_slope]) for u in range(len(features))
-        ]
-        thresholds = [cuts for cuts, _ in found]
-        steps = [scores for _, scores in found]
-        starts = np.cumsum([0, *(len(cuts) for cuts in thresholds)])
-        none = [np.empty(0)]
-        return cls(
-            features.astype(np.int64),
-            starts,
-            np.concatenate(none + thresholds),
-            np.concatenate(none + steps),
-            slopes.astype(np.float64),
-            missing.astype(np.float64),
-        )
+        n_features = len(features)
 
-    @staticmethod
-    def _column(rankers: Any) -> tuple[Floats, Floats]:
-        cuts, place = np.unique(rankers["threshold"], return_inverse=True)
-        added = np.bincount(place, rankers["alpha"], minlength=len(cuts))
-        return cuts, np.concatenate([[0.0], np.cumsum(added)])
+        def summed(values: Floats, places: Ints) -> Floats:
+            return np.bincount(places, values, n_features).astype(np.float64)
+
+        alpha, threshold = rankers["alpha"], rankers["threshold"]
+        is_slope = np.isnan(threshold)
+        missing = summed(alpha * rankers["default"], place)
+        slopes = summed(alpha[is_slope], place[is_slope])
+        # Cuts by feature and threshold, those of several rounds as one.
+        order = np.lexsort((threshold, place))
+        order = order[~is_slope[order]]
+        alpha, threshold, place = alpha[order], threshold[order], place[order]
+        is_first = np.ones(len(order), dtype=bool)
+        is_first[1:] = (threshold[1:] != threshold[:-1]) | (place[1:] != place[:-1])
+        added = np.bincount(np.cumsum(is_first) - 1, alpha).astype(np.float64)
+        n_cuts = np.bincount(place[is_first], minlength=n_features)
+        starts = np.concatenate([[0], np.cumsum(n_cuts)])
+        steps = np.empty(len(added) + n_features)
+        kernels.pile_up(starts, added, steps)
+        features = features.astype(np.int64)
+        return cls(features, starts, threshold[is_first], steps, slopes, missing)
 
     def scores(self, X: Any, *, unstored: bool) -> Floats:
         """Return the scores of rows; O(rows, used features) or O(stored entries)."""

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import exp, inf
+from math import inf
 from typing import Any, Protocol
 
 import numpy as np
 
 from peckorder._threads import Team
 from peckorder._typing import Floats, Ints
+from peckorder.kernels import account as accounts
 from peckorder.kernels import thresholds as kernels
 from peckorder.solvers.columns import BinnedColumns, SortedColumns
 from peckorder.solvers.distribution import UNIT, Distribution
@@ -61,10 +62,9 @@ class WeakLearner(Protocol):
 
 
 class Account:
-    """What has been added to each threshold so far, in lists by feature and cut.
+    """What has been added to each threshold so far, as `kernels.account` keeps it.
 
-    If it is `cumulative`, the sum of a threshold must stay positive, so r must be above
-    its floor: else its alpha would take away all it has.
+    If it is `cumulative`, the sum of a threshold must stay positive.
     """
 
     def __init__(
@@ -76,50 +76,55 @@ class Account:
         cumulative: bool,
     ) -> None:
         self.n_features, self.cumulative = n_features, cumulative
-        self._rate, self.smoothing = rate, smoothing
-        self._place: dict[Any, int] = {}
+        self.rate, self.smoothing = rate, smoothing
+        self.size = 0
+        self.heads = np.full(n_features, -1)
+        self.cuts, self.defaults, self.following, self.floors = np.empty(
+            (4, room), dtype=np.int64
+        )
+        self.sums, self.ratios = np.empty((2, room))
         self._barred: list[int] = []
-        self._sums = np.zeros(room)
-        self._heads = np.full(n_features, -1)
-        self._cuts, self._defaults, self._next = np.empty((3, room), dtype=np.int64)
-        self.floors, self.ratios = np.empty(room, dtype=np.int64), np.empty(room)
 
     @property
     def lists(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """What kernels look at."""
-        return self._heads, self._cuts, self._defaults, self._next
+        """Who is where."""
+        return self.heads, self.cuts, self.defaults, self.following
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """All there is."""
+        return *self.lists, self.sums, self.floors, self.ratios
 
     def may_add(self, weak: Weak, alpha: float) -> bool:
-        """Tell whether a ranking may be added with a weight."""
-        place = self._place.get(weak.key)
-        has = 0.0 if place is None else float(self._sums[place])
+        """Tell whether a threshold may be added with a weight."""
+        place = self._find(weak)
+        has = 0.0 if place < 0 else float(self.sums[place])
         return not self.cumulative or has + alpha > 0.0
 
     def note(self, weak: Weak, alpha: float) -> None:
         """Add to the sum of a threshold."""
-        place = self._place.setdefault(weak.key, len(self._place))
-        if place == len(self._place) - 1 and self._sums[place] == 0.0:
-            self._enlist(weak, place)
-        self._sums[place] += alpha
-        for changed in (place, *self._barred):
-            self._set_floor(changed)
+        terms = self.rate, self.smoothing, UNIT
+        self.size = accounts.enter(
+            weak.feature,
+            weak.cut,
+            int(weak.default),
+            alpha,
+            self.size,
+            *terms,
+            *self.arrays,
+        )
+        for place in self._barred:
+            accounts.set_floor(place, *terms, self.sums, self.floors, self.ratios)
         self._barred = []
 
     def bar(self, weak: Weak) -> None:
         """Refuse a threshold until the next one is noted."""
-        place = self._place[weak.key]
+        place = self._find(weak)
         self.floors[place], self.ratios[place] = 0, inf
         self._barred.append(place)
 
-    def _enlist(self, weak: Weak, place: int) -> None:
-        kernels.enlist(weak.feature, weak.cut, int(weak.default), place, *self.lists)
-
-    def _set_floor(self, place: int) -> None:
-        # alpha = log((1 + r + e) / (1 - r + e)) / 2, solved for r.
-        ratio = exp(max(-2.0 * self._sums[place] / self._rate, -700.0))
-        floor = (1.0 + self.smoothing) * (ratio - 1.0) / (ratio + 1.0)
-        self.floors[place] = int(max(floor, -1.5) * UNIT)
-        self.ratios[place] = ratio
+    def _find(self, weak: Weak) -> int:
+        return accounts.find(weak.feature, weak.cut, int(weak.default), *self.lists)
 
 
 @dataclass(eq=False)
@@ -133,11 +138,11 @@ class Thresholds:
     team: Team
 
     def __post_init__(self) -> None:
-        self._room = int(np.diff(self.sorted.groups).max(initial=0))
+        self.room = int(np.diff(self.sorted.groups).max(initial=0))
         self._of_binned = {f: c for c, f in enumerate(self.binned.features.tolist())}
         self._of_sorted = {f: c for c, f in enumerate(self.sorted.features.tolist())}
         self._default = kernels.LEARNT if self.default is None else self.default
-        self._ceilings = np.full(self.account.n_features, inf)
+        self.ceilings = np.full(self.account.n_features, inf)
         self._last: Ints = np.empty(0, dtype=np.int64)
 
     def choose(self, distribution: Distribution) -> Weak | None:
@@ -147,7 +152,8 @@ class Thresholds:
             return None
         size, feature, cut, default, r = found.tolist()
         values = np.empty(len(distribution.potentials))
-        threshold = self._rank(feature, cut, default, values)
+        self._rank(feature, cut, default, values)
+        threshold = self.threshold(feature, cut)
         return Weak(
             feature, threshold, float(default), r / UNIT, size / UNIT, values, cut
         )
@@ -160,7 +166,7 @@ class Thresholds:
         """Take notice that a ranking has been added."""
         self.account.note(weak, alpha)
         # From now on it may count with r < 0, too.
-        self._ceilings[weak.feature] = inf
+        self.ceilings[weak.feature] = inf
 
     def bar(self, weak: Weak) -> None:
         """Do not choose a ranking again in this round."""
@@ -183,9 +189,10 @@ class Thresholds:
         binned, sorted_, account = self.binned, self.sorted, self.account
         kernel: Any = kernels  # which do not say how many they take of `lists`
         rule = self._default, account.cumulative
-        lists: Any = *account.lists, account.floors, self._ceilings
+        lists: Any = *account.lists, account.floors, self.ceilings
         total = int(potentials.sum())
-        self._raise_ceilings(potentials)
+        last = self.last_potentials(potentials)
+        self.ceilings += kernels.drift(potentials, last)
 
         def search_binned(columns: slice, give_up: Callable[[], bool]) -> Ints:
             found = self._nothing()
@@ -213,6 +220,7 @@ class Thresholds:
                 sorted_.features,
                 sorted_.starts,
                 sorted_.rows,
+                sorted_.is_last,
                 sorted_.groups,
                 sorted_.group_ends,
                 sorted_.zero,
@@ -221,17 +229,15 @@ class Thresholds:
                 total,
                 *rule,
                 *lists,
-                np.empty(self._room, dtype=np.int64),
+                np.empty(self.room, dtype=np.int64),
                 found,
             )
             return found
 
-        found = []
+        found, worth = [], self.n_threads(len(potentials))
         if len(binned.features):
-            worth = len(binned.features) * len(potentials) // _WORTH_A_THREAD
             found += self.team.share(len(binned.features), search_binned, worth)
         if len(sorted_.features):
-            worth = len(sorted_.rows) // _WORTH_A_THREAD
             found += self.team.share(len(sorted_.features), search_sorted, worth)
         # The first feature of those with the largest |r|.
         return max(found, key=lambda f: (f[kernels.SIZE], -f[kernels.FEATURE]))
@@ -241,14 +247,26 @@ class Thresholds:
         found[kernels.FEATURE] = -1  # before all features: r = 0 is of no use
         return found
 
-    def _raise_ceilings(self, potentials: Ints) -> None:
+    def last_potentials(self, potentials: Ints) -> Ints:
+        """Return the potentials for which ceilings were set, to be written over."""
         if len(self._last) == 0:
             self._last = potentials.copy()
-        else:
-            self._ceilings += kernels.drift(potentials, self._last)
+        return self._last
 
-    def _rank(self, feature: int, cut: int, default: float, values: Floats) -> float:
-        """Write the ranking by a cut; return its threshold."""
+    def n_threads(self, n_rows: int) -> int:
+        """Return how many threads a search is worth."""
+        n_binned = len(self.binned.features) * n_rows
+        n_entries = max(n_binned, len(self.sorted.rows))
+        return max(1, min(self.team.n_threads, n_entries // _WORTH_A_THREAD))
+
+    def threshold(self, feature: int, cut: int) -> float:
+        """Return the threshold that a cut of a feature stands for."""
+        columns, c = self._column(feature)
+        groups = columns.values[columns.groups[c] : columns.groups[c + 1]]
+        return float(groups[cut]) if cut < len(groups) else -inf
+
+    def _rank(self, feature: int, cut: int, default: float, values: Floats) -> None:
+        """Write the ranking by a cut."""
         columns, c = self._column(feature)
         if isinstance(columns, BinnedColumns):
             kernels.rank_binned(columns.bins[feature], cut, float(default), values)
@@ -264,5 +282,3 @@ class Thresholds:
                 float(default),
                 values,
             )
-        groups = columns.values[columns.groups[c] : columns.groups[c + 1]]
-        return float(groups[cut]) if cut < len(groups) else -inf
