@@ -161,7 +161,7 @@ class RankBoost(BoostedEstimator):
     >>> model.rank(X, qid).tolist()
     [3, 2, 1, 2, 1]
     >>> model.weak_rankers_["threshold"].tolist()
-    [1.0, 2.0, 1.0, 2.0]
+    [2.0, 1.0, 2.0, 1.0]
     """
 
     _rules: ClassVar[Rules] = {

@@ -7,7 +7,6 @@ and wrong in a ratio above ratios[p]: else its alpha would take away all it has.
 """
 
 from math import exp
-from typing import Any
 
 from peckorder._typing import Floats, Ints
 from peckorder.kernels._jit import kernel
@@ -22,12 +21,12 @@ def find(
     cuts: Ints,
     defaults: Ints,
     following: Ints,
-) -> Any:
+) -> int:
     """Return the number of a candidate, -1 if it is in no list."""
     place = heads[feature]
     while place >= 0 and (cuts[place] != cut or defaults[place] != q):
         place = following[place]
-    return place
+    return int(place)
 
 
 @kernel
