@@ -7,7 +7,6 @@ RankLib's RankBoost is timed too.
 import argparse
 import os
 import platform
-
 import resource
 import shutil
 import subprocess
@@ -96,7 +95,7 @@ def graded(n_rows: int, n_features: int, n_queries: int, repeats: int) -> None:
 
 
 def ranklib(X: np.ndarray, y: np.ndarray, qid: np.ndarray) -> float:
-    """Return the seconds of a round of RankLib's RankBoost, ten thresholds a feature."""
+    """Return the seconds of a round of RankLib, with ten thresholds a feature."""
 
     def train(path: Path, rounds: int) -> float:
         command = ["java", "-jar", os.environ["RANKLIB_JAR"], "-train", str(path)]

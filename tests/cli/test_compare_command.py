@@ -1,15 +1,27 @@
 import subprocess
 import sys
+from functools import partial
 
+import numpy as np
 import pytest
+from rich.console import Console
 
+from peckorder import PRank
 from peckorder import compare as engine
 from peckorder.cli import _app
+from peckorder.cli._compare import leaderboard, row
+from peckorder.compare import Comparison, Outcome
 
 
 @pytest.fixture(autouse=True)
 def _wide_terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.fixture
+def _one_problem(monkeypatch):
+    small = partial(engine.run, engine.PROBLEMS[1:2], {"PRank": PRank()})
+    monkeypatch.setattr(engine, "run", small)
 
 
 def run(*arguments):
@@ -28,9 +40,10 @@ def test_prints_a_leaderboard_and_writes_a_report(tmp_path, capsys):
     assert compare("--out", str(path)) == 0
     shown = capsys.readouterr()
     page = path.read_text()
-    for name in (*engine.RANKERS, *(problem.name for problem in engine.PROBLEMS)):
-        assert name in shown.out
-        assert name in page
+    for problem in engine.PROBLEMS:
+        for name in (problem.name, *problem.measures, *problem.rankers):
+            assert name in shown.out
+            assert name in page
     assert "95 % interval" in shown.out
     assert str(path) in shown.out
     assert shown.err == ""
@@ -38,11 +51,37 @@ def test_prints_a_leaderboard_and_writes_a_report(tmp_path, capsys):
     assert "peckorder compare --repeats 2 --seed 0" in page
 
 
+def test_figures_are_means_with_half_their_intervals():
+    values = np.array([[0.1, 0.9], [0.3, 0.9], [0.2, 0.9], [0.2, 0.9]])
+    best = Outcome("best", values, np.array([1.0, 2.0, 3.0, 9.0]))
+    next_one = Outcome("next", values + np.array([0.05, 0.0]), np.full(4, np.nan))
+    # The standard deviation is sqrt(0.02 / 3), Student's t is 3.182.
+    assert row(best, best) == ("best", "0.200 ± 0.130", "", "0.900 ± 0.000", "2.5000")
+    # Both rise and fall with the repetitions, so their difference is certain.
+    assert row(next_one, best) == (
+        *("next", "0.250 ± 0.130", "0.050 ± 0.000", "0.900 ± 0.000", ""),
+    )
+
+
+@pytest.mark.parametrize("problem", engine.PROBLEMS, ids=lambda p: p.name)
+def test_a_leaderboard_fits_a_terminal_of_80_columns(problem, capsys):
+    n_measures = len(problem.measures)
+    outcomes = tuple(
+        Outcome(name, np.ones((2, n_measures)), np.ones(2))
+        for name in (*problem.rankers, problem.ignorant)
+    )
+    Console(width=80).print(leaderboard(Comparison(problem, outcomes), 20))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 1 + 3 + len(outcomes) + 1
+
+
+@pytest.mark.usefixtures("_one_problem")
 def test_shows_no_progress_bar_in_a_pipe(tmp_path, capsys):
     compare("--out", str(tmp_path / "report.html"))
     assert "Comparing" not in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("_one_problem")
 def test_quiet_prints_nothing(tmp_path, capsys):
     assert compare("--quiet", "--out", str(tmp_path / "report.html")) == 0
     shown = capsys.readouterr()

@@ -2,10 +2,13 @@ import dataclasses
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from peckorder import PRank, compare
-from peckorder.compare import Problem, Split
+from peckorder import PRank, RankBoost, compare
+from peckorder.compare import OrdinalProblem, Split
 
 
 def draw(seed):
@@ -15,15 +18,20 @@ def draw(seed):
     return Split(X[:80], y[:80], X[80:], y[80:])
 
 
-EASY = Problem(
-    "easy", "Three classes along one axis.", (1, 2, 3), draw, {"unit_norm": False}
+EASY = OrdinalProblem(
+    "easy",
+    "Three classes along one axis.",
+    draw,
+    (1, 2, 3),
+    settings={"unit_norm": False},
 )
 
 
 def draw_words(seed):
-    X_train, y_train, X_test, y_test = draw(seed)
-    words = np.array(["low", "middle", "high"])
-    return Split(X_train, words[y_train - 1], X_test, words[y_test - 1])
+    split, words = draw(seed), np.array(["low", "middle", "high"])
+    return split._replace(
+        y_train=words[split.y_train - 1], y_test=words[split.y_test - 1]
+    )
 
 
 def test_puts_the_lowest_loss_first_and_a_constant_beside_the_rankers():
@@ -79,11 +87,20 @@ def test_reports_progress_to_the_end():
 
 @pytest.mark.parametrize("problem", compare.PROBLEMS, ids=lambda p: p.name)
 def test_embedded_problem_has_five_classes_and_new_rows_every_time(problem):
-    first, second = problem.draw(0), problem.draw(1)
-    assert set(first.y_train) == set(first.y_test) == {1, 2, 3, 4, 5}
-    assert first.X_train.shape == second.X_train.shape
-    assert not np.array_equal(first.X_train, second.X_train)
-    assert np.array_equal(first.X_train, problem.draw(0).X_train)
+    first, second, again = (problem.draw(seed) for seed in (0, 1, 0))
+    assert len(set(first.y_train)) == len(set(first.y_test)) == 5
+    assert first.X_train.shape[1] == second.X_train.shape[1]
+    assert not np.array_equal(first.X_train, second.X_train, equal_nan=True)
+    assert np.array_equal(first.X_train, again.X_train, equal_nan=True)
+
+
+def test_every_problem_is_compared_by_the_rankers_of_its_kind(monkeypatch):
+    kinds = [compare.OrdinalProblem, compare.GradedProblem]
+    chosen = [{"PRank": PRank()}, {"Boost": RankBoost(n_rounds=1)}]
+    for kind, rankers in zip(kinds, chosen, strict=True):
+        monkeypatch.setattr(kind, "rankers", rankers)
+    results = compare.run(compare.PROBLEMS[1:], repeats=2)
+    assert [result.outcomes[0].ranker for result in results] == ["PRank", "Boost"]
 
 
 def test_refuses_one_repetition():
@@ -99,7 +116,8 @@ def test_refuses_a_negative_seed():
 
 
 def test_losses_of_words_are_counted_in_steps():
-    words = Problem("words", "The same.", ("low", "middle", "high"), draw_words)
+    classes = ("low", "middle", "high")
+    words = OrdinalProblem("words", "The same.", draw_words, classes)
     ranker = PRank(classes=words.classes, unit_norm=False)
     (result,) = compare.run([words], {"PRank": ranker}, repeats=2)
     (numbers,) = compare.run([EASY], {"PRank": PRank()}, repeats=2)
@@ -124,3 +142,12 @@ def test_an_outsider_has_no_curve_and_takes_what_settings_it_has():
     assert result.outcomes[0].ranker == "tree"
     assert result.outcomes[0].loss < 0.1
     assert result.outcomes[0].curves is None
+
+
+def test_settings_pass_by_a_ranker_whose_parameters_have_no_defaults():
+    pipeline = make_pipeline(StandardScaler(), PRank(unit_norm=False))
+    (result,) = compare.run([EASY], {"pipeline": pipeline}, repeats=2)
+    split = draw(0)
+    by_hand = clone(pipeline).fit(split.X_train, split.y_train)
+    loss = -by_hand.score(split.X_test, split.y_test)
+    assert result.outcomes[0].losses[0] == loss

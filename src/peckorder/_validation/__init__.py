@@ -16,6 +16,7 @@ from peckorder._validation.parameters import (
 )
 from peckorder._validation.rows import (
     as_rows,
+    check_csr,
     check_rows,
     check_stopped_row,
     count_rows,
@@ -26,6 +27,7 @@ __all__ = [
     "Rules",
     "as_rows",
     "boolean",
+    "check_csr",
     "check_parameters",
     "check_rows",
     "check_stopped_row",

@@ -36,11 +36,26 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, norms: bool) -> Rows:
     if not sparse.issparse(X):
         return as_rows(X)
     _check_pointers(type(estimator).__name__, X)
-    if norms and not X.has_canonical_format:
-        # An entry stored in two parts would count wrongly in its row's norm.
+    # An entry stored in two parts would count wrongly in its row's norm.
+    return as_rows(_in_order(X) if norms else X)
+
+
+def check_csr(who: str, X: Any) -> Any:
+    """Return a CSR matrix that may be followed anywhere, a copy if it must be.
+
+    Its columns exist, ascend and come once a row: a pass over its indices.
+    """
+    _check_pointers(who, X)
+    if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
+        _refuse_structure(who)
+    return _in_order(X)
+
+
+def _in_order(X: Any) -> Any:
+    if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return as_rows(X)
+    return X
 
 
 def as_rows(X: Any) -> Rows:

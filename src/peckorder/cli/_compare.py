@@ -20,6 +20,7 @@ from rich.table import Table as Screen
 
 from peckorder import __version__, reports
 from peckorder import compare as engine
+from peckorder._typing import Floats
 from peckorder.compare import Comparison, Outcome
 
 
@@ -73,25 +74,31 @@ def compare(
 
 def leaderboard(comparison: Comparison, repeats: int) -> Screen:
     """Return the outcomes on one problem as a table for the terminal."""
+    problem = comparison.problem
     table = Screen(
-        title=f"{comparison.problem.name} ({repeats} repetitions)",
+        title=f"{problem.name} ({repeats} repetitions, 95 % intervals)",
         title_justify="left",
         title_style="bold",
     )
     table.add_column("ranker")
-    for heading in ("mean rank loss", "95 % interval", "seconds to fit"):
-        table.add_column(heading, justify="right")
+    for heading in (*problem.measures, "seconds to fit"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for outcome in comparison.outcomes:
-        table.add_row(outcome.ranker, *cells(outcome))
+        table.add_row(
+            outcome.ranker, *map(with_interval, outcome.measured.T), seconds(outcome)
+        )
     return table
 
 
-def cells(outcome: Outcome) -> tuple[str, str, str]:
-    """Write the figures of an outcome."""
-    loss, half = outcome.loss, outcome.half_width
-    interval = f"{max(loss - half, 0.0):.3f} to {loss + half:.3f}"
-    seconds = float(np.median(outcome.seconds))
-    return f"{loss:.3f}", interval, "" if isnan(seconds) else f"{seconds:.4f}"
+def with_interval(values: Floats) -> str:
+    """Write the mean of values, one a repetition, and half its interval."""
+    return f"{values.mean():.3f} ± {engine.half_width(values):.3f}"
+
+
+def seconds(outcome: Outcome) -> str:
+    """Write how long a fit took, if there was one."""
+    median = float(np.median(outcome.seconds))
+    return "" if isnan(median) else f"{median:.4f}"
 
 
 def build_report(
@@ -100,7 +107,7 @@ def build_report(
     """Lay the comparison out as a page."""
     best = "; ".join(
         f"{c.problem.name}: {c.outcomes[0].ranker} "
-        f"({c.outcomes[0].loss:.3f} steps off on average)"
+        f"({c.problem.measures[0]} {c.outcomes[0].loss:.3f})"
         for c in comparisons
     )
     names = ("numpy", "scipy", "scikit-learn", "numba")
@@ -113,7 +120,7 @@ def build_report(
     )
     return reports.Report(
         title="Which ranker is best?",
-        lead=f"Lowest mean rank loss. {best}.",
+        lead=f"The lowest losses. {best}.",
         sections=tuple(section(c, repeats) for c in comparisons),
         command=f"peckorder compare --repeats {repeats} --seed {seed}",
         facts=facts,
@@ -122,34 +129,44 @@ def build_report(
 
 def section(comparison: Comparison, repeats: int) -> reports.Section:
     """Lay out one problem: what it is, the leaderboard, the curves."""
-    problem = comparison.problem
+    problem, outcomes = comparison.problem, comparison.outcomes
+    loss, *others = problem.measures
     table = reports.Table(
-        ("ranker", "mean rank loss", "95 % interval", "seconds to fit"),
-        tuple((outcome.ranker, *cells(outcome)) for outcome in comparison.outcomes),
-        "Steps between the predicted and the true class on rows that were not learnt "
-        f"from: mean over {repeats} repetitions, with the 95 % interval of that mean. "
-        "Seconds are the median: compiling, which happens once, does not count.",
+        ("ranker", loss, "behind the first", *others, "seconds to fit"),
+        tuple(row(outcome, outcomes[0]) for outcome in outcomes),
+        f"{problem.meaning}: mean over {repeats} repetitions, with half the 95 % "
+        f"interval of that mean. Behind the first: by how much more {loss} than the "
+        "first ranker on the same rows. Seconds are the median: compiling, which "
+        "happens once, does not count.",
     )
+    axes = problem.axes
     chart = reports.Chart(
-        title=f"{problem.name}: learning as rows arrive",
-        x_label="rows seen",
-        y_label="time-averaged rank loss",
-        curves=tuple(curve(o) for o in comparison.outcomes if o.curves is not None),
-        caption="Every row is predicted before it is learnt. A line at t is the mean "
-        "loss of the first t predictions of one pass; bands are 95 % intervals of the "
-        "mean over repetitions.",
+        title=f"{problem.name}: {axes.title}",
+        x_label=axes.x_label,
+        y_label=axes.y_label,
+        curves=tuple(
+            curve(outcome.ranker, outcome.curves, axes.first)
+            for outcome in outcomes
+            if outcome.curves is not None
+        ),
+        caption=f"{axes.caption}; bands are 95 % intervals of the mean over "
+        "repetitions.",
         reference=problem.reference,
         log_x=True,
     )
     return reports.Section(problem.name, (problem.description,), (table,), (chart,))
 
 
-def curve(outcome: Outcome) -> reports.Curve:
-    """Return the mean on-line curve of an outcome from the tenth row on."""
-    if outcome.curves is None:
-        raise ValueError(f"compare: {outcome.ranker} has no curve.")
-    # The first few rows are the luck of the draw and would dwarf the rest.
-    curves = outcome.curves[:, 9:]
-    mean, half = curves.mean(axis=0), engine.half_width(curves)
-    rounds = np.arange(10, 10 + mean.size)
-    return reports.Curve(outcome.ranker, rounds, mean, mean - half, mean + half)
+def row(outcome: Outcome, best: Outcome) -> tuple[str, ...]:
+    """Write one line of the table of the report."""
+    loss, *others = map(with_interval, outcome.measured.T)
+    behind = "" if outcome is best else with_interval(outcome.losses - best.losses)
+    return outcome.ranker, loss, behind, *others, seconds(outcome)
+
+
+def curve(ranker: str, curves: Floats, first: int) -> reports.Curve:
+    """Return the mean of curves, one a repetition, from the point `first` on."""
+    shown = curves[:, first - 1 :]
+    mean, half = shown.mean(axis=0), engine.half_width(shown)
+    points = np.arange(first, first + mean.size)
+    return reports.Curve(ranker, points, mean, mean - half, mean + half)

@@ -1,25 +1,22 @@
 """The comparison itself."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from math import sqrt
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from peckorder._typing import Floats
 from peckorder._validation import Rule, whole
-from peckorder.compare._problems import PROBLEMS, Problem, Split
-from peckorder.compare._rankers import RANKERS
-from peckorder.feedback import Scale, read_labels
-from peckorder.metrics import rank_loss, time_averaged_rank_loss
-
-CONSTANT = "(always the median class)"
-
-Trial: TypeAlias = tuple[float, float, Floats | None]
+from peckorder.compare._problem import Problem, Split
+from peckorder.compare._problems import PROBLEMS
 
 # NumPy's generators take no larger seed, and every repetition adds one.
 _SEED = Rule(
@@ -28,29 +25,37 @@ _SEED = Rule(
 )
 
 
+class Trial(NamedTuple):
+    """How one ranker fared in one repetition."""
+
+    measured: tuple[float, ...]
+    seconds: float = np.nan
+    curve: Floats | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
     """How one ranker fared on one problem, repetition by repetition.
 
-    `losses` are mean rank losses on test rows, `seconds` those of `fit`; `curves`
-    (repetitions, rounds) are time-averaged rank losses of one pass, None for rankers
-    that don't learn on-line.
+    `measured` (repetitions, measures) is on test rows, the loss that decides first;
+    `seconds` are those of `fit`; `curves` (repetitions, points) say how the loss fell,
+    None for rankers that have no such curve.
     """
 
     ranker: str
-    losses: Floats
+    measured: Floats
     seconds: Floats
     curves: Floats | None = None
+
+    @property
+    def losses(self) -> Floats:
+        """The loss of each repetition."""
+        return self.measured[:, 0]
 
     @property
     def loss(self) -> float:
         """The mean loss."""
         return float(self.losses.mean())
-
-    @property
-    def half_width(self) -> float:
-        """Half the 95 % interval of the mean loss, by Student's t."""
-        return float(half_width(self.losses))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ class Comparison:
 
 def run(
     problems: Iterable[Problem] = PROBLEMS,
-    rankers: Mapping[str, Any] = RANKERS,
+    rankers: Mapping[str, Any] | None = None,
     *,
     repeats: int = 20,
     seed: int = 0,
@@ -71,15 +76,17 @@ def run(
 ) -> tuple[Comparison, ...]:
     """Train every ranker on every problem, `repeats` times.
 
-    All rankers see the same rows in the same order. A constant, the median class of
-    the training rows, stands beside them.
+    All rankers see the same rows in the same order. What knows nothing, such as the
+    median class of the training rows or a random order, stands beside them.
 
     Parameters
     ----------
     problems : iterable of Problem, default=PROBLEMS
         What to learn.
-    rankers : mapping of str to estimator, default=RANKERS
-        What learns it; the estimators are cloned.
+    rankers : mapping of str to estimator, default=None
+        What learns it; the estimators are cloned. `fit` is given the queries, where
+        there are any, if it has a parameter `qid`. None: for each problem those of its
+        kind, `ORDINAL_RANKERS` or `GRADED_RANKERS`.
     repeats : int, default=20
         Repetitions, each with rows of its own; at least two, for an interval.
     seed : int, default=0
@@ -95,33 +102,32 @@ def run(
     Examples
     --------
     >>> from peckorder import compare
-    >>> square, diabetes = compare.run(repeats=2)
+    >>> (square,) = compare.run(compare.PROBLEMS[:1], repeats=2)
     >>> square.outcomes[0].ranker
     'PRank, averaged'
     """
     whole(2).check("compare", "repeats", repeats)
     _SEED.check("compare", "seed", seed)
-    problems, comparisons = tuple(problems), []
-    total, done = len(problems) * repeats * len(rankers), 0
-    for problem in problems:
-        trials: dict[str, list[Trial]] = {name: [] for name in rankers}
-        constant = []
+    chosen = [
+        (problem, problem.rankers if rankers is None else rankers)
+        for problem in problems
+    ]
+    total, done = repeats * sum(len(compared) for _, compared in chosen), 0
+    tell = on_progress or (lambda done, total, label: None)
+    comparisons = []
+    for problem, compared in chosen:
+        trials = defaultdict(list)
         for repetition in range(repeats):
             split = problem.draw(seed + repetition)
-            constant.append(_constant_loss(problem, split))
-            for name, ranker in rankers.items():
-                if on_progress is not None:
-                    on_progress(done, total, f"{problem.name}: {name}")
+            for name, ranker in compared.items():
+                tell(done, total, f"{problem.name}: {name}")
                 model = _prepared(ranker, problem, seed + repetition)
                 is_first = repetition == 0
                 trials[name].append(_try(model, problem, split, is_first=is_first))
                 done += 1
-        outcomes = [_collect(name, trial) for name, trial in trials.items()]
-        outcomes.append(Outcome(CONSTANT, np.array(constant), np.full(repeats, np.nan)))
-        outcomes.sort(key=lambda outcome: outcome.loss)
-        comparisons.append(Comparison(problem, tuple(outcomes)))
-    if on_progress is not None:
-        on_progress(total, total, "done")
+            trials[problem.ignorant].append(Trial(problem.measure_ignorant(split)))
+        comparisons.append(Comparison(problem, _collect(trials)))
+    tell(total, total, "done")
     return tuple(comparisons)
 
 
@@ -134,50 +140,49 @@ def half_width(values: Floats) -> Floats:
 
 def _prepared(ranker: Any, problem: Problem, seed: int) -> Any:
     """Clone a ranker and set what the problem asks for and the ranker leaves open."""
-    default = type(ranker)().get_params()
+    default, own = signature(type(ranker)).parameters, ranker.get_params(deep=False)
     wanted = {**problem.settings, "random_state": seed}
     open_ones = {
         name: value
         for name, value in wanted.items()
-        if name in default and ranker.get_params()[name] == default[name]
+        if name in own and own[name] == default[name].default
     }
     return clone(ranker).set_params(**open_ones)
 
 
 def _try(model: Any, problem: Problem, split: Split, *, is_first: bool) -> Trial:
-    """Return loss, seconds and curve of one ranker in one repetition.
+    """Fit, measure and follow one ranker in one repetition.
 
     The first fit of all is not timed, since it may wait for the compiler.
     """
-    X, y, classes = split.X_train, split.y_train, problem.classes
-    curve = None
-    if hasattr(model, "progressive"):
-        guesses = clone(model).progressive(X, y, classes=classes)
-        curve = time_averaged_rank_loss(y, guesses, classes=classes)
+    takes_queries = split.qid_train is not None and has_fit_parameter(model, "qid")
+    more = {"qid": split.qid_train} if takes_queries else {}
     if is_first:
-        clone(model).fit(X, y)
+        clone(model).fit(split.X_train, split.y_train, **more)
     begin = perf_counter()
-    model.fit(X, y)
+    model.fit(split.X_train, split.y_train, **more)
     seconds = perf_counter() - begin
-    loss = rank_loss(split.y_test, model.predict(split.X_test), classes=classes)
-    return loss, seconds, curve
+    return Trial(problem.measure(model, split), seconds, problem.follow(model, split))
 
 
-def _constant_loss(problem: Problem, split: Split) -> float:
-    known = read_labels("compare", split.y_train)
-    scale = Scale.given("compare", problem.classes)
-    level = scale.levels("compare", known, slice(None))
-    middle = problem.classes[int(np.quantile(level, 0.5, method="lower"))]
-    guesses = [middle] * len(split.y_test)
-    return rank_loss(split.y_test, guesses, classes=problem.classes)
-
-
-def _collect(name: str, trials: list[Trial]) -> Outcome:
-    losses, seconds, curves = zip(*trials, strict=True)
-    has_curves = all(curve is not None for curve in curves)
-    return Outcome(
-        name,
-        np.array(losses),
-        np.array(seconds),
-        np.array(curves) if has_curves else None,
-    )
+def _collect(trials: Mapping[str, list[Trial]]) -> tuple[Outcome, ...]:
+    """Put the trials of each ranker together, and the best ranker first."""
+    curves = [trial.curve for some in trials.values() for trial in some]
+    longest = max((len(curve) for curve in curves if curve is not None), default=0)
+    outcomes = []
+    for name, some in trials.items():
+        measured, seconds, _ = zip(*some, strict=True)
+        drawn = [
+            np.pad(trial.curve, (0, longest - len(trial.curve)), "edge")
+            for trial in some
+            if trial.curve is not None
+        ]
+        outcomes.append(
+            Outcome(
+                name,
+                np.array(measured),
+                np.array(seconds),
+                np.array(drawn) if len(drawn) == len(some) else None,
+            )
+        )
+    return tuple(sorted(outcomes, key=lambda outcome: outcome.loss))

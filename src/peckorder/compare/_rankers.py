@@ -2,14 +2,21 @@
 
 from typing import Any, Final
 
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from peckorder.compare._baselines import BestFeature, MeanFeature
 from peckorder.estimators import (
     AggregatePRank,
     MulticlassPerceptron,
     PRank,
+    RankBoost,
     WidrowHoff,
 )
 
-RANKERS: Final[dict[str, Any]] = {
+# For problems with ordered classes.
+ORDINAL_RANKERS: Final[dict[str, Any]] = {
     "PRank, averaged": PRank(),
     "PRank, voted": PRank(rule="voted"),
     "PRank, last rule": PRank(rule="last"),
@@ -21,4 +28,24 @@ RANKERS: Final[dict[str, Any]] = {
     "OAP, median": AggregatePRank(aggregate="median"),
     "Widrow-Hoff": WidrowHoff(),
     "Multiclass perceptron": MulticlassPerceptron(),
+}
+
+
+def _filled(ranker: Any) -> Pipeline:
+    """Give a ranker, instead of gaps, zeros and columns that say where they were."""
+    zeros = SimpleImputer(strategy="constant", fill_value=0.0, add_indicator=True)
+    return make_pipeline(zeros, ranker)
+
+
+# For graded problems with queries.
+GRADED_RANKERS: Final[dict[str, Any]] = {
+    "RankBoost": RankBoost(),
+    "RankBoost, numeric alpha": RankBoost(alpha="numeric"),
+    "RankBoost, 32 bins": RankBoost(max_bins=32),
+    "RankBoost, not cumulative": RankBoost(cumulative=False),
+    "RankBoost on features": RankBoost(weak="feature", alpha="numeric"),
+    "PRank on grades": _filled(PRank(max_iter=10, shuffle=True, random_state=0)),
+    "Ridge on grades": _filled(Ridge()),
+    "Best feature": BestFeature(),
+    "Mean of all features": MeanFeature(),
 }

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from peckorder._typing import Floats
+from peckorder._validation import check_csr
 from peckorder.estimators._early_stopping import EarlyStopping
 from peckorder.estimators._scores import ScoreEstimator, checked_offset
 from peckorder.solvers.boosting import bounds
@@ -95,7 +97,7 @@ class BoostedEstimator(ScoreEstimator):
         return tags
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(
+        X = validate_data(
             self,
             X,
             reset=reset,
@@ -104,6 +106,7 @@ class BoostedEstimator(ScoreEstimator):
             order="C",
             ensure_all_finite="allow-nan",
         )
+        return check_csr(self._who, X) if sparse.issparse(X) else X
 
     def _publish(self, run: Run, stopping: EarlyStopping | None) -> None:
         boosted = run.boosted
@@ -125,6 +128,8 @@ class BoostedEstimator(ScoreEstimator):
         self.feature_importances_ = self._importances(boosted.log_bounds)
         if stopping is not None:
             self.validation_scores_ = np.array(stopping.values)
+        elif hasattr(self, "validation_scores_"):
+            del self.validation_scores_  # of an earlier fit
         self._unstored = self.missing == "zero"
         self._table = ScoreTable.of(self.weak_rankers_)
 

@@ -4,55 +4,53 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._typing import Floats, Ints
+from peckorder._typing import Floats
 from peckorder.exceptions import DataError
-from peckorder.feedback import Queries
+from peckorder.feedback._pairs import GradedRows
 from peckorder.metrics._names import Metric
 from peckorder.solvers.boosting import Boosted
 from peckorder.solvers.score_table import Columns
 from peckorder.solvers.weak_own import ranked
 
 
-def held_out(who: str, qid: Any, n_rows: int, share: float, rng: Any) -> Ints:
-    """Return the rows of some queries, drawn at random: a share of all, whole."""
-    if qid is None:
-        raise DataError(
-            f"{who}: qid must be given with validation_fraction, which holds out whole "
-            "queries; got None."
-        )
-    queries = Queries.of(who, qid, n_rows)
-    if len(queries) < 2:
-        raise DataError(
-            f"{who}: qid must have two queries at least with validation_fraction; got "
-            f"{len(queries)}."
-        )
-    n_held = min(max(1, round(share * len(queries))), len(queries) - 1)
-    is_held = np.zeros(len(queries), dtype=bool)
-    is_held[rng.permutation(len(queries))[:n_held]] = True
-    return np.flatnonzero(is_held[queries.of_rows()])
-
-
 class EarlyStopping:
-    """Follows a metric on rows held out; remembers after which round it was best."""
+    """Follows a metric on queries held out; remembers after which round it was best.
+
+    A share of all queries is drawn at random, whole; `rows` are theirs.
+    """
 
     def __init__(
         self,
         metric: Metric,
         patience: int | None,
-        X: Any,
-        y: Any,
-        qid: Any,
-        offset: Floats | None,
-        *,
-        unstored: bool,
+        share: float,
+        rng: Any,
+        graded: GradedRows,
     ) -> None:
         self._metric, self._patience = metric, patience
-        self._y, self._qid = y, qid
-        self._X, self._columns = X, Columns(X, unstored=unstored)
-        self._scores = np.zeros(X.shape[0]) if offset is None else offset.copy()
+        sizes = np.diff(graded.offsets)
+        n_held = min(max(1, round(share * len(sizes))), len(sizes) - 1)
+        is_held = np.zeros(len(sizes), dtype=bool)
+        is_held[rng.permutation(len(sizes))[:n_held]] = True
+        kept = np.repeat(is_held, sizes)
+        self.rows = graded.rows[kept]
+        self._y = graded.grade[kept]
+        self._qid = np.repeat(np.arange(len(sizes)), sizes)[kept]
         self.values: list[float] = []
         self.best = 0
+
+    def begin(self, X: Any, offset: Floats | None, *, unstored: bool) -> None:
+        """Look at the rows before the first round."""
+        self._X = X[self.rows]
+        self._columns = Columns(self._X, unstored=unstored)
+        start = np.zeros(len(self.rows)) if offset is None else offset[self.rows]
+        self._scores = start.astype(np.float64)
         self._note()
+        if np.isnan(self.values[0]):
+            raise DataError(
+                "RankBoost: validation_fraction must hold out a query for which metric "
+                f"is defined; got none in {len(np.unique(self._qid))} queries."
+            )
 
     def __call__(self, boosted: Boosted) -> bool:
         """Add the last round; tell whether to stop."""

@@ -23,7 +23,7 @@ from peckorder._validation import (
     whole,
 )
 from peckorder.estimators._boosted import BoostedEstimator
-from peckorder.estimators._early_stopping import EarlyStopping, held_out
+from peckorder.estimators._early_stopping import EarlyStopping
 from peckorder.estimators._scores import checked_offset, checked_weight
 from peckorder.estimators._state import all_or_nothing
 from peckorder.exceptions import DataError
@@ -309,9 +309,8 @@ class RankBoost(BoostedEstimator):
         preferences = self._preferences(y, qid, n_rows)
         stopping = None
         if self.validation_fraction is not None:
-            stopping, weight = self._hold_out(
-                X, y, qid, weight, start, self.validation_fraction
-            )
+            part: Any = preferences.parts[0]
+            stopping, weight = self._hold_out(X, part, weight, start)
         try:
             run = Run(X, preferences, weight, start, self._options(), team)
         except NoPairs:
@@ -326,7 +325,7 @@ class RankBoost(BoostedEstimator):
     def _preferences(self, y: Any, qid: Any, n_rows: int) -> Preferences:
         if not isinstance(y, Preferences):
             preferences = Preferences.of_labels(self._who, y, qid)
-            n_labels = _graded(preferences).n_rows
+            n_labels = preferences.parts[0].last_row + 1
             if n_labels != n_rows:
                 raise DataError(
                     f"{self._who}: y must be one grade a row, {n_rows} in all; got "
@@ -348,38 +347,32 @@ class RankBoost(BoostedEstimator):
 
     def _refuse_feedback(self, preferences: Preferences) -> NoReturn:
         """Say why there is nothing to learn from."""
-        part = _graded(preferences)
-        n_queries = len(part.offsets) - 1
-        n_flat = n_queries - part.n_paired_queries
+        got = "weights of zero only"
+        for part in preferences.parts:
+            if isinstance(part, GradedRows):
+                n_flat = len(part.offsets) - 1 - part.n_paired_queries
+                got = f"{n_flat} of {len(part.offsets) - 1} queries with one grade only"
         raise DataError(
-            f"{self._who}: y must have two different grades in some query, of rows "
-            f"that weigh; got {n_flat} of {n_queries} queries with one grade only."
+            f"{self._who}: y must prefer some row that weighs to another; got {got}."
         )
 
     def _hold_out(
-        self,
-        X: Any,
-        y: Any,
-        qid: Any,
-        weight: Floats | None,
-        offset: Floats | None,
-        fraction: float,
+        self, X: Any, graded: GradedRows, weight: Floats | None, offset: Floats | None
     ) -> tuple[EarlyStopping, Floats]:
         """Take the weight from some queries; return what follows them, and weights."""
-        n_rows = X.shape[0]
+        n_queries = len(graded.offsets) - 1
+        if n_queries < 2:
+            raise DataError(
+                f"{self._who}: qid must have two queries at least with "
+                f"validation_fraction, which holds out whole ones; got {n_queries}."
+            )
+        metric = metric_by_name(self._who, self.metric)
+        share = float(self.validation_fraction or 0.0)
         rng = check_random_state(self.random_state)
-        rows = held_out(self._who, qid, n_rows, fraction, rng)
-        weight = np.ones(n_rows) if weight is None else weight.copy()
-        weight[rows] = 0.0
-        stopping = EarlyStopping(
-            metric_by_name(self._who, self.metric),
-            self.n_iter_no_change,
-            X[rows],
-            np.asarray(y)[rows],
-            np.asarray(qid, dtype=object)[rows],
-            None if offset is None else offset[rows],
-            unstored=self.missing == "zero",
-        )
+        stopping = EarlyStopping(metric, self.n_iter_no_change, share, rng, graded)
+        stopping.begin(X, offset, unstored=self.missing == "zero")
+        weight = np.ones(X.shape[0]) if weight is None else weight.copy()
+        weight[stopping.rows] = 0.0
         return stopping, weight
 
     def _options(self) -> Options:
@@ -403,10 +396,3 @@ class RankBoost(BoostedEstimator):
                 f"{self._who}: n_rounds must be >= {self.n_rounds_}, the rounds there "
                 f"are, with warm_start; got {self.n_rounds}."
             )
-
-
-def _graded(preferences: Preferences) -> GradedRows:
-    """Return the one part of preferences that come of grades."""
-    (part,) = preferences.parts
-    assert isinstance(part, GradedRows)
-    return part

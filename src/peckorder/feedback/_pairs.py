@@ -98,11 +98,6 @@ class GradedRows:
         return np.searchsorted(self.offsets, self.level_starts, side="right") - 1
 
     @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return len(self.rows)
-
-    @property
     def n_paired_queries(self) -> int:
         """The number of queries with two grades at least."""
         return len(np.unique(self._query_of_level[self.n_below > 0]))

@@ -40,6 +40,8 @@ def cut_points(ordered: Floats, n_values: int, most: int, tops: Floats) -> int:
         if n_groups == 0 or top != tops[n_groups - 1]:
             tops[n_groups] = top
             n_groups += 1
+    for g in range(n_groups, tops.shape[0]):
+        tops[g] = -np.inf  # what the first attempt left
     return n_groups
 
 

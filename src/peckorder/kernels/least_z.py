@@ -35,20 +35,23 @@ def masses(
     down: Floats,
     ups: Floats,
     downs: Floats,
-) -> None:
+) -> float:
     """Write the weights of which that of a pair is the product, of rows and of levels.
 
     ``up[x1] down[x0]`` is D(x0, x1) but for the step between grades; ups and downs
     (levels,) are sums over levels. Half of the query's and of the total's logarithm
-    goes into either, and scores are taken from the middle of their query.
+    goes into either, and scores are taken from the middle of their query. Returns the
+    largest difference of scores in a query; up to 1300 no product is lost.
     """
     is_weighted = log_weight.shape[0] > 0
+    widest = 0.0
     for q in range(levels.shape[0] - 1):
         first, last = starts[levels[q]], starts[levels[q + 1]]
         low, high = scores[rows[first]], scores[rows[first]]
         for i in range(first, last):
             low = min(low, scores[rows[i]])
             high = max(high, scores[rows[i]])
+        widest = max(widest, high - low)
         middle, half = (low + high) / 2, (log_query[q] - log_total) / 2
         for level in range(levels[q], levels[q + 1]):
             ups[level] = 0.0
@@ -60,6 +63,7 @@ def masses(
                 down[x] = exp(min(extra + scores[x] - middle, 700.0))
                 ups[level] += up[x]
                 downs[level] += down[x]
+    return widest
 
 
 @kernel

@@ -6,7 +6,7 @@ What Python does between kernels would otherwise cost more than a round on few r
 from math import inf, log
 
 from peckorder._typing import Floats, Ints
-from peckorder.kernels import account, graded
+from peckorder.kernels import account, graded, weak_rankings
 from peckorder.kernels import thresholds as search
 from peckorder.kernels._jit import kernel
 
@@ -30,6 +30,15 @@ def approximate(r: float, smoothing: float) -> float:
 
 
 @kernel
+def noise(scores: Floats) -> float:
+    """Return what rounding may leave of an r of zero: it grows with the scores."""
+    largest = 0.0
+    for i in range(scores.shape[0]):
+        largest = max(largest, abs(scores[i]))
+    return NOTHING * (1.0 + largest)
+
+
+@kernel
 def rank_feature(
     feature: int,
     cut: int,
@@ -46,13 +55,13 @@ def rank_feature(
     """Write to ranking (n,) a feature, cut; column_of is its sorted column, or -1."""
     c = column_of[feature]
     if c < 0:
-        search.rank_binned(bins[feature], cut, default, ranking)
+        weak_rankings.rank_binned(bins[feature], cut, default, ranking)
         return
     unstored = default
     if zero[c] >= 0:
         unstored = 1.0 if zero[c] < cut else 0.0
     ends = group_ends[groups[c] : groups[c + 1]]
-    search.rank_sorted(
+    weak_rankings.rank_sorted(
         starts[c], starts[c + 1], rows, ends, cut, unstored, default, ranking
     )
 
@@ -144,7 +153,7 @@ def run(
                 cumulative, heads, cuts, defaults, following, floors, ceilings,
                 group_sums, found,
             )  # fmt: skip
-        if found[search.SIZE] <= NOTHING * unit:
+        if found[search.SIZE] <= noise(scores) * unit:
             return t, size
         feature, cut = found[search.FEATURE], found[search.CUT]
         q = found[search.DEFAULT]

@@ -212,7 +212,9 @@ def search_sorted(
             continue
         # Most have nothing but their extremes to show: one loop without branches.
         above, high, low, high_cut, low_cut, g = 0, 0, 0, 0, 0, 0
-        for k in range(np.uintp(starts[c]), np.uintp(starts[c + 1])):
+        has_groups = groups[c + 1] > groups[c]
+        end = group_ends[groups[c + 1] - 1] if has_groups else starts[c]
+        for k in range(np.uintp(starts[c]), np.uintp(end)):
             above += potentials[rows[k]]
             is_cut = is_last[k] != 0
             g += is_cut
@@ -312,100 +314,3 @@ def drift(potentials: Ints, last: Ints) -> Any:
         down -= min(change, 0.0)
         last[i] = potentials[i]
     return max(up, down) * (1.0 + 1e-9) + 4.0 * potentials.shape[0] + 1024.0
-
-
-@kernel
-def rank_sorted(
-    start: int,
-    stop: int,
-    rows: Ints,
-    group_ends: Ints,
-    cut: int,
-    unstored: float,
-    default: float,
-    ranking: Floats,
-) -> None:
-    """Write to ranking (n,) a column, cut: 1 above, 0 below, `default` if it abstains.
-
-    group_ends are those of the column's own groups; rows that are not stored get
-    `unstored`.
-    """
-    for i in range(ranking.shape[0]):
-        ranking[i] = unstored
-    n_groups = group_ends.shape[0]
-    above = group_ends[cut - 1] if cut > 0 else start
-    ranked = group_ends[n_groups - 1] if n_groups > 0 else start
-    for k in range(start, stop):
-        value = 1.0 if k < above else 0.0
-        ranking[rows[k]] = value if k < ranked else default
-
-
-@kernel
-def rank_binned(bins: Ints, cut: int, default: float, ranking: Floats) -> None:
-    """Write to ranking (n,) a column of bins (n,), cut."""
-    for i in range(ranking.shape[0]):
-        value = 1.0 if bins[i] < cut else 0.0
-        ranking[i] = default if bins[i] == ABSTAINS else value
-
-
-@kernel
-def value_sums(
-    starts: Ints,
-    rows: Ints,
-    groups: Ints,
-    group_ends: Ints,
-    values: Floats,
-    zero: Ints,
-    potentials: Ints,
-    total: int,
-    unit: float,
-    weighted: Floats,
-    ranked: Floats,
-) -> None:
-    """Write what potentials give with the values of columns, and without them.
-
-    To weighted (c,) the sums of ``f(x) pi(x)`` over the rows that have a value, to
-    ranked (c,) those of ``pi(x)``. Columns are as in `search_sorted`. Sums go group by
-    group, so that it does not matter how a column is stored.
-    """
-    for c in range(weighted.shape[0]):
-        k, stored, all_ranked = starts[c], 0, 0
-        result = 0.0
-        hidden = 0
-        if zero[c] >= 0:
-            for entry in range(starts[c], starts[c + 1]):
-                stored += potentials[rows[entry]]
-            hidden = total - stored
-        for g in range(groups[c], groups[c + 1]):
-            group = hidden if g - groups[c] == zero[c] else 0
-            while k < group_ends[g]:
-                group += potentials[rows[k]]
-                k += 1
-            all_ranked += group
-            result += values[g] * (group / unit)
-        weighted[c] = result
-        ranked[c] = all_ranked / unit
-
-
-@kernel
-def rank_values(
-    start: int,
-    stop: int,
-    rows: Ints,
-    group_ends: Ints,
-    values: Floats,
-    unstored: float,
-    default: float,
-    ranking: Floats,
-) -> None:
-    """Write to ranking (n,) the values of a column, `default` where it abstains."""
-    for i in range(ranking.shape[0]):
-        ranking[i] = unstored
-    k = start
-    for g in range(group_ends.shape[0]):
-        while k < group_ends[g]:
-            ranking[rows[k]] = values[g]
-            k += 1
-    while k < stop:
-        ranking[rows[k]] = default
-        k += 1

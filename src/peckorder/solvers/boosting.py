@@ -11,7 +11,7 @@ from peckorder._typing import Floats
 from peckorder.exceptions import DataError
 from peckorder.kernels import rounds as kernels
 from peckorder.solvers.distribution import Distribution
-from peckorder.solvers.weak import NOTHING, Weak, WeakLearner
+from peckorder.solvers.weak import Weak, WeakLearner
 
 # Newton's iteration stops when a step is this small, in units of the last place.
 _PRECISE = 4e-16
@@ -126,6 +126,8 @@ def _choose(
             return None
         learner, weak = max(useful, key=lambda pair: pair[1].gain)
         alpha = steps.alpha(weak, distribution)
+        if not alpha * weak.r > 0.0:
+            return None  # rounding is all that is left
         # The search knows the approximate alpha only, which is never the larger one.
         if learner.may_add(weak, alpha):
             return learner, weak, alpha
@@ -181,6 +183,8 @@ def is_step(values: Floats) -> bool:
 
 def _half_log(a: float, b: float) -> float:
     """Return half the logarithm of a/b, where one of them may be zero."""
+    if a == b:
+        return 0.0
     if a == 0.0 or b == 0.0:
         return inf if a > 0.0 else -inf
     return 0.5 * log(a / b)
@@ -188,7 +192,7 @@ def _half_log(a: float, b: float) -> float:
 
 def _mass(value: float) -> float:
     # Rounding leaves something of a zero, which a logarithm would magnify.
-    return value if value > NOTHING else 0.0
+    return value if value > kernels.NOTHING else 0.0
 
 
 def bounds(log_bounds: Sequence[float]) -> Floats:

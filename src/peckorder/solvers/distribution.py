@@ -12,7 +12,7 @@ from peckorder._threads import Team
 from peckorder._typing import Floats, Ints
 from peckorder.feedback import Preferences
 from peckorder.feedback._pairs import GradedRows, PairList, Pairs
-from peckorder.kernels import graded, graded_moments, listed
+from peckorder.kernels import graded, graded_moments, listed, rounds
 
 # Potentials are counted in these units: their absolute sum is at most 2, so a sum of
 # some of them is an exact integer of 64 bits, whatever the order in which it is made.
@@ -236,6 +236,11 @@ class Distribution:
         parts = [part.moments(scores, self.log_total, ranking) for part in self.parts]
         mass, first, second = (sum(column) for column in zip(*parts, strict=True))
         return mass, first, second
+
+    @property
+    def noise(self) -> float:
+        """What rounding may leave of an r of zero."""
+        return rounds.noise(self.scores)
 
     def span(self, ranking: Floats) -> float:
         """Return the largest difference of a ranking on a pair."""

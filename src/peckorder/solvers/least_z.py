@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from peckorder._typing import Floats
+from peckorder.exceptions import DataError
 from peckorder.kernels import least_z as kernels
 from peckorder.kernels.thresholds import LEARNT
 from peckorder.solvers.distribution import Distribution, GradedPart, ListedPart
@@ -13,6 +14,8 @@ from peckorder.solvers.weak import Thresholds, Weak
 
 # Entries that make another thread worth its start.
 _WORTH_A_THREAD = 1 << 15
+# Scores further apart cannot be put into products.
+_WIDEST = 1300.0
 _NONE = np.empty(0, dtype=np.int64)
 
 
@@ -66,7 +69,7 @@ class PairWeights:
         """Fill in the weights at these scores."""
         if self._graded is not None:
             part = self._graded
-            kernels.masses(
+            widest = kernels.masses(
                 part.levels,
                 part.starts,
                 part.rows,
@@ -79,6 +82,12 @@ class PairWeights:
                 self._ups,
                 self._downs,
             )
+            if widest > _WIDEST:
+                raise DataError(
+                    f"RankBoost: scores must be within {_WIDEST:g} of each other in a "
+                    f"query, offset included, if alpha='analytic'; got {widest!r}. Use "
+                    "alpha='numeric'."
+                )
         if self._listed is not None:
             part = self._listed
             kernels.pair_weights(

@@ -11,13 +11,12 @@ from peckorder._threads import Team
 from peckorder._typing import Floats, Ints
 from peckorder.kernels import account as accounts
 from peckorder.kernels import thresholds as kernels
+from peckorder.kernels import weak_rankings
 from peckorder.solvers.columns import BinnedColumns, SortedColumns
 from peckorder.solvers.distribution import UNIT, Distribution
 
 # Entries that make another thread worth its start.
 _WORTH_A_THREAD = 1 << 18
-# How much weight of pairs is what rounding left of none.
-NOTHING = 1e-14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +147,7 @@ class Thresholds:
     def choose(self, distribution: Distribution) -> Weak | None:
         """Return the best ranking, or None if there is none of any use."""
         found = self._search(distribution.potentials)
-        if found[kernels.SIZE] <= NOTHING * UNIT:
+        if found[kernels.SIZE] <= distribution.noise * UNIT:
             return None
         size, feature, cut, default, r = found.tolist()
         values = np.empty(len(distribution.potentials))
@@ -269,10 +268,12 @@ class Thresholds:
         """Write the ranking by a cut."""
         columns, c = self._column(feature)
         if isinstance(columns, BinnedColumns):
-            kernels.rank_binned(columns.bins[feature], cut, float(default), values)
+            weak_rankings.rank_binned(
+                columns.bins[feature], cut, float(default), values
+            )
         else:
             zero = columns.zero[c]
-            kernels.rank_sorted(
+            weak_rankings.rank_sorted(
                 columns.starts[c],
                 columns.starts[c + 1],
                 columns.rows,

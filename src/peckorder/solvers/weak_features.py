@@ -7,10 +7,10 @@ import numpy as np
 
 from peckorder._typing import Floats, Ints
 from peckorder.exceptions import DataError
-from peckorder.kernels import thresholds as kernels
+from peckorder.kernels import weak_rankings as kernels
 from peckorder.solvers.columns import SortedColumns
 from peckorder.solvers.distribution import UNIT, Distribution
-from peckorder.solvers.weak import NOTHING, Weak
+from peckorder.solvers.weak import Weak
 
 
 @dataclass(eq=False)
@@ -39,6 +39,8 @@ class Features:
         self._is_ranking = has_values
         if self.narrow:
             self._check_range(low, high)
+        # Values larger than 1 leave larger remains.
+        self._scale = max(1.0, float(np.abs(columns.values).max(initial=0.0)))
         self._sums: dict[Any, float] = {}
         self._barred: set[Any] = set()
 
@@ -70,7 +72,7 @@ class Features:
             size[which, column] = 0.0
         # By features first, then by defaults.
         column, which = divmod(int(np.argmax(size.T)), 2)
-        if not size[which, column] > NOTHING:
+        if not size[which, column] > distribution.noise * self._scale:
             return None
         return self._weak(column, which, float(r[which, column]), distribution)
 

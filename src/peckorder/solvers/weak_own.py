@@ -11,7 +11,7 @@ from peckorder._typing import Floats, Ints
 from peckorder.exceptions import DataError
 from peckorder.solvers.boosting import is_step
 from peckorder.solvers.distribution import UNIT, Distribution
-from peckorder.solvers.weak import NOTHING, Weak
+from peckorder.solvers.weak import Weak
 
 
 @dataclass(eq=False)
@@ -37,7 +37,8 @@ class OwnLearner:
         self._check(values, distribution)
         r = float(np.sum(values * potentials[self.rows]))
         # There is no telling whether it is one of a round before.
-        if abs(r) <= NOTHING or (self.cumulative and r < 0.0):
+        scale = max(1.0, float(np.abs(values).max()))
+        if abs(r) <= distribution.noise * scale or (self.cumulative and r < 0.0):
             return None
         gain = abs(r)
         if self.method == "analytic":
