@@ -1,5 +1,6 @@
 """Queries reach estimators and splitters through scikit-learn's own tools."""
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from helpers import exactly
-from peckorder import metrics
+from peckorder import RankBoost, metrics
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 from peckorder.model_selection import QueryKFold
@@ -57,7 +58,10 @@ class Dummy(BaseEstimator):
 
 
 # Every estimator that takes qid: how it is made, and a parameter to search over.
-TAKE_QID = {"Dummy": (Dummy, {"size": [1.0, 3.0, 2.0]})}
+TAKE_QID = {
+    "Dummy": (Dummy, {"size": [1.0, 3.0, 2.0]}),
+    "RankBoost": (partial(RankBoost, n_rounds=4), {"n_rounds": [1, 3, 2]}),
+}
 every_estimator = pytest.mark.parametrize(
     ("make", "grid"), TAKE_QID.values(), ids=TAKE_QID
 )

@@ -10,7 +10,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import peckorder
-from peckorder import AggregatePRank, MulticlassPerceptron, PRank, WidrowHoff
+from peckorder import (
+    AggregatePRank,
+    MulticlassPerceptron,
+    PRank,
+    RankBoost,
+    WidrowHoff,
+)
 from peckorder.datasets import make_square
 
 ESTIMATORS = [
@@ -34,15 +40,30 @@ ESTIMATORS = [
     AggregatePRank(n_estimators=5, kernel="poly", random_state=0),
     AggregatePRank(n_estimators=5, kernel="rbf", random_state=0),
 ]
+# Those that score rows within queries, of which there may be one.
+RANKERS = [
+    RankBoost(n_rounds=5, smoothing=0.1),
+    RankBoost(n_rounds=5, smoothing=0.1, alpha="analytic", missing="abstain"),
+    RankBoost(
+        n_rounds=5, smoothing=0.1, alpha="numeric", weak="feature", cumulative=False
+    ),
+]
 
 # Name of a check: why it must fail. For every estimator alike.
 EXPECTED_FAILURES: dict[str, str] = {}
+RANKERS_FAILURES = {
+    "check_all_zero_sample_weights_error": "the sentence does not speak of zero",
+    "check_fit2d_1sample": "the sentence does not speak of one sample",
+}
+
+
+def expected_failures(estimator):
+    return RANKERS_FAILURES if isinstance(estimator, RankBoost) else EXPECTED_FAILURES
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(
-    ESTIMATORS, expected_failed_checks=lambda estimator: EXPECTED_FAILURES
-)
+@pytest.mark.filterwarnings("ignore:.*no weak ranking tells the rows")
+@parametrize_with_checks(ESTIMATORS + RANKERS, expected_failed_checks=expected_failures)
 def test_obeys_scikit_learn(estimator, check):
     assert check(estimator) is None
 
@@ -53,7 +74,7 @@ def test_every_public_estimator_is_checked():
         for thing in (getattr(peckorder, name) for name in peckorder.__all__)
         if inspect.isclass(thing) and issubclass(thing, BaseEstimator)
     }
-    assert public == {type(estimator) for estimator in ESTIMATORS}
+    assert public == {type(estimator) for estimator in ESTIMATORS + RANKERS}
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
@@ -62,6 +83,14 @@ def test_works_in_a_pipeline_under_cross_validation(estimator):
     scores = cross_val_score(make_pipeline(StandardScaler(), estimator), X, y, cv=3)
     # A constant loses 1.01 steps, a blind guess more.
     assert all(-1.5 < score < 0 for score in scores)
+
+
+@pytest.mark.parametrize("estimator", RANKERS, ids=repr)
+def test_a_ranker_works_in_a_pipeline_under_cross_validation(estimator):
+    X, y = make_square(200, random_state=0)
+    scores = cross_val_score(make_pipeline(StandardScaler(), estimator), X, y, cv=3)
+    # A constant, and a blind guess, put half of the pairs in order.
+    assert all(0.5 < score <= 1 for score in scores)
 
 
 def test_is_tuned_by_a_grid_search():
