@@ -274,7 +274,7 @@ class RankBoost(BoostedEstimator):
     def _check(self) -> None:
         """Refuse parameters that break a rule, alone or together."""
         check_parameters(self, self._rules)
-        metric_by_name(self._who, self.metric)
+        metric_by_name(self._who, self.metric, "metric")
         several = self.weak if isinstance(self.weak, list | tuple) else [self.weak]
         words = [weak for weak in several if isinstance(weak, str)]
         if "threshold" in words and self.default not in (None, 0, 1):
@@ -324,14 +324,7 @@ class RankBoost(BoostedEstimator):
 
     def _preferences(self, y: Any, qid: Any, n_rows: int) -> Preferences:
         if not isinstance(y, Preferences):
-            preferences = Preferences.of_labels(self._who, y, qid)
-            n_labels = preferences.parts[0].last_row + 1
-            if n_labels != n_rows:
-                raise DataError(
-                    f"{self._who}: y must be one grade a row, {n_rows} in all; got "
-                    f"{n_labels}."
-                )
-            return preferences
+            return Preferences.of_labels(self._who, y, qid, n_rows=n_rows)
         for name, is_given in (
             ("qid", qid is not None),
             ("query_weight", self.query_weight != "pairs"),

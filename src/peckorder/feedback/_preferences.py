@@ -136,7 +136,14 @@ class Preferences:
         return cls.of_labels(_WHO, y, qid, weight)
 
     @classmethod
-    def of_labels(cls, who: str, y: Any, qid: Any, weight: str = "unit") -> Self:
+    def of_labels(
+        cls,
+        who: str,
+        y: Any,
+        qid: Any,
+        weight: str = "unit",
+        n_rows: int | None = None,
+    ) -> Self:
         """Do as `from_grades`, refusing labels in the name of `who`.
 
         Parameters
@@ -145,6 +152,8 @@ class Preferences:
             The estimator that speaks.
         y, qid, weight
             As in `from_grades`.
+        n_rows : int or None, default=None
+            How many labels there must be, if it is known.
 
         Returns
         -------
@@ -159,6 +168,10 @@ class Preferences:
         """
         _KINDS.check(who, "weight", weight)
         grade = _grades(who, y, weight)
+        if n_rows is not None and len(grade) != n_rows:
+            raise DataError(
+                f"{who}: y must be one grade a row, {n_rows} in all; got {len(grade)}."
+            )
         queries = Queries.of(who, qid, len(grade))
         order = np.lexsort((grade, queries.of_rows()))
         offsets = sealed(queries.offsets.copy())

@@ -3,8 +3,9 @@
 Rows stand query by query and, within a query, level by level, the worst grade first:
 query q has the levels ``levels[q] : levels[q + 1]``, level l the places ``starts[l] :
 starts[l + 1]`` of `rows`. A pair x0 below x1 weighs ``w0 w1 c exp(H0 - H1)``, c being 1
-or the sum of the steps between the two levels. Everything is kept as logarithms, so
-that scores H may be in the thousands.
+or the sum of the steps between the two levels. Sums are kept as logarithms, so that
+scores H may be in the thousands; but for queries whose scores are close to each other,
+where everything fits into floating point.
 """
 
 from math import exp, inf, log
@@ -16,6 +17,8 @@ from peckorder.kernels._jit import exact_part, kernel
 
 # Beyond this exp(H) and exp(-H) of a level are too far apart to be divided.
 _WIDE = 600.0
+# Up to this products of the two do not underflow.
+_NARROW = 300.0
 
 
 @exact_part
@@ -68,6 +71,47 @@ def level_sums(
     return up_top, down_top, up_top + log(up_sum), down_top + log(down_sum)
 
 
+@exact_part
+def weigh_narrow(
+    begin: int,
+    end: int,
+    starts: Ints,
+    rows: Ints,
+    scores: Floats,
+    low: float,
+    high: float,
+    up: Floats,
+    down: Floats,
+    up_scale: Floats,
+    down_scale: Floats,
+) -> float:
+    """Weigh a query without a logarithm; all pairs weigh the same but for H.
+
+    What is written, and returned, is over exp(high - low).
+    """
+    both = exp(low - high)
+    below, mass = 0.0, 0.0
+    for level in range(begin, end):
+        up_sum, down_sum = 0.0, 0.0
+        for i in range(starts[level], starts[level + 1]):
+            # A division costs less than another exponential.
+            value = exp(low - scores[rows[i]])
+            up[i] = value
+            down[i] = both / value
+            up_sum += value
+            down_sum += both / value
+        up_scale[level] = below
+        down_scale[level] = up_sum
+        mass += below * up_sum
+        below += down_sum
+    above = 0.0
+    for level in range(end - 1, begin - 1, -1):
+        up_sum = down_scale[level]
+        down_scale[level] = above
+        above += up_sum
+    return mass
+
+
 @kernel
 def weigh(
     first: int,
@@ -83,18 +127,35 @@ def weigh(
     down: Floats,
     up_scale: Floats,
     down_scale: Floats,
+    base: Floats,
     log_mass: Floats,
 ) -> None:
     """Write the weight of queries first..last to log_mass, and what `spread` needs.
 
     log_step (levels,) is log(phi_l - phi_{l-1}), or has no element for unit weights;
     log_weight (n,) may have none too. up, down (n,) and up_scale, down_scale (levels,)
-    are written. A sum over the levels below, or above, grows from level to level by
-    positive terms only. O(n + levels) time.
+    are written; these are logarithms, or over exp(base), where base (queries,) is not
+    NaN. The weight of a query stands at its first level. A sum over the levels below,
+    or above, grows from level to level by positive terms only. O(n + levels) time.
     """
     is_unit = log_step.shape[0] == 0
+    is_plain = is_unit and log_weight.shape[0] == 0
     for q in range(first, last):
         begin, end = levels[q], levels[q + 1]
+        if is_plain:
+            low, high = inf, -inf
+            for i in range(starts[begin], starts[end]):
+                low = min(low, scores[rows[i]])
+                high = max(high, scores[rows[i]])
+            if high - low < _NARROW:
+                mass = weigh_narrow(
+                    begin, end, starts, rows, scores, low, high,
+                    up, down, up_scale, down_scale,
+                )  # fmt: skip
+                base[q] = high - low + log_query[q]
+                log_mass[begin] = base[q] + log(mass) if mass > 0.0 else -inf
+                continue
+        base[q] = np.nan
         # What is below: the sum of exp(H), and the same with the weights of steps.
         below, weighted, mass = -inf, -inf, -inf
         for level in range(begin, end):
@@ -160,6 +221,7 @@ def spread(
     down: Floats,
     up_scale: Floats,
     down_scale: Floats,
+    base: Floats,
     log_total: float,
     unit: float,
     potentials: Ints,
@@ -167,11 +229,16 @@ def spread(
     """Add to potentials (m,) those of the rows of queries first..last, in units.
 
     The weight of pairs in which a row is the better one minus that of pairs in which it
-    is the worse one, over the total. One exponential a level and side; the rest is in
-    `up` and `down`.
+    is the worse one, over the total. One exponential a query, or two a level; the rest
+    is in `up` and `down`.
     """
-    for level in range(levels[first], levels[last]):
-        rise = exp(up_scale[level] - log_total) * unit
-        fall = exp(down_scale[level] - log_total) * unit
-        for i in range(starts[level], starts[level + 1]):
-            potentials[rows[i]] += int(np.rint(up[i] * rise - down[i] * fall))
+    for q in range(first, last):
+        is_narrow = base[q] == base[q]
+        factor = unit * exp(min(base[q] - log_total, 700.0)) if is_narrow else 0.0
+        for level in range(levels[q], levels[q + 1]):
+            rise, fall = factor * up_scale[level], factor * down_scale[level]
+            if not is_narrow:
+                rise = exp(up_scale[level] - log_total) * unit
+                fall = exp(down_scale[level] - log_total) * unit
+            for i in range(starts[level], starts[level + 1]):
+                potentials[rows[i]] += int(np.rint(up[i] * rise - down[i] * fall))

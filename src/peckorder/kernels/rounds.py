@@ -82,6 +82,7 @@ def run(
     down: Floats,
     up_scale: Floats,
     down_scale: Floats,
+    base: Floats,
     log_mass: Floats,
     scores: Floats,
     potentials: Ints,
@@ -179,14 +180,14 @@ def run(
         ceilings[feature] = inf
         graded.weigh(
             0, n_queries, levels, level_starts, level_rows, log_weight, log_step,
-            log_query, scores, up, down, up_scale, down_scale, log_mass,
+            log_query, scores, up, down, up_scale, down_scale, base, log_mass,
         )  # fmt: skip
         top = graded.largest(0, n_queries, levels, log_mass)
         mass = graded.total(0, n_queries, levels, log_mass, top, mass_unit)
         log_total = graded.log_of_total(top, mass, mass_unit)
         graded.spread(
             0, n_queries, levels, level_starts, level_rows, up, down, up_scale,
-            down_scale, log_total, unit, potentials,
+            down_scale, base, log_total, unit, potentials,
         )  # fmt: skip
         record[t, LOG_TOTAL] = log_total
     return n_rounds, size

@@ -125,8 +125,8 @@ def metrics_by_name(who: str, names: Any) -> list[Metric]:
     return [metric_by_name(who, name) for name in names]
 
 
-def metric_by_name(who: str, name: Any) -> Metric:
-    """Read a name; refuse it in a sentence that names those near to it."""
+def metric_by_name(who: str, name: Any, what: str = "names") -> Metric:
+    """Read a name; refuse it, called `what`, in a sentence that tells those near it."""
     found = _GRAMMAR.fullmatch(name.lower()) if isinstance(name, str) else None
     word = found[1] if found else ""
     kind = KINDS.get(_ALIASES.get(word, word))
@@ -135,7 +135,7 @@ def metric_by_name(who: str, name: Any) -> Metric:
         words = ", ".join(map(repr, KINDS))
         hint = did_you_mean(re.split(r"[@(]", str(name))[0], KINDS, _ALIASES)
         raise ValueError(
-            f"{who}: names must be {rule}; got {name!r}.{hint} There are {words}."
+            f"{who}: {what} must be {rule}; got {name!r}.{hint} There are {words}."
         )
     options: dict[str, Any] = {}
     cutoff, in_brackets = found[2], found[3]

@@ -73,6 +73,7 @@ class GradedPart(Part):
         n_rows, n_levels = len(self.rows), len(self.starts) - 1
         self.up, self.down = np.empty(n_rows), np.empty(n_rows)
         self.up_scale, self.down_scale = np.empty(n_levels), np.empty(n_levels)
+        self.base = np.empty(len(self.levels) - 1)
         self.log_mass = np.empty(n_levels)
 
     @property
@@ -98,6 +99,7 @@ class GradedPart(Part):
                 self.down,
                 self.up_scale,
                 self.down_scale,
+                self.base,
                 self.log_mass,
             )
             return graded.largest(some.start, some.stop, self.levels, self.log_mass)
@@ -122,6 +124,7 @@ class GradedPart(Part):
                 self.down,
                 self.up_scale,
                 self.down_scale,
+                self.base,
                 log_total,
                 UNIT,
                 potentials,

@@ -65,6 +65,7 @@ def run(
             part.down,
             part.up_scale,
             part.down_scale,
+            part.base,
             part.log_mass,
             distribution.scores,
             distribution.potentials,
