@@ -3,14 +3,22 @@
 import numpy as np
 
 from peckorder._typing import Floats, Ints
-from peckorder.kernels._jit import kernel
+from peckorder.kernels._jit import kernel, prefetch
+
+# Rows between a hint to the processor and its use.
+_AHEAD = 16
 
 
 @kernel
 def take_columns(X: Floats, rows: Ints, first: int, columns: Floats) -> None:
     """Write to columns (c, n) some rows of the columns of X from `first` on."""
+    n_columns, width = columns.shape[0], X.shape[1]
     for i in range(rows.shape[0]):
-        for c in range(columns.shape[0]):
+        # Rows are far apart in memory: they are asked for long before they are needed.
+        place = rows[min(i + _AHEAD, rows.shape[0] - 1)] * width + first
+        prefetch(X, place)
+        prefetch(X, place + n_columns - 1)
+        for c in range(n_columns):
             columns[c, i] = X[rows[i], first + c]
 
 

@@ -236,8 +236,9 @@ def spread(
         is_narrow = base[q] == base[q]
         factor = unit * exp(min(base[q] - log_total, 700.0)) if is_narrow else 0.0
         for level in range(levels[q], levels[q + 1]):
-            rise, fall = factor * up_scale[level], factor * down_scale[level]
-            if not is_narrow:
+            if is_narrow:
+                rise, fall = factor * up_scale[level], factor * down_scale[level]
+            else:
                 rise = exp(up_scale[level] - log_total) * unit
                 fall = exp(down_scale[level] - log_total) * unit
             for i in range(starts[level], starts[level + 1]):

@@ -22,6 +22,23 @@ def largest(better: Ints, worse: Ints, log_weight: Floats, scores: Floats) -> fl
 
 
 @kernel
+def total(
+    better: Ints,
+    worse: Ints,
+    log_weight: Floats,
+    scores: Floats,
+    top: float,
+    unit: float,
+) -> int:
+    """Return the weights of pairs over exp(top), in units: exact integers."""
+    mass = 0
+    for p in range(better.shape[0]):
+        gap = scores[worse[p]] - scores[better[p]]
+        mass += int(np.rint(exp(log_weight[p] + gap - top) * unit))
+    return mass
+
+
+@kernel
 def spread(
     better: Ints,
     worse: Ints,
@@ -30,19 +47,13 @@ def spread(
     log_total: float,
     unit: float,
     potentials: Ints,
-) -> int:
-    """Add to potentials (m,) the weights of pairs over exp(log_total), in units.
-
-    Returns their sum, an exact integer.
-    """
-    mass = 0
+) -> None:
+    """Add to potentials (m,) the weights of pairs over exp(log_total), in units."""
     for p in range(better.shape[0]):
         gap = scores[worse[p]] - scores[better[p]]
         weight = int(np.rint(exp(log_weight[p] + gap - log_total) * unit))
         potentials[better[p]] += weight
         potentials[worse[p]] -= weight
-        mass += weight
-    return mass
 
 
 @kernel

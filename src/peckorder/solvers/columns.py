@@ -18,8 +18,8 @@ from peckorder.kernels import thresholds as kernels
 
 # Columns shorter than this are sorted: a histogram would be as long as they are.
 _SHORT = 1024
-# Columns that are taken out of a matrix at a time: a few lines of each row.
-_AT_ONCE = 16
+# Columns that are taken out of a matrix at a time: a line of each row.
+_AT_ONCE = 8
 # Entries that are sorted at a time.
 _CHUNK = 1 << 20
 

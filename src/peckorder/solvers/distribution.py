@@ -182,8 +182,7 @@ class ListedPart(Part):
 
     def total(self, top: float, unit: float) -> int:
         """Return the sum of the masses over exp(top), in units."""
-        nowhere = np.empty(len(self.scores), dtype=np.int64)
-        return listed.spread(*self._pairs, self.scores, top, unit, nowhere)
+        return listed.total(*self._pairs, self.scores, top, unit)
 
     def spread(self, log_total: float, potentials: Ints, team: Team) -> None:
         """Add the potentials of rows, in units."""
