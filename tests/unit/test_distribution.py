@@ -101,6 +101,27 @@ def test_potentials_of_rows_that_all_weigh_the_same(size, seed):
     assert_allclose(found.log_total, log_total, rtol=1e-14, atol=1e-13)
 
 
+@pytest.mark.parametrize("width", [0.0, 1.0, 299.9, 300.1, 599.9, 600.1, 5000.0])
+@pytest.mark.parametrize("order", ["right", "wrong", "mixed"])
+@pytest.mark.parametrize("others", [False, True])
+def test_potentials_of_queries_of_any_width(width, order, others):
+    # Some widths are given to other formulas than others.
+    rng = np.random.default_rng(0)
+    y, qid = np.repeat([0, 1, 2], 4), np.zeros(12)
+    scores = np.linspace(0, width, 12)
+    scores = {"right": scores, "wrong": scores[::-1], "mixed": rng.permutation(scores)}
+    scores = scores[order] + 7.0
+    if others:  # whose pairs weigh about one each
+        y, qid = np.append(y, [0, 1, 2]), np.append(qid, [1, 1, 1])
+        scores = np.append(scores, [0.3, 0.1, -0.4])
+    pairs = boosting.pairs_of(y, qid)
+    expected, log_total = boosting.potentials(pairs, scores)
+    found = at(scores, Preferences.from_grades(y, qid))
+    precise = 1e-15 * (9 + width)
+    assert_allclose(found.potentials / UNIT, expected, rtol=0, atol=precise)
+    assert_allclose(found.log_total, log_total, rtol=1e-14, atol=1e-14)
+
+
 @every_size
 @every_seed
 @pytest.mark.parametrize("one_graded", [False, True])

@@ -178,7 +178,11 @@ class RankBoost(BoostedEstimator):
         "missing": one_of("zero", "abstain"),
         "smoothing": Rule(
             "'auto' or a number >= 0",
-            lambda value: value == "auto" or not_negative.accepts(value),
+            lambda value: (
+                value == "auto"
+                if isinstance(value, str)
+                else not_negative.accepts(value)
+            ),
         ),
         "max_bins": Rule(
             "None or an integer from 2 to 255",
@@ -340,11 +344,15 @@ class RankBoost(BoostedEstimator):
 
     def _refuse_feedback(self, preferences: Preferences) -> NoReturn:
         """Say why there is nothing to learn from."""
-        got = "weights of zero only"
+        got = "every weight zero"
         for part in preferences.parts:
-            if isinstance(part, GradedRows):
-                n_flat = len(part.offsets) - 1 - part.n_paired_queries
-                got = f"{n_flat} of {len(part.offsets) - 1} queries with one grade only"
+            if isinstance(part, GradedRows) and part.n_flat_queries:
+                n_queries = len(part.offsets) - 1
+                got = (
+                    f"{part.n_flat_queries} of {n_queries} queries with one grade only"
+                )
+            if isinstance(part, GradedRows) and len(part.rows) == 1:
+                got = "one sample"
         raise DataError(
             f"{self._who}: y must prefer some row that weighs to another; got {got}."
         )

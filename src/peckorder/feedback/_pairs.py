@@ -98,9 +98,10 @@ class GradedRows:
         return np.searchsorted(self.offsets, self.level_starts, side="right") - 1
 
     @property
-    def n_paired_queries(self) -> int:
-        """The number of queries with two grades at least."""
-        return len(np.unique(self._query_of_level[self.n_below > 0]))
+    def n_flat_queries(self) -> int:
+        """The number of queries with one grade only."""
+        is_paired = self.n_below > 0
+        return len(self.offsets) - 1 - len(np.unique(self._query_of_level[is_paired]))
 
     @cached_property
     def n_below(self) -> Ints:

@@ -20,6 +20,8 @@ from peckorder.kernels import thresholds as kernels
 _SHORT = 1024
 # Columns that are taken out of a matrix at a time: a line of each row.
 _AT_ONCE = 8
+# Makes a zero of minus zero, and is nothing else.
+_ZERO = 0.0
 # Entries that are sorted at a time.
 _CHUNK = 1 << 20
 
@@ -118,7 +120,7 @@ def _bin(
     kept = np.flatnonzero(n_bins >= 0)
     others = np.flatnonzero(n_bins < 0)
     groups = np.concatenate([[0], np.cumsum(n_bins[kept])])
-    values = tops[kept][np.arange(kernels.N_BINS) < n_bins[kept, np.newaxis]]
+    values = tops[kept][np.arange(kernels.N_BINS) < n_bins[kept, np.newaxis]] + _ZERO
     abstains = (n_values[kept] < n_rows).astype(np.int64)
     return BinnedColumns(kept, bins, n_bins[kept], abstains, groups, values), others
 
@@ -186,7 +188,7 @@ def _grouped(
     is_first = np.ones(len(value), dtype=bool)
     is_first[1:] = (value[1:] != value[:-1]) | (column[1:] != column[:-1])
     heads = np.flatnonzero(is_first & has_value)
-    group_column, group_value = column[heads], value[heads]
+    group_column, group_value = column[heads], value[heads] + _ZERO
     sizes = np.diff(np.append(np.flatnonzero(is_first), len(value)))
     group_size = sizes[has_value[is_first]]
     zero = np.full(n_columns, -1)
