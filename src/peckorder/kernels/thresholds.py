@@ -48,38 +48,35 @@ def consider(found: Ints, r: int, feature: int, cut: int, q: int) -> None:
 
 
 @part
-def conclude(
-    found: Ints,
-    feature: int,
+def ceiling(
     high: int,
-    high_cut: int,
     low: int,
-    low_cut: int,
     ranked: int,
     abstains: bool,
     default: int,
-    cumulative: bool,
-    is_listed: bool,
+    positive: bool,
 ) -> int:
-    """Consider the best cuts of a column; return what its |r| does not exceed.
+    """Return the largest |r| of a column, or the largest r if `positive`.
 
-    high and low are the extremes of L, the potentials above a cut. If `cumulative`,
-    a cut with r < 0 counts only if it is listed: those are looked at elsewhere.
+    high >= 0 and low <= 0 are the extremes of L, the potentials above a cut.
     """
-    if not abstains:
-        # What is left of zero by rounding must not speak for a default.
-        ranked = 0
-    first = default if default != LEARNT else 0
-    last = 1 if abstains and default == LEARNT else first
-    top, bottom = 0, 0
-    for q in range(first, last + 1):
-        best, worst = high - q * ranked, low - q * ranked
-        top, bottom = max(top, best), min(bottom, worst)
-        if best > 0:
-            consider(found, best, feature, high_cut, q)
-        if worst < 0 and not cumulative:
-            consider(found, worst, feature, low_cut, q)
-    return top if cumulative and not is_listed else max(top, -bottom)
+    shift = ranked if abstains else 0
+    if default == LEARNT:
+        # q is 0 or 1, whichever is better.
+        top, bottom = max(high, high - shift), min(low, low - shift)
+    else:
+        top, bottom = high - default * shift, low - default * shift
+    return max(top, 0) if positive else max(top, -bottom)
+
+
+@part
+def first_cut(sums: Ints, above: int) -> int:
+    """Return the first cut above which there are these potentials."""
+    cut, found = 0, 0
+    while found != above:
+        found += sums[cut]
+        cut += 1
+    return cut
 
 
 @part
@@ -97,30 +94,40 @@ def search_sums(
     floors: Ints,
     found: Ints,
 ) -> int:
-    """Search a column whose groups have the potentials `sums`."""
-    above, high, low, high_cut, low_cut = 0, 0, 0, 0, 0
+    """Search a column whose groups have the potentials `sums`; return its ceiling.
+
+    If `cumulative`, a candidate with r < 0 must have been taken in a round before, and
+    r be above its floor; those are in a list by cuts that begins at heads[feature].
+    """
+    above, high, low = 0, 0, 0
     for g in range(n_groups):
         above += sums[g]
-        high_cut = g + 1 if above > high else high_cut
-        high = max(above, high)
-        low_cut = g + 1 if above < low else low_cut
-        low = min(above, low)
-    ranked, place = above, -1
-    if cumulative:
-        place = heads[feature]
-        above, g, each = 0, 0, place
-        while each >= 0:
-            while g < cuts[each]:
-                above += sums[g]
-                g += 1
-            r = above - (defaults[each] * ranked if abstains else 0)
-            if floors[each] < r < 0:
-                consider(found, r, feature, cuts[each], defaults[each])
-            each = following[each]
-    return conclude(
-        found, feature, high, high_cut, low, low_cut, ranked,
-        abstains, default, cumulative, place >= 0,
-    )  # fmt: skip
+        high, low = max(above, high), min(above, low)
+    # What is left of zero by rounding must not speak for a default.
+    ranked = above if abstains else 0
+    each = heads[feature] if cumulative else -1
+    limit = ceiling(high, low, ranked, abstains, default, cumulative and each < 0)
+    if limit < found[SIZE]:
+        return limit
+    first = default if default != LEARNT else 0
+    last = 1 if abstains and default == LEARNT else first
+    for q in range(first, last + 1):
+        if high - q * ranked > 0:
+            cut = first_cut(sums, high)
+            consider(found, high - q * ranked, feature, cut, q)
+        if low - q * ranked < 0 and not cumulative:
+            cut = first_cut(sums, low)
+            consider(found, low - q * ranked, feature, cut, q)
+    above, g = 0, 0
+    while each >= 0:
+        while g < cuts[each]:
+            above += sums[g]
+            g += 1
+        r = above - defaults[each] * ranked
+        if floors[each] < r < 0:
+            consider(found, r, feature, cuts[each], defaults[each])
+        each = following[each]
+    return limit
 
 
 @part
@@ -201,29 +208,26 @@ def search_sorted(
         feature = features[c]
         if (turn > 0 and c == start) or ceilings[feature] < found[SIZE]:
             continue
-        if zero[c] >= 0 or (cumulative and heads[feature] >= 0):
-            group_sums(
-                c, starts, rows, groups, group_ends, zero[c], potentials, total, sums
-            )
-            ceilings[feature] = search_sums(
-                sums, groups[c + 1] - groups[c], abstains[c] != 0, default, feature,
-                cumulative, heads, cuts, defaults, following, floors, found,
-            )  # fmt: skip
-            continue
-        # Most have nothing but their extremes to show: one loop without branches.
-        above, high, low, high_cut, low_cut, g = 0, 0, 0, 0, 0, 0
-        has_groups = groups[c + 1] > groups[c]
-        end = group_ends[groups[c + 1] - 1] if has_groups else starts[c]
-        for k in range(np.uintp(starts[c]), np.uintp(end)):
-            above += potentials[rows[k]]
-            is_cut = is_last[k] != 0
-            g += is_cut
-            is_high, is_low = is_cut & (above > high), is_cut & (above < low)
-            high_cut, high = (g, above) if is_high else (high_cut, high)
-            low_cut, low = (g, above) if is_low else (low_cut, low)
-        ceilings[feature] = conclude(
-            found, feature, high, high_cut, low, low_cut, above,
-            abstains[c] != 0, default, cumulative, False,
+        if zero[c] < 0:
+            # Most columns are not good enough: a loop without branches will do.
+            above, high, low = 0, 0, 0
+            has_groups = groups[c + 1] > groups[c]
+            end = group_ends[groups[c + 1] - 1] if has_groups else starts[c]
+            for k in range(np.uintp(starts[c]), np.uintp(end)):
+                above += potentials[rows[k]]
+                at_cut = above if is_last[k] != 0 else 0
+                high, low = max(at_cut, high), min(at_cut, low)
+            is_new = cumulative and heads[feature] < 0
+            limit = ceiling(high, low, above, abstains[c] != 0, default, is_new)
+            if limit < found[SIZE]:
+                ceilings[feature] = limit
+                continue
+        group_sums(
+            c, starts, rows, groups, group_ends, zero[c], potentials, total, sums
+        )
+        ceilings[feature] = search_sums(
+            sums, groups[c + 1] - groups[c], abstains[c] != 0, default, feature,
+            cumulative, heads, cuts, defaults, following, floors, found,
         )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import exp, inf, log
+from math import exp, inf, isfinite, log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,7 +106,7 @@ def boost(
 
 def check_alpha(alpha: float) -> None:
     """Refuse a weight that is infinite."""
-    if not np.isfinite(alpha):
+    if not isfinite(alpha):
         raise DataError(
             "RankBoost: smoothing must be > 0 where a weak ranking errs on no pair; "
             "got 0."
