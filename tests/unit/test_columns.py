@@ -60,7 +60,7 @@ def few_values(rng, n, d=4):
 def learner(X, rows, form, *, default=None, cumulative=False, max_bins=None):
     make, unstored = form
     team = Team(1)
-    account = Account(X.shape[1], 10, 1.0, 0.1, cumulative)
+    account = Account(X.shape[1], 1.0, 0.1, cumulative)
     cut = cut_columns(make(X), rows, unstored=unstored, max_bins=max_bins, team=team)
     return Thresholds(*cut, account, default, team)
 

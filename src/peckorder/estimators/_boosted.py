@@ -67,7 +67,8 @@ class BoostedEstimator(ScoreEstimator):
         -------
         contributions : ndarray of shape (n_samples, n_features)
             Their sums over features are the scores, without an offset and without
-            rankings found by learners of one's own. O(n_samples) time a feature used.
+            rankings found by learners of one's own. O(n_samples) time a feature used,
+            for sparse X O(stored entries).
 
         Examples
         --------

@@ -40,7 +40,8 @@ def _is_weak(value: Any) -> bool:
     return len(several) > 0 and all(
         weak in _WORDS
         if isinstance(weak, str)
-        else callable(weak) or (hasattr(weak, "fit") and hasattr(weak, "predict"))
+        else not isinstance(weak, type)
+        and (callable(weak) or (hasattr(weak, "fit") and hasattr(weak, "predict")))
         for weak in several
     )
 
@@ -140,8 +141,9 @@ class RankBoost(BoostedEstimator):
 
     Notes
     -----
-    With graded rows pairs are never listed: a round costs O(rows + stored entries).
-    Features with at most 255 values take one byte an entry, others four. Potentials are
+    With graded rows pairs are never listed (but for "analytic" on a sum of several): a
+    round costs O(rows + stored entries). Features with at most 255 values, or binned,
+    take one byte an entry, others up to 21, more while being sorted. Potentials are
     exact integers in units of 2**-61, so that the model is the same, bit for bit, for
     any number of threads, and for dense and sparse X.
 
@@ -178,11 +180,7 @@ class RankBoost(BoostedEstimator):
         "missing": one_of("zero", "abstain"),
         "smoothing": Rule(
             "'auto' or a number >= 0",
-            lambda value: (
-                value == "auto"
-                if isinstance(value, str)
-                else not_negative.accepts(value)
-            ),
+            lambda value: str(value) == "auto" or not_negative.accepts(value),
         ),
         "max_bins": Rule(
             "None or an integer from 2 to 255",
@@ -306,6 +304,8 @@ class RankBoost(BoostedEstimator):
         self, X: Any, y: Any, qid: Any, sample_weight: Any, offset: Any, team: Team
     ) -> None:
         goes_on = self.warm_start and hasattr(self, "weak_rankers_")
+        if goes_on:
+            self._check_rounds()
         X = self._rows(X, reset=not goes_on)
         n_rows = X.shape[0]
         weight = checked_weight(self._who, sample_weight, n_rows)
@@ -320,8 +320,7 @@ class RankBoost(BoostedEstimator):
         except NoPairs:
             self._refuse_feedback(preferences)
         if goes_on:
-            self._check_rounds()
-            run.repeat(self.weak_rankers_, self.own_rankings_)
+            run.repeat(X, self.weak_rankers_, self.own_rankings_)
         run.go(stopping)
         self._has_offset = offset is not None
         self._publish(run, stopping)

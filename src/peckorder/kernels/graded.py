@@ -235,6 +235,7 @@ def spread(
     for q in range(first, last):
         is_narrow = base[q] == base[q]
         factor = unit * exp(min(base[q] - log_total, 700.0)) if is_narrow else 0.0
+        rest = 0
         for level in range(levels[q], levels[q + 1]):
             if is_narrow:
                 rise, fall = factor * up_scale[level], factor * down_scale[level]
@@ -242,4 +243,8 @@ def spread(
                 rise = exp(up_scale[level] - log_total) * unit
                 fall = exp(down_scale[level] - log_total) * unit
             for i in range(starts[level], starts[level + 1]):
-                potentials[rows[i]] += int(np.rint(up[i] * rise - down[i] * fall))
+                potential = int(np.rint(up[i] * rise - down[i] * fall))
+                potentials[rows[i]] += potential
+                rest += potential
+        # What rounding leaves of zero would tell a ranking from its complement.
+        potentials[rows[starts[levels[q + 1]] - 1]] -= rest

@@ -85,8 +85,8 @@ def pair_weights(
 def raise_row(
     x: int,
     level_of: Ints,
-    query_of: Ints,
-    levels: Ints,
+    level_begin: Ints,
+    level_end: Ints,
     utility: Floats,
     up: Floats,
     down: Floats,
@@ -106,26 +106,29 @@ def raise_row(
     Its pairs with rows below are now ranked, its pairs with rows above no longer.
     """
     right, wrong = 0.0, 0.0
-    is_on[x] = 1
     own = level_of[x]
     if own >= 0:
-        q = query_of[x]
         is_unit = utility.shape[0] == 0
-        for level in range(levels[q], own):
+        x_up, x_down = up[x], down[x]
+        off, on = 0.0, 0.0
+        for level in range(level_begin[own], own):
             step = 1.0 if is_unit else utility[own] - utility[level]
-            right += step * (downs[level] - downs_on[level])
-            wrong -= step * downs_on[level]
-        right *= up[x]
-        wrong *= up[x]
-        more, less = 0.0, 0.0
-        for level in range(own + 1, levels[q + 1]):
+            off += step * (downs[level] - downs_on[level])
+            on += step * downs_on[level]
+        right += x_up * off
+        wrong -= x_up * on
+        off, on = 0.0, 0.0
+        for level in range(own + 1, level_end[own]):
             step = 1.0 if is_unit else utility[level] - utility[own]
-            more += step * (ups[level] - ups_on[level])
-            less += step * ups_on[level]
-        wrong += down[x] * more
-        right -= down[x] * less
-        ups_on[own] += up[x]
-        downs_on[own] += down[x]
+            off += step * (ups[level] - ups_on[level])
+            on += step * ups_on[level]
+        wrong += x_down * off
+        right -= x_down * on
+        ups_on[own] += x_up
+        downs_on[own] += x_down
+    if pairs.shape[0] == 0:
+        return right, wrong
+    is_on[x] = 1
     for k in range(links[x], links[x + 1]):
         p = pairs[k]
         if better[p] == x:
@@ -203,8 +206,8 @@ def search(
     following: Ints,
     ratios: Floats,
     level_of: Ints,
-    query_of: Ints,
-    levels: Ints,
+    level_begin: Ints,
+    level_end: Ints,
     utility: Floats,
     up: Floats,
     down: Floats,
@@ -227,7 +230,8 @@ def search(
 
     Columns and candidates are as in `thresholds`, but that a candidate of a round
     before may speak against itself only while ``right > ratio wrong``, both smoothed.
-    level_of, query_of (n,) are -1 for rows without grades. ups_on and downs_on
+    level_of (n,) is -1 for rows without grades; the levels of level l's query are
+    ``level_begin[l] : level_end[l]``. ups_on and downs_on
     (levels,), is_on, is_stored and queue (n,), stops (groups + 1,) are room for work.
     O(n levels) time a column.
     """
@@ -237,21 +241,30 @@ def search(
         lowest = default if default >= 0 else 0
         highest = 1 if default < 0 and abstains[c] else lowest
         for q in range(lowest, highest + 1):
-            line_up(
-                c, starts, rows, groups, group_ends, zero[c], q == 1,
-                is_stored, queue, stops,
-            )  # fmt: skip
+            # Where every row has a value the rows stand in line already.
+            is_direct = starts[c + 1] - starts[c] == queue.shape[0] and not abstains[c]
+            if not is_direct:
+                line_up(
+                    c, starts, rows, groups, group_ends, zero[c], q == 1,
+                    is_stored, queue, stops,
+                )  # fmt: skip
             for level in range(ups_on.shape[0]):
                 ups_on[level] = 0.0
                 downs_on[level] = 0.0
-            for i in range(is_on.shape[0]):
-                is_on[i] = 0
+            if pairs.shape[0] > 0:
+                for i in range(is_on.shape[0]):
+                    is_on[i] = 0
             right, wrong, passed = 0.0, 0.0, 0
             place = heads[features[c]] if cumulative else -1
             for cut in range(n_groups + 1):
-                while passed < stops[cut]:
+                if is_direct:
+                    end = group_ends[groups[c] + cut - 1] - starts[c] if cut > 0 else 0
+                else:
+                    end = stops[cut]
+                while passed < end:
+                    x = rows[starts[c] + passed] if is_direct else queue[passed]
                     more, less = raise_row(
-                        queue[passed], level_of, query_of, levels, utility,
+                        x, level_of, level_begin, level_end, utility,
                         up, down, ups, downs, ups_on, downs_on,
                         links, pairs, better, worse, weight, is_on,
                     )  # fmt: skip

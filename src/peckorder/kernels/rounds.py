@@ -159,6 +159,8 @@ def run(
         feature, cut = found[search.FEATURE], found[search.CUT]
         q = found[search.DEFAULT]
         alpha = rate * approximate(found[search.R] / unit, smoothing)
+        if alpha == 0.0:
+            return t, size
         record[t, FEATURE] = feature
         record[t, CUT] = cut
         record[t, DEFAULT] = q

@@ -119,6 +119,8 @@ def _choose(
     steps: Steps,
 ) -> tuple[WeakLearner, Weak, float] | None:
     """Return the best weak ranking of all learners, and its weight."""
+    for learner in learners:
+        learner.release()
     while True:
         found = [(learner, learner.choose(distribution)) for learner in learners]
         useful = [(learner, weak) for learner, weak in found if weak is not None]
@@ -141,8 +143,8 @@ def newton(weak: Weak, distribution: Distribution, smoothing: float) -> float:
     must not leave; where it would, or does not halve its last step but one, the
     interval is halved instead. So the error at least halves every other iteration, and
     near the minimum, where log Z curves, it is squared in each. Nothing beyond
-    ``log((2 + e) / e) / 2`` over the largest difference of values is looked at, where
-    the minimum lies at infinity if the ranking errs on no pair.
+    ``log((2 + e) / e) / 2``, over the largest difference of values if that is above 1,
+    is looked at: the minimum lies at infinity if the ranking errs on no pair.
     """
     h = weak.values
     span = distribution.span(h)

@@ -1,7 +1,7 @@
 """Features as columns that are cut into groups, the largest values first.
 
 A dense column with at most 255 groups is kept as bins, one byte an entry; any other as
-its rows in the order of their values, four bytes a stored entry.
+its rows in the order of their values, up to 21 bytes a stored entry.
 """
 
 from collections.abc import Callable

@@ -30,15 +30,13 @@ class PairWeights:
         one: dict[Any, Any] = {type(part): part for part in distribution.parts}
         self._graded: Any = one.get(GradedPart)
         self._listed: Any = one.get(ListedPart)
-        level_of, query_of = np.full(n_rows, -1), np.full(n_rows, -1)
+        level_of = np.full(n_rows, -1)
         levels, utility = np.zeros(1, dtype=np.int64), np.empty(0)
         if self._graded is not None:
             part = self._graded
             levels, utility = part.levels, part.utility
             sizes = np.diff(part.starts)
             level_of[part.rows] = np.repeat(np.arange(len(sizes)), sizes)
-            query = np.repeat(np.arange(len(levels) - 1), np.diff(levels))
-            query_of[part.rows] = np.repeat(query, sizes)
         self.n_levels = int(levels[-1])
         self._up, self._down = np.zeros(n_rows), np.zeros(n_rows)
         self._ups, self._downs = np.zeros(self.n_levels), np.zeros(self.n_levels)
@@ -51,8 +49,8 @@ class PairWeights:
         self._weight = np.empty(len(better))
         self.arrays: Any = (
             level_of,
-            query_of,
-            levels,
+            np.repeat(levels[:-1], np.diff(levels)),
+            np.repeat(levels[1:], np.diff(levels)),
             utility,
             self._up,
             self._down,

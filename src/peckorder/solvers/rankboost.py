@@ -14,9 +14,10 @@ from peckorder.solvers.boosting import Boosted, Steps, boost, take
 from peckorder.solvers.columns import cut_columns
 from peckorder.solvers.distribution import distribution, feedback_rows
 from peckorder.solvers.least_z import LeastZ
-from peckorder.solvers.weak import Account, Thresholds, WeakLearner
+from peckorder.solvers.score_table import Columns
+from peckorder.solvers.weak import Account, Thresholds, Weak, WeakLearner
 from peckorder.solvers.weak_features import Features
-from peckorder.solvers.weak_own import OwnLearner
+from peckorder.solvers.weak_own import OwnLearner, ranked
 
 # A weak ranking with its weight, as it is kept.
 RECORD = np.dtype(
@@ -111,7 +112,6 @@ class Run:
         by_z = options.alpha == "analytic"
         account = Account(
             X.shape[1],
-            options.n_rounds,
             options.learning_rate,
             self.smoothing,
             options.cumulative,
@@ -121,11 +121,11 @@ class Run:
         kind: Any = LeastZ if by_z else Thresholds
         return kind(*columns, account, default, team)
 
-    def repeat(self, records: Any, rankings: list[Any]) -> None:
-        """Add the rounds of an earlier run."""
+    def repeat(self, X: Any, records: Any, rankings: list[Any]) -> None:
+        """Add the rounds of an earlier run, as they rank these rows."""
         own = iter(rankings)
-        for record in records:
-            feature, threshold, default, alpha = record.tolist()
+        columns = Columns(X[self.rows], unstored=self.options.unstored)
+        for feature, threshold, default, alpha in records.tolist():
             kind: Any = Features if np.isnan(threshold) else Thresholds
             kind = OwnLearner if feature < 0 else kind
             learner: Any = next(
@@ -137,9 +137,16 @@ class Run:
                     f"{self.options.weak!r}."
                 )
             if feature < 0:
-                weak = learner.recall(next(own))
+                ranking = next(own)
+                values, cut = ranked(ranking, X)[self.rows], 0
             else:
-                weak = learner.recall(feature, threshold, default, len(self.rows))
+                ranking = None
+                values = columns.rank(feature, threshold, default)
+                at = default if kind is Features else threshold
+                cut = learner.cut_at(feature, at)
+            weak = Weak(
+                feature, threshold, default, 0.0, 0.0, values, cut, ranking=ranking
+            )
             take(self.boosted, self.distribution, learner, weak, alpha)
 
     def go(self, monitor: Callable[[Boosted], bool] | None) -> None:

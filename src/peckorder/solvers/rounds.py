@@ -46,11 +46,13 @@ def run(
     # The scores change in place.
     distribution.scores = distribution.scores.copy()
     n_entries = len(binned.features) * n_rows + len(columns.rows) + n_rows
+    n_entries += account.n_features
     chunk = max(1, _AT_A_TIME // n_entries)
     execute: Any = kernels.run
     while len(boosted.rounds) < n_rounds:
         size = min(chunk, n_rounds - len(boosted.rounds))
         record = np.empty((size, kernels.RECORD))
+        account.reserve(size)
         done, account.size = execute(
             size,
             distribution.mass_unit,

@@ -17,6 +17,9 @@ from peckorder.solvers.distribution import UNIT, Distribution
 
 # Entries that make another thread worth its start.
 _WORTH_A_THREAD = 1 << 18
+# What grows with the thresholds that were added, and from which size on.
+_LISTS = ("cuts", "defaults", "following", "floors", "sums", "ratios")
+_ROOM = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +60,10 @@ class WeakLearner(Protocol):
         """Take notice that it has been."""
 
     def bar(self, weak: Weak) -> None:
-        """Do not choose it again in this round."""
+        """Do not choose it again until released."""
+
+    def release(self) -> None:
+        """Let all that was barred be chosen again."""
 
 
 class Account:
@@ -69,7 +75,6 @@ class Account:
     def __init__(
         self,
         n_features: int,
-        room: int,
         rate: float,
         smoothing: float,
         cumulative: bool,
@@ -79,9 +84,9 @@ class Account:
         self.size = 0
         self.heads = np.full(n_features, -1)
         self.cuts, self.defaults, self.following, self.floors = np.empty(
-            (4, room), dtype=np.int64
+            (4, _ROOM), dtype=np.int64
         )
-        self.sums, self.ratios = np.empty((2, room))
+        self.sums, self.ratios = np.empty((2, _ROOM))
         self._barred: list[int] = []
 
     @property
@@ -102,25 +107,52 @@ class Account:
 
     def note(self, weak: Weak, alpha: float) -> None:
         """Add to the sum of a threshold."""
-        terms = self.rate, self.smoothing, UNIT
+        self.reserve(1)
         self.size = accounts.enter(
             weak.feature,
             weak.cut,
             int(weak.default),
             alpha,
             self.size,
-            *terms,
+            self.rate,
+            self.smoothing,
+            UNIT,
             *self.arrays,
         )
-        for place in self._barred:
-            accounts.set_floor(place, *terms, self.sums, self.floors, self.ratios)
-        self._barred = []
 
     def bar(self, weak: Weak) -> None:
-        """Refuse a threshold until the next one is noted."""
+        """Refuse a threshold until it is released."""
         place = self._find(weak)
         self.floors[place], self.ratios[place] = 0, inf
         self._barred.append(place)
+
+    def release(self) -> None:
+        """Let all thresholds be chosen again."""
+        for place in self._barred:
+            self._set_floor(place)
+        self._barred = []
+
+    def reserve(self, room: int) -> None:
+        """Make room for more thresholds."""
+        lacking = self.size + room - len(self.cuts)
+        if lacking > 0:
+            more = max(lacking, len(self.cuts))
+            for name in _LISTS:
+                grown = np.concatenate(
+                    [getattr(self, name), np.empty(more, getattr(self, name).dtype)]
+                )
+                setattr(self, name, grown)
+
+    def _set_floor(self, place: int) -> None:
+        accounts.set_floor(
+            place,
+            self.rate,
+            self.smoothing,
+            UNIT,
+            self.sums,
+            self.floors,
+            self.ratios,
+        )
 
     def _find(self, weak: Weak) -> int:
         return accounts.find(weak.feature, weak.cut, int(weak.default), *self.lists)
@@ -168,16 +200,18 @@ class Thresholds:
         self.ceilings[weak.feature] = inf
 
     def bar(self, weak: Weak) -> None:
-        """Do not choose a ranking again in this round."""
+        """Do not choose a ranking again until released."""
         self.account.bar(weak)
 
-    def recall(self, feature: int, threshold: float, default: float, n: int) -> Weak:
-        """Return a ranking of an earlier fit."""
+    def release(self) -> None:
+        """Let all that was barred be chosen again."""
+        self.account.release()
+
+    def cut_at(self, feature: int, threshold: float) -> int:
+        """Return the cut at a threshold of an earlier fit, or the next one below."""
         columns, c = self._column(feature)
         groups = columns.values[columns.groups[c] : columns.groups[c + 1]]
-        cut, values = int((groups > threshold).sum()), np.empty(n)
-        self._rank(feature, cut, default, values)
-        return Weak(feature, threshold, default, 0.0, 0.0, values, cut)
+        return int((groups > threshold).sum())
 
     def _column(self, feature: int) -> tuple[BinnedColumns | SortedColumns, int]:
         if feature in self._of_binned:

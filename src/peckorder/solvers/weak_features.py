@@ -40,7 +40,7 @@ class Features:
         if self.narrow:
             self._check_range(low, high)
         # Values larger than 1 leave larger remains.
-        self._scale = max(1.0, float(np.abs(columns.values).max(initial=0.0)))
+        self._scale = np.maximum(np.maximum(np.abs(low), np.abs(high)), 1.0)
         self._sums: dict[Any, float] = {}
         self._barred: set[Any] = set()
 
@@ -63,6 +63,7 @@ class Features:
         weighted, ranked = self._weigh(distribution.potentials)
         r = np.where(self._is_ranking, weighted - self._ends * ranked, 0.0)
         size = np.abs(r)
+        size[size <= distribution.noise * self._scale] = 0.0
         if self.cumulative:
             may_fall = {key[0] + len(ranked) * key[1] for key in self._sums}
             is_old = np.zeros(r.size, dtype=bool)
@@ -72,7 +73,7 @@ class Features:
             size[which, column] = 0.0
         # By features first, then by defaults.
         column, which = divmod(int(np.argmax(size.T)), 2)
-        if not size[which, column] > distribution.noise * self._scale:
+        if size[which, column] == 0.0:
             return None
         return self._weak(column, which, float(r[which, column]), distribution)
 
@@ -83,16 +84,18 @@ class Features:
     def note(self, weak: Weak, alpha: float) -> None:
         """Take notice that a ranking has been added."""
         self._sums[weak.key] = self._sums.get(weak.key, 0.0) + alpha
-        self._barred.clear()
 
     def bar(self, weak: Weak) -> None:
         """Do not choose a ranking again in this round."""
         self._barred.add(weak.key)
 
-    def recall(self, feature: int, threshold: float, default: float, n: int) -> Weak:
-        """Return a ranking of an earlier fit."""
-        which = int(self._ends[0, feature] != default)
-        return self._make(feature, which, default, 0.0, n)
+    def release(self) -> None:
+        """Let all that was barred be chosen again."""
+        self._barred.clear()
+
+    def cut_at(self, feature: int, default: float) -> int:
+        """Return which of the two defaults a ranking of an earlier fit has."""
+        return int(self._ends[0, feature] != default)
 
     def _weigh(self, potentials: Ints) -> tuple[Floats, Floats]:
         columns = self.columns

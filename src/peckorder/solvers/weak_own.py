@@ -56,12 +56,10 @@ class OwnLearner:
         """Take notice that a ranking has been added."""
 
     def bar(self, weak: Weak) -> None:
-        """Do not choose a ranking again in this round."""
+        """Do nothing: what may not be added is not chosen."""
 
-    def recall(self, ranking: Callable[[Any], Any]) -> Weak:
-        """Return a ranking of an earlier fit."""
-        nan, values = float("nan"), ranked(ranking, self.X)[self.rows]
-        return Weak(-1, nan, nan, 0.0, 0.0, values, ranking=ranking)
+    def release(self) -> None:
+        """Do nothing."""
 
     def _learn(self, potentials: Floats) -> Callable[[Any], Any]:
         if hasattr(self.learner, "predict"):
