@@ -1,8 +1,10 @@
 """Learns to put things in order: from ratings, grades, preferences and ranked lists."""
 
-from peckorder import bounds, datasets, metrics, model_selection
+from peckorder import bounds, datasets, gaps, losses, metrics, model_selection
 from peckorder.estimators import (
     AggregatePRank,
+    MPRank,
+    MPRankCV,
     MulticlassPerceptron,
     PRank,
     RankBoost,
@@ -14,6 +16,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AggregatePRank",
+    "MPRank",
+    "MPRankCV",
     "MulticlassPerceptron",
     "PRank",
     "Preferences",
@@ -21,6 +25,8 @@ __all__ = [
     "WidrowHoff",
     "bounds",
     "datasets",
+    "gaps",
+    "losses",
     "metrics",
     "model_selection",
 ]

@@ -12,6 +12,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import peckorder
 from peckorder import (
     AggregatePRank,
+    MPRank,
+    MPRankCV,
     MulticlassPerceptron,
     PRank,
     RankBoost,
@@ -47,6 +49,9 @@ RANKERS = [
     RankBoost(
         n_rounds=5, smoothing=0.1, alpha="numeric", weak="feature", cumulative=False
     ),
+    MPRank(),
+    # Of several C the best need not be that of rows repeated.
+    MPRankCV(Cs=[1.0], keep="C_prime"),
 ]
 
 # Name of a check: why it must fail. For every estimator alike.

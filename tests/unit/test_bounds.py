@@ -4,7 +4,12 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from helpers import exactly
-from peckorder.bounds import prank_mistake_bound, rankboost_vc_bound
+from peckorder.bounds import (
+    prank_mistake_bound,
+    rankboost_vc_bound,
+    stability_bound,
+    stability_coefficient,
+)
 from peckorder.exceptions import DataError
 
 # Scores -3, 0, 4; thresholds -1, 2: the margins are 2, 1, 2, the least of them 1.
@@ -146,3 +151,74 @@ def test_a_bound_on_rankboost_that_cannot_be_is_refused(name, value, rule):
     sentence = f"rankboost_vc_bound: {name} must be {rule}; got {value!r}."
     with pytest.raises(ValueError, match=exactly(sentence)):
         rankboost_vc_bound(**given)
+
+
+GIVEN = {"C": 2.0, "kappa": 0.5, "m": 50, "power": 2, "M": 3.0}
+
+
+def given_by(case):
+    names = {"C": "C", "kappa": "kappa", "m": "m", "power": "n", "M": "M"}
+    return {name: case[there] for name, there in names.items()}
+
+
+@pytest.mark.parametrize("case", range(6))
+def test_the_stability_bounds_are_the_golden_ones(golden, case):
+    case = golden("bounds")["corollary1"][case]
+    given, delta = given_by(case), case["delta"]
+    assert stability_coefficient(**given) == pytest.approx(case["beta"], rel=1e-14)
+    for variant in ("printed", "safe"):
+        bound = stability_bound(**given, delta=delta, variant=variant)
+        assert bound == pytest.approx(case[variant], rel=1e-14)
+
+
+def test_all_golden_stability_bounds_are_tried(golden):
+    assert len(golden("bounds")["corollary1"]) == 6
+
+
+def test_the_stability_coefficient_worked_by_hand():
+    # sigma = 4 * 3 = 12, so 4 * 2 * 144 * 0.25 / 50.
+    assert stability_coefficient(**GIVEN) == pytest.approx(5.76, rel=1e-15)
+    assert stability_coefficient(**GIVEN | {"power": 1}) == pytest.approx(0.04)
+
+
+def test_the_error_that_was_seen_is_added():
+    without = stability_bound(**GIVEN, delta=0.1)
+    assert stability_bound(**GIVEN, delta=0.1, empirical_error=1.5) == without + 1.5
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_the_safe_bound_is_above_the_printed_one(power):
+    given = GIVEN | {"power": power, "delta": 0.1}
+    printed, safe = (stability_bound(**given, variant=v) for v in ("printed", "safe"))
+    assert printed < safe < 3 * printed
+
+
+BAD_STABILITY = [
+    ("C", 0.0, "a finite number > 0"),
+    ("kappa", -1.0, "a finite number > 0"),
+    ("m", 0, "an integer >= 1"),
+    ("power", 3, "1 or 2"),
+    ("M", np.inf, "a finite number > 0"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "rule"), BAD_STABILITY)
+def test_a_stability_coefficient_that_cannot_be_is_refused(name, value, rule):
+    sentence = f"stability_coefficient: {name} must be {rule}; got {value!r}."
+    with pytest.raises(ValueError, match=exactly(sentence)):
+        stability_coefficient(**GIVEN | {name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        *BAD_STABILITY,
+        ("delta", 1, "a number > 0 and < 1"),
+        ("empirical_error", -0.5, "a finite number >= 0"),
+        ("variant", "tight", "one of 'printed', 'safe'"),
+    ],
+)
+def test_a_stability_bound_that_cannot_be_is_refused(name, value, rule):
+    sentence = f"stability_bound: {name} must be {rule}; got {value!r}."
+    with pytest.raises(ValueError, match=exactly(sentence)):
+        stability_bound(**GIVEN | {"delta": 0.1, name: value})

@@ -1,5 +1,6 @@
 """The one boundary between users' input and the arrays that the rest trusts."""
 
+from peckorder._validation.columns import numbers, one_a_row, weights
 from peckorder._validation.parameters import (
     Rule,
     Rules,
@@ -36,8 +37,11 @@ __all__ = [
     "finite",
     "fraction",
     "not_negative",
+    "numbers",
+    "one_a_row",
     "one_of",
     "optional",
     "positive",
+    "weights",
     "whole",
 ]

@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from peckorder._typing import Floats, Ints
-from peckorder.exceptions import DataError
+from peckorder._validation import one_a_row, weights
 from peckorder.feedback import Queries
 from peckorder.metrics import disagreement
-from peckorder.metrics._lists import numbers
 
 
 class ScoreEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -140,28 +139,9 @@ class ScoreEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
 def checked_offset(who: str, offset: Any, n_rows: int) -> Floats:
     """Return an offset as finite numbers, one a row."""
-    return _one_a_row(who, "offset", offset, n_rows)
+    return one_a_row(who, "offset", offset, n_rows)
 
 
 def checked_weight(who: str, sample_weight: Any, n_rows: int) -> Floats | None:
     """Return weights of rows, none of them negative; None if there are none."""
-    if sample_weight is None:
-        return None
-    weight = _one_a_row(who, "sample_weight", sample_weight, n_rows)
-    if weight.min() < 0:
-        row = int(np.argmin(weight))
-        raise DataError(
-            f"{who}: sample_weight must be >= 0; got {float(weight[row])!r} in row "
-            f"{row}."
-        )
-    return weight
-
-
-def _one_a_row(who: str, name: str, values: Any, n_rows: int) -> Floats:
-    column = numbers(who, name, values, finite=True)
-    if len(column) != n_rows:
-        raise DataError(
-            f"{who}: {name} must be one number a row, {n_rows} in all; got "
-            f"{len(column)}."
-        )
-    return column
+    return None if sample_weight is None else weights(who, sample_weight, n_rows)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from numbers import Real
 from os import cpu_count
 from reprlib import repr as repr_
 from typing import Any, Self
@@ -15,7 +14,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._threads import share
 from peckorder._typing import Floats, Ints
-from peckorder._validation import one_of
+from peckorder._validation import numbers, one_of
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 from peckorder.kernels import lists as kernels
@@ -110,44 +109,6 @@ class RankedLists:
         for first, last in pairwise(offsets.tolist()):
             ordered[first:last].sort()
         return np.negative(ordered, out=ordered)
-
-
-def numbers(who: str, name: str, values: Any, *, finite: bool = False) -> Floats:
-    """Return values as an array of floats without NaN."""
-    try:
-        given = np.asarray(values)
-    except ValueError:
-        given = np.array("of rows of different lengths")
-    if given.dtype.kind == "O" and all(
-        v is None or isinstance(v, Real) for v in given.ravel()
-    ):
-        given = given.astype(np.float64)
-    if given.dtype.kind not in "biuf":
-        hint = ""
-        if str(getattr(values, "dtype", "")) == "category":
-            hint = f" Of ordered categories give the codes: {name}.cat.codes."
-        raise DataError(f"{who}: {name} must be numbers; got {repr_(values)}.{hint}")
-    if given.ndim != 1 or given.size == 0:
-        raise DataError(
-            f"{who}: {name} must be one number a row, of one row at least; got an "
-            f"array of shape {given.shape}."
-        )
-    if given.dtype.kind in "iu" and int(np.abs(given).max()) >= 2**53:
-        raise DataError(
-            f"{who}: {name} must be below 2**53 to be told apart; got "
-            f"{int(given[np.argmax(np.abs(given))])!r}."
-        )
-    array = given.astype(np.float64, copy=False)
-    is_bad = ~np.isfinite(array) if finite else np.isnan(array)
-    if is_bad.any():
-        row = int(np.argmax(is_bad))
-        rule = "finite" if finite else "without gaps"
-        hint = "" if finite else " Fill them, with -inf to rank these rows last."
-        raise DataError(
-            f"{who}: {name} must be {rule}; got {float(array[row])!r} in row {row}."
-            f"{hint}"
-        )
-    return array
 
 
 def check_lengths(who: str, n_rows: int, **lengths: int) -> None:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from peckorder._threads import share
 from peckorder._typing import Floats
+from peckorder._validation import numbers
 from peckorder.exceptions import DataError
 from peckorder.kernels import inversions
 from peckorder.kernels import lists as kernels
@@ -15,7 +16,6 @@ from peckorder.metrics._lists import (
     TIES,
     RankedLists,
     mean_over_queries,
-    numbers,
     row_weights,
 )
 

@@ -1,0 +1,224 @@
+"""Losses of pairs of rows: what rankers that keep magnitudes minimise."""
+
+from collections.abc import Callable
+from os import cpu_count
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from peckorder._threads import share
+from peckorder._typing import Floats, Ints
+from peckorder._validation import (
+    Rule,
+    not_negative,
+    numbers,
+    one_a_row,
+    one_of,
+    weights,
+    whole,
+)
+from peckorder.exceptions import DataError
+from peckorder.feedback import Queries
+from peckorder.kernels import lists, pair_losses
+
+__all__ = ["PairLoss", "pair_loss"]
+
+_KIND = one_of(
+    "mp", "svr", "hr", "hmp", "hmpc", aliases={"mprank": "mp", "svrank": "svr"}
+)
+_POWER = Rule("1 or 2", lambda value: whole(1).accepts(value) and value <= 2)
+# From this length on NumPy sorts a query faster than our own kernel does.
+_LONG = 256
+# Rows that make another thread worth its start.
+_WORTH_A_THREAD = 1 << 14
+
+
+class PairLoss(NamedTuple):
+    """A sum over pairs, and its slope in the score of each row."""
+
+    value: float
+    gradient: Floats
+
+
+def pair_loss(
+    kind: str,
+    scores: ArrayLike,
+    y: ArrayLike,
+    *,
+    power: int = 1,
+    epsilon: float = 0.0,
+    qid: Any = None,
+    sample_weight: ArrayLike | None = None,
+) -> PairLoss:
+    """Return a loss summed over pairs of rows, and its gradient in the scores.
+
+    For a pair (i, j) with the score difference ``Dh = h_j - h_i``, the true difference
+    ``Dy = y_j - y_i`` and ``De = Dh - Dy``, the losses [1]_ are, to the power n ::
+
+        mp    |De|                      magnitudes are kept
+        svr   max(0, |De| - epsilon)    but for a band
+        hr    |Dh|          if Dh Dy < 0, else 0
+        hmp   |De|          if Dh Dy < 0, else 0
+        hmpc  max(0, |Dy| - sign(Dy) Dh) if Dy != 0, else 0
+
+    "hmp" is as printed: neither convex nor continuous (a pair with Dy = 1 costs 1.001
+    at Dh = -0.001, and nothing at Dh = 0), so it is a measure, not to be minimised.
+    "hmpc" is the convex loss that is meant: only one side of "mp" counts, that of
+    scores too near each other or in the wrong order.
+
+    Parameters
+    ----------
+    kind : {"mp", "svr", "hr", "hmp", "hmpc"}
+        The loss of a pair.
+    scores : array-like of shape (n_samples,)
+        Predicted scores h, finite.
+    y : array-like of shape (n_samples,)
+        True values, finite; larger is better.
+    power : {1, 2}, default=1
+        The power n.
+    epsilon : float, default=0.0
+        Half the width of the band of "svr"; the others have none.
+    qid : array-like of shape (n_samples,), default=None
+        The query of each row, of any type and in any order: pairs are of rows of one
+        query. None is one query.
+    sample_weight : array-like of shape (n_samples,), default=None
+        A pair weighs the product of its rows' weights.
+
+    Returns
+    -------
+    value : float
+        The sum over ordered pairs, in which each two rows count twice. Not divided by
+        anything.
+    gradient : ndarray of shape (n_samples,)
+        Its derivatives with respect to `scores`. At a kink (De = 0, De = epsilon or
+        -epsilon, Dh = 0) a pair contributes 0, which is a sub-gradient of those that
+        are convex.
+
+    Notes
+    -----
+    O(n log n) time, O(n) memory: rows are sorted by errors ("mp", "svr"), or by true
+    values and then merged by scores or errors (the others). "mp" with power 2, which is
+    a variance, takes O(n). Sums over pairs are built of terms of one sign, so they are
+    exact to rounding, however far scores are from `y` as a whole ("hmp" apart, whose
+    rounding is relative to the widest difference). Queries are shared among threads,
+    which does not change a bit.
+
+    References
+    ----------
+    .. [1] C. Cortes, M. Mohri and A. Rastogi, "Magnitude-preserving ranking
+       algorithms", ICML 2007.
+
+    Examples
+    --------
+    >>> from peckorder.losses import pair_loss
+    >>> value, gradient = pair_loss("svr", [0.0, 1.0, 5.0], [0, 1, 2], epsilon=0.5)
+    >>> value, gradient
+    (10.0, array([-2., -2.,  4.]))
+    """
+    who = "pair_loss"
+    _KIND.check(who, "kind", kind)
+    _POWER.check(who, "power", power)
+    not_negative.check(who, "epsilon", epsilon)
+    if epsilon > 0 and kind != "svr":
+        raise ValueError(
+            f"{who}: epsilon must be 0 unless kind is 'svr'; got {epsilon!r}."
+        )
+    score = numbers(who, "scores", scores, finite=True)
+    truth = one_a_row(who, "y", y, len(score))
+    queries = Queries.of(who, qid, len(score))
+    weight: Floats = np.ones(len(score))
+    if sample_weight is not None:
+        weight = weights(who, sample_weight, len(score))
+    columns = score, truth, weight, queries
+    with np.errstate(over="ignore", invalid="ignore"):
+        if kind in {"mp", "svr"}:
+            loss = _band(*columns, int(power), float(epsilon))
+        else:
+            loss = _discordant(kind, *columns, int(power))
+    if not (np.isfinite(loss.value) and np.isfinite(loss.gradient).all()):
+        raise DataError(
+            f"{who}: scores, y and sample_weight must be small enough for finite sums; "
+            "got an overflow."
+        )
+    return loss
+
+
+def _band(
+    score: Floats,
+    truth: Floats,
+    weight: Floats,
+    queries: Queries,
+    power: int,
+    epsilon: float,
+) -> PairLoss:
+    """Sum losses that depend on the differences of errors alone."""
+    score, truth, weight = (queries.arrange(c) for c in (score, truth, weight))
+    error, gradient = np.empty(len(score)), np.empty(len(score))
+    value, work = np.empty(len(queries)), np.empty((3, len(score)))
+    _share(queries, pair_losses.errors, score, truth, weight, error)
+    order: Ints = np.arange(len(score))
+    if power == 1 or epsilon > 0:
+        order = _descending(error, queries.offsets)
+    _share(
+        queries, pair_losses.band, error, weight, epsilon, power,
+        order, work, gradient, value,
+    )  # fmt: skip
+    return PairLoss(float(value.sum()), queries.restore(gradient))
+
+
+def _discordant(
+    kind: str,
+    score: Floats,
+    truth: Floats,
+    weight: Floats,
+    queries: Queries,
+    power: int,
+) -> PairLoss:
+    """Sum losses of pairs in the wrong order."""
+    n_rows, offsets = len(score), queries.offsets
+    order = _descending(-queries.arrange(truth), offsets)
+    order = order if queries.order is None else queries.order[order]
+    score, truth, weight = score[order], truth[order], weight[order]
+    key, values = score, score
+    if kind != "hr":
+        values = np.empty(n_rows)
+        _share(queries, pair_losses.errors, score, truth, weight, values)
+        key = score if kind == "hmp" else values
+    slope, gradient = np.empty(n_rows), np.empty(n_rows)
+    value, ends = np.empty(len(queries)), np.empty(n_rows, dtype=np.int64)
+    spares, work = np.empty((4, n_rows)), np.empty((2, n_rows, 4))
+    _share(
+        queries, pair_losses.discordant, truth, key, values, kind != "hmp", weight,
+        power, spares, work, ends, slope, value,
+    )  # fmt: skip
+    gradient[order] = slope
+    return PairLoss(float(value.sum()), gradient)
+
+
+def _descending(key: Floats, offsets: Ints) -> Ints:
+    """Return the places of each query in the order of keys, the largest first."""
+    sizes = np.diff(offsets)
+    order: Any = np.arange(len(key))
+    spare: Any = np.empty_like(order)
+    ordered, spare_ordered = key.copy(), np.empty_like(key)
+    start = 0
+    # Runs of short queries in one call, long ones by NumPy, one at a time.
+    for q in (*np.flatnonzero(sizes >= _LONG).tolist(), len(sizes)):
+        lists.sort_lists(offsets, start, q, ordered, order, spare_ordered, spare)
+        if q < len(sizes):
+            first, last = offsets[q], offsets[q + 1]
+            order[first:last] = first + np.argsort(-key[first:last])
+        start = q + 1
+    return order  # type: ignore[no-any-return]
+
+
+def _share(queries: Queries, kernel: Callable[..., None], *arguments: Any) -> None:
+    """Call a kernel for ranges of queries, shared among threads."""
+    offsets = queries.offsets
+    n_threads = min(cpu_count() or 1, int(offsets[-1]) // _WORTH_A_THREAD)
+
+    def work(some: slice, give_up: Callable[[], bool]) -> None:
+        kernel(offsets, some.start, some.stop, *arguments)
+
+    share(len(queries), max(1, n_threads), work)

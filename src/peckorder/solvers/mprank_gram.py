@@ -1,0 +1,182 @@
+"""Kernel matrices: whole, or a tile at a time."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from os import cpu_count
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from peckorder._threads import share
+from peckorder._typing import Floats
+from peckorder.exceptions import DataError
+from peckorder.kernels import mprank as kernels
+from peckorder.solvers.gram import Items, KernelFunction, Matrix
+
+# Rows and columns of a tile: 8 MiB of kernels.
+_TILE = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """The kernels among rows that a model is learnt from, and of others with them.
+
+    Computed by matrix products, for speed: two rows' kernel depends on the shapes
+    around it in its last bits. O(n^2 d) time for all.
+    """
+
+    function: KernelFunction
+    X: Matrix
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    @cached_property
+    def _centre(self) -> Any:
+        """What to subtract from rows: distances are the sounder for it."""
+        return self.X.mean(axis=0, dtype=np.float64)
+
+    @cached_property
+    def _seen(self) -> Matrix:
+        return self._view(self.X)
+
+    def _view(self, X: Matrix) -> Matrix:
+        if self.function.is_given or self.function.function is not None:
+            return X
+        if self.function.name == "rbf" and not sparse.issparse(self.X):
+            return _dense(X) - self._centre
+        return X.astype(np.float64)
+
+    @cached_property
+    def _squares(self) -> Floats:
+        return _squares(self._seen)
+
+    def whole(self) -> Floats:
+        """Return the matrix, one's own to change, or say that it is not symmetric."""
+        if self.function.is_given:
+            K: Floats = _dense(self.X).astype(np.float64, order="C", copy=True)
+            self._check_symmetry(K, _noise(self.X))
+            return K
+        if self.function.function is not None:
+            K = self._values(self._seen, self._seen, slice(None))
+            K = K if K.flags.writeable else K.copy()
+            self._check_symmetry(K, 1e-8)
+            return K
+        K = self._values(self._seen, self._seen, slice(None), self._squares)
+        if self.function.name == "rbf":
+            np.fill_diagonal(K, 1.0)
+        return K
+
+    def check(self) -> None:
+        """Say it if given kernels are not symmetric."""
+        if self.function.is_given:
+            K = np.ascontiguousarray(_dense(self.X))
+            self._check_symmetry(K, _noise(K))
+
+    def _check_symmetry(self, K: Floats, tolerance: float) -> None:
+        largest = np.empty(2)
+        kernels.asymmetry(K, largest)
+        if largest[1] > tolerance * largest[0]:
+            what = "X" if self.function.is_given else "kernel"
+            raise DataError(
+                f"{self.function.who}: {what} must be symmetric, the kernels of rows "
+                f"among themselves; got entries that differ by {float(largest[1])!r} "
+                "from those of the transpose."
+            )
+
+    def product(self, x: Floats) -> Floats:
+        """Return the matrix times a vector, of which nothing but tiles is kept."""
+        n = len(self)
+        tiles = list(self._tiles())
+
+        def work(some: slice, give_up: Callable[[], bool]) -> Floats:
+            total = np.zeros(n)
+            for rows, columns in tiles[some]:
+                if give_up():
+                    break
+                square = None if self.function.name != "rbf" else self._squares[rows]
+                K = self._values(self._seen[rows], self._seen[columns], columns, square)
+                total[rows] += K @ x[columns]
+                if rows != columns:
+                    total[columns] += x[rows] @ K
+            return total
+
+        n_threads = 1 if self.function.function is not None else cpu_count() or 1
+        return np.sum(share(len(tiles), n_threads, work), axis=0)  # type: ignore[no-any-return]
+
+    def _tiles(self) -> Iterator[tuple[slice, slice]]:
+        """Yield where tiles are, on the diagonal and on one side of it."""
+        n = len(self)
+        for i in range(0, n, _TILE):
+            for j in range(0, i + 1, _TILE):
+                yield slice(i, min(i + _TILE, n)), slice(j, min(j + _TILE, n))
+
+    def diagonal(self) -> Floats:
+        """Return the kernel of each row with itself."""
+        if self.function.is_given:
+            return np.asarray(self.X.diagonal(), dtype=np.float64)
+        if self.function.function is not None:
+            parts = [self._values(self._seen[[i]], self._seen[[i]], slice(0, 1))
+                     for i in range(len(self))]  # fmt: skip
+            return np.concatenate(parts).ravel()
+        if self.function.name == "rbf":
+            return np.ones(len(self))
+        return self._of_products(self._squares.copy())
+
+    def scores(self, X: Matrix, coef: Floats) -> Floats:
+        """Return the sums of kernels with rows that the model was learnt from."""
+        chosen = np.flatnonzero(coef)
+        scores = np.zeros(X.shape[0])
+        if len(chosen) == 0:
+            return scores
+        is_all = len(chosen) == len(self)
+        support = self._seen if is_all else self._seen[chosen]
+        size = max(1, _TILE * _TILE // len(chosen))
+        for first in range(0, X.shape[0], size):
+            some = slice(first, first + size)
+            K = self._values(self._view(X[some]), support, chosen)
+            scores[some] = K @ coef[chosen]
+        return scores
+
+    def _values(
+        self, x: Matrix, z: Matrix, columns: Any, x_square: Floats | None = None
+    ) -> Floats:
+        """Return kernels of `x` with `z`, which are the rows `columns` of all."""
+        if self.function.is_given:
+            return np.asarray(_dense(x)[:, columns], dtype=np.float64)
+        if self.function.function is not None:
+            numbers = np.arange(x.shape[0]), np.arange(z.shape[0])
+            return self.function.values(Items(x, numbers[0]), Items(z, numbers[1]))
+        K = np.ascontiguousarray(_dense(x @ z.T))
+        if self.function.name != "rbf":
+            return self._of_products(K)
+        K *= -2.0
+        K += (_squares(x) if x_square is None else x_square)[:, np.newaxis]
+        K += _squares(z)
+        np.maximum(K, 0.0, out=K)
+        K *= -self.function.gamma
+        return np.exp(K, out=K)
+
+    def _of_products(self, K: Floats) -> Floats:
+        if self.function.name == "poly":
+            K *= self.function.gamma
+            K += self.function.coef0
+            np.power(K, self.function.degree, out=K)
+        return K
+
+
+def _dense(matrix: Matrix) -> Floats:
+    dense: Floats = matrix.toarray() if sparse.issparse(matrix) else matrix
+    return dense
+
+
+def _noise(X: Matrix) -> float:
+    return float(np.sqrt(np.finfo(X.dtype).eps))
+
+
+def _squares(X: Matrix) -> Floats:
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, X)  # type: ignore[no-any-return]

@@ -1,0 +1,101 @@
+"""MPRank equals the cases worked out by brute force."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from peckorder import MPRank, MPRankCV
+from peckorder.solvers.mprank_dual import HeldMatrix
+from peckorder.solvers.mprank_iterative import Limits, sweeps
+from peckorder.solvers.mprank_weighing import Weighing
+
+TOLERANCE = {"rtol": 1e-9, "atol": 1e-9}
+ALL = json.loads((Path(__file__).parents[1] / "golden/mprank.json").read_text())
+CASES = ALL["cases"]
+KERNEL_CASES = [case for case in CASES if "rbf" in case]
+DIRECT = ["auto", "cholesky", "eigh"]
+ITERATIVE = ["cg", "coordinate", "gradient"]
+
+
+def close(a, b, **tolerance):
+    np.testing.assert_allclose(a, b, **(TOLERANCE | tolerance))
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("solver", DIRECT + ITERATIVE)
+def test_linear(case, solver):
+    loose = {} if solver in DIRECT else {"rtol": 1e-6, "atol": 1e-6}
+    model = MPRank(C=case["C"], solver=solver, tol=1e-18, max_iter=100_000)
+    model.fit(case["X"], case["y"])
+    wanted = case["linear"]
+    close(model.coef_, wanted["w"], **loose)
+    close(model.dual_coef_, wanted["alpha"], **loose)
+    close(model.intercept_, wanted["intercept"], **loose)
+    if "objective" in wanted:
+        close(model.objective_, wanted["objective"])
+        scores = model.predict(case["X_test"]) - model.intercept_
+        close(scores, wanted["test"], **loose)
+
+
+@pytest.mark.parametrize("case", KERNEL_CASES)
+@pytest.mark.parametrize("solver", DIRECT + ITERATIVE)
+def test_rbf(case, solver):
+    loose = {} if solver in DIRECT else {"rtol": 1e-6, "atol": 1e-6}
+    model = MPRank(
+        C=case["C"],
+        kernel="rbf",
+        gamma=case["rbf_gamma"],
+        solver=solver,
+        tol=1e-18,
+        max_iter=100_000,
+    ).fit(case["X"], case["y"])
+    wanted = case["rbf"]
+    close(model.dual_coef_, wanted["alpha"], **loose)
+    close(model.intercept_, wanted["intercept"], **loose)
+    close(model.objective_, wanted["objective"])
+    close(model.predict(case["X_test"]) - model.intercept_, wanted["test"], **loose)
+    close(model.predict(case["X"]) - model.intercept_, wanted["h_train"], **loose)
+
+
+@pytest.mark.parametrize("case", KERNEL_CASES)
+def test_three_passes_of_the_papers_own_iteration(case):
+    X, y = np.array(case["X"]), np.array(case["y"])
+    weighing = Weighing.of(np.zeros(len(y), dtype=int), None)
+    distances = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    K = np.exp(-case["rbf_gamma"] * distances)
+    K = HeldMatrix("test", K, weighing).whole_centred()
+    ridge, limits = weighing.ridge(case["C"]), Limits(1e-300, 3)
+    wanted = case["rbf"]
+    eta = np.full(len(y), wanted["cyclic_3_passes"]["eta"])
+    target = y - y.mean()
+    found = sweeps(K, target, ridge, eta, limits, by_gap=True)
+    close(found.x, wanted["cyclic_3_passes"]["alpha"])
+    exact = 0.5 / (K.diagonal() + ridge)
+    found = sweeps(K, target, ridge, exact, limits, by_gap=True)
+    close(found.x, wanted["exact_coordinate_3_passes"])
+
+
+@pytest.mark.parametrize("case", KERNEL_CASES)
+def test_pairs_and_rows_left_out(case):
+    wanted, gamma = case["rbf"], case["rbf_gamma"]
+    model = MPRank(C=case["C"], kernel="rbf", gamma=gamma).fit(case["X"], case["y"])
+    close(model.leave_pair_out_error(), wanted["lpo_same_C"])
+    close(model.leave_pair_out_error(keep="C_prime"), wanted["lpo_same_Cprime"])
+    if wanted.get("lpo_paper_approx") is not None:
+        printed = model.leave_pair_out_error(keep="C_prime", method="paper")
+        close(printed, wanted["lpo_paper_approx"])
+    residuals = np.array(case["y"]) - model.leave_one_out_predictions()
+    close(residuals, wanted["loo_point_residuals_same_C"])
+
+
+@pytest.mark.parametrize("case", KERNEL_CASES)
+def test_errors_along_a_path(case):
+    wanted = case["rbf"]
+    model = MPRankCV(Cs=wanted["path_C"], gammas=[case["rbf_gamma"]], kernel="rbf")
+    model.fit(case["X"], case["y"])
+    close(model.errors_[0], wanted["path_lpo_same_C"])
+    best = int(np.argmin(model.errors_))
+    assert wanted["path_C"][best] == model.C_
+    assert model.gamma_ == case["rbf_gamma"]

@@ -1,0 +1,196 @@
+"""What MPRank refuses, in one sentence, and without a change."""
+
+import re
+
+import numpy as np
+import pytest
+
+from peckorder import MPRank, MPRankCV
+from peckorder.exceptions import DataError
+
+X = np.random.default_rng(0).normal(size=(6, 2))
+Y = np.arange(6.0)
+K = X @ X.T
+
+
+def refused(sentence, call, error=ValueError):
+    with pytest.raises(error, match=r"^" + re.escape(sentence) + "$"):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"C": 0}, "MPRank: C must be a finite number > 0; got 0."),
+        ({"C": -1.0}, "MPRank: C must be a finite number > 0; got -1.0."),
+        (
+            {"kernel": "gaussian"},
+            "MPRank: kernel must be one of 'linear', 'poly', 'rbf', 'precomputed' or a "
+            "function of two matrices; got 'gaussian'. Did you mean 'rbf'?",
+        ),
+        (
+            {"solver": "svd"},
+            "MPRank: solver must be one of 'auto', 'cholesky', 'eigh', 'cg', "
+            "'coordinate', 'gradient'; got 'svd'. Did you mean 'eigh'?",
+        ),
+        (
+            {"step": 0.1},
+            "MPRank: step must be None unless solver='gradient'; got 0.1.",
+        ),
+        (
+            {"step": 50.0, "solver": "gradient", "max_iter": 10_000},
+            "MPRank: step must be shorter to converge, None for a safe one; got 50.0.",
+        ),
+        (
+            {"stopping": "never"},
+            "MPRank: stopping must be one of 'gap', 'relative'; got 'never'.",
+        ),
+        ({"tol": 0.0}, "MPRank: tol must be a finite number > 0; got 0.0."),
+        ({"max_iter": 0}, "MPRank: max_iter must be an integer >= 1; got 0."),
+    ],
+)
+def test_parameters(parameters, sentence):
+    model = MPRank().fit(X, Y)
+    before = dict(vars(model.set_params(**parameters)))
+    refused(sentence, lambda: model.fit(X, Y))
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        (
+            {"Cs": [1.0, 0.0]},
+            "MPRankCV: Cs must be one or more finite numbers > 0; got [1.0, 0.0].",
+        ),
+        ({"Cs": 1.0}, "MPRankCV: Cs must be one or more finite numbers > 0; got 1.0."),
+        (
+            {"gammas": [1.0]},
+            "MPRankCV: gammas must be None unless kernel is 'rbf' or 'poly'; got "
+            "[1.0].",
+        ),
+        (
+            {"method": "diagonal", "cost": "absolute"},
+            "MPRankCV: cost must be 'squared' with method='diagonal'; got 'absolute'.",
+        ),
+    ],
+)
+def test_parameters_of_a_search(parameters, sentence):
+    refused(sentence, lambda: MPRankCV(**parameters).fit(X, Y))
+
+
+def test_data_of_a_search():
+    refused(
+        "MPRankCV: X must be 3 rows or more for leaving pairs out, so that one is left "
+        "to learn from; got 2 samples.",
+        lambda: MPRankCV().fit(X[:2], Y[:2]),
+        DataError,
+    )
+    refused(
+        "MPRankCV: y must have pairs within queries to choose by; got none.",
+        lambda: MPRankCV(cost="misranking").fit(X, np.ones(6)),
+        DataError,
+    )
+    refused(
+        "MPRankCV: method must be 'exact' with queries or unequal weights; got "
+        "'diagonal'.",
+        lambda: MPRankCV(method="diagonal", keep="C_prime").fit(X, Y, qid=[1, 2] * 3),
+        DataError,
+    )
+
+
+def test_kernels_that_are_none():
+    model = MPRank(kernel="precomputed")
+    lopsided = K.copy()
+    lopsided[0, 1] += 1.0
+    for solver in ("cholesky", "eigh", "cg", "coordinate"):
+        with pytest.raises(DataError, match=r"^MPRank: X must be symmetric"):
+            model.set_params(solver=solver).fit(lopsided, Y)
+    with pytest.raises(DataError, match=r"^MPRank: kernel must be symmetric"):
+        MPRank(kernel=lambda A, B: A[:, :1] + 2 * B[:, 0]).fit(X, Y)
+    refused(
+        "MPRank: X must be square with kernel='precomputed', a column for each row; "
+        "got 6 rows and 2 columns.",
+        lambda: model.fit(X, Y),
+        DataError,
+    )
+    for solver in ("cholesky", "eigh", "cg"):
+        with pytest.raises(
+            DataError, match=r"^MPRank: kernel must be positive semidef"
+        ):
+            model.set_params(solver=solver, C=100.0).fit(-K, Y)
+
+
+def test_data():
+    model = MPRank()
+    refused(
+        "MPRank: y must be one number a row, 6 in all; got 5.",
+        lambda: model.fit(X, Y[:5]),
+    )
+    refused(
+        "MPRank: sample_weight must be > 0 for some row; got zero for all (there must "
+        "be at least one non-zero sample weight).",
+        lambda: model.fit(X, Y, sample_weight=np.zeros(6)),
+    )
+    refused(
+        "MPRank: X and y must be small enough for their squares to be finite; got an "
+        "objective that is not.",
+        lambda: model.fit(X * 1e200, Y),
+    )
+    assert not hasattr(model, "coef_")
+
+
+def test_leaving_out():
+    model = MPRank().fit(X[:2], Y[:2])
+    refused(
+        "MPRank: X must be 3 rows or more for leave_pair_out_error, so that one is "
+        "left to learn from; got 2 samples.",
+        model.leave_pair_out_error,
+        DataError,
+    )
+    assert len(model.leave_one_out_predictions()) == 2
+    keep = (
+        "MPRank: keep must be 'C_prime' with queries or unequal weights, since at the "
+        "same C each pair left out would change the weights of other rows in its own "
+        "way; got 'C'."
+    )
+    refused(keep, model.fit(X, Y, qid=[1, 2] * 3).leave_pair_out_error, DataError)
+    weighed = model.fit(X, Y, sample_weight=1 + Y)
+    refused(keep, weighed.leave_pair_out_error, DataError)
+    refused(keep, weighed.leave_one_out_predictions, DataError)
+    refused(
+        "MPRank: method must be 'exact' for a model fitted with queries or unequal "
+        "weights; got 'paper'.",
+        lambda: weighed.leave_pair_out_error(keep="C_prime", method="paper"),
+        DataError,
+    )
+    refused(
+        "MPRank: cost must be one of 'squared', 'absolute', 'misranking'; got "
+        "'square'. Did you mean 'squared'?",
+        lambda: model.leave_pair_out_error(cost="square"),
+    )
+    refused(
+        "MPRank: leave_pair_out_error must be asked of a model that still has the rows "
+        "of its fit; got one learnt by partial_fit, or copied.",
+        MPRank().partial_fit(X, Y).leave_pair_out_error,
+        DataError,
+    )
+
+
+def test_streams():
+    refused(
+        "MPRank: qid must be None, as in the calls before; got another.",
+        lambda: MPRank().partial_fit(X, Y).partial_fit(X, Y, qid=Y),
+        DataError,
+    )
+    refused(
+        "MPRank: qid must be given, as in the calls before; got None.",
+        lambda: MPRank().partial_fit(X, Y, qid=Y).partial_fit(X, Y),
+        DataError,
+    )
+    assert not hasattr(MPRank(kernel="rbf"), "partial_fit")
+    with pytest.raises(AttributeError) as error:
+        MPRank(kernel="rbf").partial_fit(X, Y)
+    assert "MPRank: kernel must be 'linear' for partial_fit" in str(
+        error.value.__cause__ or error.value
+    )
