@@ -11,6 +11,9 @@ from peckorder import Preferences, RankBoost
 from peckorder.exceptions import DataError
 from peckorder.metrics import disagreement, ndcg
 
+# Whether a round is better than none does not matter here.
+pytestmark = pytest.mark.filterwarnings("ignore:.*no round is better than none")
+
 RNG = np.random.default_rng(0)
 N, N_QUERIES = 240, 20
 X = np.round(RNG.standard_normal((N, 8)), 2) + 0.0
@@ -232,8 +235,8 @@ def test_validation_with_one_query_is_refused():
 
 def test_validation_of_preferences_is_refused():
     sentence = (
-        "validation_fraction must be left as it is with Preferences, which know no "
-        "queries; got another."
+        "validation_fraction must be left out with Preferences, which know no "
+        "queries; got one."
     )
     y = Preferences.from_grades(Y, QID)
     refused(ValueError, sentence, y=y, qid=None, validation_fraction=0.5)

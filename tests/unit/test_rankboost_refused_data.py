@@ -158,8 +158,8 @@ def test_queries_with_preferences_are_refused(model):
     ):
         asked = RankBoost(n_rounds=2, **options)
         sentence = (
-            f"RankBoost: {name} must be left as it is with Preferences, which know no "
-            "queries; got another."
+            f"RankBoost: {name} must be left out with Preferences, which know no "
+            "queries; got one."
         )
         with raises_unchanged(asked, ValueError, sentence):
             asked.fit(X, pairs, **given)

@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
 from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor
 
 import boosting
 from helpers import same
 from peckorder import RankBoost
+from peckorder.exceptions import DataError
 from peckorder.solvers import rounds
 
 RNG = np.random.default_rng(5)
@@ -49,6 +52,7 @@ def test_the_compiled_rounds_are_those_of_python(monkeypatch, smoothing):
     assert same(models[0].bounds_, models[1].bounds_)
 
 
+@pytest.mark.filterwarnings("ignore:.*no round is better than none")
 def test_more_rounds_than_there_can_be_take_no_memory():
     model = RankBoost(
         n_rounds=10**10, validation_fraction=0.3, n_iter_no_change=3, random_state=0
@@ -83,3 +87,40 @@ def test_what_was_barred_is_free_in_the_next_round():
             key = feature, threshold, default
             sums[key] = sums.get(key, 0.0) + alpha
             assert sums[key] > 0
+
+
+def test_a_regressor_counts_by_its_order():
+    tree = DecisionTreeRegressor(max_depth=2, random_state=0)
+    model = RankBoost(n_rounds=20, weak=tree).fit(X, Y, qid=QID)
+    # Potentials are tiny, and so are its own predictions.
+    assert model.bounds_[-1] < 0.9
+    mixed = RankBoost(n_rounds=20, weak=["threshold", tree]).fit(X, Y, qid=QID)
+    assert (mixed.weak_rankers_["feature"] == -1).any()
+
+
+def test_a_ranking_of_words_is_refused():
+    model = RankBoost(weak=lambda X, p: lambda X: ["a"] * len(X))
+    with pytest.raises(DataError, match="RankBoost: a ranking by weak must be numbers"):
+        model.fit(X, Y, qid=QID)
+
+
+def test_a_warning_of_held_out_queries_comes_once():
+    y = np.where(QID < 8, Y, 1)  # two queries have one grade only
+    model = RankBoost(n_rounds=9, validation_fraction=0.9, random_state=0)
+    with pytest.warns(UndefinedMetricWarning) as caught:
+        model.fit(X, y, qid=QID)
+    found = [w for w in caught if w.category is UndefinedMetricWarning]
+    assert len(found) == 1
+
+
+def test_no_round_better_than_none_is_told_of():
+    # What is learnt from some queries is wrong of the others.
+    rows, y = np.tile([[0.0], [1.0]], (20, 1)), np.tile([0, 1], 20)
+    qid = np.repeat(np.arange(20), 2)
+    model = RankBoost(n_rounds=3, validation_fraction=0.5, random_state=0)
+    held = model.fit(rows, y, qid=qid)
+    assert held.n_rounds_ > 0
+    is_held = np.isin(qid, np.random.RandomState(0).permutation(20)[:10])
+    y = np.where(is_held, 1 - y, y)
+    with pytest.warns(ConvergenceWarning, match="no round is better than none"):
+        model.fit(rows, y, qid=qid)

@@ -120,6 +120,13 @@ class BoostedEstimator(ScoreEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+        elif n_rounds == 0:
+            warnings.warn(
+                f"{self._who}: no round is better than none on the queries held out, so "
+                "that all scores are equal. Hold out more of them, or other ones.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         rounds = boosted.rounds[:n_rounds]
         self.weak_rankers_ = np.array([tuple(r[:4]) for r in rounds], dtype=RECORD)
         self.own_rankings_ = [r.ranking for r in rounds if r.ranking is not None]

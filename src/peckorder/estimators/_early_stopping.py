@@ -1,8 +1,10 @@
 """The number of rounds chosen by queries that are held out."""
 
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._typing import Floats
 from peckorder.exceptions import DataError
@@ -64,7 +66,10 @@ class EarlyStopping:
         return self._patience is not None and waited >= self._patience
 
     def _note(self) -> None:
-        value = self._metric.mean(self._y, self._scores, self._qid)
+        with warnings.catch_warnings():
+            if self.values:  # it has been said before the first round
+                warnings.simplefilter("ignore", UndefinedMetricWarning)
+            value = self._metric.mean(self._y, self._scores, self._qid)
         sign = 1.0 if self._metric.kind.larger_is_better else -1.0
         self.values.append(value)
         if sign * value > sign * self.values[self.best]:

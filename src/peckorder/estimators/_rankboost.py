@@ -78,8 +78,8 @@ class RankBoost(BoostedEstimator):
     weak : {"threshold", "feature"}, object or list of these, default="threshold"
         Where weak rankings come from. "feature" takes the features themselves. A
         regressor is fitted to the potentials of the rows (by how much the weight of
-        pairs in which a row is the better one exceeds that of the others), and its
-        predictions are the ranking. A function ``f(X, potentials)`` returns a ranking,
+        pairs in which a row is the better one exceeds that of the others); its
+        predictions, scaled to differ by 1 at most, are the ranking. A function ``f(X, potentials)`` returns a ranking,
         a function of X. Of several, the best one is taken in every round.
     cumulative : bool, default=True
         Keep the sum of the alphas of each weak ranking positive (the paper's
@@ -335,8 +335,8 @@ class RankBoost(BoostedEstimator):
         ):
             if is_given:
                 raise ValueError(
-                    f"{self._who}: {name} must be left as it is with Preferences, "
-                    "which know no queries; got another."
+                    f"{self._who}: {name} must be left out with Preferences, which "
+                    "know no queries; got one."
                 )
         y.check_rows(self._who, n_rows)
         return y

@@ -34,6 +34,10 @@ class OwnLearner:
         potentials[self.rows] = distribution.potentials / UNIT
         ranking = self._learn(potentials)
         values = ranked(ranking, self.X)[self.rows]
+        if isinstance(ranking, Scaled) and distribution.span(values) > 0.0:
+            # Potentials are tiny: a regressor is asked for an order, not for its scale.
+            ranking.scale = 1.0 / distribution.span(values)
+            values = values * ranking.scale
         self._check(values, distribution)
         r = float(np.sum(values * potentials[self.rows]))
         # There is no telling whether it is one of a round before.
@@ -63,9 +67,7 @@ class OwnLearner:
 
     def _learn(self, potentials: Floats) -> Callable[[Any], Any]:
         if hasattr(self.learner, "predict"):
-            fitted = clone(self.learner).fit(self.X, potentials)
-            ranking: Callable[[Any], Any] = fitted.predict
-            return ranking
+            return Scaled(clone(self.learner).fit(self.X, potentials))
         found: Callable[[Any], Any] = self.learner(self.X, potentials)
         if not callable(found):
             raise DataError(
@@ -76,7 +78,7 @@ class OwnLearner:
 
     def _check(self, values: Floats, distribution: Distribution) -> None:
         width = distribution.span(values)
-        if self.method == "approximate" and width > 1.0:
+        if self.method == "approximate" and width > 1.0 + 1e-9:
             raise DataError(
                 "RankBoost: a ranking by weak must be within a range of 1 if "
                 f"alpha='approximate'; got {width!r}. Scale it, or use alpha='numeric'."
@@ -88,12 +90,30 @@ class OwnLearner:
             )
 
 
+@dataclass
+class Scaled:
+    """The predictions of a regressor, times a number."""
+
+    regressor: Any
+    scale: float = 1.0
+
+    def __call__(self, X: Any) -> Any:
+        """Return them."""
+        return self.scale * np.asarray(self.regressor.predict(X), dtype=np.float64)
+
+
 def ranked(ranking: Callable[[Any], Any], X: Any) -> Floats:
     """Return what a user's ranking says of rows: a finite number each."""
-    values = np.asarray(ranking(X), dtype=np.float64)
-    if values.shape != (X.shape[0],) or not np.isfinite(values).all():
+    try:
+        values = np.asarray(ranking(X), dtype=np.float64)
+    except (TypeError, ValueError) as error:
         raise DataError(
-            f"RankBoost: a ranking by weak must be a finite number for each of the "
-            f"{X.shape[0]} rows; got an array of shape {values.shape}."
-        )
+            f"RankBoost: a ranking by weak must be numbers; got {error}."
+        ) from error
+    rule = f"RankBoost: a ranking by weak must be one number a row, {X.shape[0]} in all"
+    if values.shape != (X.shape[0],):
+        raise DataError(f"{rule}; got an array of shape {values.shape}.")
+    if not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        raise DataError(f"{rule}, finite; got {float(values[row])!r} in row {row}.")
     return values
