@@ -8,6 +8,7 @@ from peckorder.estimators import (
     MulticlassPerceptron,
     PRank,
     RankBoost,
+    SVRank,
     WidrowHoff,
 )
 from peckorder.feedback import Preferences
@@ -22,6 +23,7 @@ __all__ = [
     "PRank",
     "Preferences",
     "RankBoost",
+    "SVRank",
     "WidrowHoff",
     "bounds",
     "datasets",

@@ -17,6 +17,7 @@ from peckorder import (
     MulticlassPerceptron,
     PRank,
     RankBoost,
+    SVRank,
     WidrowHoff,
 )
 from peckorder.datasets import make_square
@@ -52,6 +53,9 @@ RANKERS = [
     MPRank(),
     # Of several C the best need not be that of rows repeated.
     MPRankCV(Cs=[1.0], keep="C_prime"),
+    SVRank(),
+    SVRank(power=2, loss="hmpc"),
+    SVRank(kernel="rbf"),
 ]
 
 # Name of a check: why it must fail. For every estimator alike.

@@ -6,6 +6,7 @@ from peckorder.estimators._mprank_cv import MPRankCV
 from peckorder.estimators._multiclass_perceptron import MulticlassPerceptron
 from peckorder.estimators._prank import PRank
 from peckorder.estimators._rankboost import RankBoost
+from peckorder.estimators._svrank import SVRank
 from peckorder.estimators._widrow_hoff import WidrowHoff
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "MulticlassPerceptron",
     "PRank",
     "RankBoost",
+    "SVRank",
     "WidrowHoff",
 ]

@@ -122,8 +122,8 @@ class BoostedEstimator(ScoreEstimator):
             )
         elif n_rounds == 0:
             warnings.warn(
-                f"{self._who}: no round is better than none on the queries held out, so "
-                "that all scores are equal. Hold out more of them, or other ones.",
+                f"{self._who}: no round is better than none on the queries held out, "
+                "so that all scores are equal. Hold out more of them, or other ones.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

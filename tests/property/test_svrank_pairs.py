@@ -1,0 +1,108 @@
+"""SVRank reaches a bound from explicit pairs: the dual program over all of them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from peckorder import SVRank
+
+
+def listed(y, label, qid, weight, C, loss):
+    """Return the weight of each pair, the matrix that takes differences, and Dy."""
+    i, j = np.nonzero(np.triu(qid[:, None] == qid[None], 1))
+    if loss == "hmpc":
+        flip = y[i] > y[j]
+        i, j = np.where(flip, j, i), np.where(flip, i, j)
+        differ = y[i] != y[j]
+        i, j = i[differ], j[differ]
+    masses = sum(weight[qid == q].sum() ** 2 for q in np.unique(qid))
+    c = 2 * C * weight[i] * weight[j] / masses
+    D = np.zeros((len(i), len(y)))
+    D[np.arange(len(i)), j] = 1.0
+    D[np.arange(len(i)), i] -= 1.0
+    return c, D, D @ label
+
+
+def lower_bound(K, c, D, t, epsilon, power, loss):
+    """Maximise t'g - g'DKD'g/4 - epsilon |g| [- g^2/4c], g = p - n, 0 <= p, n <= c.
+
+    Any such g gives a bound from below. For "hmpc" there is no n; for squares c does
+    not bound p and n.
+    """
+    Q, k = D @ K @ D.T, len(c)
+    if k == 0:
+        return 0.0
+    sides = [1.0] if loss == "hmpc" else [1.0, -1.0]
+    S = np.hstack([s * np.eye(k) for s in sides])
+    ridge = 0.0 if power == 1 else 1.0 / (4.0 * c)
+
+    def dual(x):
+        g = S @ x
+        cost = g @ Q @ g / 4 - t @ g + epsilon * x.sum() + np.sum(ridge * g * g)
+        return cost, S.T @ (Q @ g / 2 - t + 2 * ridge * g) + epsilon
+
+    most = np.tile(c if power == 1 else np.full(k, np.inf), len(sides))
+    bounds = list(zip(np.zeros_like(most), most, strict=True))
+    x = np.zeros(len(most))
+    # The first comes near, the second solves quadratic programs exactly.
+    for method, options in (
+        ("L-BFGS-B", {"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-11}),
+        ("SLSQP", {"maxiter": 500, "ftol": 1e-14}),
+    ):
+        found = minimize(
+            dual, x, jac=True, bounds=bounds, method=method, options=options
+        )
+        better = np.clip(found.x, 0.0, most)
+        x = better if dual(better)[0] < dual(x)[0] else x
+    return -dual(x)[0]
+
+
+@st.composite
+def problems(draw):
+    n, d = draw(st.integers(2, 9)), draw(st.integers(1, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = rng.normal(size=(n, d)) + draw(st.sampled_from([0.0, 3.0]))
+    y = draw(st.sampled_from([rng.normal(size=n), rng.integers(0, 3, n)])).astype(float)
+    qid = rng.integers(0, draw(st.integers(1, 3)), n)
+    weight = draw(st.sampled_from([np.ones(n), rng.random(n) + 0.1]))
+    offset = draw(st.sampled_from([np.zeros(n), rng.normal(size=n)]))
+    return X, y, qid, weight, offset, draw(st.sampled_from([0.1, 1.0, 30.0]))
+
+
+@settings(max_examples=60)
+@given(
+    problems(),
+    st.sampled_from(["linear", "rbf"]),
+    st.sampled_from([1, 2]),
+    st.sampled_from(["svr", "hmpc"]),
+    st.sampled_from([0.0, 0.2]),
+)
+def test_reaches_the_bound_of_all_pairs(problem, kernel, power, loss, epsilon):
+    X, y, qid, weight, offset, C = problem
+    model = SVRank(
+        C=C, epsilon=epsilon, power=power, loss=loss, kernel=kernel, gamma=0.3, tol=1e-9
+    )
+    model.fit(X, y, qid=qid, sample_weight=weight, offset=offset)
+    K = X @ X.T
+    if kernel == "rbf":
+        K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    band = epsilon if loss == "svr" else 0.0
+    c, D, t = listed(y, y - offset, qid, weight, C, loss)
+
+    scores = model.predict(X, offset=np.zeros(len(X))) - model.intercept_
+    w_square = (
+        model.coef_ @ model.coef_
+        if kernel == "linear"
+        else model.dual_coef_ @ K @ model.dual_coef_
+    )
+    miss = D @ scores - t
+    miss = -miss if loss == "hmpc" else np.abs(miss)
+    objective = w_square + c @ np.maximum(0.0, miss - band) ** power
+    assert model.objective_ == pytest.approx(objective, rel=1e-9, abs=1e-12)
+    least = lower_bound(K, c, D, t, band, power, loss)
+    assert least <= objective + 1e-9 * (1.0 + objective)
+    assert objective - least <= 1e-5 * objective + 1e-9
+    wanted = np.average(y - offset - scores, weights=weight)
+    assert model.intercept_ == pytest.approx(wanted, rel=1e-9, abs=1e-9)
