@@ -80,7 +80,8 @@ class RankBoost(BoostedEstimator):
         regressor is fitted to the potentials of the rows (by how much the weight of
         pairs in which a row is the better one exceeds that of the others); its
         predictions, scaled to differ by 1 at most, are the ranking. A function
-        ``f(X, potentials)`` returns a ranking, a function of X. Of several, the best one is taken in every round.
+        ``f(X, potentials)`` returns a ranking, a function of X. Of several, the best
+        one is taken in every round.
     cumulative : bool, default=True
         Keep the sum of the alphas of each weak ranking positive (the paper's
         WeakLearn.cum): larger values of a feature can only raise a row. Features that
