@@ -37,7 +37,7 @@ VALUES = {
 every_value = pytest.mark.parametrize("name", VALUES)
 
 
-def same(got, wanted):
+def assert_same(got, wanted):
     assert_allclose(got, wanted, rtol=0, atol=1e-12)
 
 
@@ -46,7 +46,7 @@ def same(got, wanted):
 def test_small_lists_have_the_golden_values(golden, i, name):
     case = golden("metrics")["cases"][i]
     # What is undefined is null there.
-    same(VALUES[name](case), np.nan if case[name] is None else case[name])
+    assert_same(VALUES[name](case), np.nan if case[name] is None else case[name])
 
 
 def test_there_are_no_other_small_lists(golden):
@@ -56,13 +56,13 @@ def test_there_are_no_other_small_lists(golden):
 @every_value
 def test_a_large_list_has_the_golden_values(golden, name):
     case = golden("metrics")["large"]
-    same(VALUES[name](case), case[name])
+    assert_same(VALUES[name](case), case[name])
 
 
 def test_the_good_rows_of_a_large_list_are_those_of_the_highest_grade(golden):
     case = golden("metrics")["large"]
-    same(metrics.predicted_rank_of_top(case["c"], case["H"]), case["prot"])
-    same(metrics.coverage(case["c"], case["H"]), case["coverage"])
+    assert_same(metrics.predicted_rank_of_top(case["c"], case["H"]), case["prot"])
+    assert_same(metrics.coverage(case["c"], case["H"]), case["coverage"])
 
 
 @pytest.mark.parametrize("k", [1, 2, 11])
@@ -70,13 +70,13 @@ def test_ranks_have_the_golden_probabilities(golden, k):
     case = golden("metrics")["large"]
     wanted = {p["i"]: p["p"] for p in golden("metrics")["large_pr_rank"] if p["k"] == k}
     got = metrics.rank_probability(case["c"], case["H"], k, good=case["good"])
-    same([got[i - 1] for i in wanted], list(wanted.values()))
-    same(got.sum(), 1.0)
+    assert_same([got[i - 1] for i in wanted], list(wanted.values()))
+    assert_same(got.sum(), 1.0)
 
 
 def test_the_rank_loss_is_the_golden_one(golden):
     case = golden("metrics")["rank_loss"]
-    same(metrics.rank_loss(case["y"], case["pred"]), case["mean"])
+    assert_same(metrics.rank_loss(case["y"], case["pred"]), case["mean"])
 
 
 @pytest.mark.parametrize("i", range(2))
@@ -91,4 +91,4 @@ def test_the_rank_loss_is_the_golden_one(golden):
 def test_a_constant_scorer_guesses_at_random(golden, i, name, metric):
     case = golden("metrics")["random_guessing"][i]
     truth = np.arange(case["N"]) < case["K"]
-    same(metric(truth, np.zeros(case["N"])), case[name])
+    assert_same(metric(truth, np.zeros(case["N"])), case[name])

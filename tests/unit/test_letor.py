@@ -22,7 +22,7 @@ def read(text, **options):
     return load_letor(io.BytesIO(text), **options)
 
 
-def refusal(sentence):
+def raises_sentence(sentence):
     """Expect this sentence, whole."""
 
     class Refusal:
@@ -181,7 +181,7 @@ def test_the_first_index_may_be_zero():
     assert_array_equal(read("1 0:5 1:6\n", zero_based="auto").X, [[5, 6]])
     assert_array_equal(read("1 1:5 2:6\n", zero_based="auto").X, [[5, 6]])
     assert_array_equal(read("1 1:5\n", zero_based="auto", n_features=1).X, [[5]])
-    with refusal(
+    with raises_sentence(
         "load_letor: indices must be from 0 to 1 where 0 is one of them; got 2."
     ):
         read("1 0:5 2:6\n", zero_based="auto", n_features=2)
@@ -213,7 +213,7 @@ def test_lines_may_cross_blocks(monkeypatch, block):
         cut = read(source, comments=True)
         for name in ("X", "y", "qid", "comments"):
             assert_array_equal(getattr(cut, name), getattr(whole, name))
-    with refusal(
+    with raises_sentence(
         "load_letor: line 42 must be 'grade qid:ID index:value ...'; got '1 x'."
     ):
         read(text + b"\n1 x\n")
@@ -225,7 +225,7 @@ def test_text_queries_after_integers_make_all_text(monkeypatch):
     assert read(text).qid.tolist() == ["1", "b"]
     parts = iter_letor(io.StringIO(text), n_features=1)
     assert next(parts).qid.tolist() == [1]
-    with refusal(
+    with raises_sentence(
         "iter_letor: line 2 must have an integer as qid, or qid_dtype be str; got "
         "'1 qid:b 1:1'."
     ):
@@ -301,22 +301,22 @@ FORM = "must be 'grade qid:ID index:value ...'"
 )
 def test_damaged_lines_are_named(line, complaint):
     text = f"# first\n1 qid:1 1:2\n\n2 qid:1 1:3\n{line}\n0 qid:1 1:1\n"
-    with refusal(f"load_letor: line 5 {complaint}."):
+    with raises_sentence(f"load_letor: line 5 {complaint}."):
         read(text)
 
 
 def test_other_refused_lines():
-    with refusal("load_letor: line 1 must have indices from 1 to 2; got 3."):
+    with raises_sentence("load_letor: line 1 must have indices from 1 to 2; got 3."):
         read("1 3:1\n", n_features=2)
-    with refusal("iter_letor: line 1 must have indices from 0 to 1; got 2."):
+    with raises_sentence("iter_letor: line 1 must have indices from 0 to 1; got 2."):
         next(iter_letor(io.StringIO("1 2:1"), n_features=2, zero_based=True))
-    with refusal("load_letor: line 1 must have finite numbers; got '1e39'."):
+    with raises_sentence("load_letor: line 1 must have finite numbers; got '1e39'."):
         read("1 1:1e39\n", dtype=np.float32)
-    with refusal(
+    with raises_sentence(
         "load_letor: line 2 must have no qid, as the lines before it; got '1 qid:1'."
     ):
         read("1\n1 qid:1\n")
-    with refusal(
+    with raises_sentence(
         "load_letor: line 1 must have an integer as qid, or qid_dtype be str; got "
         "'1 qid:a'."
     ):
@@ -333,7 +333,9 @@ def test_the_first_damaged_line_is_named(order):
 
 def test_damaged_gzip_is_refused():
     packed = gzip.compress(b"1 1:2\n" * 1000)
-    with refusal("load_letor: path must be a sound gzip file; got one cut short."):
+    with raises_sentence(
+        "load_letor: path must be a sound gzip file; got one cut short."
+    ):
         read(packed[:-5])
     with pytest.raises(DataError, match=r"^load_letor: path must be a sound gzip file"):
         read(packed[:20] + b"xxxx" + packed[24:])

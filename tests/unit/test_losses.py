@@ -190,7 +190,7 @@ def test_columns_of_frames_and_views_will_do():
     assert got.value == strided.value == wanted.value
 
 
-def refused(sentence, error=ValueError):
+def raises_sentence(sentence, error=ValueError):
     return pytest.raises(error, match=exactly(sentence))
 
 
@@ -209,27 +209,27 @@ def test_an_unknown_kind_is_refused(kind, hint):
         "pair_loss: kind must be one of 'mp', 'svr', 'hr', 'hmp', 'hmpc'; got "
         f"{kind!r}.{hint}"
     )
-    with refused(sentence):
+    with raises_sentence(sentence):
         pair_loss(kind, [1.0], [1.0])
 
 
 @pytest.mark.parametrize("power", [0, 3, 1.5, 2.0, True, "1"])
 def test_other_powers_are_refused(power):
-    with refused(f"pair_loss: power must be 1 or 2; got {power!r}."):
+    with raises_sentence(f"pair_loss: power must be 1 or 2; got {power!r}."):
         pair_loss("mp", [1.0], [1.0], power=power)
 
 
 @pytest.mark.parametrize("epsilon", [-0.1, np.nan, np.inf, "wide"])
 def test_an_impossible_band_is_refused(epsilon):
     sentence = f"pair_loss: epsilon must be a finite number >= 0; got {epsilon!r}."
-    with refused(sentence):
+    with raises_sentence(sentence):
         pair_loss("svr", [1.0], [1.0], epsilon=epsilon)
 
 
 @pytest.mark.parametrize("kind", ["mp", "hr", "hmp", "hmpc"])
 def test_a_band_for_losses_without_one_is_refused(kind):
     sentence = "pair_loss: epsilon must be 0 unless kind is 'svr'; got 0.1."
-    with refused(sentence):
+    with raises_sentence(sentence):
         pair_loss(kind, [1.0], [1.0], epsilon=0.1)
 
 
@@ -237,7 +237,7 @@ def test_a_band_for_losses_without_one_is_refused(kind):
 @pytest.mark.parametrize("name", ["scores", "y", "sample_weight"])
 def test_what_is_not_finite_is_refused(name, value):
     given = {"scores": [1.0, 2.0], "y": [1.0, 2.0], name: [1.0, value]}
-    with refused(f"pair_loss: {name} must be finite; got {value!r} in row 1."):
+    with raises_sentence(f"pair_loss: {name} must be finite; got {value!r} in row 1."):
         pair_loss("mp", **given)
 
 
@@ -245,19 +245,19 @@ def test_what_is_not_finite_is_refused(name, value):
 def test_another_length_is_refused(name):
     given = {"scores": [1.0, 2.0], "y": [1.0, 2.0], name: [1.0]}
     sentence = f"pair_loss: {name} must be one number a row, 2 in all; got 1."
-    with refused(sentence, DataError):
+    with raises_sentence(sentence, DataError):
         pair_loss("mp", **given)
 
 
 def test_another_number_of_queries_is_refused():
     sentence = "pair_loss: qid must be one value a row, 2 in all; got 3."
-    with refused(sentence, DataError):
+    with raises_sentence(sentence, DataError):
         pair_loss("mp", [1.0, 2.0], [1, 2], qid=[1, 1, 1])
 
 
 def test_a_negative_weight_is_refused():
     sentence = "pair_loss: sample_weight must be >= 0; got -1.0 in row 1."
-    with refused(sentence, DataError):
+    with raises_sentence(sentence, DataError):
         pair_loss("mp", [1.0, 2.0], [1, 2], sample_weight=[1, -1])
 
 
@@ -274,7 +274,7 @@ def test_a_negative_weight_is_refused():
     ],
 )
 def test_what_is_no_column_of_numbers_is_refused(values, told):
-    with refused(f"pair_loss: scores must be {told}.", DataError):
+    with raises_sentence(f"pair_loss: scores must be {told}.", DataError):
         pair_loss("mp", values, [1.0, 2.0])
 
 
@@ -284,5 +284,5 @@ def test_sums_that_overflow_are_refused(kind):
         "pair_loss: scores, y and sample_weight must be small enough for finite sums; "
         "got an overflow."
     )
-    with refused(sentence, DataError):
+    with raises_sentence(sentence, DataError):
         pair_loss(kind, [1e200, -1e200], [1, 2], power=2)

@@ -19,7 +19,7 @@ DIRECT = ["auto", "cholesky", "eigh"]
 ITERATIVE = ["cg", "coordinate", "gradient"]
 
 
-def close(a, b, **tolerance):
+def assert_close(a, b, **tolerance):
     np.testing.assert_allclose(a, b, **(TOLERANCE | tolerance))
 
 
@@ -30,13 +30,13 @@ def test_linear(case, solver):
     model = MPRank(C=case["C"], solver=solver, tol=1e-18, max_iter=100_000)
     model.fit(case["X"], case["y"])
     wanted = case["linear"]
-    close(model.coef_, wanted["w"], **loose)
-    close(model.dual_coef_, wanted["alpha"], **loose)
-    close(model.intercept_, wanted["intercept"], **loose)
+    assert_close(model.coef_, wanted["w"], **loose)
+    assert_close(model.dual_coef_, wanted["alpha"], **loose)
+    assert_close(model.intercept_, wanted["intercept"], **loose)
     if "objective" in wanted:
-        close(model.objective_, wanted["objective"])
+        assert_close(model.objective_, wanted["objective"])
         scores = model.predict(case["X_test"]) - model.intercept_
-        close(scores, wanted["test"], **loose)
+        assert_close(scores, wanted["test"], **loose)
 
 
 @pytest.mark.parametrize("case", KERNEL_CASES)
@@ -52,11 +52,15 @@ def test_rbf(case, solver):
         max_iter=100_000,
     ).fit(case["X"], case["y"])
     wanted = case["rbf"]
-    close(model.dual_coef_, wanted["alpha"], **loose)
-    close(model.intercept_, wanted["intercept"], **loose)
-    close(model.objective_, wanted["objective"])
-    close(model.predict(case["X_test"]) - model.intercept_, wanted["test"], **loose)
-    close(model.predict(case["X"]) - model.intercept_, wanted["h_train"], **loose)
+    assert_close(model.dual_coef_, wanted["alpha"], **loose)
+    assert_close(model.intercept_, wanted["intercept"], **loose)
+    assert_close(model.objective_, wanted["objective"])
+    assert_close(
+        model.predict(case["X_test"]) - model.intercept_, wanted["test"], **loose
+    )
+    assert_close(
+        model.predict(case["X"]) - model.intercept_, wanted["h_train"], **loose
+    )
 
 
 @pytest.mark.parametrize("case", KERNEL_CASES)
@@ -71,23 +75,23 @@ def test_three_passes_of_the_papers_own_iteration(case):
     eta = np.full(len(y), wanted["cyclic_3_passes"]["eta"])
     target = y - y.mean()
     found = sweeps(K, target, ridge, eta, limits, by_gap=True)
-    close(found.x, wanted["cyclic_3_passes"]["alpha"])
+    assert_close(found.x, wanted["cyclic_3_passes"]["alpha"])
     exact = 0.5 / (K.diagonal() + ridge)
     found = sweeps(K, target, ridge, exact, limits, by_gap=True)
-    close(found.x, wanted["exact_coordinate_3_passes"])
+    assert_close(found.x, wanted["exact_coordinate_3_passes"])
 
 
 @pytest.mark.parametrize("case", KERNEL_CASES)
 def test_pairs_and_rows_left_out(case):
     wanted, gamma = case["rbf"], case["rbf_gamma"]
     model = MPRank(C=case["C"], kernel="rbf", gamma=gamma).fit(case["X"], case["y"])
-    close(model.leave_pair_out_error(), wanted["lpo_same_C"])
-    close(model.leave_pair_out_error(keep="C_prime"), wanted["lpo_same_Cprime"])
+    assert_close(model.leave_pair_out_error(), wanted["lpo_same_C"])
+    assert_close(model.leave_pair_out_error(keep="C_prime"), wanted["lpo_same_Cprime"])
     if wanted.get("lpo_paper_approx") is not None:
         printed = model.leave_pair_out_error(keep="C_prime", method="paper")
-        close(printed, wanted["lpo_paper_approx"])
+        assert_close(printed, wanted["lpo_paper_approx"])
     residuals = np.array(case["y"]) - model.leave_one_out_predictions()
-    close(residuals, wanted["loo_point_residuals_same_C"])
+    assert_close(residuals, wanted["loo_point_residuals_same_C"])
 
 
 @pytest.mark.parametrize("case", KERNEL_CASES)
@@ -95,7 +99,7 @@ def test_errors_along_a_path(case):
     wanted = case["rbf"]
     model = MPRankCV(Cs=wanted["path_C"], gammas=[case["rbf_gamma"]], kernel="rbf")
     model.fit(case["X"], case["y"])
-    close(model.errors_[0], wanted["path_lpo_same_C"])
+    assert_close(model.errors_[0], wanted["path_lpo_same_C"])
     best = int(np.argmin(model.errors_))
     assert wanted["path_C"][best] == model.C_
     assert model.gamma_ == case["rbf_gamma"]

@@ -13,7 +13,7 @@ Y = np.arange(6.0)
 K = X @ X.T
 
 
-def refused(sentence, call, error=ValueError):
+def raises_sentence(sentence, call, error=ValueError):
     with pytest.raises(error, match=r"^" + re.escape(sentence) + "$"):
         call()
 
@@ -52,7 +52,7 @@ def refused(sentence, call, error=ValueError):
 def test_parameters(parameters, sentence):
     model = MPRank().fit(X, Y)
     before = dict(vars(model.set_params(**parameters)))
-    refused(sentence, lambda: model.fit(X, Y))
+    raises_sentence(sentence, lambda: model.fit(X, Y))
     assert vars(model) == before
 
 
@@ -76,22 +76,22 @@ def test_parameters(parameters, sentence):
     ],
 )
 def test_parameters_of_a_search(parameters, sentence):
-    refused(sentence, lambda: MPRankCV(**parameters).fit(X, Y))
+    raises_sentence(sentence, lambda: MPRankCV(**parameters).fit(X, Y))
 
 
 def test_data_of_a_search():
-    refused(
+    raises_sentence(
         "MPRankCV: X must be 3 rows or more for leaving pairs out, so that one is left "
         "to learn from; got 2 samples.",
         lambda: MPRankCV().fit(X[:2], Y[:2]),
         DataError,
     )
-    refused(
+    raises_sentence(
         "MPRankCV: y must have pairs within queries to choose by; got none.",
         lambda: MPRankCV(cost="misranking").fit(X, np.ones(6)),
         DataError,
     )
-    refused(
+    raises_sentence(
         "MPRankCV: method must be 'exact' with queries or unequal weights; got "
         "'diagonal'.",
         lambda: MPRankCV(method="diagonal", keep="C_prime").fit(X, Y, qid=[1, 2] * 3),
@@ -108,7 +108,7 @@ def test_kernels_that_are_none():
             model.set_params(solver=solver).fit(lopsided, Y)
     with pytest.raises(DataError, match=r"^MPRank: kernel must be symmetric"):
         MPRank(kernel=lambda A, B: A[:, :1] + 2 * B[:, 0]).fit(X, Y)
-    refused(
+    raises_sentence(
         "MPRank: X must be square with kernel='precomputed', a column for each row; "
         "got 6 rows and 2 columns.",
         lambda: model.fit(X, Y),
@@ -123,16 +123,16 @@ def test_kernels_that_are_none():
 
 def test_data():
     model = MPRank()
-    refused(
+    raises_sentence(
         "MPRank: y must be one number a row, 6 in all; got 5.",
         lambda: model.fit(X, Y[:5]),
     )
-    refused(
+    raises_sentence(
         "MPRank: sample_weight must be > 0 for some row; got zero for all (there must "
         "be at least one non-zero sample weight).",
         lambda: model.fit(X, Y, sample_weight=np.zeros(6)),
     )
-    refused(
+    raises_sentence(
         "MPRank: X and y must be small enough for their squares to be finite; got an "
         "objective that is not.",
         lambda: model.fit(X * 1e200, Y),
@@ -142,7 +142,7 @@ def test_data():
 
 def test_leaving_out():
     model = MPRank().fit(X[:2], Y[:2])
-    refused(
+    raises_sentence(
         "MPRank: X must be 3 rows or more for leave_pair_out_error, so that one is "
         "left to learn from; got 2 samples.",
         model.leave_pair_out_error,
@@ -154,22 +154,24 @@ def test_leaving_out():
         "same C each pair left out would change the weights of other rows in its own "
         "way; got 'C'."
     )
-    refused(keep, model.fit(X, Y, qid=[1, 2] * 3).leave_pair_out_error, DataError)
+    raises_sentence(
+        keep, model.fit(X, Y, qid=[1, 2] * 3).leave_pair_out_error, DataError
+    )
     weighed = model.fit(X, Y, sample_weight=1 + Y)
-    refused(keep, weighed.leave_pair_out_error, DataError)
-    refused(keep, weighed.leave_one_out_predictions, DataError)
-    refused(
+    raises_sentence(keep, weighed.leave_pair_out_error, DataError)
+    raises_sentence(keep, weighed.leave_one_out_predictions, DataError)
+    raises_sentence(
         "MPRank: method must be 'exact' for a model fitted with queries or unequal "
         "weights; got 'paper'.",
         lambda: weighed.leave_pair_out_error(keep="C_prime", method="paper"),
         DataError,
     )
-    refused(
+    raises_sentence(
         "MPRank: cost must be one of 'squared', 'absolute', 'misranking'; got "
         "'square'. Did you mean 'squared'?",
         lambda: model.leave_pair_out_error(cost="square"),
     )
-    refused(
+    raises_sentence(
         "MPRank: leave_pair_out_error must be asked of a model that still has the rows "
         "of its fit; got one learnt by partial_fit, or copied.",
         MPRank().partial_fit(X, Y).leave_pair_out_error,
@@ -178,12 +180,12 @@ def test_leaving_out():
 
 
 def test_streams():
-    refused(
+    raises_sentence(
         "MPRank: qid must be None, as in the calls before; got another.",
         lambda: MPRank().partial_fit(X, Y).partial_fit(X, Y, qid=Y),
         DataError,
     )
-    refused(
+    raises_sentence(
         "MPRank: qid must be given, as in the calls before; got None.",
         lambda: MPRank().partial_fit(X, Y, qid=Y).partial_fit(X, Y),
         DataError,

@@ -198,10 +198,10 @@ def test_queries_that_tell_nothing_do_not_choose_the_rounds():
         "none in 6 queries."
     )
     y = np.where(held_out(), 1, Y)
-    refused(DataError, sentence, y=y, validation_fraction=0.3, random_state=0)
+    raises_sentence(DataError, sentence, y=y, validation_fraction=0.3, random_state=0)
 
 
-def refused(error, sentence, y=Y, qid=QID, **options):
+def raises_sentence(error, sentence, y=Y, qid=QID, **options):
     model = RankBoost(**options)
     with raises_unchanged(model, error, f"RankBoost: {sentence}"):
         model.fit(X, y, qid=qid)
@@ -209,12 +209,12 @@ def refused(error, sentence, y=Y, qid=QID, **options):
 
 def test_patience_without_validation_is_refused():
     sentence = "validation_fraction must be a number with n_iter_no_change; got None."
-    refused(ValueError, sentence, n_iter_no_change=5)
+    raises_sentence(ValueError, sentence, n_iter_no_change=5)
 
 
 def test_validation_with_a_warm_start_is_refused():
     sentence = "validation_fraction must be None with warm_start; got 0.5."
-    refused(ValueError, sentence, validation_fraction=0.5, warm_start=True)
+    raises_sentence(ValueError, sentence, validation_fraction=0.5, warm_start=True)
 
 
 def test_validation_without_queries_is_refused():
@@ -222,7 +222,7 @@ def test_validation_without_queries_is_refused():
         "qid must have two queries at least with validation_fraction, which holds out "
         "whole ones; got 1."
     )
-    refused(DataError, sentence, qid=None, validation_fraction=0.5)
+    raises_sentence(DataError, sentence, qid=None, validation_fraction=0.5)
 
 
 def test_validation_with_one_query_is_refused():
@@ -230,7 +230,7 @@ def test_validation_with_one_query_is_refused():
         "qid must have two queries at least with validation_fraction, which holds out "
         "whole ones; got 1."
     )
-    refused(DataError, sentence, qid=np.zeros(N), validation_fraction=0.5)
+    raises_sentence(DataError, sentence, qid=np.zeros(N), validation_fraction=0.5)
 
 
 def test_validation_of_preferences_is_refused():
@@ -239,7 +239,7 @@ def test_validation_of_preferences_is_refused():
         "queries; got one."
     )
     y = Preferences.from_grades(Y, QID)
-    refused(ValueError, sentence, y=y, qid=None, validation_fraction=0.5)
+    raises_sentence(ValueError, sentence, y=y, qid=None, validation_fraction=0.5)
 
 
 @pytest.mark.filterwarnings("ignore:.*left out of the mean")
@@ -255,6 +255,6 @@ def test_nothing_left_to_learn_from_is_refused():
         "y must prefer some row that weighs to another; got 119 of 120 queries with "
         "one grade only."
     )
-    refused(
+    raises_sentence(
         DataError, sentence, y=y, qid=qid, validation_fraction=0.5, random_state=seed
     )
