@@ -30,7 +30,7 @@ every_metric_with_ties = pytest.mark.parametrize("name", METRICS)
 every_pairwise = pytest.mark.parametrize("metric", PAIRWISE, ids=lambda m: m.__name__)
 
 
-def refused(sentence, error=DataError):
+def raises_refusal(sentence, error=DataError):
     return pytest.raises(error, match=exactly(sentence))
 
 
@@ -41,7 +41,7 @@ def refused(sentence, error=DataError):
 def test_columns_of_different_lengths_are_refused(name):
     metric = EVERY[name]
     sentence = f"{metric.name}: y_score must be as long as y_true, 3 rows; got 2."
-    with refused(sentence):
+    with raises_refusal(sentence):
         metric([0, 1, 2], [1.0, 2.0])
 
 
@@ -51,7 +51,9 @@ def test_a_score_that_is_nan_is_refused(name):
     differences = metric.name in {"mean_squared_difference", "mean_absolute_difference"}
     rule = "finite" if differences else "without gaps"
     hint = "" if differences else " Fill them, with -inf to rank these rows last."
-    with refused(f"{metric.name}: y_score must be {rule}; got nan in row 1.{hint}"):
+    with raises_refusal(
+        f"{metric.name}: y_score must be {rule}; got nan in row 1.{hint}"
+    ):
         metric([0, 1, 2], [1.0, np.nan, 2.0])
 
 
@@ -59,7 +61,7 @@ def test_a_score_that_is_nan_is_refused(name):
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_truth_that_is_not_finite_is_refused(name, value):
     metric = EVERY[name]
-    with refused(f"{metric.name}: y_true must be finite; got {value} in row 2."):
+    with raises_refusal(f"{metric.name}: y_true must be finite; got {value} in row 2."):
         metric([0, 1, value], [1.0, 3.0, 2.0])
 
 
@@ -67,12 +69,12 @@ def test_a_truth_that_is_not_finite_is_refused(name, value):
     "name", ["mean_squared_difference", "mean_absolute_difference"]
 )
 def test_differences_of_infinite_scores_are_refused(name):
-    with refused(f"{name}: y_score must be finite; got inf in row 0."):
+    with raises_refusal(f"{name}: y_score must be finite; got inf in row 0."):
         getattr(metrics, name)([0, 1], [np.inf, 0])
 
 
 def test_a_missing_value_is_refused():
-    with refused("ndcg: y_true must be finite; got nan in row 0."):
+    with raises_refusal("ndcg: y_true must be finite; got nan in row 0."):
         metrics.ndcg([None, 1], [1, 2])
 
 
@@ -86,57 +88,57 @@ def shape_of(who, name, shape):
 @every_metric
 def test_no_rows_are_refused(name):
     metric = EVERY[name]
-    with refused(shape_of(metric.name, "y_true", (0,))):
+    with raises_refusal(shape_of(metric.name, "y_true", (0,))):
         metric([], [])
 
 
 @every_metric
 def test_a_table_of_truths_is_refused(name):
     metric = EVERY[name]
-    with refused(shape_of(metric.name, "y_true", (2, 1))):
+    with raises_refusal(shape_of(metric.name, "y_true", (2, 1))):
         metric([[0], [1]], [1.0, 2.0])
 
 
 @every_metric
 def test_a_table_of_scores_is_refused(name):
     metric = EVERY[name]
-    with refused(shape_of(metric.name, "y_score", (1, 2))):
+    with raises_refusal(shape_of(metric.name, "y_score", (1, 2))):
         metric([0, 1], [[1.0, 2.0]])
 
 
 def test_a_single_number_is_refused():
-    with refused(shape_of("ndcg", "y_true", ())):
+    with raises_refusal(shape_of("ndcg", "y_true", ())):
         metrics.ndcg(1, 2)
 
 
 @every_metric
 def test_words_are_refused_as_truths(name):
     metric = EVERY[name]
-    with refused(f"{metric.name}: y_true must be numbers; got ['low', 'high']."):
+    with raises_refusal(f"{metric.name}: y_true must be numbers; got ['low', 'high']."):
         metric(["low", "high"], [1.0, 2.0])
 
 
 @every_metric
 def test_words_are_refused_as_scores(name):
     metric = EVERY[name]
-    with refused(f"{metric.name}: y_score must be numbers; got ['a', 'b']."):
+    with raises_refusal(f"{metric.name}: y_score must be numbers; got ['a', 'b']."):
         metric([0, 1], ["a", "b"])
 
 
 def test_words_that_look_like_numbers_are_refused():
-    with refused("ndcg: y_score must be numbers; got ['10', '9']."):
+    with raises_refusal("ndcg: y_score must be numbers; got ['10', '9']."):
         metrics.ndcg([0, 1], ["10", "9"])
 
 
 def test_rows_of_different_lengths_are_refused():
-    with refused("ndcg: y_true must be numbers; got [[1], [2, 3]]."):
+    with raises_refusal("ndcg: y_true must be numbers; got [[1], [2, 3]]."):
         metrics.ndcg([[1], [2, 3]], [1, 2])
 
 
 @pytest.mark.parametrize("kind", [list, np.array])
 def test_complex_numbers_are_refused(kind):
     truth = kind([1j, 2])
-    with refused(f"ndcg: y_true must be numbers; got {truth!r}."):
+    with raises_refusal(f"ndcg: y_true must be numbers; got {truth!r}."):
         metrics.ndcg(truth, [1, 2])
 
 
@@ -181,7 +183,7 @@ def a_k(who, name, value, start=""):
 @pytest.mark.parametrize("k", [0, -1, 2.5, 2.0, "3", None, True, np.nan])
 def test_a_bad_k_is_refused(name, k):
     metric = EVERY[name].function
-    with refused(a_k(metric.__name__, "k", k), ValueError):
+    with raises_refusal(a_k(metric.__name__, "k", k), ValueError):
         metric([0, 1], [1.0, 2.0], k)
 
 
@@ -189,7 +191,7 @@ def test_a_bad_k_is_refused(name, k):
 @pytest.mark.parametrize("k", [0, -1, 2.5, 2.0, "3", True])
 def test_a_bad_optional_k_is_refused(name, option, k):
     metric = EVERY[name].function
-    with refused(a_k(metric.__name__, option, k, "None or "), ValueError):
+    with raises_refusal(a_k(metric.__name__, option, k, "None or "), ValueError):
         metric([0, 1], [1.0, 2.0], **{option: k})
 
 
@@ -199,7 +201,7 @@ def test_a_k_may_be_of_numpy():
 
 def test_there_is_no_rank_of_a_good_row_that_is_not_there():
     sentence = "rank_probability: k must be at most the number of good rows, 1; got 2."
-    with refused(sentence):
+    with raises_refusal(sentence):
         metrics.rank_probability([0, 1], [1, 2], 2)
 
 
@@ -221,7 +223,7 @@ def test_unknown_ties_are_refused(name, ties, hint):
         f"{metric.name}: ties must be one of 'expected', 'best', 'worst', 'order', "
         f"'docid'; got {ties!r}.{hint}"
     )
-    with refused(sentence, ValueError):
+    with raises_refusal(sentence, ValueError):
         metric([0, 1], [1.0, 2.0], ties=ties)
 
 
@@ -232,7 +234,7 @@ def test_an_unknown_way_with_the_undefined_is_refused(name):
         f"{metric.name}: undefined must be one of 'skip', 'zero', 'raise'; got 'skp'. "
         "Did you mean 'skip'?"
     )
-    with refused(sentence, ValueError):
+    with raises_refusal(sentence, ValueError):
         metric([0, 1], [1.0, 2.0], undefined="skp")
 
 
@@ -241,13 +243,13 @@ def test_an_unknown_gain_is_refused():
         "ndcg: gain must be one of 'linear', 'exponential'; got 'expontial'. Did you "
         "mean 'exponential'?"
     )
-    with refused(sentence, ValueError):
+    with raises_refusal(sentence, ValueError):
         metrics.ndcg([0, 1], [1, 2], gain="expontial")
 
 
 @pytest.mark.parametrize("gain", ["linear", "exponential"])
 def test_negative_grades_are_no_gains(gain):
-    with refused("ndcg: y_true must be >= 0 to be a gain; got -0.5."):
+    with raises_refusal("ndcg: y_true must be >= 0 to be a gain; got -0.5."):
         metrics.ndcg([1, -0.5, 0], [1, 2, 3], gain=gain)
 
 
@@ -265,7 +267,7 @@ def test_grades_too_large_for_a_power_of_two_are_refused():
 def test_what_is_no_grade_nor_a_mask_is_refused(name, good):
     metric = EVERY[name]
     sentence = f"{metric.name}: good must be a grade, 'top' or a mask; got {good!r}."
-    with refused(sentence):
+    with raises_refusal(sentence):
         metric([0, 1], [1.0, 2.0], good=good)
 
 
@@ -273,7 +275,7 @@ def test_what_is_no_grade_nor_a_mask_is_refused(name, good):
 def test_a_mask_of_another_length_is_refused(name):
     metric = EVERY[name]
     sentence = f"{metric.name}: good must be as long as y_true, 2 rows; got 3."
-    with refused(sentence):
+    with raises_refusal(sentence):
         metric([0, 1], [1.0, 2.0], good=[True, False, True])
 
 
@@ -286,7 +288,7 @@ def test_ties_by_names_need_names(name):
     sentence = (
         f"{metric.name}: docid must be one name a row with ties='docid'; got None."
     )
-    with refused(sentence):
+    with raises_refusal(sentence):
         metric([0, 1], [1.0, 2.0], ties="docid")
 
 
@@ -294,7 +296,7 @@ def test_ties_by_names_need_names(name):
 def test_other_numbers_of_names_are_refused(name):
     metric = METRICS[name]
     sentence = f"{metric.name}: docid must be as long as y_true, 2 rows; got 3."
-    with refused(sentence):
+    with raises_refusal(sentence):
         metric([0, 1], [1.0, 2.0], ties="docid", docid=[*"abc"])
 
 
@@ -310,7 +312,9 @@ def test_names_without_an_order_are_refused(docid):
 @every_metric_with_queries
 def test_other_numbers_of_queries_are_refused(name):
     metric = EVERY[name]
-    with refused(f"{metric.name}: qid must be one value a row, 2 in all; got 3."):
+    with raises_refusal(
+        f"{metric.name}: qid must be one value a row, 2 in all; got 3."
+    ):
         metric([0, 1], [1.0, 2.0], qid=[1, 1, 2])
 
 
@@ -320,17 +324,21 @@ def test_other_numbers_of_queries_are_refused(name):
 )
 def test_a_query_that_is_nan_is_refused(name, qid):
     metric = EVERY[name]
-    with refused(f"{metric.name}: qid must be without gaps; got nan in row 1."):
+    with raises_refusal(f"{metric.name}: qid must be without gaps; got nan in row 1."):
         metric([0, 1], [1.0, 2.0], qid=qid)
 
 
 def test_a_table_of_queries_is_refused():
-    with refused("ndcg: qid must be one-dimensional; got an array of shape (2, 1)."):
+    with raises_refusal(
+        "ndcg: qid must be one-dimensional; got an array of shape (2, 1)."
+    ):
         metrics.ndcg([0, 1], [1, 2], qid=np.zeros((2, 1)))
 
 
 def test_queries_that_cannot_be_hashed_are_refused():
-    with refused("ndcg: qid must be hashable values; got unhashable type: 'dict'."):
+    with raises_refusal(
+        "ndcg: qid must be hashable values; got unhashable type: 'dict'."
+    ):
         metrics.ndcg([0, 1], [1, 2], qid=[{}, {}])
 
 
@@ -356,7 +364,7 @@ def test_a_single_query_for_all_is_refused(qid):
 )
 @pytest.mark.parametrize("truth", [[0, 1], [0, 0.5]], ids=["grades", "reals"])
 def test_bad_weights_of_rows_are_refused(metric, weight, sentence, truth):
-    with refused(f"{metric.__name__}: {sentence}"):
+    with raises_refusal(f"{metric.__name__}: {sentence}"):
         metric(truth, [1.0, 2.0], sample_weight=weight)
 
 
@@ -384,7 +392,7 @@ def of_queries(got):
 )
 def test_bad_weights_of_queries_are_refused(name, weight, sentence):
     metric = EVERY[name]
-    with refused(f"{metric.name}: {sentence}"):
+    with raises_refusal(f"{metric.name}: {sentence}"):
         metric([0, 1, 0, 1], [1, 2, 3, 4], qid=[*"aabb"], query_weight=weight)
 
 
@@ -421,5 +429,5 @@ def test_a_ragged_mask_is_refused():
     sentence = (
         "average_precision: good must be a grade, 'top' or a mask; got [[1], [2, 3]]."
     )
-    with refused(sentence):
+    with raises_refusal(sentence):
         metrics.average_precision([1, 0], [1.0, 2.0], good=[[1], [2, 3]])
