@@ -93,15 +93,19 @@ def test_the_first_of_the_best_thresholds_is_chosen(seed, default, cumulative, f
     X = few_values(rng, 40)
     rows = rng.permutation(40)[:25]
     search = learner(X, rows, form, default=default, cumulative=cumulative)
+    pi, travelled = np.zeros(25, dtype=np.int64), 0.0
     for _ in range(5):
-        pi = potentials(rng, 25)
+        before, pi = pi, potentials(rng, 25)
+        travelled += float(np.maximum(pi - before, 0).sum())
         allowed = [
             (feature, threshold, q, h, int(h @ pi))
             for feature, threshold, q, h in every_ranking(X, rows, default)
             if not cumulative or h @ pi > 0
         ]
         feature, threshold, q, h, r = max(allowed, key=lambda one: abs(one[4]))
-        weak = search.choose(SimpleNamespace(potentials=pi, noise=1e-14))
+        weak = search.choose(
+            SimpleNamespace(potentials=pi, noise=1e-14, travelled=[travelled])
+        )
         found = weak.feature, weak.threshold, weak.default, weak.r
         assert found == (feature, threshold, q, r / UNIT)
         assert_array_equal(weak.values, h)
@@ -111,7 +115,9 @@ def test_the_first_of_the_best_thresholds_is_chosen(seed, default, cumulative, f
 def test_potentials_of_zero_are_of_no_use(cumulative, form):
     X, rows = few_values(np.random.default_rng(0), 30), np.arange(30)
     search = learner(X, rows, form, cumulative=cumulative)
-    nothing = SimpleNamespace(potentials=np.zeros(30, dtype=np.int64), noise=1e-14)
+    nothing = SimpleNamespace(
+        potentials=np.zeros(30, dtype=np.int64), noise=1e-14, travelled=[0.0]
+    )
     assert search.choose(nothing) is None
 
 

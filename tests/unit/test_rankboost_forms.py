@@ -12,7 +12,7 @@ from scipy import sparse
 from helpers import messy_csr, same
 from peckorder import Preferences, RankBoost
 from peckorder._threads import Team
-from peckorder.solvers import distribution, least_z, score_table, weak
+from peckorder.solvers import distribution, least_z, rounds, score_table, weak
 
 KINDS = {
     "approximate": {"alpha": "approximate"},
@@ -266,7 +266,7 @@ def eager(monkeypatch):
         return [result for _, result in done]
 
     monkeypatch.setattr(Team, "share", noted)
-    for module in (distribution, least_z, score_table, weak):
+    for module in (distribution, least_z, rounds, score_table, weak):
         monkeypatch.setattr(module, "_WORTH_A_THREAD", 1)
     return seen
 

@@ -1,11 +1,15 @@
 """How a kernel is compiled: said once, here."""
 
+import sys
 from collections.abc import Callable
 from functools import cache as memoise
 from pathlib import Path
+from threading import Lock
+from time import sleep
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, config, types
 from numba.extending import intrinsic
@@ -81,11 +85,105 @@ def _stamp() -> tuple[tuple[str, int, int], ...]:
 
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
+    _ONE_AT_A_TIME = Lock()
 
-    def prefetch(array: Any, place: int) -> None:
+    def prefetch(array: Any, place: Any) -> None:
         """Do nothing: there is no processor cache to speak of without compilation."""
 
+    def bits_of(value: float) -> int:
+        """Return the 64 bits of a floating-point number, as an integer."""
+        return int(np.float64(value).view(np.int64))
+
+    def from_bits(bits: int) -> float:
+        """Return the floating-point number that has these 64 bits."""
+        return float(np.int64(bits).view(np.float64))
+
+    def atomic_load(array: Any, place: int) -> Any:
+        """Return ``array[place]``."""
+        return array[place]
+
+    def atomic_store(array: Any, place: int, value: int) -> None:
+        """Set ``array[place]``."""
+        array[place] = value
+
+    def atomic_add(array: Any, place: int, value: int) -> Any:
+        """Add to ``array[place]`` and return what it was."""
+        with _ONE_AT_A_TIME:
+            array[place] += value
+            return array[place] - value
+
+    def give_way() -> None:
+        """Let another thread of Python go on."""
+        sleep(0)
+
 else:
+
+    def _address(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> Any:
+        base = context.make_array(kind)(context, builder, array).data
+        return builder.gep(base, [place])
+
+    @intrinsic
+    def atomic_load(typing_context: Any, array: Any, place: Any) -> Any:
+        """Return ``array[place]``, as other threads have left it."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            address = _address(context, builder, signature.args[0], *args)
+            return builder.load_atomic(address, "seq_cst", 8)
+
+        return types.int64(array, types.intp), generate
+
+    @intrinsic
+    def atomic_store(typing_context: Any, array: Any, place: Any, value: Any) -> Any:
+        """Set ``array[place]``, for other threads to see."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            address = _address(context, builder, signature.args[0], *args[:2])
+            builder.store_atomic(args[2], address, "seq_cst", 8)
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp, types.int64), generate
+
+    @intrinsic
+    def atomic_add(typing_context: Any, array: Any, place: Any, value: Any) -> Any:
+        """Add to ``array[place]`` and return what it was, with no other in between."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            address = _address(context, builder, signature.args[0], *args[:2])
+            return builder.atomic_rmw("add", address, args[2], "seq_cst")
+
+        return types.int64(array, types.intp, types.int64), generate
+
+    @intrinsic
+    def give_way(typing_context: Any) -> Any:
+        """Let another thread have the processor, if one waits for it."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            if sys.platform != "win32":
+                system = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+                    builder.module, ir.FunctionType(ir.IntType(32), []), "sched_yield"
+                )
+                builder.call(system, [])
+            return context.get_dummy_value()
+
+        return types.void(), generate
+
+    @intrinsic
+    def bits_of(typing_context: Any, value: Any) -> Any:
+        """Return the 64 bits of a floating-point number, as an integer."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.bitcast(args[0], ir.IntType(64))
+
+        return types.int64(types.float64), generate
+
+    @intrinsic
+    def from_bits(typing_context: Any, bits: Any) -> Any:
+        """Return the floating-point number that has these 64 bits."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.bitcast(args[0], ir.DoubleType())
+
+        return types.float64(types.int64), generate
 
     @intrinsic
     def prefetch(typing_context: Any, array: Any, place: Any) -> Any:

@@ -3,23 +3,30 @@
 import numpy as np
 
 from peckorder._typing import Floats, Ints
-from peckorder.kernels._jit import kernel, prefetch
+from peckorder.kernels._jit import kernel, part, prefetch
 
 # Rows between a hint to the processor and its use.
-_AHEAD = 16
+_AHEAD = np.uintp(16)
+# Up to so many steps a table is faster than a search by halves.
+_MOST_STEPS = 4
+# Between these, widths can be divided by.
+_NARROWEST, _WIDEST = 1e-290, 1e290
 
 
 @kernel
 def take_columns(X: Floats, rows: Ints, first: int, columns: Floats) -> None:
     """Write to columns (c, n) some rows of the columns of X from `first` on."""
-    n_columns, width = columns.shape[0], X.shape[1]
-    for i in range(rows.shape[0]):
+    n_columns, width = np.uintp(columns.shape[0]), np.uintp(X.shape[1])
+    n_rows, start = np.uintp(rows.shape[0]), np.uintp(first)
+    for i in range(n_rows):
         # Rows are far apart in memory: they are asked for long before they are needed.
-        place = rows[min(i + _AHEAD, rows.shape[0] - 1)] * width + first
+        later = np.uintp(rows[min(i + _AHEAD, n_rows - np.uintp(1))])
+        place = later * width + start
         prefetch(X, place)
-        prefetch(X, place + n_columns - 1)
+        prefetch(X, place + n_columns - np.uintp(1))
+        row = np.uintp(rows[i])
         for c in range(n_columns):
-            columns[c, i] = X[rows[i], first + c]
+            columns[c, i] = X[row, start + c]
 
 
 @kernel
@@ -53,22 +60,78 @@ def cut_points(ordered: Floats, n_values: int, most: int, tops: Floats) -> int:
     return n_groups
 
 
+@part
+def halve(value: float, tops: Floats) -> int:
+    """Return the group of a value: eight steps of a search by halves.
+
+    Without a branch, for none could be predicted.
+    """
+    g = 128 * (tops[128] >= value)
+    g += 64 * (tops[g + 64] >= value)
+    g += 32 * (tops[g + 32] >= value)
+    g += 16 * (tops[g + 16] >= value)
+    g += 8 * (tops[g + 8] >= value)
+    g += 4 * (tops[g + 4] >= value)
+    g += 2 * (tops[g + 2] >= value)
+    return int(g + (tops[g + 1] >= value))
+
+
+@part
+def fill_cells(
+    tops: Floats, n_groups: int, low: float, scale: float, cells: Ints
+) -> int:
+    """Write to cells the first group that a value in each cell may belong to.
+
+    A value v is in the cell ``(v - low) * scale``. Returns the largest number of tops
+    in one cell, which is how many groups further on it may be.
+    """
+    n_cells, g, most = cells.shape[0], 0, 0
+    for c in range(n_cells - 1, -1, -1):
+        # Tops in higher cells are above all values in this one.
+        while g + 1 < n_groups and (tops[g + 1] - low) * scale >= c + 1:
+            g += 1
+        cells[c] = g
+        within, each = 0, g + 1
+        while each < n_groups and (tops[each] - low) * scale >= c:
+            within, each = within + 1, each + 1
+        most = max(most, within)
+    return most
+
+
 @kernel
-def fill_bins(column: Floats, tops: Floats, abstains: int, bins: Ints) -> None:
+def fill_bins(
+    column: Floats,
+    tops: Floats,
+    n_groups: int,
+    low: float,
+    abstains: int,
+    cells: Ints,
+    bins: Ints,
+) -> None:
     """Write to bins (n,) the group of each value of a column; `abstains` for NaN.
 
     tops (256,) descend, -inf behind the last group. A value belongs to the last group
-    whose top is not below it; the first top is the largest value.
+    whose top is not below it; the first top is the largest value, low the smallest.
+    The range between them is cut into cells of equal width, which are a table of where
+    to look; values that lie too close together for that are found by halves. cells (c,)
+    is room for work.
     """
-    for i in range(column.shape[0]):
+    n_rows = np.uintp(column.shape[0])
+    half = 0.5 * tops[0] - 0.5 * low
+    scale, most = 0.0, _MOST_STEPS + 1
+    if _NARROWEST < half < _WIDEST:
+        scale = 0.5 * (cells.shape[0] - 1) / half
+        most = fill_cells(tops, n_groups, low, scale, cells)
+    if most > _MOST_STEPS:
+        for i in range(n_rows):
+            value = column[i]
+            bins[i] = abstains if np.isnan(value) else halve(value, tops)
+        return
+    for i in range(n_rows):
         value = column[i]
-        # Eight steps of a search by halves, without a branch: none could be predicted.
-        g = 128 * (tops[128] >= value)
-        g += 64 * (tops[g + 64] >= value)
-        g += 32 * (tops[g + 32] >= value)
-        g += 16 * (tops[g + 16] >= value)
-        g += 8 * (tops[g + 8] >= value)
-        g += 4 * (tops[g + 4] >= value)
-        g += 2 * (tops[g + 2] >= value)
-        g += tops[g + 1] >= value
-        bins[i] = abstains if np.isnan(value) else g
+        is_value = not np.isnan(value)
+        place = (value if is_value else low) - low
+        g = np.uintp(cells[np.uintp(np.int64(place * scale))])
+        for _ in range(most):
+            g += np.uintp(tops[g + np.uintp(1)] >= value)
+        bins[i] = g if is_value else np.uintp(abstains)

@@ -9,11 +9,13 @@ where everything fits into floating point.
 """
 
 from math import exp, inf, log
+from typing import Any
 
 import numpy as np
 
 from peckorder._typing import Floats, Ints
 from peckorder.kernels._jit import exact_part, kernel
+from peckorder.kernels.exponential import exp_moderate
 
 # Beyond this exp(H) and exp(-H) of a level are too far apart to be divided.
 _WIDE = 600.0
@@ -72,12 +74,29 @@ def level_sums(
 
 
 @exact_part
+def sum_both(first: Any, last: Any, up: Floats, down: Floats) -> tuple[float, float]:
+    """Return the sums of both over first..last, the even and the odd places apart.
+
+    So that an addition need not wait for the one before.
+    """
+    up_even, up_odd, down_even, down_odd = 0.0, 0.0, 0.0, 0.0
+    one = np.uintp(1)
+    for i in range(first, last - (last - first) % np.uintp(2), np.uintp(2)):
+        up_even += up[i]
+        down_even += down[i]
+        up_odd += up[i + one]
+        down_odd += down[i + one]
+    if (last - first) % np.uintp(2) == one:
+        up_even += up[last - one]
+        down_even += down[last - one]
+    return up_even + up_odd, down_even + down_odd
+
+
+@exact_part
 def weigh_narrow(
     begin: int,
     end: int,
     starts: Ints,
-    rows: Ints,
-    scores: Floats,
     low: float,
     high: float,
     up: Floats,
@@ -87,19 +106,19 @@ def weigh_narrow(
 ) -> float:
     """Weigh a query without a logarithm; all pairs weigh the same but for H.
 
-    What is written, and returned, is over exp(high - low).
+    The scores are in `up`. What is written, and returned, is over exp(high - low).
     """
     both = exp(low - high)
+    for i in range(np.uintp(starts[begin]), np.uintp(starts[end])):
+        value = exp_moderate(low - up[i])
+        up[i] = value
+        # A division costs less than another exponential.
+        down[i] = both / value
     below, mass = 0.0, 0.0
     for level in range(begin, end):
-        up_sum, down_sum = 0.0, 0.0
-        for i in range(starts[level], starts[level + 1]):
-            # A division costs less than another exponential.
-            value = exp(low - scores[rows[i]])
-            up[i] = value
-            down[i] = both / value
-            up_sum += value
-            down_sum += both / value
+        up_sum, down_sum = sum_both(
+            np.uintp(starts[level]), np.uintp(starts[level + 1]), up, down
+        )
         up_scale[level] = below
         down_scale[level] = up_sum
         mass += below * up_sum
@@ -144,14 +163,14 @@ def weigh(
         begin, end = levels[q], levels[q + 1]
         if is_plain:
             low, high = inf, -inf
-            for i in range(starts[begin], starts[end]):
-                low = min(low, scores[rows[i]])
-                high = max(high, scores[rows[i]])
+            for i in range(np.uintp(starts[begin]), np.uintp(starts[end])):
+                score = scores[rows[i]]
+                up[i] = score
+                low, high = min(low, score), max(high, score)
             if high - low < _NARROW:
                 mass = weigh_narrow(
-                    begin, end, starts, rows, scores, low, high,
-                    up, down, up_scale, down_scale,
-                )  # fmt: skip
+                    begin, end, starts, low, high, up, down, up_scale, down_scale
+                )
                 base[q] = high - low + log_query[q]
                 log_mass[begin] = base[q] + log(mass) if mass > 0.0 else -inf
                 continue
@@ -224,14 +243,17 @@ def spread(
     base: Floats,
     log_total: float,
     unit: float,
+    alone: bool,
     potentials: Ints,
-) -> None:
+) -> int:
     """Add to potentials (m,) those of the rows of queries first..last, in units.
 
     The weight of pairs in which a row is the better one minus that of pairs in which it
     is the worse one, over the total. One exponential a query, or two a level; the rest
-    is in `up` and `down`.
+    is in `up` and `down`. If no others are added to them, `alone`, those of before are
+    overwritten; returned is what the sum of some rows has changed by at most.
     """
+    moved = 0
     for q in range(first, last):
         is_narrow = base[q] == base[q]
         factor = unit * exp(min(base[q] - log_total, 700.0)) if is_narrow else 0.0
@@ -242,9 +264,16 @@ def spread(
             else:
                 rise = exp(up_scale[level] - log_total) * unit
                 fall = exp(down_scale[level] - log_total) * unit
-            for i in range(starts[level], starts[level + 1]):
+            for i in range(np.uintp(starts[level]), np.uintp(starts[level + 1])):
                 potential = int(np.rint(up[i] * rise - down[i] * fall))
-                potentials[rows[i]] += potential
                 rest += potential
+                before = potentials[rows[i]]
+                if alone:
+                    # Changes of a query add up to zero: the positive ones are half.
+                    moved += max(potential - before, 0)
+                    before = 0
+                potentials[rows[i]] = before + potential
         # What rounding leaves of zero would tell a ranking from its complement.
         potentials[rows[starts[levels[q + 1]] - 1]] -= rest
+        moved += abs(rest)
+    return moved

@@ -1,14 +1,17 @@
-"""Rounds of RankBoost in one piece: graded rows, thresholds by |r|, one thread.
+"""Rounds of RankBoost in one piece: graded rows, thresholds by |r|.
 
 What Python does between kernels would otherwise cost more than a round on few rows.
 """
 
 from math import inf, log
 
+import numpy as np
+
 from peckorder._typing import Floats, Ints
 from peckorder.kernels import account, graded, weak_rankings
 from peckorder.kernels import thresholds as search
-from peckorder.kernels._jit import kernel
+from peckorder.kernels._jit import kernel, part
+from peckorder.kernels.meeting import meet
 
 # What rounding leaves of a weight of zero, which a logarithm would magnify.
 NOTHING = 1e-14
@@ -32,14 +35,32 @@ def approximate(r: float, smoothing: float) -> float:
 @kernel
 def noise(scores: Floats) -> float:
     """Return what rounding may leave of an r of zero: it grows with the scores."""
-    largest = 0.0
-    for i in range(scores.shape[0]):
-        largest = max(largest, abs(scores[i]))
+    even, odd = 0.0, 0.0  # apart, so that one need not wait for the other
+    n_rows = np.uintp(scores.shape[0])
+    for i in range(np.uintp(1), n_rows, np.uintp(2)):
+        even = max(even, abs(scores[i - np.uintp(1)]))
+        odd = max(odd, abs(scores[i]))
+    largest = max(even, odd, abs(float(scores[n_rows - np.uintp(1)])))
     return NOTHING * (1.0 + largest)
 
 
 @kernel
-def rank_feature(
+def add(alpha: float, ranking: Floats, scores: Floats) -> None:
+    """Add alpha times a ranking to the scores."""
+    for i in range(scores.shape[0]):
+        scores[i] += alpha * ranking[i]
+
+
+@kernel
+def further(travelled: float, moved: int, n_rows: int) -> float:
+    """Return how far potentials have come after a move, with room for all rounding."""
+    return travelled + float(moved) * (1.0 + 1e-9) + 4.0 * n_rows + 1024.0
+
+
+@part
+def rank_some(
+    first: int,
+    last: int,
     feature: int,
     cut: int,
     default: float,
@@ -52,22 +73,64 @@ def rank_feature(
     zero: Ints,
     ranking: Floats,
 ) -> None:
-    """Write to ranking (n,) a feature, cut; column_of is its sorted column, or -1."""
+    """Write to ranking (n,) what a feature, cut, says of the rows first..last.
+
+    column_of is its sorted column, or -1; of these it takes all rows to rank any.
+    """
     c = column_of[feature]
     if c < 0:
-        weak_rankings.rank_binned(bins[feature], cut, default, ranking)
-        return
-    unstored = default
-    if zero[c] >= 0:
-        unstored = 1.0 if zero[c] < cut else 0.0
-    ends = group_ends[groups[c] : groups[c + 1]]
-    weak_rankings.rank_sorted(
-        starts[c], starts[c + 1], rows, ends, cut, unstored, default, ranking
-    )
+        some = bins[feature, first:last]
+        weak_rankings.rank_binned(some, cut, default, ranking[first:last])
+    elif first == 0:
+        unstored = default
+        if zero[c] >= 0:
+            unstored = 1.0 if zero[c] < cut else 0.0
+        ends = group_ends[groups[c] : groups[c + 1]]
+        weak_rankings.rank_sorted(
+            starts[c], starts[c + 1], rows, ends, cut, unstored, default, ranking
+        )
+
+
+@part
+def share_of(thread: int, n_threads: int, n: int) -> tuple[int, int]:
+    """Return where the share of a thread of 0..n begins and ends."""
+    return n * thread // n_threads, n * (thread + 1) // n_threads
+
+
+@part
+def largest_of(values: Floats) -> float:
+    """Return the largest of what the threads say."""
+    largest = values[0]
+    for k in range(1, values.shape[0]):
+        largest = max(largest, values[k])
+    return float(largest)
+
+
+@part
+def sum_of(values: Ints) -> int:
+    """Return the sum of what the threads say."""
+    result = 0
+    for k in range(values.shape[0]):
+        result += values[k]
+    return result
+
+
+@part
+def best_of(founds: Ints) -> int:
+    """Return which thread found the first feature of those with the largest |r|."""
+    best = 0
+    for k in range(1, founds.shape[0]):
+        more = founds[k, search.SIZE] - founds[best, search.SIZE]
+        is_earlier = founds[k, search.FEATURE] < founds[best, search.FEATURE]
+        if more > 0 or (more == 0 and is_earlier):
+            best = k
+    return best
 
 
 @kernel
-def run(
+def run(  # noqa: PLR0911
+    thread: int,
+    n_threads: int,
     n_rounds: int,
     # The distribution.
     mass_unit: float,
@@ -116,80 +179,114 @@ def run(
     ratios: Floats,
     # Room for work.
     ceilings: Floats,
-    last: Ints,
-    columns: Ints,
-    histograms: Ints,
+    travelled: Floats,
+    binned_order: Ints,
+    sorted_order: Ints,
+    rooms: Ints,
     group_sums: Ints,
-    found: Ints,
     ranking: Floats,
+    # What threads share.
+    places: Ints,
+    turns: Ints,
+    best: Ints,
+    founds: Ints,
+    noises: Floats,
+    tops: Floats,
+    masses: Ints,
+    moves: Ints,
     record: Floats,
 ) -> tuple[int, int]:
     """Do rounds; write them to record (n_rounds, 5).
 
     Returns how many were done, fewer if no threshold is of any use, and the number of
     candidates there are now. An infinite alpha ends the rounds, written but not added.
+    All threads do this at the same time; each has its own share of columns, of queries
+    and of rows, and whatever depends on all of these it works out by itself.
     """
     n_rows, n_queries = potentials.shape[0], levels.shape[0] - 1
+    first_row, last_row = share_of(thread, n_threads, n_rows)
+    first_query, last_query = share_of(thread, n_threads, n_queries)
+    found = founds[thread]
+    columns, histograms = rooms[thread, 0], rooms[thread, 1 : 1 + search.TOGETHER]
     for t in range(n_rounds):
-        drift = search.drift(potentials, last)
-        total = 0
-        for i in range(n_rows):
-            total += potentials[i]
-        for feature in range(ceilings.shape[0]):
-            ceilings[feature] += drift
+        if thread == 0:
+            best[0], turns[0], turns[1] = 0, 0, 0
+            n_ahead = search.AHEAD * n_threads
+            search.put_ahead(n_ahead, binned_features, ceilings, binned_order)
+            search.put_ahead(n_ahead, sorted_features, ceilings, sorted_order)
         for k in range(found.shape[0]):
             found[k] = 0
         found[search.FEATURE] = -1
-        if binned_features.shape[0] > 0:
-            search.search_binned(
-                0, binned_features.shape[0], binned_features, bins, n_bins,
-                binned_abstain, potentials, default, cumulative,
-                heads, cuts, defaults, following, floors, ceilings,
-                columns, histograms, found,
-            )  # fmt: skip
-        if sorted_features.shape[0] > 0:
-            search.search_sorted(
-                0, sorted_features.shape[0], sorted_features, starts, rows, is_last,
-                groups, group_ends, zero, abstain, potentials, total, default,
-                cumulative, heads, cuts, defaults, following, floors, ceilings,
-                group_sums, found,
-            )  # fmt: skip
-        if found[search.SIZE] <= noise(scores) * unit:
+        noises[thread] = noise(scores[first_row:last_row])
+        if not meet(n_threads, places):
             return t, size
-        feature, cut = found[search.FEATURE], found[search.CUT]
-        q = found[search.DEFAULT]
-        alpha = rate * approximate(found[search.R] / unit, smoothing)
-        if alpha == 0.0:
+        come = travelled[0]
+        search.search_binned(
+            n_threads, turns, binned_order, binned_features, bins, n_bins,
+            binned_abstain, potentials, default, cumulative, heads, cuts, defaults,
+            following, floors, ceilings, come, best, columns, histograms, found,
+        )  # fmt: skip
+        search.search_sorted(
+            n_threads, turns[1:], sorted_order, sorted_features, starts, rows, is_last,
+            groups, group_ends, zero, abstain, potentials, default, cumulative, heads,
+            cuts, defaults, following, floors, ceilings, come, best,
+            group_sums[thread], found,
+        )  # fmt: skip
+        if not meet(n_threads, places):
             return t, size
-        record[t, FEATURE] = feature
-        record[t, CUT] = cut
-        record[t, DEFAULT] = q
-        record[t, ALPHA] = alpha
+        chosen = founds[best_of(founds)]
+        feature, cut, q = (
+            chosen[search.FEATURE],
+            chosen[search.CUT],
+            chosen[search.DEFAULT],
+        )
+        alpha = rate * approximate(chosen[search.R] / unit, smoothing)
+        if chosen[search.SIZE] <= largest_of(noises) * unit or alpha == 0.0:
+            return t, size
+        if thread == 0:
+            record[t, FEATURE] = feature
+            record[t, CUT] = cut
+            record[t, DEFAULT] = q
+            record[t, ALPHA] = alpha
         if abs(alpha) == inf:
             return t + 1, size
-        rank_feature(
-            feature, cut, float(q), column_of, bins, starts, rows, groups, group_ends,
-            zero, ranking,
+        rank_some(
+            first_row, last_row, feature, cut, float(q), column_of, bins, starts, rows,
+            groups, group_ends, zero, ranking,
         )  # fmt: skip
-        for i in range(n_rows):
-            scores[i] += alpha * ranking[i]
-            potentials[i] = 0
-        size = account.enter(
-            feature, cut, q, alpha, size, rate, smoothing, unit,
-            heads, cuts, defaults, following, sums, floors, ratios,
-        )  # fmt: skip
-        # From now on it may count with r < 0, too.
-        ceilings[feature] = inf
+        is_binned = column_of[feature] < 0  # and what this thread adds, it has ranked
+        if not is_binned and not meet(n_threads, places):
+            return t, size
+        add(alpha, ranking[first_row:last_row], scores[first_row:last_row])
+        if not meet(n_threads, places):
+            return t, size
         graded.weigh(
-            0, n_queries, levels, level_starts, level_rows, log_weight, log_step,
-            log_query, scores, up, down, up_scale, down_scale, base, log_mass,
+            first_query, last_query, levels, level_starts, level_rows, log_weight,
+            log_step, log_query, scores, up, down, up_scale, down_scale, base, log_mass,
         )  # fmt: skip
-        top = graded.largest(0, n_queries, levels, log_mass)
-        mass = graded.total(0, n_queries, levels, log_mass, top, mass_unit)
-        log_total = graded.log_of_total(top, mass, mass_unit)
-        graded.spread(
-            0, n_queries, levels, level_starts, level_rows, up, down, up_scale,
-            down_scale, base, log_total, unit, potentials,
+        tops[thread] = graded.largest(first_query, last_query, levels, log_mass)
+        if not meet(n_threads, places):
+            return t, size
+        top = largest_of(tops)
+        masses[thread] = graded.total(
+            first_query, last_query, levels, log_mass, top, mass_unit
+        )
+        if not meet(n_threads, places):
+            return t, size
+        log_total = graded.log_of_total(top, sum_of(masses), mass_unit)
+        moves[thread] = graded.spread(
+            first_query, last_query, levels, level_starts, level_rows, up, down,
+            up_scale, down_scale, base, log_total, unit, True, potentials,
         )  # fmt: skip
-        record[t, LOG_TOTAL] = log_total
+        if not meet(n_threads, places):
+            return t, size
+        if thread == 0:
+            record[t, LOG_TOTAL] = log_total
+            travelled[0] = further(travelled[0], sum_of(moves), n_rows)
+            size = account.enter(
+                feature, cut, q, alpha, size, rate, smoothing, unit,
+                heads, cuts, defaults, following, sums, floors, ratios,
+            )  # fmt: skip
+            # From now on it may count with r < 0, too.
+            ceilings[feature] = inf
     return n_rounds, size

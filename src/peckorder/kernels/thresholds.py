@@ -6,21 +6,24 @@ and q for rows on which the column abstains; so ``r = L - q R``, L being the pot
 of the rows above the cut and R those of all rows that have a value. All sums are exact
 integers.
 
-Most columns need not be looked at in most rounds: ceilings (features,) are what |r| of
-a feature cannot exceed, given what it was when last looked at and by how much
-potentials have moved since. A column with a ceiling below what is found is left out.
+Most columns need not be looked at in most rounds: |r| of a feature cannot exceed what
+it was when last looked at by more than potentials have moved since. ceilings
+(features,) are that |r| minus `travelled`, how far potentials had come by then; with
+how far they have come now, they are a limit. A column with a limit below what is
+found, by this thread or another, is left out.
 """
-
-from typing import Any
 
 import numpy as np
 
 from peckorder._typing import Floats, Ints
 from peckorder.kernels._jit import kernel, part
+from peckorder.kernels.meeting import take_turn
 
 # Binned columns that are searched together: as many as have their addresses in
 # registers.
 TOGETHER = 4
+# Columns that are looked at before all others, by each thread.
+AHEAD = 4
 # The bin of rows on which a column abstains.
 ABSTAINS = 255
 N_BINS = 256
@@ -130,14 +133,33 @@ def search_sums(
     return limit
 
 
-@part
-def most_promising(first: int, last: int, features: Ints, ceilings: Floats) -> int:
-    """Return the column of first..last with the highest ceiling."""
-    best = first
-    for c in range(first, last):
-        if ceilings[features[c]] > ceilings[features[best]]:
-            best = c
-    return best
+@kernel
+def put_ahead(n_ahead: int, features: Ints, ceilings: Floats, order: Ints) -> None:
+    """Write to order (columns,) all of them, those with the highest ceilings first.
+
+    So that the others can be left out. Behind those few they stand as they are.
+    """
+    n_columns = features.shape[0]
+    n_ahead = min(n_ahead, n_columns)
+    n_found = 0
+    for c in range(n_columns):
+        height = ceilings[features[c]]
+        if n_found == n_ahead and height <= ceilings[features[order[n_ahead - 1]]]:
+            continue
+        place = min(n_found, n_ahead - 1)
+        while place > 0 and height > ceilings[features[order[place - 1]]]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = c
+        n_found = min(n_found + 1, n_ahead)
+    n_written = n_ahead
+    for c in range(n_columns):
+        is_ahead = False
+        for k in range(n_ahead):
+            is_ahead |= order[k] == c
+        if not is_ahead:
+            order[n_written] = c
+            n_written += 1
 
 
 @part
@@ -149,7 +171,6 @@ def group_sums(
     group_ends: Ints,
     zero: int,
     potentials: Ints,
-    total: int,
     sums: Ints,
 ) -> None:
     """Write to `sums` the potentials of the groups of a sorted column."""
@@ -165,13 +186,15 @@ def group_sums(
         while k < starts[c + 1]:
             stored += potentials[rows[k]]
             k += 1
-        sums[zero] += total - stored
+        # Potentials add up to zero.
+        sums[zero] -= stored
 
 
 @kernel
 def search_sorted(
-    first: int,
-    last: int,
+    n_threads: int,
+    turns: Ints,
+    order: Ints,
     features: Ints,
     starts: Ints,
     rows: Ints,
@@ -181,7 +204,6 @@ def search_sorted(
     zero: Ints,
     abstains: Ints,
     potentials: Ints,
-    total: int,
     default: int,
     cumulative: bool,
     heads: Ints,
@@ -190,23 +212,27 @@ def search_sorted(
     following: Ints,
     floors: Ints,
     ceilings: Floats,
+    travelled: float,
+    best: Ints,
     sums: Ints,
     found: Ints,
 ) -> None:
-    """Search the columns first..last, whose entries are sorted; write to found (5,).
+    """Search columns, their entries sorted, in an order; write to found (5,).
 
-    Column c has the entries ``starts[c] : starts[c + 1]`` of rows; its groups
-    ``groups[c] : groups[c + 1]`` end at group_ends, where is_last is 1. Entries behind
-    the last group abstain. Group zero[c], if any, holds the rows that are not stored as
-    well: their potentials are what is missing from `total`, that of all rows. sums is
-    room for as many groups as any column has. O(entries) time at most.
+    Threads share the columns by turns (1,); best (1,) is the largest |r| that any of
+    them has found. Column c has the entries ``starts[c] : starts[c + 1]`` of rows; its
+    groups ``groups[c] : groups[c + 1]`` end at group_ends, where is_last is 1. Entries
+    behind the last group abstain. Group zero[c], if any, holds the rows that are not
+    stored as well: all potentials add up to zero, so theirs are minus those of the
+    others. sums is room for as many groups as any column has. O(entries) time at most.
     """
-    start = most_promising(first, last, features, ceilings)
-    for turn in range(last - first + 1):
-        # The best one first, so that others can be left out.
-        c = start if turn == 0 else first + turn - 1
+    while True:
+        place = take_turn(n_threads, turns)
+        if place >= order.shape[0]:
+            return
+        c = order[place]
         feature = features[c]
-        if (turn > 0 and c == start) or ceilings[feature] < found[SIZE]:
+        if ceilings[feature] + travelled < best[0]:
             continue
         if zero[c] < 0:
             # Most columns are not good enough: a loop without branches will do.
@@ -219,16 +245,16 @@ def search_sorted(
                 high, low = max(at_cut, high), min(at_cut, low)
             is_new = cumulative and heads[feature] < 0
             limit = ceiling(high, low, above, abstains[c] != 0, default, is_new)
-            if limit < found[SIZE]:
-                ceilings[feature] = limit
+            if limit < best[0]:
+                ceilings[feature] = limit - travelled
                 continue
-        group_sums(
-            c, starts, rows, groups, group_ends, zero[c], potentials, total, sums
-        )
-        ceilings[feature] = search_sums(
+        group_sums(c, starts, rows, groups, group_ends, zero[c], potentials, sums)
+        limit = search_sums(
             sums, groups[c + 1] - groups[c], abstains[c] != 0, default, feature,
             cumulative, heads, cuts, defaults, following, floors, found,
         )  # fmt: skip
+        ceilings[feature] = limit - travelled
+        best[0] = max(best[0], found[SIZE])
 
 
 @part
@@ -254,8 +280,9 @@ def count(bins: Ints, columns: Ints, potentials: Ints, sums: Ints) -> None:
 
 @kernel
 def search_binned(
-    first: int,
-    last: int,
+    n_threads: int,
+    turns: Ints,
+    order: Ints,
     features: Ints,
     bins: Ints,
     n_bins: Ints,
@@ -269,26 +296,32 @@ def search_binned(
     following: Ints,
     floors: Ints,
     ceilings: Floats,
+    travelled: float,
+    best: Ints,
     columns: Ints,
     sums: Ints,
     found: Ints,
 ) -> None:
-    """Search the columns first..last, whose entries are bins; write to found (5,).
+    """Search columns, their entries bins, in an order; write to found (5,).
 
-    bins (features, n) count from the largest values on, 255 where a feature abstains;
-    column c, of feature features[c], has n_bins[c]. columns (8,) and sums (4, 256) are
-    room for work. O(n) time a column at most, one byte of memory traffic an entry.
+    Threads share the columns by turns (1,); best (1,) is the largest |r| that any of
+    them has found. bins (features, n) count from the largest values on, 255 where a
+    feature abstains; column c, of feature features[c], has n_bins[c]. columns (8,) and
+    sums (4, 256) are room for work. O(n) time a column at most, one byte of memory
+    traffic an entry.
     """
-    waiting = 0
-    start = most_promising(first, last, features, ceilings)
-    for turn in range(last - first + 1):
-        c = start if turn == 0 else first + turn - 1
-        is_new = turn == 0 or c != start
-        if is_new and ceilings[features[c]] >= found[SIZE]:
-            columns[waiting] = c
-            waiting += 1
-        if waiting < TOGETHER and (turn < last - first or waiting == 0):
-            continue
+    place, n_columns = 0, order.shape[0]
+    while place < n_columns:
+        waiting = 0
+        while waiting < TOGETHER and place < n_columns:
+            place = take_turn(n_threads, turns)
+            if place < n_columns:
+                c = order[place]
+                if ceilings[features[c]] + travelled >= best[0]:
+                    columns[waiting] = c
+                    waiting += 1
+        if waiting == 0:
+            return
         for k in range(TOGETHER):
             # Where there are fewer than four the last one is counted again.
             columns[k] = columns[min(k, waiting - 1)]
@@ -296,25 +329,23 @@ def search_binned(
         count(bins, columns[TOGETHER:], potentials, sums)
         for k in range(waiting):
             column = columns[k]
-            ceilings[features[column]] = search_sums(
+            limit = search_sums(
                 sums[k], n_bins[column], abstains[column] != 0, default,
                 features[column],
                 cumulative, heads, cuts, defaults, following, floors, found,
             )  # fmt: skip
-        waiting = 0
+            ceilings[features[column]] = limit - travelled
+        best[0] = max(best[0], found[SIZE])
 
 
 @kernel
-def drift(potentials: Ints, last: Ints) -> Any:
-    """Return by how much the r of any ranking may have changed; note the potentials.
+def drift(potentials: Ints, before: Ints) -> int:
+    """Return by how much the r of any ranking may have changed, in units.
 
     ``sum h (pi - pi')`` is at most the sum of the positive differences, or of the
-    negative ones. In units, with room for all rounding.
+    negative ones; these are equal, for each sum of potentials is zero.
     """
-    up, down = 0.0, 0.0
+    up = 0
     for i in range(potentials.shape[0]):
-        change = float(potentials[i] - last[i])
-        up += max(change, 0.0)
-        down -= min(change, 0.0)
-        last[i] = potentials[i]
-    return max(up, down) * (1.0 + 1e-9) + 4.0 * potentials.shape[0] + 1024.0
+        up += max(potentials[i] - before[i], 0)
+    return up

@@ -51,7 +51,6 @@ def value_sums(
     values: Floats,
     zero: Ints,
     potentials: Ints,
-    total: int,
     unit: float,
     weighted: Floats,
     ranked: Floats,
@@ -69,7 +68,7 @@ def value_sums(
         if zero[c] >= 0:
             for entry in range(starts[c], starts[c + 1]):
                 stored += potentials[rows[entry]]
-            hidden = total - stored
+            hidden = -stored  # all add up to zero
         for g in range(groups[c], groups[c + 1]):
             group = hidden if g - groups[c] == zero[c] else 0
             while k < group_ends[g]:

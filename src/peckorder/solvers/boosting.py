@@ -50,7 +50,7 @@ def take(
 ) -> None:
     """Add a ranking, and move the distribution to where it leads."""
     before = distribution.log_total
-    distribution.move(distribution.scores + alpha * weak.values)
+    distribution.add(alpha, weak.values)
     learner.note(weak, alpha)
     round_ = Round(weak.feature, weak.threshold, weak.default, alpha, weak.ranking)
     boosted.add(round_, distribution.log_total - before)

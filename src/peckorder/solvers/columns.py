@@ -20,6 +20,8 @@ from peckorder.kernels import thresholds as kernels
 _SHORT = 1024
 # Columns that are taken out of a matrix at a time: a line of each row.
 _AT_ONCE = 8
+# Cells of equal width in which values are looked up.
+_CELLS = 2048
 # Makes a zero of minus zero, and is nothing else.
 _ZERO = 0.0
 # Entries that are sorted at a time.
@@ -99,22 +101,28 @@ def _bin(
     tops = np.full((n_columns, kernels.N_BINS), -np.inf)
     n_bins, n_values = np.empty((2, n_columns), dtype=np.int64)
 
-    def bin_column(c: int, column: Floats) -> None:
-        ordered, top = np.sort(column), tops[c]
+    def bin_column(c: int, column: Floats, ordered: Floats, cells: Ints) -> None:
+        ordered[:] = column
+        ordered.sort()
+        top = tops[c]
         n_values[c] = np.searchsorted(ordered, np.inf, side="right")
         limit = max_bins or 0
         n_bins[c] = binning.cut_points(ordered, n_values[c], limit, top[:-1])
         if n_bins[c] >= 0:
-            binning.fill_bins(column, top, kernels.ABSTAINS, bins[c])
+            lists = top, n_bins[c], ordered[0], kernels.ABSTAINS, cells
+            binning.fill_bins(column, *lists, bins[c])
 
     def work(some: slice, give_up: Callable[[], bool]) -> None:
+        # The same memory for all columns: new pages would cost as much as the sort.
+        room = np.empty((_AT_ONCE + 1, n_rows))
+        cells = np.empty(_CELLS, dtype=np.int16)
         for first in range(some.start, some.stop, _AT_ONCE):
             if give_up():
                 return
-            columns = np.empty((min(_AT_ONCE, some.stop - first), n_rows))
+            columns = room[1 : 1 + min(_AT_ONCE, some.stop - first)]
             binning.take_columns(X, rows, first, columns)
             for c, column in enumerate(columns, first):
-                bin_column(c, column)
+                bin_column(c, column, room[0], cells)
 
     team.share(n_columns, work)
     kept = np.flatnonzero(n_bins >= 0)

@@ -12,7 +12,7 @@ from peckorder._threads import Team
 from peckorder._typing import Floats, Ints
 from peckorder.feedback import Preferences
 from peckorder.feedback._pairs import GradedRows, PairList, Pairs
-from peckorder.kernels import graded, graded_moments, listed, rounds
+from peckorder.kernels import graded, graded_moments, listed, rounds, thresholds
 
 # Potentials are counted in these units: their absolute sum is at most 2, so a sum of
 # some of them is an exact integer of 64 bits, whatever the order in which it is made.
@@ -39,8 +39,14 @@ class Part(ABC):
         """Return the sum of the masses over exp(top), in units."""
 
     @abstractmethod
-    def spread(self, log_total: float, potentials: Ints, team: Team) -> None:
-        """Add the potentials of rows, in units."""
+    def spread(
+        self, log_total: float, alone: bool, potentials: Ints, team: Team
+    ) -> int:
+        """Add the potentials of rows, in units.
+
+        A part that is `alone` may write over those of before, and returns by how much
+        the sum of some of them has changed at most.
+        """
 
     @abstractmethod
     def moments(
@@ -110,11 +116,13 @@ class GradedPart(Part):
         """Return the sum of the masses over exp(top), in units."""
         return graded.total(0, self.n_masses, self.levels, self.log_mass, top, unit)
 
-    def spread(self, log_total: float, potentials: Ints, team: Team) -> None:
-        """Add the potentials of rows, in units."""
+    def spread(
+        self, log_total: float, alone: bool, potentials: Ints, team: Team
+    ) -> int:
+        """Add the potentials of rows, in units, or write them if it is alone."""
 
-        def work(some: slice, give_up: Callable[[], bool]) -> None:
-            graded.spread(
+        def work(some: slice, give_up: Callable[[], bool]) -> int:
+            return graded.spread(
                 some.start,
                 some.stop,
                 self.levels,
@@ -127,10 +135,11 @@ class GradedPart(Part):
                 self.base,
                 log_total,
                 UNIT,
+                alone,
                 potentials,
             )
 
-        team.share(self.n_masses, work, self._worth)
+        return sum(team.share(self.n_masses, work, self._worth))
 
     @property
     def _worth(self) -> int:
@@ -184,9 +193,15 @@ class ListedPart(Part):
         """Return the sum of the masses over exp(top), in units."""
         return listed.total(*self._pairs, self.scores, top, unit)
 
-    def spread(self, log_total: float, potentials: Ints, team: Team) -> None:
-        """Add the potentials of rows, in units."""
+    def spread(
+        self, log_total: float, alone: bool, potentials: Ints, team: Team
+    ) -> int:
+        """Add the potentials of rows, in units, or write them if it is alone."""
+        before = potentials.copy()
+        if alone:
+            potentials[:] = 0
         listed.spread(*self._pairs, self.scores, log_total, UNIT, potentials)
+        return thresholds.drift(potentials, before)
 
     def moments(
         self, scores: Floats, log_total: float, ranking: Floats
@@ -204,14 +219,16 @@ class Distribution:
 
     scores (n,) are H. D(x0, x1) is ``Phi(x0, x1) exp(H(x0) - H(x1))`` over its sum,
     whose logarithm is `log_total`. `potentials` (n,) are
-    ``sum_x' D(x', x) - D(x, x')`` in units of 2**-61.
+    ``sum_x' D(x', x) - D(x, x')`` in units of 2**-61; they add up to zero. No sum of
+    some of them has changed between two moves by more than `travelled` (1,) has grown.
     """
 
     def __init__(self, parts: list[Part], n_rows: int, team: Team) -> None:
         self.parts = parts
         self.team = team
         self.scores: Floats = np.zeros(n_rows)
-        self.potentials = np.empty(n_rows, dtype=np.int64)
+        self.potentials = np.zeros(n_rows, dtype=np.int64)
+        self.travelled = np.zeros(1)
         self.log_total = 0.0
         n_masses = sum(part.n_masses for part in parts)
         # As fine as a sum of so many masses, none above 1, can be without overflow.
@@ -221,9 +238,23 @@ class Distribution:
         """Go to other scores."""
         self.scores = scores
         self.log_total = self._log_total(scores)
-        self.potentials[:] = 0
-        for part in self.parts:
-            part.spread(self.log_total, self.potentials, self.team)
+        parts, potentials = self.parts, self.potentials
+        if len(parts) == 1:
+            moved = parts[0].spread(self.log_total, True, potentials, self.team)
+        else:
+            before = potentials.copy()
+            potentials[:] = 0
+            for part in parts:
+                part.spread(self.log_total, False, potentials, self.team)
+            moved = thresholds.drift(potentials, before)
+        self.travelled[0] = rounds.further(
+            float(self.travelled[0]), moved, len(potentials)
+        )
+
+    def add(self, alpha: float, ranking: Floats) -> None:
+        """Go to where a ranking with a weight leads, in place."""
+        rounds.add(alpha, ranking, self.scores)
+        self.move(self.scores)
 
     def _log_total(self, scores: Floats) -> float:
         top = max(part.weigh(scores, self.team) for part in self.parts)

@@ -1,33 +1,33 @@
-"""Rounds without Python in between, where there is one thread and nothing special."""
+"""Rounds without Python in between, where there is nothing special."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from peckorder._threads import Team
+from peckorder.kernels import meeting, thresholds
 from peckorder.kernels import rounds as kernels
-from peckorder.kernels import thresholds
 from peckorder.solvers.boosting import Boosted, Round, Steps, check_alpha
 from peckorder.solvers.distribution import UNIT, Distribution, GradedPart
 from peckorder.solvers.weak import Thresholds, WeakLearner
 
 # Entries looked at between two chances to be interrupted.
 _AT_A_TIME = 1 << 26
+# Entries that make another thread worth its while: they meet inside the kernel.
+_WORTH_A_THREAD = 1 << 16
+# Numbers that keep what threads share out of each other's cache lines.
+_APART = 16
 
 
 def can_run(
     distribution: Distribution, learners: Sequence[WeakLearner], steps: Steps
 ) -> bool:
-    """Tell whether the case is a plain one, and too small for several threads."""
+    """Tell whether the case is a plain one."""
     if len(learners) != 1 or steps.method != "approximate":
         return False
     is_plain = type(learners[0]) is Thresholds and len(distribution.parts) == 1
-    part = distribution.parts[0]
-    return (
-        is_plain
-        and isinstance(part, GradedPart)
-        and learners[0].n_threads(len(distribution.potentials)) == 1  # type: ignore[attr-defined]
-    )
+    return is_plain and isinstance(distribution.parts[0], GradedPart)
 
 
 def run(
@@ -43,18 +43,17 @@ def run(
     n_rows = len(distribution.potentials)
     column_of = np.full(account.n_features, -1)
     column_of[columns.features] = np.arange(len(columns.features))
-    # The scores change in place.
-    distribution.scores = distribution.scores.copy()
     n_entries = len(binned.features) * n_rows + len(columns.rows) + n_rows
     n_entries += account.n_features
     chunk = max(1, _AT_A_TIME // n_entries)
-    execute: Any = kernels.run
+    n_threads = learner.n_threads(n_rows, _WORTH_A_THREAD)
+    rooms = n_threads, 2 + thresholds.TOGETHER, thresholds.N_BINS
     while len(boosted.rounds) < n_rounds:
         size = min(chunk, n_rounds - len(boosted.rounds))
         record = np.empty((size, kernels.RECORD))
         account.reserve(size)
-        done, account.size = execute(
-            size,
+        shared = np.zeros((3, _APART), dtype=np.int64)
+        arguments = (
             distribution.mass_unit,
             UNIT,
             part.levels,
@@ -91,14 +90,19 @@ def run(
             account.size,
             *account.arrays,
             learner.ceilings,
-            learner.last_potentials(distribution.potentials),
-            np.empty(2 * thresholds.TOGETHER, dtype=np.int64),
-            np.empty((thresholds.TOGETHER, thresholds.N_BINS), dtype=np.int64),
-            np.empty(learner.room, dtype=np.int64),
-            np.empty(thresholds.FOUND, dtype=np.int64),
+            distribution.travelled,
+            np.empty(len(binned.features), dtype=np.int64),
+            np.empty(len(columns.features), dtype=np.int64),
+            np.empty(rooms, dtype=np.int64),
+            np.empty((n_threads, learner.room + _APART), dtype=np.int64),
             np.empty(n_rows),
+            *shared,
+            np.empty((n_threads, _APART), dtype=np.int64),
+            *np.empty((2, n_threads)),
+            *np.empty((2, n_threads), dtype=np.int64),
             record,
         )
+        done, account.size = _run(size, arguments, n_threads, shared[0], learner.team)
         for feature, cut, default, alpha, log_total in record[:done].tolist():
             check_alpha(alpha)
             threshold = learner.threshold(int(feature), int(cut))
@@ -107,3 +111,23 @@ def run(
             distribution.log_total = log_total
         if done < size:
             return
+
+
+def _run(
+    n_rounds: int, arguments: tuple[Any, ...], n_threads: int, places: Any, team: Team
+) -> tuple[int, int]:
+    """Do rounds in threads, which meet at places; return what the first one does."""
+    execute: Any = kernels.run
+    # Compiled here, if it must be: a thread that is late keeps the others spinning.
+    execute(0, 1, 0, *arguments)
+
+    def work(thread: slice, give_up: Callable[[], bool]) -> tuple[int, int]:
+        result: tuple[int, int] = execute(thread.start, n_threads, n_rounds, *arguments)
+        return result
+
+    try:
+        return team.share(n_threads, work)[0]
+    except BaseException:
+        # Ctrl-C may come before all threads are at work: those that are wait for it.
+        places[meeting.CANCELLED] = 1
+        raise

@@ -174,15 +174,21 @@ class Thresholds:
         self._of_sorted = {f: c for c, f in enumerate(self.sorted.features.tolist())}
         self._default = kernels.LEARNT if self.default is None else self.default
         self.ceilings = np.full(self.account.n_features, inf)
-        self._last: Ints = np.empty(0, dtype=np.int64)
+        self._values = np.empty(0)
+        # Nothing of two threads in one cache line: they would wait for each other.
+        rooms = self.team.n_threads, 2 + kernels.TOGETHER, kernels.N_BINS
+        self._rooms = np.empty(rooms, dtype=np.int64)
 
     def choose(self, distribution: Distribution) -> Weak | None:
         """Return the best ranking, or None if there is none of any use."""
-        found = self._search(distribution.potentials)
+        found = self._search(distribution.potentials, float(distribution.travelled[0]))
         if found[kernels.SIZE] <= distribution.noise * UNIT:
             return None
         size, feature, cut, default, r = found.tolist()
-        values = np.empty(len(distribution.potentials))
+        if len(self._values) == 0:
+            # The same memory for all rounds: new pages would cost more than the work.
+            self._values = np.empty(len(distribution.potentials))
+        values = self._values
         self._rank(feature, cut, default, values)
         threshold = self.threshold(feature, cut)
         return Weak(
@@ -218,20 +224,23 @@ class Thresholds:
             return self.binned, self._of_binned[feature]
         return self.sorted, self._of_sorted[feature]
 
-    def _search(self, potentials: Ints) -> Ints:
+    def _search(self, potentials: Ints, travelled: float) -> Ints:
         binned, sorted_, account = self.binned, self.sorted, self.account
         kernel: Any = kernels  # which do not say how many they take of `lists`
         rule = self._default, account.cumulative
         lists: Any = *account.lists, account.floors, self.ceilings
-        total = int(potentials.sum())
-        last = self.last_potentials(potentials)
-        self.ceilings += kernels.drift(potentials, last)
+        best = np.zeros(1, dtype=np.int64)
+        n_threads = self.n_threads(len(potentials))
+        turns = np.zeros((2, 1), dtype=np.int64)
+        binned_order = self._order(binned.features, n_threads)
+        sorted_order = self._order(sorted_.features, n_threads)
 
-        def search_binned(columns: slice, give_up: Callable[[], bool]) -> Ints:
-            found = self._nothing()
+        def search_binned(thread: slice, give_up: Callable[[], bool]) -> Ints:
+            columns, sums, found = self._room_of(thread.start)
             kernel.search_binned(
-                columns.start,
-                columns.stop,
+                n_threads,
+                turns[0],
+                binned_order,
                 binned.features,
                 binned.bins,
                 binned.n_bins,
@@ -239,17 +248,20 @@ class Thresholds:
                 potentials,
                 *rule,
                 *lists,
-                np.empty(2 * kernels.TOGETHER, dtype=np.int64),
-                np.empty((kernels.TOGETHER, kernels.N_BINS), dtype=np.int64),
+                travelled,
+                best,
+                columns,
+                sums,
                 found,
             )
             return found
 
-        def search_sorted(columns: slice, give_up: Callable[[], bool]) -> Ints:
-            found = self._nothing()
+        def search_sorted(thread: slice, give_up: Callable[[], bool]) -> Ints:
+            found = self._room_of(thread.start)[-1]
             kernel.search_sorted(
-                columns.start,
-                columns.stop,
+                n_threads,
+                turns[1],
+                sorted_order,
                 sorted_.features,
                 sorted_.starts,
                 sorted_.rows,
@@ -259,38 +271,41 @@ class Thresholds:
                 sorted_.zero,
                 sorted_.abstains,
                 potentials,
-                total,
                 *rule,
                 *lists,
+                travelled,
+                best,
                 np.empty(self.room, dtype=np.int64),
                 found,
             )
             return found
 
-        found, worth = [], self.n_threads(len(potentials))
+        found = []
         if len(binned.features):
-            found += self.team.share(len(binned.features), search_binned, worth)
+            found += self.team.share(n_threads, search_binned)
         if len(sorted_.features):
-            found += self.team.share(len(sorted_.features), search_sorted, worth)
+            found += self.team.share(n_threads, search_sorted)
         # The first feature of those with the largest |r|.
         return max(found, key=lambda f: (f[kernels.SIZE], -f[kernels.FEATURE]))
 
-    def _nothing(self) -> Ints:
+    def _room_of(self, thread: int) -> tuple[Ints, Ints, Ints]:
+        """Return room for columns, sums and what is found, with nothing found yet."""
+        room = self._rooms[thread]
         found = np.zeros(kernels.FOUND, dtype=np.int64)
         found[kernels.FEATURE] = -1  # before all features: r = 0 is of no use
-        return found
+        return room[0], room[1 : 1 + kernels.TOGETHER], found
 
-    def last_potentials(self, potentials: Ints) -> Ints:
-        """Return the potentials for which ceilings were set, to be written over."""
-        if len(self._last) == 0:
-            self._last = potentials.copy()
-        return self._last
+    def _order(self, features: Ints, n_threads: int) -> Ints:
+        order = np.empty(len(features), dtype=np.int64)
+        n_ahead = kernels.AHEAD * n_threads
+        kernels.put_ahead(n_ahead, features, self.ceilings, order)
+        return order
 
-    def n_threads(self, n_rows: int) -> int:
+    def n_threads(self, n_rows: int, worth_a_thread: int = _WORTH_A_THREAD) -> int:
         """Return how many threads a search is worth."""
         n_binned = len(self.binned.features) * n_rows
         n_entries = max(n_binned, len(self.sorted.rows))
-        return max(1, min(self.team.n_threads, n_entries // _WORTH_A_THREAD))
+        return max(1, min(self.team.n_threads, n_entries // worth_a_thread))
 
     def threshold(self, feature: int, cut: int) -> float:
         """Return the threshold that a cut of a feature stands for."""

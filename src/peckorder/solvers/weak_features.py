@@ -108,7 +108,6 @@ class Features:
             columns.values,
             columns.zero,
             potentials,
-            int(potentials.sum()),
             UNIT,
             weighted,
             ranked,

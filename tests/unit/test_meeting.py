@@ -1,0 +1,106 @@
+"""Threads that meet inside a kernel."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from peckorder import RankBoost
+from peckorder.kernels._jit import kernel
+from peckorder.kernels.meeting import CANCELLED, PLACES, meet, take_turn
+from peckorder.solvers import rounds
+
+
+@kernel
+def count_together(thread, n_threads, n_meetings, places, counts):
+    """Add 1 to what all have counted, in turns; return how many meetings there were."""
+    for t in range(n_meetings):
+        if t % n_threads == thread:
+            most = 0
+            for k in range(n_threads):
+                most = max(most, counts[k])
+            counts[thread] = most + 1
+        if not meet(n_threads, places):
+            return t
+    return n_meetings
+
+
+@kernel
+def collect_turns(n_threads, turns, taken):
+    """Mark the turns that this thread gets."""
+    turn = take_turn(n_threads, turns)
+    while turn < taken.shape[0]:
+        taken[turn] += 1
+        turn = take_turn(n_threads, turns)
+
+
+def in_threads(n_threads, work):
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(work, range(n_threads)))
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_all_see_what_was_written_before_a_meeting(n_threads):
+    places = np.zeros(PLACES, dtype=np.int64)
+    counts = np.zeros(n_threads, dtype=np.int64)
+    count_together(0, 1, 0, places, counts)  # compiled before threads need it
+    done = in_threads(
+        n_threads, lambda k: count_together(k, n_threads, 300, places, counts)
+    )
+    assert done == [300] * n_threads
+    assert counts.max() == 300
+
+
+def test_who_waits_for_nobody_is_told():
+    places = np.zeros(PLACES, dtype=np.int64)
+    places[CANCELLED] = 1
+    assert count_together(0, 2, 5, places, np.zeros(2, dtype=np.int64)) == 0
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_every_turn_is_taken_once(n_threads):
+    turns, taken = np.zeros(1, dtype=np.int64), np.zeros(1000, dtype=np.int64)
+    collect_turns(n_threads, turns, taken[:0])
+    turns[0] = 0
+    in_threads(n_threads, lambda _: collect_turns(n_threads, turns, taken))
+    assert_array_equal(taken, 1)
+
+
+@pytest.mark.parametrize("max_bins", [None, 255])
+def test_rounds_in_threads_give_the_same_bits(max_bins, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((1500, 6)), rng.integers(0, 4, 1500)
+    X[:, 0] = np.round(X[:, 0])
+    qid = np.repeat(np.arange(30), 50)
+    monkeypatch.setattr(rounds, "_WORTH_A_THREAD", 1)
+    models = [
+        RankBoost(n_rounds=30, max_bins=max_bins, n_jobs=n).fit(X, y, qid=qid)
+        for n in (1, 2, 3)
+    ]
+    for model in models[1:]:
+        assert model.weak_rankers_.tolist() == models[0].weak_rankers_.tolist()
+        assert_array_equal(model.bounds_, models[0].bounds_)
+
+
+def test_an_interrupt_before_all_threads_are_at_work_raises_and_ends(monkeypatch):
+    """The thread that has begun would otherwise wait for ever."""
+    started = rounds.Team.share
+
+    def share(team, n_threads, work, most=None):
+        def interrupted(thread, give_up):
+            if thread.start == 0:
+                raise KeyboardInterrupt
+            return work(thread, give_up)
+
+        return started(team, n_threads, interrupted, most)
+
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((1500, 6)), rng.integers(0, 4, 1500)
+    monkeypatch.setattr(rounds, "_WORTH_A_THREAD", 1)
+    model = RankBoost(n_rounds=30, max_bins=255, n_jobs=2).fit(X, y)
+    before = model.weak_rankers_
+    monkeypatch.setattr(rounds.Team, "share", share)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.weak_rankers_ is before
