@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -22,7 +23,9 @@ from scipy import sparse
 
 from measure import at_least, at_most, in_turn, seconds, show
 from peckorder import RankBoost
+from peckorder._threads import Team
 from peckorder.datasets import dump_letor
+from peckorder.solvers.columns import cut_columns
 
 
 def documents(n_rows: int, n_features: int, n_queries: int) -> tuple[np.ndarray, ...]:
@@ -61,6 +64,12 @@ def peers(X: np.ndarray, y: np.ndarray, qid: np.ndarray, n_jobs: int) -> dict:
     }
 
 
+def cut(X: np.ndarray, n_jobs: int) -> None:
+    """Bin the columns of X, as a fit does."""
+    with Team(n_jobs) as team:
+        cut_columns(X, np.arange(len(X)), unstored=True, max_bins=255, team=team)
+
+
 def graded(n_rows: int, n_features: int, n_queries: int, repeats: int) -> None:
     """Time rounds on graded documents."""
     X, y, qid = documents(n_rows, n_features, n_queries)
@@ -88,8 +97,11 @@ def graded(n_rows: int, n_features: int, n_queries: int, repeats: int) -> None:
             show(f"the same, {name[6:]}, ms", f"{1e3 * cost[name]:.3f}")
         for name in ("LightGBM", "XGBoost"):
             at_least(f"{name}'s tree over our round", cost[name] / cost["ours"], 8)
+        binning = min(seconds(partial(cut, X, n_jobs)) for _ in range(repeats))
+        if n_rows > 100_000:
+            at_most("binning, in rounds", binning / cost["ours"], 50)
         ready = best["ours", 0] - cost["ours"]
-        at_most("all before the first round, in rounds", ready / cost["ours"], 50)
+        show("all before the first round, in rounds", f"{ready / cost['ours']:.0f}")
     if "RANKLIB_JAR" in os.environ and shutil.which("java") and n_rows <= 10_000:
         at_least("RankLib's round over ours", ranklib(X, y, qid) / cost["ours"], 100)
 
@@ -162,26 +174,28 @@ def methods(repeats: int) -> None:
         at_most(f"a round of {alpha!r} over one of 'approximate'", ratio, 10)
 
 
-def memory() -> None:
+def memory(max_bins: int | None) -> None:
     """Show what a fit needs beyond X."""
     X, y, qid = documents(120_000, 136, 1000)
-    RankBoost(n_rounds=2, max_bins=255).fit(X[:2000], y[:2000], qid=qid[:2000])
+    model = RankBoost(n_rounds=50, max_bins=max_bins)
+    model.fit(X[:2000], y[:2000], qid=qid[:2000])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    RankBoost(n_rounds=50, max_bins=255).fit(X, y, qid=qid)
-    beyond = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print("\nMemory, 120,000 x 136 (in a process of its own)")
-    show("peak beyond X, MiB", f"{beyond:.0f}")
-    show("one byte an entry, MiB", f"{X.size / 2**20:.0f}")
+    model.fit(X, y, qid=qid)
+    beyond = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    how = "every value a threshold" if max_bins is None else f"{max_bins} bins"
+    print(f"\nMemory, 120,000 x 136, {how} (in a process of its own)")
+    show("peak beyond X, MiB", f"{beyond / 1024:.0f}")
+    show("the same, bytes an entry", f"{1024 * beyond / X.size:.1f}")
 
 
 def main() -> None:
     """Run all parts, or those named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--memory", action="store_true", help="memory alone")
+    parser.add_argument("--memory", type=int, help="memory alone; bins, or 0")
     options = parser.parse_args()
-    if options.memory:
-        memory()
+    if options.memory is not None:
+        memory(options.memory or None)
         return
     names = ("peckorder", "numpy", "numba", "lightgbm", "xgboost")
     print(", ".join(f"{name} {version(name)}" for name in names))

@@ -1,7 +1,7 @@
 """Features as columns that are cut into groups, the largest values first.
 
 A dense column with at most 255 groups is kept as bins, one byte an entry; any other as
-its rows in the order of their values, up to 21 bytes a stored entry.
+its rows in the order of their values, up to 17 bytes a stored entry.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _CELLS = 2048
 # Makes a zero of minus zero, and is nothing else.
 _ZERO = 0.0
 # Entries that are sorted at a time.
-_CHUNK = 1 << 20
+_CHUNK = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -136,28 +136,76 @@ def _bin(
 def _sort_dense(
     X: Any, rows: Ints, columns: Ints, max_bins: int | None
 ) -> SortedColumns:
-    """Sort dense columns by their values."""
-    n_rows, found = len(rows), []
-    step = max(1, _CHUNK // max(n_rows, 1))
+    """Sort dense columns by their values, some at a time."""
+    step = max(1, _CHUNK // max(len(rows), 1))
+    joined = _Joined(len(rows) * len(columns))
     for first in range(0, len(columns), step):
-        some = columns[first : first + step]
-        values = X[np.ix_(rows, some)].T.astype(np.float64)
-        order = np.argsort(-values, axis=1, kind="stable")  # NaN last
-        values = np.take_along_axis(values, order, axis=1)
-        has_value = ~np.isnan(values)
-        column = np.repeat(np.arange(first, first + len(some)), has_value.sum(axis=1))
-        found.append((column, order[has_value].astype(np.int32), values[has_value]))
-    column, row, value = _joined(found)
-    n_values = np.bincount(column, minlength=len(columns))
-    return _grouped(
-        columns, column, row, value, n_rows - n_values, False, n_rows, max_bins
-    )
+        joined.add(_sort_some(X, rows, columns[first : first + step], max_bins))
+    return joined.columns(columns)
 
 
-def _joined(found: list[tuple[Any, ...]]) -> list[Any]:
-    if not found:
-        return [np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)]
-    return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+def _sort_some(
+    X: Any, rows: Ints, columns: Ints, max_bins: int | None
+) -> SortedColumns:
+    n_rows = len(rows)
+    values = X[np.ix_(rows, columns)].T.astype(np.float64)
+    order = np.argsort(-values, axis=1, kind="stable")  # NaN last
+    values = np.take_along_axis(values, order, axis=1)
+    has_value = ~np.isnan(values)
+    n_values = has_value.sum(axis=1)
+    column = np.repeat(np.arange(len(columns)), n_values)
+    row, value = order[has_value].astype(np.int32), values[has_value]
+    n_gaps = n_rows - n_values
+    return _grouped(columns, column, row, value, n_gaps, False, n_rows, max_bins)
+
+
+class _Joined:
+    """Sorted columns put behind each other, in memory that is asked for once.
+
+    What is never written of it takes none.
+    """
+
+    def __init__(self, n_entries: int) -> None:
+        self._rows = np.empty(n_entries, dtype=np.int32)
+        self._is_last = np.empty(n_entries, dtype=np.uint8)
+        self._group_ends: Ints = np.empty(n_entries, dtype=_small(n_entries))
+        self._values = np.empty(n_entries)
+        self._n_entries, self._n_groups = 0, 0
+        self._of_columns: list[tuple[Ints, Ints, Ints, Ints]] = []
+
+    def add(self, some: SortedColumns) -> None:
+        """Put columns behind those that are there."""
+        start, stop = self._n_entries, self._n_entries + len(some.rows)
+        first, last = self._n_groups, self._n_groups + len(some.values)
+        self._rows[start:stop], self._is_last[start:stop] = some.rows, some.is_last
+        np.add(some.group_ends, start, out=self._group_ends[first:last])
+        self._values[first:last] = some.values
+        self._of_columns.append(
+            (some.starts[1:] + start, some.groups[1:] + first, some.zero, some.abstains)
+        )
+        self._n_entries, self._n_groups = stop, last
+
+    def columns(self, features: Ints) -> SortedColumns:
+        """Return all of them."""
+        none = np.empty(0, dtype=np.int64)
+        of_columns = zip((none,) * 4, *self._of_columns, strict=True)
+        starts, groups, zero, abstains = map(np.concatenate, of_columns)
+        return SortedColumns(
+            features,
+            np.concatenate([[0], starts]),
+            self._rows[: self._n_entries],
+            self._is_last[: self._n_entries],
+            np.concatenate([[0], groups]),
+            self._group_ends[: self._n_groups],
+            self._values[: self._n_groups],
+            zero,
+            abstains,
+        )
+
+
+def _small(largest: int) -> type:
+    """Return the smaller of two types that have room for a number."""
+    return np.int32 if largest < 1 << 31 else np.int64
 
 
 def _sort_sparse(X: Any, unstored: bool, max_bins: int | None) -> SortedColumns:
@@ -237,7 +285,7 @@ def _grouped(
         row,
         is_last,
         groups,
-        ends,
+        ends.astype(_small(len(row))),
         group_value,
         zero,
         (n_gaps > 0).astype(np.int64),
