@@ -86,7 +86,7 @@ def run(
     rankers : mapping of str to estimator, default=None
         What learns it; the estimators are cloned. `fit` is given the queries, where
         there are any, if it has a parameter `qid`. None: for each problem those of its
-        kind, `ORDINAL_RANKERS` or `GRADED_RANKERS`.
+        kind, such as `ORDINAL_RANKERS`.
     repeats : int, default=20
         Repetitions, each with rows of its own; at least two, for an interval.
     seed : int, default=0

@@ -33,7 +33,8 @@ class Axes(NamedTuple):
 class Problem(ABC):
     """Data that can be drawn, or divided, again and again, and how to measure on it.
 
-    Subclasses are the kinds of problem: `OrdinalProblem` and `GradedProblem`.
+    Subclasses are the kinds of problem: `OrdinalProblem`, `GradedProblem` and
+    `MagnitudeProblem`.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 from typing import Final
 
 from peckorder.compare._graded import SEARCH
+from peckorder.compare._magnitudes import PROGRESSION
 from peckorder.compare._ordinal import DIABETES, SQUARE
 
-PROBLEMS: Final = (SQUARE, DIABETES, SEARCH)
+PROBLEMS: Final = (SQUARE, DIABETES, SEARCH, PROGRESSION)

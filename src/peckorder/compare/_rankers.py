@@ -3,15 +3,18 @@
 from typing import Any, Final
 
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.svm import SVR
 
 from peckorder.compare._baselines import BestFeature, MeanFeature
 from peckorder.estimators import (
     AggregatePRank,
+    MPRankCV,
     MulticlassPerceptron,
     PRank,
     RankBoost,
+    SVRank,
     WidrowHoff,
 )
 
@@ -48,4 +51,16 @@ GRADED_RANKERS: Final[dict[str, Any]] = {
     "Ridge on grades": _filled(Ridge()),
     "Best feature": BestFeature(),
     "Mean of all features": MeanFeature(),
+}
+
+# For problems with real-valued relevance.
+MAGNITUDE_RANKERS: Final[dict[str, Any]] = {
+    "MPRank": MPRankCV(),
+    "MPRank, RBF kernel": MPRankCV(kernel="rbf", gammas=(0.001, 0.01)),
+    "SVRank": SVRank(C=100.0),
+    "SVRank, squared": SVRank(C=100.0, power=2),
+    "SVRank, hinge (HMPc)": SVRank(C=100.0, loss="hmpc"),
+    "RankBoost": RankBoost(),
+    "Ridge": RidgeCV(),
+    "Support vector regression": SVR(),
 }
