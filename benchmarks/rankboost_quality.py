@@ -22,7 +22,7 @@ from time import perf_counter
 
 import numpy as np
 
-from peckorder import RankBoost
+from peckorder import MPRank, RankBoost
 from peckorder.datasets import Documents, load_letor
 from peckorder.metrics import average_precision, compare, evaluate, ndcg
 
@@ -151,6 +151,22 @@ def untouched(fold: Fold) -> tuple[Scores, str]:
     """Return RankBoost as it comes, with nothing chosen."""
     model = RankBoost().fit(fold.train.X, fold.train.y, qid=fold.train.qid)
     return model.predict(fold.test.X), f"{model.n_rounds_}"
+
+
+def mprank(fold: Fold) -> tuple[Scores, str]:
+    """Return MPRank with C chosen on the validation part."""
+    tried = []
+    for C in (1.0, 10.0, 100.0, 1e3, 1e4, 1e5):
+        model = MPRank(C=C).fit(fold.train.X, fold.train.y, qid=fold.train.qid)
+        value = fold.choice(fold.validation, model.predict(fold.validation.X))
+        tried.append((value, model.predict(fold.test.X), f"{C:g}"))
+    return max(tried, key=itemgetter(0))[1:]
+
+
+def fixed_mprank(fold: Fold) -> tuple[Scores, str]:
+    """Return MPRank with hardly a penalty, and nothing chosen."""
+    model = MPRank(C=1e4).fit(fold.train.X, fold.train.y, qid=fold.train.qid)
+    return model.predict(fold.test.X), ""
 
 
 def lightgbm(fold: Fold) -> tuple[Scores, str]:
@@ -313,6 +329,8 @@ def ohsumed(parts: list[Documents], some: list[Fold]) -> None:
         "numeric, plain": rankboost(alpha="numeric", cumulative=False),
         "queries equal": rankboost(query_weight="equal"),
         "queries equal, plain": rankboost(query_weight="equal", cumulative=False),
+        "MPRank": mprank,
+        "MPRank, C = 10,000": fixed_mprank,
     }
     outcomes = with_lightgbm(rankers, some)
     print()
