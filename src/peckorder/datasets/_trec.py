@@ -10,7 +10,7 @@ import numpy as np
 
 from peckorder._typing import Labels
 from peckorder.datasets._runs import IS_QRELS, IS_RUN, Qrels, Run
-from peckorder.datasets._text import (
+from peckorder._text import (
     ENCODING,
     Source,
     check_source,
