@@ -150,7 +150,9 @@ def _hashed(who: str, name: str, column: Labels) -> tuple[Ints, Labels]:
             map(known.__getitem__, values), dtype=np.int64, count=len(values)
         )
     except TypeError as error:
-        raise DataError(f"{who}: {name} must be hashable values; got {error}.") from None
+        raise DataError(
+            f"{who}: {name} must be hashable values; got {error}."
+        ) from None
     for place, value in enumerate(known):
         if _is_gap(value):
             _check_gaps(who, name, column, query == place)
@@ -176,7 +178,9 @@ def _check_gaps(who: str, name: str, column: Labels, is_gap: Any) -> None:
     if is_gap.any():
         row = int(np.argmax(is_gap))
         value = column[row : row + 1].tolist()[0]
-        raise DataError(f"{who}: {name} must be without gaps; got {value!r} in row {row}.")
+        raise DataError(
+            f"{who}: {name} must be without gaps; got {value!r} in row {row}."
+        )
 
 
 def _run_starts(column: Labels) -> Ints:

@@ -67,12 +67,14 @@ class RatingRows:
 
 def _merged(value: Floats, starts: Ints, duplicates: str) -> Floats:
     """Return one value for each run of ratings of the same pair."""
-    ends = np.append(starts[1:], len(value))
+    ends: Ints = np.append(starts[1:], len(value))
     if duplicates == "last":
         return value[ends - 1]
     if duplicates == "max":
-        return np.maximum.reduceat(value, starts)  # type: ignore[no-any-return]
-    # Halves first: the sum of two finite numbers need not be finite.
-    count = ends - starts
-    shares = value / np.repeat(count, count)
-    return np.add.reduceat(shares, starts)  # type: ignore[no-any-return]
+        return np.maximum.reduceat(value, starts)
+    count: Ints = ends - starts
+    with np.errstate(over="ignore"):
+        mean = np.add.reduceat(value, starts) / count
+    # The sum of two finite numbers need not be finite; that of their shares is.
+    shares = np.add.reduceat(value / np.repeat(count, count), starts)
+    return np.where(np.isfinite(mean), mean, shares)

@@ -87,7 +87,7 @@ class RatingTable:
     @property
     def per_user(self) -> Ints:
         """How many items each user rated."""
-        return np.diff(self.csr.indptr).astype(np.int64)
+        return np.diff(self.csr.indptr).astype(np.int64)  # type: ignore[no-any-return]
 
     @property
     def per_item(self) -> Ints:
@@ -203,15 +203,15 @@ class RatingTable:
         >>> ratings.restrict(users=["bob"]).matrix()
         array([[nan,  3.]])
         """
-        kept, csr = [self._users, self._items], self.csr
+        kept_users, kept_items, csr = self._users, self._items, self.csr
         if users is not None:
             places = self._users.places(_WHO, users)
-            kept[0], csr = Ids("user", sealed(self.users[places])), csr[places]
+            kept_users, csr = Ids("user", sealed(self.users[places])), csr[places]
         if items is not None:
             places = self._items.places(_WHO, items)
-            kept[1] = Ids("item", sealed(self.items[places]))
+            kept_items = Ids("item", sealed(self.items[places]))
             csr = _columns(csr, places)
-        return self._of(*kept, csr)
+        return self._of(kept_users, kept_items, csr)
 
     def filter(
         self,

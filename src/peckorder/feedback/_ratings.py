@@ -179,7 +179,7 @@ class Ratings(RatingTable):
                 if len(found) != size:
                     raise DataError(f"{_WHO}: {name} must be distinct; got some again.")
             ids.append(known[place])
-        return cls(*ids, table[is_rated])
+        return cls(ids[0], ids[1], table[is_rated])
 
     @classmethod
     def read_csv(
@@ -209,7 +209,8 @@ class Ratings(RatingTable):
         header : bool, default=True
             Whether the first line has the names of columns.
         sep : str, default=","
-            What stands between two fields. Fields may be quoted if it is one character.
+            What stands between two fields. Fields may be quoted if it is one character;
+            each ends in its line.
         encoding : str, default="utf-8"
             Of the text.
         scale : (lowest, highest), default=None

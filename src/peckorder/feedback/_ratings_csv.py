@@ -39,13 +39,13 @@ def _is_scale(value: Any) -> bool:
 
 _COLUMN = Rule(
     "the name of a column or its place from 0 on",
-    lambda value: (
-        isinstance(value, str | tuple) or (type(value) is int and value >= 0)
-    ),
+    lambda value: isinstance(value, str | tuple) or (type(value) is int and value >= 0),
 )
 _SEP = Rule(
     "one or more characters, no quotes or ends of lines",
-    lambda value: isinstance(value, str) and value and not set(value) & set('"\r\n'),
+    lambda value: (
+        isinstance(value, str) and bool(value) and not set(value) & set('"\r\n')
+    ),
 )
 _ENCODING = Rule("the name of an encoding with plain ends of lines", _is_encoding)
 _SCALE = Rule("None or (lowest, highest)", _is_scale)
@@ -247,7 +247,11 @@ class _Reader:
         if len(sep) == 1:
             escape = self.form.escape
             return csv.reader(
-                lines, delimiter=sep, skipinitialspace=sep != " ", escapechar=escape
+                lines,
+                delimiter=sep,
+                skipinitialspace=sep != " ",
+                escapechar=escape,
+                strict=True,
             )
         # Its two halves may stand in other fields alone: what it marks is replaced.
         plain = (line.replace(sep, _UNIT) for line in lines)
@@ -256,11 +260,9 @@ class _Reader:
     def _fields(self, line: str, number: int) -> list[str]:
         try:
             (fields,) = self._parsed([line])
-        except csv.Error as error:
-            self._say(number, f"fields between {self.form.sep!r} ({error})", line)
-        # What ends a quote is missing if its field ends where the next line begins.
-        if any(text.endswith("\n") for text in fields):
-            self._say(number, "fields whose quotes end", line)
+        except csv.Error:
+            rule = f"fields between {self.form.sep!r} whose quotes end in the line"
+            self._say(number, rule, line)
         return fields
 
     def _refuse(self, lines: list[str], before: int) -> NoReturn:
@@ -283,8 +285,7 @@ class _Reader:
             elif not low <= value <= high:
                 rule = f"a line with a rating from {low:g} to {high:g}"
                 self._say(number, rule, line)
-        text = lines[-1] if lines else ""
-        self._say(before + len(lines), "fields whose quotes end", text)
+        raise AssertionError
 
     def _say(self, number: int, rule: str, line: str) -> NoReturn:
         text = shown(line.encode("utf-8", "replace"))
