@@ -92,7 +92,7 @@ def test_a_parquet_file(tmp_path, ratings):
     pl.DataFrame({"user": USER, "item": ITEM, "rating": VALUE}).write_parquet(path)
     assert_array_equal(Ratings.read_parquet(path).matrix(), ratings.matrix())
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(DataError, match="^Ratings: path must be a sound Parquet file"):
+    with pytest.raises(DataError, match=r"^Ratings: path must be a sound Parquet file"):
         Ratings.read_parquet(path)
 
 

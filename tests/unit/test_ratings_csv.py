@@ -161,7 +161,8 @@ def test_damaged_lines_are_refused(line, more, sentence):
             "encoding must be the name of an encoding with plain ends of lines; got "
             "'utf-16'.",
         ),
-        (HEAD, {"scale": (5, 1)}, "scale must be None or (lowest, highest); got (5, 1)."),
+        (HEAD, {"scale": (5, 1)}, "scale must be None or (lowest, highest); got "
+         "(5, 1)."),
         (
             HEAD,
             {"user_dtype": int},

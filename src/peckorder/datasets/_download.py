@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 
 from peckorder._validation import Rule, boolean, optional
 from peckorder.datasets._folders import Folder, cache_folder, sound_zip
-from peckorder.datasets._publishers import Published
+from peckorder.datasets._publishers import KNOWN, Published
 from peckorder.datasets._records import (
     check_record,
     digest,
@@ -64,7 +64,7 @@ def fetch(
             continue
         address = urljoin(base if base.endswith("/") else base + "/", name)
         # A mirror is held to what is known of the publisher's own file, too.
-        _download(who, address, path, data.digests.get(name), progress)
+        _download(who, address, path, KNOWN.get(name), progress)
     return root
 
 

@@ -1,5 +1,6 @@
 """What is known of published data, held against what was read."""
 
+import sys
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +26,7 @@ def check_facts(
             f"{who}: {title} must have {published} to be the published set; got "
             f"{here}.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=_callers(),
         )
 
 
@@ -41,6 +42,16 @@ def ratings_facts(ratings: Ratings, items: str) -> dict[str, Any]:
 def counts(values: Any, levels: range) -> tuple[int, ...]:
     """Return how often each level occurs."""
     return tuple(int(np.count_nonzero(values == level)) for level in levels)
+
+
+def _callers() -> int:
+    """Return how many frames below `check_facts` are ours, so that users see theirs."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
+        "peckorder."
+    ):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _shown(value: Any) -> str:

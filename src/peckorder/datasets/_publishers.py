@@ -1,7 +1,7 @@
 """Who publishes which data, where, and on what terms: facts, in one place."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 _GROUPLENS = "https://files.grouplens.org/datasets/movielens/"
 _GROUPLENS_TERMS = (
@@ -11,6 +11,18 @@ _LETOR = (
     "https://www.microsoft.com/en-us/research/project/"
     "letor-learning-rank-information-retrieval/"
 )
+# Checksums, where they are known. GroupLens gives MD5 sums beside its archives
+# (ml-100k.zip.md5); those of Jester are taken from the archives that go around.
+KNOWN: Mapping[str, str] = {
+    "ml-100k.zip": "md5:0e33842e24a9c977be4e0107933c0723",
+    "ml-1m.zip": "md5:c4d9eecfca2ab87c1945afe126590906",
+    "jester_dataset_1_1.zip": "sha256:"
+    "cb7841756ded125b15f3d95c9f8241224065e96354c132a46ae4214deeab7615",
+    "jester_dataset_1_2.zip": "sha256:"
+    "4d312fd824d8c8cb2c9c952a7b1fb7c00d1f5fd3ece370f7285aa701d371748b",
+    "jester_dataset_1_3.zip": "sha256:"
+    "7f548d3762d3506cf7cd37d8cb9e3adb67984a7da7aa2d2096d5e0b1b884758d",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +30,7 @@ class Published:
     """A data set as its publisher distributes it.
 
     `archives` are what is downloaded from the address `base`; None where nothing can
-    be. `digests` are known checksums of them, each ``algorithm:hexadecimal``.
+    be.
     """
 
     title: str
@@ -29,10 +41,8 @@ class Published:
     fetch: str | None = None
     base: str | None = None
     archives: tuple[str, ...] = ()
-    digests: Mapping[str, str] = field(default_factory=dict)
 
 
-# GroupLens gives these MD5 sums beside its archives (ml-100k.zip.md5).
 MOVIELENS_100K = Published(
     title="MovieLens 100K",
     folder="ml-100k",
@@ -42,7 +52,6 @@ MOVIELENS_100K = Published(
     fetch="fetch_movielens_100k",
     base=_GROUPLENS,
     archives=("ml-100k.zip",),
-    digests={"ml-100k.zip": "md5:0e33842e24a9c977be4e0107933c0723"},
 )
 MOVIELENS_1M = Published(
     title="MovieLens 1M",
@@ -53,9 +62,7 @@ MOVIELENS_1M = Published(
     fetch="fetch_movielens_1m",
     base=_GROUPLENS,
     archives=("ml-1m.zip",),
-    digests={"ml-1m.zip": "md5:c4d9eecfca2ab87c1945afe126590906"},
 )
-# Computed from the archives that are in circulation; the publisher gives none.
 JESTER = Published(
     title="Jester data set 1",
     folder="jester",
@@ -65,14 +72,6 @@ JESTER = Published(
     fetch="fetch_jester",
     base="https://eigentaste.berkeley.edu/dataset/",
     archives=tuple(f"jester_dataset_1_{k}.zip" for k in (1, 2, 3)),
-    digests={
-        "jester_dataset_1_1.zip": "sha256:"
-        "cb7841756ded125b15f3d95c9f8241224065e96354c132a46ae4214deeab7615",
-        "jester_dataset_1_2.zip": "sha256:"
-        "4d312fd824d8c8cb2c9c952a7b1fb7c00d1f5fd3ece370f7285aa701d371748b",
-        "jester_dataset_1_3.zip": "sha256:"
-        "7f548d3762d3506cf7cd37d8cb9e3adb67984a7da7aa2d2096d5e0b1b884758d",
-    },
 )
 BOOK_CROSSING = Published(
     title="Book-Crossing",

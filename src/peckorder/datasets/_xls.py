@@ -45,6 +45,8 @@ def _workbook(content: bytes) -> bytes:
     size = 1 << unpack_from("<H", content, 30)[0]
     first_directory = unpack_from("<I", content, 48)[0]
     smallest, *_, more, n_more = unpack_from("<5I", content, 56)
+    if n_more > len(content) // 512:
+        raise _DamagedError("more sectors than it holds")
     if size not in (512, 4096):
         raise _DamagedError("sectors of a strange size")
 
@@ -125,6 +127,8 @@ def _table(stream: bytes) -> Floats:
     sizes = np.fromiter(map(len, cells), np.int64, len(cells))
     starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
     column = np.repeat(firsts, sizes) + np.arange(len(starts)) - starts
+    if column.max() > 255:
+        raise _DamagedError("a cell beyond the last column")
     table = np.full((max(rows) + 1, int(column.max()) + 1), np.nan)
     table[np.repeat(rows, sizes), column] = np.concatenate(cells)
     return table
