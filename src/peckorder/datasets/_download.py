@@ -53,7 +53,7 @@ def fetch(
     _FOLDER.check(who, "folder", folder)
     _URL.check(who, "url", url)
     optional(boolean).check(who, "progress", progress)
-    root = cache_folder() if folder is None else Path(folder)
+    root = cache_folder() if folder is None else Path(folder).expanduser()
     home = root / data.folder
     home.mkdir(parents=True, exist_ok=True)
     base = url or data.base or ""

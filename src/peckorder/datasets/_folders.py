@@ -45,14 +45,14 @@ def roots(who: str, folder: Folder) -> list[Path]:
     """
     _FOLDER.check(who, "folder", folder)
     if folder is not None:
-        given = Path(folder)
+        given = Path(folder).expanduser()
         if not given.is_dir():
             raise MissingDataError(
                 f"{who}: folder must be one that exists; got {str(given)!r}."
             )
         return [given]
     named = os.environ.get("PECKORDER_DATA")
-    return [*([Path(named)] if named else []), cache_folder()]
+    return [*([Path(named).expanduser()] if named else []), cache_folder()]
 
 
 @dataclass(frozen=True, slots=True)

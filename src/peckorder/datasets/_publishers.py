@@ -95,28 +95,28 @@ CYSTIC_FIBROSIS = Published(
     folder="cystic_fibrosis",
     get="the queries as text, as cfquery_text_100q.txt,",
     page="https://people.ischool.berkeley.edu/~hearst/irbook/cfc.html",
-    terms="for research and teaching; cites Shaw et al., LISR 1991",
+    terms="as its page says; described by Shaw et al., LISR 1991",
 )
 OHSUMED = Published(
     title="OHSUMED with 25 features",
     folder="ohsumed_letor",
     get="the five parts of OHSUMED, as part1.txt to part5.txt,",
     page=_LETOR,
-    terms="for research; not to be redistributed",
+    terms="not to be redistributed; as its page says",
 )
 OHSUMED_TREC9 = Published(
     title="OHSUMED of TREC-9",
     folder="ohsumed_trec9",
     get="qrels.ohsu.88-91, query.ohsu.1-63 and runs of yours, as runs/*.run,",
     page="https://trec.nist.gov/data/t9_filtering.html",
-    terms="for research, not for commercial use",
+    terms="for experiments; not for use in clinics or libraries",
 )
 MQ2007_AGG = Published(
     title="MQ2007-agg of LETOR 4.0",
     folder="mq2007_agg",
     get="MQ2007-agg, of which A1.txt to A5.txt,",
     page=_LETOR + "letor-4-0/",
-    terms="for research; not to be redistributed",
+    terms="not to be redistributed; as its page says",
 )
 LIGHTGBM_LAMBDARANK = Published(
     title="LightGBM's example of lambdarank",
