@@ -11,19 +11,18 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import product
 from operator import itemgetter
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 
 from peckorder import MPRank, RankBoost
-from peckorder.datasets import Documents, load_letor
+from peckorder.datasets import Documents, load_mq2007_agg_fold, load_ohsumed_fold
 from peckorder.metrics import average_precision, compare, evaluate, ndcg
 
 ROUNDS = 500
@@ -51,6 +50,7 @@ PUBLISHED_FEATURES = {
 Scores = np.ndarray
 Ranker = Callable[["Fold"], tuple[Scores, str]]
 Choice = Callable[[Documents, Scores], float]
+Loader = Callable[[int, str], Mapping[str, Documents]]
 
 
 @dataclass(frozen=True)
@@ -76,17 +76,9 @@ def together(parts: Iterable[Documents]) -> Documents:
     return Documents(*map(np.concatenate, zip(*map(tuple, parts), strict=True)))
 
 
-def folds(parts: list[Documents], numbers: list[int], choice: Choice) -> list[Fold]:
-    """Return the folds of these numbers, counted from 1."""
-    return [
-        Fold(
-            together(parts[(k + i) % 5] for i in range(3)),
-            parts[k - 2],
-            parts[k - 1],
-            choice,
-        )
-        for k in numbers
-    ]
+def folds(load: Loader, folder: str, choice: Choice) -> list[Fold]:
+    """Return the five folds, the first one first."""
+    return [Fold(**load(k, folder), choice=choice) for k in range(1, 6)]
 
 
 def by_map(part: Documents, score: Scores) -> float:
@@ -370,11 +362,6 @@ def with_lightgbm(rankers: dict[str, Ranker], some: list[Fold]) -> dict[str, Out
     return {name: run(name, ranker, some) for name, ranker in rankers.items()}
 
 
-def higher_is_better(part: Documents) -> Documents:
-    """Return places in a list as features, minus the place."""
-    return Documents(-part.X, part.y, part.qid)
-
-
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -386,15 +373,13 @@ def main() -> None:
         parser.error("--data or PECKORDER_DATA must name the folder of the collections")
     choice = {"map": by_map, "ndcg": by_ndcg}[options.choose]
     print(f"Rounds and trees are chosen by {options.choose} on the validation parts.")
-    folder = Path(options.data)
-    files = [folder / "ohsumed_letor" / f"part{i}.txt.gz" for i in range(1, 6)]
-    parts = list(map(load_letor, files))
-    ohsumed(parts, folds(parts, options.folds, choice))
+    every = folds(load_ohsumed_fold, options.data, choice)
+    some = [every[k - 1] for k in options.folds]
+    ohsumed([fold.test for fold in every], some)
     # Of one query of these all documents are good.
     warnings.filterwarnings("ignore", ".*every row is good", UserWarning)
-    files = [folder / "mq2007_agg" / f"A{i}.txt.gz" for i in range(1, 6)]
-    lists = [higher_is_better(load_letor(file)) for file in files]
-    fusion(folds(lists, options.folds, choice))
+    every = folds(load_mq2007_agg_fold, options.data, choice)
+    fusion([every[k - 1] for k in options.folds])
 
 
 if __name__ == "__main__":

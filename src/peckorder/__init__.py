@@ -11,7 +11,7 @@ from peckorder.estimators import (
     SVRank,
     WidrowHoff,
 )
-from peckorder.feedback import Preferences
+from peckorder.feedback import Preferences, Ratings
 
 __version__ = "0.1.0"
 
@@ -23,6 +23,7 @@ __all__ = [
     "PRank",
     "Preferences",
     "RankBoost",
+    "Ratings",
     "SVRank",
     "WidrowHoff",
     "bounds",

@@ -7,3 +7,11 @@ class DataError(ValueError):
 
 class MissingExtraError(ImportError):
     """A feature was asked for whose optional packages are not installed."""
+
+
+class MissingDataError(FileNotFoundError):
+    """A data set was asked for whose files are in none of the folders looked at."""
+
+
+class DownloadError(OSError):
+    """A file could not be had from its publisher, or not whole, or it has changed."""

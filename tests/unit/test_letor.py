@@ -10,7 +10,8 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from peckorder.datasets import _text, dump_letor, iter_letor, load_letor
+from peckorder import _text
+from peckorder.datasets import dump_letor, iter_letor, load_letor
 from peckorder.exceptions import DataError
 
 jit_off = pytest.mark.jit_off

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from peckorder import _text
 from peckorder.datasets import (
     Qrels,
     Run,
-    _text,
     dump_qrels,
     dump_run,
     from_runs,

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, DTypeLike
 from scipy import sparse as sp
 from sklearn.utils import check_array, column_or_1d
 
+from peckorder._text import Source, check_source, write_text
 from peckorder._validation import Rule, boolean, optional, whole
 from peckorder.datasets._letor_blocks import Reader, cut, documents
 from peckorder.datasets._runs import Documents
-from peckorder.datasets._text import Source, check_source, write_text
 from peckorder.exceptions import DataError
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from peckorder._text import ENCODING, Source, read_text, shown
 from peckorder._typing import Floats, Ints, Labels
 from peckorder.datasets._runs import Documents
-from peckorder.datasets._text import ENCODING, Source, read_text, shown
 from peckorder.exceptions import DataError
 from peckorder.kernels import letor as kernels
 

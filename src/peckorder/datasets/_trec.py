@@ -8,9 +8,7 @@ from typing import NoReturn, Self, TypeVar
 
 import numpy as np
 
-from peckorder._typing import Labels
-from peckorder.datasets._runs import IS_QRELS, IS_RUN, Qrels, Run
-from peckorder.datasets._text import (
+from peckorder._text import (
     ENCODING,
     Source,
     check_source,
@@ -18,6 +16,8 @@ from peckorder.datasets._text import (
     shown,
     write_text,
 )
+from peckorder._typing import Labels
+from peckorder.datasets._runs import IS_QRELS, IS_RUN, Qrels, Run
 from peckorder.exceptions import DataError
 
 _Number = TypeVar("_Number", int, float)

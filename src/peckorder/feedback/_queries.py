@@ -26,22 +26,25 @@ class Queries:
     ids: Labels
 
     @classmethod
-    def of(cls, who: str, qid: Any, n_rows: int | None = None) -> Self:
+    def of(
+        cls, who: str, qid: Any, n_rows: int | None = None, *, name: str = "qid"
+    ) -> Self:
         """Group rows by their query: one value a row, of any type, in any order.
 
         None stands for one query of all rows. Without n_rows, every length will do.
+        Refusals call the column by its `name`: users and items are grouped here too.
         O(n_rows) where the rows of each query stand together, else a sort of numbers.
         """
         if qid is None:
             return cls(np.array([0, n_rows or 0]), None, np.zeros(1, dtype=np.int64))
-        column = _column(who, qid)
+        column = _column(who, name, qid)
         if n_rows is not None and len(column) != n_rows:
             raise DataError(
-                f"{who}: qid must be one value a row, {n_rows} in all; got "
+                f"{who}: {name} must be one value a row, {n_rows} in all; got "
                 f"{len(column)}."
             )
         if column.dtype.kind in "OT":
-            column, ids = _hashed(who, column)
+            column, ids = _hashed(who, name, column)
             starts = _run_starts(column)
             query = column[starts]
         else:
@@ -85,24 +88,24 @@ class Queries:
         return self.restore(np.repeat(np.arange(len(self)), self.sizes))  # type: ignore[no-any-return]
 
 
-def _column(who: str, qid: Any) -> Labels:
+def _column(who: str, name: str, qid: Any) -> Labels:
     """Return values, none of them missing as far as numbers and dates go."""
     is_column = isinstance(qid, Iterable) and not isinstance(
         qid, str | bytes | Mapping | set | frozenset
     )
     if not is_column:
-        raise DataError(f"{who}: qid must be one value a row; got {short(qid)}.")
+        raise DataError(f"{who}: {name} must be one value a row; got {short(qid)}.")
     shape = getattr(qid, "shape", None)
     if isinstance(shape, tuple) and len(shape) != 1:
         raise DataError(
-            f"{who}: qid must be one-dimensional; got an array of shape {shape}."
+            f"{who}: {name} must be one-dimensional; got an array of shape {shape}."
         )
     column = _converted(qid) if hasattr(qid, "__array__") else _listed(list(qid))
     if isinstance(qid, np.ma.MaskedArray):
-        _check_gaps(who, qid, np.ma.getmaskarray(qid))
+        _check_gaps(who, name, qid, np.ma.getmaskarray(qid))
     if column.dtype.kind in "fcMmV":
         # A missing number, or date, is the only value that differs from itself.
-        _check_gaps(who, column, column != column)  # noqa: PLR0124
+        _check_gaps(who, name, column, column != column)  # noqa: PLR0124
     return column
 
 
@@ -134,7 +137,7 @@ def _listed(values: list[Any]) -> Labels:
     return np.fromiter(values, dtype=object, count=len(values))
 
 
-def _hashed(who: str, column: Labels) -> tuple[Ints, Labels]:
+def _hashed(who: str, name: str, column: Labels) -> tuple[Ints, Labels]:
     """Return the query of each row, and the queries in the order of their first rows.
 
     For values that may not be comparable: O(n_rows).
@@ -147,10 +150,12 @@ def _hashed(who: str, column: Labels) -> tuple[Ints, Labels]:
             map(known.__getitem__, values), dtype=np.int64, count=len(values)
         )
     except TypeError as error:
-        raise DataError(f"{who}: qid must be hashable values; got {error}.") from None
+        raise DataError(
+            f"{who}: {name} must be hashable values; got {error}."
+        ) from None
     for place, value in enumerate(known):
         if _is_gap(value):
-            _check_gaps(who, column, query == place)
+            _check_gaps(who, name, column, query == place)
     ids = np.empty(len(known), dtype=column.dtype)
     ids[:] = list(known)
     return query, ids
@@ -169,11 +174,13 @@ def _is_gap(value: Any) -> bool:
         return True  # pandas' NA, which is neither
 
 
-def _check_gaps(who: str, column: Labels, is_gap: Any) -> None:
+def _check_gaps(who: str, name: str, column: Labels, is_gap: Any) -> None:
     if is_gap.any():
         row = int(np.argmax(is_gap))
         value = column[row : row + 1].tolist()[0]
-        raise DataError(f"{who}: qid must be without gaps; got {value!r} in row {row}.")
+        raise DataError(
+            f"{who}: {name} must be without gaps; got {value!r} in row {row}."
+        )
 
 
 def _run_starts(column: Labels) -> Ints:

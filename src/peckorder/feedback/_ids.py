@@ -1,0 +1,112 @@
+"""Raw ids: who and what, as users of the library call them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any, Self
+
+import numpy as np
+
+from peckorder._typing import Ints, Labels
+from peckorder._validation import did_you_mean
+from peckorder.exceptions import DataError
+from peckorder.feedback._pairs import sealed
+from peckorder.feedback._queries import Queries
+
+# Among so many a near miss is looked for, which takes a moment.
+_NEAR = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Ids:
+    """Distinct ids of one kind, and where each stands.
+
+    values (n,) ascend if they can be compared, else come in the order in which they
+    were first seen; so the same data in another order of rows are the same.
+    """
+
+    name: str
+    values: Labels
+
+    @classmethod
+    def of(
+        cls, who: str, name: str, column: Any, n_rows: int | None = None
+    ) -> tuple[Ints, Self]:
+        """Return the place of the id of each row, and the ids."""
+        if column is None:
+            raise DataError(f"{who}: {name} must be one id a row; got None.")
+        groups = Queries.of(who, column, n_rows, name=name)
+        return cls.coded(name, groups.of_rows(), groups.ids)
+
+    @classmethod
+    def coded(cls, name: str, codes: Ints, values: Labels) -> tuple[Ints, Self]:
+        """Do the same for rows that are numbered by ids in any order."""
+        order = _ascending(values)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        return place[codes], cls(name, sealed(values[order]))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        # The integers that NumPy makes of dates have lost their unit.
+        is_date = self.values.dtype.kind in "mM"
+        values = list(self.values) if is_date else self.values.tolist()
+        return {value: place for place, value in enumerate(values)}
+
+    def place(self, who: str, value: Any) -> int:
+        """Return where an id stands; refuse one that is not known."""
+        try:
+            known = self._places.get(value)
+        except TypeError:  # not hashable
+            known = None
+        if known is None:
+            raise DataError(
+                f"{who}: {self.name} must be one of the {len(self):,} that are known; "
+                f"got {value!r}.{self._hint(value)}"
+            )
+        return known
+
+    def places(self, who: str, values: Any) -> Ints:
+        """Return where some ids stand, each of them once."""
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+            raise DataError(
+                f"{who}: {self.name}s must be a list of ids; got {values!r}."
+            )
+        listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        found = np.array([self.place(who, value) for value in listed], dtype=np.int64)
+        order = np.argsort(found, kind="stable")
+        again = order[1:][found[order[1:]] == found[order[:-1]]]
+        if len(again):
+            value = listed[int(again.min())]
+            raise DataError(
+                f"{who}: {self.name}s must be distinct; got {value!r} again."
+            )
+        return found
+
+    def _hint(self, value: Any) -> str:
+        # An integer that was read as text, or the other way round.
+        text = str(value)
+        for other in self._places:
+            if str(other) == text:
+                return f" Did you mean {other!r}?"
+        words = {
+            word.lower(): word
+            for word in islice(self._places, _NEAR)
+            if isinstance(word, str)
+        }
+        same = words.get(value.lower()) if isinstance(value, str) else None
+        return f" Did you mean {same!r}?" if same else did_you_mean(value, words, {})
+
+
+def _ascending(values: Labels) -> Ints:
+    if values.dtype.kind not in "OT":
+        return np.argsort(values, kind="stable")
+    listed = values.tolist()
+    try:
+        return np.array(sorted(range(len(listed)), key=listed.__getitem__), np.int64)
+    except TypeError:
+        return np.arange(len(listed))
