@@ -36,7 +36,10 @@ bench: $(VENV)/.bench  ## speed and memory against peers; let nothing else run m
 	$(BIN)/python benchmarks/metrics.py
 	$(BIN)/python benchmarks/files.py
 	$(BIN)/python benchmarks/rankboost.py
-	$(BIN)/python benchmarks/rankboost.py --memory
+	$(BIN)/python benchmarks/rankboost.py --memory 255
+	$(BIN)/python benchmarks/rankboost.py --memory 0
+	$(BIN)/python benchmarks/magnitudes.py
+	$(BIN)/python benchmarks/svrank.py
 
 help:  ## list what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12

@@ -1,8 +1,9 @@
 """Work shared among threads, so that Ctrl-C is still heard."""
 
+from _thread import start_new_thread
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from queue import SimpleQueue
 from threading import Event
 from typing import Any, Self, TypeVar
 
@@ -10,18 +11,26 @@ T = TypeVar("T")
 
 
 class Team:
-    """Threads that stay together for several pieces of work, started when needed."""
+    """Threads that stay together for several pieces of work, started when needed.
+
+    Made of simple queues, whose locks are never left held by a Ctrl-C that comes while
+    they are waited for; those of executors and events may be.
+    """
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
-        self._pool: ThreadPoolExecutor | None = None
+        self._inboxes: list[SimpleQueue[Any]] = []
+        self._gone: SimpleQueue[None] = SimpleQueue()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
+        for inbox in self._inboxes:
+            inbox.put(None)
+        for _ in self._inboxes:
+            self._gone.get()
+        self._inboxes = []
 
     def share(
         self,
@@ -49,16 +58,46 @@ class Team:
         if n_parts == 1:
             return [guarded(slice(0, n))]
         cuts = [n * i // n_parts for i in range(n_parts + 1)]
-        parts = [slice(a, b) for a, b in pairwise(cuts)]
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.n_threads - 1)
-        others = [self._pool.submit(guarded, part) for part in parts[1:]]
+        first, *others = (slice(a, b) for a, b in pairwise(cuts))
+        outbox: SimpleQueue[Any] = SimpleQueue()
         try:
-            return [guarded(parts[0]), *(other.result() for other in others)]
+            self._call_in(len(others))
+            for place, (inbox, part) in enumerate(
+                zip(self._inboxes, others, strict=False)
+            ):
+                inbox.put((guarded, part, place, outbox))
+            done = [guarded(first)]
+            told = sorted((outbox.get() for _ in others), key=lambda one: one[0])
         except BaseException:
             # Ctrl-C may come while this thread waits for the others.
             give_up.set()
             raise
+        for _, result, error in told:
+            if error is not None:
+                raise error
+            done.append(result)
+        return done
+
+    def _call_in(self, n_others: int) -> None:
+        """Start threads until there are so many."""
+        while len(self._inboxes) < n_others:
+            inbox: SimpleQueue[Any] = SimpleQueue()
+            start_new_thread(_serve, (inbox, self._gone))
+            self._inboxes.append(inbox)
+
+
+def _serve(inbox: SimpleQueue[Any], gone: SimpleQueue[None]) -> None:
+    """Do whatever work comes in, until None comes."""
+    while (task := inbox.get()) is not None:
+        work, part, place, outbox = task
+        answer: tuple[int, Any, BaseException | None]
+        try:
+            answer = place, work(part), None
+        except BaseException as error:  # for the thread that asked to raise
+            answer = place, None, error
+        outbox.put(answer)
+        del task, work, outbox, answer
+    gone.put(None)
 
 
 def share(

@@ -83,24 +83,24 @@ def test_rounds_in_threads_give_the_same_bits(max_bins, monkeypatch):
         assert_array_equal(model.bounds_, models[0].bounds_)
 
 
-def test_an_interrupt_before_all_threads_are_at_work_raises_and_ends(monkeypatch):
-    """The thread that has begun would otherwise wait for ever."""
-    started = rounds.Team.share
+@pytest.mark.parametrize("failing", [0, 1, 2])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_a_thread_that_fails_raises_and_keeps_nobody_waiting(
+    failing, error, monkeypatch
+):
+    run = rounds.kernels.run
 
-    def share(team, n_threads, work, most=None):
-        def interrupted(thread, give_up):
-            if thread.start == 0:
-                raise KeyboardInterrupt
-            return work(thread, give_up)
-
-        return started(team, n_threads, interrupted, most)
+    def failing_run(thread, n_threads, n_rounds, *arguments):
+        if n_rounds > 0 and thread == failing:
+            raise error
+        return run(thread, n_threads, n_rounds, *arguments)
 
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((1500, 6)), rng.integers(0, 4, 1500)
     monkeypatch.setattr(rounds, "_WORTH_A_THREAD", 1)
-    model = RankBoost(n_rounds=30, max_bins=255, n_jobs=2).fit(X, y)
+    model = RankBoost(n_rounds=30, max_bins=255, n_jobs=3).fit(X, y)
     before = model.weak_rankers_
-    monkeypatch.setattr(rounds.Team, "share", share)
-    with pytest.raises(KeyboardInterrupt):
+    monkeypatch.setattr(rounds.kernels, "run", failing_run)
+    with pytest.raises(error):
         model.fit(X, y)
     assert model.weak_rankers_ is before

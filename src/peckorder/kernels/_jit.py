@@ -155,7 +155,7 @@ else:
 
     @intrinsic
     def give_way(typing_context: Any) -> Any:
-        """Let another thread have the processor, if one waits for it."""
+        """Let another thread have the processor, where the system can be asked to."""
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             if sys.platform != "win32":

@@ -256,7 +256,9 @@ def spread(
     moved = 0
     for q in range(first, last):
         is_narrow = base[q] == base[q]
-        factor = unit * exp(min(base[q] - log_total, 700.0)) if is_narrow else 0.0
+        # Only a query without a pair has more than twice _NARROW, and no use for it.
+        excess = min(base[q] - log_total, 2.0 * _NARROW) if is_narrow else -inf
+        factor = unit * exp(excess)
         rest = 0
         for level in range(levels[q], levels[q + 1]):
             if is_narrow:

@@ -12,7 +12,7 @@ from peckorder.kernels._jit import atomic_add, atomic_load, atomic_store, give_w
 # How many have come, how many meetings there were, whether somebody has left for good.
 _COME, _MEETINGS, CANCELLED = range(3)
 PLACES = 3
-# Looks at the clock before others are let in: some microseconds.
+# Looks at the counter before others are let in: some microseconds.
 _PATIENCE = 1 << 10
 
 

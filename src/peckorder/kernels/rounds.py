@@ -15,6 +15,8 @@ from peckorder.kernels.meeting import meet
 
 # What rounding leaves of a weight of zero, which a logarithm would magnify.
 NOTHING = 1e-14
+# Makes what is rounded down larger again.
+_UP = 1.0 + 1e-15
 # What is written of a round.
 FEATURE, CUT, DEFAULT, ALPHA, LOG_TOTAL = range(5)
 RECORD = 5
@@ -35,8 +37,10 @@ def approximate(r: float, smoothing: float) -> float:
 @kernel
 def noise(scores: Floats) -> float:
     """Return what rounding may leave of an r of zero: it grows with the scores."""
-    even, odd = 0.0, 0.0  # apart, so that one need not wait for the other
     n_rows = np.uintp(scores.shape[0])
+    if n_rows == 0:
+        return NOTHING
+    even, odd = 0.0, 0.0  # apart, so that one need not wait for the other
     for i in range(np.uintp(1), n_rows, np.uintp(2)):
         even = max(even, abs(scores[i - np.uintp(1)]))
         odd = max(odd, abs(scores[i]))
@@ -54,7 +58,7 @@ def add(alpha: float, ranking: Floats, scores: Floats) -> None:
 @kernel
 def further(travelled: float, moved: int, n_rows: int) -> float:
     """Return how far potentials have come after a move, with room for all rounding."""
-    return travelled + float(moved) * (1.0 + 1e-9) + 4.0 * n_rows + 1024.0
+    return (travelled + 1.000001 * float(moved) + 4.0 * n_rows + 1024.0) * _UP
 
 
 @part
@@ -240,8 +244,10 @@ def run(  # noqa: PLR0911
             chosen[search.CUT],
             chosen[search.DEFAULT],
         )
-        alpha = rate * approximate(chosen[search.R] / unit, smoothing)
-        if chosen[search.SIZE] <= largest_of(noises) * unit or alpha == 0.0:
+        r = chosen[search.R] / unit
+        alpha = rate * approximate(r, smoothing)
+        is_noise = chosen[search.SIZE] <= largest_of(noises) * unit
+        if is_noise or not alpha * r > 0.0:
             return t, size
         if thread == 0:
             record[t, FEATURE] = feature

@@ -73,6 +73,12 @@ def ceiling(
 
 
 @part
+def height(limit: int, travelled: float) -> float:
+    """Return ``limit - travelled``, rounded up."""
+    return (limit - travelled) + 1e-15 * (limit + travelled) + 1.0
+
+
+@part
 def first_cut(sums: Ints, above: int) -> int:
     """Return the first cut above which there are these potentials."""
     cut, found = 0, 0
@@ -246,14 +252,14 @@ def search_sorted(
             is_new = cumulative and heads[feature] < 0
             limit = ceiling(high, low, above, abstains[c] != 0, default, is_new)
             if limit < best[0]:
-                ceilings[feature] = limit - travelled
+                ceilings[feature] = height(limit, travelled)
                 continue
         group_sums(c, starts, rows, groups, group_ends, zero[c], potentials, sums)
         limit = search_sums(
             sums, groups[c + 1] - groups[c], abstains[c] != 0, default, feature,
             cumulative, heads, cuts, defaults, following, floors, found,
         )  # fmt: skip
-        ceilings[feature] = limit - travelled
+        ceilings[feature] = height(limit, travelled)
         best[0] = max(best[0], found[SIZE])
 
 
@@ -334,7 +340,7 @@ def search_binned(
                 features[column],
                 cumulative, heads, cuts, defaults, following, floors, found,
             )  # fmt: skip
-            ceilings[features[column]] = limit - travelled
+            ceilings[features[column]] = height(limit, travelled)
         best[0] = max(best[0], found[SIZE])
 
 

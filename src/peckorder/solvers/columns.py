@@ -1,7 +1,8 @@
 """Features as columns that are cut into groups, the largest values first.
 
 A dense column with at most 255 groups is kept as bins, one byte an entry; any other as
-its rows in the order of their values, up to 17 bytes a stored entry.
+its rows in the order of their values, up to 17 bytes a stored entry
+(21 from 2**31 entries on).
 """
 
 from collections.abc import Callable

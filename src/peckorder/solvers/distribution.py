@@ -197,10 +197,13 @@ class ListedPart(Part):
         self, log_total: float, alone: bool, potentials: Ints, team: Team
     ) -> int:
         """Add the potentials of rows, in units, or write them if it is alone."""
+        pairs = *self._pairs, self.scores, log_total, UNIT
+        if not alone:
+            listed.spread(*pairs, potentials)
+            return 0
         before = potentials.copy()
-        if alone:
-            potentials[:] = 0
-        listed.spread(*self._pairs, self.scores, log_total, UNIT, potentials)
+        potentials[:] = 0
+        listed.spread(*pairs, potentials)
         return thresholds.drift(potentials, before)
 
     def moments(

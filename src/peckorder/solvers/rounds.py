@@ -1,6 +1,7 @@
 """Rounds without Python in between, where there is nothing special."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ def run(
             columns.zero,
             columns.abstains,
             column_of,
-            thresholds.LEARNT if learner.default is None else learner.default,
+            learner.default_rule,
             account.cumulative,
             steps.rate,
             steps.smoothing,
@@ -121,13 +122,22 @@ def _run(
     # Compiled here, if it must be: a thread that is late keeps the others spinning.
     execute(0, 1, 0, *arguments)
 
+    @contextmanager
+    def nobody_waits() -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            # The other threads would wait for this one for ever.
+            places[meeting.CANCELLED] = 1
+            raise
+
     def work(thread: slice, give_up: Callable[[], bool]) -> tuple[int, int]:
-        result: tuple[int, int] = execute(thread.start, n_threads, n_rounds, *arguments)
+        with nobody_waits():
+            result: tuple[int, int] = execute(
+                thread.start, n_threads, n_rounds, *arguments
+            )
         return result
 
-    try:
+    # Ctrl-C may come before all threads are at work.
+    with nobody_waits():
         return team.share(n_threads, work)[0]
-    except BaseException:
-        # Ctrl-C may come before all threads are at work: those that are wait for it.
-        places[meeting.CANCELLED] = 1
-        raise

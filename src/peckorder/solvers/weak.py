@@ -172,7 +172,7 @@ class Thresholds:
         self.room = int(np.diff(self.sorted.groups).max(initial=0))
         self._of_binned = {f: c for c, f in enumerate(self.binned.features.tolist())}
         self._of_sorted = {f: c for c, f in enumerate(self.sorted.features.tolist())}
-        self._default = kernels.LEARNT if self.default is None else self.default
+        self.default_rule = kernels.LEARNT if self.default is None else self.default
         self.ceilings = np.full(self.account.n_features, inf)
         self._values = np.empty(0)
         # Nothing of two threads in one cache line: they would wait for each other.
@@ -227,7 +227,7 @@ class Thresholds:
     def _search(self, potentials: Ints, travelled: float) -> Ints:
         binned, sorted_, account = self.binned, self.sorted, self.account
         kernel: Any = kernels  # which do not say how many they take of `lists`
-        rule = self._default, account.cumulative
+        rule = self.default_rule, account.cumulative
         lists: Any = *account.lists, account.floors, self.ceilings
         best = np.zeros(1, dtype=np.int64)
         n_threads = self.n_threads(len(potentials))
@@ -301,11 +301,12 @@ class Thresholds:
         kernels.put_ahead(n_ahead, features, self.ceilings, order)
         return order
 
-    def n_threads(self, n_rows: int, worth_a_thread: int = _WORTH_A_THREAD) -> int:
+    def n_threads(self, n_rows: int, worth_a_thread: int | None = None) -> int:
         """Return how many threads a search is worth."""
+        worth_a_thread = worth_a_thread or _WORTH_A_THREAD
         n_binned = len(self.binned.features) * n_rows
         n_entries = max(n_binned, len(self.sorted.rows))
-        return max(1, min(self.team.n_threads, n_entries // worth_a_thread))
+        return max(1, min(self.team.n_threads, n_entries // worth_a_thread, n_rows))
 
     def threshold(self, feature: int, cut: int) -> float:
         """Return the threshold that a cut of a feature stands for."""
