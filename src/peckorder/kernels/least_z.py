@@ -1,17 +1,23 @@
-"""The search for the threshold with the least Z, over sorted columns.
+"""The search for the threshold with the least Z.
 
-As a threshold falls, rows pass from below it to above it. With every row the weights of
-the pairs that are put right and wrong change by sums over the other levels of its
-query, and over the pairs in which it is listed; so all cuts of a column cost one scan.
+As a threshold falls, rows pass from below it to above it. Of the pairs in which a row
+is, those with rows below are ranked from then on, those with rows above no longer; so
+the weights of the pairs ranked right and wrong change by sums over the other levels of
+its query, and over the pairs in which it is listed. All cuts of a column cost one scan.
 ``1 - Z = (sqrt(right) - sqrt(wrong))**2``.
 """
 
-from math import exp, sqrt
+from math import sqrt
+from typing import Any
 
 import numpy as np
 
 from peckorder._typing import Floats, Ints
-from peckorder.kernels._jit import kernel, part
+from peckorder.kernels._jit import kernel, part, prefetch
+from peckorder.kernels.account import find
+from peckorder.kernels.least_z_limits import SAFE, first_default, last_default
+from peckorder.kernels.row_masses import DOWN, UP
+from peckorder.kernels.thresholds import ABSTAINS, N_BINS
 
 # What is smaller is what rounding left of zero; a square root would magnify it.
 _NOTHING = 1e-14
@@ -20,149 +26,164 @@ _UNIT = 2.0**40
 # What a search finds: 1 - Z in units, the feature, the cut, q, right, wrong.
 GAIN, FEATURE, CUT, DEFAULT, RIGHT, WRONG = range(6)
 FOUND = 6
-
-
-@kernel
-def masses(
-    levels: Ints,
-    starts: Ints,
-    rows: Ints,
-    log_weight: Floats,
-    log_query: Floats,
-    log_total: float,
-    scores: Floats,
-    up: Floats,
-    down: Floats,
-    ups: Floats,
-    downs: Floats,
-) -> float:
-    """Write the weights of which that of a pair is the product, of rows and of levels.
-
-    ``up[x1] down[x0]`` is D(x0, x1) but for the step between grades; ups and downs
-    (levels,) are sums over levels. Half of the query's and of the total's logarithm
-    goes into either, and scores are taken from the middle of their query. Returns the
-    largest difference of scores in a query; up to 1300 no product is lost.
-    """
-    is_weighted = log_weight.shape[0] > 0
-    widest = 0.0
-    for q in range(levels.shape[0] - 1):
-        first, last = starts[levels[q]], starts[levels[q + 1]]
-        low, high = scores[rows[first]], scores[rows[first]]
-        for i in range(first, last):
-            low = min(low, scores[rows[i]])
-            high = max(high, scores[rows[i]])
-        widest = max(widest, high - low)
-        middle, half = (low + high) / 2, (log_query[q] - log_total) / 2
-        for level in range(levels[q], levels[q + 1]):
-            ups[level] = 0.0
-            downs[level] = 0.0
-            for i in range(starts[level], starts[level + 1]):
-                x = rows[i]
-                extra = half + (log_weight[i] if is_weighted else 0.0)
-                up[x] = exp(min(extra + middle - scores[x], 700.0))
-                down[x] = exp(min(extra + scores[x] - middle, 700.0))
-                ups[level] += up[x]
-                downs[level] += down[x]
-    return widest
-
-
-@kernel
-def pair_weights(
-    better: Ints,
-    worse: Ints,
-    log_weight: Floats,
-    scores: Floats,
-    log_total: float,
-    weight: Floats,
-) -> None:
-    """Write to weight (p,) the share of each listed pair in the total."""
-    for p in range(better.shape[0]):
-        gap = scores[worse[p]] - scores[better[p]]
-        weight[p] = exp(log_weight[p] + gap - log_total)
+# Rows between a hint to the processor and its use.
+_AHEAD = 32
 
 
 @part
-def raise_row(
-    x: int,
-    level_of: Ints,
+def raise_graded(
+    x: Any,
+    own: Any,
     level_begin: Ints,
     level_end: Ints,
     utility: Floats,
-    up: Floats,
-    down: Floats,
-    ups: Floats,
-    downs: Floats,
-    ups_on: Floats,
-    downs_on: Floats,
+    masses: Floats,
+    others: Floats,
+    above: Floats,
+) -> tuple[float, float]:
+    """Put a row of level `own` above the threshold; see `pass_rows`.
+
+    above (2 levels,) has of each query, behind a zero, for every level but the lowest
+    the sum of `down` of what is above the threshold in lower levels, then for every
+    level but the highest that of `up` of higher ones, and a zero; times the steps. So
+    all that a row is added to stands in line: first by its `down`, then by its `up`.
+    """
+    one, begin, end = np.uintp(1), np.uintp(level_begin[own]), np.uintp(level_end[own])
+    start, n_others, n_higher = begin + own + one, end - begin - one, end - own - one
+    up, down = masses[x, UP], masses[x, DOWN]
+    both = up * above[start - one] + down * above[start + n_others]
+    # Levels are as good as random: no branch may depend on them.
+    if utility.shape[0] == 0:
+        for k in range(n_others):
+            above[start + k] += down if k < n_higher else up
+    else:
+        for k in range(n_others):
+            other = own + one + k if k < n_higher else begin + k - n_higher
+            step = abs(utility[own] - utility[other])
+            above[start + k] += step * (down if k < n_higher else up)
+    return up * others[own, DOWN] - both, down * others[own, UP] - both
+
+
+@part
+def raise_listed(
+    x: Any,
     links: Ints,
     pairs: Ints,
     better: Ints,
     worse: Ints,
     weight: Floats,
-    is_on: Ints,
+    is_above: Ints,
 ) -> tuple[float, float]:
-    """Put a row above the threshold; return by how much `right` and `wrong` change.
-
-    Its pairs with rows below are now ranked, its pairs with rows above no longer.
-    """
+    """Put a row above the threshold, as far as listed pairs go; see `pass_rows`."""
     right, wrong = 0.0, 0.0
-    own = level_of[x]
-    if own >= 0:
-        is_unit = utility.shape[0] == 0
-        x_up, x_down = up[x], down[x]
-        off, on = 0.0, 0.0
-        for level in range(level_begin[own], own):
-            step = 1.0 if is_unit else utility[own] - utility[level]
-            off += step * (downs[level] - downs_on[level])
-            on += step * downs_on[level]
-        right += x_up * off
-        wrong -= x_up * on
-        off, on = 0.0, 0.0
-        for level in range(own + 1, level_end[own]):
-            step = 1.0 if is_unit else utility[level] - utility[own]
-            off += step * (ups[level] - ups_on[level])
-            on += step * ups_on[level]
-        wrong += x_down * off
-        right -= x_down * on
-        ups_on[own] += x_up
-        downs_on[own] += x_down
-    if pairs.shape[0] == 0:
-        return right, wrong
-    is_on[x] = 1
-    for k in range(links[x], links[x + 1]):
+    is_above[x] = 1
+    for k in range(links[x], links[x + np.uintp(1)]):
         p = pairs[k]
         if better[p] == x:
-            right += 0.0 if is_on[worse[p]] else weight[p]
-            wrong -= weight[p] if is_on[worse[p]] else 0.0
+            right += 0.0 if is_above[worse[p]] else weight[p]
+            wrong -= weight[p] if is_above[worse[p]] else 0.0
         else:
-            wrong += 0.0 if is_on[better[p]] else weight[p]
-            right -= weight[p] if is_on[better[p]] else 0.0
+            wrong += 0.0 if is_above[better[p]] else weight[p]
+            right -= weight[p] if is_above[better[p]] else 0.0
     return right, wrong
 
 
 @part
-def line_up(
-    c: int,
-    starts: Ints,
+def pass_rows(
+    first: Any,
+    last: Any,
+    queue: Ints,
+    level_of: Ints,
+    level_begin: Ints,
+    level_end: Ints,
+    utility: Floats,
+    masses: Floats,
+    others: Floats,
+    links: Ints,
+    pairs: Ints,
+    better: Ints,
+    worse: Ints,
+    weight: Floats,
+    above: Floats,
+    is_above: Ints,
+) -> tuple[float, float]:
+    """Put the rows first..last of a queue above the threshold.
+
+    Returns by how much the weights of the pairs ranked right and wrong change: pairs
+    with rows below are ranked from now on, pairs with rows above no longer.
+    """
+    right, wrong = 0.0, 0.0
+    final = np.uintp(queue.shape[0] - 1)
+    for i in range(first, last):
+        # Rows are far apart in memory: they are asked for long before they are needed.
+        ahead = np.uintp(queue[min(i + np.uintp(_AHEAD), final)])
+        prefetch(masses, np.uintp(2) * ahead)
+        prefetch(level_of, ahead)
+        x = np.uintp(queue[i])
+        if level_of[x] >= 0:
+            more, less = raise_graded(
+                x, np.uintp(level_of[x]), level_begin, level_end, utility,
+                masses, others, above,
+            )  # fmt: skip
+            right += more
+            wrong += less
+        if pairs.shape[0] > 0:
+            more, less = raise_listed(x, links, pairs, better, worse, weight, is_above)
+            right += more
+            wrong += less
+    return right, wrong
+
+
+@part
+def line_up_binned(
+    bins: Ints,
+    n_groups: int,
+    abstainers_first: bool,
+    counts: Ints,
+    queue: Ints,
+    stops: Ints,
+) -> None:
+    """Write to queue (n,) the rows in the order in which they pass the threshold.
+
+    Those on which the column abstains are first, or behind all others. stops
+    (groups + 1,) tell how many have passed at each cut. counts (256,) is room for work.
+    """
+    for b in range(N_BINS):
+        counts[b] = 0
+    for i in range(np.uintp(bins.shape[0])):
+        counts[bins[i]] += np.uintp(1)
+    size = counts[ABSTAINS] if abstainers_first else np.uintp(0)
+    for g in range(n_groups):
+        stops[g] = size
+        size += counts[g]
+        counts[g] = stops[g]
+    stops[n_groups] = size
+    counts[ABSTAINS] = np.uintp(0) if abstainers_first else size
+    for i in range(np.uintp(bins.shape[0])):
+        queue[counts[bins[i]]] = i
+        counts[bins[i]] += np.uintp(1)
+
+
+@part
+def line_up_sorted(
     rows: Ints,
-    groups: Ints,
     group_ends: Ints,
+    start: int,
     zero: int,
     abstainers_first: bool,
     is_stored: Ints,
     queue: Ints,
     stops: Ints,
 ) -> None:
-    """Write to queue (n,) the rows in the order in which they pass the threshold.
+    """Do the same for a column of entries `rows`, whose groups end at group_ends.
 
-    Those on which the column abstains are first, or left out. stops (groups + 1,) tell
-    how many have passed at each cut.
+    These count from `start` on. is_stored (n,) is room for work.
     """
-    n_groups = groups[c + 1] - groups[c]
-    valid = group_ends[groups[c + 1] - 1] if n_groups > 0 else starts[c]
+    n_groups = group_ends.shape[0]
+    valid = group_ends[n_groups - 1] - start if n_groups > 0 else 0
     for i in range(is_stored.shape[0]):
         is_stored[i] = 0
-    for k in range(starts[c], starts[c + 1]):
+    for k in range(rows.shape[0]):
         # Entries behind the last group abstain.
         is_stored[rows[k]] = 1 if k < valid else 2
     size = 0
@@ -171,10 +192,10 @@ def line_up(
             if is_stored[i] == 2 or (is_stored[i] == 0 and zero < 0):
                 queue[size] = i
                 size += 1
-    k = starts[c]
+    k = 0
     for g in range(n_groups):
         stops[g] = size
-        while k < group_ends[groups[c] + g]:
+        while k < group_ends[g] - start:
             queue[size] = rows[k]
             size += 1
             k += 1
@@ -186,18 +207,14 @@ def line_up(
     stops[n_groups] = size
 
 
-@kernel
-def search(
-    first: int,
-    last: int,
-    features: Ints,
-    starts: Ints,
-    rows: Ints,
-    groups: Ints,
-    group_ends: Ints,
-    zero: Ints,
-    abstains: Ints,
-    default: int,
+@part
+def consider(
+    found: Floats,
+    feature: int,
+    cut: int,
+    q: int,
+    good: float,
+    bad: float,
     smoothing: float,
     cumulative: bool,
     heads: Ints,
@@ -205,100 +222,144 @@ def search(
     defaults: Ints,
     following: Ints,
     ratios: Floats,
+) -> None:
+    """Take a candidate if it is better than what was found, or as good and earlier.
+
+    If `cumulative` and it is wrong more often than right, it must have been taken in a
+    round before, and ``right > ratio wrong``, both smoothed.
+    """
+    # Most are worse by far: that is seen without square roots.
+    least, p, r = (found[GAIN] - 1.0) / _UNIT, good + bad, good - bad
+    if r * r < least * (2.0 * p - least):
+        return
+    gain = np.rint((sqrt(good) - sqrt(bad)) ** 2 * _UNIT)
+    is_earlier = feature < found[FEATURE] or (
+        feature == found[FEATURE]
+        and (cut < found[CUT] or (cut == found[CUT] and q < found[DEFAULT]))
+    )
+    if gain < found[GAIN] or gain == 0.0 or (gain == found[GAIN] and not is_earlier):
+        return
+    if cumulative and good <= bad:
+        half = smoothing / 2.0
+        old = find(feature, cut, q, heads, cuts, defaults, following)
+        if old < 0 or good + half <= ratios[old] * (bad + half):
+            return
+    found[GAIN] = gain
+    found[FEATURE] = feature
+    found[CUT] = cut
+    found[DEFAULT] = q
+    found[RIGHT] = good
+    found[WRONG] = bad
+
+
+@kernel
+def search(
+    first: int,
+    step: int,
+    order: Ints,
+    limits: Floats,
+    best: Floats,
+    # The columns.
+    features: Ints,
+    abstains: Ints,
+    cut_starts: Ints,
+    kept: Floats,
+    shares: Floats,
+    n_binned: int,
+    bins: Ints,
+    starts: Ints,
+    rows: Ints,
+    groups: Ints,
+    group_ends: Ints,
+    zero: Ints,
+    # The rules.
+    smoothing: float,
+    default: int,
+    cumulative: bool,
+    heads: Ints,
+    cuts: Ints,
+    defaults: Ints,
+    following: Ints,
+    ratios: Floats,
+    # The weights.
     level_of: Ints,
     level_begin: Ints,
     level_end: Ints,
     utility: Floats,
-    up: Floats,
-    down: Floats,
-    ups: Floats,
-    downs: Floats,
+    masses: Floats,
+    others: Floats,
     links: Ints,
     pairs: Ints,
     better: Ints,
     worse: Ints,
     weight: Floats,
-    ups_on: Floats,
-    downs_on: Floats,
-    is_on: Ints,
+    # Room for work.
+    above: Floats,
+    is_above: Ints,
     is_stored: Ints,
-    queue: Ints,
+    counts: Ints,
+    room: Ints,
     stops: Ints,
     found: Floats,
 ) -> None:
-    """Search the columns first..last; write to found (6,).
+    """Search every step-th column of an order, by falling limits; write to found (6,).
 
-    Columns and candidates are as in `thresholds`, but that a candidate of a round
-    before may speak against itself only while ``right > ratio wrong``, both smoothed.
-    level_of (n,) is -1 for rows without grades; the levels of level l's query are
-    ``level_begin[l] : level_end[l]``. ups_on and downs_on
-    (levels,), is_on, is_stored and queue (n,), stops (groups + 1,) are room for work.
-    O(n levels) time a column.
+    best (1,) is the most that any thread has found; a column that is limited to less
+    ends the search. The first n_binned columns are as in `thresholds.search_binned`,
+    those behind as in `search_sorted`. What is kept of a column that is scanned, and
+    its share, are renewed. level_of (n,) is -1 for rows without grades; the levels of
+    level l's query are ``level_begin[l] : level_end[l]``. above (2 levels,), is_above,
+    is_stored and room (n,), counts (256,), stops (groups + 1,) are room for work; room
+    has numbers of rows. O(n levels) time a column.
     """
-    half = smoothing / 2.0
-    for c in range(first, last):
-        n_groups = groups[c + 1] - groups[c]
-        lowest = default if default >= 0 else 0
-        highest = 1 if default < 0 and abstains[c] else lowest
-        for q in range(lowest, highest + 1):
-            # Where every row has a value the rows stand in line already.
-            is_direct = starts[c + 1] - starts[c] == queue.shape[0] and not abstains[c]
-            if not is_direct:
-                line_up(
-                    c, starts, rows, groups, group_ends, zero[c], q == 1,
-                    is_stored, queue, stops,
+    n_rows, lowest = masses.shape[0], first_default(default)
+    for turn in range(first, order.shape[0], step):
+        column = order[turn]
+        # One unit more for rounding.
+        if limits[column] * _UNIT + 1.0 < best[0]:
+            return
+        feature, c, start = features[column], column - n_binned, cut_starts[column]
+        n_groups = cut_starts[column + 1] - start - 1
+        for q in range(lowest, last_default(default, abstains[column]) + 1):
+            queue = room
+            if c < 0:
+                line_up_binned(bins[feature], n_groups, q == 1, counts, queue, stops)
+            elif starts[c + 1] - starts[c] == n_rows and not abstains[column]:
+                # Where every row has a value they stand in line already.
+                queue = rows[starts[c] : starts[c + 1]]
+                stops[0] = 0
+                for g in range(n_groups):
+                    stops[g + 1] = group_ends[groups[c] + g] - starts[c]
+            else:
+                line_up_sorted(
+                    rows[starts[c] : starts[c + 1]],
+                    group_ends[groups[c] : groups[c + 1]],
+                    starts[c], zero[c], q == 1, is_stored, queue, stops,
                 )  # fmt: skip
-            for level in range(ups_on.shape[0]):
-                ups_on[level] = 0.0
-                downs_on[level] = 0.0
+            for k in range(above.shape[0]):
+                above[k] = 0.0
             if pairs.shape[0] > 0:
-                for i in range(is_on.shape[0]):
-                    is_on[i] = 0
-            right, wrong, passed = 0.0, 0.0, 0
-            place = heads[features[c]] if cumulative else -1
+                for i in range(n_rows):
+                    is_above[i] = 0
+            right, wrong, passed = 0.0, 0.0, np.uintp(0)
             for cut in range(n_groups + 1):
-                if is_direct:
-                    end = group_ends[groups[c] + cut - 1] - starts[c] if cut > 0 else 0
-                else:
-                    end = stops[cut]
-                while passed < end:
-                    x = rows[starts[c] + passed] if is_direct else queue[passed]
-                    more, less = raise_row(
-                        x, level_of, level_begin, level_end, utility,
-                        up, down, ups, downs, ups_on, downs_on,
-                        links, pairs, better, worse, weight, is_on,
-                    )  # fmt: skip
-                    right += more
-                    wrong += less
-                    passed += 1
-                while place >= 0 and cuts[place] < cut:
-                    place = following[place]
+                more, less = pass_rows(
+                    passed, np.uintp(stops[cut]), queue, level_of, level_begin,
+                    level_end, utility, masses, others,
+                    links, pairs, better, worse, weight, above, is_above,
+                )  # fmt: skip
+                right += more
+                wrong += less
+                passed = np.uintp(stops[cut])
                 good = right if right > _NOTHING else 0.0
                 bad = wrong if wrong > _NOTHING else 0.0
-                gain = np.rint((sqrt(good) - sqrt(bad)) ** 2 * _UNIT)
-                # Of equals the first by feature, cut and q; q is the outer loop here.
-                is_earlier = (
-                    gain > 0.0
-                    and gain == found[GAIN]
-                    and found[FEATURE] == features[c]
-                    and cut < found[CUT]
-                )
-                if gain <= found[GAIN] and not is_earlier:
-                    continue
-                if cumulative and good <= bad:
-                    old = place
-                    while old >= 0 and cuts[old] == cut and defaults[old] != q:
-                        old = following[old]
-                    if old < 0 or cuts[old] != cut:
-                        continue
-                    if good + half <= ratios[old] * (bad + half):
-                        continue
-                found[GAIN] = gain
-                found[FEATURE] = features[c]
-                found[CUT] = cut
-                found[DEFAULT] = q
-                found[RIGHT] = good
-                found[WRONG] = bad
+                kept[q - lowest, start + cut] = good + bad
+                consider(
+                    found, feature, cut, q, good, bad, smoothing,
+                    cumulative, heads, cuts, defaults, following, ratios,
+                )  # fmt: skip
+        shares[column] = SAFE
+        best[0] = max(best[0], found[GAIN])
 
 
 def gain_of(found: Floats) -> float:
