@@ -1,14 +1,17 @@
 """What is guaranteed: bounds that hold for every run, computed from data."""
 
-from math import e, inf, log, log2, sqrt
+from math import e, inf, isnan, log, log2, sqrt
+from sys import float_info
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from peckorder._validation import Rule, finite, not_negative, one_of, positive, whole
+from peckorder.exceptions import DataError
 from peckorder.feedback import Scale, read_labels
 
 __all__ = [
@@ -96,17 +99,26 @@ def prank_mistake_bound(
     if np.any(np.diff(b) < 0):
         raise ValueError(f"{who}: thresholds must be ascending; got {b.tolist()!r}.")
     level = scale.levels(who, column, slice(None))
-    score = safe_sparse_dot(rows, w)
+    # A rule is the same at any length.
+    length = max(np.abs(w).max(), np.abs(b).max()) or 1.0
+    w, b = w / length, b / length
+    with np.errstate(over="ignore", invalid="ignore"):
+        score = safe_sparse_dot(rows, w)
+    if not np.isfinite(score).all():
+        raise DataError(
+            f"{who}: X must be small enough for its scores to be finite; got rows of "
+            f"norms up to {_largest_norm(rows)!r}."
+        )
     # A margin is smallest at one of the two thresholds next to the true class.
     fences = np.concatenate(([-inf], b, [inf]))
     margin = np.minimum(score - fences[level], fences[level + 1] - score).min()
     gamma = float(margin) / float(np.sqrt(w @ w + b @ b) or 1.0)
     if gamma <= 0:
         return MistakeBound(inf, inf)
-    square = float(row_norms(rows, squared=True).max())
-    k = len(scale)
-    tight = ((k - 1) * square + 1) / gamma**2
-    return MistakeBound(tight, (k - 1) * (square + 1) / gamma**2)
+    radius, k = _largest_norm(rows), len(scale)
+    # Squared last: of very large or small numbers only the ratio may have a square.
+    spread, slack = (radius / gamma) * (radius / gamma), (1.0 / gamma) * (1.0 / gamma)
+    return MistakeBound((k - 1) * spread + slack, (k - 1) * (spread + slack))
 
 
 def rankboost_vc_bound(*, m: int, n: int, d: float, rounds: int, delta: float) -> float:
@@ -149,13 +161,17 @@ def rankboost_vc_bound(*, m: int, n: int, d: float, rounds: int, delta: float) -
         whole(1).check(who, name, count)
     _DIMENSION.check(who, "d", d)
     _CHANCE.check(who, "delta", delta)
-    combined = 2 * (d + 1) * (rounds + 1) * log2(e * (rounds + 1))
+    steps = _count(rounds) + 1
+    combined = 2 * (d + 1) * steps * log2(e * steps)
     if 2 * min(m, n) <= combined:
         return inf
-    return sum(
-        2 * sqrt((combined * (log(2 * s / combined) + 1) + log(18 / delta)) / s)
-        for s in (m, n)
-    )
+    doubt = log(18) - log(delta)
+    terms = [
+        2 * sqrt((combined * (log(s / combined) + log(2) + 1) + doubt) / s)
+        for s in map(_count, (m, n))
+        if s < inf
+    ]
+    return float(sum(terms))
 
 
 def stability_coefficient(
@@ -198,7 +214,7 @@ def stability_coefficient(
     >>> stability_coefficient(C=1.0, kappa=1.0, m=100, power=1, M=2.0)
     0.04
     """
-    return _stability("stability_coefficient", C, kappa, m, power, M)
+    return _stability("stability_coefficient", C, kappa, m, power, M) / _count(m)
 
 
 def stability_bound(
@@ -254,31 +270,50 @@ def stability_bound(
     0.3279
     """
     who = "stability_bound"
-    beta = _stability(who, C, kappa, m, power, M)
+    total = _stability(who, C, kappa, m, power, M)
     _CHANCE.check(who, "delta", delta)
     not_negative.check(who, "empirical_error", empirical_error)
     _VARIANT.check(who, "variant", variant)
-    largest = 2.0 * M if power == 1 else 4.0 * M * M
-    deviation = sqrt(2.0 / m * log(2.0 / delta))
+    count, largest = _count(m), 2.0 * M if power == 1 else 4.0 * M * M
+    deviation = sqrt(2.0 / count * (log(2.0) - log(delta)))
     if variant == "safe":
-        beta, empirical_error = 2.0 * beta, empirical_error + largest / m
-    return empirical_error + 2.0 * beta + (beta * m + largest) * deviation
+        total, empirical_error = 2.0 * total, empirical_error + largest / count
+    bound = empirical_error + 2.0 * total / count + (total + largest) * deviation
+    # Beyond all numbers, of infinitely many rows.
+    return inf if isnan(bound) else bound
 
 
 def _stability(who: str, C: float, kappa: float, m: int, power: int, M: float) -> float:
+    """Return m times the stability coefficient."""
     positive.check(who, "C", C)
     positive.check(who, "kappa", kappa)
     whole(1).check(who, "m", m)
     _POWER.check(who, "power", power)
     positive.check(who, "M", M)
     sigma = 1.0 if power == 1 else 4.0 * M
-    return 4.0 * C * sigma * sigma * kappa * kappa / m
+    return 4.0 * C * sigma * sigma * kappa * kappa
+
+
+def _largest_norm(rows: Any) -> float:
+    """Return the largest norm of a row, whether or not its square is finite."""
+    with np.errstate(over="ignore"):
+        square = float(row_norms(rows, squared=True).max())
+    if 1e-200 < square < inf:
+        return sqrt(square)
+    values = rows.data if sparse.issparse(rows) else rows
+    largest = float(np.abs(values).max(initial=0.0)) or 1.0
+    return largest * float(row_norms(rows / largest).max())
+
+
+def _count(number: int) -> float:
+    """Return a whole number as a float; infinite if it is too large for one."""
+    return float(number) if number <= float_info.max else inf
 
 
 def _vector(who: str, name: str, values: Any, size: int, rule: str) -> Any:
     try:
         vector = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         vector = np.empty(0)
     if vector.shape != (size,) or not np.isfinite(vector).all():
         raise ValueError(f"{who}: {name} must be {size} finite {rule}; got {values!r}.")

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from peckorder._typing import Floats, Ints
 from peckorder._validation import not_negative, numbers, optional, whole
+from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 
 __all__ = ["cut_at_gap", "gaps"]
@@ -28,7 +29,8 @@ def gaps(scores: ArrayLike, qid: Any = None) -> Floats:
     Returns
     -------
     gaps : ndarray of shape (n_samples,)
-        Not negative; NaN for the last row of each list. O(n log n) time.
+        Not negative, and finite, else scores are refused; NaN for the last row of each
+        list. O(n log n) time.
 
     Examples
     --------
@@ -37,6 +39,12 @@ def gaps(scores: ArrayLike, qid: Any = None) -> Floats:
     [0.5, 0.5, 3.5, nan]
     """
     _, order, steps = _lists("gaps", scores, qid)
+    if np.isinf(steps).any():
+        place = int(np.argmax(np.isinf(steps)))
+        raise DataError(
+            "gaps: scores must be near enough to the next ones for gaps to be finite; "
+            f"got rows {int(order[place])} and {int(order[place + 1])}."
+        )
     result = np.empty(len(steps))
     result[order] = steps
     return result
@@ -101,6 +109,7 @@ def _lists(who: str, scores: ArrayLike, qid: Any) -> tuple[Queries, Ints, Floats
     queries = Queries.of(who, qid, len(values))
     order = np.lexsort((-values, queries.of_rows()))
     steps = np.full(len(values), np.nan)
-    steps[:-1] = values[order[:-1]] - values[order[1:]]
+    with np.errstate(over="ignore"):
+        steps[:-1] = values[order[:-1]] - values[order[1:]]
     steps[queries.offsets[1:] - 1] = np.nan
     return queries, order, steps

@@ -20,7 +20,7 @@ from peckorder._validation import (
 )
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
-from peckorder.kernels import lists, pair_losses
+from peckorder.kernels import label_pair_losses, lists, pair_losses
 
 __all__ = ["PairLoss", "pair_loss"]
 
@@ -48,6 +48,7 @@ def pair_loss(
     *,
     power: int = 1,
     epsilon: float = 0.0,
+    top_weight: float = 0.0,
     qid: Any = None,
     sample_weight: ArrayLike | None = None,
 ) -> PairLoss:
@@ -79,6 +80,12 @@ def pair_loss(
         The power n.
     epsilon : float, default=0.0
         Half the width of the band of "svr"; the others have none.
+    top_weight : float, default=0.0
+        How much more the top counts. A pair weighs ``1 + top_weight t`` times as much,
+        where t says how high the larger of its two true values is: 0 at the lowest of
+        its query, 1 at the highest, in proportion between (0 if all are equal). Neither
+        a constant added to `y` nor a factor changes t. The weight does not depend on
+        the scores, so that what is convex stays so.
     qid : array-like of shape (n_samples,), default=None
         The query of each row, of any type and in any order: pairs are of rows of one
         query. None is one query.
@@ -98,11 +105,11 @@ def pair_loss(
     Notes
     -----
     O(n log n) time, O(n) memory: rows are sorted by errors ("mp", "svr"), or by true
-    values and then merged by scores or errors (the others). "mp" with power 2, which is
-    a variance, takes O(n). Sums over pairs are built of terms of one sign, so they are
-    exact to rounding, however far scores are from `y` as a whole ("hmp" apart, whose
-    rounding is relative to the widest difference). Queries are shared among threads,
-    which does not change a bit.
+    values and then merged by scores or errors (the others, and all with a top_weight).
+    "mp" with power 2, which is a variance, takes O(n). Sums over pairs are built of
+    terms of one sign, so they are exact to rounding, however far scores are from `y` as
+    a whole ("hmp" apart, whose rounding is relative to the widest difference). Queries
+    are shared among threads, which does not change a bit.
 
     References
     ----------
@@ -115,11 +122,14 @@ def pair_loss(
     >>> value, gradient = pair_loss("svr", [0.0, 1.0, 5.0], [0, 1, 2], epsilon=0.5)
     >>> value, gradient
     (10.0, array([-2., -2.,  4.]))
+    >>> pair_loss("svr", [0.0, 1.0, 5.0], [0, 1, 2], epsilon=0.5, top_weight=1.0).value
+    20.0
     """
     who = "pair_loss"
     _KIND.check(who, "kind", kind)
     _POWER.check(who, "power", power)
     not_negative.check(who, "epsilon", epsilon)
+    not_negative.check(who, "top_weight", top_weight)
     if epsilon > 0 and kind != "svr":
         raise ValueError(
             f"{who}: epsilon must be 0 unless kind is 'svr'; got {epsilon!r}."
@@ -132,10 +142,11 @@ def pair_loss(
         weight = weights(who, sample_weight, len(score))
     columns = score, truth, weight, queries
     with np.errstate(over="ignore", invalid="ignore"):
-        if kind in {"mp", "svr"}:
+        if kind in {"mp", "svr"} and top_weight == 0:
             loss = _band(*columns, int(power), float(epsilon))
         else:
-            loss = _discordant(kind, *columns, int(power))
+            tops = float(top_weight), int(power), float(epsilon)
+            loss = _by_label(kind, *columns, *tops)
     if not (np.isfinite(loss.value) and np.isfinite(loss.gradient).all()):
         raise DataError(
             f"{who}: scores, y and sample_weight must be small enough for finite sums; "
@@ -167,31 +178,43 @@ def _band(
     return PairLoss(float(value.sum()), queries.restore(gradient))
 
 
-def _discordant(
+def _by_label(
     kind: str,
     score: Floats,
     truth: Floats,
     weight: Floats,
     queries: Queries,
+    top_weight: float,
     power: int,
+    epsilon: float,
 ) -> PairLoss:
-    """Sum losses of pairs in the wrong order."""
-    n_rows, offsets = len(score), queries.offsets
-    order = _descending(-queries.arrange(truth), offsets)
+    """Sum losses in which it matters whose true value is the larger."""
+    n_rows = len(score)
+    order = _descending(-queries.arrange(truth), queries.offsets)
     order = order if queries.order is None else queries.order[order]
     score, truth, weight = score[order], truth[order], weight[order]
-    key, values = score, score
+    values, lifted = score, weight
     if kind != "hr":
         values = np.empty(n_rows)
         _share(queries, pair_losses.errors, score, truth, weight, values)
-        key = score if kind == "hmp" else values
+    if top_weight > 0.0:
+        lifted = np.empty(n_rows)
+        _share(queries, pair_losses.lift, truth, weight, top_weight, lifted)
     slope, gradient = np.empty(n_rows), np.empty(n_rows)
     value, ends = np.empty(len(queries)), np.empty(n_rows, dtype=np.int64)
-    spares, work = np.empty((4, n_rows)), np.empty((2, n_rows, 4))
-    _share(
-        queries, pair_losses.discordant, truth, key, values, kind != "hmp", weight,
-        power, spares, work, ends, slope, value,
-    )  # fmt: skip
+    spares = np.empty((4, n_rows))
+    work = np.empty((2, n_rows, 5 if top_weight > 0.0 else 4))
+    if kind in {"mp", "svr"}:
+        _share(
+            queries, label_pair_losses.lifted_band, values, weight, lifted, epsilon,
+            power, spares, work, slope, value,
+        )  # fmt: skip
+    else:
+        key = score if kind == "hmp" else values
+        _share(
+            queries, label_pair_losses.discordant, truth, key, values, kind != "hmp",
+            weight, lifted, power, spares, work, ends, slope, value,
+        )  # fmt: skip
     gradient[order] = slope
     return PairLoss(float(value.sum()), gradient)
 

@@ -135,12 +135,13 @@ def test_a_stream_of_queries_gives_the_batch_solution(problem):
         np.testing.assert_allclose(model.intercept_, whole.intercept_, atol=1e-7)
 
 
-def costs(kind, truth, predicted):
+def costs(kind, truth, predicted, size):
+    """Return what a pair costs; what may be all rounding is tied."""
     if kind == "squared":
         return (truth - predicted) ** 2
     if kind == "absolute":
         return abs(truth - predicted)
-    return float(truth * predicted <= 1e-12 * truth**2)
+    return float(abs(predicted) <= 1e-11 * size or truth * predicted < 0.0)
 
 
 def retrained(K, y, qid, weight, offset, C, keep, cost):
@@ -159,7 +160,10 @@ def retrained(K, y, qid, weight, offset, C, keep, cost):
         else:
             a = same_rows(K, y - offset, qid, weight, C / masses, rest)
         h = K[:, rest] @ a + offset
-        total += weight[i] * weight[j] * costs(cost, truth, h[j] - h[i])
+        # Coefficients have the size of C times labels, whatever is left of them.
+        size = 2.0 * C * np.abs(K[[i, j]][:, rest]).sum() * np.abs(y - offset).max()
+        size += abs(offset[j] - offset[i])
+        total += weight[i] * weight[j] * costs(cost, truth, h[j] - h[i], size)
         mass += weight[i] * weight[j]
     return total / mass if mass else np.nan
 
@@ -190,6 +194,23 @@ def test_leaves_pairs_out_as_retraining_does(problem, kernel, cost, keep):
     found = model.leave_pair_out_error(cost=cost, keep=keep)
     tolerance = {"rel": 1e-5, "abs": 1e-9}
     assert found == pytest.approx(wanted, nan_ok=True, **tolerance)
+
+
+@given(
+    problems(least=3),
+    st.sampled_from([1e-20, 1e-8, 1e-5, 1e-2]),
+    st.sampled_from(["C", "C_prime"]),
+)
+def test_small_scores_are_put_in_order_as_retraining_does(problem, scale, keep):
+    X, y, qid, weight, offset, C = problem
+    if keep == "C":
+        qid, weight = np.zeros(len(y)), np.ones(len(y))
+    offset = scale**2 * offset
+    model = MPRank(C=C).fit(scale * X, y, qid=qid, sample_weight=weight, offset=offset)
+    K = scale**2 * KERNELS["linear"](X, X)
+    wanted = retrained(K, y, qid, weight, offset, C, keep, "misranking")
+    found = model.leave_pair_out_error(cost="misranking", keep=keep)
+    assert found == pytest.approx(wanted, nan_ok=True)
 
 
 @given(problems(least=3), st.sampled_from(list(KERNELS)))

@@ -66,7 +66,29 @@ def test_the_zero_rule_bounds_nothing():
     assert prank_mistake_bound(X, Y, [0.0], [0.0, 0.0]) == (np.inf, np.inf)
 
 
-@pytest.mark.parametrize("coef", [[1.0, 2.0], [[1.0]], [np.nan], []])
+@pytest.mark.parametrize("size", [1e-200, 1e-5, 1e5, 1e200])
+def test_neither_the_length_of_a_rule_nor_that_of_rows_matters(size):
+    rule = prank_mistake_bound(X, Y, np.multiply(size, W), np.multiply(size, B))
+    assert_allclose(rule, [TIGHT, PRINTED], rtol=1e-12)
+    # With the threshold at zero the margin grows with the rows.
+    for form in (np.array, sparse.csr_array):
+        rows = form(np.array([[-size], [size]]))
+        bound = prank_mistake_bound(rows, [1, 2], [1.0], [0.0])
+        with np.errstate(over="ignore"):
+            slack = np.float64(1.0 / size) ** 2
+        assert_allclose(bound, [1.0 + slack, 1.0 + slack], rtol=1e-12)
+
+
+def test_rows_too_long_for_a_score_are_refused():
+    sentence = (
+        "prank_mistake_bound: X must be small enough for its scores to be finite; got "
+        "rows of norms up to inf."
+    )
+    with pytest.raises(DataError, match=exactly(sentence)):
+        prank_mistake_bound([[1.7e308, 1.7e308]] * 2, [1, 2], [1.0, 1.0], [0.0])
+
+
+@pytest.mark.parametrize("coef", [[1.0, 2.0], [[1.0]], [np.nan], [], [10**400]])
 def test_bad_weights_are_refused(coef):
     sentence = (
         "prank_mistake_bound: coef must be 1 finite weights, one a feature; got "
@@ -124,6 +146,14 @@ def test_the_bound_on_rankboost_is_the_golden_one(golden, case):
         delta=given["delta"],
     )
     assert bound == pytest.approx(float(given["bound"]), rel=1e-14)
+
+
+def test_the_bound_on_rankboost_takes_numbers_of_any_size():
+    given = {"d": 2, "rounds": 5, "delta": 5e-324}
+    assert rankboost_vc_bound(m=10**400, n=10**400, **given) == 0.0
+    assert 0.0 < rankboost_vc_bound(m=10**308, n=10**400, **given) < 1e-140
+    assert rankboost_vc_bound(m=9, n=9, **given | {"rounds": 10**400}) == np.inf
+    assert rankboost_vc_bound(m=10**9, n=10**9, **given) < 1.0
 
 
 def test_the_bound_on_rankboost_falls_with_rows():
@@ -193,8 +223,24 @@ def test_the_safe_bound_is_above_the_printed_one(power):
     assert printed < safe < 3 * printed
 
 
+def test_the_stability_bounds_take_numbers_of_any_size():
+    many = GIVEN | {"m": 10**400}
+    assert stability_coefficient(**many) == 0.0
+    for variant in ("printed", "safe"):
+        assert stability_bound(**many, delta=5e-324, variant=variant) == 0.0
+        for name in ("C", "kappa", "M"):
+            huge = {name: 10**307, "delta": 0.1, "variant": variant}
+            assert stability_bound(**GIVEN | huge) > 1e306
+            assert stability_bound(**many | huge) in (0.0, np.inf)
+        rare = {"delta": 5e-324, "variant": variant}
+        assert stability_bound(**GIVEN, **rare) < 1e5
+
+
 BAD_STABILITY = [
     ("C", 0.0, "a finite number > 0"),
+    ("C", 10**400, "a finite number > 0"),
+    ("kappa", 10**400, "a finite number > 0"),
+    ("M", 10**400, "a finite number > 0"),
     ("kappa", -1.0, "a finite number > 0"),
     ("m", 0, "an integer >= 1"),
     ("power", 3, "1 or 2"),

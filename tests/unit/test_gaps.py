@@ -45,6 +45,25 @@ def test_gaps_end_with_their_list():
     assert_array_equal(found, [1.0, np.nan, np.nan, 2.0])
 
 
+def test_a_gap_beyond_all_numbers_is_refused_but_cut_at():
+    scores = [-1e308, 1e308, 0.9e308]
+    sentence = (
+        "gaps: scores must be near enough to the next ones for gaps to be finite; got "
+        "rows 2 and 0."
+    )
+    with pytest.raises(DataError, match=exactly(sentence)):
+        gaps(scores)
+    assert cut_at_gap(scores).tolist() == [False, True, True]
+
+
+def test_queries_may_be_any_distance_apart():
+    scores, qid = [-1e308, -1.1e308, 1e308, 1.1e308], [0, 0, 1, 1]
+    found = gaps(scores, qid)
+    assert np.isnan(found[[1, 2]]).all()
+    assert found[[0, 3]] == pytest.approx(1e307)
+    assert cut_at_gap(scores, qid).tolist() == [True, False, False, True]
+
+
 def test_one_row_is_kept():
     assert cut_at_gap([0.0]).tolist() == [True]
 

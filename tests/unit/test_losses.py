@@ -64,6 +64,40 @@ def test_hmp_as_printed_jumps():
     assert pair_loss("hmp", [0.0, 0.0], [0, 1]).value == 0
 
 
+def test_the_top_counts_more_by_how_high_the_larger_of_two_truths_is():
+    # Truths 0, 1, 4: t is 0, 1/4, 1. Both orders of a pair count.
+    how = {"y": [0, 1, 4], "top_weight": 8.0}
+    low, middle, high = 1 + 8 * 0 / 4, 1 + 8 * 1 / 4, 1 + 8 * 4 / 4
+    assert (low, middle, high) == (1, 3, 9)
+    # De is 1 for (0, 1), 2 for (0, 4), 1 for (1, 4).
+    scores = [0.0, 2.0, 6.0]
+    assert pair_loss("mp", scores, **how).value == 2 * (middle * 1 + high * (2 + 1))
+    # All scores are equal: "hmpc" costs Dy.
+    scores = [7.0, 7.0, 7.0]
+    assert pair_loss("hmpc", scores, **how).value == 2 * (middle * 1 + high * (4 + 3))
+    # The lowest row is scored above both others.
+    scores = [2.0, 0.0, 1.0]
+    assert pair_loss("hr", scores, **how).value == 2 * (middle * 2 + high * 1)
+
+
+@every_power
+def test_tied_truths_weigh_as_high_as_they_are(power):
+    how = {"y": [0, 2, 2, 4], "top_weight": 2.0, "power": power}
+    # Errors are 0, 1, 0, 0: the pairs of the second row differ by 1.
+    value = pair_loss("mp", [0.0, 3.0, 2.0, 4.0], **how).value
+    assert value == 2 * (2 + 2 + 3)
+
+
+@every_kind
+@every_power
+def test_truths_that_are_all_equal_have_no_top(kind, power):
+    how = {"power": power} | epsilon_of(kind)
+    plain = pair_loss(kind, [1.0, 2.5, 2.0], [3, 3, 3], **how)
+    lifted = pair_loss(kind, [1.0, 2.5, 2.0], [3, 3, 3], top_weight=5.0, **how)
+    assert lifted.value == pytest.approx(plain.value, rel=1e-14)
+    assert_allclose(lifted.gradient, plain.gradient, rtol=1e-14, atol=1e-14)
+
+
 @every_kind
 @every_power
 def test_a_query_of_one_row_costs_nothing(kind, power):
@@ -105,15 +139,17 @@ def test_a_single_pair_is_not_drowned_by_those_in_the_band(power):
     assert np.count_nonzero(gradient) == 2
 
 
+@pytest.mark.parametrize("top_weight", [0.0, 4.0])
 @every_kind
 @every_power
-def test_long_queries_are_the_same_as_by_numpy(kind, power):
+def test_long_queries_are_the_same_as_by_numpy(kind, power, top_weight):
     rng = np.random.default_rng(5)
     n, epsilon = 700, 0.3
     h, w = rng.standard_normal(n), rng.random(n)
     y = h + rng.standard_normal(n) if power == 1 else rng.integers(0, 4, n)
     dh, dy = np.subtract.outer(h, h), np.subtract.outer(y, y)
-    de, weight = dh - dy, np.outer(w, w)
+    lift = 1 + top_weight * (y - y.min()) / (y.max() - y.min())
+    de, weight = dh - dy, np.outer(w, w) * np.maximum.outer(lift, lift)
     loss = {
         "mp": abs(de),
         "svr": np.maximum(0, abs(de) - epsilon),
@@ -123,31 +159,30 @@ def test_long_queries_are_the_same_as_by_numpy(kind, power):
     }[kind]
     sign = np.sign(dh) if kind == "hr" else np.sign(de)
     slope = 2 * weight * power * loss ** (power - 1) * sign * (loss > 0)
-    got = pair_loss(
-        kind, h, y, power=power, sample_weight=w, **epsilon_of(kind, epsilon)
-    )
+    how = {"power": power, "top_weight": top_weight} | epsilon_of(kind, epsilon)
+    got = pair_loss(kind, h, y, sample_weight=w, **how)
     assert got.value == pytest.approx((weight * loss**power).sum(), rel=1e-12)
     assert_allclose(got.gradient, slope.sum(axis=1), rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("top_weight", [0.0, 4.0])
 @every_kind
 @every_power
-def test_threads_and_queries_out_of_order_change_nothing(kind, power, monkeypatch):
+def test_threads_and_queries_out_of_order_change_nothing(
+    kind, power, top_weight, monkeypatch
+):
     rng = np.random.default_rng(6)
     n = 3000
     h, y = rng.standard_normal(n), rng.integers(0, 5, n)
     qid = rng.choice(9, n, p=[0.6, *[0.05] * 8])
-    how = {"qid": qid, "power": power} | epsilon_of(kind)
-    alone = pair_loss(kind, h, y, **how)
+    how = {"power": power, "top_weight": top_weight} | epsilon_of(kind)
+    alone = pair_loss(kind, h, y, qid=qid, **how)
     monkeypatch.setattr(losses, "_WORTH_A_THREAD", 64)
     monkeypatch.setattr(losses, "cpu_count", lambda: 4)
-    shared = pair_loss(kind, h, y, **how)
+    shared = pair_loss(kind, h, y, qid=qid, **how)
     assert shared.value == alone.value
     assert_array_equal(shared.gradient, alone.gradient)
-    apart = [
-        pair_loss(kind, h[qid == q], y[qid == q], power=power, **epsilon_of(kind))
-        for q in range(9)
-    ]
+    apart = [pair_loss(kind, h[qid == q], y[qid == q], **how) for q in range(9)]
     assert alone.value == pytest.approx(sum(loss.value for loss in apart), rel=1e-13)
 
 
@@ -224,6 +259,13 @@ def test_an_impossible_band_is_refused(epsilon):
     sentence = f"pair_loss: epsilon must be a finite number >= 0; got {epsilon!r}."
     with raises_sentence(sentence):
         pair_loss("svr", [1.0], [1.0], epsilon=epsilon)
+
+
+@pytest.mark.parametrize("top_weight", [-1, np.nan, np.inf, None])
+def test_an_impossible_weight_of_the_top_is_refused(top_weight):
+    sentence = f"top_weight must be a finite number >= 0; got {top_weight!r}."
+    with raises_sentence(f"pair_loss: {sentence}"):
+        pair_loss("mp", [1.0], [1.0], top_weight=top_weight)
 
 
 @pytest.mark.parametrize("kind", ["mp", "hr", "hmp", "hmpc"])

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from peckorder import MPRank, MPRankCV
 from peckorder.exceptions import DataError
@@ -23,6 +24,7 @@ def raises_sentence(sentence, call, error=ValueError):
     [
         ({"C": 0}, "MPRank: C must be a finite number > 0; got 0."),
         ({"C": -1.0}, "MPRank: C must be a finite number > 0; got -1.0."),
+        ({"C": 10**400}, f"MPRank: C must be a finite number > 0; got {10**400}."),
         (
             {"kernel": "gaussian"},
             "MPRank: kernel must be one of 'linear', 'poly', 'rbf', 'precomputed' or a "
@@ -64,6 +66,22 @@ def test_parameters(parameters, sentence):
             "MPRankCV: Cs must be one or more finite numbers > 0; got [1.0, 0.0].",
         ),
         ({"Cs": 1.0}, "MPRankCV: Cs must be one or more finite numbers > 0; got 1.0."),
+        (
+            {"Cs": [[1], [1, 2]]},
+            "MPRankCV: Cs must be one or more finite numbers > 0; got [[1], [1, 2]].",
+        ),
+        (
+            {"Cs": "123"},
+            "MPRankCV: Cs must be one or more finite numbers > 0; got '123'.",
+        ),
+        (
+            {"Cs": [10**400]},
+            f"MPRankCV: Cs must be one or more finite numbers > 0; got [{10**400}].",
+        ),
+        (
+            {"Cs": []},
+            "MPRankCV: Cs must be one or more finite numbers > 0; got [].",
+        ),
         (
             {"gammas": [1.0]},
             "MPRankCV: gammas must be None unless kernel is 'rbf' or 'poly'; got "
@@ -114,11 +132,93 @@ def test_kernels_that_are_none():
         lambda: model.fit(X, Y),
         DataError,
     )
-    for solver in ("cholesky", "eigh", "cg"):
-        with pytest.raises(
-            DataError, match=r"^MPRank: kernel must be positive semidef"
-        ):
-            model.set_params(solver=solver, C=100.0).fit(-K, Y)
+
+
+SOLVERS = ["cholesky", "eigh", "cg", "coordinate", "gradient"]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0, 1e8])
+def test_kernels_with_negative_eigenvalues(solver, C):
+    sentence = (
+        r"^MPRank: kernel must be positive semidefinite, up to rounding and a "
+        r"constant; got one with the eigenvalue -\d[-.e\d]* on these rows\.$"
+    )
+    model = MPRank(kernel="precomputed", solver=solver, C=C)
+    before = dict(vars(model))
+    # As long as the ridge is above what is wrong with the second only eigenvalues tell.
+    for matrix in (-K, K - 3.0 * np.eye(6))[: 1 if C <= 1.0 else 2]:
+        with pytest.raises(DataError, match=sentence):
+            model.fit(matrix, Y)
+        assert vars(model) == before
+
+
+LARGE = (
+    "X and y must be small enough for their squares to be finite; got an objective "
+    "that is not."
+)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_numbers_too_large_to_be_squared(kernel, solver, form):
+    model = MPRank(kernel=kernel, solver=solver)
+    before = dict(vars(model))
+    for size in (1e155, 1e200, 1e307):
+        raises_sentence(
+            f"MPRank: {LARGE}",
+            lambda size=size: model.fit(form(X * size), Y),
+            DataError,
+        )
+    raises_sentence(f"MPRank: {LARGE}", lambda: model.fit(form(X), Y * 1e200))
+    wide = form((X * 1e200).reshape(2, 6))
+    raises_sentence(f"MPRank: {LARGE}", lambda: model.fit(wide, Y[:2]), DataError)
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+def test_numbers_too_large_for_a_search(kernel):
+    search = MPRankCV(kernel=kernel)
+    wide = (X * 1e200).reshape(3, 4)
+    for rows, labels in ((X * 1e200, Y), (wide, Y[:3])):
+        for form in (np.array, sparse.csr_array):
+            raises_sentence(
+                f"MPRankCV: {LARGE}",
+                lambda rows=rows, labels=labels, form=form: search.fit(
+                    form(rows), labels
+                ),
+                DataError,
+            )
+    assert not hasattr(search, "errors_")
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_numbers_too_large_for_a_stream(form):
+    model = MPRank().partial_fit(form(X), Y)
+    before = dict(vars(model))
+    for rows, labels in ((X * 1e200, Y), (X, Y * 1e200), (X * 1e307, Y)):
+        raises_sentence(
+            f"MPRank: {LARGE}",
+            lambda rows=rows, labels=labels: model.partial_fit(form(rows), labels),
+            DataError,
+        )
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_kernels_too_large_to_be_squared(solver):
+    sentence = (
+        r"kernel must be below 1e\+140 in size, for its squares to be finite; got "
+        r"\d[-+.e\d]*|inf on these rows\.$"
+    )
+    poly = MPRank(kernel="poly", degree=400, solver=solver)
+    with pytest.raises(DataError, match=f"^MPRank: {sentence}"):
+        poly.fit(4.0 * X, Y)
+    with pytest.raises(DataError, match=f"^MPRank: {sentence}"):
+        MPRank(kernel="precomputed", solver=solver).fit(1e300 * K, Y)
+    with pytest.raises(DataError, match=f"^MPRankCV: {sentence}"):
+        MPRankCV(kernel="poly", degree=400).fit(4.0 * X, Y)
 
 
 def test_data():
@@ -131,11 +231,6 @@ def test_data():
         "MPRank: sample_weight must be > 0 for some row; got zero for all (there must "
         "be at least one non-zero sample weight).",
         lambda: model.fit(X, Y, sample_weight=np.zeros(6)),
-    )
-    raises_sentence(
-        "MPRank: X and y must be small enough for their squares to be finite; got an "
-        "objective that is not.",
-        lambda: model.fit(X * 1e200, Y),
     )
     assert not hasattr(model, "coef_")
 

@@ -27,7 +27,7 @@ class Rule:
 
 Rules: TypeAlias = dict[str, Rule]
 
-LARGEST = np.finfo(np.float64).max
+LARGEST = float(np.finfo(np.float64).max)
 
 boolean = Rule("True or False", lambda value: isinstance(value, bool | np.bool_))
 

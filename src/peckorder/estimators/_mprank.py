@@ -14,7 +14,8 @@ from peckorder._validation import (
     positive,
     whole,
 )
-from peckorder.estimators._mprank_model import RULES, MagnitudeModel
+from peckorder.estimators._magnitude import RULES, Given
+from peckorder.estimators._mprank_model import SquaredModel
 from peckorder.estimators._state import all_or_nothing
 from peckorder.exceptions import DataError
 from peckorder.solvers.mprank import Method
@@ -31,7 +32,7 @@ def _streams(model: Any) -> bool:
     return True
 
 
-class MPRank(MagnitudeModel):
+class MPRank(SquaredModel):
     """Ranks so that differences of scores are those of real-valued labels.
 
     Magnitude-preserving ranking [1]_ with the squared cost minimises, over the pairs of
@@ -59,11 +60,13 @@ class MPRank(MagnitudeModel):
         The constant in "poly".
     solver : str, default="auto"
         "cholesky" and "eigh" decompose a matrix of features or of rows, whichever are
-        fewer ("cholesky" goes on as "eigh" where rounding stops it). "cg", conjugate
-        gradients, forms no matrix of features, and keeps one of kernels only if it is
-        small. "coordinate" and "gradient" are the paper's on-line version, which sweeps
-        over the rows' coefficients, with exact steps or a constant one. "auto" is
-        "cholesky", or "cg" from some thousand features or rows on.
+        fewer; "cholesky" goes on as "eigh" where rounding stops it, or would show in
+        scores. "cg", conjugate gradients, forms no matrix of features, and keeps the
+        kernels of up to 6,000 rows. "coordinate" and "gradient" are the paper's on-line
+        version, which sweeps over the rows' coefficients, with exact steps or a
+        constant one, and keeps the kernels of all rows. "auto" is "cholesky", or "cg"
+        for more than 10,000 rows, and with a linear kernel for more than 4,000 rows and
+        features.
     step : float or None, default=None
         The step of "gradient". None is ``1 / max H_ii``, ``H = 2 K + n / C`` with
         centred kernels; less than twice as much converges surely.
@@ -81,13 +84,16 @@ class MPRank(MagnitudeModel):
     coef_ : ndarray of shape (n_features,)
         Weights of features, if the kernel is linear.
     dual_coef_ : ndarray of shape (n_samples,)
-        Coefficients of the training rows; their sum in each query is zero.
+        Coefficients of the training rows; their sum in each query is zero. Where C is
+        so large that rounding of kernels would show in scores, the least ones that give
+        the same scores.
     intercept_ : float
         The mean of what labels exceed scores by, so that scores are on their scale.
     objective_ : float
         What is minimised, at the solution.
     dual_gap_ : float
-        How far, at most, the objective is above its minimum.
+        How far, at most, the objective is above its minimum, but for its own rounding.
+        With a kernel, and where C is so large, it allows for the rounding of kernels.
     n_iter_ : int
         Iterations, or passes; 1 for decompositions.
     n_features_in_ : int
@@ -99,9 +105,23 @@ class MPRank(MagnitudeModel):
 
     Notes
     -----
-    n rows, d features: O(n d min(n, d)) time for a linear kernel, O(n^3) for others;
-    O(n d) and O(n^2 d) an iteration. Sparse rows stay sparse. Single-precision rows are
-    multiplied in single precision, block by block about a mean, and summed in double.
+    Time for n rows with d features, with a linear kernel and with others:
+
+    ==========================  ==============================  =====================
+    solver                      linear                          others
+    ==========================  ==============================  =====================
+    "cholesky", "eigh"          O(n d min(n, d))                O(n^2 d + n^3)
+    "cg", an iteration          O(n d), entries if sparse       O(n^2), or O(n^2 d)
+                                                                from 6,000 rows on
+    "coordinate", "gradient"    O(n^2 d), and O(n^2) a pass     the same
+    ==========================  ==============================  =====================
+
+    "eigh" takes some ten times as long as "cholesky" does for the same matrix. Memory
+    is O(min(n, d)^2) and O(n^2) for decompositions, O(n^2) for sweeps, no more than the
+    rows' for "cg" without kernels; besides, a copy of the rows is kept. Sparse rows
+    stay sparse. What the rows of a query have in common is taken from them before they
+    are multiplied, so that they may be far from zero. Single-precision rows are
+    multiplied in single precision, and the solution is mended in double.
 
     References
     ----------
@@ -162,49 +182,6 @@ class MPRank(MagnitudeModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        qid: Any = None,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from scratch.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows; kernels among them if the kernel is "precomputed".
-        y : array-like of shape (n_samples,)
-            How good each row is: any real numbers, compared within queries.
-        qid : array-like of shape (n_samples,), default=None
-            The query of each row; None for one query of all rows.
-        sample_weight : array-like of shape (n_samples,), default=None
-            A pair weighs the product of its rows' weights.
-        offset : array-like of shape (n_samples,), default=None
-            Known scores to learn on top of.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        with all_or_nothing(self):
-            self._check()
-            given = self._read(X, y, qid, sample_weight, offset, reset=True)
-            sample = self._sampled(given, self.gamma)
-            try:
-                self._learn(given, sample, self.C, self._method())
-            except Diverged:
-                raise ValueError(
-                    f"{self._who}: step must be shorter to converge, None for a safe "
-                    f"one; got {self.step!r}."
-                ) from None
-            self._has_offset = offset is not None
-        return self
-
     @available_if(_streams)  # type: ignore[untyped-decorator]
     def partial_fit(
         self,
@@ -217,9 +194,9 @@ class MPRank(MagnitudeModel):
     ) -> Self:
         """Go on with more rows: the result is that of `fit` on all, to rounding.
 
-        Sums of products of features are kept, no rows. There are no `dual_coef_` then,
-        and no pairs can be left out. For a linear kernel; solvers other than "eigh" are
-        "cholesky" here.
+        A triangular factor of the products of features is kept, no rows. There are no
+        `dual_coef_` then, and no pairs can be left out. For a linear kernel; `solver`
+        does not matter, reflections are used.
 
         Parameters
         ----------
@@ -239,7 +216,8 @@ class MPRank(MagnitudeModel):
         Returns
         -------
         self
-            The estimator. O(n_samples d^2 + d^3) time, O(d^2) memory for d features.
+            The estimator. O(n_samples d^2 + d^3) time for d features; O(d^2) memory
+            beside the batch.
 
         Examples
         --------
@@ -251,7 +229,8 @@ class MPRank(MagnitudeModel):
         """
         with all_or_nothing(self):
             self._check()
-            self._go_on(X, y, qid, sample_weight, offset)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._go_on(X, y, qid, sample_weight, offset)
         return self
 
     def _check(self) -> None:
@@ -262,9 +241,16 @@ class MPRank(MagnitudeModel):
                 f"{self.step!r}."
             )
 
-    def _method(self) -> Method:
+    def _fit(self, given: Given) -> None:
         limits = Limits(float(self.tol), int(self.max_iter))
-        return Method(self.solver, self.step, self.stopping == "gap", limits)
+        method = Method(self.solver, self.step, self.stopping == "gap", limits)
+        try:
+            self._learn(given, self._sampled(given, self.gamma), self.C, method)
+        except Diverged:
+            raise ValueError(
+                f"{self._who}: step must be shorter to converge, None for a safe one; "
+                f"got {self.step!r}."
+            ) from None
 
     def _go_on(self, X: Any, y: Any, qid: Any, sample_weight: Any, offset: Any) -> None:
         is_first = not hasattr(self, "n_iter_")
@@ -273,7 +259,7 @@ class MPRank(MagnitudeModel):
         before = None if is_first else self._moments_so_far()
         if before is None:
             d = self.n_features_in_
-            before = RunningMoments.none(d, has_queries=has_queries)
+            before = RunningMoments.none(self._who, d, has_queries=has_queries)
         elif before.has_queries != has_queries:
             rule = "given" if before.has_queries else "None"
             raise DataError(
@@ -281,14 +267,7 @@ class MPRank(MagnitudeModel):
                 f"{'another' if has_queries else None}."
             )
         moments = before.add(given.X, given.label, given.query, given.weight)
-        coef, objective, gap = moments.solve(
-            float(self.C), by_eigenvalues=self.solver == "eigh"
-        )
-        if not np.isfinite(objective):
-            raise DataError(
-                f"{self._who}: X and y must be small enough for their squares to be "
-                "finite; got an objective that is not."
-            )
+        coef, objective, gap = moments.solve(float(self.C))
         had_offset = not is_first and self._has_offset
         self._forget()
         self._moments, self._gram = moments, None
@@ -309,6 +288,7 @@ class MPRank(MagnitudeModel):
                 "by partial_fit, or one that still has the rows of its fit, with a "
                 "linear kernel; got another."
             )
-        d = self.n_features_in_
-        none = RunningMoments.none(d, has_queries=self._has_queries)
+        self._check_rows(sample)
+        d, has_queries = self.n_features_in_, self._has_queries
+        none = RunningMoments.none(self._who, d, has_queries=has_queries)
         return none.add(sample.rows, sample.label, sample.weighing.query, sample.weight)

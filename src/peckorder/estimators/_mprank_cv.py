@@ -1,31 +1,30 @@
 """MPRankCV: MPRank with the C, and gamma, that err least on pairs left out."""
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from peckorder._typing import Floats
 from peckorder._validation import Rule, Rules, check_parameters, one_of, positive
+from peckorder.estimators._magnitude import RULES, Given
 from peckorder.estimators._mprank_model import (
     COST,
     KEEP,
-    RULES,
-    MagnitudeModel,
+    SquaredModel,
     check_keep,
     refuse_few,
 )
-from peckorder.estimators._state import all_or_nothing
 from peckorder.exceptions import DataError
 from peckorder.solvers.mprank import Method
 from peckorder.solvers.mprank_iterative import Limits
-from peckorder.solvers.mprank_left_out import LeftOut, Sample
+from peckorder.solvers.mprank_left_out import LeftOut
+from peckorder.solvers.mprank_sample import Sample
 
 
 def _are_positive(values: Any) -> bool:
     is_list = isinstance(values, Iterable) and hasattr(values, "__len__")
-    if not is_list or isinstance(values, str | bytes) or np.ndim(values) != 1:
+    if not is_list or isinstance(values, str | bytes):
         return False
     return len(values) > 0 and all(map(positive.accepts, values))
 
@@ -33,7 +32,7 @@ def _are_positive(values: Any) -> bool:
 _numbers = Rule("one or more finite numbers > 0", _are_positive)
 
 
-class MPRankCV(MagnitudeModel):
+class MPRankCV(SquaredModel):
     """Chooses C, and gamma, by leaving every pair of rows out of training, exactly.
 
     For each gamma the centred kernels are decomposed once; for each C the errors of all
@@ -128,61 +127,20 @@ class MPRankCV(MagnitudeModel):
         self.keep = keep
         self.method = method
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        qid: Any = None,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> Self:
-        """Choose, and learn with what was chosen.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows; kernels among them if the kernel is "precomputed".
-        y : array-like of shape (n_samples,)
-            How good each row is: any real numbers, compared within queries.
-        qid : array-like of shape (n_samples,), default=None
-            The query of each row; None for one query of all rows.
-        sample_weight : array-like of shape (n_samples,), default=None
-            A pair weighs the product of its rows' weights.
-        offset : array-like of shape (n_samples,), default=None
-            Known scores to learn on top of.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        with all_or_nothing(self):
-            self._check()
-            given = self._read(X, y, qid, sample_weight, offset, reset=True)
-            gammas = [None] if self.gammas is None else list(self.gammas)
-            errors = []
-            for gamma in gammas:
-                sample = self._sampled(given, gamma)
-                errors.append(self._errors(sample))
-            self.errors_ = np.array(errors)
-            if np.isnan(self.errors_).all():
-                raise DataError(
-                    f"{self._who}: y must have pairs within queries to choose by; got "
-                    "none."
-                )
-            row, column = np.unravel_index(
-                np.nanargmin(self.errors_), self.errors_.shape
+    def _fit(self, given: Given) -> None:
+        gammas = [None] if self.gammas is None else list(self.gammas)
+        errors = [self._errors(self._sampled(given, gamma)) for gamma in gammas]
+        self.errors_ = np.array(errors)
+        if np.isnan(self.errors_).all():
+            raise DataError(
+                f"{self._who}: y must have pairs within queries to choose by; got none."
             )
-            self.C_ = float(list(self.Cs)[column])
-            gamma = gammas[row]
-            sample = self._sampled(given, gamma)
-            self._learn(given, sample, self.C_, _DIRECT)
-            self.gamma_ = None
-            if self.kernel in ("rbf", "poly"):
-                self.gamma_ = self._kernel_function(gamma).gamma
-            self._has_offset = offset is not None
-        return self
+        row, column = np.unravel_index(np.nanargmin(self.errors_), self.errors_.shape)
+        self.C_ = float(list(self.Cs)[column])
+        self._learn(given, self._sampled(given, gammas[row]), self.C_, _DIRECT)
+        self.gamma_ = None
+        if self.kernel in ("rbf", "poly"):
+            self.gamma_ = self._kernel_function(gammas[row]).gamma
 
     def _check(self) -> None:
         check_parameters(self, self._rules)

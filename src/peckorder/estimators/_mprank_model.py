@@ -1,70 +1,88 @@
-"""What magnitude-preserving rankers share: data in, scores and left-out errors out."""
+"""What MPRank and MPRankCV share: fitting squares, and pairs and rows left out."""
 
 import warnings
-from typing import Any, Final, NamedTuple, NoReturn
+from abc import abstractmethod
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from peckorder._typing import Floats, Ints
-from peckorder._validation import Rules, check_csr, one_of
-from peckorder.estimators._kernels import KERNEL_RULES
-from peckorder.estimators._scores import ScoreEstimator, checked_offset, checked_weight
+from peckorder._typing import Floats
+from peckorder._validation import one_of
+from peckorder.estimators._magnitude import Given, MagnitudeModel
+from peckorder.estimators._state import all_or_nothing
 from peckorder.exceptions import DataError
-from peckorder.feedback import Queries
-from peckorder.feedback._preferences import _grades
-from peckorder.solvers.gram import KernelFunction
 from peckorder.solvers.mprank import Method, Problem, Solution
 from peckorder.solvers.mprank_gram import Gram
-from peckorder.solvers.mprank_left_out import COSTS, LeftOut, Sample
-from peckorder.solvers.mprank_primal import times
-from peckorder.solvers.mprank_weighing import Weighing
-from peckorder.solvers.online import View
+from peckorder.solvers.mprank_left_out import COSTS, LeftOut
+from peckorder.solvers.mprank_refused import refuse_large
+from peckorder.solvers.mprank_sample import Sample
 
-RULES: Final[Rules] = {
-    name: KERNEL_RULES[name] for name in ("kernel", "gamma", "degree", "coef0")
-}
 COST = one_of(*COSTS)
 KEEP = one_of("C", "C_prime")
-LEARNT: Final = (
-    "coef_",
-    "dual_coef_",
-    "intercept_",
-    "objective_",
-    "dual_gap_",
-    "n_iter_",
-    "_gram",
-    "_moments",
-    "_sample",
-    "_fitted_C",
-)
 
 
-class Given(NamedTuple):
-    """Data as it was read: the rows that weigh, of all that were given.
+class SquaredModel(MagnitudeModel):
+    """Learns by squares of differences, for which leaving rows out has a closed form.
 
-    `label` is y less the offset; queries are numbered; `kept` picks the rows.
+    A subclass checks its parameters in `_check`, and says in `_fit` how it learns.
     """
 
-    X: Any
-    y: Floats
-    label: Floats
-    query: Ints
-    weight: Floats | None
-    kept: Any
-    n_rows: int
-    has_queries: bool
+    _learnt: ClassVar[tuple[str, ...]] = (
+        *MagnitudeModel._learnt,
+        "_moments",
+        "_sample",
+        "_fitted_C",
+    )
 
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        qid: Any = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from scratch.
 
-class MagnitudeModel(ScoreEstimator):
-    """Scores rows by features, or by kernels with the rows it was learnt from."""
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows; kernels among them if the kernel is "precomputed". The model
+            keeps them, for some to be left out later on: a copy, or, of more than
+            1 MiB, what was given, which then must not be changed.
+        y : array-like of shape (n_samples,)
+            How good each row is: any real numbers, compared within queries.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row; None for one query of all rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A pair weighs the product of its rows' weights.
+        offset : array-like of shape (n_samples,), default=None
+            Known scores to learn on top of.
 
-    kernel: Any
-    gamma: Any
-    degree: int
-    coef0: float
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        with all_or_nothing(self):
+            self._check()
+            given = self._read(X, y, qid, sample_weight, offset, reset=True)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._fit(given)
+            self._has_offset = offset is not None
+        return self
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Say what is wrong with parameters."""
+
+    @abstractmethod
+    def _fit(self, given: Given) -> None:
+        """Learn."""
 
     def leave_pair_out_error(
         self, cost: str = "squared", keep: str = "C", method: str = "exact"
@@ -160,24 +178,29 @@ class MagnitudeModel(ScoreEstimator):
                 f"{self._who}: {name} must be asked of a model that still has the rows "
                 "of its fit; got one learnt by partial_fit, or copied."
             )
+        self._check_rows(sample)
         if len(sample.weighing) < least:
             refuse_few(self._who, name, least, len(sample.weighing))
         check_keep(self._who, keep, sample)
         return sample
 
-    def _scores(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        X = self._rows(X, reset=False)
-        if self._gram is not None:
-            return self._gram.scores(X, self._support_coef) + self.intercept_
-        is_given = not hasattr(self, "coef_")
-        return times(X, self.dual_coef_ if is_given else self.coef_) + self.intercept_
-
-    def __sklearn_tags__(self) -> Any:
-        """Declare to scikit-learn what the estimator takes."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        return tags
+    def _check_rows(self, sample: Sample) -> None:
+        """Refuse rows that were changed since."""
+        if sample.is_own:
+            return
+        if isinstance(sample.rows, Gram):
+            has_changed = float(sample.rows.X.sum()) != sample.total
+        else:
+            problem = Problem(self._who, sample.label, sample.weighing, self._fitted_C)
+            with np.errstate(over="ignore", invalid="ignore"):
+                now = problem.objective(sample.rows, self.coef_)
+            room = 1e-8 * self.objective_ + 1e-11 * problem.objective_of_zero
+            has_changed = not abs(now - self.objective_) <= room
+        if has_changed:
+            raise DataError(
+                f"{self._who}: X must be as it was when fitted, since large rows are "
+                "not copied; got rows that were changed since. Fit again."
+            )
 
     def __getstate__(self) -> Any:
         """Leave the training rows behind, unless scores need them."""
@@ -186,120 +209,30 @@ class MagnitudeModel(ScoreEstimator):
             state.pop("_sample", None)
         return state
 
-    def _rows(self, X: Any, *, reset: bool) -> Any:
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-        )
-        return check_csr(self._who, X) if sparse.issparse(X) else X
-
-    def _kernel_function(self, gamma: float | None) -> KernelFunction:
-        is_named = isinstance(self.kernel, str)
-        d = self.n_features_in_
-        return KernelFunction(
-            self._who,
-            View(intercept=False, unit_norm=False),
-            d,
-            self.kernel if is_named else "function",
-            1.0 / d if gamma is None else float(gamma),
-            float(self.coef0),
-            int(self.degree),
-            None if is_named else self.kernel,
-        )
-
-    def _read(
-        self, X: Any, y: Any, qid: Any, sample_weight: Any, offset: Any, *, reset: bool
-    ) -> Given:
-        """Check data, and leave out rows that weigh nothing."""
-        X = self._rows(X, reset=reset)
-        n_rows = X.shape[0]
-        y = _grades(self._who, y, "unit")
-        if len(y) != n_rows:
-            raise DataError(
-                f"{self._who}: y must be one number a row, {n_rows} in all; got "
-                f"{len(y)}."
-            )
-        weight = checked_weight(self._who, sample_weight, n_rows)
-        label = y
-        if offset is not None:
-            label = y - checked_offset(self._who, offset, n_rows)
-        query = Queries.of(self._who, qid, n_rows).of_rows()
-        if weight is None or weight.min() > 0:
-            kept: Any = slice(None)
-            return Given(X, y, label, query, weight, kept, n_rows, qid is not None)
-        kept = np.flatnonzero(weight)
-        if len(kept) == 0:
-            raise DataError(
-                f"{self._who}: sample_weight must be > 0 for some row; got zero for "
-                "all (there must be at least one non-zero sample weight)."
-            )
-        query = np.unique(query[kept], return_inverse=True)[1]
-        return Given(
-            X[kept],
-            y[kept],
-            label[kept],
-            query,
-            weight[kept],
-            kept,
-            n_rows,
-            qid is not None,
-        )
-
-    def _sampled(self, given: Given, gamma: float | None) -> Sample:
-        """Return what there is to learn from, rows with their kernel."""
-        rows = given.X
-        if self.kernel != "linear":
-            self._check_square(given.n_rows)
-            if self.kernel == "precomputed" and not isinstance(given.kept, slice):
-                rows = rows[:, given.kept]
-            rows = Gram(self._kernel_function(gamma), rows)
-        weighing = Weighing.of(given.query, given.weight)
-        return Sample(self._who, rows, given.y, given.label, weighing, given.weight)
-
     def _learn(self, given: Given, sample: Sample, C: float, method: Method) -> None:
         """Learn, and keep the result."""
         problem = Problem(self._who, sample.label, sample.weighing, float(C))
-        with np.errstate(over="ignore", invalid="ignore"):
-            if isinstance(sample.rows, Gram):
-                solution = problem.solve_kernel(sample.rows, method)
-            else:
-                solution = problem.solve_linear(sample.rows, method)
+        if isinstance(sample.rows, Gram):
+            solution = problem.solve_kernel(sample.rows, method)
+        else:
+            solution = problem.solve_linear(sample.rows, method)
         self._forget()
-        self._sample, self._fitted_C = sample, float(C)
+        self._sample = sample.kept()
+        self._fitted_C = float(C)
         is_kept = self.kernel not in ("linear", "precomputed")
         self._gram = sample.rows if is_kept else None
         self._kept, self._has_queries = given.kept, given.has_queries
-        self._publish(solution, sample.weighing, given.n_rows, method)
+        self._publish(solution, given.n_rows, method)
 
-    def _check_square(self, n_rows: int) -> None:
-        if self.kernel == "precomputed" and n_rows != self.n_features_in_:
-            raise DataError(
-                f"{self._who}: X must be square with kernel='precomputed', a column "
-                f"for each row; got {n_rows} rows and {self.n_features_in_} columns."
-            )
-
-    def _forget(self) -> None:
-        for name in LEARNT:
-            self.__dict__.pop(name, None)
-
-    def _publish(
-        self, solution: Solution, weighing: Weighing, n_rows: int, method: Method
-    ) -> None:
+    def _publish(self, solution: Solution, n_rows: int, method: Method) -> None:
         if not np.isfinite([solution.objective, solution.dual.sum()]).all():
-            raise DataError(
-                f"{self._who}: X and y must be small enough for their squares to be "
-                "finite; got an objective that is not."
-            )
+            refuse_large(self._who)
         if solution.coef is not None:
             self.coef_ = solution.coef
         self._support_coef = solution.dual
         self.dual_coef_ = np.zeros(n_rows)
         self.dual_coef_[self._kept] = solution.dual
-        self.intercept_ = weighing.mean(solution.error)
+        self.intercept_ = solution.intercept
         self.objective_ = solution.objective
         self.dual_gap_ = solution.gap
         self.n_iter_ = solution.n_iter
@@ -310,7 +243,7 @@ class MagnitudeModel(ScoreEstimator):
                 f"max_iter (now {method.limits.max_iter}) or tol (now "
                 f"{method.limits.tol:g}), or take another solver.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
 

@@ -1,7 +1,7 @@
 """SVRank: scores whose differences are those of the labels, but for a band."""
 
 import warnings
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,30 +16,27 @@ from peckorder._validation import (
     positive,
     whole,
 )
-from peckorder.estimators._mprank_model import RULES, MagnitudeModel
+from peckorder.estimators._magnitude import RULES, MagnitudeModel
 from peckorder.estimators._state import all_or_nothing
 from peckorder.exceptions import DataError
 from peckorder.solvers.mprank_gram import Gram
 from peckorder.solvers.mprank_iterative import Limits
-from peckorder.solvers.svrank import Features, Kernels, Minimum, minimise
+from peckorder.solvers.mprank_refused import refuse_large
+from peckorder.solvers.svrank import Minimum, minimise
 from peckorder.solvers.svrank_loss import PairRisk
+from peckorder.solvers.svrank_space import Features, Kernels
 
 _LOSSES = one_of("svr", "hmpc", aliases={"mp": "svr", "svrank": "svr", "hmp": "hmpc"})
 _REASONS = {
     "hr": " Equal scores cost nothing by 'hr': its minimum is always zero, at w = 0.",
     "mp": " 'mp' is 'svr' with epsilon=0.",
 }
+# A larger one is to blame where there are no finite numbers.
+_LARGEST_C = 1e100
 
 
 def _hint(value: Any) -> str:
     return _REASONS.get(value, "") if isinstance(value, str) else ""
-
-
-def _no_left_out(model: Any) -> NoReturn:
-    raise AttributeError(
-        f"{type(model).__name__}: pairs left out must be asked of an MPRank, for which "
-        f"they have a closed form; got {model!r}."
-    )
 
 
 class SVRank(MagnitudeModel):
@@ -70,6 +67,10 @@ class SVRank(MagnitudeModel):
         The power of the loss.
     loss : {"svr", "hmpc"}, default="svr"
         The loss of a pair, both sides or one. "hr" is refused: its minimum is zero.
+    top_weight : float, default=0.0
+        How much more the top of a list counts: a pair weighs ``1 + top_weight t`` times
+        as much, where t says how high the larger of its two labels is, from 0 at the
+        lowest label of its query to 1 at the highest. See the notes.
     kernel : str or callable, default="linear"
         "linear", "poly" ``(gamma x.z + coef0)^degree``, "rbf"
         ``exp(-gamma |x - z|^2)``, "precomputed", or a function of two matrices.
@@ -114,7 +115,22 @@ class SVRank(MagnitudeModel):
     certified by a quarter of the squared gradient. An iteration on n rows with d
     features takes O(n log n + n d) time, O(n^2) with a kernel other than linear
     (O(n^2 d) for more than 6,000 rows, whose kernels are not kept); how many there are
-    grows with C rather than with n. Sparse rows stay sparse.
+    grows with C rather than with n. Memory is O(n) beyond the rows, which are not
+    copied; sparse rows stay sparse.
+
+    The paper leaves open how to ask for quality at the top of a list by a convex
+    problem with one minimum. What `top_weight` does: a row of a high label that is
+    overtaken, by whatever row, or not as far above another as labels say, costs more
+    than a row of a low label. The weight of a pair is a function of labels alone,
+    whatever their scale and whatever is added to all of a query's, so that the problem
+    stays convex and has one minimum; an iteration is still O(n log n), a few times what
+    it is without. What it does not: it knows where rows should be, not where scores put
+    them, so that no measure of the first few places is bounded by it; and it weighs
+    pairs up, none down, so that C may have to be chosen anew.
+
+    Where columns differ in size by many orders, or C times the squares of features is
+    far beyond ``1e12``, the norm is lost in rounding beside the pairs. A warning tells,
+    and `dual_gap_` remains true.
 
     References
     ----------
@@ -126,8 +142,8 @@ class SVRank(MagnitudeModel):
     >>> from peckorder import SVRank
     >>> X, y = [[0, 1], [1, 3], [2, 2], [3, 0]], [1.0, 1.5, 3.0, 4.5]
     >>> model = SVRank(C=100.0).fit(X, y)
-    >>> model.predict(X).round(2).tolist()
-    [0.98, 1.58, 2.92, 4.52]
+    >>> model.predict(X).round(1).tolist()
+    [1.0, 1.6, 2.9, 4.5]
     >>> model.rank(X).tolist()
     [4, 3, 2, 1]
     """
@@ -137,6 +153,7 @@ class SVRank(MagnitudeModel):
         "epsilon": not_negative,
         "power": Rule("1 or 2", lambda value: whole(1).accepts(value) and value <= 2),
         "loss": Rule(_LOSSES.text, _LOSSES.accepts, _hint),
+        "top_weight": not_negative,
         **RULES,
         "tol": positive,
         "max_iter": whole(1),
@@ -149,6 +166,7 @@ class SVRank(MagnitudeModel):
         epsilon: float = 0.1,
         power: int = 1,
         loss: str = "svr",
+        top_weight: float = 0.0,
         kernel: Any = "linear",
         gamma: float | None = None,
         degree: int = 2,
@@ -160,6 +178,7 @@ class SVRank(MagnitudeModel):
         self.epsilon = epsilon
         self.power = power
         self.loss = loss
+        self.top_weight = top_weight
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -208,6 +227,7 @@ class SVRank(MagnitudeModel):
                 int(self.power),
                 float(self.epsilon),
                 one_sided=self.loss == "hmpc",
+                top_weight=float(self.top_weight),
             )
             rows, limits = sample.rows, Limits(float(self.tol), int(self.max_iter))
             is_linear = not isinstance(rows, Gram)
@@ -232,23 +252,29 @@ class SVRank(MagnitudeModel):
             self._warn(limits)
         return self
 
-    # A closed form is known for squares only.
-    leave_pair_out_error = property(_no_left_out)
-    leave_one_out_predictions = property(_no_left_out)
-
     def _check_finite(self, found: Minimum) -> None:
-        if not np.isfinite([found.objective, found.gap, found.w.sum()]).all():
+        if np.isfinite([found.objective, found.gap, found.w.sum()]).all():
+            return
+        if self.C > _LARGEST_C:
             raise DataError(
-                f"{self._who}: X and y must be small enough for their squares to be "
-                "finite; got an objective that is not."
+                f"{self._who}: C must be small enough for squares to be finite; got "
+                f"{self.C!r}."
             )
+        refuse_large(self._who)
 
     def _warn(self, limits: Limits) -> None:
-        warnings.warn(
+        what = (
             f"{self._who}: not converged after {self.n_iter_} iterations: the "
             f"objective {self.objective_:.6g} may be {self.dual_gap_:.2g} above its "
-            f"minimum. Raise max_iter (now {limits.max_iter}) or tol (now "
-            f"{limits.tol:g}).",
-            ConvergenceWarning,
-            stacklevel=3,
+            "minimum"
         )
+        if self.n_iter_ < limits.max_iter:
+            what += (
+                ", and the rest is lost in rounding. Scale the columns of X, lower C "
+                f"(now {float(self.C):g}), or raise tol (now {limits.tol:g})."
+            )
+        else:
+            what += (
+                f". Raise max_iter (now {limits.max_iter}) or tol (now {limits.tol:g})."
+            )
+        warnings.warn(what, ConvergenceWarning, stacklevel=3)

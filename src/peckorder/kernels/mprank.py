@@ -1,13 +1,16 @@
 """Magnitude-preserving ranking: centring kernels, sweeps, and pairs left out."""
 
+import numpy as np
+
 from peckorder._typing import Floats, Ints
-from peckorder.kernels._jit import kernel, part, sum_part
+from peckorder.kernels._jit import bits_of, from_bits, kernel, part, sum_part
 
 # Costs of a pair that is left out.
 SQUARED, ABSOLUTE, MISRANKING = 0, 1, 2
 
-_TILE = 64
-# Scores of a pair that differ by no more than this, beside their labels, are tied.
+_TILE, _SMALL_TILE = 64, 8
+# Scores that differ by no more than this, beside what they are the difference of, are
+# tied: rounding may be all there is.
 _TIED = 1e-12
 
 
@@ -33,18 +36,41 @@ def mirror(K: Floats, diagonal: Floats) -> None:
 
 
 @kernel
-def asymmetry(K: Floats, largest: Floats) -> None:
-    """Find the largest entry, and the largest difference to the transpose."""
-    n = K.shape[0]
+def asymmetry(X: Floats, found: Floats) -> None:
+    """Write the largest entry to found (2,), and how far X is asymmetric."""
+    n = X.shape[0]
     size, difference = 0.0, 0.0
-    for first in range(0, n, _TILE):
-        for other in range(0, first + 1, _TILE):
-            for i in range(first, min(first + _TILE, n)):
-                for j in range(other, min(other + _TILE, i + 1)):
-                    size = max(size, abs(K[i, j]))
-                    difference = max(difference, abs(K[i, j] - K[j, i]))
-    largest[0] = size
-    largest[1] = difference
+    for first in range(0, n, _SMALL_TILE):
+        for other in range(0, first + 1, _SMALL_TILE):
+            for i in range(first, min(first + _SMALL_TILE, n)):
+                for j in range(other, min(other + _SMALL_TILE, i + 1)):
+                    size = max(size, abs(X[i, j]), abs(X[j, i]))
+                    difference = max(difference, abs(X[i, j] - X[j, i]))
+    found[0] = size
+    found[1] = difference
+
+
+@kernel
+def copy_symmetric(X: Floats, K: Floats, found: Floats) -> None:
+    """Copy X to K, with what `asymmetry` finds.
+
+    Sizes are compared by their bits, which are in the same order, and which processors
+    compare several at a time. Tiles are small: each of their rows has its own page.
+    """
+    n = K.shape[0]
+    size, difference = 0, 0
+    for first in range(0, n, _SMALL_TILE):
+        for other in range(0, first + 1, _SMALL_TILE):
+            for i in range(first, min(first + _SMALL_TILE, n)):
+                last = min(other + _SMALL_TILE, i + 1)
+                for j in range(np.uintp(other), np.uintp(last)):
+                    here, there = np.float64(X[i, j]), np.float64(X[j, i])
+                    K[i, j] = here
+                    K[j, i] = there
+                    size = max(size, bits_of(abs(here)), bits_of(abs(there)))
+                    difference = max(difference, bits_of(abs(here - there)))
+    found[0] = from_bits(size)
+    found[1] = from_bits(difference)
 
 
 @kernel
@@ -90,14 +116,14 @@ def sweep(K: Floats, target: Floats, ridge: float, step: Floats, beta: Floats) -
 
 
 @part
-def _cost(kind: int, truth: float, off: float) -> float:
-    """Return the cost of a pair whose labels, and whose residuals, differ by these."""
-    if kind == 0:
-        return off * off
-    if kind == 1:
-        return abs(off)
-    # What is equal to rounding is tied.
-    return 1.0 if truth * (truth - off) <= _TIED * truth * truth else 0.0
+def _is_misranked(truth: float, predicted: float, size: float) -> float:
+    """Return 1 for a pair in the wrong order, or tied, else 0.
+
+    `size` is that of the numbers which `predicted` is the difference of.
+    """
+    if abs(predicted) <= _TIED * size:
+        return 1.0
+    return 1.0 if (truth > 0.0) != (predicted > 0.0) else 0.0
 
 
 @kernel
@@ -125,17 +151,29 @@ def leave_pairs_out(
             if kind == 2 and truth == 0.0:
                 continue
             a, b, c = G[i, i], G[j, j], G[i, j]
+            v, u = root[i], root[j]
             if n == 2:
                 # Nothing is left to tell the constant, which the difference is free of.
-                off = (e[j] / root[j] - e[i] / root[i]) / (a + b)
+                over, under, down = 1.0 / u, 1.0 / v, a + b
+                size = abs(e[j]) / u + abs(e[i]) / v
             else:
+                least = min(least, a, b)
                 d = a * b - c * c
                 least = min(least, d / (a * b) if a * b > 0.0 else 0.0)
-                least = min(least, a, b)
-                off = (a * e[j] - c * e[i]) / root[j] - (b * e[i] - c * e[j]) / root[i]
-                off /= d
+                # So written nothing is lost where two rows are one.
+                over, under = a * v + c * u, b * u + c * v
+                down = over * under - c * (v * over + u * under)
+                size = (a * v + abs(c) * u) * abs(e[j])
+                size += (b * u + abs(c) * v) * abs(e[i])
+            off = (over * e[j] - under * e[i]) / down
+            if kind == 0:
+                cost = off * off
+            elif kind == 1:
+                cost = abs(off)
+            else:
+                cost = _is_misranked(truth, truth - off, abs(truth) + size / abs(down))
             w = weight[i] * weight[j]
-            total += w * _cost(kind, truth, off)
+            total += w * cost
             mass += w
     result[0] += total
     result[1] += mass
@@ -143,16 +181,71 @@ def leave_pairs_out(
 
 
 @kernel
+def misrank_pairs_left_out(
+    H: Floats,
+    smooth: Floats,
+    target: Floats,
+    y: Floats,
+    known: Floats,
+    root: Floats,
+    direction: Floats,
+    weight: Floats,
+    size: float,
+    result: Floats,
+) -> None:
+    """Count the pairs of one query that are misranked, each left out of training.
+
+    As `leave_pairs_out`, for scores that are small beside the labels: they are not a
+    difference of labels and residuals here, in which they would drown. With the lower
+    triangle of H = R K R (R K R + ridge)^-1, `smooth` = H target, both scaled by root,
+    and the `direction` that centring removes: let u = (R - H) target, without the part
+    of the pair. Then the pair's scores are -(R - H)^-1 u, with the part of the pair;
+    of their difference all that is not of the order of H goes away.
+    known : scores to be added, `size` : that of the entries of H times the target.
+    result : the sum of weighted costs, and of weights.
+    """
+    n = y.size
+    for i in range(n):
+        for j in range(i):
+            truth = y[j] - y[i]
+            if truth == 0.0:
+                continue
+            a, b, c = H[i, i], H[j, j], H[i, j]
+            p, q = direction[i], direction[j]
+            if n == 2:
+                # As above: what is left is what other queries say.
+                down = 1.0 - a - b
+                up = (smooth[j] - (a + b) * target[j]) / root[j]
+                up -= (smooth[i] - (a + b) * target[i]) / root[i]
+                noise = size / root[j] + size / root[i]
+            else:
+                from_i = smooth[i] - a * target[i] - c * target[j]
+                from_j = smooth[j] - b * target[j] - c * target[i]
+                pair = p * target[i] + q * target[j]
+                u, v = p * pair - from_i, q * pair - from_j
+                up = (1.0 - p * p - q * q) * (from_j / q - from_i / p)
+                up += (a * v - c * u) / q - (b * u - c * v) / p
+                down = (1.0 - p * p - a) * (1.0 - q * q - b) - (p * q + c) ** 2
+                down *= root[i] / p
+                noise = size / p + size / q
+            more = known[j] - known[i]
+            noise = noise / abs(down) + abs(more)
+            w = weight[i] * weight[j]
+            result[0] += w * _is_misranked(truth, up / down + more, noise)
+            result[1] += w
+
+
+@kernel
 def leave_pairs_out_as_printed(
-    kind: int, U: Floats, off: Floats, y: Floats, result: Floats
+    kind: int, U: Floats, score: Floats, label: Floats, y: Floats, result: Floats
 ) -> None:
     """Add up the costs of pairs left out by Proposition 2 of the paper, corrected.
 
-    `off` are the scores U (t - mean t) less the targets t, which are y less an offset;
-    its mean stands in for that of the scores without the pair.
+    `score` is U (t - mean t), t the labels, which are y less an offset; the mean of
+    score - t stands in for that of the scores without the pair.
     """
     n = y.size
-    q = off.sum() / n
+    q = (score.sum() - label.sum()) / n
     total, pairs = 0.0, 0.0
     for i in range(n):
         for j in range(i):
@@ -163,10 +256,23 @@ def leave_pairs_out_as_printed(
             vij = ((n - 1) * U[i, j] + U[i, i]) / (n - 2)
             vjj = ((n - 1) * U[j, j] + U[j, i]) / (n - 2)
             vji = ((n - 1) * U[j, i] + U[j, j]) / (n - 2)
-            up = (1.0 - vii - vij) * off[j] - (1.0 - vji - vjj) * off[i]
-            up -= (vjj + vji - vii - vij) * q
             down = (1.0 - vjj) * (1.0 - vii) - vij * vji
-            total += _cost(kind, truth, -up / down)
+            here, there = score[i] - label[i] - q, score[j] - label[j] - q
+            if kind == 2:
+                # Scores may be small beside labels, which must not be subtracted.
+                gap = label[j] - label[i]
+                less, more = (vii + vij) * there, (vji + vjj) * here
+                shrunk = (vii + vjj - vii * vjj + vij * vji) * gap
+                size = abs(score[i]) + abs(score[j])
+                size += abs(less) + abs(more) + abs(shrunk)
+                predicted = (score[j] - score[i] - less + more - shrunk) / down
+                predicted += truth - gap
+                size = size / abs(down) + abs(truth - gap)
+                total += _is_misranked(truth, predicted, size)
+            else:
+                off = (1.0 - vii - vij) * there - (1.0 - vji - vjj) * here
+                off = abs(off / down)
+                total += off if kind == 1 else off * off
             pairs += 1.0
     result[0] = total
     result[1] = pairs

@@ -1,5 +1,6 @@
 """Magnitude-preserving ranking by a matrix of kernels that is held in memory."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -7,12 +8,14 @@ import numpy as np
 from scipy.linalg import blas, eigh, lapack
 
 from peckorder._typing import Floats
-from peckorder.exceptions import DataError
 from peckorder.kernels import mprank as kernels
+from peckorder.solvers.mprank_refused import check_size, refuse_indefinite
 from peckorder.solvers.mprank_weighing import Weighing
 
-# Eigenvalues so far below zero, beside the largest, are not due to rounding.
-_NEGATIVE = 1e-7
+__all__ = ["NEGATIVE", "HeldMatrix", "Spectrum", "refuse_indefinite"]
+
+# Eigenvalues so far below zero, beside the largest kernel, are not due to rounding.
+NEGATIVE = 1e-7
 
 
 @dataclass(eq=False)
@@ -20,22 +23,44 @@ class HeldMatrix:
     """A symmetric matrix K whose lower triangle may be worked on.
 
     The upper one stays as it is, and the diagonal is remembered, so that products with
-    K are possible at any time.
+    K are possible at any time. `eps` is how well entries are known, beside the largest.
     """
 
     who: str
     K: Floats
     weighing: Weighing
+    eps: float = float(np.finfo(np.float64).eps)
     diagonal: Floats = field(init=False)
+    largest: float = field(init=False)
 
     def __post_init__(self) -> None:
         self.diagonal = self.K.diagonal().copy()
+        flat = self.K.ravel()
+        self.largest = abs(float(flat[blas.idamax(flat)]))
+        check_size(self.who, self.largest)
+
+    @property
+    def noise(self) -> float:
+        """How well eigenvalues are known."""
+        return len(self.K) * self.eps * self.largest
+
+    @property
+    def blur(self) -> float:
+        """The least sum of an eigenvalue and the ridge that tells scores well.
+
+        Below it, rounding of kernels is seen in scores, by more than the root of eps,
+        unless coefficients do without these eigenvectors.
+        """
+        return self.noise / float(np.sqrt(self.eps))
 
     def product(self, x: Floats) -> Floats:
         """Return ``K x``, whatever the lower triangle has become."""
+        become = self.K.diagonal().copy()
+        np.fill_diagonal(self.K, self.diagonal)
         # BLAS sees columns where there are rows, and below what is above.
-        y = blas.dsymv(1.0, self.K.T, x, lower=1)
-        return y + (self.diagonal - self.K.diagonal()) * x  # type: ignore[no-any-return]
+        y: Floats = blas.dsymv(1.0, self.K.T, x, lower=1)
+        np.fill_diagonal(self.K, become)
+        return y
 
     def scaled_product(self, beta: Floats) -> Floats:
         """Return ``R V K V R beta``, R being centring and V the roots of weights."""
@@ -69,16 +94,18 @@ class HeldMatrix:
 
     def cholesky(self, target: Floats, ridge: float) -> Floats | None:
         """Solve ``(R V K V R + ridge) beta = target``; None if rounding forbids it."""
-        weighing = self.weighing
+        weighing, first = self.weighing, self.weighing.first
         self.centre(weighing.normal, ridge, drop=True)
+        # What is dropped must not be what looks small.
+        self.K[first, first] = self.largest + ridge
         factor, info = lapack.dpotrf(self.K.T, lower=0, overwrite_a=1, clean=0)
-        if info != 0:
+        if info != 0 or self._is_blurred(factor, ridge):
             kernels.mirror(self.K, self.diagonal)
             return None
 
         def solve(right: Floats) -> Floats:
             reflected = weighing.reflect(right)
-            reflected[weighing.first] = 0.0
+            reflected[first] = 0.0
             solution: Floats = lapack.dpotrs(factor, reflected, lower=0)[0]
             return weighing.reflect(solution)
 
@@ -88,6 +115,24 @@ class HeldMatrix:
             beta = beta + solve(weighing.project(rest))
         return beta
 
+    def _is_blurred(self, factor: Floats, ridge: float) -> bool:
+        """Tell whether some eigenvalue, with the ridge, is too small. O(n^2)."""
+        if ridge >= self.blur:
+            return False
+        smallest, _ = lapack.dpocon(factor, 1.0, uplo="U")
+        return float(smallest) < self.blur
+
+    def centred_product(self) -> Callable[[Floats], Floats]:
+        """Return what multiplies by ``R V K V R``, in the lower triangle from now on.
+
+        What all kernels have in common is no part of its rounding.
+        """
+        self.centre(self.weighing.direction, 0.0, drop=False)
+        # BLAS sees above what is below.
+        return lambda beta: self.weighing.project(
+            blas.dsymv(1.0, self.K.T, beta, lower=0)
+        )
+
     def whole_centred(self) -> Floats:
         """Return ``R V K V R``, in place."""
         self.centre(self.weighing.direction, 0.0, drop=False)
@@ -96,7 +141,10 @@ class HeldMatrix:
         return self.K
 
     def spectrum(self) -> "Spectrum":
-        """Return the spectrum of the scaled K in the complement of the constants."""
+        """Return the spectrum of the scaled K in the complement of the constants.
+
+        Eigenvalues that may be rounding are zero.
+        """
         weighing = self.weighing
         self.centre(weighing.normal, 0.0, drop=True)
         kept = np.ones(len(self.K), dtype=bool)
@@ -106,11 +154,13 @@ class HeldMatrix:
         if len(inner) == 0:
             return Spectrum(np.zeros(0), np.zeros((len(self.K), 0)))
         values, inside = eigh(inner.T, lower=False, overwrite_a=True, driver="evd")
-        if values[0] < -_NEGATIVE * np.abs(values).max():
+        tolerance = NEGATIVE * max(self.largest, float(np.abs(values).max()))
+        if values[0] < -max(tolerance, self.noise):
             refuse_indefinite(self.who, float(values[0]))
+        values[values <= self.noise] = 0.0
         vectors = np.zeros((len(self.K), len(inner)))
         vectors[kept] = inside
-        return Spectrum(np.maximum(values, 0.0), weighing.reflect(vectors))
+        return Spectrum(values, weighing.reflect(vectors), noise=self.noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,32 +168,40 @@ class Spectrum:
     """Eigenvalues and -vectors (n, k) of a centred matrix, whose others are zero.
 
     There may be fewer vectors than dimensions: in the complement of these vectors, and
-    of the constants, the matrix is zero if `is_complete` is not set.
+    of the constants, the matrix is zero if `is_complete` is not set. Values are known
+    up to `noise`.
     """
 
     values: Floats
     vectors: Floats
     is_complete: bool = True
+    noise: float = 0.0
 
-    def solve(self, target: Floats, ridge: float) -> Floats:
-        """Return ``(matrix + ridge)^-1 target``, of a centred target."""
-        inside = self.vectors.T @ target
-        if self.is_complete:
-            return self.vectors @ (inside / (self.values + ridge))
-        shrunk = inside * self.values / (self.values + ridge)
-        return (target - self.vectors @ shrunk) / ridge
+    def solve(self, target: Floats, ridge: float, blur: float) -> Floats:
+        """Return ``(matrix + ridge)^-1 target``, of a centred target, if complete.
 
+        If rounding would blur scores, without eigenvectors that make no difference.
+        """
+        shares = 1.0 / (self.values + ridge)
+        if ridge < blur:
+            shares[self.values == 0.0] = 0.0
+        return self.vectors @ (shares * (self.vectors.T @ target))
 
-def refuse_indefinite(who: str, value: float) -> Any:
-    """Say that a kernel is none."""
-    raise DataError(
-        f"{who}: kernel must be positive semidefinite, up to rounding and a constant; "
-        f"got one with the eigenvalue {value!r} on these rows."
-    )
+    def gap(self, rest: Floats, ridge: float) -> float:
+        """Return how far the objective is above its minimum, at most.
+
+        `rest` is the residual of the system that is solved. In each eigenvector, the
+        dual is taken where it is the better of two: at the coefficients, or at the
+        residual of the scores over the ridge.
+        """
+        inside, most = self.vectors.T @ rest, np.maximum(self.values, self.noise)
+        return float(inside**2 @ np.minimum(most / ridge, 1.0)) / ridge
 
 
 def _times(K: Floats, columns: Any) -> Floats:
     """Return a symmetric K times columns: a dense one, or sparse ones."""
     if isinstance(columns, np.ndarray):
-        return (K @ columns[:, 0])[:, np.newaxis]
+        # By SciPy's BLAS, as all else here: the threads of NumPy's would spin beside.
+        y: Floats = blas.dsymv(1.0, K.T, columns[:, 0], lower=1)
+        return y[:, np.newaxis]
     return np.ascontiguousarray((columns.T.tocsr() @ K).T)

@@ -1,10 +1,10 @@
 """Kernel matrices: whole, or a tile at a time."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import cpu_count
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -14,9 +14,12 @@ from peckorder._typing import Floats
 from peckorder.exceptions import DataError
 from peckorder.kernels import mprank as kernels
 from peckorder.solvers.gram import Items, KernelFunction, Matrix
+from peckorder.solvers.mprank_refused import LARGEST, check_size, refuse_large
 
 # Rows and columns of a tile: 8 MiB of kernels.
 _TILE = 1024
+# Rows whose kernels among themselves cost little more than those with themselves.
+_FEW = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,65 +27,101 @@ class Gram:
     """The kernels among rows that a model is learnt from, and of others with them.
 
     Computed by matrix products, for speed: two rows' kernel depends on the shapes
-    around it in its last bits. O(n^2 d) time for all.
+    around it in its last bits. O(n^2 d) time for all. `X` is as the kernel sees it:
+    rows in double precision, less `centre` for "rbf"; what was given for others'
+    functions and matrices.
     """
 
     function: KernelFunction
     X: Matrix
+    centre: Floats | None = None
+
+    @classmethod
+    def of(cls, function: KernelFunction, X: Matrix, *, is_own: bool) -> Self:
+        """Look at rows, so that they may change later on, unless they are one's own.
+
+        Matrices of kernels, which scores do not need, are left where they are: `copied`
+        is for those who go on to use them.
+        """
+        if function.is_given:
+            return cls(function, X)
+        if function.function is not None:
+            return cls(function, X if is_own else X.copy())
+        if function.name == "rbf" and not sparse.issparse(X):
+            # Distances are the sounder for it.
+            centre = X.mean(axis=0, dtype=np.float64)
+            return cls(function, X - centre, centre)
+        return cls(function, X.astype(np.float64, copy=not is_own))
+
+    def copied(self) -> Self:
+        """Return the same, whatever becomes of the matrix that was given."""
+        return replace(self, X=self.X.copy()) if self.function.is_given else self
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
-    @cached_property
-    def _centre(self) -> Any:
-        """What to subtract from rows: distances are the sounder for it."""
-        return self.X.mean(axis=0, dtype=np.float64)
-
-    @cached_property
-    def _seen(self) -> Matrix:
-        return self._view(self.X)
-
     def _view(self, X: Matrix) -> Matrix:
+        """Look at other rows."""
         if self.function.is_given or self.function.function is not None:
             return X
-        if self.function.name == "rbf" and not sparse.issparse(self.X):
-            return _dense(X) - self._centre
+        if self.centre is not None:
+            return _dense(X) - self.centre
         return X.astype(np.float64)
 
     @cached_property
     def _squares(self) -> Floats:
-        return _squares(self._seen)
+        return _squares(self.X)
+
+    def _check_rows(self) -> None:
+        if not self._squares.max() < LARGEST:
+            refuse_large(self.function.who)
+
+    @property
+    def eps(self) -> float:
+        """How well kernels are known, beside the largest."""
+        is_given = self.function.is_given
+        return float(np.finfo(self.X.dtype if is_given else np.float64).eps)
+
+    def largest(self) -> float:
+        """Return the largest kernel there is, by size."""
+        largest = float(np.abs(self.diagonal()).max())
+        check_size(self.function.who, largest)
+        return largest
 
     def whole(self) -> Floats:
         """Return the matrix, one's own to change, or say that it is not symmetric."""
         if self.function.is_given:
-            K: Floats = _dense(self.X).astype(np.float64, order="C", copy=True)
-            self._check_symmetry(K, _noise(self.X))
-            return K
+            return self._symmetric(_dense(self.X), _noise(self.X))
         if self.function.function is not None:
-            K = self._values(self._seen, self._seen, slice(None))
-            K = K if K.flags.writeable else K.copy()
-            self._check_symmetry(K, 1e-8)
-            return K
-        K = self._values(self._seen, self._seen, slice(None), self._squares)
+            return self._symmetric(self._values(self.X, self.X, slice(None)), 1e-8)
+        self._check_rows()
+        K = self._values(self.X, self.X, slice(None), self._squares)
         if self.function.name == "rbf":
             np.fill_diagonal(K, 1.0)
         return K
 
     def check(self) -> None:
-        """Say it if given kernels are not symmetric."""
+        """Say it if given kernels are not symmetric, or rows are too large."""
         if self.function.is_given:
-            K = np.ascontiguousarray(_dense(self.X))
-            self._check_symmetry(K, _noise(K))
+            found = np.empty(2)
+            kernels.asymmetry(np.ascontiguousarray(_dense(self.X)), found)
+            self._refuse_asymmetric(found, _noise(self.X))
+        elif self.function.function is None:
+            self._check_rows()
 
-    def _check_symmetry(self, K: Floats, tolerance: float) -> None:
-        largest = np.empty(2)
-        kernels.asymmetry(K, largest)
-        if largest[1] > tolerance * largest[0]:
+    def _symmetric(self, given: Floats, tolerance: float) -> Floats:
+        """Return a copy in double precision of what has to be symmetric."""
+        K, found = np.empty(given.shape), np.empty(2)
+        kernels.copy_symmetric(np.ascontiguousarray(given), K, found)
+        self._refuse_asymmetric(found, tolerance)
+        return K
+
+    def _refuse_asymmetric(self, found: Floats, tolerance: float) -> None:
+        if found[1] > tolerance * found[0]:
             what = "X" if self.function.is_given else "kernel"
             raise DataError(
                 f"{self.function.who}: {what} must be symmetric, the kernels of rows "
-                f"among themselves; got entries that differ by {float(largest[1])!r} "
+                f"among themselves; got entries that differ by {float(found[1])!r} "
                 "from those of the transpose."
             )
 
@@ -97,7 +136,7 @@ class Gram:
                 if give_up():
                     break
                 square = None if self.function.name != "rbf" else self._squares[rows]
-                K = self._values(self._seen[rows], self._seen[columns], columns, square)
+                K = self._values(self.X[rows], self.X[columns], columns, square)
                 total[rows] += K @ x[columns]
                 if rows != columns:
                     total[columns] += x[rows] @ K
@@ -118,9 +157,9 @@ class Gram:
         if self.function.is_given:
             return np.asarray(self.X.diagonal(), dtype=np.float64)
         if self.function.function is not None:
-            parts = [self._values(self._seen[[i]], self._seen[[i]], slice(0, 1))
-                     for i in range(len(self))]  # fmt: skip
-            return np.concatenate(parts).ravel()
+            parts = (self.X[i : i + _FEW] for i in range(0, len(self), _FEW))
+            own = [self._values(x, x, slice(None)).diagonal() for x in parts]
+            return np.concatenate(own)
         if self.function.name == "rbf":
             return np.ones(len(self))
         return self._of_products(self._squares.copy())
@@ -132,7 +171,7 @@ class Gram:
         if len(chosen) == 0:
             return scores
         is_all = len(chosen) == len(self)
-        support = self._seen if is_all else self._seen[chosen]
+        support = self.X if is_all else self.X[chosen]
         size = max(1, _TILE * _TILE // len(chosen))
         for first in range(0, X.shape[0], size):
             some = slice(first, first + size)

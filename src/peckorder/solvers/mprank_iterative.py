@@ -21,7 +21,11 @@ class NotPositive(Exception):
 
 
 class Diverged(Exception):
-    """Steps were too long."""
+    """Steps were too long, or a matrix is indefinite; with the curvature at the end."""
+
+    def __init__(self, curvature: float) -> None:
+        super().__init__(curvature)
+        self.curvature = curvature
 
 
 @dataclass(frozen=True)
@@ -42,29 +46,38 @@ class Iterated:
 
 
 def conjugate_gradients(
-    apply: Apply, right: Floats, diagonal: Floats, enough: float, max_iter: int
+    apply: Apply,
+    right: Floats,
+    residual: Apply,
+    diagonal: Floats | float,
+    enough: float,
+    max_iter: int,
+    *,
+    noise: float = np.inf,
 ) -> Iterated:
     """Solve ``apply(x) = right`` until the squared residual is `enough`.
 
     Preconditioned by the diagonal. What is taken for the residual drifts from what it
-    is: the iteration starts anew from the true one until that is small, too.
+    is: the iteration starts anew from the true one, which `residual` tells of x, until
+    that is small, too. Curvatures as far below zero as `noise` may be due to rounding,
+    and then end the iteration.
     """
-    x, n_iter = np.zeros_like(right), 0
-    rest, before = right.copy(), np.inf
-    while True:
-        size = float(rest @ rest)
-        if size <= enough:
-            return Iterated(x, n_iter, True)
-        if n_iter >= max_iter or size > 0.25 * before:
-            return Iterated(x, n_iter, False)
-        before = size
+    best, least, n_iter = np.zeros_like(right), float(right @ right), 0
+    x, rest, before = best, right, np.inf
+    while least > enough and n_iter < max_iter and least <= 0.25 * before:
+        before = least
         z = rest / diagonal
         p, rho = z, float(rest @ z)
         while n_iter < max_iter and float(rest @ rest) > 0.5 * enough:
             image = apply(p)
             curvature = float(p @ image)
-            if not curvature > 0.0:
+            if curvature < -noise * float(p @ p):
                 raise NotPositive(curvature / float(p @ p))
+            if not np.isfinite(curvature):
+                # Numbers are too large: there is no solution to be told.
+                return Iterated(np.full_like(x, np.nan), n_iter, False)
+            if curvature <= 0.0:
+                break
             step = rho / curvature
             x = x + step * p
             rest = rest - step * image
@@ -72,7 +85,11 @@ def conjugate_gradients(
             z = rest / diagonal
             rho, last = float(rest @ z), rho
             p = z + (rho / last) * p
-        rest = right - apply(x)
+        rest = residual(x)
+        size = float(rest @ rest)
+        if size < least:
+            best, least = x, size
+    return Iterated(best, n_iter, least <= enough)
 
 
 def sweeps(
@@ -89,6 +106,7 @@ def sweeps(
     A pass does ``beta_i += step_i [2 (target - K beta)_i - 2 ridge beta_i]`` for all i.
     It ends when the duality gap, the squared residual over the ridge, is `tol` of the
     objective at zero; or when the objective changes by no more than `tol` of itself.
+    Raises Diverged if the gap grows without end.
     """
     beta = np.zeros_like(target)
     at_zero = float(target @ target) / ridge
@@ -102,7 +120,7 @@ def sweeps(
             off = image - target
             objective = float(beta @ image) + float(off @ off) / ridge
         if not np.isfinite(gap) or gap > 1e12 * max(at_zero, 1e-280):
-            raise Diverged
+            raise Diverged(_curvature(K, beta))
         if by_gap:
             is_done = gap <= limits.tol * at_zero
         else:
@@ -111,3 +129,9 @@ def sweeps(
             return Iterated(beta, n_iter, True)
         before = objective
     return Iterated(beta, limits.max_iter, False)
+
+
+def _curvature(K: Floats, beta: Floats) -> float:
+    """Return that of K along beta, however long it is."""
+    unit = beta / np.abs(beta).max()
+    return float(unit @ K @ unit) / float(unit @ unit)

@@ -6,15 +6,16 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-from scipy.linalg import blas, svd
+from scipy import sparse
+from scipy.linalg import blas, qr, svd
 
 from peckorder._typing import Floats, Ints
 from peckorder.kernels import mprank as kernels
-from peckorder.solvers.gram import Matrix
 from peckorder.solvers.mprank_dual import HeldMatrix, Spectrum
 from peckorder.solvers.mprank_gram import Gram
-from peckorder.solvers.mprank_primal import ScaledRows
-from peckorder.solvers.mprank_weighing import Weighing
+from peckorder.solvers.mprank_primal import ScaledRows, triangle
+from peckorder.solvers.mprank_refused import LARGEST, refuse_large
+from peckorder.solvers.mprank_sample import Sample
 
 COSTS: Final = {
     "squared": kernels.SQUARED,
@@ -23,21 +24,6 @@ COSTS: Final = {
 }
 # Below this, differences of numbers of size 1 have lost too much.
 _DOUBTFUL = 1e-5
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """What a model was learnt from: rows, by a kernel or not, labels and weights.
-
-    `label` is y less the offset, `weight` as it was given.
-    """
-
-    who: str
-    rows: Gram | Matrix
-    y: Floats
-    label: Floats
-    weighing: Weighing
-    weight: Floats | None
 
 
 @dataclass(eq=False)
@@ -56,17 +42,18 @@ class LeftOut:
     def _complete(self) -> Spectrum:
         rows, weighing = self.sample.rows, self.sample.weighing
         if isinstance(rows, Gram):
-            held = HeldMatrix(self.sample.who, rows.whole(), weighing)
+            held = HeldMatrix(self.sample.who, rows.whole(), weighing, rows.eps)
             return held.spectrum()
-        reflected = weighing.reflect(ScaledRows(rows, weighing).dense())
+        if sparse.issparse(rows) and rows.shape[1] > rows.shape[0]:
+            # There may be millions of features.
+            K = ScaledRows(rows, weighing).gram()
+            if not K.diagonal().max() < LARGEST:
+                refuse_large(self.sample.who)
+            return HeldMatrix(self.sample.who, K, weighing).spectrum()
         kept = np.ones(len(weighing), dtype=bool)
         kept[weighing.first] = False
-        if not kept.any():
-            return Spectrum(np.zeros(0), np.zeros((len(kept), 0)))
-        inside, singular, _ = svd(reflected[kept], full_matrices=True)
-        values = np.zeros(len(inside))
-        values[: len(singular)] = singular[: len(values)] ** 2
-        vectors = np.zeros((len(kept), len(inside)))
+        values, inside = left_singular(weighing.reflect(self._scaled())[kept])
+        vectors = np.zeros((len(kept), len(values)))
         vectors[kept] = inside
         return Spectrum(values, weighing.reflect(vectors))
 
@@ -76,21 +63,59 @@ class LeftOut:
         rows = self.sample.rows
         if isinstance(rows, Gram) or 4 * rows.shape[1] > rows.shape[0]:
             return None
-        scaled = ScaledRows(rows, self.sample.weighing).dense()
-        vectors, singular, _ = svd(scaled, full_matrices=False)
+        vectors, singular, _ = svd(self._scaled(), full_matrices=False)
         return Spectrum(singular**2, vectors, is_complete=False)
+
+    def _scaled(self) -> Floats:
+        """Return rows of features, centred and scaled."""
+        scaled = ScaledRows(self.sample.rows, self.sample.weighing).dense()
+        if not np.abs(scaled).max() < np.sqrt(LARGEST):
+            refuse_large(self.sample.who)
+        return scaled
 
     def pair_error(self, ridge: float, cost: str) -> float:
         """Return the mean cost of pairs within queries, each left out of training.
 
         Pairs weigh the product of their rows' weights. NaN if there is no pair.
         """
+        if cost == "misranking":
+            spectrum = self._complete if self._thin is None else self._thin
+            largest = spectrum.values.max(initial=0.0)
+            if largest <= ridge:
+                total, mass = self._misranked(spectrum, ridge)
+                return total / mass if mass else np.nan
         if self._thin is not None:
             total, mass, least = self._sum_of_costs(self._thin, ridge, cost)
             if least > _DOUBTFUL:
                 return total / mass if mass else np.nan
         total, mass, _ = self._sum_of_costs(self._complete, ridge, cost)
         return total / mass if mass else np.nan
+
+    def _misranked(self, spectrum: Spectrum, ridge: float) -> Floats:
+        """Return the weights of pairs misranked, and of all; scores being small."""
+        sample, weighing, target = self.sample, self.sample.weighing, self._target
+        shares = spectrum.values / (spectrum.values + ridge)
+        half = spectrum.vectors * np.sqrt(shares)
+        smooth = half @ (half.T @ target)
+        # Not y less the label, of which a small offset may be no part.
+        known = np.zeros(len(target)) if sample.offset is None else sample.offset
+        size = float(shares.max(initial=0.0) * np.sqrt(target @ target))
+        result = np.zeros(2)
+        for rows in self._queries():
+            if len(rows) > 1:
+                kernels.misrank_pairs_left_out(
+                    _gram(half[rows]),
+                    smooth[rows],
+                    target[rows],
+                    sample.y[rows],
+                    known[rows],
+                    weighing.root[rows],
+                    weighing.direction[rows],
+                    weighing.weight[rows],
+                    size,
+                    result,
+                )
+        return result
 
     def _sum_of_costs(self, spectrum: Spectrum, ridge: float, cost: str) -> Floats:
         weighing, y = self.sample.weighing, self.sample.y
@@ -132,9 +157,7 @@ class LeftOut:
         vectors = spectrum.vectors if is_all else spectrum.vectors[rows]
         values = spectrum.values
         if spectrum.is_complete:
-            half = vectors * np.sqrt(ridge / (values + ridge))
-            # BLAS sees the transposes, and fills their upper triangle.
-            return blas.dsyrk(1.0, half.T, trans=1).T  # type: ignore[no-any-return]
+            return _gram(vectors * np.sqrt(ridge / (values + ridge)))
         half = vectors * np.sqrt(values / (values + ridge))
         direction = self.sample.weighing.direction[rows]
         G = -(half @ half.T) - np.outer(direction, direction)
@@ -191,7 +214,36 @@ class LeftOut:
             K = wide @ wide.T
             K = K if isinstance(K, np.ndarray) else K.toarray()
         U = (K @ spectrum.vectors / (spectrum.values + ridge)) @ spectrum.vectors.T
-        off = U @ (label - label.mean()) - label
+        score = U @ (label - label.mean())
         result = np.empty(2)
-        kernels.leave_pairs_out_as_printed(COSTS[cost], U, off, self.sample.y, result)
+        kernels.leave_pairs_out_as_printed(
+            COSTS[cost], U, score, label, self.sample.y, result
+        )
         return float(result[0] / result[1]) if result[1] else np.nan
+
+
+def left_singular(M: Floats) -> tuple[Floats, Floats]:
+    """Return the eigenvalues of ``M M'``, and as many vectors as M has rows.
+
+    By orthogonal transformations, so that no square hides the small ones. O(n d min(n,
+    d)) time, and memory for M and a square matrix of its rows.
+    """
+    n, d = M.shape
+    if n == 0:
+        return np.zeros(0), np.zeros((0, 0))
+    if d > n:
+        # The same but for a rotation of the features.
+        M = triangle(M.T).T
+    vectors, R = qr(M)
+    k = min(n, d)
+    left, singular, _ = svd(R[:k], full_matrices=False)
+    vectors[:, :k] = vectors[:, :k] @ left
+    values = np.zeros(n)
+    values[:k] = singular**2
+    return values, vectors
+
+
+def _gram(half: Floats) -> Floats:
+    """Return ``half half'``: its lower triangle."""
+    # BLAS sees the transposes, and fills their upper triangle.
+    return blas.dsyrk(1.0, half.T, trans=1).T  # type: ignore[no-any-return]

@@ -1,16 +1,20 @@
 """Magnitude-preserving ranking by features: products of rows, and their sums."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh, lapack
 
 from peckorder._typing import Floats
+from peckorder.kernels import magnitude_rows
 from peckorder.solvers.gram import Matrix
 from peckorder.solvers.mprank_weighing import Weighing
+
+Apply: TypeAlias = Callable[[Floats], Floats]
 
 # Entries of the blocks in which dense rows are looked at.
 _ENTRIES = 1 << 16
@@ -18,9 +22,13 @@ _ENTRIES = 1 << 16
 
 def blocks(X: Matrix) -> Iterator[slice]:
     """Cut rows into blocks that a processor cache holds."""
-    size = max(64, _ENTRIES // max(1, X.shape[1]))
+    size = _block_size(X)
     for first in range(0, X.shape[0], size):
         yield slice(first, min(first + size, X.shape[0]))
+
+
+def _block_size(X: Matrix) -> int:
+    return max(64, _ENTRIES // max(1, int(X.shape[1])))
 
 
 def times(X: Matrix, coef: Floats) -> Floats:
@@ -44,34 +52,168 @@ def times_transposed(X: Matrix, a: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ScaledRows:
-    """``R V X``: rows times the roots of their weights, centred, never formed."""
+    """``R V X``: rows times the roots of their weights, centred, never formed.
+
+    R takes away whatever rows of a query have in common. It is taken from them before
+    they are multiplied, lest rounding of what is far from zero hide what differs.
+    Dense rows that are near zero, as `nearer` finds out, are multiplied as they are.
+    """
 
     X: Matrix
     weighing: Weighing
+    is_near: bool = False
+
+    @cached_property
+    def means(self) -> Floats:
+        """The weighted mean of each query, of dense rows (q, d)."""
+        if self.weighing.n_queries == 1:
+            d = self.X.shape[1]
+            total = np.zeros((1, d))
+            share = self.weighing.share
+            magnitude_rows.add_rows(self.X, share, np.zeros(d), total[0])
+            return total
+        return self._averages(lambda some: self.X[some].astype(np.float64, copy=False))
+
+    @cached_property
+    def _left(self) -> Floats:
+        """What rounding has left of these means in rows that are without them."""
+        return self._averages(self._rows)
+
+    def _averages(self, rows: Callable[[slice], Floats]) -> Floats:
+        """Return the weighted mean of each query, of blocks of rows."""
+        weighing = self.weighing
+        total = np.zeros((weighing.n_queries, self.X.shape[1]))
+        for some in blocks(self.X):
+            share = weighing.share[some]
+            if len(total) == 1:
+                total[0] += share @ rows(some)
+                continue
+            here, place = np.unique(weighing.query[some], return_inverse=True)
+            places, shape = (place, np.arange(len(place))), (len(here), len(place))
+            total[here] += sparse.csr_array((share, places), shape=shape) @ rows(some)
+        return total
+
+    @cached_property
+    def _near(self) -> Any:
+        """Sparse rows near zero, in double precision, with twice the entries at most.
+
+        A mean is taken from the features that most rows of a query have. From others it
+        need not be: R leaves at least half of their sum of squares (if weights are
+        equal), so that no digit is lost.
+        """
+        X, query = self.X.astype(np.float64, copy=False), self.weighing.query
+        n = len(query)
+        places = (query, np.arange(n))
+        members = sparse.csr_array((np.ones(n), places), shape=(query.max() + 1, n))
+        pattern = sparse.csr_array((np.ones(X.nnz), X.indices, X.indptr), X.shape)
+        count = (members @ pattern).tocoo()
+        is_common = 2.0 * count.data > np.bincount(query)[count.row]
+        if not is_common.any():
+            return X
+        chosen = count.row[is_common], count.col[is_common]
+        sums = (members @ X).tocsr()
+        means = np.asarray(sums[chosen]).ravel() / count.data[is_common]
+        shift = sparse.csr_array((means, chosen), shape=count.shape)
+        return X - members.T.tocsr() @ shift
+
+    @cached_property
+    def _near_means(self) -> Any:
+        """The weighted mean of each query, of what is left of sparse rows."""
+        return self.weighing.averaging @ self._near
+
+    def _rows(self, some: slice) -> Floats:
+        """Return a block of dense rows less their queries' means."""
+        means, query = self.means, self.weighing.query
+        less = means[0] if len(means) == 1 else means[query[some]]
+        rows: Floats = np.subtract(self.X[some], less, dtype=np.float64)
+        return rows
+
+    def part(self, some: slice) -> Floats:
+        """Form some rows."""
+        query = self.weighing.query[some]
+        if sparse.issparse(self.X):
+            rows = self._near[some].toarray() - self._near_means[query].toarray()
+        else:
+            rows = self._rows(some) - self._left[query]
+        scaled: Floats = rows * self.weighing.root[some, np.newaxis]
+        return scaled
 
     def times(self, coef: Floats) -> Floats:
         """Return ``R V X coef``."""
-        return self.weighing.project(self.weighing.root * times(self.X, coef))
+        if sparse.issparse(self.X):
+            scores = self._near @ coef
+        elif self.is_near:
+            scores = self.X @ coef
+        else:
+            scores = np.empty(len(self.weighing))
+            for some in blocks(self.X):
+                scores[some] = self._rows(some) @ coef
+        return self.weighing.project(self.weighing.root * scores)
 
     def times_transposed(self, beta: Floats) -> Floats:
         """Return ``(R V X)' beta``."""
         scaled = self.weighing.root * self.weighing.project(beta)
-        return times_transposed(self.X, scaled)
+        if sparse.issparse(self.X):
+            return np.asarray(self._near.T @ scaled)
+        if self.is_near:
+            return np.asarray(self.X.T @ scaled)
+        total = np.zeros(self.X.shape[1])
+        for some in blocks(self.X):
+            total += scaled[some] @ self._rows(some)
+        return total
 
+    def residual(self, target: Floats, coef: Floats) -> tuple[Floats, Floats]:
+        """Return ``off = target - R V X coef``, and ``(R V X)' off``: one pass."""
+        if sparse.issparse(self.X) or self.is_near:
+            off = target - self.times(coef)
+            return off, self.times_transposed(off)
+        weighing, d = self.weighing, self.X.shape[1]
+        scores, total = np.empty(len(target)), np.zeros(d)
+        # What R still takes from rows is rounding, as what it meets there is.
+        magnitude_rows.residual(
+            self.X,
+            weighing.query,
+            self.means,
+            weighing.root,
+            target,
+            coef,
+            scores,
+            np.zeros(d),
+            total,
+        )
+        return target - weighing.project(scores), total
+
+    def mean(self) -> Floats:
+        """Return the weighted mean of all rows, as they were given."""
+        weighing = self.weighing
+        share = weighing.weight / weighing.weight.sum()
+        if sparse.issparse(self.X):
+            return times_transposed(self.X, share)
+        return np.bincount(weighing.query, share) @ self.means
+
+    @cached_property
     def column_squares(self) -> Floats:
-        """Return the squared norm of each column."""
+        """The squared norm of each column."""
         X, weighing = self.X, self.weighing
         v = weighing.root**2
-        if sparse.issparse(X):
-            sums = np.asarray(X.multiply(X).T @ v)
-        else:
-            sums = np.sum([v[b] @ X[b].astype(np.float64) ** 2 for b in blocks(X)], 0)
-        means = query_means(X, weighing)
-        if sparse.issparse(means):
-            less = np.asarray(means.multiply(means).T @ weighing.mass)
-        else:
-            less = weighing.mass @ means**2
-        return np.maximum(sums - less, 0.0)  # type: ignore[no-any-return]
+        if not sparse.issparse(X):
+            parts = [v[some] @ self._rows(some) ** 2 for some in blocks(X)]
+            return np.sum(parts, axis=0)  # type: ignore[no-any-return]
+        near, means = self._near, self._near_means
+        less = np.asarray(means.multiply(means).T @ weighing.mass)
+        sums: Floats = np.asarray(near.multiply(near).T @ v)
+        squares: Floats = np.maximum(sums - less, 0.0)
+        return squares
+
+    def nearer(self) -> Self:
+        """Return the same, for many products: faster, if rows are near zero.
+
+        Each feature has to have less in common than it has of its own, about.
+        """
+        if sparse.issparse(self.X) or self.X.dtype != np.float64:
+            return self
+        common = self.weighing.mass @ self.means**2
+        return replace(self, is_near=bool(np.all(common <= 8.0 * self.column_squares)))
 
     def dense(self) -> Floats:
         """Form the matrix, for few entries."""
@@ -83,11 +225,10 @@ class ScaledRows:
         return scaled
 
     def gram(self) -> Floats:
-        """Return products of rows less their queries' means, not yet scaled."""
+        """Return products of rows near their queries' means, not yet scaled."""
         X, weighing = self.X, self.weighing
         if sparse.issparse(X):
-            wide = X.astype(np.float64)
-            return np.ascontiguousarray((wide @ wide.T).toarray())
+            return np.ascontiguousarray((self._near @ self._near.T).toarray())
         K = np.zeros((len(weighing), len(weighing)))
         step = max(64, 64 * _ENTRIES // max(1, len(weighing)))
         for first in range(0, X.shape[1], step):
@@ -96,81 +237,56 @@ class ScaledRows:
             K += some @ some.T
         return K
 
+    def moments(self, target: Floats, dtype: Any) -> tuple[Floats, Floats]:
+        """Return ``A = X' V R V X`` and ``g = X' V R target``.
 
-def query_means(X: Matrix, weighing: Weighing) -> Any:
-    """Return the weighted mean row of each query; sparse if the rows are."""
-    if sparse.issparse(X):
-        return weighing.averaging @ X.astype(np.float64)
-    total = np.zeros((weighing.n_queries, X.shape[1]))
-    for some in blocks(X):
-        total += weighing.averaging[:, some] @ X[some].astype(np.float64)
-    return total
+        Dense rows are multiplied in the precision `dtype`, and blocks of them summed in
+        double.
+        """
+        X, weighing = self.X, self.weighing
+        d = X.shape[1]
+        if sparse.issparse(X):
+            scaled = sparse.diags_array(weighing.root) @ self._near
+            lowered = sparse.diags_array(np.sqrt(weighing.mass)) @ self._near_means
+            A: Floats = (scaled.T @ scaled).toarray() - (lowered.T @ lowered).toarray()
+            return A, self.times_transposed(target)
+        A, g = np.zeros((d, d)), np.zeros(d)
+        means, root = self.means.astype(dtype), weighing.root.astype(dtype)
+        right = target.astype(dtype)
+        room = np.empty((_block_size(X), d), dtype)  # new pages would cost as much
+        for some in blocks(X):
+            less = means[0] if len(means) == 1 else means[weighing.query[some]]
+            rows = room[: some.stop - some.start]
+            np.subtract(X[some], less, out=rows, dtype=dtype, casting="same_kind")
+            if not weighing.is_plain:
+                rows *= root[some, np.newaxis]
+            A += rows.T @ rows
+            g += right[some] @ rows
+        return A, g
 
 
-def moments(X: Matrix, target: Floats, weighing: Weighing) -> tuple[Floats, Floats]:
-    """Return ``A = X' V R V X`` and ``X' V target``, of a scaled, centred target.
+def triangle(M: Floats) -> Floats:
+    """Return the upper triangular R of ``M = Q R``."""
+    R: Any = np.linalg.qr(M, mode="r")
+    triangular: Floats = R
+    return triangular
 
-    Sums are double precision, products within a block of rows that of the rows. Blocks
-    are shifted by something near their mean first, so that little is lost.
+
+def inverse(A: Floats, ridge: float, *, by_eigenvalues: bool) -> Apply:
+    """Return what solves ``(A + ridge) x = g``; by eigenvalues where rounding asks.
+
+    There it is of least norm, if rounding hides the ridge.
     """
-    if sparse.issparse(X):
-        return _sparse_moments(X, target, weighing)
-    d = X.shape[1]
-    A, g, total = np.zeros((d, d)), np.zeros(d), np.zeros(d)
-    root = weighing.root.astype(X.dtype)
-    is_one, is_weighed = weighing.n_queries == 1, not weighing.is_plain
-    if is_one:
-        shift = X[next(blocks(X))].mean(axis=0, dtype=np.float64).astype(X.dtype)
-    else:
-        means = query_means(X, weighing).astype(X.dtype)
-    right = target.astype(X.dtype)
-    for some in blocks(X):
-        rows = X[some] - (shift if is_one else means[weighing.query[some]])
-        if is_weighed:
-            rows *= root[some, np.newaxis]
-        A += rows.T @ rows
-        g += right[some] @ rows
-        if is_one:
-            total += root[some] @ rows
-    if is_one:
-        mass = float(weighing.mass[0])
-        A -= np.outer(total, total / mass)
-        g -= total * (float(right.astype(np.float64) @ weighing.root) / mass)
-    return A, g
-
-
-def _sparse_moments(
-    X: Matrix, target: Floats, weighing: Weighing
-) -> tuple[Floats, Floats]:
-    wide = X.astype(np.float64)
-    g = np.asarray(wide.T @ (weighing.root * target))
-    means = query_means(X, weighing)
-    scaled = sparse.diags_array(weighing.root) @ wide
-    lowered = sparse.diags_array(np.sqrt(weighing.mass)) @ means
-    A = (scaled.T @ scaled).toarray() - (lowered.T @ lowered).toarray()
-    return A, g
-
-
-def cholesky(A: Floats, g: Floats, ridge: float) -> Floats | None:
-    """Return ``(A + ridge)^-1 g``; None if rounding forbids it."""
-    B = A.copy()
-    np.fill_diagonal(B, B.diagonal() + ridge)
-    factor, info = lapack.dpotrf(B.T, lower=0, overwrite_a=1, clean=0)
-    if info != 0:
-        return None
-    coef: Floats = lapack.dpotrs(factor, g, lower=0)[0]
-    rest = g - A @ coef - ridge * coef
-    if rest @ rest > 1e-24 * (g @ g):
-        coef = coef + lapack.dpotrs(factor, rest, lower=0)[0]
-    return coef
-
-
-def by_eigenvalues(A: Floats, g: Floats, ridge: float) -> Floats:
-    """Return ``(A + ridge)^-1 g``, of least norm where rounding hides the ridge."""
+    if not by_eigenvalues:
+        B = A.copy()
+        np.fill_diagonal(B, B.diagonal() + ridge)
+        factor, info = lapack.dpotrf(B.T, lower=0, overwrite_a=1, clean=0)
+        if info == 0:
+            return lambda g: lapack.dpotrs(factor, g, lower=0)[0]
     values, vectors = eigh(A, driver="evd")
     values = np.maximum(values, 0.0)
     noise = len(values) * np.finfo(np.float64).eps * values.max(initial=0.0)
-    inside = vectors.T @ g
+    shares = 1.0 / (values + ridge)
     if ridge < noise:
-        inside[values <= noise] = 0.0
-    return vectors @ (inside / (values + ridge))  # type: ignore[no-any-return]
+        shares[values <= noise] = 0.0
+    return lambda g: vectors @ (shares * (vectors.T @ g))

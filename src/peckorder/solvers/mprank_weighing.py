@@ -10,7 +10,9 @@ from scipy import sparse
 from peckorder._typing import Floats, Ints
 
 # Beyond these the ridge says no more than "nothing" or "everything".
-_SMALLEST, _LARGEST = 1e-290, 1e290
+SMALLEST_RIDGE, LARGEST_RIDGE = 1e-290, 1e290
+# What a row weighs at least beside the heaviest: its root can still be divided by.
+_LIGHTEST = 1e-280
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +40,7 @@ class Weighing:
         mass = np.bincount(query, weight)
         product = mass[query] * weight
         largest = product.max()
-        root = np.sqrt(product / largest)
+        root = np.sqrt(np.maximum(product / largest, _LIGHTEST))
         return cls(query, weight, root, float(mass @ mass / (2.0 * largest)))
 
     def __len__(self) -> int:
@@ -49,7 +51,7 @@ class Weighing:
         """The number of queries."""
         return len(self.mass)
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether there is one query only, and all rows weigh the same."""
         return self.n_queries == 1 and bool(np.all(self.root == self.root[0]))
@@ -57,7 +59,7 @@ class Weighing:
     def ridge(self, C: float, left_out: int = 0) -> float:
         """Return the ridge; of a plain sample without so many rows, at the same C."""
         share = 1.0 - left_out / len(self)
-        return float(np.clip(self.unit * share / C, _SMALLEST, _LARGEST))
+        return float(np.clip(self.unit * share / C, SMALLEST_RIDGE, LARGEST_RIDGE))
 
     @cached_property
     def _v(self) -> Floats:
@@ -68,32 +70,48 @@ class Weighing:
         """The sum of v in each query."""
         return np.bincount(self.query, self._v).astype(np.float64)
 
+    def _sums(self, values: Floats) -> Floats:
+        """Return the sum of each query."""
+        if self.n_queries == 1:
+            return np.array([values.sum()])
+        return np.bincount(self.query, values).astype(np.float64, copy=False)
+
     def means(self, values: Floats) -> Floats:
         """Return the weighted mean of each query."""
-        return np.bincount(self.query, self._v * values) / self.mass
+        return self._sums(self._v * values) / self.mass
 
     def centred(self, values: Floats) -> Floats:
         """Subtract from each value the weighted mean of its query."""
         # Twice: what the first time leaves of a large mean is rounding.
-        values = values - self.means(values)[self.query]
-        return values - self.means(values)[self.query]
+        values = values - self._spread(self.means(values))
+        return values - self._spread(self.means(values))
+
+    def _spread(self, values: Floats) -> Floats:
+        """Give each row what its query has."""
+        spread: Floats = values if self.n_queries == 1 else values[self.query]
+        return spread
 
     def project(self, scaled: Floats) -> Floats:
         """Centre values that are multiplied by `root` already."""
-        means = np.bincount(self.query, self.root * scaled) / self.mass
-        return scaled - self.root * means[self.query]
+        means = self._sums(self.root * scaled) / self.mass
+        return scaled - self.root * self._spread(means)
 
     def mean(self, values: Floats) -> float:
         """Return the weighted mean over all rows."""
         return float(self.weight @ values / self.weight.sum())
 
     @cached_property
+    def share(self) -> Floats:
+        """What each row is of its query, by weight."""
+        share: Floats = self._v / self.mass[self.query]
+        return share
+
+    @cached_property
     def averaging(self) -> Any:
         """The sparse matrix (q, n) that takes the weighted means of queries."""
         n = len(self)
-        share = self._v / self.mass[self.query]
         places = (self.query, np.arange(n))
-        return sparse.csr_array((share, places), shape=(self.n_queries, n))
+        return sparse.csr_array((self.share, places), shape=(self.n_queries, n))
 
     @cached_property
     def first(self) -> Ints:

@@ -1,103 +1,34 @@
 """Minimises ``|w|^2 + risk(scores of w)`` for a convex risk of pairs."""
 
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 
 from peckorder._typing import Floats
-from peckorder.solvers.gram import Matrix
-from peckorder.solvers.mprank_dual import refuse_indefinite
-from peckorder.solvers.mprank_gram import Gram
 from peckorder.solvers.mprank_iterative import Limits
-from peckorder.solvers.mprank_primal import times, times_transposed
 from peckorder.solvers.svrank_loss import PairRisk
 from peckorder.solvers.svrank_master import Master
+from peckorder.solvers.svrank_space import Space, dot, inner, square_norm
 
-# Rows up to which kernels are kept rather than computed anew.
-_KEPT_ROWS = 6_000
-# Squares of norms so far below zero, beside the largest, are not due to rounding.
-_NEGATIVE = 1e-7
 # Steps remembered by the quasi-Newton method, and tries along a line.
 _MEMORY, _TRIES = 20, 60
-# How far ahead of the best point a plane touches; how closely that point is sought.
-_AHEAD, _HALVINGS = 0.1, 5
-
-
-class Space(Protocol):
-    """Where w is: elements are arrays u with ``<u, v> = u[0] . v[-1]``."""
-
-    def zero(self) -> Floats:
-        """Return the origin."""
-
-    def of_slope(self, slope: Floats) -> Floats:
-        """Return the gradient in w, given that in the scores."""
-
-    def scores(self, w: Floats) -> Floats:
-        """Return the scores of all rows."""
-
-
-def inner(u: Floats, v: Floats) -> float:
-    """Return the inner product of two elements of a space."""
-    return float(u[0] @ v[-1])
-
-
-@dataclass(frozen=True, eq=False)
-class Features:
-    """Elements are (1, d): weights of features."""
-
-    X: Matrix
-
-    def zero(self) -> Floats:
-        """Return the origin."""
-        return np.zeros((1, self.X.shape[1]))
-
-    def of_slope(self, slope: Floats) -> Floats:
-        """Return ``X' slope``. Slopes sum to zero in a query: no need to centre."""
-        return times_transposed(self.X, slope)[np.newaxis]
-
-    def scores(self, w: Floats) -> Floats:
-        """Return ``X w``."""
-        return times(self.X, w[0])
-
-
-@dataclass(eq=False)
-class Kernels:
-    """Elements are (2, n): coefficients of rows, and their scores."""
-
-    who: str
-    gram: Gram
-    K: Floats | None = field(init=False)
-
-    def __post_init__(self) -> None:
-        is_kept = len(self.gram) <= _KEPT_ROWS
-        if not is_kept:
-            self.gram.check()
-        self.K = self.gram.whole() if is_kept else None
-        diagonal = self.gram.diagonal() if self.K is None else self.K.diagonal()
-        self._largest = float(np.abs(diagonal).max(initial=0.0))
-
-    def zero(self) -> Floats:
-        """Return the origin."""
-        return np.zeros((2, len(self.gram)))
-
-    def of_slope(self, slope: Floats) -> Floats:
-        """Return the slope itself, and kernels times it."""
-        image = self.gram.product(slope) if self.K is None else self.K @ slope
-        square, length = float(slope @ image), float(slope @ slope)
-        if square < -_NEGATIVE * self._largest * length:
-            refuse_indefinite(self.who, square / length)
-        return np.stack([slope, image])
-
-    def scores(self, w: Floats) -> Floats:
-        """Return the scores, which are part of the element."""
-        scores: Floats = w[1]
-        return scores
+# How much shorter a step becomes if there are no finite numbers at its end.
+_SHORTER = 2.0**-20
+# How far ahead of the lowest point found a plane touches; how often that is looked for.
+_AHEAD, _LOOKS = 0.1, 3
+# How much of the way that is left a look leaves, at either end.
+_LEAST_SHARE = 0.1
+# Iterations after which no more than this share must be left of what was left before.
+_PATIENCE, _SLOW = 100, 0.999
+_EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """What was found: w, its scores, the objective, how far it may be from the best."""
+    """What was found: w, its scores, the objective, how far it may be from the best.
+
+    If neither converged nor out of iterations, it is rounding that forbids more.
+    """
 
     w: Floats
     scores: Floats
@@ -105,6 +36,16 @@ class Minimum:
     gap: float
     n_iter: int
     is_converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A w with its scores, the objective there, and the slope of the risk in scores."""
+
+    w: Floats
+    scores: Floats
+    objective: float
+    slope: Floats
 
 
 def minimise(space: Space, risk: PairRisk, limits: Limits) -> Minimum:
@@ -120,56 +61,75 @@ def cutting_planes(space: Space, risk: PairRisk, limits: Limits) -> Minimum:
     best w so far, which takes far fewer iterations than planes at its end. Some risks,
     and two products with the rows, an iteration.
     """
-    w = best = space.zero()
-    scores = best_scores = space.scores(w)
+    w, scores = space.zero(), space.scores(space.zero())
+    here = Point(w, scores, np.inf, scores)
     master = Master()
-    least, lower, n_iter = np.inf, 0.0, 0
-    while n_iter < limits.max_iter:
+    lower, highest, n_iter, left = 0.0, -np.inf, 0, [np.inf, np.inf]
+    while True:
         n_iter += 1
         value, slope = risk(scores)
-        objective = inner(w, w) + value
-        if not objective >= least:
-            least, best, best_scores = objective, w, scores
+        there = Point(w, scores, square_norm(w) + value, slope)
+        here = here if there.objective >= here.objective else there
         plane = space.of_slope(slope)
-        if not np.isfinite([objective, inner(plane, plane)]).all():
-            least = np.inf
+        if not np.isfinite([there.objective, inner(plane, plane)]).all():
+            return Minimum(w, scores, np.inf, np.inf, n_iter, False)
+        master.add(plane, value, w)
+        lowest, bound, noise = master.solve()
+        lower, highest = max(lower, bound - noise), max(highest, bound)
+        gap = here.objective - lower
+        if gap <= limits.tol * here.objective or n_iter == limits.max_iter:
             break
-        master.add(plane, value - inner(plane, w))
-        lowest, bound = master.solve()
-        lower = max(lower, bound)
-        if least - lower <= limits.tol * least:
-            break
-        direction, along = lowest - best, space.scores(lowest) - best_scores
-        length, value = _lower_end(risk, best, best_scores, direction, along)
+        if n_iter % _PATIENCE == 0:
+            # The bound itself may rise long before it is above what is rounding.
+            left, before = [gap, here.objective - highest], left
+            if not any(0.0 < a < _SLOW * b for a, b in zip(left, before, strict=True)):
+                break
+        direction, along = lowest - here.w, space.scores(lowest) - here.scores
+        length, lower_point = _lower_end(risk, here, direction, along)
         ahead = length + _AHEAD * (1.0 - length)
-        w, scores = best + ahead * direction, best_scores + ahead * along
-        here = best + length * direction
-        objective = inner(here, here) + value
-        if objective < least:
-            least, best = objective, here
-            best_scores = best_scores + length * along
-    gap = max(0.0, least - lower)
-    is_converged = gap <= limits.tol * least
-    return Minimum(best, best_scores, least, gap, n_iter, is_converged)
+        w, scores = here.w + ahead * direction, here.scores + ahead * along
+        here = here if lower_point.objective >= here.objective else lower_point
+    # As good a point, if C is so small that all are: this one tells rows apart.
+    scores = space.scores(lowest)
+    value, slope = risk(scores)
+    there = Point(lowest, scores, square_norm(lowest) + value, slope)
+    here = there if there.objective <= here.objective else here
+    gap = max(0.0, here.objective - lower)
+    is_converged = gap <= limits.tol * here.objective
+    return Minimum(here.w, here.scores, here.objective, gap, n_iter, is_converged)
 
 
 def _lower_end(
-    risk: PairRisk, w: Floats, scores: Floats, direction: Floats, along: Floats
-) -> tuple[float, float]:
-    """Return a length up to 1 that lowers the objective, and the risk there.
+    risk: PairRisk, start: Point, direction: Floats, along: Floats
+) -> tuple[float, Point]:
+    """Return a length up to 1 that lowers the objective, and the point there.
 
-    Halves what is left, for as long as the objective rises at its end.
+    A few looks, by false position, at where the objective begins to rise; more of them
+    if it rises everywhere, but not from the start: the length is of another order.
     """
-    across, square = inner(w, direction), inner(direction, direction)
-    low, high, risk_low = 0.0, 1.0, np.inf
-    for _ in range(_HALVINGS):
-        length = (low + high) / 2.0
-        value, slope = risk(scores + length * along)
-        if 2.0 * (across + length * square) + float(slope @ along) < 0.0:
-            low, risk_low = length, value
+    across, square = inner(start.w, direction), inner(direction, direction)
+
+    def slope_at(length: float, slope: Floats) -> float:
+        return 2.0 * (across + length * square) + dot(slope, along)
+
+    low, high, point = 0.0, 1.0, start
+    low_slope, high_slope = slope_at(0.0, start.slope), np.inf
+    tries = 0
+    while low_slope < 0.0 and (tries < _LOOKS or (low == 0.0 and tries < _TRIES)):
+        share = 0.5 if high == 1.0 else low_slope / (low_slope - high_slope)
+        least = _LEAST_SHARE if tries < _LOOKS else _SHORTER
+        share = min(max(least, share), 1.0 - _LEAST_SHARE)
+        length = low + share * (high - low)
+        tries += 1
+        w, scores = start.w + length * direction, start.scores + length * along
+        value, slope = risk(scores)
+        here = slope_at(length, slope)
+        if here < 0.0:
+            low, low_slope = length, here
+            point = Point(w, scores, square_norm(w) + value, slope)
         else:
-            high = length
-    return low, risk_low
+            high, high_slope = length, here
+    return low, point
 
 
 def quasi_newton(space: Space, risk: PairRisk, limits: Limits) -> Minimum:
@@ -184,13 +144,23 @@ def quasi_newton(space: Space, risk: PairRisk, limits: Limits) -> Minimum:
     steps: list[tuple[Floats, Floats]] = []
     value, slope = risk(scores)
     gradient = space.of_slope(slope)
-    n_iter = 0
+    n_iter, before = 0, np.inf
     while True:
-        objective = inner(w, w) + value
-        gap = max(0.0, inner(gradient, gradient)) / 4.0
+        objective = square_norm(w) + value
+        gap = square_norm(gradient) / 4.0
+        if not np.isfinite([objective, gap]).all():
+            return Minimum(w, scores, np.inf, np.inf, max(1, n_iter), False)
+        # The minimum is not negative either.
+        gap = min(gap, objective)
         is_converged = gap <= limits.tol * objective
-        if is_converged or n_iter == limits.max_iter or not np.isfinite(objective):
+        # One step is always made: if C is small it is what tells rows apart.
+        is_done = is_converged and (n_iter > 0 or not slope.any())
+        if is_done or n_iter == limits.max_iter:
             break
+        if n_iter % _PATIENCE == 0:
+            if objective > (1.0 - _EPS) * before:
+                break
+            before = objective
         n_iter += 1
         direction = -_times_inverse(steps, gradient)
         along = space.scores(direction)
@@ -201,7 +171,7 @@ def quasi_newton(space: Space, risk: PairRisk, limits: Limits) -> Minimum:
         w, scores = w + step, scores + length * along
         new = 2.0 * w + space.of_slope(slope)
         change = new - gradient
-        if inner(step, change) <= 0.0:
+        if min(inner(step, change), inner(change, change)) <= 0.0:
             # Rounding is all that is left.
             gradient = new
             steps.clear()
@@ -245,11 +215,12 @@ def _line_minimum(
     rule of false position, which needs no difference of nearly equal objectives.
     """
     across, square = inner(w, direction), inner(direction, direction)
-    low, low_slope, high, high_slope, length = 0.0, descent, np.inf, np.inf, 1.0
+    low, low_slope, high, high_slope, further = 0.0, descent, np.inf, np.inf, 1.0
     for _ in range(_TRIES):
+        length = further
         value, slope = risk(scores + length * along)
-        here = 2.0 * (across + length * square) + float(slope @ along)
-        if not abs(here) > 0.1 * abs(descent):
+        here = 2.0 * (across + length * square) + dot(slope, along)
+        if abs(here) <= 0.1 * abs(descent):
             break
         if here < 0.0:
             # A side that is left alone counts for less, so that it moves at last.
@@ -257,9 +228,11 @@ def _line_minimum(
             low, low_slope = length, here
         else:
             low_slope /= 2.0
-            high, high_slope = length, here
+            high, high_slope = length, here if np.isfinite(here) else np.inf
         if np.isinf(high):
-            length *= 4.0
+            further = 4.0 * length
+        elif np.isinf(high_slope):
+            further = low + (high - low) * _SHORTER
         else:
-            length = low + (high - low) * low_slope / (low_slope - high_slope)
+            further = low + (high - low) * low_slope / (low_slope - high_slope)
     return length, value, slope

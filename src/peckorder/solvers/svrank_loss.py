@@ -10,7 +10,7 @@ import numpy as np
 
 from peckorder._threads import share
 from peckorder._typing import Floats, Ints
-from peckorder.kernels import pair_losses
+from peckorder.kernels import label_pair_losses, pair_losses
 from peckorder.solvers.mprank_weighing import Weighing
 
 # From this length on NumPy sorts a query faster than the kernel does.
@@ -25,7 +25,8 @@ class PairRisk:
 
     The loss is ``max(0, |De| - epsilon)^power``, or if `one_sided`
     ``max(0, |Dy| - sign(Dy) Dh)^power`` for pairs with Dy != 0: that of errors in the
-    order contrary to y. Errors are scores less `label`, which is y less an offset.
+    order contrary to y. Errors are scores less `label`, which is y less an offset. With
+    a `top_weight` pairs weigh more the larger the larger y of theirs is.
     """
 
     y: Floats
@@ -35,6 +36,12 @@ class PairRisk:
     power: int
     epsilon: float
     one_sided: bool
+    top_weight: float
+
+    @property
+    def is_by_label(self) -> bool:
+        """Whether it matters which row of a pair has the larger label."""
+        return self.one_sided or self.top_weight > 0.0
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
         """Return the risk, and its slope in the scores. O(n log n) time."""
@@ -43,8 +50,13 @@ class PairRisk:
         s.share(pair_losses.errors, scores, s.label, s.weight, s.error)
         if self.one_sided:
             s.share(
-                pair_losses.discordant, s.y, s.error, s.error, True, s.weight,
-                self.power, s.spares, s.tables, s.places, s.slope, s.value,
+                label_pair_losses.discordant, s.y, s.error, s.error, True, s.weight,
+                s.lifted, self.power, s.spares, s.tables, s.places, s.slope, s.value,
+            )  # fmt: skip
+        elif self.is_by_label:
+            s.share(
+                label_pair_losses.lifted_band, s.error, s.weight, s.lifted,
+                self.epsilon, self.power, s.spares, s.tables, s.slope, s.value,
             )  # fmt: skip
         else:
             if self.power == 1 or self.epsilon > 0.0:
@@ -73,7 +85,8 @@ class _State:
     """Columns in the order of queries, and room to work in.
 
     `places` has the rows of each query from the largest error of the last call on: the
-    next call has less to sort. With one side, it is scratch, and rows are sorted by y.
+    next call has less to sort. Where labels matter, it is scratch, and rows are sorted
+    by y. `long` are the queries that NumPy sorts.
     """
 
     order: Ints | None
@@ -81,19 +94,22 @@ class _State:
     y: Floats
     label: Floats
     weight: Floats
+    lifted: Floats
     error: Floats
     slope: Floats
     value: Floats
     spares: Floats
     tables: Floats
     places: Ints
+    long: list[slice]
+    n_threads: int
 
     @classmethod
     def of(cls, risk: PairRisk) -> "_State":
         query, n = risk.weighing.query, len(risk.label)
         sizes = np.bincount(query)
         order: Any = None
-        if risk.one_sided:
+        if risk.is_by_label:
             order = np.lexsort((risk.y, query))
         elif len(sizes) > 1:
             order = np.argsort(query, kind="stable")
@@ -101,32 +117,42 @@ class _State:
         if order is not None:
             columns = tuple(column[order] for column in columns)
         y, label, weight = (np.ascontiguousarray(c, np.float64) for c in columns)
-        return cls(
+        n_fields = 5 if risk.top_weight > 0.0 else 4
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        state = cls(
             order,
-            np.concatenate([[0], np.cumsum(sizes)]),
+            offsets,
             y,
             label,
             weight,
+            np.empty(n) if risk.top_weight > 0.0 else weight,
             np.empty(n),
             np.empty(n),
             np.empty(len(sizes)),
-            np.empty((4 if risk.one_sided else 3, n)),
-            np.empty((2, n if risk.one_sided else 0, 4)),
+            np.empty((4 if risk.is_by_label else 3, n)),
+            np.empty((2, n if risk.is_by_label else 0, n_fields)),
             np.arange(n),
+            [slice(*offsets[q : q + 2]) for q in np.flatnonzero(sizes >= _LONG)],
+            min(cpu_count() or 1, n // _WORTH_A_THREAD, len(sizes)),
         )
+        if risk.top_weight > 0.0:
+            top = y, weight, risk.top_weight, state.lifted
+            state.share(pair_losses.lift, *top)
+        return state
 
     def sort_long(self) -> None:
         """Sort long queries by error; the kernel sorts the others."""
-        for q in np.flatnonzero(np.diff(self.offsets) >= _LONG):
-            first, last = self.offsets[q], self.offsets[q + 1]
-            self.places[first:last] = first + np.argsort(-self.error[first:last])
+        for rows in self.long:
+            self.places[rows] = rows.start + np.argsort(-self.error[rows])
 
     def share(self, kernel: Callable[..., None], *arguments: Any) -> None:
         """Call a kernel for ranges of queries, shared among threads."""
-        offsets = self.offsets
-        n_threads = min(cpu_count() or 1, int(offsets[-1]) // _WORTH_A_THREAD)
+        offsets, n_queries = self.offsets, len(self.value)
+        if self.n_threads <= 1:
+            kernel(offsets, 0, n_queries, *arguments)
+            return
 
         def work(some: slice, give_up: Callable[[], bool]) -> None:
             kernel(offsets, some.start, some.stop, *arguments)
 
-        share(len(offsets) - 1, max(1, n_threads), work)
+        share(n_queries, self.n_threads, work)

@@ -1,0 +1,63 @@
+"""Passes over dense rows, less what their queries have in common, in doubles."""
+
+from peckorder._typing import Floats, Ints
+from peckorder.kernels._jit import kernel, part, sum_part
+
+# Rows whose sums are kept apart, so that rounding does not grow with all of them.
+_BLOCK = 256
+
+
+@sum_part
+def _score(row: Floats, mean: Floats, coef: Floats) -> float:
+    total = 0.0
+    for c in range(coef.shape[0]):
+        total += (row[c] - mean[c]) * coef[c]
+    return total
+
+
+@part
+def _empty(part_sum: Floats, total: Floats) -> None:
+    """Add what was summed so far to the total, and begin anew."""
+    for c in range(total.shape[0]):
+        total[c] += part_sum[c]
+        part_sum[c] = 0.0
+
+
+@kernel
+def add_rows(X: Floats, share: Floats, part_sum: Floats, total: Floats) -> None:
+    """Add to total (d,) the rows of X times their shares; part_sum (d,) is zeros."""
+    for i in range(X.shape[0]):
+        for c in range(total.shape[0]):
+            part_sum[c] += share[i] * X[i, c]
+        if i % _BLOCK == _BLOCK - 1:
+            _empty(part_sum, total)
+    _empty(part_sum, total)
+
+
+@kernel
+def residual(
+    X: Floats,
+    query: Ints,
+    means: Floats,
+    root: Floats,
+    target: Floats,
+    coef: Floats,
+    scores: Floats,
+    part_sum: Floats,
+    total: Floats,
+) -> None:
+    """Write scores, scaled, and add to total (d,) what they leave of targets, by rows.
+
+    ``scores = root (x - mean) . coef`` and ``total = sum root (target - score)
+    (x - mean)``, with the mean of each row's query (q, d). part_sum (d,) is zeros. One
+    pass over the rows.
+    """
+    for i in range(X.shape[0]):
+        mean = means[query[i]]
+        scores[i] = root[i] * _score(X[i], mean, coef)
+        off = root[i] * (target[i] - scores[i])
+        for c in range(total.shape[0]):
+            part_sum[c] += off * (X[i, c] - mean[c])
+        if i % _BLOCK == _BLOCK - 1:
+            _empty(part_sum, total)
+    _empty(part_sum, total)

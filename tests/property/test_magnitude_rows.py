@@ -1,0 +1,59 @@
+"""Passes over rows against NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from peckorder.kernels import magnitude_rows
+from peckorder.kernels import mprank as kernels
+
+pytestmark = pytest.mark.jit_off
+
+sizes = st.tuples(st.integers(1, 600), st.integers(1, 5), st.integers(1, 3))
+dtypes = st.sampled_from([np.float32, np.float64])
+
+
+@given(sizes, dtypes, st.integers(0, 2**31))
+def test_residuals_are_those_of_centred_rows(size, dtype, seed):
+    n, d, n_queries = size
+    rng = np.random.default_rng(seed)
+    X = (10.0 + rng.standard_normal((n, d))).astype(dtype)
+    query = rng.integers(0, n_queries, n)
+    means, coef = 10.0 + rng.standard_normal((n_queries, d)), rng.standard_normal(d)
+    root, target = rng.random(n), rng.standard_normal(n)
+    scores, total = np.empty(n), np.zeros(d)
+    magnitude_rows.residual(
+        X, query, means, root, target, coef, scores, np.zeros(d), total
+    )
+    rows = X.astype(np.float64) - means[query]
+    expected = root * (rows @ coef)
+    assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
+    off = root * (target - expected)
+    assert_allclose(total, off @ rows, rtol=1e-9, atol=1e-9)
+
+
+@given(sizes, dtypes, st.integers(0, 2**31))
+def test_sums_of_rows_are_those_of_doubles(size, dtype, seed):
+    n, d, _ = size
+    rng = np.random.default_rng(seed)
+    X, share = rng.standard_normal((n, d)).astype(dtype), rng.random(n)
+    total = np.zeros(d)
+    magnitude_rows.add_rows(X, share, np.zeros(d), total)
+    assert_allclose(total, share @ X.astype(np.float64), rtol=1e-9, atol=1e-9)
+
+
+@given(st.integers(1, 40), dtypes, st.booleans(), st.integers(0, 2**31))
+def test_a_copy_comes_with_its_largest_entry_and_asymmetry(n, dtype, equal, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, n)).astype(dtype)
+    X = X + X.T if equal else X
+    K, found, again = np.empty((n, n)), np.empty(2), np.empty(2)
+    kernels.copy_symmetric(X, K, found)
+    kernels.asymmetry(X, again)
+    np.testing.assert_array_equal(K, X)
+    assert found[0] == np.abs(X).max() == again[0]
+    doubles = X.astype(np.float64)
+    assert found[1] == np.abs(doubles - doubles.T).max()
+    assert_allclose(again[1], found[1], rtol=1e-6)

@@ -1,0 +1,276 @@
+"""MPRank beside its minimum in rational numbers: coefficients, objectives, gaps."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from peckorder import MPRank
+
+CS = [1e-8, 1.0, 1e4, 1e6, 1e8, 1e12]
+WAYS = ["cholesky", "eigh", "cg"]
+
+
+def rational(values):
+    return [Fraction(float(value)) for value in values]
+
+
+def solved(A, b):
+    """Solve a system of rational numbers by elimination."""
+    n = len(b)
+    rows = [[*row, right] for row, right in zip(A, b, strict=True)]
+    for k in range(n):
+        pivot = next(i for i in range(k, n) if rows[i][k])
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        for i in range(k + 1, n):
+            factor = rows[i][k] / rows[k][k]
+            rows[i] = [a - factor * c for a, c in zip(rows[i], rows[k], strict=True)]
+    x = [Fraction(0)] * n
+    for k in reversed(range(n)):
+        known = sum((rows[k][j] * x[j] for j in range(k + 1, n)), Fraction(0))
+        x[k] = (rows[k][n] - known) / rows[k][k]
+    return x
+
+
+def dot(a, b):
+    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
+
+
+class Exact:
+    """``|w|^2 + C/P sum_q sum_ij v_i v_j (e_j - e_i)^2`` without any rounding."""
+
+    def __init__(self, X, y, C, qid=None, weight=None):
+        X = X.toarray() if sparse.issparse(X) else np.asarray(X)
+        n = len(X)
+        self.qid = [0] * n if qid is None else list(qid)
+        self.weight = rational(np.ones(n) if weight is None else weight)
+        self.label = self.centred(rational(y))
+        self.columns = [self.centred(rational(column)) for column in X.T]
+        masses = {q: self.mass(q) for q in set(self.qid)}
+        total = sum(mass * mass for mass in masses.values())
+        self.factor = [
+            2 * Fraction(float(C)) * masses[q] * w / total
+            for q, w in zip(self.qid, self.weight, strict=True)
+        ]
+
+    def members(self, q):
+        return [i for i in range(len(self.qid)) if self.qid[i] == q]
+
+    def mass(self, q):
+        return sum(self.weight[i] for i in self.members(q))
+
+    def centred(self, values):
+        means = {
+            q: sum(self.weight[i] * values[i] for i in self.members(q)) / self.mass(q)
+            for q in set(self.qid)
+        }
+        return [v - means[q] for v, q in zip(values, self.qid, strict=True)]
+
+    def objective(self, coef):
+        total = dot(coef, coef)
+        for i, label in enumerate(self.label):
+            score = dot([column[i] for column in self.columns], coef)
+            total += self.factor[i] * (score - label) ** 2
+        return total
+
+    def minimum(self):
+        weighed = [
+            [f * x for f, x in zip(self.factor, column, strict=True)]
+            for column in self.columns
+        ]
+        A = [[dot(a, b) for b in self.columns] for a in weighed]
+        for j in range(len(A)):
+            A[j][j] += 1
+        return solved(A, [dot(a, self.label) for a in weighed])
+
+
+def assert_sound(model, exact, rtol):
+    """Check coefficients, the objective, and that the gap is not too small."""
+    best = exact.minimum()
+    least = exact.objective(best)
+    reached = exact.objective(rational(model.coef_))
+    if model.solver != "cg":
+        np.testing.assert_allclose(model.coef_, [float(b) for b in best], rtol=rtol)
+    rounding = 1e-14 * float(least)
+    assert abs(model.objective_ - float(reached)) <= rounding
+    assert float(reached - least) <= model.dual_gap_ + rounding
+
+
+def make(n=20, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, X @ np.arange(1.0, d + 1) + rng.normal(size=n)
+
+
+def far(X, by):
+    return X + by
+
+
+def in_csr(X, by):
+    return sparse.csr_array(X + by)
+
+
+def mostly_in_csr(X, by):
+    """Put some zeros among what is far from them."""
+    X = X + by
+    X[::9, 0] = 0.0
+    X[1:, 1] = 0.0
+    return sparse.csr_array(X)
+
+
+def in_single(X, by):
+    return (X + by).astype(np.float32)
+
+
+FORMS = [(far, 1e6), (in_csr, 1e6), (mostly_in_csr, 1e2), (in_single, 3.0)]
+
+
+@pytest.mark.parametrize("C", CS)
+@pytest.mark.parametrize("solver", WAYS)
+@pytest.mark.parametrize(("form", "by"), FORMS)
+def test_features_far_from_zero_or_in_single_precision(form, by, solver, C):
+    X, y = make()
+    X = form(X, by)
+    model = MPRank(C=C, solver=solver, tol=1e-14).fit(X, y)
+    # What single precision errs by is mended down to that.
+    assert_sound(model, Exact(X, y, C), 1e-6 if form is in_single else 1e-10)
+
+
+@pytest.mark.parametrize("C", [1.0, 1e6, 1e12])
+@pytest.mark.parametrize("solver", WAYS)
+@pytest.mark.parametrize(("form", "by"), FORMS[:2])
+def test_queries_each_far_from_zero(form, by, solver, C):
+    X, y = make()
+    qid = np.arange(20) % 3
+    X = form(X, by * (1.0 + qid[:, np.newaxis]))
+    weight = np.linspace(0.5, 2.0, 20)
+    model = MPRank(C=C, solver=solver, tol=1e-14)
+    model.fit(X, y, qid=qid, sample_weight=weight)
+    assert_sound(model, Exact(X, y, C, qid, weight), 1e-10)
+
+
+@pytest.mark.parametrize("C", [1.0, 1e6, 1e12])
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_fewer_rows_than_features(form, C):
+    X, y = make(6, 9)
+    X = form(X + 1e5)
+    for solver in WAYS:
+        model = MPRank(C=C, solver=solver, tol=1e-14).fit(X, y)
+        assert_sound(model, Exact(X, y, C), 1e-6)
+
+
+@pytest.mark.parametrize("C", CS)
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+@pytest.mark.parametrize(("form", "by"), [*FORMS, (far, 0.0)])
+def test_a_stream_is_as_good_as_a_batch(form, by, noise, C):
+    X, y = make(30)
+    X = form(X, by)
+    if noise == 0.0:
+        # What can be learnt without an error leaves the norm to the objective.
+        y = X @ np.arange(1.0, 4.0)
+    stream = MPRank(C=C)
+    for some in (slice(0, 1), slice(1, 4), slice(4, 25), slice(25, 30)):
+        stream.partial_fit(X[some], y[some])
+    exact = Exact(X, y, C)
+    best = exact.minimum()
+    np.testing.assert_allclose(stream.coef_, [float(b) for b in best], rtol=1e-9)
+    assert stream.objective_ == pytest.approx(float(exact.objective(best)), rel=1e-9)
+    rounding = 1e-12 * stream.objective_
+    above = float(exact.objective(rational(stream.coef_)) - exact.objective(best))
+    assert above <= stream.dual_gap_ + rounding
+
+
+@pytest.mark.parametrize("C", [1.0, 1e12])
+def test_a_stream_of_features_that_are_almost_one(C):
+    X, y = make(30)
+    X[:, 2] = X[:, 1] + 1e-6 * X[:, 2]
+    stream = MPRank(C=C).partial_fit(X[:10], y[:10]).partial_fit(X[10:], y[10:])
+    best = [float(b) for b in Exact(X, y, C).minimum()]
+    np.testing.assert_allclose(stream.coef_, best, rtol=1e-7)
+
+
+@pytest.mark.parametrize("weight", [1e-200, 1e-300, 1e200])
+@pytest.mark.parametrize("has_queries", [False, True])
+def test_weights_of_any_size_are_as_good_as_others(weight, has_queries):
+    X, y = make()
+    qid = np.repeat([0, 1], 10) if has_queries else None
+    light = MPRank()
+    for some in (slice(0, 10), slice(10, 20)):
+        q = None if qid is None else qid[some]
+        light.partial_fit(X[some], y[some], qid=q, sample_weight=np.full(10, weight))
+    plain = MPRank().fit(X, y, qid=qid)
+    batch = MPRank().fit(X, y, qid=qid, sample_weight=np.full(20, weight))
+    for model in (light, batch):
+        np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-12)
+        assert model.objective_ == pytest.approx(plain.objective_, rel=1e-12)
+        assert model.intercept_ == pytest.approx(plain.intercept_, rel=1e-12)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_rows_far_lighter_than_others_change_nothing(order):
+    X, y = make()
+    weight = np.repeat([1e-200, 1.0], 10)
+    batches = [slice(0, 10), slice(10, 20)][::order]
+    for qid in (None, np.repeat([0, 1], 10)):
+        stream = MPRank()
+        for some in batches:
+            q = None if qid is None else qid[some]
+            stream.partial_fit(X[some], y[some], qid=q, sample_weight=weight[some])
+        batch = MPRank().fit(X, y, qid=qid, sample_weight=weight)
+        heavy = MPRank().fit(X[10:], y[10:])
+        for model in (stream, batch):
+            np.testing.assert_allclose(model.coef_, heavy.coef_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("C", [*CS, 1e13])
+@pytest.mark.parametrize("solver", ["cholesky", "eigh"])
+@pytest.mark.parametrize("more", [0, 5, 10**4])
+def test_kernels_of_few_features_given_as_a_matrix(more, solver, C):
+    # Of whole numbers kernels are exact: what is told apart is by the method alone.
+    rng = np.random.default_rng(3)
+    X = rng.integers(-9, 10, size=(14, 3)).astype(float)
+    y = X @ [1.0, -2.0, 0.5] + rng.normal(size=14)
+    K = X @ X.T + more
+    model = MPRank(C=C, kernel="precomputed", solver=solver).fit(K, y)
+    exact = Exact(X, y, C)
+    best = exact.minimum()
+    coef = np.array([float(b) for b in best])
+    wanted = X @ coef
+    wanted += y.mean() - wanted.mean()
+    np.testing.assert_allclose(model.predict(K), wanted, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(X.T @ model.dual_coef_, coef, rtol=1e-7, atol=1e-12)
+    assert abs(model.dual_coef_.sum()) <= 1e-12 * np.abs(model.dual_coef_).max()
+    least = float(exact.objective(best))
+    assert model.objective_ == pytest.approx(least, rel=1e-7)
+    reached = exact.objective(
+        [dot(rational(x), rational(model.dual_coef_)) for x in X.T]
+    )
+    above = float(reached - exact.objective(best))
+    assert above <= model.dual_gap_ + 1e-7 * least
+
+
+@pytest.mark.parametrize("C", [1e6, 1e12, 1e13])
+@pytest.mark.parametrize("solver", ["cholesky", "eigh"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_rows_given_twice_are_as_once_with_their_mean_label(kernel, solver, C):
+    X, y = make(6, 9)
+    model = MPRank(C=C, kernel=kernel, solver=solver)
+    once = model.fit(X, y).predict(X)
+    twice = model.fit(np.vstack([X, X]), np.append(y - 1.0, y + 1.0)).predict(X)
+    np.testing.assert_allclose(twice, once, rtol=1e-7)
+
+
+def test_kernels_that_are_all_but_constant_are_kernels():
+    X, y = make()
+    same = np.ones((20, 3))
+    for solver in ("cholesky", "eigh", "cg", "coordinate", "gradient"):
+        for gamma in (1e-20, 1e-14):
+            model = MPRank(C=1e6, kernel="rbf", gamma=gamma, solver=solver)
+            assert np.isfinite(model.fit(X, y).predict(X)).all()
+        for kernel in ("linear", "rbf", "poly"):
+            model = MPRank(C=1e6, kernel=kernel, solver=solver).fit(same, y)
+            np.testing.assert_allclose(model.predict(same), y.mean())
+    given = MPRank(C=1e6, kernel="precomputed", solver="eigh")
+    given.fit(np.full((20, 20), 1e6), y)
+    np.testing.assert_allclose(given.predict(np.full((1, 20), 1e6)), y.mean())
