@@ -16,7 +16,13 @@ from peckorder.collaborative._factors import (
     residuals,
 )
 from peckorder.collaborative._item_kernel import ItemKernel
-from peckorder.collaborative._people import Constant, Estimated, Learnt, weighed
+from peckorder.collaborative._people import (
+    Constant,
+    Learnt,
+    OnFeatures,
+    OnKernels,
+    weighed,
+)
 from peckorder.estimators import MPRankCV
 from peckorder.feedback import Ratings
 
@@ -85,9 +91,9 @@ class Community:
         learner = MPRankCV() if estimator is None else clone(estimator)
         if getattr(learner, "kernel", None) == "precomputed" and self.kernel:
             learner.fit(self.kernel.between(rated, rated), y)
-            return Estimated(learner, self.kernel, None, rated)
+            return OnKernels(learner, self.kernel, rated)
         features = self._features_for(row)
-        return Estimated(learner.fit(features[rated], y), None, features, rated)
+        return OnFeatures(learner.fit(features[rated], y), features)
 
     def _features_for(self, row: int | None) -> Floats:
         """Return the features; a person is no reference to himself."""

@@ -47,12 +47,11 @@ class ItemKernel:
         held = _products(viewers) if csr.shape[1] <= MOST_HELD else None
         return cls(factors.factors / np.sqrt(factors.noise), viewers, held)
 
-    def between(self, a: Ints, b: Ints | slice) -> Floats:
+    def between(self, a: Ints | slice, b: Ints) -> Floats:
         """Return the kernels of items a (rows) with items b (columns)."""
         K: Floats = self.factors[a] @ self.factors[b].T
         if self.held is not None:
-            rows = self.held[a]
-            K += rows if isinstance(b, slice) else rows[:, b]
+            K += self.held[a][:, b]
         else:
             K += (self.viewers[:, a].T @ self.viewers[:, b]).toarray()
         return K

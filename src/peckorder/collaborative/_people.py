@@ -48,24 +48,30 @@ class Weighed:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimated:
-    """A person learnt by an estimator of the user's."""
+class OnFeatures:
+    """A person learnt by an estimator, from features (n_items, n_features)."""
 
     estimator: Any
-    kernel: ItemKernel | None
-    features: Floats | None
+    features: Floats
+
+    def scores(self, items: Ints | slice) -> Floats:
+        """Return what the estimator predicts of some items."""
+        predicted = self.estimator.predict(self.features[items])
+        return np.asarray(predicted, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class OnKernels:
+    """A person learnt by an estimator, from kernels with what he rated."""
+
+    estimator: Any
+    kernel: ItemKernel
     rated: Ints
 
     def scores(self, items: Ints | slice) -> Floats:
         """Return what the estimator predicts of some items."""
-        if self.features is not None:
-            X = self.features[items]
-        else:
-            assert self.kernel is not None
-            if isinstance(items, slice):
-                items = np.arange(len(self.kernel.factors))[items]
-            X = self.kernel.between(items, self.rated)
-        return np.asarray(self.estimator.predict(X), dtype=np.float64)
+        K = self.kernel.between(items, self.rated)
+        return np.asarray(self.estimator.predict(K), dtype=np.float64)
 
 
 def solve(K: Floats, y: Floats, ridge: float) -> tuple[Floats, float]:

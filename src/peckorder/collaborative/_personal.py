@@ -253,11 +253,8 @@ class PersonalRanker(BaseEstimator):  # type: ignore[misc]
             Not cut to the scale of ratings.
         """
         check_is_fitted(self)
-        person = self._asked(user)
-        if items is None:
-            return self.item_means_ + person.scores(slice(None))
-        places = self._places(items)
-        return self.item_means_[places] + person.scores(places)
+        places = slice(None) if items is None else self._places(items)
+        return self.item_means_[places] + self._asked(user).scores(places)
 
     def recommend(
         self, user: Any, n: int = 10, *, exclude_rated: bool = True
@@ -309,7 +306,8 @@ class PersonalRanker(BaseEstimator):  # type: ignore[misc]
             Parts that add up to the score.
         """
         check_is_fitted(self)
-        person, place = self._asked(user), self._ratings.item_index(item)
+        place = self._ratings.item_index(item)
+        person = self._asked(user)
         if not isinstance(person, Weighed):
             if isinstance(person, Constant):
                 return constant(self.item_means_[place], person.shift)
