@@ -22,7 +22,7 @@ from peckorder import Ratings
 from peckorder.collaborative import PersonalRanker
 from peckorder.datasets import load_movielens_1m, load_movielens_100k
 from peckorder.metrics import Evaluation, compare, evaluate
-from peers_personal import SURPRISE, biased_factors
+from peers_personal import SURPRISE, biased_factors, unsure_factors
 
 Predictor = Callable[[Ratings, Ratings], np.ndarray]
 LOADERS = {"1m": load_movielens_1m, "100k": load_movielens_100k}
@@ -63,6 +63,7 @@ RANKERS: dict[str, Predictor] = {
     "the same, factors by SVD": personal(factorizer="svd"),
     "MPRank on 300 reference viewers": personal(references=300),
     "matrix factorisation (ALS)": biased_factors,
+    "matrix factorisation (variational)": unsure_factors,
     **({name: peer for name, peer in SURPRISE.items() if find_spec("surprise")}),
     "damped item mean": item_mean,
     "constant": constant,

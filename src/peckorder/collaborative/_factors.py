@@ -20,7 +20,8 @@ class Factors:
     """``rating = mean + item_bias + person's bias + factors . person + noise``.
 
     item_bias (n_items,), factors (n_items, k), of which a person's part is drawn from a
-    standard normal distribution; person_bias (n_users,); noise is a variance.
+    standard normal distribution; person_bias (n_users,); noise is a variance. `people`
+    (n_users, k) is what is thought of those parts, None if it was not asked.
     """
 
     mean: float
@@ -28,6 +29,7 @@ class Factors:
     person_bias: Floats
     factors: Floats
     noise: float
+    people: Floats | None = None
 
 
 @dataclass(eq=False)
@@ -109,6 +111,7 @@ def alternate(csr: Any, n_factors: int, max_iter: int, rng: Any) -> Factors:
         people.mean[:, 0],
         items.mean[:, 1:] * np.sqrt(people.prior[1:]),
         noise,
+        people.mean[:, 1:] / np.sqrt(people.prior[1:]),
     )
 
 
