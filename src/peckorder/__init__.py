@@ -1,6 +1,14 @@
 """Learns to put things in order: from ratings, grades, preferences and ranked lists."""
 
-from peckorder import bounds, datasets, gaps, losses, metrics, model_selection
+from peckorder import (
+    bounds,
+    collaborative,
+    datasets,
+    gaps,
+    losses,
+    metrics,
+    model_selection,
+)
 from peckorder.estimators import (
     AggregatePRank,
     MPRank,
@@ -27,6 +35,7 @@ __all__ = [
     "SVRank",
     "WidrowHoff",
     "bounds",
+    "collaborative",
     "datasets",
     "gaps",
     "losses",

@@ -1,0 +1,209 @@
+"""What PersonalRanker refuses, and people it knows too little of."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from helpers import exactly, raises_unchanged
+from peckorder import MPRankCV, Ratings
+from peckorder.collaborative import PersonalRanker
+from peckorder.exceptions import DataError
+
+TABLE = [
+    [5, 1, 3, np.nan],
+    [4, 2, 5, 1],
+    [3, 3, np.nan, 3],
+    [np.nan, 2, np.nan, np.nan],
+]
+RATINGS = Ratings.from_matrix(TABLE, users=list("abcd"), items=list("wxyz"))
+
+
+def fitted(**options):
+    return PersonalRanker(n_factors=1, random_state=0, **options).fit(RATINGS)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"n_factors": -1}, "n_factors must be an integer >= 0; got -1."),
+        ({"factorizer": "qr"}, "factorizer must be one of 'als', 'svd'; got 'qr'."),
+        ({"damping": -1}, "damping must be a finite number >= 0; got -1."),
+        ({"cosine_weight": -1}, "cosine_weight must be a finite number >= 0; got -1."),
+        (
+            {"audience_weight": np.inf},
+            "audience_weight must be a finite number >= 0; got inf.",
+        ),
+        ({"max_iter": 0}, "max_iter must be an integer >= 1; got 0."),
+        ({"C": 0}, "C must be None, 'leave_pair_out' or a finite number > 0; got 0."),
+        (
+            {"C": "best"},
+            "C must be None, 'leave_pair_out' or a finite number > 0; got 'best'.",
+        ),
+        ({"estimator": 3}, "estimator must be None or have fit and predict; got 3."),
+        (
+            {"references": 0},
+            "references must be None, an integer >= 1 or a list of ids; got 0.",
+        ),
+        (
+            {"references": "a"},
+            "references must be None, an integer >= 1 or a list of ids; got 'a'.",
+        ),
+    ],
+)
+def test_parameters(options, sentence):
+    model = PersonalRanker(**options)
+    with raises_unchanged(model, ValueError, f"PersonalRanker: {sentence}"):
+        model.fit(RATINGS)
+
+
+def test_ratings_that_are_none():
+    sentence = "PersonalRanker: ratings must be Ratings; got an object of type list."
+    with pytest.raises(TypeError, match=exactly(sentence)):
+        PersonalRanker().fit(TABLE)
+
+
+def test_ratings_that_are_all_equal():
+    sentence = "PersonalRanker: ratings must have two different values; got 3.0 alone."
+    with pytest.raises(DataError, match=exactly(sentence)):
+        PersonalRanker().fit(Ratings([1, 2], [1, 1], [3, 3]))
+
+
+def test_unknown_references():
+    sentence = "Ratings: user must be one of the 4 that are known; got 'q'."
+    with pytest.raises(DataError, match=exactly(sentence)):
+        PersonalRanker(references=["a", "q"]).fit(RATINGS)
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "sentence"),
+    [
+        (
+            lambda model: model.predict("q"),
+            DataError,
+            "Ratings: user must be one of the 4 that are known; got 'q'.",
+        ),
+        (
+            lambda model: model.recommend("q"),
+            DataError,
+            "Ratings: user must be one of the 4 that are known; got 'q'.",
+        ),
+        (
+            lambda model: model.fit_people(["q"]),
+            DataError,
+            "Ratings: user must be one of the 4 that are known; got 'q'.",
+        ),
+        (
+            lambda model: model.predict("a", ["w", "q"]),
+            DataError,
+            "Ratings: item must be one of the 4 that are known; got 'q'.",
+        ),
+        (
+            lambda model: model.predict("a", "w"),
+            DataError,
+            "PersonalRanker: items must be a list of ids; got 'w'.",
+        ),
+        (
+            lambda model: model.explain("a", "q"),
+            DataError,
+            "Ratings: item must be one of the 4 that are known; got 'q'.",
+        ),
+        (
+            lambda model: model.recommend("a", 0),
+            ValueError,
+            "PersonalRanker: n must be an integer >= 1; got 0.",
+        ),
+        (
+            lambda model: model.recommend("a", exclude_rated=1),
+            ValueError,
+            "PersonalRanker: exclude_rated must be True or False; got 1.",
+        ),
+        (
+            lambda model: model.update("a", "q", 3),
+            DataError,
+            "Ratings: item must be one of the 4 that are known; got 'q'.",
+        ),
+        (
+            lambda model: model.update("a", "w", np.nan),
+            ValueError,
+            "PersonalRanker: rating must be a finite number; got nan.",
+        ),
+        (
+            lambda model: model.update(["a"], "w", 3),
+            DataError,
+            "PersonalRanker: user must be an id; got ['a'].",
+        ),
+    ],
+)
+def test_questions(ask, error, sentence):
+    model = fitted()
+    with pytest.raises(error, match=exactly(sentence)):
+        ask(model)
+    assert model._people == model._changed == {}
+
+
+def test_an_error_of_the_estimator_leaves_the_ranker_as_it_was():
+    model = fitted(estimator=MPRankCV(cost="none"))
+    with pytest.raises(ValueError, match=r"^MPRankCV: cost must be"):
+        model.update("a", "z", 3)
+    assert model._people == model._changed == {}
+
+
+def test_explanations_are_of_the_kernel():
+    model = fitted(references=["b"])
+    sentence = (
+        "PersonalRanker: estimator must be None to be explained; got None and "
+        "references=['b']."
+    )
+    with pytest.raises(TypeError, match=exactly(sentence)):
+        model.explain("a", "w")
+
+
+@pytest.mark.parametrize(("user", "count"), [("c", 3), ("d", 1)])
+def test_a_person_without_two_ratings_has_the_item_means(user, count):
+    model = fitted()
+    sentence = (
+        f"PersonalRanker: too few different ratings of user {user!r} to learn from, "
+        f"{count} in all: the item means are used."
+    )
+    with pytest.warns(UserWarning, match=exactly(sentence)):
+        scores = model.predict(user)
+    rated = ~np.isnan(RATINGS.restrict(users=[user]).matrix()[0])
+    shift = scores - model.item_means_
+    assert_allclose(shift, shift[0])
+    values = RATINGS.of(user).values
+    assert_allclose(scores[rated].mean(), values.mean())
+    with pytest.warns(UserWarning, match=exactly(sentence)):
+        listed = model.recommend(user, exclude_rated=False)
+    best = np.argsort(-model.item_means_, kind="stable")
+    assert listed.items.tolist() == RATINGS.items[best].tolist()
+    with pytest.warns(UserWarning, match=exactly(sentence)):
+        told = model.explain(user, "z")
+    assert_allclose(told.score, scores[3])
+    assert len(told.items) == len(told.viewers) == 0
+
+
+def test_a_person_whose_ratings_are_all_held_back_has_the_item_means():
+    left = RATINGS.restrict(items=["w", "y", "z"])
+    model = PersonalRanker(n_factors=1, random_state=0).fit(left)
+    with pytest.warns(UserWarning, match="user 'd' to learn from, 0 in all"):
+        scores = model.predict("d")
+    assert_allclose(scores, model.item_means_)
+
+
+def test_with_an_estimator_two_ratings_are_too_few():
+    model = fitted(references=["a", "b"])
+    model.update("new", "w", 1).update("new", "x", 5)
+    with pytest.warns(UserWarning, match="user 'new' to learn from, 2 in all"):
+        model.predict("new")
+
+
+def test_ratings_given_twice_are_refused_before_they_get_here():
+    with pytest.raises(DataError, match="a user must rate an item once"):
+        Ratings(["a", "a"], ["w", "w"], [1, 2])
+
+
+def test_items_nobody_rated_have_a_score():
+    kept, _ = RATINGS.split(0.6, random_state=0)
+    model = PersonalRanker(n_factors=1, random_state=0).fit(kept)
+    assert np.isfinite(model.item_means_).all()
+    assert np.isfinite(model.predict("b")).all()
