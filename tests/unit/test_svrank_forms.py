@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from peckorder import SVRank
 from peckorder.exceptions import DataError
 from peckorder.losses import pair_loss
-from peckorder.solvers import svrank_space
+from peckorder.solvers import svrank_loss, svrank_space
 from peckorder.solvers.svrank_loss import PairRisk
 from peckorder.solvers.svrank_space import Features
 
@@ -247,3 +247,16 @@ def test_rows_that_are_not_finite_are_refused(value):
     for given in (rows, sparse.csr_array(rows)):
         with pytest.raises(ValueError, match=r"^Input X contains"):
             SVRank().fit(given, Y)
+
+
+@every_loss
+@pytest.mark.parametrize("top_weight", [0.0, 2.0])
+def test_threads_do_not_change_a_bit(monkeypatch, power, loss, top_weight):
+    settings = {"C": 10.0, "power": power, "loss": loss, "top_weight": top_weight}
+    queries = np.arange(60) % 7
+    alone = SVRank(**settings).fit(X, Y, qid=queries)
+    monkeypatch.setattr(svrank_loss, "_WORTH_A_THREAD", 10)
+    monkeypatch.setattr(svrank_loss, "cpu_count", lambda: 4)
+    shared = SVRank(**settings).fit(X, Y, qid=queries)
+    assert_array_equal(shared.coef_, alone.coef_)
+    assert shared.objective_ == alone.objective_
