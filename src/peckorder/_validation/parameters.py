@@ -46,17 +46,25 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def _plain(value: Any) -> Any:
+    """Return a number of Python, which compares with one of any size, and exactly."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 # Compared, not converted: an integer may be too large for a float.
 positive = Rule(
-    "a finite number > 0", lambda value: _is_number(value) and 0 < value < LARGEST
+    "a finite number > 0",
+    lambda value: _is_number(value) and 0 < _plain(value) < LARGEST,
 )
 not_negative = Rule(
-    "a finite number >= 0", lambda value: _is_number(value) and 0 <= value < LARGEST
+    "a finite number >= 0",
+    lambda value: _is_number(value) and 0 <= _plain(value) < LARGEST,
 )
 
 
 finite = Rule(
-    "a finite number", lambda value: _is_number(value) and -LARGEST < value < LARGEST
+    "a finite number",
+    lambda value: _is_number(value) and -LARGEST < _plain(value) < LARGEST,
 )
 fraction = Rule(
     "a number > 0 and <= 1", lambda value: _is_number(value) and 0 < value <= 1

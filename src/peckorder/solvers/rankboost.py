@@ -116,7 +116,7 @@ class Run:
             self.smoothing,
             options.cumulative,
         )
-        columns = self._columns(X, team, max_bins=options.max_bins, sort=by_z)
+        columns = self._columns(X, team, max_bins=options.max_bins)
         default = None if options.default is None else int(options.default)
         kind: Any = LeastZ if by_z else Thresholds
         return kind(*columns, account, default, team)
