@@ -21,10 +21,14 @@ from peckorder.collaborative._people import (
     Learnt,
     OnFeatures,
     OnKernels,
+    Shift,
     weighed,
 )
 from peckorder.estimators import MPRankCV
+from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
+
+_LARGEST = 1e30
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ class Community:
     def learn(cls, ratings: Ratings, settings: Settings, rng: Any) -> Self:
         """Learn from everybody."""
         csr = ratings.csr
+        _check_size(csr.data)
         shared = settings.factors(csr, rng)
         means = shared.mean + shared.item_bias
         if settings.references is not None:
@@ -93,6 +98,8 @@ class Community:
             learner.fit(self.kernel.between(rated, rated), y)
             return OnKernels(learner, self.kernel, rated)
         features = self._features_for(row)
+        if features.shape[1] == 0:
+            return Shift(float(y.mean()))  # there is no reference but himself
         return OnFeatures(learner.fit(features[rated], y), features)
 
     def _features_for(self, row: int | None) -> Floats:
@@ -103,8 +110,23 @@ class Community:
         return self.features if others.all() else self.features[:, others]
 
 
+def _check_size(values: Floats) -> None:
+    """Refuse ratings whose squares are no numbers."""
+    size = float(np.abs(values).max())
+    if size > _LARGEST or 0.0 < size < 1.0 / _LARGEST:
+        raise DataError(
+            "PersonalRanker: ratings must be between 1e-30 and 1e+30 in size, so "
+            f"that they can be squared; got {size!r} as the largest. Divide them."
+        )
+
+
 def _rows(ratings: Ratings, references: Any) -> Ints:
     """Return the rows of reference viewers: as named, or those with most ratings."""
+    if not isinstance(references, Integral) and len(references) == 0:
+        raise DataError(
+            "PersonalRanker: references must be a number of people, or a list of some; "
+            "got an empty list."
+        )
     if isinstance(references, Integral):
         most = np.argsort(-ratings.per_user, kind="stable")
         return most[: int(references)]

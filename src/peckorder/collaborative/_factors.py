@@ -13,6 +13,8 @@ from peckorder._typing import Floats
 _BLOCK = 16_384
 # How much the SVD's factors count beside the noise.
 SVD_WEIGHT = 4.0
+# Ratings that are off the mean by about so much are not scaled.
+_ORDINARY = 0.01, 100.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +72,7 @@ class _Side:
         spread = np.einsum("nii->ni", self.covariance)
         is_known = np.diff(rated.indptr) > 0
         squares = (self.mean**2 + spread)[is_known].mean(axis=0)
-        self.prior = np.maximum(squares, 1e-12)
+        self.prior = np.maximum(squares, 1e-12)  # ratings vary by about 1
 
 
 def alternate(csr: Any, n_factors: int, max_iter: int, rng: Any) -> Factors:
@@ -88,7 +90,8 @@ def alternate(csr: Any, n_factors: int, max_iter: int, rng: Any) -> Factors:
         (np.ones(len(csr.data)), csr.indices, csr.indptr), shape=csr.shape
     )
     ratings = rated.copy()
-    ratings.data = csr.data - mean
+    unit = _unit(csr.data - mean)
+    ratings.data = (csr.data - mean) / unit
     rated_t, ratings_t = rated.T.tocsr(), ratings.T.tocsr()
     variance = float(ratings.data.var())
     n_people, n_items = csr.shape
@@ -107,12 +110,20 @@ def alternate(csr: Any, n_factors: int, max_iter: int, rng: Any) -> Factors:
         noise = max(_noise(rated, ratings, people, items), 1e-6 * variance)
     return Factors(
         mean,
-        items.mean[:, 0],
-        people.mean[:, 0],
-        items.mean[:, 1:] * np.sqrt(people.prior[1:]),
-        noise,
+        items.mean[:, 0] * unit,
+        people.mean[:, 0] * unit,
+        items.mean[:, 1:] * np.sqrt(people.prior[1:]) * unit,
+        noise * unit**2,
         people.mean[:, 1:] / np.sqrt(people.prior[1:]),
     )
+
+
+def _unit(values: Floats) -> float:
+    """Return a power of two near the size of values, 1 for those of most scales."""
+    size = float(np.abs(values).max())
+    if size == 0.0 or _ORDINARY[0] < size < _ORDINARY[1]:
+        return 1.0
+    return float(2.0 ** np.floor(np.log2(size)))
 
 
 def _noise(rated: Any, ratings: Any, people: _Side, items: _Side) -> float:
@@ -155,8 +166,10 @@ def decompose(csr: Any, n_factors: int, damping: float, rng: Any) -> Factors:
     left = residuals(csr, plain)
     n_factors = min(n_factors, min(csr.shape) - 1)
     factors = np.zeros((csr.shape[1], 0))
-    noise = max(float(left.data @ left.data) / len(left.data), 1e-12)
-    if n_factors > 0:
+    unit = _unit(csr.data - plain.mean)
+    noise = float((left.data / unit) @ (left.data / unit)) / len(left.data)
+    noise = max(noise, 1e-12) * unit**2
+    if n_factors > 0 and left.data.any():
         start = rng.normal(size=min(csr.shape))
         unit = unit_columns(left).astype(np.float64)
         _, values, vectors = svds(unit, k=n_factors, v0=start)

@@ -9,6 +9,9 @@ from peckorder._typing import Floats
 from peckorder._validation import Rules, boolean
 from peckorder.collaborative._viewers import ViewerModel, column_means
 
+# Of equal numbers a mean need not be one of them to the last bit.
+_NOTHING = 1e-12
+
 
 class MinNormRegression(ViewerModel):
     r"""Regresses a person's ratings on those of the viewers.
@@ -55,7 +58,10 @@ class MinNormRegression(ViewerModel):
         self._centre, self._scale = 0.0, 1.0
         if self.normalize:
             self._scales = np.sqrt(column_means((X - self._means) ** 2))
+            self._scales[self._scales <= _NOTHING * np.abs(self._means)] = 0.0
             self._centre, self._scale = float(y[rated].mean()), float(y[rated].std())
+            if self._scale <= _NOTHING * abs(self._centre):
+                self._scale = 0.0
         target = _scaled(y[rated] - self._centre, np.float64(self._scale))
         self.coef_: Floats = lstsq(self._filled(X[rated]), target)[0]
 
@@ -71,6 +77,5 @@ class MinNormRegression(ViewerModel):
 
 def _scaled(values: Floats, scale: Floats | np.float64) -> Floats:
     """Divide by a scale; what does not vary becomes 0."""
-    # Of equal numbers a mean need not be one of them to the last bit.
-    varies = np.broadcast_to(scale > 1e-12, values.shape)
+    varies = np.broadcast_to(scale > 0.0, values.shape)
     return np.divide(values, scale, out=np.zeros(values.shape), where=varies)

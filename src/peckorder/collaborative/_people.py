@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import lapack, lstsq
 
 from peckorder._typing import Floats, Ints
 from peckorder.collaborative._item_kernel import ItemKernel
@@ -12,6 +12,8 @@ from peckorder.estimators import MPRankCV
 
 # In units of the noise: what the shared part expects is 1.
 RIDGES = 2.0 ** np.arange(-3, 5)
+# A ridge that is smaller, beside the kernels, is lost in the rounding of cosines.
+_SMALL = 1e-7
 
 
 class Learnt(Protocol):
@@ -24,6 +26,17 @@ class Learnt(Protocol):
 @dataclass(frozen=True, eq=False)
 class Constant:
     """A person of whom nothing is known but how high he rates."""
+
+    shift: float
+
+    def scores(self, items: Ints | slice) -> Floats:
+        """Return the same for all."""
+        return np.float64(self.shift)  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, eq=False)
+class Shift:
+    """A person with ratings enough, but nobody to be compared with."""
 
     shift: float
 
@@ -81,13 +94,28 @@ def solve(K: Floats, y: Floats, ridge: float) -> tuple[Floats, float]:
     ``(K + ridge) coef + intercept = y``. One Cholesky factorisation.
     """
     n = len(y)
+    if ridge < _SMALL * float(np.trace(K)) / n:
+        return _least_squares(K, y, ridge)
     K.flat[:: n + 1] += ridge
     right = np.empty((n, 2), order="F")
     right[:, 0], right[:, 1] = y, 1.0
     # The transpose is in the order of columns, as LAPACK wants it, and the same.
-    _, solution, _ = lapack.dposv(K.T, right, overwrite_a=1, overwrite_b=1)
+    _, solution, info = lapack.dposv(K.T, right, overwrite_a=1, overwrite_b=1)
+    if info != 0:  # the ridge is above rounding, so the kernel is not what it should be
+        raise np.linalg.LinAlgError(f"K is not positive definite; LAPACK says {info}.")
     intercept = float(solution[:, 0].sum() / solution[:, 1].sum())
     return solution[:, 0] - intercept * solution[:, 1], intercept
+
+
+def _least_squares(K: Floats, y: Floats, ridge: float) -> tuple[Floats, float]:
+    """Solve the same where the ridge is lost in rounding: the least solution."""
+    n = len(y)
+    system = np.zeros((n + 1, n + 1))
+    system[:n, :n] = K
+    system.flat[: n * (n + 1) : n + 2] += ridge
+    system[:n, n] = system[n, :n] = np.sqrt(np.trace(K) / n)
+    solution = lstsq(system, np.append(y, 0.0), cond=_SMALL)[0]
+    return solution[:n], float(solution[n] * system[0, n])
 
 
 def chosen_ridge(K: Floats, y: Floats) -> float:

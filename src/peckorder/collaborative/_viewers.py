@@ -18,6 +18,8 @@ from peckorder._validation import Rules, check_parameters
 from peckorder.estimators._state import all_or_nothing
 from peckorder.exceptions import DataError
 
+_LARGEST = 1e100
+
 
 class ViewerModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Scores items, one a row, by the ratings of viewers, one a column.
@@ -79,6 +81,11 @@ class ViewerModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
         )
         table: Floats = X
+        if np.nanmax(np.abs(table), initial=0.0) > _LARGEST:
+            raise DataError(
+                f"{self._who}: X must be at most 1e+100 in size, so that ratings can "
+                f"be squared; got {float(np.nanmax(np.abs(table)))!r}."
+            )
         return table
 
     def _person(self, y: Any, X: Floats) -> Floats:

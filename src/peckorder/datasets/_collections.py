@@ -22,6 +22,9 @@ _CF_FACTS = {"queries": 100, "judged pairs": 4_819}
 _TREC9_FACTS = {"queries": 63, "judgements": 3_205}
 _SCORES = re.compile(r"[0-2]{4}")
 
+# Names of runs; one that is not packed counts before one that is.
+_RUNS = "*.run.gz", "*.run"
+
 
 def load_cystic_fibrosis(folder: Folder = None) -> Bunch:
     r"""Read the judgements of the cystic fibrosis collection: 100 queries, four judges.
@@ -156,7 +159,8 @@ def load_ohsumed_trec9(folder: Folder = None) -> Bunch:
     found = require(who, OHSUMED_TREC9, ("qrels.ohsu.88-91",), folder)
     with found.open() as file:
         qrels = load_qrels(file)
-    files = sorted((found.path.parent / "runs").glob("*.run*"))
+    folder_of_runs = found.path.parent / "runs"
+    files = [file for end in _RUNS for file in sorted(folder_of_runs.glob(end))]
     runs = {file.name.partition(".run")[0]: load_run(file) for file in files}
     topics = find(who, OHSUMED_TREC9, ("query.ohsu.1-63",), folder)
     facts = {"queries": len(np.unique(qrels.qid)), "judgements": len(qrels)}

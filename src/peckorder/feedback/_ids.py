@@ -52,10 +52,7 @@ class Ids:
 
     @cached_property
     def _places(self) -> dict[Any, int]:
-        # The integers that NumPy makes of dates have lost their unit.
-        is_date = self.values.dtype.kind in "mM"
-        values = list(self.values) if is_date else self.values.tolist()
-        return {value: place for place, value in enumerate(values)}
+        return {value: place for place, value in enumerate(listed(self.values))}
 
     def place(self, who: str, value: Any) -> int:
         """Return where an id stands; refuse one that is not known."""
@@ -76,12 +73,12 @@ class Ids:
             raise DataError(
                 f"{who}: {self.name}s must be a list of ids; got {values!r}."
             )
-        listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
-        found = np.array([self.place(who, value) for value in listed], dtype=np.int64)
+        asked = listed(values) if isinstance(values, np.ndarray) else list(values)
+        found = np.array([self.place(who, value) for value in asked], dtype=np.int64)
         order = np.argsort(found, kind="stable")
         again = order[1:][found[order[1:]] == found[order[:-1]]]
         if len(again):
-            value = listed[int(again.min())]
+            value = asked[int(again.min())]
             raise DataError(
                 f"{who}: {self.name}s must be distinct; got {value!r} again."
             )
@@ -102,11 +99,19 @@ class Ids:
         return f" Did you mean {same!r}?" if same else did_you_mean(value, words, {})
 
 
+def listed(values: Labels) -> list[Any]:
+    """Return ids as Python has them; dates stay as they are.
+
+    The integers that NumPy makes of dates have lost their unit.
+    """
+    return list(values) if values.dtype.kind in "mM" else values.tolist()
+
+
 def _ascending(values: Labels) -> Ints:
     if values.dtype.kind not in "OT":
         return np.argsort(values, kind="stable")
-    listed = values.tolist()
+    ids = values.tolist()
     try:
-        return np.array(sorted(range(len(listed)), key=listed.__getitem__), np.int64)
+        return np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
     except TypeError:
-        return np.arange(len(listed))
+        return np.arange(len(ids))
