@@ -8,9 +8,11 @@ Change the stars below to your own.
 
 import argparse
 import os
+import sys
 
 from peckorder.collaborative import PersonalRanker
 from peckorder.datasets import load_movielens_1m, load_movielens_100k
+from peckorder.exceptions import MissingDataError
 
 STARS = {
     "Fargo (1996)": 5,
@@ -39,7 +41,11 @@ def main() -> None:
     parser.add_argument("--set", choices=["100k", "1m"], default="100k")
     given = parser.parse_args()
     load = load_movielens_100k if given.set == "100k" else load_movielens_1m
-    movies = load(given.data)
+    try:
+        movies = load(given.data)
+    except MissingDataError as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
     title = movies.titles
     # A film nobody has seen is good by chance: twenty ratings are asked for.
     ratings = movies.ratings.filter(min_per_item=20)

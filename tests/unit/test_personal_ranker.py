@@ -173,7 +173,7 @@ def test_recommendations_may_have_rated_items_or_be_few():
     assert not np.isnan(everything.gaps[:-1]).any()
     model = PersonalRanker(n_factors=1, max_iter=2, random_state=0).fit(RATINGS)
     for item in RATINGS.items.tolist():
-        model.update("new", item, float(item % 5))
+        model.update("new", item, 1.0 + item % 5)
     assert len(model.recommend("new")) == 0
 
 

@@ -1,8 +1,10 @@
 """What PersonalRanker refuses, and people it knows too little of."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.utils import Bunch
 
 from helpers import exactly, raises_unchanged
 from peckorder import MPRankCV, Ratings
@@ -62,6 +64,22 @@ def test_ratings_that_are_none():
         PersonalRanker().fit(TABLE)
 
 
+def test_a_frame_and_a_bunch_are_told_how_to_become_ratings():
+    sentence = (
+        "PersonalRanker: ratings must be Ratings; got an object of type DataFrame. "
+        "Make them of a frame with Ratings.from_frame(frame, user=, item=, rating=), "
+        "which takes the names of its columns."
+    )
+    with pytest.raises(TypeError, match=exactly(sentence)):
+        PersonalRanker().fit(pd.DataFrame({"user": [1], "item": [1], "rating": [1]}))
+    sentence = (
+        "PersonalRanker: ratings must be Ratings; got an object of type Bunch. They "
+        "are in its .ratings: give these."
+    )
+    with pytest.raises(TypeError, match=exactly(sentence)):
+        PersonalRanker().fit(Bunch(ratings=RATINGS))
+
+
 def test_ratings_that_are_all_equal():
     sentence = "PersonalRanker: ratings must have two different values; got 3.0 alone."
     with pytest.raises(DataError, match=exactly(sentence)):
@@ -74,23 +92,29 @@ def test_unknown_references():
         PersonalRanker(references=["a", "q"]).fit(RATINGS)
 
 
+UNKNOWN = (
+    "PersonalRanker: user must be one who has rated something (4 have; update(user, "
+    "item, rating) adds one); got 'q'."
+)
+
+
 @pytest.mark.parametrize(
     ("ask", "error", "sentence"),
     [
         (
             lambda model: model.predict("q"),
             DataError,
-            "Ratings: user must be one of the 4 that are known; got 'q'.",
+            UNKNOWN,
         ),
         (
             lambda model: model.recommend("q"),
             DataError,
-            "Ratings: user must be one of the 4 that are known; got 'q'.",
+            UNKNOWN,
         ),
         (
             lambda model: model.fit_people(["q"]),
             DataError,
-            "Ratings: user must be one of the 4 that are known; got 'q'.",
+            UNKNOWN,
         ),
         (
             lambda model: model.predict("a", ["w", "q"]),
@@ -100,7 +124,22 @@ def test_unknown_references():
         (
             lambda model: model.predict("a", "w"),
             DataError,
-            "PersonalRanker: items must be a list of ids; got 'w'.",
+            "PersonalRanker: items must be a list of ids, such as ['w']; got 'w'.",
+        ),
+        (
+            lambda model: model.predict("a", 242),
+            DataError,
+            "PersonalRanker: items must be a list of ids, such as [242]; got 242.",
+        ),
+        (
+            lambda model: model.predict("a", [["w"]]),
+            DataError,
+            "PersonalRanker: items must be a list of ids; got [['w']].",
+        ),
+        (
+            lambda model: model.explain("q", "w"),
+            DataError,
+            UNKNOWN,
         ),
         (
             lambda model: model.explain("a", "q"),
@@ -159,18 +198,19 @@ def test_explanations_are_of_the_kernel():
 
 
 @pytest.mark.parametrize(("user", "count"), [("c", 3), ("d", 1)])
-def test_a_person_without_two_ratings_has_the_item_means(user, count):
+def test_a_person_without_two_ratings_has_shifted_item_means(user, count):
     model = fitted()
+    values = RATINGS.of(user).values
+    rated = ~np.isnan(RATINGS.restrict(users=[user]).matrix()[0])
+    expected = (values - model.item_means_[rated]).mean()
     sentence = (
         f"PersonalRanker: too few different ratings of user {user!r} to learn from, "
-        f"{count} in all: the item means are used."
+        f"{count} in all: the item means are used, shifted by {expected:+.2f} to the "
+        "level of what the person gave."
     )
     with pytest.warns(UserWarning, match=exactly(sentence)):
         scores = model.predict(user)
-    rated = ~np.isnan(RATINGS.restrict(users=[user]).matrix()[0])
-    shift = scores - model.item_means_
-    assert_allclose(shift, shift[0])
-    values = RATINGS.of(user).values
+    assert_allclose(scores - model.item_means_, expected)
     assert_allclose(scores[rated].mean(), values.mean())
     with pytest.warns(UserWarning, match=exactly(sentence)):
         listed = model.recommend(user, exclude_rated=False)
@@ -185,7 +225,9 @@ def test_a_person_without_two_ratings_has_the_item_means(user, count):
 def test_a_person_whose_ratings_are_all_held_back_has_the_item_means():
     left = RATINGS.restrict(items=["w", "y", "z"])
     model = PersonalRanker(n_factors=1, random_state=0).fit(left)
-    with pytest.warns(UserWarning, match="user 'd' to learn from, 0 in all"):
+    with pytest.warns(
+        UserWarning, match=r"learn from, 0 in all: the item means are used\.$"
+    ):
         scores = model.predict("d")
     assert_allclose(scores, model.item_means_)
 
@@ -207,3 +249,27 @@ def test_items_nobody_rated_have_a_score():
     model = PersonalRanker(n_factors=1, random_state=0).fit(kept)
     assert np.isfinite(model.item_means_).all()
     assert np.isfinite(model.predict("b")).all()
+
+
+def test_people_added_are_counted_and_a_near_miss_is_named():
+    kept = RATINGS.restrict(items=["w", "y", "z"])  # "d" rated none of these
+    model = PersonalRanker(n_factors=1, random_state=0).fit(kept)
+    model.update("new", "w", 4).update("a", "z", 4)
+    with pytest.raises(DataError, match=r"something \(4 have; .*; got 'q'\.$"):
+        model.predict("q")
+    with pytest.raises(DataError, match=r"; got 'A'\. Did you mean 'a'\?$"):
+        model.predict("A")
+    assert model.users_.tolist() == list("abcd")
+
+
+@pytest.mark.parametrize("rating", [0.5, 5.5])
+def test_a_rating_off_the_range_is_taken_with_a_warning(rating):
+    model = fitted()
+    sentence = (
+        f"PersonalRanker: rating should be from 1 to 5, as those of fit are; got "
+        f"{rating}."
+    )
+    with pytest.warns(UserWarning, match=exactly(sentence)):
+        model.update("a", "z", rating)
+    assert model._changed["a"][1].tolist() == [5, 1, 3, rating]
+    model.update("a", "z", 5).update("a", "z", 1)

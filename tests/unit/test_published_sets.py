@@ -182,8 +182,25 @@ def test_without_data_one_is_told_what_to_get(tmp_path, name, words):
     assert "PECKORDER_DATA" in message
     assert f"put it in {tmp_path / 'cache'}" in message
     assert (f"fetch_{name[5:]}()" in message) == hasattr(datasets, f"fetch_{name[5:]}")
-    with pytest.raises(MissingDataError, match="folder must be one that exists"):
+    with pytest.raises(MissingDataError) as info:
         getattr(datasets, name)(*fold, tmp_path / "none")
+    message = str(info.value)
+    assert message.startswith(f"{name}: folder must be one that exists; got ")
+    assert f"put it in {tmp_path / 'none' / words[0].split('/')[0]}" in message
+    assert words[1] in message
+
+
+def test_a_file_where_a_folder_must_be(tmp_path, monkeypatch):
+    path = tmp_path / "ml-100k.zip"
+    path.write_bytes(b"")
+    for name, given in (("folder", path), ("PECKORDER_DATA", None)):
+        sentence = (
+            f"load_movielens_100k: {name} must be a folder; got the file "
+            f"{str(path)!r}. Name the folder that it is in."
+        )
+        with pytest.raises(MissingDataError, match=exactly(sentence)):
+            datasets.load_movielens_100k(given)
+        monkeypatch.setenv("PECKORDER_DATA", str(path))
 
 
 JOKES = [[2, *[99] * 98, 3.25, -9.95], [100, *[0.5] * 100], [1, 7, *[99] * 99]]

@@ -70,6 +70,11 @@ def test_ratings_are_pickled(ratings):
     assert again.of("ann").items.tolist() == [7, 9]
 
 
+def of_stars(frame, stars):
+    table = frame({"user": [1, 1, 2], "item": [1, 2, 1], "stars": stars})
+    return Ratings.from_frame(table, rating="stars")
+
+
 @pytest.mark.parametrize(
     "frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"]
 )
@@ -254,6 +259,22 @@ KNOWN = "must be one of the 3 that are known; got"
             lambda r: Ratings.from_frame(pd.DataFrame({"users": [1]})),
             "Ratings: user must be a column of the frame; got 'user'. Did you mean "
             "'users'?",
+        ),
+        (
+            lambda r: of_stars(pd.DataFrame, [4, 2, "good"]),
+            "Ratings: column 'stars' must be numbers; got 'good' in row 2.",
+        ),
+        (
+            lambda r: of_stars(pl.DataFrame, ["4", "2", "good"]),
+            "Ratings: column 'stars' must be numbers; got '4' in row 0.",
+        ),
+        (
+            lambda r: of_stars(pa.table, ["4", "2", "good"]),
+            "Ratings: column 'stars' must be numbers; got '4' in row 0.",
+        ),
+        (
+            lambda r: of_stars(pd.DataFrame, [4, np.nan, 2]),
+            "Ratings: column 'stars' must be finite; got nan in row 1.",
         ),
     ],
 )

@@ -90,6 +90,16 @@ def test_latin_letters(tmp_path):
         load_ratings(path, encoding="latin-1")
 
 
+@pytest.mark.parametrize("name", ["a.tsv", "a.TSV.gz"])
+def test_tabs_by_the_name_of_the_file(tmp_path, name):
+    text = b"user\titem\trating\nann\t7\t5\n"
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    assert rows(load_ratings(path)) == [("ann", 7, 5.0)]
+    path.write_bytes(text.replace(b"\t", b";"))
+    assert rows(load_ratings(path, sep=";")) == [("ann", 7, 5.0)]
+
+
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_ratings(tmp_path / "a.csv")
@@ -139,6 +149,38 @@ def test_damaged_lines_are_refused(line, more, sentence):
             {},
             "user must be a column in line 1 ('users', 'item', 'rating'); got 'user'. "
             "Did you mean 'users'?",
+        ),
+        (
+            "user;item;rating\na;1;1\n",
+            {},
+            "user must be a column in line 1 ('user;item;rating'); got 'user'. Give "
+            "sep=';', which stands in the line.",
+        ),
+        (
+            "user\titem\na\t1\n",
+            {},
+            "user must be a column in line 1 ('user\\titem'); got 'user'. Give "
+            "sep='\\t', which stands in the line.",
+        ),
+        (
+            "a;1;1\n",
+            {"user": 0, "item": 1, "rating": 2, "header": False},
+            "item must be the place of a column, below 1 by line 1; got 1. Give "
+            "sep=';', which stands in the line.",
+        ),
+        (
+            "a,1,1\n",
+            {},
+            "user must be a column in line 1 ('a', '1', '1'); got 'user'. If line 1 is "
+            "a rating and there are no names, give header=False, user=0, item=1, "
+            "rating=2.",
+        ),
+        (
+            "a;1;1\n",
+            {},
+            "user must be a column in line 1 ('a;1;1'); got 'user'. Give sep=';', "
+            "which stands in the line. If line 1 is a rating and there are no names, "
+            "give header=False, user=0, item=1, rating=2.",
         ),
         (
             "a,1,1\n",

@@ -1,16 +1,31 @@
 """What a personal ranker answers: a list with a cut, and reasons."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peckorder._typing import Floats, Labels
+from peckorder.metrics._tables import frame
+
+# How many items, and viewers, an explanation shows of itself.
+_SHOWN = 10
+
+
+class Recommended(NamedTuple):
+    """One row of a ranked list."""
+
+    item: Any
+    score: float
+    gap: float
+    above_cut: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Recommendations:
-    """A ranked list for one person, best first.
+    """A ranked list for one person, best first; iterates over its rows.
 
     Attributes
     ----------
@@ -28,8 +43,9 @@ class Recommendations:
     >>> from peckorder import Ratings
     >>> from peckorder.collaborative import PersonalRanker
     >>> ratings = Ratings(list("aabbbcc"), [1, 2, 1, 2, 3, 2, 3], [5, 1, 4, 2, 5, 1, 4])
-    >>> PersonalRanker(n_factors=1, random_state=0).fit(ratings).recommend("a").items
-    array([3])
+    >>> best = PersonalRanker(n_factors=1, random_state=0).fit(ratings).recommend("a")
+    >>> best.items, [row.item for row in best], len(best)
+    (array([3]), [3], 1)
     """
 
     items: Labels
@@ -39,6 +55,25 @@ class Recommendations:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def __iter__(self) -> Iterator[Recommended]:
+        return map(Recommended, *self._columns().values())
+
+    def to_pandas(self) -> Any:
+        """Return the list as a pandas frame: item, score, gap and above_cut."""
+        return frame("pandas", self._columns())
+
+    def to_polars(self) -> Any:
+        """Return the list as a polars frame: item, score, gap and above_cut."""
+        return frame("polars", self._columns())
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {
+            "item": self.items.tolist(),
+            "score": self.scores.tolist(),
+            "gap": self.gaps.tolist(),
+            "above_cut": self.above_cut.tolist(),
+        }
 
     def __str__(self) -> str:
         names = [str(item) for item in self.items.tolist()]
@@ -99,3 +134,17 @@ class Explanation:
     viewers: Labels
     by_viewers: Floats
     by_factors: float
+
+    def __repr__(self) -> str:
+        lines = [
+            f"Explanation(score={self.score:.2f}, item_mean={self.item_mean:.2f}, "
+            f"person={self.person:+.2f}, by_factors={self.by_factors:+.3f})"
+        ]
+        for name, ids, parts in (
+            ("items", self.items, self.by_items),
+            ("viewers", self.viewers, self.by_viewers),
+        ):
+            few = ids.tolist()[:_SHOWN]
+            lines.append(f"{name}, {len(few)} of {len(ids)}:")
+            lines += [f"  {p:+.3f}  {i}" for i, p in zip(few, parts, strict=False)]
+        return "\n".join(lines)

@@ -1,6 +1,5 @@
 """PersonalRanker: what is shared is learnt once, then each person in a moment."""
 
-import warnings
 from collections.abc import Hashable, Iterable
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -24,6 +23,12 @@ from peckorder._validation import (
     whole,
 )
 from peckorder.collaborative._answers import Explanation, Recommendations
+from peckorder.collaborative._asking import (
+    places,
+    refuse_user,
+    warn_of_few,
+    warn_off_range,
+)
 from peckorder.collaborative._community import Community, Settings
 from peckorder.collaborative._explaining import constant, explained
 from peckorder.collaborative._people import Constant, Learnt, Weighed
@@ -110,7 +115,7 @@ class PersonalRanker(BaseEstimator):  # type: ignore[misc]
     noise_ : float
         s, the variance that is not explained.
     items_, users_ : ndarray
-        The ids.
+        The ids in what `fit` was given; not of people whom `update` added.
 
     Notes
     -----
@@ -206,6 +211,7 @@ class PersonalRanker(BaseEstimator):  # type: ignore[misc]
         rng = check_random_state(self.random_state)
         shared = Community.learn(ratings, settings, rng)
         self._shared, self._ratings = shared, ratings
+        self._range = float(values.min()), float(values.max())
         self._rows = {user: row for row, user in enumerate(ratings.users.tolist())}
         self._changed: dict[Any, tuple[Ints, Floats]] = {}
         self._people: dict[Any, Learnt] = {}
@@ -242,8 +248,8 @@ class PersonalRanker(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         user : hashable
-            The person. One without two different ratings gets the item means, with a
-            warning.
+            The person. One without two different ratings gets the item means, all
+            shifted to the level of what he gave, with a warning.
         items : array-like, default=None
             The ids of items; None for all, in the order of `items_`.
 
@@ -253,8 +259,10 @@ class PersonalRanker(BaseEstimator):  # type: ignore[misc]
             Not cut to the scale of ratings.
         """
         check_is_fitted(self)
-        places = slice(None) if items is None else self._places(items)
-        return self.item_means_[places] + self._asked(user).scores(places)
+        asked = (
+            slice(None) if items is None else places(self._who, self._ratings, items)
+        )
+        return self.item_means_[asked] + self._asked(user).scores(asked)
 
     def recommend(
         self, user: Any, n: int = 10, *, exclude_rated: bool = True
@@ -330,7 +338,8 @@ class PersonalRanker(BaseEstimator):  # type: ignore[misc]
         item : hashable
             A known item.
         rating : float
-            What the person gives; an earlier rating of the item is replaced.
+            What the person gives; an earlier rating of the item is replaced. One below
+            or above all of `fit` is taken with a warning.
 
         Returns
         -------
@@ -345,6 +354,7 @@ class PersonalRanker(BaseEstimator):  # type: ignore[misc]
         empty = np.zeros(0, dtype=np.intp), np.zeros(0)
         known = user in self._rows or user in self._changed
         rated, values = self._rated(user) if known else empty
+        warn_off_range(self._who, self._range, rating)
         others = rated != place
         order = np.argsort(new := np.append(rated[others], place))
         now = new[order], np.append(values[others], float(rating))[order]
@@ -355,12 +365,7 @@ class PersonalRanker(BaseEstimator):  # type: ignore[misc]
     def _asked(self, user: Any) -> Learnt:
         person = self._person(user)
         if isinstance(person, Constant):
-            warnings.warn(
-                f"{self._who}: too few different ratings of user {user!r} to learn "
-                f"from, {len(self._rated(user)[0])} in all: the item means are used.",
-                UserWarning,
-                stacklevel=3,
-            )
+            warn_of_few(self._who, user, len(self._rated(user)[0]), person.shift)
         return person
 
     def _person(self, user: Any) -> Learnt:
@@ -378,16 +383,12 @@ class PersonalRanker(BaseEstimator):  # type: ignore[misc]
         """Return the places of what a person rated, ascending, and the ratings."""
         if isinstance(user, Hashable) and user in self._changed:
             return self._changed[user]
-        csr, row = self._ratings.csr, self._ratings.user_index(user)
+        try:
+            csr, row = self._ratings.csr, self._ratings.user_index(user)
+        except DataError as error:
+            refuse_user(self._who, self._ratings, self._changed, user, error)
         stored = slice(csr.indptr[row], csr.indptr[row + 1])
         return csr.indices[stored].astype(np.intp), csr.data[stored]
-
-    def _places(self, items: ArrayLike) -> Ints:
-        listed = np.asarray(items)
-        if listed.ndim != 1:
-            raise DataError(f"{self._who}: items must be a list of ids; got {items!r}.")
-        found = [self._ratings.item_index(item) for item in listed.tolist()]
-        return np.array(found, dtype=np.intp)
 
     @property
     def _who(self) -> str:

@@ -135,11 +135,19 @@ def problem(
 
 
 def check_ratings(who: str, ratings: Any) -> None:
-    """Refuse what is not `Ratings`."""
+    """Refuse what is not `Ratings`; tell how to get them from what is."""
     if not isinstance(ratings, Ratings):
+        hint = ""
+        if isinstance(getattr(ratings, "ratings", None), Ratings):
+            hint = " They are in its .ratings: give these."
+        elif hasattr(ratings, "columns") or hasattr(ratings, "column_names"):
+            hint = (
+                " Make them of a frame with Ratings.from_frame(frame, user=, item=, "
+                "rating=), which takes the names of its columns."
+            )
         raise TypeError(
             f"{who}: ratings must be Ratings; got an object of type "
-            f"{type(ratings).__name__}."
+            f"{type(ratings).__name__}.{hint}"
         )
 
 

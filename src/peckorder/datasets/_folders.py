@@ -38,21 +38,44 @@ def cache_folder() -> Path:
     return Path(base) / "peckorder"
 
 
-def roots(who: str, folder: Folder) -> list[Path]:
+def roots(who: str, data: Published, folder: Folder) -> list[Path]:
     """Return the folders to look at: the one given, or else PECKORDER_DATA, the cache.
 
-    A folder that is given must be there.
+    A folder that is given must be there, and neither may be a file.
     """
     _FOLDER.check(who, "folder", folder)
     if folder is not None:
         given = Path(folder).expanduser()
+        _refuse_file(who, "folder", given)
         if not given.is_dir():
             raise MissingDataError(
-                f"{who}: folder must be one that exists; got {str(given)!r}."
+                f"{who}: folder must be one that exists; got {str(given)!r}. "
+                f"{_what_to_get(data, given)}. Terms: {data.terms}."
             )
         return [given]
     named = os.environ.get("PECKORDER_DATA")
-    return [*([Path(named).expanduser()] if named else []), cache_folder()]
+    if not named:
+        return [cache_folder()]
+    _refuse_file(who, "PECKORDER_DATA", Path(named).expanduser())
+    return [Path(named).expanduser(), cache_folder()]
+
+
+def _refuse_file(who: str, name: str, path: Path) -> None:
+    if path.is_file():
+        raise MissingDataError(
+            f"{who}: {name} must be a folder; got the file {str(path)!r}. Name the "
+            "folder that it is in."
+        )
+
+
+def _what_to_get(data: Published, root: Path) -> str:
+    """Return the start of a sentence: what, from where, and where to put it."""
+    action = f"Get {data.get} from {data.page} and put it in {root / data.folder}"
+    if data.archives:
+        action += ", packed or unpacked"
+    if data.fetch:
+        action += f", or call peckorder.datasets.{data.fetch}()"
+    return action
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +137,7 @@ def find(
     who: str, data: Published, names: tuple[str, ...], folder: Folder
 ) -> Found | None:
     """Return the first of some files that is there: plain, with .gz, or zipped."""
-    for root in roots(who, folder):
+    for root in roots(who, data, folder):
         for place in (root / data.folder, root):
             for name in names:
                 for path in (place / name, place / f"{name}.gz"):
@@ -146,14 +169,10 @@ def refuse_missing(
     who: str, data: Published, names: tuple[str, ...], folder: Folder
 ) -> NoReturn:
     """Say what to get, and where to put it."""
-    looked = roots(who, folder)
+    looked = roots(who, data, folder)
     files = " or ".join(f"{data.folder}/{name}" for name in names)
     places = " and ".join(repr(str(root)) for root in looked)
-    action = f"Get {data.get} from {data.page} and put it in {looked[0] / data.folder}"
-    if data.archives:
-        action += ", packed or unpacked"
-    if data.fetch:
-        action += f", or call peckorder.datasets.{data.fetch}()"
+    action = _what_to_get(data, looked[0])
     if folder is None and not os.environ.get("PECKORDER_DATA"):
         action += "; set PECKORDER_DATA to look in a folder of yours"
     raise MissingDataError(

@@ -135,12 +135,13 @@ def _matrix(
 
 
 def load_ratings(path: str | os.PathLike[str], **options: Any) -> Ratings:
-    r"""Read ratings of one's own: Parquet if the name ends so, else CSV.
+    r"""Read ratings of one's own: Parquet if the name ends so, else text.
 
     Parameters
     ----------
     path : path
-        The file, a CSV also with ``.gz``.
+        The file. Text may be packed with ``.gz``; its fields are between commas, or
+        between tabs if the name ends in ``.tsv`` or ``.tsv.gz``, unless `sep` is given.
     **options
         Those of `Ratings.read_parquet` or `Ratings.read_csv`.
 
@@ -164,5 +165,8 @@ def load_ratings(path: str | os.PathLike[str], **options: Any) -> Ratings:
         ".parquet",
         ".pq",
     )
-    read = Ratings.read_parquet if is_parquet else Ratings.read_csv
-    return read(path, **options)
+    if is_parquet:
+        return Ratings.read_parquet(path, **options)
+    if Path(path).name.lower().removesuffix(".gz").endswith(".tsv"):
+        options = {"sep": "\t"} | options
+    return Ratings.read_csv(path, **options)

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 from importlib import import_module
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from peckorder._text import Source
-from peckorder._typing import Labels
+from peckorder._typing import Floats, Labels
 from peckorder._validation import did_you_mean, numbers
 from peckorder.exceptions import DataError, MissingExtraError
 from peckorder.feedback._ids import Ids
@@ -129,8 +130,8 @@ class Ratings(RatingTable):
                     f"{_WHO}: {role} must be a column of the frame; got {name!r}."
                     f"{did_you_mean(name, words, {})}"
                 )
-        columns = (frame[user], frame[item], frame[rating])
-        return cls(*columns, duplicates=duplicates)
+        values = _rating_column(rating, frame[rating])
+        return cls(frame[user], frame[item], values, duplicates=duplicates)
 
     @classmethod
     def from_matrix(
@@ -236,7 +237,16 @@ class Ratings(RatingTable):
         """
         DUPLICATES.check("read_csv", "duplicates", duplicates)
         form = CsvForm(
-            user, item, rating, header, sep, encoding, scale, user_dtype, item_dtype
+            user,
+            item,
+            rating,
+            header,
+            sep,
+            encoding,
+            scale,
+            user_dtype,
+            item_dtype,
+            advise=True,
         )
         return cls.from_rows("read_csv", read_rows("read_csv", path, form), duplicates)
 
@@ -274,3 +284,17 @@ class Ratings(RatingTable):
             ) from None
         columns = {"user": user, "item": item, "rating": rating}
         return cls.from_frame(table, **columns, duplicates=duplicates)
+
+
+def _rating_column(name: str, column: Any) -> Floats:
+    """Return the ratings of a frame as numbers; name the column and row of others."""
+    values = np.asarray(column)
+    if values.dtype.kind not in "biuf":
+        is_number = [v is None or isinstance(v, Real) for v in values.tolist()]
+        if not all(is_number):
+            row = is_number.index(False)
+            raise DataError(
+                f"{_WHO}: column {name!r} must be numbers; got "
+                f"{values.tolist()[row]!r} in row {row}."
+            )
+    return numbers(_WHO, f"column {name!r}", values, finite=True)

@@ -21,6 +21,8 @@ from peckorder.feedback._rating_rows import RatingRows
 _UNIT = "\x1f"
 # Lines at a time: many lists that live long keep the garbage collector busy.
 _LINES = 1 << 12
+# What may stand between fields, if there seems to be one only.
+_SEPARATORS = (";", "\t", "::", ",", "|")
 
 
 def _is_encoding(value: Any) -> bool:
@@ -58,7 +60,7 @@ class CsvForm:
 
     A column may be a tuple of names, of which one must be there; case, spaces, ``-``
     and ``_`` don't count then. `escape` is a character that takes away the meaning
-    of the next.
+    of the next; `advise` lets errors name the arguments of `Ratings.read_csv`.
     """
 
     user: str | int | tuple[str, ...]
@@ -71,6 +73,7 @@ class CsvForm:
     user_dtype: type | None = None
     item_dtype: type | None = None
     escape: str | None = None
+    advise: bool = False
 
     def check(self, who: str) -> None:
         """Raise if it cannot be."""
@@ -196,6 +199,7 @@ class _Reader:
             raise DataError(
                 f"{self.who}: {role} must be the place of a column, below "
                 f"{len(fields)} by line {number}; got {wanted}."
+                f"{self._advice(fields, number)}"
             )
         names = [name.strip() for name in fields]
         if isinstance(wanted, tuple):
@@ -209,8 +213,26 @@ class _Reader:
         listed = ", ".join(map(repr, names))
         raise DataError(
             f"{self.who}: {role} must be a column in line {number} ({listed}); got "
-            f"{wanted!r}.{did_you_mean(wanted, names, {})}"
+            f"{wanted!r}."
+            f"{self._advice(fields, number) or did_you_mean(wanted, names, {})}"
         )
+
+    def _advice(self, fields: list[str], number: int) -> str:
+        """Tell which arguments a first line asks for that has not been understood."""
+        if not self.form.advise:
+            return ""
+        advice = ""
+        if len(fields) == 1:
+            sep = next((mark for mark in _SEPARATORS if mark in fields[0]), None)
+            if sep is not None:
+                advice = f" Give sep={sep!r}, which stands in the line."
+                fields = fields[0].split(sep)
+        if self.form.header and any(_number(text) is not None for text in fields):
+            advice += (
+                f" If line {number} is a rating and there are no names, give "
+                "header=False, user=0, item=1, rating=2."
+            )
+        return advice
 
     def _columns(
         self, lines: list[str], before: int

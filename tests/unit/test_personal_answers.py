@@ -1,0 +1,64 @@
+"""What PersonalRanker answers with: lists to go through, explanations to read."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from peckorder import Ratings
+from peckorder.collaborative import PersonalRanker
+
+USERS, ITEMS = np.divmod(np.arange(20 * 30), 30)
+KEPT = (USERS * 7 + ITEMS * 5) % 4 > 0
+VALUES = 1.0 + (USERS * ITEMS + ITEMS) % 5
+RATINGS = Ratings(USERS[KEPT], ITEMS[KEPT], VALUES[KEPT])
+MODEL = PersonalRanker(n_factors=1, random_state=0).fit(RATINGS)
+
+
+def test_a_list_is_iterated_by_rows():
+    listed = MODEL.recommend(3, 4)
+    rows = list(listed)
+    assert len(rows) == len(listed) == 4
+    assert [row.item for row in rows] == listed.items.tolist()
+    assert [row.score for row in rows] == listed.scores.tolist()
+    assert [row.gap for row in rows] == listed.gaps.tolist()
+    item, score, gap, above = rows[0]
+    assert (item, score) == (listed.items[0], listed.scores[0])
+    assert gap == listed.gaps[0]
+    assert above is bool(listed.above_cut[0])
+
+
+@pytest.mark.parametrize(("method", "kind"), [("pandas", pd), ("polars", pl)])
+def test_a_list_as_a_frame(method, kind):
+    listed = MODEL.recommend(3, 4)
+    frame = getattr(listed, f"to_{method}")()
+    assert isinstance(frame, kind.DataFrame)
+    assert list(frame.columns) == ["item", "score", "gap", "above_cut"]
+    assert frame["item"].to_list() == listed.items.tolist()
+    assert frame["score"].to_list() == listed.scores.tolist()
+    assert frame["above_cut"].to_list() == listed.above_cut.tolist()
+
+
+def test_an_empty_list():
+    model = PersonalRanker(n_factors=1, random_state=0).fit(RATINGS)
+    for item in RATINGS.items.tolist():
+        model.update(3, item, 1.0 + item % 5)
+    listed = model.recommend(3)
+    assert list(listed) == []
+    assert len(listed.to_pandas()) == len(listed) == 0
+
+
+def test_an_explanation_shows_its_strongest_parts():
+    told = MODEL.explain(3, 5)
+    assert len(told.items) > 10
+    assert len(told.viewers) > 10
+    lines = repr(told).splitlines()
+    assert lines[0] == (
+        f"Explanation(score={told.score:.2f}, item_mean={told.item_mean:.2f}, "
+        f"person={told.person:+.2f}, by_factors={told.by_factors:+.3f})"
+    )
+    assert lines[1] == f"items, 10 of {len(told.items)}:"
+    assert lines[2] == f"  {told.by_items[0]:+.3f}  {told.items[0]}"
+    assert lines[12] == f"viewers, 10 of {len(told.viewers)}:"
+    assert lines[22] == f"  {told.by_viewers[9]:+.3f}  {told.viewers[9]}"
+    assert len(lines) == 23
