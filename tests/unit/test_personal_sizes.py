@@ -103,3 +103,15 @@ def test_ratings_of_viewers_without_squares_raise(model):
 def test_equal_arrays_of_ids_are_found_whatever_their_type():
     ratings = Ratings([1, 2, 2], ["a", "a", "b"], [1.0, 2.0, 3.0])
     assert_array_equal(ratings.restrict(users=np.array([2])).users, [2])
+
+
+def test_ids_of_several_types_are_asked_for_as_they_are():
+    users, items = [0, 0, 0, 1, 1, ("a", 3), ("a", 3)], [1, "f2", 3, 1, "f2", 1, 3]
+    ratings = Ratings(users, items, [1.0, 2.0, 5.0, 4.0, 2.0, 3.0, 1.0])
+    model = PersonalRanker(n_factors=1, random_state=0).fit(ratings)
+    model.fit_people([0, ("a", 3)])
+    every = dict(zip(ratings.items.tolist(), model.predict(0), strict=True))
+    assert model.predict(0, [1, "f2"]).tolist() == [every[1], every["f2"]]
+    for wrong in (3, "x"):
+        with pytest.raises(ValueError, match="users must be a list of ids, such as"):
+            model.fit_people(wrong)

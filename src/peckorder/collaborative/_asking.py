@@ -9,6 +9,7 @@ import numpy as np
 from peckorder._typing import Ints
 from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
+from peckorder.feedback._ids import listed
 
 
 def refuse_user(
@@ -27,13 +28,23 @@ def refuse_user(
     ) from None
 
 
+def listed_ids(who: str, name: str, ids: Any) -> list[Any]:
+    """Return ids of any types in a list; refuse what is none."""
+    if isinstance(ids, np.ndarray) and ids.ndim == 1:
+        return listed(ids)
+    if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+        raise DataError(
+            f"{who}: {name} must be a list of ids, such as [{ids!r}]; got {ids!r}."
+        )
+    asked = list(ids)
+    if any(isinstance(one, list | np.ndarray) for one in asked):
+        raise DataError(f"{who}: {name} must be a list of ids; got {ids!r}.")
+    return asked
+
+
 def places(who: str, ratings: Ratings, items: Any) -> Ints:
     """Return the columns of some items; refuse what is no list of ids."""
-    listed = np.asarray(items)
-    if listed.ndim != 1:
-        example = f", such as [{items!r}]" if listed.ndim == 0 else ""
-        raise DataError(f"{who}: items must be a list of ids{example}; got {items!r}.")
-    found = [ratings.item_index(item) for item in listed.tolist()]
+    found = [ratings.item_index(item) for item in listed_ids(who, "items", items)]
     return np.array(found, dtype=np.intp)
 
 

@@ -24,6 +24,7 @@ from peckorder._validation import (
 )
 from peckorder.collaborative._answers import Explanation, Recommendations
 from peckorder.collaborative._asking import (
+    listed_ids,
     places,
     refuse_user,
     warn_of_few,
@@ -35,6 +36,7 @@ from peckorder.collaborative._people import Constant, Learnt, Weighed
 from peckorder.collaborative._problem import check_ratings
 from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
+from peckorder.feedback._ids import listed
 from peckorder.gaps import cut_at_gap
 
 _C = Rule(
@@ -212,7 +214,7 @@ class PersonalRanker(BaseEstimator):  # type: ignore[misc]
         shared = Community.learn(ratings, settings, rng)
         self._shared, self._ratings = shared, ratings
         self._range = float(values.min()), float(values.max())
-        self._rows = {user: row for row, user in enumerate(ratings.users.tolist())}
+        self._rows = {user: row for row, user in enumerate(listed(ratings.users))}
         self._changed: dict[Any, tuple[Ints, Floats]] = {}
         self._people: dict[Any, Learnt] = {}
         self.item_means_, self.noise_ = shared.means, shared.noise
@@ -238,7 +240,7 @@ class PersonalRanker(BaseEstimator):  # type: ignore[misc]
             *self._rows,
             *(user for user in self._changed if user not in self._rows),
         ]
-        for user in chosen if users is None else np.asarray(users).tolist():
+        for user in chosen if users is None else listed_ids(self._who, "users", users):
             self._person(user)
         return self
 
