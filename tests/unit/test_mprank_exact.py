@@ -274,3 +274,29 @@ def test_kernels_that_are_all_but_constant_are_kernels():
     given = MPRank(C=1e6, kernel="precomputed", solver="eigh")
     given.fit(np.full((20, 20), 1e6), y)
     np.testing.assert_allclose(given.predict(np.full((1, 20), 1e6)), y.mean())
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "eigh"])
+@pytest.mark.parametrize("C", [1.0, 1e6])
+def test_columns_of_very_different_sizes_are_solved_alike(solver, C):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5)) * [1.0, 1e-3, 1e-6, 1e3, 1e5]
+    y = X @ rng.normal(size=5) + rng.normal(size=200)
+    model = MPRank(C=C, solver=solver).fit(X, y)
+    centred, ridge = X - X.mean(axis=0), 200 / (2.0 * C)
+    # By columns of equal size, which no rounding can lose.
+    size = np.linalg.norm(centred, axis=0)
+    rows = np.vstack([centred / size, np.diag(np.sqrt(ridge) / size)])
+    labels = np.append(y - y.mean(), np.zeros(5))
+    expected = np.linalg.lstsq(rows, labels)[0] / size
+    np.testing.assert_allclose(model.coef_, expected, rtol=1e-6)
+
+
+def test_single_precision_is_not_trusted_where_it_has_lost_an_eigenvalue():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=2000)
+    X = np.column_stack([x, x + 1e-6 * rng.normal(size=2000)]).astype(np.float32)
+    doubles = X.astype(np.float64)
+    y = doubles @ [1.0, 1.0] + 1e-3 * (doubles[:, 1] - doubles[:, 0])
+    single = MPRank(C=1e12).fit(X, y).coef_
+    np.testing.assert_allclose(single, MPRank(C=1e12).fit(doubles, y).coef_, rtol=1e-6)

@@ -93,7 +93,8 @@ class MPRank(SquaredModel):
         What is minimised, at the solution.
     dual_gap_ : float
         How far, at most, the objective is above its minimum, but for its own rounding.
-        With a kernel, and where C is so large, it allows for the rounding of kernels.
+        With a kernel, and where C is so large, that of decompositions allows for the
+        rounding of kernels; that of "cg" does not.
     n_iter_ : int
         Iterations, or passes; 1 for decompositions.
     n_features_in_ : int
@@ -118,9 +119,9 @@ class MPRank(SquaredModel):
 
     "eigh" takes some ten times as long as "cholesky" does for the same matrix. Memory
     is O(min(n, d)^2) and O(n^2) for decompositions, O(n^2) for sweeps, no more than the
-    rows' for "cg" without kernels; besides, a copy of the rows is kept. Sparse rows
-    stay sparse. What the rows of a query have in common is taken from them before they
-    are multiplied, so that they may be far from zero. Single-precision rows are
+    rows' for "cg" without kernels; besides, the rows are kept, as in `fit`. Sparse
+    rows stay sparse. What the rows of a query have in common is taken from them before
+    they are multiplied, so that they may be far from zero. Single-precision rows are
     multiplied in single precision, and the solution is mended in double.
 
     References

@@ -186,17 +186,7 @@ class SquaredModel(MagnitudeModel):
 
     def _check_rows(self, sample: Sample) -> None:
         """Refuse rows that were changed since."""
-        if sample.is_own:
-            return
-        if isinstance(sample.rows, Gram):
-            has_changed = float(sample.rows.X.sum()) != sample.total
-        else:
-            problem = Problem(self._who, sample.label, sample.weighing, self._fitted_C)
-            with np.errstate(over="ignore", invalid="ignore"):
-                now = problem.objective(sample.rows, self.coef_)
-            room = 1e-8 * self.objective_ + 1e-11 * problem.objective_of_zero
-            has_changed = not abs(now - self.objective_) <= room
-        if has_changed:
+        if sample.has_changed():
             raise DataError(
                 f"{self._who}: X must be as it was when fitted, since large rows are "
                 "not copied; got rows that were changed since. Fit again."

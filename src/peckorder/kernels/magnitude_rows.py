@@ -1,10 +1,16 @@
 """Passes over dense rows, less what their queries have in common, in doubles."""
 
+from typing import Any
+
+import numpy as np
+
 from peckorder._typing import Floats, Ints
 from peckorder.kernels._jit import kernel, part, sum_part
 
 # Rows whose sums are kept apart, so that rounding does not grow with all of them.
 _BLOCK = 256
+# Odd numbers with bits here and there.
+_STEP, _FACTOR = np.int64(0x9E3779B97F4A7C1), np.int64(0x2545F4914F6CDD1D)
 
 
 @sum_part
@@ -61,3 +67,16 @@ def residual(
         if i % _BLOCK == _BLOCK - 1:
             _empty(part_sum, total)
     _empty(part_sum, total)
+
+
+@kernel
+def fingerprint(bits: Ints) -> Any:
+    """Return a number that changes, but for a chance of 2**-64, if some bits do.
+
+    Places count, so that it changes when entries change places, too.
+    """
+    total = np.int64(0)
+    for i in range(bits.shape[0]):
+        mixed = (np.int64(bits[i]) + np.int64(i) * _STEP) * _FACTOR
+        total += (mixed ^ (mixed >> np.int64(29))) * _FACTOR
+    return total

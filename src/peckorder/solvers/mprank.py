@@ -35,6 +35,8 @@ _FEW_FEATURES, _FEW_ROWS = 4_000, 10_000
 _KEPT_ROWS = 6_000
 # Relative errors of coefficients that a direct solution is not refined for.
 _PRECISE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-7}
+# The smallest eigenvalue beside the largest that single precision leaves alone.
+_SOUND = 1e-4
 
 
 @dataclass(frozen=True)
@@ -96,16 +98,6 @@ class Problem:
     def target(self) -> Floats:
         """Labels centred and scaled."""
         return self.weighing.root * self.weighing.centred(self.label)
-
-    @property
-    def objective_of_zero(self) -> float:
-        """What the objective is if all scores are equal."""
-        target = self.target
-        return float(target @ target) / self.ridge
-
-    def objective(self, X: Matrix, coef: Floats) -> float:
-        """Return the objective of coefficients of features. A pass over the rows."""
-        return self._point(ScaledRows(X, self.weighing), coef).objective
 
     def solve_kernel(self, gram: Gram, method: Method) -> Solution:
         """Learn coefficients of rows. O(n^3), or O(n^2 d) an iteration."""
@@ -243,12 +235,13 @@ class Problem:
             gap = float(rest @ rest) / ridge
         else:
             gap = spectrum.gap(rest, ridge)
+        objective = float(beta @ image) + float(off @ off) / ridge
         return Solution(
             coef,
             self.weighing.root * beta,
             intercept,
-            float(beta @ image) + float(off @ off) / ridge,
-            gap,
+            objective,
+            min(gap, abs(objective)),
             done.n_iter,
             done.is_converged,
         )
@@ -277,7 +270,9 @@ class Problem:
         rest = rest - ridge * coef
         objective = float(coef @ coef) + float(off @ off) / ridge
         # The objective is strongly convex: a quarter of its squared gradient bounds it.
-        return Point(coef, off, rest, objective, float((rest / ridge) @ (rest / ridge)))
+        gap = float((rest / ridge) @ (rest / ridge))
+        # No objective is below zero.
+        return Point(coef, off, rest, objective, min(gap, objective))
 
     def _refined(self, rows: ScaledRows, *, by_eigenvalues: bool) -> Point:
         """Solve by products of features, then mend what rounding of these has spoilt.
@@ -292,11 +287,15 @@ class Problem:
                 if precision == np.float64:
                     refuse_large(self.who)
                 continue
-            solve = primal.inverse(A, self.ridge, by_eigenvalues=by_eigenvalues)
+            solve, share = primal.inverse(A, self.ridge, by_eigenvalues=by_eigenvalues)
+            # In single precision a step tells the error, unless an eigenvalue is lost.
+            is_sound = precision != np.float64 and share > _SOUND
             if best is None or not np.isfinite(best.objective):
                 best = self._point(rows, solve(g))
             is_better, is_done = True, False
-            while is_better and not (is_done := _is_precise(best, solve, dtype)):
+            while is_better and not (
+                is_done := _is_precise(best, solve, dtype, is_sound)
+            ):
                 point = self._point(rows, best.coef + solve(best.rest))
                 is_better = point.gap < 0.25 * best.gap
                 best = point if is_better else best
@@ -322,15 +321,13 @@ class Problem:
         )
 
 
-def _is_precise(point: Point, solve: primal.Apply, dtype: Any) -> bool:
+def _is_precise(point: Point, solve: primal.Apply, dtype: Any, is_sound: bool) -> bool:
     """Tell whether coefficients are as good as rows of a type deserve.
 
     A gap is no less than their squared error, but may be far more; what another step
-    would change is about the error itself, where products are in single precision.
+    would change is about the error itself, if products are sound.
     """
-    length = float(np.linalg.norm(point.coef))
-    limit = _PRECISE[dtype] * length
+    limit = _PRECISE[dtype] * float(np.linalg.norm(point.coef))
     if point.gap <= limit**2:
         return True
-    is_single = dtype == np.float32
-    return is_single and float(np.linalg.norm(solve(point.rest))) <= limit
+    return is_sound and float(np.linalg.norm(solve(point.rest))) <= limit

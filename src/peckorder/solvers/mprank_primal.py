@@ -272,21 +272,30 @@ def triangle(M: Floats) -> Floats:
     return triangular
 
 
-def inverse(A: Floats, ridge: float, *, by_eigenvalues: bool) -> Apply:
+def inverse(A: Floats, ridge: float, *, by_eigenvalues: bool) -> tuple[Apply, float]:
     """Return what solves ``(A + ridge) x = g``; by eigenvalues where rounding asks.
 
-    There it is of least norm, if rounding hides the ridge.
+    There it is of least norm, if rounding hides the ridge. Beside it, an estimate of
+    the smallest eigenvalue over the largest. All this for features scaled alike.
     """
+    scale = 1.0 / np.sqrt(A.diagonal() + ridge)
+    B = scale[:, np.newaxis] * A * scale
+    np.fill_diagonal(B, 1.0)
     if not by_eigenvalues:
-        B = A.copy()
-        np.fill_diagonal(B, B.diagonal() + ridge)
-        factor, info = lapack.dpotrf(B.T, lower=0, overwrite_a=1, clean=0)
+        factor, info = lapack.dpotrf(B.T.copy(order="F"), lower=0, overwrite_a=1)
         if info == 0:
-            return lambda g: lapack.dpotrs(factor, g, lower=0)[0]
-    values, vectors = eigh(A, driver="evd")
-    values = np.maximum(values, 0.0)
-    noise = len(values) * np.finfo(np.float64).eps * values.max(initial=0.0)
-    shares = 1.0 / (values + ridge)
-    if ridge < noise:
-        shares[values <= noise] = 0.0
-    return lambda g: vectors @ (shares * (vectors.T @ g))
+            share, _ = lapack.dpocon(factor, float(np.abs(B).sum(axis=0).max()))
+            return (
+                lambda g: scale * lapack.dpotrs(factor, scale * g, lower=0)[0],
+                float(share),
+            )
+    values, vectors = eigh(B, driver="evd")
+    largest = values.max(initial=0.0)
+    noise = len(values) * np.finfo(np.float64).eps * largest
+    is_known = values > noise
+    shares = np.divide(1.0, values, out=np.zeros(len(values)), where=is_known)
+    smallest = values.min(initial=largest)
+    return (
+        lambda g: scale * (vectors @ (shares * (vectors.T @ (scale * g)))),
+        float(smallest / largest) if largest > 0.0 else 0.0,
+    )

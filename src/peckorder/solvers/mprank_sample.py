@@ -1,9 +1,13 @@
 """What rankers that keep magnitudes are learnt from."""
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
 
 from peckorder._typing import Floats
+from peckorder.kernels import magnitude_rows
 from peckorder.solvers.gram import Matrix
 from peckorder.solvers.mprank_gram import Gram
 from peckorder.solvers.mprank_weighing import Weighing
@@ -17,7 +21,7 @@ class Sample:
     """What a model was learnt from: rows, by a kernel or not, labels and weights.
 
     `label` is y less the offset, `weight` as it was given. Rows that are not `is_own`
-    may be changed by whoever gave them.
+    may be changed by whoever gave them: their fingerprint tells.
     """
 
     who: str
@@ -27,23 +31,35 @@ class Sample:
     offset: Floats | None
     weighing: Weighing
     weight: Floats | None
-
     is_own: bool
-    total: float | None = None
+    fingerprint: int | None = None
+
+    @property
+    def _given(self) -> Matrix:
+        return self.rows.X if isinstance(self.rows, Gram) else self.rows
 
     def kept(self) -> Self:
         """Return the same with rows of one's own, if a copy of them is small."""
         rows = self.rows
-        if self.is_own:
+        if self.is_own or (isinstance(rows, Gram) and not rows.function.is_given):
             return self
-        if _size(rows.X if isinstance(rows, Gram) else rows) > _LARGE:
-            # Linear models know it by their objective, those of kernels by their sum.
-            total = float(rows.X.sum()) if isinstance(rows, Gram) else None
-            return replace(self, total=total)
+        if self._given.data.nbytes > _LARGE:
+            return replace(self, fingerprint=_fingerprint(self._given))
         own = rows.copied() if isinstance(rows, Gram) else rows.copy()
         return replace(self, rows=own, is_own=True)
 
+    def has_changed(self) -> bool:
+        """Tell whether rows are not what they were. A pass over them."""
+        known = self.fingerprint
+        return known is not None and known != _fingerprint(self._given)
 
-def _size(X: Matrix) -> int:
-    """Return the bytes of a matrix."""
-    return int(X.data.nbytes)
+
+def _fingerprint(X: Matrix) -> int:
+    arrays: list[Any] = [X.data, X.indices] if sparse.issparse(X) else [X]
+    prints = [magnitude_rows.fingerprint(_bits(array)) for array in arrays]
+    return hash(tuple(prints))
+
+
+def _bits(array: Any) -> Any:
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return flat.view(np.int64 if flat.itemsize == 8 else np.int32)
