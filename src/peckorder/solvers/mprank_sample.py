@@ -62,4 +62,5 @@ def _fingerprint(X: Matrix) -> int:
 
 def _bits(array: Any) -> Any:
     flat = np.ascontiguousarray(array).reshape(-1)
-    return flat.view(np.int64 if flat.itemsize == 8 else np.int32)
+    # As many at a time as fit; the number of bytes is one of numbers.
+    return flat.view(np.int64 if flat.nbytes % 8 == 0 else np.int32)
