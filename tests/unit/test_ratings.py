@@ -281,3 +281,16 @@ KNOWN = "must be one of the 3 that are known; got"
 def test_refusals(ratings, call, sentence):
     with pytest.raises(ValueError, match=exactly(sentence)):
         call(ratings)
+
+
+@pytest.mark.parametrize("damage", ["cut", "folder", None])
+def test_a_parquet_file_that_is_none_raises(damage, tmp_path):
+    path = tmp_path / "ratings.parquet"
+    if damage == "cut":
+        pd.DataFrame({"user": [1], "item": [2], "rating": [3.0]}).to_parquet(path)
+        whole = path.read_bytes()
+        path.write_bytes(whole[:20] + b"x" * 30 + whole[50:])
+    elif damage == "folder":
+        path.mkdir()
+    with pytest.raises(ValueError, match="path must be a sound Parquet file"):
+        Ratings.read_parquet(None if damage is None else path)

@@ -251,3 +251,8 @@ def test_a_matrix():
 def test_damaged_matrices_are_refused(text, sentence):
     with pytest.raises(DataError, match=exactly(f"load_ratings_matrix: {sentence}")):
         load_ratings_matrix(io.StringIO(text), scale=(1, 5))
+
+
+def test_text_that_is_decoded_already_is_not_decoded_again():
+    text = io.StringIO("user,item,rating\nzo\u00e9,tea,5\n")
+    assert Ratings.read_csv(text, encoding="latin-1").users.tolist() == ["zo\u00e9"]

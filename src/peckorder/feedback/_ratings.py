@@ -278,7 +278,9 @@ class Ratings(RatingTable):
             ) from None
         try:
             table = parquet.ParquetFile(path).read()
-        except import_module("pyarrow").ArrowInvalid as error:
+        except FileNotFoundError:
+            raise
+        except (import_module("pyarrow").ArrowInvalid, OSError, TypeError) as error:
             raise DataError(
                 f"{_WHO}: path must be a sound Parquet file; got {error}."
             ) from None

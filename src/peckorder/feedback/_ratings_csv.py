@@ -1,9 +1,10 @@
 """Text files with a rating a line."""
 
 import csv
+import io
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from operator import itemgetter
 from typing import Any, NoReturn
@@ -97,6 +98,8 @@ def read_rows(who: str, path: Source, form: CsvForm) -> RatingRows:
     """Read a file: O(bytes), in blocks of a few MB beside the result."""
     form.check(who)
     check_source(who, path)
+    if isinstance(path, io.TextIOBase):
+        form = replace(form, encoding="utf-8")  # it is decoded already
     reader = _Reader(who, form)
     values, lines = [], []
     users: list[Ints] = []
