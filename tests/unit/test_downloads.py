@@ -292,3 +292,16 @@ def test_refusals(options, sentence):
     with pytest.raises(ValueError) as info:  # noqa: PT011
         datasets.fetch_movielens_100k(**options)
     assert str(info.value) == f"fetch_movielens_100k: {sentence}"
+
+
+def test_another_archive_is_refused_and_not_recorded(server, tmp_path):
+    server.files["BX-CSV-Dump.zip"] = archive()
+    with pytest.raises(DownloadError, match=r"must hold BX-Book-Ratings\.csv; got "):
+        datasets.fetch_book_crossing(url=server.url)
+    assert names(tmp_path) == []
+
+
+def test_parameters_are_checked_before_anything_is_downloaded(server):
+    with pytest.raises(ValueError, match="implicit must be True or False; got 3"):
+        datasets.fetch_book_crossing(url=server.url, implicit=3)
+    assert server.asked == []

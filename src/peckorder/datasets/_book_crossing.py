@@ -96,6 +96,7 @@ def fetch_book_crossing(
     >>> books = fetch_book_crossing()  # doctest: +SKIP
     """
     who = "fetch_book_crossing"
+    boolean.check(who, "implicit", implicit)
     home = fetch(who, BOOK_CROSSING, folder, url, progress)
     return _load_books(who, home, implicit)
 

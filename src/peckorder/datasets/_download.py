@@ -64,17 +64,22 @@ def fetch(
             continue
         address = urljoin(base if base.endswith("/") else base + "/", name)
         # A mirror is held to what is known of the publisher's own file, too.
-        _download(who, address, path, KNOWN.get(name), progress)
+        _download(who, address, path, KNOWN.get(name), data.member, progress)
     return root
 
 
 def _download(
-    who: str, url: str, path: Path, known: str | None, progress: bool | None
+    who: str,
+    url: str,
+    path: Path,
+    known: str | None,
+    member: str | None,
+    progress: bool | None,
 ) -> None:
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         _save(who, url, draft, _bar(path.name, progress))
-        _check_archive(who, url, draft)
+        _check_archive(who, url, draft, member)
         recorded = read_records(who, path.parent).get(path.name, {}).get("digest")
         _check_digest(who, url, draft, known, "which is known")
         _check_digest(who, url, draft, recorded, "recorded at the first download")
@@ -86,11 +91,11 @@ def _download(
             draft.unlink()
 
 
-def _check_archive(who: str, url: str, draft: Path) -> None:
+def _check_archive(who: str, url: str, draft: Path, member: str | None) -> None:
     """Raise for what is no archive, as a page that says why there is none."""
     try:
         with sound_zip(who, draft) as archive:
-            damaged = archive.testzip()
+            damaged, names = archive.testzip(), archive.namelist()
     except DataError:
         raise DownloadError(
             f"{who}: {url} must be a zip file; got another, or a part of one."
@@ -98,6 +103,10 @@ def _check_archive(who: str, url: str, draft: Path) -> None:
     if damaged is not None:
         raise DownloadError(
             f"{who}: {url} must be a sound zip file; got {damaged!r} damaged in it."
+        )
+    if member is not None and not any(name.endswith(member) for name in names):
+        raise DownloadError(
+            f"{who}: {url} must hold {member}; got {', '.join(names[:5]) or 'nothing'}."
         )
 
 
@@ -110,7 +119,8 @@ def _check_digest(
     if found != expected:
         raise DownloadError(
             f"{who}: {url} must have the checksum {expected}, {origin}; got {found}. "
-            "The file has changed, or another came in its place."
+            "The file has changed, or another came in its place; to take it all the "
+            "same, remove its line from checksums.json."
         )
 
 

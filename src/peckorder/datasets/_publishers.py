@@ -30,7 +30,7 @@ class Published:
     """A data set as its publisher distributes it.
 
     `archives` are what is downloaded from the address `base`; None where nothing can
-    be.
+    be. Each has to hold a `member`, if one is named: other files are not it.
     """
 
     title: str
@@ -41,6 +41,7 @@ class Published:
     fetch: str | None = None
     base: str | None = None
     archives: tuple[str, ...] = ()
+    member: str | None = None
 
 
 MOVIELENS_100K = Published(
@@ -82,6 +83,7 @@ BOOK_CROSSING = Published(
     fetch="fetch_book_crossing",
     base="http://www2.informatik.uni-freiburg.de/~cziegler/BX/",
     archives=("BX-CSV-Dump.zip",),
+    member="BX-Book-Ratings.csv",
 )
 NETFLIX_MATRIX = Published(
     title="A Netflix-style matrix",
