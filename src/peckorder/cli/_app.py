@@ -7,6 +7,7 @@ from rich.console import Console
 
 from peckorder import __version__
 from peckorder.cli._compare import compare
+from peckorder.cli._reproduce import reproduce
 
 app = App(
     name="peckorder",
@@ -15,6 +16,7 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 app.command(compare)
+app.command(reproduce)
 
 
 def run(arguments: list[str] | None = None) -> None:

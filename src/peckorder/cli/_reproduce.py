@@ -1,0 +1,140 @@
+"""`peckorder reproduce`: a paper's tables and figures, ours beside the printed."""
+
+import os
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table as Screen
+
+from peckorder import experiments
+from peckorder.experiments import Outcome
+from peckorder.reports import Table
+
+
+def reproduce(
+    name: str | None = None,
+    /,
+    *,
+    preset: str = "quick",
+    data: Path | None = None,
+    out: Annotated[Path, Parameter(name=["--out", "-o"])] = Path("."),
+    seed: int = 0,
+    jobs: int | None = None,
+    quiet: Annotated[bool, Parameter(negative="")] = False,
+) -> None:
+    """Regenerate a paper's tables and figures; without a name, list the papers.
+
+    Example: peckorder reproduce cortes-2007 --preset full --data my-data --out results
+
+    Writes NAME-PRESET.html and NAME-PRESET.json. An interrupted run goes on where it
+    stopped when the command is given again.
+
+    Parameters
+    ----------
+    name
+        The paper, such as freund-2003.
+    preset
+        quick: seconds, on made data. full: minutes, on real data. paper: the printed
+        number of repetitions, hours.
+    data
+        Folder with the data sets; else the one that PECKORDER_DATA names.
+    out
+        Folder for the files; made if it is not there.
+    seed
+        Where the random numbers start.
+    jobs
+        Processes that work side by side; by default one a core.
+    quiet
+        Print nothing but errors.
+    """
+    console = Console(quiet=quiet)
+    if name is None:
+        console.print(papers())
+        return
+    experiment = experiments.find(name)
+    jobs = jobs if jobs is not None else len(os.sched_getaffinity(0))
+    out.mkdir(parents=True, exist_ok=True)
+    journal = out / f"{name}-{preset}.journal"
+    resumed = journal.exists()
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    # A bar is for people: in a pipe or a log it would be noise.
+    shown = console.is_terminal and not quiet
+    with Progress(*columns, console=console, transient=True, disable=not shown) as bar:
+        task = bar.add_task("Reading data", total=None)
+
+        def on_progress(done: int, total: int, label: str) -> None:
+            bar.update(task, completed=done, total=total, description=label)
+
+        outcome = experiments.run(
+            experiment,
+            preset,
+            seed=seed,
+            data=data,
+            journal=journal,
+            jobs=jobs,
+            on_progress=on_progress,
+        )
+    words = ["peckorder", "reproduce", name, "--preset", preset, "--seed", str(seed)]
+    if data is not None:
+        words += ["--data", str(data)]
+    written = experiments.write(outcome, out, shlex.join(words))
+    journal.unlink(missing_ok=True)
+    print_outcome(console, outcome)
+    if resumed:
+        console.print("Went on where an earlier run had stopped.")
+    for path in written:
+        console.print(str(path), highlight=False, soft_wrap=True)
+
+
+def papers() -> Screen:
+    """Return the papers there are, as a table for the terminal."""
+    screen = Screen(title="peckorder reproduce NAME", title_justify="left")
+    screen.add_column("name", no_wrap=True)
+    screen.add_column("paper")
+    for name in experiments.NAMES:
+        screen.add_row(name, experiments.find(name).citation)
+    return screen
+
+
+def print_outcome(console: Console, outcome: Outcome) -> None:
+    """Print the tables of a run, and what was left out."""
+    for each in outcome.parts:
+        if each.left_out:
+            console.print(f"{each.part.title}: left out. {each.left_out}\n")
+            continue
+        for table in each.shown.tables:
+            console.print(screen(each.part.title, table))
+    rows = tuple(
+        (claim.text, claim.holds, claim.found)
+        for each in outcome.parts
+        for claim in each.shown.claims
+    )
+    if rows:
+        console.print(screen("What holds", Table(("claim", "holds", "here"), rows)))
+
+
+def screen(title: str, table: Table) -> Screen:
+    """Return a table of the report as one for the terminal."""
+    shown = Screen(
+        title=title, caption=table.caption, title_justify="left", caption_justify="left"
+    )
+    for place, heading in enumerate(table.columns):
+        shown.add_column(heading, justify="right" if place else "left")
+    for row in table.rows:
+        shown.add_row(*(c if isinstance(c, str) else f"{c:.4g}" for c in row))
+    return shown

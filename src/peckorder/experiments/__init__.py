@@ -1,0 +1,66 @@
+"""The papers' experiments, ours beside the printed figures: one module a paper."""
+
+from importlib import import_module
+
+from peckorder._validation import Rule
+from peckorder.experiments._experiment import (
+    Claim,
+    Experiment,
+    Measured,
+    Part,
+    Shown,
+)
+from peckorder.experiments._report import report, write
+from peckorder.experiments._run import Outcome, PartOutcome, fingerprint, run
+
+# Imported when asked for: each brings the rankers and peers that it compares.
+_MODULES = {
+    "crammer-singer-2001": "crammer_singer_2001",
+    "harrington-2003": "harrington_2003",
+    "cortes-2007": "cortes_2007",
+    "freund-2003": "freund_2003",
+}
+NAMES = tuple(_MODULES)
+
+__all__ = [
+    "NAMES",
+    "Claim",
+    "Experiment",
+    "Measured",
+    "Outcome",
+    "Part",
+    "PartOutcome",
+    "Shown",
+    "find",
+    "fingerprint",
+    "report",
+    "run",
+    "write",
+]
+
+
+def find(name: str) -> Experiment:
+    """Return the experiment of that name.
+
+    Parameters
+    ----------
+    name : str
+        One of ``experiments.NAMES``.
+
+    Returns
+    -------
+    Experiment
+        What `run` takes.
+
+    Examples
+    --------
+    >>> from peckorder import experiments
+    >>> experiments.find("crammer-singer-2001").title
+    'Pranking with Ranking'
+    """
+    Rule(f"one of {', '.join(NAMES)}", lambda value: value in NAMES).check(
+        "experiments", "name", name
+    )
+    module = import_module(f"peckorder.experiments.{_MODULES[name]}")
+    experiment: Experiment = module.EXPERIMENT
+    return experiment

@@ -1,0 +1,295 @@
+"""Run an experiment: all repetitions of all parts, on all cores, resumably."""
+
+import hashlib
+import platform
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeAlias
+from zlib import crc32
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from peckorder._validation import Rule, whole
+from peckorder.exceptions import MissingDataError
+from peckorder.experiments._experiment import Experiment, Part, Shown
+from peckorder.experiments._journal import Entry, Journal, as_json
+from peckorder.feedback import Ratings
+
+Progress: TypeAlias = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class PartOutcome:
+    """What became of one part: its repetitions, or why it was left out."""
+
+    part: Part
+    data: str
+    units: tuple[dict[str, Any], ...]
+    seconds: tuple[dict[str, Any], ...]
+    shown: Shown
+    left_out: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A whole run."""
+
+    experiment: Experiment
+    preset: str
+    seed: int
+    versions: dict[str, str]
+    parts: tuple[PartOutcome, ...]
+
+    @property
+    def config(self) -> Any:
+        """The configuration that was run."""
+        return self.experiment.presets[self.preset]
+
+    def results(self) -> dict[str, Any]:
+        """Return all that was found, as JSON: equal for equal seeds and data."""
+        parts: dict[str, Any] = {}
+        for each in self.parts:
+            if each.left_out:
+                parts[each.part.name] = {"left_out": each.left_out}
+                continue
+            parts[each.part.name] = {
+                "title": each.part.title,
+                "data": each.data,
+                "tables": [asdict(table) for table in each.shown.tables],
+                "claims": [asdict(claim) for claim in each.shown.claims],
+                "repetitions": list(each.units),
+            }
+        whole_run = {
+            "experiment": self.experiment.name,
+            "paper": self.experiment.citation,
+            "preset": self.preset,
+            "seed": self.seed,
+            "settings": asdict(self.config),
+            "versions": self.versions,
+            "departures": list(self.experiment.departures),
+            "parts": parts,
+        }
+        return dict(as_json(whole_run))
+
+    def seconds(self) -> dict[str, Any]:
+        """Return the times that were taken, which no two runs have in common."""
+        return {
+            each.part.name: {
+                "tables": [as_json(asdict(table)) for table in each.shown.timed_tables],
+                "repetitions": list(each.seconds),
+            }
+            for each in self.parts
+            if any(each.seconds)
+        }
+
+
+def run(
+    experiment: Experiment,
+    preset: str = "quick",
+    *,
+    seed: int = 0,
+    data: Path | None = None,
+    journal: Path | None = None,
+    jobs: int = 1,
+    on_progress: Progress | None = None,
+) -> Outcome:
+    """Run `experiment`; go on where an interrupted run with this journal stopped.
+
+    Repetition u of a part draws from a generator of (seed, part, u), and every
+    repetition has one thread for its algebra, so that what is found depends neither
+    on `jobs` nor on where a run was interrupted.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run; see `peckorder.experiments.find`.
+    preset : str, default="quick"
+        "quick" takes seconds, on made data; "full" minutes, on real data; "paper" has
+        the printed number of repetitions, and takes hours.
+    seed : int, default=0
+        Decides everything random.
+    data : Path or None, default=None
+        Folder with the data sets. None: the one named by PECKORDER_DATA, then the
+        cache of downloads.
+    journal : Path or None, default=None
+        Where finished repetitions are kept; removed in the end. None: they are not.
+    jobs : int, default=1
+        Processes that work side by side.
+    on_progress : callable or None, default=None
+        Called with (repetitions done, repetitions in all, what runs).
+
+    Returns
+    -------
+    Outcome
+        Tables, charts and claims of every part.
+
+    Examples
+    --------
+    >>> from peckorder import experiments
+    >>> outcome = experiments.run(experiments.find("crammer-singer-2001"), "quick")
+    >>> outcome.results()["seed"]
+    0
+    """
+    known = tuple(experiment.presets)
+    Rule(f"one of {', '.join(known)}", lambda value: value in known).check(
+        "experiments", "preset", preset
+    )
+    whole(0).check("experiments", "seed", seed)
+    whole(1).check("experiments", "jobs", jobs)
+    config = experiment.presets[preset]
+    versions = {
+        "python": platform.python_version(),
+        **{
+            name: version(name)
+            for name in ("peckorder", "numpy", "scipy", "scikit-learn", "numba")
+        },
+    }
+    total = sum(part.count(config) for part in experiment.parts)
+    tell = on_progress or (lambda done, total, label: None)
+    tell(0, total, "Reading data")
+    book = None
+    if journal is not None:
+        named = {"experiment": experiment.name, "preset": preset, "seed": seed}
+        book = Journal(
+            journal, {**named, "settings": asdict(config), "versions": versions}
+        )
+    try:
+        parts, done = [], 0
+        for part in experiment.parts:
+            found = _run_part(part, config, seed, data, book, jobs, done, total, tell)
+            parts.append(found)
+            done += part.count(config)
+            tell(done, total, part.title)
+    finally:
+        if book is not None:
+            book.close()
+    return Outcome(experiment, preset, int(seed), versions, tuple(parts))
+
+
+def _run_part(
+    part: Part,
+    config: Any,
+    seed: int,
+    folder: Path | None,
+    book: Journal | None,
+    jobs: int,
+    done: int,
+    total: int,
+    tell: Progress,
+) -> PartOutcome:
+    tell(done, total, part.title)
+    try:
+        loaded = _loaded(part.load, config, folder)
+    except MissingDataError as missing:
+        return PartOutcome(part, "", (), (), Shown(), str(missing))
+    data = fingerprint(loaded)
+    entries: dict[int, Entry] = {}
+    if book is not None:
+        for unit in range(part.count(config)):
+            if (entry := book.find(part.name, unit, data)) is not None:
+                entries[unit] = entry
+    missing_units = [u for u in range(part.count(config)) if u not in entries]
+    jobs = 1 if part.alone else jobs
+    for unit, entry in _measured(part, config, seed, folder, missing_units, jobs):
+        if book is not None:
+            book.add(part.name, unit, data, entry)
+        entries[unit] = entry
+        tell(done + len(entries), total, part.title)
+    ordered = [entries[unit] for unit in range(part.count(config))]
+    units = tuple(values for values, _ in ordered)
+    seconds = tuple(taken for _, taken in ordered)
+    return PartOutcome(part, data, units, seconds, part.show(config, units, seconds))
+
+
+def _measured(
+    part: Part,
+    config: Any,
+    seed: int,
+    folder: Path | None,
+    units: Sequence[int],
+    jobs: int,
+) -> Iterator[tuple[int, Entry]]:
+    if jobs == 1 or len(units) < 2:
+        for unit in units:
+            yield _measure(part, config, seed, folder, unit)
+        return
+    workers = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch=jobs)
+    yield from workers(
+        delayed(_measure)(part, config, seed, folder, unit) for unit in units
+    )
+
+
+def _measure(
+    part: Part, config: Any, seed: int, folder: Path | None, unit: int
+) -> tuple[int, Entry]:
+    """Do one repetition, in whatever process this is."""
+    rng = np.random.default_rng([seed, crc32(part.name.encode()), unit])
+    data = _loaded(part.load, config, folder)
+    with threadpool_limits(1), warnings.catch_warnings():
+        # Hundreds of small fits: one that stops early is part of what is measured.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = part.measure(config, data, unit, rng)
+    return unit, (as_json(found.values), as_json(found.seconds))
+
+
+@lru_cache(maxsize=2)
+def _loaded(
+    load: Callable[[Any, Path | None], Any], config: Any, folder: Path | None
+) -> Any:
+    """Read data once a process: parts that share a set often follow each other."""
+    return load(config, folder)
+
+
+def fingerprint(value: Any) -> str:
+    """Return the SHA-256 of data: of arrays, text, numbers, and what is made of them.
+
+    Of the content, not of files: the same set gives the same, packed or not.
+    """
+    digest = hashlib.sha256()
+    _update(digest, value)
+    return digest.hexdigest()
+
+
+def _update(digest: Any, value: Any) -> None:
+    # Names and lengths go in as well, so that neighbours cannot be mistaken.
+    digest.update(type(value).__name__.encode())
+    if isinstance(value, np.ndarray):
+        digest.update(f"{value.dtype.str}{value.shape}".encode())
+        if value.dtype == object:
+            for each in value.ravel().tolist():
+                _update(digest, each)
+        else:
+            digest.update(np.ascontiguousarray(value).tobytes())
+    elif sparse.issparse(value):
+        ordered = value.tocsr()
+        for each in (ordered.data, ordered.indices, ordered.indptr):
+            _update(digest, each)
+    elif isinstance(value, Ratings):
+        for part in (value.users, value.items, value.csr):
+            _update(digest, part)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for each_field in fields(value):
+            _update(digest, getattr(value, each_field.name))
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            _update(digest, key)
+            _update(digest, each)
+    elif isinstance(value, list | tuple):
+        digest.update(str(len(value)).encode())
+        for each in value:
+            _update(digest, each)
+    elif value is None or isinstance(value, str | bytes | int | float | np.generic):
+        digest.update(repr(value).encode())
+    else:
+        raise TypeError(
+            "experiments: data must be arrays, text, numbers and what is made of "
+            f"them; got {type(value).__name__}."
+        )
