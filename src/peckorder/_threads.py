@@ -3,11 +3,16 @@
 from _thread import start_new_thread
 from collections.abc import Callable
 from itertools import pairwise
+from os import cpu_count
 from queue import SimpleQueue
 from threading import Event
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 T = TypeVar("T")
+Stop: TypeAlias = Callable[[], bool]
+
+# Entries that a thread goes through in about a millisecond.
+_WORTH_A_THREAD = 1 << 21
 
 
 class Team:
@@ -35,7 +40,7 @@ class Team:
     def share(
         self,
         n: int,
-        work: Callable[[slice, Callable[[], bool]], T],
+        work: Callable[[slice, Stop], T],
         most: int | None = None,
     ) -> list[T]:
         """Cut 0..n into as many parts as there are threads; do the work of each in one.
@@ -100,9 +105,13 @@ def _serve(inbox: SimpleQueue[Any], gone: SimpleQueue[None]) -> None:
     gone.put(None)
 
 
-def share(
-    n: int, n_threads: int, work: Callable[[slice, Callable[[], bool]], T]
-) -> list[T]:
+def share(n: int, n_threads: int, work: Callable[[slice, Stop], T]) -> list[T]:
     """Share one piece of work among threads, as a `Team` does."""
     with Team(n_threads) as team:
         return team.share(n, work)
+
+
+def share_rows(X: Any, work: Callable[[slice, Stop], T]) -> list[T]:
+    """Share the rows of a dense array among as many threads as a pass is worth."""
+    n_threads = min(cpu_count() or 1, max(1, X.size // _WORTH_A_THREAD))
+    return share(len(X), n_threads, work)

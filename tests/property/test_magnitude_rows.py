@@ -1,5 +1,7 @@
 """Passes over rows against NumPy."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -42,6 +44,38 @@ def test_sums_of_rows_are_those_of_doubles(size, dtype, seed):
     total = np.zeros(d)
     magnitude_rows.add_rows(X, share, np.zeros(d), total)
     assert_allclose(total, share @ X.astype(np.float64), rtol=1e-9, atol=1e-9)
+
+
+@given(sizes, dtypes, st.integers(0, 2**31))
+def test_centred_rows_are_scaled_differences_in_the_wanted_precision(size, dtype, seed):
+    n, d, n_queries = size
+    rng = np.random.default_rng(seed)
+    X = (10.0 + rng.standard_normal((n, d))).astype(dtype)
+    query, root = rng.integers(0, n_queries, n), rng.random(n).astype(dtype)
+    means = (10.0 + rng.standard_normal((n_queries, d))).astype(dtype)
+    out = np.empty((n, d), dtype)
+    magnitude_rows.centre(X, query, means, root, out)
+    expected = root[:, np.newaxis] * (X - means[query])
+    assert_allclose(out, expected, rtol=4 * np.finfo(dtype).eps)
+
+
+@given(st.integers(1, 3_000), st.lists(st.integers(0, 3_000)), st.integers(0, 2**31))
+def test_fingerprints_of_parts_add_up_and_know_places(n, cuts, seed):
+    bits = np.random.default_rng(seed).integers(-(2**62), 2**62, n)
+    with np.errstate(over="ignore"):  # they run over on purpose
+        assert_parts_add_up(bits, cuts, seed % n)
+
+
+def assert_parts_add_up(bits, cuts, place):
+    n, whole = len(bits), magnitude_rows.fingerprint(bits, 0)
+    ends = [0, *sorted(min(cut, n) for cut in cuts), n]
+    parts = [
+        magnitude_rows.fingerprint(bits[a:b], a) for a, b in itertools.pairwise(ends)
+    ]
+    assert np.sum(parts, dtype=np.int64) == whole
+    changed = bits.copy()
+    changed[place] += 1
+    assert magnitude_rows.fingerprint(changed, 0) != whole
 
 
 @given(st.integers(1, 40), dtypes, st.booleans(), st.integers(0, 2**31))

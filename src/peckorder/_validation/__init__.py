@@ -18,6 +18,7 @@ from peckorder._validation.parameters import (
 from peckorder._validation.rows import (
     as_rows,
     check_csr,
+    check_finite,
     check_rows,
     check_stopped_row,
     count_rows,
@@ -29,6 +30,7 @@ __all__ = [
     "as_rows",
     "boolean",
     "check_csr",
+    "check_finite",
     "check_parameters",
     "check_rows",
     "check_stopped_row",

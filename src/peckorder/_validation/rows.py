@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
+from peckorder._threads import share_rows
 from peckorder._typing import Rows
 from peckorder.exceptions import DataError
 
@@ -38,6 +39,15 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, norms: bool) -> Rows:
     _check_pointers(type(estimator).__name__, X)
     # An entry stored in two parts would count wrongly in its row's norm.
     return as_rows(_in_order(X) if norms else X)
+
+
+def check_finite(who: str, X: Any) -> None:
+    """Raise in scikit-learn's words if a dense array has a NaN or an infinity."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = share_rows(X, lambda some, give_up: X[some].sum())
+    # Sums of large values may be infinite, too.
+    if not np.isfinite(sums).all():
+        assert_all_finite(X, estimator_name=who, input_name="X")
 
 
 def check_csr(who: str, X: Any) -> Any:

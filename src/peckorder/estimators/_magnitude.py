@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from peckorder._typing import Floats, Ints
-from peckorder._validation import Rules, check_csr
+from peckorder._validation import Rules, check_csr, check_finite
 from peckorder.estimators._kernels import KERNEL_RULES
 from peckorder.estimators._scores import ScoreEstimator, checked_offset, checked_weight
 from peckorder.exceptions import DataError
@@ -79,6 +79,8 @@ class MagnitudeModel(ScoreEstimator):
         return tags
 
     def _rows(self, X: Any, *, reset: bool) -> Any:
+        # Many rows to learn from are looked through by several threads.
+        by_ourselves = reset and not sparse.issparse(X)
         X = validate_data(
             self,
             X,
@@ -86,7 +88,10 @@ class MagnitudeModel(ScoreEstimator):
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             order="C",
+            ensure_all_finite=not by_ourselves,
         )
+        if by_ourselves:
+            check_finite(self._who, X)
         return check_csr(self._who, X) if sparse.issparse(X) else X
 
     def _kernel_function(self, gamma: float | None) -> KernelFunction:

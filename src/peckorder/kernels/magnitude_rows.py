@@ -39,6 +39,15 @@ def add_rows(X: Floats, share: Floats, part_sum: Floats, total: Floats) -> None:
 
 
 @kernel
+def centre(X: Floats, query: Ints, means: Floats, root: Floats, out: Floats) -> None:
+    """Write rows less the mean of their query, times their root, in out's precision."""
+    for i in range(X.shape[0]):
+        mean, scale = means[query[i]], root[i]
+        for c in range(X.shape[1]):
+            out[i, c] = scale * (X[i, c] - mean[c])
+
+
+@kernel
 def residual(
     X: Floats,
     query: Ints,
@@ -68,12 +77,14 @@ def residual(
 
 
 @kernel
-def fingerprint(bits: Ints) -> Any:
+def fingerprint(bits: Ints, first: int) -> Any:
     """Return a number that changes, but for a great coincidence, if some bits do.
 
-    Each is multiplied by an odd number of its own, so that places count, too.
+    Each is multiplied by an odd number of its own, so that places count, too, from
+    the place `first` on. The numbers of parts add up, and may run over, to the whole's.
     """
     total = np.int64(0)
     for i in range(np.uintp(bits.shape[0])):
-        total += np.int64(bits[i]) * np.int64(np.uintp(2) * i + np.uintp(1))
+        place = np.uintp(first) + i
+        total += np.int64(bits[i]) * np.int64(np.uintp(2) * place + np.uintp(1))
     return total

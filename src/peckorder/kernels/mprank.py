@@ -35,42 +35,59 @@ def mirror(K: Floats, diagonal: Floats) -> None:
         K[i, i] = diagonal[i]
 
 
+@part
+def _difference(X: Floats) -> float:
+    """Return how far X is asymmetric.
+
+    Sizes are compared by their bits, which are in the same order, and which processors
+    compare several at a time. So are tiles, if all are of one size: those at the end
+    overlap their neighbours. They are small: each of their rows has its own page.
+    """
+    n = X.shape[0]
+    difference = 0
+    if n < _SMALL_TILE:
+        for i in range(n):
+            for j in range(i):
+                off = np.float64(X[i, j]) - np.float64(X[j, i])
+                difference = max(difference, bits_of(abs(off)))
+        return from_bits(difference)
+    last = n - _SMALL_TILE
+    for start in range(0, n, _SMALL_TILE):
+        first = np.uintp(min(start, last))
+        for begin in range(0, start + 1, _SMALL_TILE):
+            other = np.uintp(min(begin, last))
+            for a in range(np.uintp(_SMALL_TILE)):
+                for b in range(np.uintp(_SMALL_TILE)):
+                    here, there = X[first + a, other + b], X[other + b, first + a]
+                    value = np.float64(here) - np.float64(there)
+                    difference = max(difference, bits_of(abs(value)))
+    return from_bits(difference)
+
+
 @kernel
 def asymmetry(X: Floats, found: Floats) -> None:
     """Write the largest entry to found (2,), and how far X is asymmetric."""
     n = X.shape[0]
-    size, difference = 0.0, 0.0
-    for first in range(0, n, _SMALL_TILE):
-        for other in range(0, first + 1, _SMALL_TILE):
-            for i in range(first, min(first + _SMALL_TILE, n)):
-                for j in range(other, min(other + _SMALL_TILE, i + 1)):
-                    size = max(size, abs(X[i, j]), abs(X[j, i]))
-                    difference = max(difference, abs(X[i, j] - X[j, i]))
-    found[0] = size
-    found[1] = difference
+    size = 0
+    for i in range(n):
+        for j in range(np.uintp(n)):
+            size = max(size, bits_of(abs(np.float64(X[i, j]))))
+    found[0] = from_bits(size)
+    found[1] = _difference(X)
 
 
 @kernel
 def copy_symmetric(X: Floats, K: Floats, found: Floats) -> None:
-    """Copy X to K, with what `asymmetry` finds.
-
-    Sizes are compared by their bits, which are in the same order, and which processors
-    compare several at a time. Tiles are small: each of their rows has its own page.
-    """
+    """Copy X to K, with what `asymmetry` finds."""
     n = K.shape[0]
-    size, difference = 0, 0
-    for first in range(0, n, _SMALL_TILE):
-        for other in range(0, first + 1, _SMALL_TILE):
-            for i in range(first, min(first + _SMALL_TILE, n)):
-                last = min(other + _SMALL_TILE, i + 1)
-                for j in range(np.uintp(other), np.uintp(last)):
-                    here, there = np.float64(X[i, j]), np.float64(X[j, i])
-                    K[i, j] = here
-                    K[j, i] = there
-                    size = max(size, bits_of(abs(here)), bits_of(abs(there)))
-                    difference = max(difference, bits_of(abs(here - there)))
+    size = 0
+    for i in range(n):
+        for j in range(np.uintp(n)):
+            value = np.float64(X[i, j])
+            K[i, j] = value
+            size = max(size, bits_of(abs(value)))
     found[0] = from_bits(size)
-    found[1] = from_bits(difference)
+    found[1] = _difference(X)
 
 
 @kernel
@@ -97,6 +114,15 @@ def correct(
             K[i, i] = 1.0
             continue
         mine, there, here = by_query[query[i]], by_row[i], normal[i]
+        if by_query.shape[0] == 1:
+            scale, only = root[i], there[0]
+            for j in range(np.uintp(i + 1)):
+                less = here * mine[j] + only * normal[j]
+                K[i, j] = scale * root[j] * K[i, j] - less
+            if is_dropped[0]:  # the first row of the only query
+                K[i, 0] = 0.0
+            K[i, i] += ridge
+            continue
         for j in range(i + 1):
             value = root[i] * root[j] * K[i, j]
             value -= here * mine[j] + there[query[j]] * normal[j]

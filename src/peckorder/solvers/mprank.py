@@ -110,7 +110,8 @@ class Problem:
             product, largest = gram.product, gram.largest()
             done, spectrum = self._cg(self._scaled(product), largest, method), None
         else:
-            held = HeldMatrix(self.who, gram.whole(), self.weighing, gram.eps)
+            K, largest_known = gram.held()
+            held = HeldMatrix(self.who, K, self.weighing, gram.eps, largest_known)
             product, largest = held.product, held.largest
             done, spectrum = self._solve_held(held, name, method)
         beta = self.weighing.project(done.x)

@@ -1,7 +1,7 @@
 """Magnitude-preserving ranking by a matrix of kernels that is held in memory."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,20 +23,24 @@ class HeldMatrix:
     """A symmetric matrix K whose lower triangle may be worked on.
 
     The upper one stays as it is, and the diagonal is remembered, so that products with
-    K are possible at any time. `eps` is how well entries are known, beside the largest.
+    K are possible at any time. `eps` is how well entries are known, beside the
+    largest, which may itself be known.
     """
 
     who: str
     K: Floats
     weighing: Weighing
     eps: float = float(np.finfo(np.float64).eps)
+    known: InitVar[float | None] = None
     diagonal: Floats = field(init=False)
     largest: float = field(init=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, known: float | None) -> None:
         self.diagonal = self.K.diagonal().copy()
-        flat = self.K.ravel()
-        self.largest = abs(float(flat[blas.idamax(flat)]))
+        if known is None:
+            flat = self.K.ravel()
+            known = abs(float(flat[blas.idamax(flat)]))
+        self.largest = known
         check_size(self.who, self.largest)
 
     @property

@@ -90,6 +90,10 @@ class Gram:
 
     def whole(self) -> Floats:
         """Return the matrix, one's own to change, or say that it is not symmetric."""
+        return self.held()[0]
+
+    def held(self) -> tuple[Floats, float | None]:
+        """Return the `whole` matrix, and its largest entry if that is known."""
         if self.function.is_given:
             return self._symmetric(_dense(self.X), _noise(self.X))
         if self.function.function is not None:
@@ -98,7 +102,7 @@ class Gram:
         K = self._values(self.X, self.X, slice(None), self._squares)
         if self.function.name == "rbf":
             np.fill_diagonal(K, 1.0)
-        return K
+        return K, None
 
     def check(self) -> None:
         """Say it if given kernels are not symmetric, or rows are too large."""
@@ -109,12 +113,12 @@ class Gram:
         elif self.function.function is None:
             self._check_rows()
 
-    def _symmetric(self, given: Floats, tolerance: float) -> Floats:
-        """Return a copy in double precision of what has to be symmetric."""
+    def _symmetric(self, given: Floats, tolerance: float) -> tuple[Floats, float]:
+        """Return a copy in doubles of what has to be symmetric, and its largest."""
         K, found = np.empty(given.shape), np.empty(2)
         kernels.copy_symmetric(np.ascontiguousarray(given), K, found)
         self._refuse_asymmetric(found, tolerance)
-        return K
+        return K, float(found[0])
 
     def _refuse_asymmetric(self, found: Floats, tolerance: float) -> None:
         if found[1] > tolerance * found[0]:

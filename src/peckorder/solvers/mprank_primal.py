@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh, lapack
 
+from peckorder._threads import Stop, share_rows
 from peckorder._typing import Floats
 from peckorder.kernels import magnitude_rows
 from peckorder.solvers.gram import Matrix
@@ -17,7 +18,7 @@ from peckorder.solvers.mprank_weighing import Weighing
 Apply: TypeAlias = Callable[[Floats], Floats]
 
 # Entries of the blocks in which dense rows are looked at.
-_ENTRIES = 1 << 16
+_ENTRIES = 1 << 17
 
 
 def blocks(X: Matrix) -> Iterator[slice]:
@@ -67,10 +68,14 @@ class ScaledRows:
     def means(self) -> Floats:
         """The weighted mean of each query, of dense rows (q, d)."""
         if self.weighing.n_queries == 1:
-            d = self.X.shape[1]
-            total = np.zeros((1, d))
-            share = self.weighing.share
-            magnitude_rows.add_rows(self.X, share, np.zeros(d), total[0])
+            X, share = self.X, self.weighing.share
+
+            def add(some: slice, give_up: Stop) -> Floats:
+                part, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+                magnitude_rows.add_rows(X[some], share[some], part, total)
+                return total
+
+            total: Floats = np.sum(share_rows(X, add), axis=0, keepdims=True)
             return total
         return self._averages(lambda some: self.X[some].astype(np.float64, copy=False))
 
@@ -167,20 +172,26 @@ class ScaledRows:
         if sparse.issparse(self.X) or self.is_near:
             off = target - self.times(coef)
             return off, self.times_transposed(off)
-        weighing, d = self.weighing, self.X.shape[1]
-        scores, total = np.empty(len(target)), np.zeros(d)
+        X, weighing, means = self.X, self.weighing, self.means
+        scores = np.empty(len(target))
+
+        def look(some: slice, give_up: Stop) -> Floats:
+            part, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+            magnitude_rows.residual(
+                X[some],
+                weighing.query[some],
+                means,
+                weighing.root[some],
+                target[some],
+                coef,
+                scores[some],
+                part,
+                total,
+            )
+            return total
+
         # What R still takes from rows is rounding, as what it meets there is.
-        magnitude_rows.residual(
-            self.X,
-            weighing.query,
-            self.means,
-            weighing.root,
-            target,
-            coef,
-            scores,
-            np.zeros(d),
-            total,
-        )
+        total: Floats = np.sum(share_rows(X, look), axis=0)
         return target - weighing.project(scores), total
 
     def mean(self) -> Floats:
@@ -255,11 +266,9 @@ class ScaledRows:
         right = target.astype(dtype)
         room = np.empty((_block_size(X), d), dtype)  # new pages would cost as much
         for some in blocks(X):
-            less = means[0] if len(means) == 1 else means[weighing.query[some]]
             rows = room[: some.stop - some.start]
-            np.subtract(X[some], less, out=rows, dtype=dtype, casting="same_kind")
-            if not weighing.is_plain:
-                rows *= root[some, np.newaxis]
+            query = weighing.query[some]
+            magnitude_rows.centre(X[some], query, means, root[some], rows)
             A += rows.T @ rows
             g += right[some] @ rows
         return A, g

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from peckorder._threads import share_rows
 from peckorder._typing import Floats
 from peckorder.kernels import magnitude_rows
 from peckorder.solvers.gram import Matrix
@@ -56,8 +57,15 @@ class Sample:
 
 def _fingerprint(X: Matrix) -> int:
     arrays: list[Any] = [X.data, X.indices] if sparse.issparse(X) else [X]
-    prints = [magnitude_rows.fingerprint(_bits(array)) for array in arrays]
-    return hash(tuple(prints))
+    return hash(tuple(_print(_bits(array)) for array in arrays))
+
+
+def _print(bits: Any) -> int:
+    parts = share_rows(
+        bits,
+        lambda some, give_up: magnitude_rows.fingerprint(bits[some], some.start),
+    )
+    return int(np.sum(parts, dtype=np.int64))
 
 
 def _bits(array: Any) -> Any:

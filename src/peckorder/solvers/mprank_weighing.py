@@ -36,7 +36,10 @@ class Weighing:
     @classmethod
     def of(cls, query: Ints, weight: Floats | None) -> Self:
         """Weigh rows, all of which weigh something."""
-        weight = np.ones(len(query)) if weight is None else weight / weight.max()
+        n = len(query)
+        if weight is None and not query.any():
+            return cls(query, np.ones(n), np.ones(n), n / 2.0)
+        weight = np.ones(n) if weight is None else weight / weight.max()
         mass = np.bincount(query, weight)
         product = mass[query] * weight
         largest = product.max()
