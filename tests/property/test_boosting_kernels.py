@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 
-from peckorder.kernels import binning, rounds, thresholds
+from peckorder.kernels import binning, graded, rounds, thresholds, weak_rankings
 from peckorder.kernels._jit import kernel
 from peckorder.kernels.exponential import exp_moderate
 
@@ -105,3 +105,57 @@ def test_no_sum_of_potentials_changes_by_more_than_the_drift(before, after, some
     moved = thresholds.drift(after, before)
     assert abs(int(after[some].sum()) - int(before[some].sum())) <= moved
     assert moved == np.maximum(after - before, 0).sum()
+
+
+@kernel
+def count_one(bins, potentials, sums):
+    """Call the part of that name."""
+    thresholds.count_one(bins, potentials, sums)
+
+
+@given(arrays(np.uint8, st.integers(1, 30)), st.integers(0, 2**31))
+def test_one_column_is_counted_as_by_numpy(bins, seed):
+    potentials = np.random.default_rng(seed).integers(-(2**40), 2**40, len(bins))
+    sums = np.full((thresholds.TOGETHER, thresholds.N_BINS), 7)
+    count_one(bins, potentials, sums)
+    expected = np.zeros(thresholds.N_BINS, dtype=np.int64)
+    np.add.at(expected, bins, potentials)
+    assert_array_equal(sums[0], expected)
+
+
+@given(
+    arrays(np.uint8, st.integers(1, 30)),
+    st.integers(0, 255),
+    st.sampled_from([0.0, 1.0]),
+    st.floats(-3.0, 3.0),
+    st.integers(0, 2**31),
+)
+def test_a_ranking_by_bins_is_added_as_if_written_first(bins, cut, default, a, seed):
+    scores = np.random.default_rng(seed).standard_normal(len(bins))
+    ranking, expected = np.empty(len(bins)), scores.copy()
+    weak_rankings.rank_binned(bins, cut, default, ranking)
+    largest = rounds.add(a, ranking, expected)
+    assert rounds.add_binned(a, bins, cut, default, scores) == largest
+    assert_array_equal(scores, expected)
+    assert largest == np.abs(scores).max()
+
+
+@kernel
+def copy_scores(rows, scores, up, ends):
+    """Call the part of that name, for all places."""
+    n = np.uintp(scores.shape[0])
+    ends[0], ends[1] = graded.copy_scores(np.uintp(0), n, rows, scores, up)
+
+
+@given(
+    arrays(np.float64, st.integers(1, 20), elements=st.floats(-1e300, 1e300)),
+    st.booleans(),
+    st.randoms(use_true_random=False),
+)
+def test_copied_scores_come_with_their_least_and_largest(scores, moved, random):
+    rows = np.arange(len(scores))
+    random.shuffle(rows)
+    up, ends = np.empty(len(scores)), np.empty(2)
+    copy_scores(rows if moved else rows[:0], scores, up, ends)
+    assert_array_equal(up, scores[rows] if moved else scores)
+    assert ends.tolist() == [scores.min(), scores.max()]

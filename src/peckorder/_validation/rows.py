@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
-from peckorder._threads import share_rows
+from peckorder._threads import Stop, share_rows
 from peckorder._typing import Rows
 from peckorder.exceptions import DataError
 
@@ -43,10 +43,13 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, norms: bool) -> Rows:
 
 def check_finite(who: str, X: Any) -> None:
     """Raise in scikit-learn's words if a dense array has a NaN or an infinity."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        sums = share_rows(X, lambda some, give_up: X[some].sum())
+
+    def add_up(some: slice, give_up: Stop) -> Any:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return X[some].sum()
+
     # Sums of large values may be infinite, too.
-    if not np.isfinite(sums).all():
+    if not np.isfinite(share_rows(X, add_up)).all():
         assert_all_finite(X, estimator_name=who, input_name="X")
 
 

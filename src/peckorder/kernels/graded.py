@@ -2,10 +2,11 @@
 
 Rows stand query by query and, within a query, level by level, the worst grade first:
 query q has the levels ``levels[q] : levels[q + 1]``, level l the places ``starts[l] :
-starts[l + 1]`` of `rows`. A pair x0 below x1 weighs ``w0 w1 c exp(H0 - H1)``, c being 1
-or the sum of the steps between the two levels. Sums are kept as logarithms, so that
-scores H may be in the thousands; but for queries whose scores are close to each other,
-where everything fits into floating point.
+starts[l + 1]`` of `rows`, which is empty if each row has the place of its number. A
+pair x0 below x1 weighs ``w0 w1 c exp(H0 - H1)``, c being 1 or the sum of the steps
+between the two levels. Sums are kept as logarithms, so that scores H may be in the
+thousands; but for queries whose scores are close to each other, where everything fits
+into floating point.
 """
 
 from math import exp, inf, log
@@ -14,13 +15,45 @@ from typing import Any
 import numpy as np
 
 from peckorder._typing import Floats, Ints
-from peckorder.kernels._jit import exact_part, kernel
+from peckorder.kernels._jit import bits_of, exact_part, from_bits, kernel
 from peckorder.kernels.exponential import exp_moderate
 
 # Beyond this exp(H) and exp(-H) of a level are too far apart to be divided.
 _WIDE = 600.0
 # Up to this products of the two do not underflow.
 _NARROW = 300.0
+# The bits of a float but for its sign.
+_SIZE = 0x7FFFFFFFFFFFFFFF
+
+
+@exact_part
+def in_order(bits: int) -> int:
+    """Turn the bits of floats into integers of the same order, and these back."""
+    return bits ^ ((bits >> 63) & _SIZE)
+
+
+@exact_part
+def copy_scores(
+    first: Any, last: Any, rows: Ints, scores: Floats, up: Floats
+) -> tuple[float, float]:
+    """Write to `up` the scores of the places first..last; return least and largest.
+
+    Processors compare several integers at a time, and floats one by one.
+    """
+    low, high = _SIZE, -_SIZE
+    if rows.shape[0] == 0:
+        for i in range(first, last):
+            score = scores[i]
+            up[i] = score
+            key = in_order(bits_of(score))
+            low, high = min(low, key), max(high, key)
+    else:
+        for i in range(first, last):
+            score = scores[rows[i]]
+            up[i] = score
+            key = in_order(bits_of(score))
+            low, high = min(low, key), max(high, key)
+    return from_bits(in_order(low)), from_bits(in_order(high))
 
 
 @exact_part
@@ -44,10 +77,10 @@ def level_sums(
 
     Returns the logarithms of these largest and of the sums of what is written.
     """
-    is_weighted = log_weight.shape[0] > 0
+    is_weighted, is_moved = log_weight.shape[0] > 0, rows.shape[0] > 0
     up_top, down_top = -inf, -inf
     for i in range(first, last):
-        score = scores[rows[i]]
+        score = scores[rows[i] if is_moved else i]
         extra = log_weight[i] if is_weighted else 0.0
         up_top = max(up_top, extra - score)
         down_top = max(down_top, extra + score)
@@ -56,7 +89,7 @@ def level_sums(
     up_sum, down_sum = 0.0, 0.0
     if is_weighted or spread > _WIDE:
         for i in range(first, last):
-            score = scores[rows[i]]
+            score = scores[rows[i] if is_moved else i]
             extra = log_weight[i] if is_weighted else 0.0
             up[i] = exp(extra - score - up_top)
             down[i] = exp(extra + score - down_top)
@@ -65,7 +98,7 @@ def level_sums(
     else:
         for i in range(first, last):
             # A division costs less than another exponential.
-            value = exp(-scores[rows[i]] - up_top)
+            value = exp(-scores[rows[i] if is_moved else i] - up_top)
             up[i] = value
             down[i] = both / value
             up_sum += value
@@ -75,21 +108,27 @@ def level_sums(
 
 @exact_part
 def sum_both(first: Any, last: Any, up: Floats, down: Floats) -> tuple[float, float]:
-    """Return the sums of both over first..last, the even and the odd places apart.
+    """Return the sums of both over first..last, every fourth place apart.
 
     So that an addition need not wait for the one before.
     """
-    up_even, up_odd, down_even, down_odd = 0.0, 0.0, 0.0, 0.0
-    one = np.uintp(1)
-    for i in range(first, last - (last - first) % np.uintp(2), np.uintp(2)):
-        up_even += up[i]
-        down_even += down[i]
-        up_odd += up[i + one]
-        down_odd += down[i + one]
-    if (last - first) % np.uintp(2) == one:
-        up_even += up[last - one]
-        down_even += down[last - one]
-    return up_even + up_odd, down_even + down_odd
+    up_0, up_1, up_2, up_3 = 0.0, 0.0, 0.0, 0.0
+    down_0, down_1, down_2, down_3 = 0.0, 0.0, 0.0, 0.0
+    one, two, three, four = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)
+    rest = last - (last - first) % four
+    for i in range(first, rest, four):
+        up_0 += up[i]
+        up_1 += up[i + one]
+        up_2 += up[i + two]
+        up_3 += up[i + three]
+        down_0 += down[i]
+        down_1 += down[i + one]
+        down_2 += down[i + two]
+        down_3 += down[i + three]
+    for i in range(rest, last):
+        up_0 += up[i]
+        down_0 += down[i]
+    return (up_0 + up_1) + (up_2 + up_3), (down_0 + down_1) + (down_2 + down_3)
 
 
 @exact_part
@@ -162,11 +201,9 @@ def weigh(
     for q in range(first, last):
         begin, end = levels[q], levels[q + 1]
         if is_plain:
-            low, high = inf, -inf
-            for i in range(np.uintp(starts[begin]), np.uintp(starts[end])):
-                score = scores[rows[i]]
-                up[i] = score
-                low, high = min(low, score), max(high, score)
+            low, high = copy_scores(
+                np.uintp(starts[begin]), np.uintp(starts[end]), rows, scores, up
+            )
             if high - low < _NARROW:
                 mass = weigh_narrow(
                     begin, end, starts, low, high, up, down, up_scale, down_scale
@@ -229,6 +266,26 @@ def log_of_total(top: float, mass: int, unit: float) -> float:
     return top + log(mass / unit)
 
 
+@exact_part
+def write_potentials(
+    first: Any,
+    last: Any,
+    rise: float,
+    fall: float,
+    up: Floats,
+    down: Floats,
+    potentials: Ints,
+) -> tuple[int, int]:
+    """Write the potentials of rows first..last; return their sum, and all that rose."""
+    total, rose = 0, 0
+    for i in range(first, last):
+        potential = int(np.rint(up[i] * rise - down[i] * fall))
+        total += potential
+        rose += max(potential - potentials[i], 0)
+        potentials[i] = potential
+    return total, rose
+
+
 @kernel
 def spread(
     first: int,
@@ -266,16 +323,26 @@ def spread(
             else:
                 rise = exp(up_scale[level] - log_total) * unit
                 fall = exp(down_scale[level] - log_total) * unit
-            for i in range(np.uintp(starts[level]), np.uintp(starts[level + 1])):
+            begin, end = np.uintp(starts[level]), np.uintp(starts[level + 1])
+            if alone and rows.shape[0] == 0:
+                # Changes of a query add up to zero: the positive ones are half.
+                total, rose = write_potentials(
+                    begin, end, rise, fall, up, down, potentials
+                )
+                rest += total
+                moved += rose
+                continue
+            for i in range(begin, end):
                 potential = int(np.rint(up[i] * rise - down[i] * fall))
                 rest += potential
-                before = potentials[rows[i]]
+                row = np.uintp(rows[i]) if rows.shape[0] > 0 else i
+                before = potentials[row]
                 if alone:
-                    # Changes of a query add up to zero: the positive ones are half.
                     moved += max(potential - before, 0)
                     before = 0
-                potentials[rows[i]] = before + potential
+                potentials[row] = before + potential
         # What rounding leaves of zero would tell a ranking from its complement.
-        potentials[rows[starts[levels[q + 1]] - 1]] -= rest
+        last_place = starts[levels[q + 1]] - 1
+        potentials[rows[last_place] if rows.shape[0] > 0 else last_place] -= rest
         moved += abs(rest)
     return moved

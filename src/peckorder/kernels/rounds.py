@@ -10,7 +10,7 @@ import numpy as np
 from peckorder._typing import Floats, Ints
 from peckorder.kernels import account, graded, weak_rankings
 from peckorder.kernels import thresholds as search
-from peckorder.kernels._jit import kernel, part
+from peckorder.kernels._jit import bits_of, from_bits, kernel, part
 from peckorder.kernels.meeting import meet
 
 # What rounding leaves of a weight of zero, which a logarithm would magnify.
@@ -37,22 +37,43 @@ def approximate(r: float, smoothing: float) -> float:
 @kernel
 def noise(scores: Floats) -> float:
     """Return what rounding may leave of an r of zero: it grows with the scores."""
-    n_rows = np.uintp(scores.shape[0])
-    if n_rows == 0:
-        return NOTHING
-    even, odd = 0.0, 0.0  # apart, so that one need not wait for the other
-    for i in range(np.uintp(1), n_rows, np.uintp(2)):
-        even = max(even, abs(scores[i - np.uintp(1)]))
-        odd = max(odd, abs(scores[i]))
-    largest = max(even, odd, abs(float(scores[n_rows - np.uintp(1)])))
+    largest = 0
+    for i in range(np.uintp(scores.shape[0])):
+        # By bits, of which processors compare several at a time.
+        largest = max(largest, bits_of(abs(scores[i])))
+    return noise_of(from_bits(largest))
+
+
+@part
+def noise_of(largest: float) -> float:
+    """Return the `noise` of scores whose largest size is known."""
     return NOTHING * (1.0 + largest)
 
 
 @kernel
-def add(alpha: float, ranking: Floats, scores: Floats) -> None:
-    """Add alpha times a ranking to the scores."""
-    for i in range(scores.shape[0]):
-        scores[i] += alpha * ranking[i]
+def add(alpha: float, ranking: Floats, scores: Floats) -> float:
+    """Add alpha times a ranking to the scores; return the largest size of these."""
+    largest = 0
+    for i in range(np.uintp(scores.shape[0])):
+        score = scores[i] + alpha * ranking[i]
+        scores[i] = score
+        largest = max(largest, bits_of(abs(score)))
+    return from_bits(largest)
+
+
+@kernel
+def add_binned(
+    alpha: float, bins: Ints, cut: int, default: float, scores: Floats
+) -> float:
+    """Add alpha times a column of bins (n,), cut; return the largest size of scores."""
+    largest = 0
+    for i in range(np.uintp(scores.shape[0])):
+        value = 1.0 if bins[i] < cut else 0.0
+        value = default if bins[i] == search.ABSTAINS else value
+        score = scores[i] + alpha * value
+        scores[i] = score
+        largest = max(largest, bits_of(abs(score)))
+    return from_bits(largest)
 
 
 @kernel
@@ -62,14 +83,10 @@ def further(travelled: float, moved: int, n_rows: int) -> float:
 
 
 @part
-def rank_some(
-    first: int,
-    last: int,
-    feature: int,
+def rank_all(
+    c: int,
     cut: int,
     default: float,
-    column_of: Ints,
-    bins: Ints,
     starts: Ints,
     rows: Ints,
     groups: Ints,
@@ -77,22 +94,14 @@ def rank_some(
     zero: Ints,
     ranking: Floats,
 ) -> None:
-    """Write to ranking (n,) what a feature, cut, says of the rows first..last.
-
-    column_of is its sorted column, or -1; of these it takes all rows to rank any.
-    """
-    c = column_of[feature]
-    if c < 0:
-        some = bins[feature, first:last]
-        weak_rankings.rank_binned(some, cut, default, ranking[first:last])
-    elif first == 0:
-        unstored = default
-        if zero[c] >= 0:
-            unstored = 1.0 if zero[c] < cut else 0.0
-        ends = group_ends[groups[c] : groups[c + 1]]
-        weak_rankings.rank_sorted(
-            starts[c], starts[c + 1], rows, ends, cut, unstored, default, ranking
-        )
+    """Write to ranking (n,) what a sorted column, cut, says of all rows."""
+    unstored = default
+    if zero[c] >= 0:
+        unstored = 1.0 if zero[c] < cut else 0.0
+    ends = group_ends[groups[c] : groups[c + 1]]
+    weak_rankings.rank_sorted(
+        starts[c], starts[c + 1], rows, ends, cut, unstored, default, ranking
+    )
 
 
 @part
@@ -132,7 +141,7 @@ def best_of(founds: Ints) -> int:
 
 
 @kernel
-def run(  # noqa: PLR0911
+def run(  # noqa: PLR0911, PLR0915
     thread: int,
     n_threads: int,
     n_rounds: int,
@@ -210,6 +219,8 @@ def run(  # noqa: PLR0911
     n_rows, n_queries = potentials.shape[0], levels.shape[0] - 1
     first_row, last_row = share_of(thread, n_threads, n_rows)
     first_query, last_query = share_of(thread, n_threads, n_queries)
+    my_scores = scores[first_row:last_row]
+    my_noise = noise(my_scores)
     found = founds[thread]
     columns, histograms = rooms[thread, 0], rooms[thread, 1 : 1 + search.TOGETHER]
     for t in range(n_rounds):
@@ -221,7 +232,7 @@ def run(  # noqa: PLR0911
         for k in range(found.shape[0]):
             found[k] = 0
         found[search.FEATURE] = -1
-        noises[thread] = noise(scores[first_row:last_row])
+        noises[thread] = my_noise
         if not meet(n_threads, places):
             return t, size
         come = travelled[0]
@@ -256,14 +267,20 @@ def run(  # noqa: PLR0911
             record[t, ALPHA] = alpha
         if abs(alpha) == inf:
             return t + 1, size
-        rank_some(
-            first_row, last_row, feature, cut, float(q), column_of, bins, starts, rows,
-            groups, group_ends, zero, ranking,
-        )  # fmt: skip
-        is_binned = column_of[feature] < 0  # and what this thread adds, it has ranked
-        if not is_binned and not meet(n_threads, places):
-            return t, size
-        add(alpha, ranking[first_row:last_row], scores[first_row:last_row])
+        column = column_of[feature]
+        if column < 0:
+            some = bins[feature, first_row:last_row]
+            my_noise = noise_of(add_binned(alpha, some, cut, float(q), my_scores))
+        else:
+            # Of a sorted column it takes all rows to rank any.
+            if thread == 0:
+                rank_all(
+                    column, cut, float(q), starts, rows, groups, group_ends, zero,
+                    ranking,
+                )  # fmt: skip
+            if not meet(n_threads, places):
+                return t, size
+            my_noise = noise_of(add(alpha, ranking[first_row:last_row], my_scores))
         if not meet(n_threads, places):
             return t, size
         graded.weigh(

@@ -284,6 +284,31 @@ def count(bins: Ints, columns: Ints, potentials: Ints, sums: Ints) -> None:
         sums_3[bins_3[i]] += potential
 
 
+@part
+def count_one(bins: Ints, potentials: Ints, sums: Ints) -> None:
+    """Write to sums[0] the potentials of the bins (n,) of one column.
+
+    A quarter of the rows for each of sums (4, 256), which then are added up.
+    """
+    for k in range(TOGETHER):
+        for b in range(N_BINS):
+            sums[k, b] = 0
+    n_rows = np.uintp(potentials.shape[0])
+    quarter = n_rows // np.uintp(4)
+    second, third = quarter, quarter + quarter
+    fourth = third + quarter
+    sums_0, sums_1, sums_2, sums_3 = sums[0], sums[1], sums[2], sums[3]
+    for i in range(quarter):
+        sums_0[bins[i]] += potentials[i]
+        sums_1[bins[second + i]] += potentials[second + i]
+        sums_2[bins[third + i]] += potentials[third + i]
+        sums_3[bins[fourth + i]] += potentials[fourth + i]
+    for i in range(fourth + quarter, n_rows):
+        sums_0[bins[i]] += potentials[i]
+    for b in range(N_BINS):
+        sums_0[b] += sums_1[b] + sums_2[b] + sums_3[b]
+
+
 @kernel
 def search_binned(
     n_threads: int,
@@ -328,15 +353,21 @@ def search_binned(
                     waiting += 1
         if waiting == 0:
             return
-        for k in range(TOGETHER):
-            # Where there are fewer than four the last one is counted again.
-            columns[k] = columns[min(k, waiting - 1)]
-            columns[k + TOGETHER] = features[columns[k]]
-        count(bins, columns[TOGETHER:], potentials, sums)
+        is_few = 2 * waiting <= TOGETHER
+        if not is_few:
+            for k in range(TOGETHER):
+                # Where there are three the last one is counted again.
+                columns[k] = columns[min(k, waiting - 1)]
+                columns[k + TOGETHER] = features[columns[k]]
+            count(bins, columns[TOGETHER:], potentials, sums)
         for k in range(waiting):
             column = columns[k]
+            place_of_sums = k
+            if is_few:
+                count_one(bins[features[column]], potentials, sums)
+                place_of_sums = 0
             limit = search_sums(
-                sums[k], n_bins[column], abstains[column] != 0, default,
+                sums[place_of_sums], n_bins[column], abstains[column] != 0, default,
                 features[column],
                 cumulative, heads, cuts, defaults, following, floors, found,
             )  # fmt: skip

@@ -77,6 +77,9 @@ class GradedPart(Part):
 
     def __post_init__(self) -> None:
         n_rows, n_levels = len(self.rows), len(self.starts) - 1
+        # Where each row has the place of its number, nobody needs to look it up.
+        is_moved = not np.array_equal(self.rows, np.arange(n_rows))
+        self.moved_rows = self.rows if is_moved else self.rows[:0]
         self.up, self.down = np.empty(n_rows), np.empty(n_rows)
         self.up_scale, self.down_scale = np.empty(n_levels), np.empty(n_levels)
         self.base = np.empty(len(self.levels) - 1)
@@ -96,7 +99,7 @@ class GradedPart(Part):
                 some.stop,
                 self.levels,
                 self.starts,
-                self.rows,
+                self.moved_rows,
                 self.log_weight,
                 self.log_step,
                 self.log_query,
@@ -127,7 +130,7 @@ class GradedPart(Part):
                 some.stop,
                 self.levels,
                 self.starts,
-                self.rows,
+                self.moved_rows,
                 self.up,
                 self.down,
                 self.up_scale,

@@ -59,7 +59,7 @@ def run(
             UNIT,
             part.levels,
             part.starts,
-            part.rows,
+            part.moved_rows,
             part.log_weight,
             part.log_step,
             part.log_query,

@@ -1,0 +1,59 @@
+"""Passes over many rows that several threads share."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from peckorder import MPRank, _threads
+
+
+@pytest.fixture
+def _shared(monkeypatch):
+    """Have a thread for every few entries, on any machine."""
+    monkeypatch.setattr(_threads, "_WORTH_A_THREAD", 8)
+    monkeypatch.setattr(_threads, "cpu_count", lambda: 3)
+
+
+def problem(n_rows, dtype=np.float32):
+    rng = np.random.default_rng(0)
+    X = (2.0 + rng.standard_normal((n_rows, 3))).astype(dtype)
+    return X, X @ [1.0, -2.0, 0.5] + rng.standard_normal(n_rows)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_threads_change_nothing_but_rounding(dtype, _shared, monkeypatch):
+    X, y = problem(3_001, dtype)
+    shared = MPRank(C=10.0).fit(X, y)
+    monkeypatch.setattr(_threads, "_WORTH_A_THREAD", 1 << 40)
+    alone = MPRank(C=10.0).fit(X, y)
+    assert_allclose(shared.coef_, alone.coef_, rtol=1e-10)
+    assert_allclose(shared.dual_gap_, alone.dual_gap_, atol=1e-10)
+
+
+@pytest.mark.usefixtures("_shared")
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("row", [0, 500, 1_000])
+def test_what_is_not_finite_is_found_in_every_part(value, row):
+    X, y = problem(1_001)
+    X[row, 1] = value
+    with pytest.raises(ValueError, match="Input X contains"):
+        MPRank().fit(X, y)
+
+
+@pytest.mark.usefixtures("_shared")
+def test_a_sum_that_overflows_is_not_taken_for_an_infinity():
+    X = np.full((10, 2), 1e308)
+    with pytest.raises(ValueError, match="X must be") as refused:
+        MPRank().fit(X, np.arange(10.0))
+    assert "infinity" not in str(refused.value)
+
+
+@pytest.mark.usefixtures("_shared")
+def test_rows_changed_in_any_part_are_noticed():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((1_000, 200)), rng.standard_normal(1_000)
+    model = MPRank(C=10.0).fit(X, y)
+    model.leave_pair_out_error()
+    X[700, 2] += 1.0
+    with pytest.raises(ValueError, match="changed"):
+        model.leave_pair_out_error()
