@@ -20,8 +20,9 @@ def problem(n_rows, dtype=np.float32):
     return X, X @ [1.0, -2.0, 0.5] + rng.standard_normal(n_rows)
 
 
+@pytest.mark.usefixtures("_shared")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_threads_change_nothing_but_rounding(dtype, _shared, monkeypatch):
+def test_threads_change_nothing_but_rounding(dtype, monkeypatch):
     X, y = problem(3_001, dtype)
     shared = MPRank(C=10.0).fit(X, y)
     monkeypatch.setattr(_threads, "_WORTH_A_THREAD", 1 << 40)
@@ -43,9 +44,7 @@ def test_what_is_not_finite_is_found_in_every_part(value, row):
 @pytest.mark.usefixtures("_shared")
 def test_a_sum_that_overflows_is_not_taken_for_an_infinity():
     X = np.full((10, 2), 1e308)
-    with pytest.raises(ValueError, match="X must be") as refused:
-        MPRank().fit(X, np.arange(10.0))
-    assert "infinity" not in str(refused.value)
+    assert MPRank().fit(X, np.arange(10.0)).coef_.tolist() == [0.0, 0.0]
 
 
 @pytest.mark.usefixtures("_shared")
