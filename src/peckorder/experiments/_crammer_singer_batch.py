@@ -247,22 +247,25 @@ def show_movies(
 ) -> Shown:
     """Lay out the loss on the half that was not learnt."""
     losses = {name: column(units, "tested", name) for name in units[0]["tested"]}
-    _, averaged = most_passes(config)
     rows = tuple(
         (
             name,
             mean_text(values),
-            "" if name == averaged else difference_text(values, losses[averaged]),
+            *(
+                "" if name == peer else difference_text(values, losses[peer])
+                for peer in PEERS
+            ),
         )
         for name, values in losses.items()
     )
     caption = (
         f"Mean rank loss over {len(units)} random viewers with more than "
         f"{config.more_than[1]} ratings, with 95 % intervals; half of each one's "
-        f"ratings are learnt, {config.most_learnt} at most, and the others ranked. "
-        f"Rows at unit norm with a constant, for all rankers. {_chosen(config)}"
+        f"ratings are learnt, {config.most_learnt} at most, and the others ranked; "
+        "differences are paired. Rows at unit norm with a constant, for all rankers. "
+        f"{_chosen(config)}"
     )
-    headings = ("ranker", "rank loss", f"minus {averaged}")
+    headings = ("ranker", "rank loss", *(f"minus {peer}" for peer in PEERS))
     as_columns = {name: values[:, None] for name, values in losses.items()}
     return Shown(
         tables=(Table(headings, rows, caption),),

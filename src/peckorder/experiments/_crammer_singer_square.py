@@ -99,7 +99,7 @@ def show(config: Config, units: Sequence[Values], seconds: Sequence[Values]) -> 
         ),
         tables=(_table(config, units, curves, rounds),),
         charts=(_chart(len(units), curves, rounds, best),),
-        claims=(_claim(curves, rounds, steps),),
+        claims=(_claim(config, curves, rounds, steps),),
     )
 
 
@@ -147,7 +147,9 @@ def _chart(n: int, curves: dict[str, Floats], rounds: Ints, best: str) -> Chart:
     )
 
 
-def _claim(curves: dict[str, Floats], rounds: Ints, steps: Sequence[str]) -> Claim:
+def _claim(
+    config: Config, curves: dict[str, Floats], rounds: Ints, steps: Sequence[str]
+) -> Claim:
     ours, perceptron = curves[LAST], curves[PERCEPTRON]
     shown = rounds >= 10
     kept = rounds[shown]
@@ -174,8 +176,15 @@ def _claim(curves: dict[str, Floats], rounds: Ints, steps: Sequence[str]) -> Cla
         )
     else:
         found.append("the perceptron is worst throughout")
+    early = int(np.searchsorted(rounds, config.tested_after))
+    best = best_step({name: curves[name][:, early] for name in steps}, steps)
+    soon = difference_text(ours[:, early], curves[best][:, early])
+    found.append(
+        f"after {config.tested_after:,} rounds PRank minus the best of these, {best}, "
+        f"{soon}"
+    )
     averaged = difference_text(curves[AVERAGED][:, -1], ours[:, -1])
-    found.append(f"averaged PRank minus PRank {averaged}")
+    found.append(f"in the end averaged PRank minus PRank {averaged}")
     tests = [all(in_the_end), all(at_first), exceptions.size == 0]
     some = [any(in_the_end), any(at_first), exceptions.size == 0]
     holds = "yes" if all(tests) else "in part" if any(some) else "no"

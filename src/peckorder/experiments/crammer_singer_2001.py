@@ -19,8 +19,8 @@ FULL = Config(
     square_steps=(0.05, 0.1, 0.2),
     more_than=(100, 200),
     targets=500,
-    raw_steps=(0.0001, 0.0003, 0.0007),
-    unit_steps=(0.3, 0.7, 1.0, 1.4),
+    raw_steps=(0.0003, 0.0007, 0.001, 0.0015),
+    unit_steps=(0.3, 0.7, 1.0, 1.4, 1.7),
     scales=(1.0, 0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.003),
     samples=60,
     sizes=(20, 50, 100, 200, 500),
@@ -71,25 +71,25 @@ EXPERIMENT = Experiment(
     departures=(
         "The paper prints no number of its experiments: its results are three plots of "
         "curves, and a sentence about batches. So there is nothing to set ours beside, "
-        "and what is judged are its claims.",
+        "and its claims are what is judged.",
         "EachMovie was withdrawn by its publisher; MovieLens 1M stands in. It has five "
         "ranks, and those in the middle become zero, as if they were none; EachMovie's "
         "six scores, 0 to 1, had no middle one. Features are four times as large.",
-        "The lengths of the sequences, their number, the number of targets and the step "
-        "of Widrow-Hoff are lost in the copy of the paper that we have: they are our "
-        "choice in all presets. Several steps are tried, and the best in hindsight is "
-        "shown, which favours Widrow-Hoff.",
+        "The lengths of the sequences, their number, the number of targets and the "
+        "step of Widrow-Hoff are lost in the copy of the paper that we have: they are "
+        "our choice in all presets. Several steps are tried, and the best in hindsight "
+        "is shown, which favours Widrow-Hoff.",
         "The noise of the square, 0.125, is taken for a standard deviation.",
-        "The paper's features, shifted ratings without a constant, do not suit PRank on "
-        "MovieLens; the same at unit norm with a constant are shown beside, for all "
-        "rankers. Averaging is ours, not the paper's: its perceptron and Widrow-Hoff "
+        "The paper's features, shifted ratings without a constant, do not suit PRank "
+        "on MovieLens; the same at unit norm with a constant are shown beside, for all "
+        "rankers. Averaging is ours, not the paper's: the perceptron and Widrow-Hoff "
         "could be averaged too, which is not tried.",
-        "Curves of viewers end where the first target may; a whole pass, as far as each "
-        "target's ratings go, is in the tables. Movies come in random order, MovieLens "
-        "without its times: the paper says nothing of an order.",
+        "Curves of viewers end at the least number of ratings that targets have; a "
+        "whole pass, as far as each target's ratings go, is in the tables. Movies come "
+        "in random order: the paper says nothing of an order.",
         "The batches are of our own sizes, for those of the paper are another paper's. "
-        "The machines are scikit-learn's, one against one for classes, a tube of 0.1 for "
-        "regression, its predictions rounded. The third method of that other paper, "
-        "large margins on pairs, is not tried.",
+        "The machines are scikit-learn's: one class against another, a tube of 0.1 for "
+        "regression, whose predictions are rounded. The third method of that other "
+        "paper, large margins on pairs, is not tried.",
     ),
 )
