@@ -71,6 +71,11 @@ def machine(name: str, cost: float) -> Any:
     return SVR(kernel="precomputed", C=cost)
 
 
+def costs_of(name: str, config: Config) -> tuple[float, ...]:
+    """Return the values of C that are tried."""
+    return config.class_costs if name == MACHINE else config.regression_costs
+
+
 def predicted(
     name: str, cost: float, gram: Floats, y: Ints, learnt: Ints, asked: Ints
 ) -> Floats:
@@ -87,14 +92,15 @@ def chosen_cost(
     name: str, config: Config, gram: Floats, y: Ints, learnt: Ints, seed: int
 ) -> float:
     """Return the C of the lowest rank loss in cross-validation, the first of equals."""
-    lost = np.zeros(len(config.costs))
+    costs = costs_of(name, config)
+    lost = np.zeros(len(costs))
     splits = KFold(config.folds, shuffle=True, random_state=seed)
     for inner, outer in splits.split(learnt):
-        for place, cost in enumerate(config.costs):
+        for place, cost in enumerate(costs):
             asked = learnt[outer]
             guesses = predicted(name, cost, gram, y, learnt[inner], asked)
             lost[place] += np.abs(guesses - y[asked]).sum()
-    return config.costs[int(np.argmin(lost))]
+    return costs[int(np.argmin(lost))]
 
 
 def losses_of(
@@ -193,11 +199,13 @@ def show_square(
 
 
 def _chosen(config: Config) -> str:
-    costs = ", ".join(f"{cost:g}" for cost in config.costs)
+    tried = "; ".join(
+        f"{', '.join(f'{cost:g}' for cost in costs_of(name, config))} for {name}"
+        for name in PEERS
+    )
     return (
-        "The machines' C is chosen by the rank loss in "
-        f"{config.folds}-fold cross-validation, of {costs}; "
-        "nothing is chosen for PRank."
+        f"The machines' C is chosen by the rank loss in {config.folds}-fold "
+        f"cross-validation ({tried}); nothing is chosen for PRank."
     )
 
 

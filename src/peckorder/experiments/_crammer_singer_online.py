@@ -42,7 +42,8 @@ class Config:
     sizes: tuple[int, ...]
     viewers: int
     most_learnt: int
-    costs: tuple[float, ...]
+    class_costs: tuple[float, ...]
+    regression_costs: tuple[float, ...]
     folds: int
     passes: tuple[int, ...]
 

@@ -26,7 +26,8 @@ FULL = Config(
     sizes=(20, 50, 100, 200, 500),
     viewers=200,
     most_learnt=200,
-    costs=(0.1, 1.0, 10.0, 100.0, 1_000.0),
+    class_costs=(0.1, 1.0, 10.0, 100.0, 1_000.0),
+    regression_costs=(0.1, 1.0, 10.0, 100.0),
     folds=5,
     passes=(1, 20, 500),
 )
@@ -42,7 +43,8 @@ QUICK = replace(
     samples=4,
     sizes=(20, 50, 100),
     viewers=6,
-    costs=(1.0, 10.0),
+    class_costs=(1.0, 10.0),
+    regression_costs=(1.0, 10.0),
     folds=3,
     passes=(1, 20, 100),
 )
