@@ -1,0 +1,177 @@
+"""Harrington (2003): which method is lowest, and by how much."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from peckorder._typing import Floats, Ints
+from peckorder.experiments._experiment import Values
+from peckorder.experiments._harrington_race import (
+    BAGGED,
+    ETAS,
+    MEDIAN_OF,
+    POINT,
+    RAW,
+    REGRESSION,
+    TAUS,
+    VOTING,
+    named,
+)
+from peckorder.experiments._tables import column, half_width, mean_curve, mean_text
+from peckorder.reports import Chart, Curve, Table
+
+MINUS = "\N{MINUS SIGN}"
+# What is added to names, and what is said of it.
+READINGS = ((RAW, "Means not rounded, as printed"), ("", "Means rounded"))
+# Names of the methods that have a tau, with what is not rounded beside what is.
+WITH_TAU = (POINT, BAGGED + RAW, BAGGED, VOTING + RAW, VOTING, MEDIAN_OF)
+
+
+def with_tau(method: str, tau: float) -> str:
+    """Return what a method of `WITH_TAU` is called with this tau."""
+    stem = method.removesuffix(RAW)
+    return named(stem, tau) + method[len(stem) :]
+
+
+def losses_of(units: Sequence[Values], *keys: str) -> dict[str, Floats]:
+    """Return the losses under `keys`, one a repetition, of every method."""
+    first: Any = units[0]
+    for key in keys:
+        first = first[key]
+    return {name: column(units, *keys, name) for name in first}
+
+
+def lowest(losses: Mapping[str, Floats], names: Iterable[str]) -> str:
+    """Return which of `names` has the lowest mean; one with a gap is passed over."""
+    kept = [name for name in names if np.isfinite(losses[name]).all()]
+    return min(kept, key=lambda name: float(losses[name].mean()))
+
+
+def best(losses: Mapping[str, Floats], method: str) -> str:
+    """Return the name of a method with its best tau or eta, in hindsight."""
+    if method == REGRESSION:
+        return lowest(losses, [named(method, eta) for eta in ETAS])
+    if method in WITH_TAU:
+        return lowest(losses, [with_tau(method, tau) for tau in TAUS])
+    return method
+
+
+def difference(ours: Floats, theirs: Floats) -> tuple[float, float]:
+    """Return the mean of paired differences and half its 95 % interval."""
+    gaps = ours - theirs
+    return float(gaps.mean()), float(half_width(gaps))
+
+
+def difference_text(ours: Floats, theirs: Floats) -> str:
+    """Write the mean of paired differences with its interval."""
+    mean, half = difference(ours, theirs)
+    text = f"{mean:+.3f}" if np.isnan(half) else f"{mean:+.3f} ± {half:.3f}"
+    return text.replace("-", MINUS)
+
+
+def compare(
+    losses: Mapping[str, Floats], name: str, rivals: Iterable[str]
+) -> tuple[str, str]:
+    """Say whether `name` loses less than all its rivals, and by how much.
+
+    "yes" if every 95 % interval of the paired differences is below zero, "no" if one
+    is above, else "in part".
+    """
+    gaps = {rival: difference(losses[name], losses[rival]) for rival in rivals}
+    lower = {rival: mean for rival, (mean, half) in gaps.items() if mean + half < 0}
+    higher = [rival for rival, (mean, half) in gaps.items() if mean - half > 0]
+    level = [rival for rival in gaps if rival not in lower and rival not in higher]
+
+    def told(rival: str) -> str:
+        return f"{rival} ({difference_text(losses[name], losses[rival])})"
+
+    found = []
+    if lower:
+        nearest = max(lower, key=lower.__getitem__)
+        others = [rival for rival in lower if rival != nearest]
+        found.append(f"lower than {', '.join([*others, told(nearest)])}")
+    if level:
+        found.append(f"level with {', '.join(map(told, level))}")
+    if higher:
+        found.append(f"higher than {', '.join(map(told, higher))}")
+    holds = "no" if higher else "in part" if level else "yes"
+    return holds, f"{name} at {losses[name].mean():.3f} is {'; '.join(found)}"
+
+
+def all_of(verdicts: Iterable[str]) -> str:
+    """Join verdicts: what holds here and not there holds in part."""
+    kinds = set(verdicts)
+    return kinds.pop() if len(kinds) == 1 else "in part"
+
+
+def difference_table(
+    losses: Mapping[str, Floats], name: str, rivals: Sequence[str], caption: str
+) -> Table:
+    """Return paired differences between a method and others, a column a tau.
+
+    A rival without a tau has all its differences in one row as well.
+    """
+    rows = []
+    for rival in rivals:
+        cells = []
+        for tau in TAUS:
+            theirs = with_tau(rival, tau) if rival in WITH_TAU else rival
+            cells.append(difference_text(losses[named(name, tau)], losses[theirs]))
+        rows.append((f"{name} less {rival}", *cells))
+    return Table(
+        ("difference", *(f"tau = {tau}" for tau in TAUS)), tuple(rows), caption
+    )
+
+
+def tau_table(losses: Mapping[str, Floats], methods: Sequence[str], note: str) -> Table:
+    """Return the paper's table: a row a method, a column a tau."""
+    rows = [
+        (method, *(mean_text(losses[with_tau(method, tau)]) for tau in TAUS))
+        for method in methods
+    ]
+    return Table(("method", *(f"tau = {tau}" for tau in TAUS)), tuple(rows), note)
+
+
+def curves(
+    units: Sequence[Values], rounds: Ints, names: Iterable[str]
+) -> tuple[Curve, ...]:
+    """Return the mean on-line curves of some methods, with their intervals."""
+    return tuple(
+        mean_curve(name, rounds, column(units, "online", name)) for name in names
+    )
+
+
+def tau_charts(
+    units: Sequence[Values], rounds: Ints, caption: str
+) -> tuple[Chart, ...]:
+    """Return a chart for each ensemble, of all its taus."""
+    return tuple(
+        Chart(
+            f"{method}: every tau",
+            "rounds",
+            "mean rank loss so far",
+            curves(units, rounds, [with_tau(method, tau) for tau in TAUS]),
+            caption,
+            log_x=True,
+        )
+        for method in (POINT, BAGGED, VOTING)
+    )
+
+
+def after(units: Sequence[Values], place: int) -> dict[str, Floats]:
+    """Return every method's on-line losses at one place of the curves."""
+    names = units[0]["online"]
+    return {name: column(units, "online", name)[:, place] for name in names}
+
+
+def spread_interval(fewer: Floats, more: Floats) -> tuple[float, float]:
+    """Return a 95 % interval of sd(more) - sd(fewer), of paired values.
+
+    By 2000 resamples of the pairs, from a fixed seed.
+    """
+    n = len(fewer)
+    drawn = np.random.default_rng(0).integers(n, size=(2000, n))
+    gaps = more[drawn].std(axis=1, ddof=1) - fewer[drawn].std(axis=1, ddof=1)
+    low, high = np.quantile(gaps, [0.025, 0.975])
+    return float(low), float(high)
