@@ -88,9 +88,8 @@ def compare(
 
     found = []
     if lower:
-        nearest = max(lower, key=lower.__getitem__)
-        others = [rival for rival in lower if rival != nearest]
-        found.append(f"lower than {', '.join([*others, told(nearest)])}")
+        nearest = told(max(lower, key=lower.__getitem__))
+        found.append(f"lower than {len(lower)} of {len(gaps)}, the nearest {nearest}")
     if level:
         found.append(f"level with {', '.join(map(told, level))}")
     if higher:

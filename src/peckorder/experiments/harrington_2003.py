@@ -23,8 +23,8 @@ PRESETS = {
         long_rounds=50_000,
         test_size=1000,
         members=100,
-        judged_trials=200,
-        movie_trials=60,
+        judged_trials=300,
+        movie_trials=100,
         more_than=200,
     ),
     "paper": Config(
