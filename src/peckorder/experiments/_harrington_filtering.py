@@ -134,7 +134,7 @@ def show(
         charts=(chart, *tau_charts(units, rounds, f"Mean rank loss so far: {how}.")),
         claims=(
             _point_claim(by_form, judged),
-            *(_early_claim(units, *claim) for claim in claims),
+            *(_early_claim(judged, units, *claim) for claim in claims),
         ),
     )
 
@@ -196,15 +196,27 @@ def _point_claim(by_form: Mapping[str, Mapping[str, Floats]], judged: Judged) ->
 
 
 def _early_claim(
-    units: Sequence[Values], text: str, method: str, rivals: Sequence[str]
+    judged: Judged,
+    units: Sequence[Values],
+    text: str,
+    method: str,
+    rivals: Sequence[str],
 ) -> Claim:
-    """Judge who is ahead after an eighth of the rounds."""
-    rounds = rounds_shown(units[0]["n_learnt"])
-    place = int(np.searchsorted(rounds, units[0]["n_learnt"] / 8))
-    losses = after(units, place)
-    names = [best(losses, each) for each in rivals]
-    holds, said = compare(losses, best(losses, method), names)
-    return Claim(text, holds, f"On-line, after {rounds[place]} rounds: {said}.")
+    """Judge who is ahead after an eighth of the rounds, and of other forms after all."""
+    n_learnt = units[0]["n_learnt"]
+    rounds = rounds_shown(n_learnt)
+    place = int(np.searchsorted(rounds, n_learnt / 8))
+    first, *others = [form.label for form in judged.forms]
+    found, verdicts = [], []
+    for label, n, losses in (
+        (first, rounds[place], after(units, place)),
+        *((each, n_learnt, losses_of(units, "end", each)) for each in others),
+    ):
+        names = [best(losses, each) for each in rivals]
+        holds, said = compare(losses, best(losses, method), names)
+        verdicts.append(holds)
+        found.append(f"Instances {label}, after {n} rounds on-line: {said}.")
+    return Claim(text, all_of(verdicts), " ".join(found))
 
 
 def show_ohsumed(

@@ -24,7 +24,7 @@ PRESETS = {
         test_size=1000,
         members=100,
         judged_trials=300,
-        movie_trials=100,
+        movie_trials=60,
         more_than=200,
     ),
     "paper": Config(
