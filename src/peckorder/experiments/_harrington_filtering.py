@@ -202,7 +202,7 @@ def _early_claim(
     method: str,
     rivals: Sequence[str],
 ) -> Claim:
-    """Judge who is ahead after an eighth of the rounds, and of other forms after all."""
+    """Judge who is ahead after an eighth of the rounds; on other forms, after all."""
     n_learnt = units[0]["n_learnt"]
     rounds = rounds_shown(n_learnt)
     place = int(np.searchsorted(rounds, n_learnt / 8))

@@ -99,9 +99,11 @@ def compare(
 
 
 def all_of(verdicts: Iterable[str]) -> str:
-    """Join verdicts: what holds here and not there holds in part."""
+    """Join verdicts: what holds here and not there holds in part, if it does hold."""
     kinds = set(verdicts)
-    return kinds.pop() if len(kinds) == 1 else "in part"
+    if len(kinds) == 1:
+        return kinds.pop()
+    return "in part" if "yes" in kinds else "no"
 
 
 def difference_table(
