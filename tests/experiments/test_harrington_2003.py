@@ -64,8 +64,7 @@ def test_every_method_and_every_tau_has_a_row(outcome, part):
     wanted |= {"OAP-BPM", "OAP-Bagg", "OAP-VP", "OAP-Bagg, not rounded"}
     wanted |= {f"{each} {tau}" for each in ENSEMBLES for tau in (0.3, 0.6, 0.9)}
     wanted |= {"best constant", "running median"}
-    if part != "square":
-        wanted |= {"mean of the other ratings"}
+    wanted |= set() if part == "square" else {"mean of the other ratings"}
     assert wanted <= names
 
 
@@ -142,10 +141,10 @@ def test_missing_data_leave_their_part_out(tmp_path):
 
 
 def test_presets_are_those_of_the_paper():
-    paper, full = EXPERIMENT.presets["paper"], EXPERIMENT.presets["full"]
+    paper = EXPERIMENT.presets["paper"]
     assert (paper.trials, paper.rounds, paper.test_size) == (20, 5000, 1000)
     assert (paper.judged_trials, paper.movie_trials, paper.members) == (500, 500, 100)
-    assert not (paper.made or full.made)
+    assert [EXPERIMENT.presets[name].made for name in ("full", "paper")] == [0, 0]
 
 
 # The protocol, against slow and obvious versions.
@@ -175,8 +174,8 @@ def small_race():
 
 
 def members(tau, aggregate):
-    settings = {"n_estimators": 7, "random_state": 5, **FORM.rows}
-    return AggregatePRank(tau=tau, aggregate=aggregate, **settings)
+    settings = {"tau": tau, "n_estimators": 7, "random_state": 5, **FORM.rows}
+    return AggregatePRank(aggregate=aggregate, **settings)
 
 
 def test_losses_are_those_of_the_estimators(small_race):
@@ -202,10 +201,9 @@ def test_means_on_the_way_are_those_before_each_row(small_race, name, how):
     X, y = small_race.task.learnt
     model, lost = members(0.6, how), []
     for row, label in zip(X, y, strict=True):
-        if lost:
-            lost.append(abs(model.mean_rank(row[None])[0] - label))
-        else:
-            lost.append(abs(5 - label))  # at the start all predict the highest
+        # At the start all predict the highest.
+        said = model.mean_rank(row[None])[0] if lost else 5
+        lost.append(abs(said - label))
         model.partial_fit(row[None], [label], classes=range(1, 6))
     means = np.cumsum(lost) / np.arange(1, y.size + 1)
     expected = means[small_race.rounds - 1]
@@ -280,10 +278,7 @@ def test_instances_are_moved_where_there_is_a_rating():
     scores = np.array([[0, 1, 2]])
     assert_array_equal(judged.instances(scores, centred, 1.0), [[-1, 0, 1]])
     assert_array_equal(judged.instances(scores, as_given, 1.0), scores)
-
-
-def test_an_eighth_is_for_the_test():
-    assert judged.count_learnt(4819) == 4819 - 602
+    assert judged.count_learnt(4819) == 4819 - 602  # an eighth is for the test
 
 
 def test_the_mean_of_the_others_is_rounded_half_upwards():

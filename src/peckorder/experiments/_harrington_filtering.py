@@ -74,8 +74,8 @@ MOVIES_TOLD = (
 MOVIES_FACTS = (
     "The target is another viewer's for each movie, so that nobody's taste can be "
     "learnt, only how good a movie is. The mean of the other ratings says that without "
-    "any learning, and nothing learnt is as good; a perceptron has one weight a viewer "
-    "to learn from hardly more movies than viewers."
+    "any learning, and nothing learnt is as good: a rule has a weight for each of some "
+    "1600 viewers, and some 3100 movies to learn them from."
 )
 
 
