@@ -170,7 +170,9 @@ def _add_single(found: Race, name: str, model: Any, *, online: bool) -> None:
     try:
         told = _learn(model, found.task, online=online)
     except DataError:
-        # Widrow-Hoff diverged. It has no loss, and nothing is said of one.
+        if not name.startswith(REGRESSION):
+            raise
+        # It diverged, so that it has no loss, and nothing is said of one.
         found.test[name] = np.nan
         if online:
             found.online[name] = np.full(found.rounds.size, np.nan)
