@@ -16,6 +16,7 @@ from peckorder.experiments._freund_figures import (
     charts,
     gain,
     holds,
+    judged,
     of,
     signed,
     tally,
@@ -31,6 +32,7 @@ from peckorder.experiments._freund_movies import (
     PRINTED,
     REGRESSION,
     SIMILARITY,
+    Tables,
     Viewers,
     boosted,
     compared,
@@ -56,7 +58,7 @@ def measure_sizes(
     targets = draw_targets(films.csr, order[most:], config.targets, rng)
     scored = []
     for target in targets:
-        scores = compared(viewers, target, config.sizes)
+        scores = compared(Tables.of(viewers, target), config.sizes)
         scores[PLAIN] = [
             boosted(viewers, target, size, cumulative=False)[0] for size in config.sizes
         ]
@@ -96,8 +98,10 @@ def _claims_on_sizes(
 ) -> tuple[Claim, ...]:
     every = slice(None)
     rows = {name: wins(units, BOOST, name, every) for name in PRINTED[1:]}
-    beats = [bool((rows[name] > 0).all()) for name in (REGRESSION, NEAREST)]
-    above = slice(sum(size <= 200 for size in config.sizes), None)
+    both = np.concatenate([rows[name] for name in (REGRESSION, NEAREST)])
+    # Made data have no 200 viewers to spare.
+    limit = min(200, max(config.sizes) // 2)
+    above = slice(sum(size <= limit for size in config.sizes), None)
     large = wins(units, BOOST, SIMILARITY, above)
     behind = signed(gain(units, BOOST, SIMILARITY, "disagreement")[:, place])
     ahead_of_mean = signed(gain(units, BOOST, MEAN, "disagreement")[:, place])
@@ -108,13 +112,13 @@ def _claims_on_sizes(
         Claim(
             "RankBoost beats regression and nearest neighbour on all four measures at "
             "every number of features.",
-            holds(*beats),
+            judged(both),
             f"Against regression {tally(rows[REGRESSION])} cells, against nearest "
             f"neighbour {tally(rows[NEAREST])}.",
         ),
         Claim(
             "RankBoost beats vector similarity above 200 features.",
-            holds(*(large > 0).ravel().tolist()),
+            judged(large),
             f"{tally(large).capitalize()} cells above 200 features; gain in "
             f"disagreement {at} {behind}, over the item mean {ahead_of_mean}.",
         ),
@@ -177,7 +181,8 @@ def measure_densities(
     tables.insert(1, thinned(tables[1], rng))
     parts, viewers_of = [], [Viewers(table) for table in tables]
     for viewers in viewers_of:
-        scored = [compared(viewers, target, [len(viewers)]) for target in targets]
+        tables_of = [Tables.of(viewers, target) for target in targets]
+        scored = [compared(each, [len(viewers)]) for each in tables_of]
         parts.append(tabulated(targets, scored))
     joined = {
         name: {which: [part[name][which][0] for part in parts] for which in MEASURES}
@@ -221,7 +226,9 @@ def show_densities(
             sizes,
             *(by_place(units, which, names, note) for which in MEASURES),
         ),
-        charts=charts(units, "Figure 6", x_label, density[of_chart], of_chart, caption),
+        charts=charts(
+            units, "Figure 6", x_label, density[of_chart], of_chart, caption, log_x=True
+        ),
         claims=(
             _claim_on_gains(
                 units, "RankBoost gains most from denser features.", of_chart

@@ -22,6 +22,7 @@ from peckorder.experiments._freund_movies import (
     MEASURES,
     PRINTED,
     SIMILARITY,
+    Tables,
     Target,
     Viewers,
     compared,
@@ -54,7 +55,7 @@ def measure_feedback(
     for limits in config.bins:
         people = in_bin(films, order[size:], limits)
         targets = draw_targets(films.csr, people, config.feedback_targets, rng)
-        scored = [compared(viewers, target, [size]) for target in targets]
+        scored = [compared(Tables.of(viewers, each), [size]) for each in targets]
         parts.append(tabulated(targets, scored))
         rated.append(np.mean([_n_films(target) for target in targets]))
     joined = {
@@ -81,7 +82,7 @@ def show_feedback(
     x_label = "mean number of films rated by a target"
     return Shown(
         tables=tuple(by_place(units, which, names, note) for which in MEASURES),
-        charts=charts(units, "Figure 7", x_label, density, caption=note),
+        charts=charts(units, "Figure 7", x_label, density, caption=note, log_x=True),
         claims=_claims_on_feedback(config, units),
     )
 

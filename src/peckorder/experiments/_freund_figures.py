@@ -29,6 +29,8 @@ def charts(
     x: Any,
     places: slice = slice(None),
     caption: str = "",
+    *,
+    log_x: bool = False,
 ) -> tuple[Chart, ...]:
     """Return a chart a measure, a curve a ranker."""
     return tuple(
@@ -41,6 +43,7 @@ def charts(
                 for name in rankers(units)
             ),
             caption,
+            log_x=log_x,
         )
         for measure in MEASURES
     )
@@ -93,6 +96,14 @@ def tally(outcome: Floats) -> str:
     better, worse = int((outcome > 0).sum()), int((outcome < 0).sum())
     level = outcome.size - better - worse
     return f"better in {better}, level in {level}, worse in {worse} of {outcome.size}"
+
+
+def judged(outcome: Floats) -> str:
+    """Return "yes" if all are better, "no" if fewer than half are, else "in part"."""
+    share = float((outcome > 0).mean())
+    if share == 1.0:
+        return "yes"
+    return "in part" if share >= 0.5 else "no"
 
 
 def holds(*parts: bool) -> str:

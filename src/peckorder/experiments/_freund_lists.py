@@ -207,6 +207,7 @@ def measure_lists(config: Config, lists: Lists, unit: int, rng: Generator) -> Me
     rows["reciprocal ranks"] = summed(found(lists, fusion(lists)))
     rows["random"] = summed(found(lists, np.zeros(len(lists.query))))
     lead = [_lead(boosted[:, at], [each[:, at] for each in single]) for at in range(6)]
+    every = np.arange(len(lists.query))
     rank = _lead(-boosted[:, -1], [-each[:, -1] for each in single])
     return Measured(
         {
@@ -217,6 +218,10 @@ def measure_lists(config: Config, lists: Lists, unit: int, rng: Generator) -> Me
             "lead half": [100.0 * half for _, half in lead],
             "rank lead": list(rank),
             "learners": curves,
+            "others": {
+                "reciprocal ranks": error(lists, every, fusion(lists)),
+                "random": 0.5,
+            },
         }
     )
 
@@ -273,16 +278,15 @@ def _shown(where: str, config: Config, units: Sequence[Values]) -> Shown:
 def _lead_table(where: str, units: Sequence[Values]) -> Table:
     lead = column(units, "lead").mean(axis=0)
     half = column(units, "lead half").mean(axis=0)
-    rows = [(where, *(f"{m:+.1f} ± {h:.1f}" for m, h in zip(lead, half, strict=True)))]
+    rows = [(where, *(_text(m, h) for m, h in zip(lead, half, strict=True)))]
     printed = np.array(list(PRINTED.values()))[:, :-1]
     for name, (n_queries, places) in PRINTED_LEAD.items():
         ours, others = printed[places[0]], printed[list(places[1:])].max(axis=0)
         gaps = 100.0 * (ours - others) / n_queries
-        rows.append((f"{name}, printed", *(f"{gap:+.1f}" for gap in gaps)))
-    minus = "\N{MINUS SIGN}"
+        rows.append((f"{name}, printed", *(_text(gap) for gap in gaps)))
     return Table(
         ("RankBoost minus best list", *HEADINGS[:-1]),
-        tuple(tuple(cell.replace("-", minus) for cell in row) for row in rows),
+        tuple(rows),
         "In % of the queries, against the list that is best at each k on the test "
         "data; intervals over queries.",
     )
@@ -293,16 +297,19 @@ def _claim_on_lists(where: str, units: Sequence[Values]) -> Claim:
     half = column(units, "lead half").mean(axis=0)
     rank, rank_half = column(units, "rank lead").mean(axis=0)
     tracks = (lead + half >= 0).tolist()
-    said = ", ".join(f"{m:+.1f} ± {h:.1f}" for m, h in zip(lead, half, strict=True))
+    said = ", ".join(_text(m, h) for m, h in zip(lead, half, strict=True))
     return Claim(
         "In meta-search RankBoost is as good as the best single list, chosen on the "
         f"test data, for every measure ({where}).",
         holds(*tracks, bool(rank + rank_half >= 0)),
         f"RankBoost minus the best list at k = 1, 2, 5, 10, 20, 30, in % of queries: "
-        f"{said}; its average rank is better by {rank:.2f} ± {rank_half:.2f}.".replace(
-            "-", "\N{MINUS SIGN}"
-        ),
+        f"{said}; its average rank is better by {_text(rank, rank_half, 2)}.",
     )
+
+
+def _text(value: float, half: float | None = None, decimals: int = 1) -> str:
+    text = f"{value:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+    return text if half is None else f"{text} ± {half:.{decimals}f}"
 
 
 LISTS = Part(

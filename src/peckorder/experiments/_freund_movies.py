@@ -206,10 +206,12 @@ def _filled(table: Floats, means: Floats, scale: Floats, centred: bool) -> Float
     return np.divide(above, scale, out=np.zeros(table.shape), where=scale > 0.0)
 
 
-def compared(viewers: Viewers, target: Target, sizes: Sequence[int]) -> dict[str, Any]:
+def compared(
+    tables: Tables, sizes: Sequence[int], nearest: NearestRanker | None = None
+) -> dict[str, list[Floats]]:
     """Return the scores by every ranker, a list of one for each number of features."""
-    tables = Tables.of(viewers, target)
-    nearest = tables.neighbors()
+    viewers, target = tables.viewers, tables.target
+    nearest = tables.neighbors() if nearest is None else nearest
     return {
         BOOST: [boosted(viewers, target, size)[0] for size in sizes],
         SIMILARITY: [tables.vector_similarity(size) for size in sizes],
