@@ -263,12 +263,16 @@ def _shown(where: str, config: Config, units: Sequence[Values]) -> Shown:
         "are chosen on the test data, as in the paper; unlisted documents are below."
     )
     table = Table((where, *HEADINGS), tuple(rows), caption)
-    errors = f"{len(units)} partitions of {n_queries:,} queries in four folds."
+    errors = (
+        f"{len(units)} partitions of {n_queries:,} queries in four folds; all pairs "
+        "count alike. Intervals are over partitions of the same queries: they say "
+        "nothing of other queries."
+    )
     return Shown(
         tables=(
             table,
             _lead_table(where, units),
-            learner_table(config, units, f"{errors} Pairs of all queries count alike."),
+            learner_table(config, units, errors),
         ),
         charts=learner_charts(config, units, where),
         claims=(_claim_on_lists(where, units), *learner_claims(units, where)),

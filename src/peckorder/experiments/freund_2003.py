@@ -54,9 +54,10 @@ EXPERIMENT = Experiment(
         "highest rating of the test half.",
         "Bins: MovieLens 1M has 86 viewers with at most 20 ratings, 1,265 with 21 to "
         "40, 776 with 41 to 60, 1,004 with 61 to 100 and 2,909 with more, so figure 6 "
-        "has 700 features a bin where the paper has 1,000, the lowest bin all there "
-        "are, and beside it viewers thinned to 10 to 20 ratings; in figure 7 the "
-        "lowest bin draws again and again from the same people, halved anew.",
+        "has 700 features a bin (500 in the preset paper) where the paper has 1,000, "
+        "the lowest bin all there are, and beside it viewers thinned to 10 to 20 "
+        "ratings; in figure 7 the lowest bin draws again and again from the same "
+        "people, halved anew.",
         "Coverage is K / rank(t_K), as the paper's expectation has it; the printed "
         "1 / rank(t_K) would not be 1 for a perfect list.",
         "Draws: the paper has 5 or 6 splits with 1,000 to 2,000 targets each; the "
