@@ -131,6 +131,20 @@ def _claims_on_sizes(
             f"smallest number, {errors[place]:.3f} {at}.",
         ),
         _claim_on_gains(units, "RankBoost gains most from more features.", every),
+        Claim(
+            "WeakLearn.3.cum has a lower test error than WeakLearn.3 (films).",
+            judged(wins(units, BOOST, PLAIN, every)[:1]),
+            "What .cum gains in disagreement: "
+            + ", ".join(
+                f"{signed(each)} with {size:,} features"
+                for each, size in zip(
+                    gain(units, BOOST, PLAIN, "disagreement").T,
+                    config.sizes,
+                    strict=True,
+                )
+            )
+            + ".",
+        ),
     )
 
 

@@ -140,9 +140,7 @@ def learner_claims(units: Sequence[Values], where: str) -> tuple[Claim, ...]:
 
     two, three = last("WeakLearn.2", "train"), last("WeakLearn.3", "train")
     cum = [last(f"WeakLearn.{n}.cum", "train") for n in (2, 3)]
-    hampered = [
-        float((c - f).mean()) > 0 for c, f in zip(cum, (two, three), strict=True)
-    ]
+    hampered = [bool(three.mean() <= each.mean()) for each in cum]
     gains = [
         last(f"WeakLearn.{n}", "test") - last(f"WeakLearn.{n}.cum", "test")
         for n in (2, 3)
