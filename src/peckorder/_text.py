@@ -5,7 +5,7 @@ import os
 import secrets
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -42,24 +42,44 @@ def read_text(who: str, path: Source) -> Iterator[bytes]:
         yield from _whole_lines(_inflated(who, _chunks(path)))
 
 
-def write_text(who: str, path: Any, lines: Iterable[str]) -> None:
-    """Write lines to a file that appears when all of them are written, or never."""
+@contextmanager
+def whole_file(who: str, path: Any) -> Iterator[IO[bytes]]:
+    """Open a file to write that appears, on the disk, when all is written, or never."""
     _PATH.check(who, "path", path)
     final = Path(os.path.realpath(path))
     draft = final.with_name(f".{final.name}.{secrets.token_hex(4)}")
     try:
         with draft.open("xb") as raw:
-            if final.suffix == ".gz":
-                # Without a date equal data are equal bytes.
-                with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
-                    packed.writelines(line.encode(*ENCODING) for line in lines)
-            else:
-                raw.writelines(line.encode(*ENCODING) for line in lines)
+            yield raw
+            raw.flush()
+            os.fsync(raw.fileno())
         draft.replace(final)
     except BaseException:
         with suppress(OSError):
             draft.unlink()
         raise
+    _sync_folder(final.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """See to it that a new name outlasts a power cut, where folders can be synced."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def write_text(who: str, path: Any, lines: Iterable[str]) -> None:
+    """Write lines to a file that appears when all of them are written, or never."""
+    with whole_file(who, path) as raw:
+        if Path(os.path.realpath(path)).suffix == ".gz":
+            # Without a date equal data are equal bytes.
+            with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+                packed.writelines(line.encode(*ENCODING) for line in lines)
+        else:
+            raw.writelines(line.encode(*ENCODING) for line in lines)
 
 
 def shown(line: bytes) -> str:

@@ -15,3 +15,7 @@ class MissingDataError(FileNotFoundError):
 
 class DownloadError(OSError):
     """A file could not be had from its publisher, or not whole, or it has changed."""
+
+
+class ModelFileError(ValueError):
+    """A file is no sound model file, or one of a format that is not known yet."""

@@ -22,12 +22,15 @@ from peckorder._validation import (
     whole,
 )
 from peckorder.estimators._state import all_or_nothing
+from peckorder.estimators._stored import StoredModel
+from peckorder.estimators._stored_ordinal import ordinal_state, restore_ordinal
 from peckorder.exceptions import DataError
 from peckorder.feedback import LabelColumn, Scale, read_labels
+from peckorder.formats import Node
 from peckorder.solvers.online import Learner, Stopped, View, learn
 
 
-class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Learns rows one after another; predicts a class on an ordered scale.
 
     A subclass says how to start a learner and what to show of it. Whatever goes
@@ -347,3 +350,9 @@ class OrdinalEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         self.n_mistakes_ = learner.tally.mistakes
         self.cumulative_loss_ = learner.tally.loss
         self._publish(learner)
+
+    def _state(self) -> dict[str, Any]:
+        return ordinal_state(self)
+
+    def _restore(self, node: Node) -> None:
+        restore_ordinal(self, node)

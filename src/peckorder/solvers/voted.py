@@ -74,7 +74,7 @@ class VotedLearner(PRankLearner):
                 visit.level[place],
                 before + place,
             )
-            self.record = grown(self.record, new, _join)
+            self.record = grown(self.record, new, joined)
         if visit.predicted.size:
             time = np.arange(before, before + n)
             mean = self._mean_ranks(visit.rows, visit.start, time)
@@ -139,7 +139,7 @@ class VotedLearner(PRankLearner):
             nothing, no_numbers = np.empty((0, self._n_features)), np.empty(0)
             return Updates(nothing, NONE, no_numbers, no_numbers, NONE, NONE)
         if len(self.record) > 1:
-            self.record = (_join(self.record),)
+            self.record = (joined(self.record),)
         return self.record[0]
 
 
@@ -149,7 +149,7 @@ def votes_between(changes: Sequence[Ints], rounds: int) -> Ints:
     return votes
 
 
-def _join(record: tuple[Updates, ...]) -> Updates:
+def joined(record: tuple[Updates, ...]) -> Updates:
     """Join pieces of a record, putting their rows one below the other."""
     offsets = np.cumsum([0, *(updates.support.shape[0] for updates in record[:-1])])
     return Updates(

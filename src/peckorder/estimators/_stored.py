@@ -1,0 +1,224 @@
+"""Models as files: what every estimator writes, and how it is made from that again."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from peckorder._validation import Rules, check_parameters, whole
+from peckorder.formats import (
+    Contents,
+    Damaged,
+    Node,
+    Unstorable,
+    pack,
+    read_value,
+    write_file,
+)
+from peckorder.formats._labels import as_objects, read_labels
+from peckorder.formats._packing import labels, parameter
+
+# A power of a kernel is that many products: no more is taken from a stranger.
+MOST_DEGREE = 4096
+_SEED = whole(0)
+
+
+class StoredModel:
+    """An estimator that can be saved, and loaded by `peckorder.load`.
+
+    A subclass says in `_state` what it has learnt, in plain values and arrays, and takes
+    it back in `_restore`, trusting nothing of it.
+    """
+
+    _rules: ClassVar[Rules]
+
+    def save(self, path: Any) -> None:
+        """Write the fitted model to a file, which `peckorder.load` reads.
+
+        The file has the parameters, what was learnt and a checksum, and no code: it is
+        safe to load from a stranger. What was loaded predicts the same to the bit. It
+        is written whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            Where to; a file that is there is replaced.
+
+        Raises
+        ------
+        TypeError
+            If a parameter is a function, an object, or a `RandomState`: a file holds
+            plain values only. Set ``random_state`` to None or an integer before.
+
+        See Also
+        --------
+        peckorder.load : Reads the file.
+        """
+        who = type(self).__name__
+        check_is_fitted(self)
+        contents = packed(self)
+        _check_target(who, path)
+        write_file(who, path, contents)
+
+    @abstractmethod
+    def _state(self) -> dict[str, Any]:
+        """Return what was learnt, as `pack` takes it."""
+
+    @abstractmethod
+    def _restore(self, node: Node) -> None:
+        """Take back what `_state` returned, in a model with its parameters set."""
+
+
+def packed(model: StoredModel) -> Contents:
+    """Return what a file of the model holds; it is read back once, as a check."""
+    from peckorder import __version__
+
+    who, arrays = type(model).__name__, []  # type: ignore[var-annotated]
+    if type(model).__module__.partition(".")[0] != "peckorder":
+        raise TypeError(
+            f"{who}: a model must be of one of peckorder's own classes to be saved; got "
+            "one of a class derived from them."
+        )
+    try:
+        header = pack(document(model) | {"peckorder": __version__}, arrays)
+        read_model(Node.of(header, arrays), {who: type(model), **own_models()})
+    except Unstorable as error:
+        raise TypeError(
+            f"{who}: labels must be plain values to be saved; got {error}."
+        ) from None
+    except Damaged as error:
+        raise ValueError(
+            f"{who}: a model must be sound to be saved; got one {error}."
+        ) from None
+    return Contents(header, arrays)
+
+
+def document(model: Any) -> dict[str, Any]:
+    """Return a model, perhaps one of several in a file, as `pack` takes it."""
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "model": type(model).__name__,
+        "parameters": parameters_of(model),
+        "n_features": getattr(model, "n_features_in_", None),
+        "feature_names": None if names is None else labels(np.asarray(names)),
+        "state": model._state(),
+    }
+
+
+def parameters_of(model: Any) -> dict[str, Any]:
+    """Return the parameters of a constructor, or say which cannot be saved."""
+    who, found = type(model).__name__, {}
+    for name, value in model.get_params(deep=False).items():
+        if isinstance(value, StoredModel):
+            inner = {"name": type(value).__name__, "parameters": parameters_of(value)}
+            found[name] = {"estimator": inner}
+            continue
+        found[name] = stored_parameter(who, name, value)
+    return found
+
+
+def stored_parameter(who: str, name: str, value: Any) -> Any:
+    """Return a parameter as `pack` takes it, or say that it cannot be saved."""
+    try:
+        return parameter(value)
+    except Unstorable as error:
+        raise TypeError(
+            f"{who}: {name} must be {_storable(name)} to be saved, as a file holds no "
+            f"code; got {error}."
+        ) from None
+
+
+def _storable(name: str) -> str:
+    return {
+        "kernel": "a name",
+        "weak": "'threshold' or 'feature'",
+        "random_state": "None or an integer",
+        "estimator": "None or one of peckorder's own estimators",
+    }.get(name, "plain values")
+
+
+def _check_target(who: str, path: Any) -> None:
+    if not isinstance(path, str | Path) and not hasattr(path, "__fspath__"):
+        raise ValueError(f"{who}: path must be a path; got {path!r}.")
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"{who}: path must be a file; got {str(path)!r}, a folder.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"{who}: path must be in a folder that exists; got {str(path)!r}."
+        )
+
+
+def own_models() -> dict[str, type[StoredModel]]:
+    """Return the estimators that a file may name, by their names."""
+    from peckorder import estimators
+
+    return {name: getattr(estimators, name) for name in estimators.__all__}
+
+
+def read_model(node: Node, models: Mapping[str, type[StoredModel]]) -> StoredModel:
+    """Make the model of a whole file."""
+    node.text("peckorder")
+    model = read_document(node, models)
+    node.close()
+    return model
+
+
+def read_document(node: Node, models: Mapping[str, type[Any]]) -> Any:
+    """Make a model from what `document` returned, trusting nothing of it."""
+    kind = models[node.word("model", tuple(models))]
+    model = _made(kind, _parameters(node.child("parameters"), models), node.place)
+    if node.has("n_features"):
+        model.n_features_in_ = node.whole("n_features", 1)
+    if node.has("feature_names"):
+        n_features = getattr(model, "n_features_in_", 0)
+        names = node.labels("feature_names", n_features)
+        if not all(type(name) is str for name in names.tolist()):
+            raise node.refuse("feature_names", "texts")
+        model.feature_names_in_ = as_objects(names.tolist())
+    with np.errstate(all="ignore"):
+        model._restore(node.child("state"))
+    return model
+
+
+def _parameters(node: Node, models: Mapping[str, type[Any]]) -> dict[str, Any]:
+    return {name: _parameter(node, name, models) for name in node.names()}
+
+
+def _parameter(node: Node, name: str, models: Mapping[str, type[Any]]) -> Any:
+    value = node.raw(name)
+    if isinstance(value, dict) and value.keys() == {"estimator"}:
+        inner = node.adopted(name, value["estimator"])
+        kind = models[inner.word("name", tuple(models))]
+        parts = _parameters(inner.child("parameters"), models)
+        return _made(kind, parts, inner.place)
+    if isinstance(value, dict) and value.keys() == {"labels"}:
+        return read_labels(node.adopted(name, value["labels"]))
+    return read_value(f"{node.place}.{name}", value)
+
+
+def _made(kind: type[Any], parameters: dict[str, Any], place: str) -> Any:
+    """Return a model with parameters that keep its rules."""
+    try:
+        model = kind(**parameters)
+        check_parameters(model, kind._rules)
+    except (TypeError, ValueError) as error:
+        raise Damaged(f"in which parameters break a rule: {_first(error)}") from None
+    check_bounds(parameters, place)
+    return model
+
+
+def check_bounds(parameters: Mapping[str, Any], place: str) -> None:
+    """Refuse parameters that would keep a computer busy for ever."""
+    if not 1 <= parameters.get("degree", 1) <= MOST_DEGREE:
+        raise Damaged(f"in which degree must be at most {MOST_DEGREE}")
+    seed = parameters.get("random_state")
+    if seed is not None and not (_SEED.accepts(seed) and seed < 2**32):
+        raise Damaged("in which random_state must be None or an integer below 2**32")
+
+
+def _first(error: Exception) -> str:
+    return str(error).rstrip(".")

@@ -1,0 +1,189 @@
+"""A model file as bytes: who wrote it, a header, arrays, a checksum.
+
+See docs/model-files.md for the layout. Where an array stands follows from the sizes of
+those before, so that there is no place to get wrong; together they must come to the
+size of the file before memory is asked for.
+"""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from math import prod
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peckorder._text import whole_file
+from peckorder.formats._damaged import Damaged
+from peckorder.formats._header import LONGEST, decoded, encoded
+
+# A byte beyond ASCII and both kinds of line ends: no text, and damaged by what
+# damages text.
+MAGIC: Final = b"\x89pko\r\n\x1a\n"
+VERSION: Final = 1
+# Arrays start at multiples of this, a cache line.
+ALIGNMENT: Final = 64
+
+_FIRST = len(MAGIC) + 8
+_DIGEST = hashlib.sha256().digest_size
+_TYPES: Final = frozenset("|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f2 <f4 <f8".split())
+_CHUNK = 1 << 24
+
+
+class Contents(NamedTuple):
+    """What is in a model file: plain values, and the arrays they refer to."""
+
+    header: dict[str, Any]
+    arrays: list[NDArray[Any]]
+
+
+def write_file(who: str, path: Any, contents: Contents) -> None:
+    """Write a file that appears when all of it is on the disk, or never."""
+    arrays = [_plain(array) for array in contents.arrays]
+    described = [[a.dtype.str, list(a.shape), _order(a)] for a in arrays]
+    header = encoded({**contents.header, "arrays": described})
+    if len(header) > LONGEST:
+        raise ValueError(
+            f"{who}: labels and parameters must be at most {LONGEST:,} bytes of JSON "
+            f"to be saved; got {len(header):,}."
+        )
+    digest = hashlib.sha256()
+    with whole_file(who, path) as file:
+        for part in _parts(header, arrays):
+            digest.update(part)
+            file.write(part)
+        file.write(digest.digest())
+
+
+def read_file(path: Any) -> Contents:
+    """Read what a file holds; raise Damaged if it is no sound model file."""
+    if not stat.S_ISREG((found := os.stat(path)).st_mode):
+        is_folder = stat.S_ISDIR(found.st_mode)
+        raise Damaged(f"which is {'a folder' if is_folder else 'no regular file'}")
+    with Path(path).open("rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        n_header = _check_start(_read(file, min(size, _FIRST)), size)
+        file.seek(0)
+        # One piece of memory for all: the file's size, no more.
+        content = _read(file, size)
+    body = memoryview(content)[:-_DIGEST]
+    if hashlib.sha256(body).digest() != content[-_DIGEST:].tobytes():
+        raise Damaged("which is damaged: its checksum does not fit")
+    header = decoded(content[_FIRST : _FIRST + n_header].tobytes())
+    shapes = _described(header.pop("arrays", None), len(body))
+    places = list(_places(n_header, [size for *_, size in shapes]))
+    if places[-1] != len(body):
+        is_short = places[-1] > len(body)
+        raise Damaged(f"which is {'shorter' if is_short else 'longer'} than it says")
+    arrays = [
+        _array(content[place : place + size], *form)
+        for place, (*form, size) in zip(places, shapes, strict=False)
+    ]
+    return Contents(header, arrays)
+
+
+def _check_start(start: NDArray[Any], size: int) -> int:
+    """Return the length of the header, or say why there is none."""
+    text = start.tobytes()
+    if size == 0:
+        raise Damaged("which is empty")
+    if not text.startswith(MAGIC):
+        if MAGIC.startswith(text):
+            raise Damaged("which is cut short")
+        raise Damaged("which does not begin as one")
+    if len(text) < _FIRST:
+        raise Damaged("which is cut short")
+    version, n_header = np.frombuffer(text, "<u4", offset=len(MAGIC)).tolist()
+    if version > VERSION:
+        raise Damaged(
+            f"which is of format version {version}, beyond {VERSION}; a newer peckorder "
+            "wrote it"
+        )
+    if version == 0:
+        raise Damaged("which is of format version 0, of which there is none")
+    if n_header > LONGEST:
+        raise Damaged(f"whose header is longer than {LONGEST:,} bytes")
+    if size < _FIRST + n_header + _DIGEST:
+        raise Damaged("which is cut short")
+    return n_header
+
+
+def _read(file: Any, size: int) -> NDArray[Any]:
+    content = np.empty(size, dtype=np.uint8)
+    view, place = memoryview(content), 0
+    while place < size:
+        n_read = file.readinto(view[place : place + _CHUNK])
+        if not n_read:
+            raise Damaged("which is cut short")
+        place += n_read
+    return content
+
+
+def _described(forms: Any, most: int) -> list[tuple[str, tuple[int, ...], str, int]]:
+    """Return type, shape, order and bytes of all arrays, each of which fits."""
+    if not isinstance(forms, list):
+        raise Damaged("whose header lists no arrays")
+    found = []
+    for form in forms:
+        if not (isinstance(form, list) and len(form) == 3):
+            raise Damaged("whose header describes an array badly")
+        kind, shape, order = form
+        is_sound = (
+            isinstance(kind, str)
+            and kind in _TYPES
+            and isinstance(shape, list)
+            and 1 <= len(shape) <= 2
+            and all(type(n) is int and 0 <= n <= most for n in shape)
+            and order in ("C", "F")
+        )
+        if not is_sound:
+            raise Damaged("whose header describes an array badly")
+        found.append((kind, tuple(shape), order, prod(shape) * int(kind[2:])))
+    return found
+
+
+def _array(
+    content: NDArray[Any], kind: str, shape: tuple[int, ...], order: Any
+) -> NDArray[Any]:
+    # In the machine's own order of bytes, which is the file's but for a few machines.
+    array = content.view(kind).astype(np.dtype(kind).newbyteorder("="), copy=False)
+    return array.reshape(shape, order=order)
+
+
+def _plain(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in one piece, with the lower bytes first."""
+    little = np.asarray(array, dtype=array.dtype.newbyteorder("<"))
+    if little.flags.f_contiguous:
+        return little
+    return np.ascontiguousarray(little)
+
+
+def _order(array: NDArray[Any]) -> str:
+    return "C" if array.flags.c_contiguous else "F"
+
+
+def _places(n_header: int, sizes: list[int]) -> Iterator[int]:
+    """Yield where each array begins, and where all end."""
+    place = _aligned(_FIRST + n_header)
+    for size in sizes:
+        yield place
+        place = _aligned(place + size)
+    yield place
+
+
+def _aligned(place: int) -> int:
+    return -(-place // ALIGNMENT) * ALIGNMENT
+
+
+def _parts(header: bytes, arrays: list[NDArray[Any]]) -> Iterator[Any]:
+    """Yield all bytes of a file but its checksum."""
+    lengths = np.array([VERSION, len(header)], dtype="<u4").tobytes()
+    start = MAGIC + lengths + header
+    yield start.ljust(_aligned(len(start)), b"\0")
+    for array in arrays:
+        if array.size:
+            yield memoryview(array.ravel(order="K")).cast("B")
+        yield b"\0" * (_aligned(array.nbytes) - array.nbytes)

@@ -1,0 +1,78 @@
+"""Loading a model, whatever it is."""
+
+import os
+from typing import Any
+
+from peckorder import collaborative
+from peckorder.estimators._stored import StoredModel, own_models, read_model
+from peckorder.exceptions import ModelFileError
+from peckorder.formats import Damaged, Node, read_file
+
+_COLLABORATIVE = (
+    "ItemMean",
+    "MinNormRegression",
+    "NearestRanker",
+    "PersonalRanker",
+    "VectorSimilarity",
+)
+
+
+def load(path: Any) -> Any:
+    """Read a model that was written by its method `save`.
+
+    Safe with files from strangers: a file holds numbers, texts and plain values, all of
+    which are checked; no code, and nothing that asks for more memory than a small
+    multiple of its size. What is loaded predicts what the model did that was saved, to
+    the bit, and goes on learning as it would have.
+
+    Parameters
+    ----------
+    path : path
+        The file. Files of all earlier versions can be read.
+
+    Returns
+    -------
+    model : estimator
+        Of the class that was saved, fitted.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no model file, is damaged, or of a newer format.
+    FileNotFoundError
+        If there is none.
+
+    Notes
+    -----
+    O(size of the file) time and memory.
+
+    Examples
+    --------
+    >>> import peckorder, tempfile
+    >>> model = peckorder.PRank().fit([[0.0], [1.0], [2.0]], [1, 2, 3])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/stars.peckorder")
+    ...     loaded = peckorder.load(f"{folder}/stars.peckorder")
+    >>> loaded.partial_fit([[3.0]], [3]).n_rounds_
+    4
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(f"load: path must be a path; got {path!r}.")
+    shown = repr(os.fspath(path))
+    try:
+        contents = read_file(path)
+        return read_model(Node.of(*contents), _models())
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"load: path must be a model file; got {shown}, which does not exist."
+        ) from None
+    except Damaged as error:
+        raise ModelFileError(
+            f"load: path must be a sound model file; got {shown}, {error}."
+        ) from None
+
+
+def _models() -> dict[str, type[StoredModel]]:
+    """Return all classes that a file may name."""
+    others = {name: getattr(collaborative, name) for name in _COLLABORATIVE}
+    return own_models() | others
