@@ -6,6 +6,7 @@ import numpy as np
 
 from peckorder._typing import Floats
 from peckorder._validation import Rules, not_negative
+from peckorder.collaborative._stored_viewers import Reader, number
 from peckorder.collaborative._viewers import ViewerModel
 from peckorder.exceptions import DataError
 
@@ -44,6 +45,7 @@ class ItemMean(ViewerModel):
     """
 
     _rules: ClassVar[Rules] = {"damping": not_negative}
+    _stored: ClassVar[dict[str, Reader]] = {"mean_": number}
 
     def __init__(self, *, damping: float = 5.0) -> None:
         self.damping = damping

@@ -7,6 +7,7 @@ from scipy.linalg import lstsq
 
 from peckorder._typing import Floats
 from peckorder._validation import Rules, boolean
+from peckorder.collaborative._stored_viewers import Reader, a_viewer, number, positive
 from peckorder.collaborative._viewers import ViewerModel, column_means
 
 # Of equal numbers a mean need not be one of them to the last bit.
@@ -47,6 +48,13 @@ class MinNormRegression(ViewerModel):
     """
 
     _rules: ClassVar[Rules] = {"normalize": boolean}
+    _stored: ClassVar[dict[str, Reader]] = {
+        "coef_": a_viewer,
+        "_means": a_viewer,
+        "_scales": a_viewer,
+        "_centre": number,
+        "_scale": positive,
+    }
 
     def __init__(self, *, normalize: bool = False) -> None:
         self.normalize = normalize

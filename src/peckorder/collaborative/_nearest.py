@@ -6,6 +6,7 @@ import numpy as np
 
 from peckorder._typing import Floats
 from peckorder._validation import Rule, Rules, not_negative, one_of, whole
+from peckorder.collaborative._stored_viewers import Reader, a_neighbor, columns
 from peckorder.collaborative._viewers import ViewerModel, column_means
 from peckorder.exceptions import DataError
 from peckorder.metrics import disagreement
@@ -79,6 +80,12 @@ class NearestRanker(ViewerModel):
         "n_neighbors": whole(1),
         "shrinkage": not_negative,
         "weights": one_of("uniform", "rated", aliases={"distance": "rated"}),
+    }
+    _stored: ClassVar[dict[str, Reader]] = {
+        "neighbors_": columns,
+        "defaults_": a_neighbor,
+        "losses_": a_neighbor,
+        "_shares": a_neighbor,
     }
 
     def __init__(

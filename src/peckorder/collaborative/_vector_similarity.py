@@ -6,6 +6,7 @@ import numpy as np
 
 from peckorder._typing import Floats
 from peckorder._validation import Rules, one_of
+from peckorder.collaborative._stored_viewers import Reader, a_viewer, number
 from peckorder.collaborative._viewers import ViewerModel, column_means
 
 
@@ -49,6 +50,11 @@ class VectorSimilarity(ViewerModel):
     """
 
     _rules: ClassVar[Rules] = {"normalization": one_of("all", "item")}
+    _stored: ClassVar[dict[str, Reader]] = {
+        "weights_": a_viewer,
+        "means_": a_viewer,
+        "mean_": number,
+    }
 
     def __init__(self, *, normalization: str = "all") -> None:
         self.normalization = normalization

@@ -15,20 +15,29 @@ from sklearn.utils.validation import (
 
 from peckorder._typing import Floats
 from peckorder._validation import Rules, check_parameters
+from peckorder.collaborative._stored_viewers import (
+    Reader,
+    restore_viewers,
+    viewer_state,
+)
 from peckorder.estimators._state import all_or_nothing
+from peckorder.estimators._stored import StoredModel
 from peckorder.exceptions import DataError
+from peckorder.formats import Node
 
 _LARGEST = 1e100
 
 
-class ViewerModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Scores items, one a row, by the ratings of viewers, one a column.
 
     NaN is "not rated", in X and in y. A subclass says in `_learn` what it makes of all
-    rows and of a person's ratings, and in `_scores` what it makes of rows then.
+    rows and of a person's ratings, and in `_scores` what it makes of rows then;
+    `_stored` are the attributes that this needs.
     """
 
     _rules: ClassVar[Rules] = {}
+    _stored: ClassVar[dict[str, Reader]]
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from what viewers, and one person, gave to items.
@@ -112,6 +121,12 @@ class ViewerModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags
+
+    def _state(self) -> dict[str, Any]:
+        return viewer_state(self, self._stored)
+
+    def _restore(self, node: Node) -> None:
+        restore_viewers(self, self._stored, node)
 
     @property
     def _who(self) -> str:

@@ -14,6 +14,8 @@ from peckorder._typing import Floats
 from peckorder._validation import check_csr
 from peckorder.estimators._early_stopping import EarlyStopping
 from peckorder.estimators._scores import ScoreEstimator, checked_offset
+from peckorder.estimators._stored_boosted import boosted_state, restore_boosted
+from peckorder.formats import Node
 from peckorder.solvers.boosting import bounds
 from peckorder.solvers.rankboost import RECORD, Run
 from peckorder.solvers.score_table import Columns, ScoreTable
@@ -150,3 +152,9 @@ class BoostedEstimator(ScoreEstimator):
         )
         total = falls.sum()
         return shares / total if total > 0 else np.zeros(self.n_features_in_)
+
+    def _state(self) -> dict[str, Any]:
+        return boosted_state(self)
+
+    def _restore(self, node: Node) -> None:
+        restore_boosted(self, node)

@@ -10,9 +10,11 @@ from peckorder._typing import Floats, Ints
 from peckorder._validation import Rules, check_csr, check_finite
 from peckorder.estimators._kernels import KERNEL_RULES
 from peckorder.estimators._scores import ScoreEstimator, checked_offset, checked_weight
+from peckorder.estimators._stored_magnitudes import magnitude_state, restore_magnitude
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 from peckorder.feedback._preferences import _grades
+from peckorder.formats import Node
 from peckorder.solvers.gram import KernelFunction
 from peckorder.solvers.mprank_gram import Gram
 from peckorder.solvers.mprank_primal import times
@@ -184,6 +186,12 @@ class MagnitudeModel(ScoreEstimator):
                 f"{self._who}: X must be square with kernel='precomputed', a column "
                 f"for each row; got {n_rows} rows and {self.n_features_in_} columns."
             )
+
+    def _state(self) -> dict[str, Any]:
+        return magnitude_state(self)
+
+    def _restore(self, node: Node) -> None:
+        restore_magnitude(self, node)
 
     def _forget(self) -> None:
         for name in self._learnt:

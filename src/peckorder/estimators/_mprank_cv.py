@@ -16,6 +16,7 @@ from peckorder.estimators._mprank_model import (
     refuse_few,
 )
 from peckorder.exceptions import DataError
+from peckorder.formats import Node
 from peckorder.solvers.mprank import Method
 from peckorder.solvers.mprank_iterative import Limits
 from peckorder.solvers.mprank_left_out import LeftOut
@@ -141,6 +142,16 @@ class MPRankCV(SquaredModel):
         self.gamma_ = None
         if self.kernel in ("rbf", "poly"):
             self.gamma_ = self._kernel_function(gammas[row]).gamma
+
+    def _state(self) -> dict[str, Any]:
+        chosen = {"C": self.C_, "gamma": self.gamma_, "errors": self.errors_}
+        return super()._state() | chosen
+
+    def _restore(self, node: Node) -> None:
+        super()._restore(node)
+        self.C_ = node.number("C", low=0.0)
+        self.gamma_ = node.number("gamma", low=0.0) if node.has("gamma") else None
+        self.errors_ = node.floats("errors", None, None, finite=False)
 
     def _check(self) -> None:
         check_parameters(self, self._rules)

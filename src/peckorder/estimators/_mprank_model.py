@@ -13,7 +13,9 @@ from peckorder._typing import Floats
 from peckorder._validation import one_of
 from peckorder.estimators._magnitude import Given, MagnitudeModel
 from peckorder.estimators._state import all_or_nothing
+from peckorder.estimators._stored_magnitudes import restore_sample, sample_state
 from peckorder.exceptions import DataError
+from peckorder.formats import Node
 from peckorder.solvers.mprank import Method, Problem, Solution
 from peckorder.solvers.mprank_gram import Gram
 from peckorder.solvers.mprank_left_out import COSTS, LeftOut
@@ -176,7 +178,7 @@ class SquaredModel(MagnitudeModel):
         if sample is None:
             raise DataError(
                 f"{self._who}: {name} must be asked of a model that still has the rows "
-                "of its fit; got one learnt by partial_fit, or copied."
+                "of its fit; got one learnt by partial_fit, copied or loaded."
             )
         self._check_rows(sample)
         if len(sample.weighing) < least:
@@ -198,6 +200,13 @@ class SquaredModel(MagnitudeModel):
         if state.get("_gram") is None:
             state.pop("_sample", None)
         return state
+
+    def _state(self) -> dict[str, Any]:
+        return super()._state() | sample_state(self)
+
+    def _restore(self, node: Node) -> None:
+        super()._restore(node)
+        restore_sample(self, node)
 
     def _learn(self, given: Given, sample: Sample, C: float, method: Method) -> None:
         """Learn, and keep the result."""

@@ -10,11 +10,12 @@ from sklearn.base import BaseEstimator
 
 from peckorder._typing import Floats, Ints
 from peckorder._validation import one_a_row, weights
+from peckorder.estimators._stored import StoredModel
 from peckorder.feedback import Queries
 from peckorder.metrics import disagreement
 
 
-class ScoreEstimator(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Gives every row a real score, larger is better.
 
     A subclass says in `_scores` what it makes of rows, and remembers in
