@@ -1,5 +1,7 @@
 """Learns to put things in order: from ratings, grades, preferences and ranked lists."""
 
+from typing import TYPE_CHECKING, Any
+
 from peckorder import (
     bounds,
     collaborative,
@@ -21,6 +23,19 @@ from peckorder.estimators import (
 )
 from peckorder.feedback import Preferences, Ratings
 
+if TYPE_CHECKING:
+    from peckorder.io import load
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Find `load` when it is asked for: most programs never do."""
+        if name != "load":
+            raise AttributeError(f"module 'peckorder' has no attribute {name!r}")
+        from peckorder.io import load
+
+        return load
+
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -38,6 +53,7 @@ __all__ = [
     "collaborative",
     "datasets",
     "gaps",
+    "load",
     "losses",
     "metrics",
     "model_selection",

@@ -34,6 +34,7 @@ from peckorder.collaborative._community import Community, Settings
 from peckorder.collaborative._explaining import constant, explained
 from peckorder.collaborative._people import Constant, Learnt, Weighed
 from peckorder.collaborative._problem import check_ratings
+from peckorder.collaborative._stored_personal import StoredPersonal
 from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
 from peckorder.feedback._ids import listed
@@ -65,7 +66,7 @@ def _are_references(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str | bytes)
 
 
-class PersonalRanker(BaseEstimator):  # type: ignore[misc]
+class PersonalRanker(StoredPersonal, BaseEstimator):  # type: ignore[misc]
     r"""Ranks items for each person: MPRank on what the item means leave unexplained.
 
     Once, from everybody: damped item means m_j and how alike items are,
@@ -211,16 +212,18 @@ class PersonalRanker(BaseEstimator):  # type: ignore[misc]
             self.max_iter,
         )
         rng = check_random_state(self.random_state)
-        shared = Community.learn(ratings, settings, rng)
+        self._publish(ratings, Community.learn(ratings, settings, rng))
+        return self
+
+    def _publish(self, ratings: Ratings, shared: Community) -> None:
         self._shared, self._ratings = shared, ratings
-        self._range = float(values.min()), float(values.max())
+        self._range = float(ratings.csr.data.min()), float(ratings.csr.data.max())
         self._rows = {user: row for row, user in enumerate(listed(ratings.users))}
         self._changed: dict[Any, tuple[Ints, Floats]] = {}
         self._people: dict[Any, Learnt] = {}
         self.item_means_, self.noise_ = shared.means, shared.noise
         self.item_features_ = shared.features
         self.users_, self.items_ = ratings.users, ratings.items
-        return self
 
     def fit_people(self, users: ArrayLike | None = None) -> Self:
         """Learn people in advance, who would be learnt when first asked about.

@@ -29,8 +29,8 @@ _SEED = whole(0)
 class StoredModel:
     """An estimator that can be saved, and loaded by `peckorder.load`.
 
-    A subclass says in `_state` what it has learnt, in plain values and arrays, and takes
-    it back in `_restore`, trusting nothing of it.
+    A subclass says in `_state` what it has learnt, in plain values and arrays, and
+    takes it back in `_restore`, trusting nothing of it.
     """
 
     _rules: ClassVar[Rules]
@@ -79,8 +79,8 @@ def packed(model: StoredModel) -> Contents:
     who, arrays = type(model).__name__, []  # type: ignore[var-annotated]
     if type(model).__module__.partition(".")[0] != "peckorder":
         raise TypeError(
-            f"{who}: a model must be of one of peckorder's own classes to be saved; got "
-            "one of a class derived from them."
+            f"{who}: a model must be of one of peckorder's own classes to be saved; "
+            "got one of a class derived from them."
         )
     try:
         header = pack(document(model) | {"peckorder": __version__}, arrays)
@@ -142,10 +142,12 @@ def _storable(name: str) -> str:
 
 def _check_target(who: str, path: Any) -> None:
     if not isinstance(path, str | Path) and not hasattr(path, "__fspath__"):
-        raise ValueError(f"{who}: path must be a path; got {path!r}.")
+        raise TypeError(f"{who}: path must be a path; got {path!r}.")
     target = Path(path)
     if target.is_dir():
-        raise IsADirectoryError(f"{who}: path must be a file; got {str(path)!r}, a folder.")
+        raise IsADirectoryError(
+            f"{who}: path must be a file; got {str(path)!r}, a folder."
+        )
     if not target.parent.is_dir():
         raise FileNotFoundError(
             f"{who}: path must be in a folder that exists; got {str(path)!r}."
@@ -162,7 +164,7 @@ def own_models() -> dict[str, type[StoredModel]]:
 def read_model(node: Node, models: Mapping[str, type[StoredModel]]) -> StoredModel:
     """Make the model of a whole file."""
     node.text("peckorder")
-    model = read_document(node, models)
+    model: StoredModel = read_document(node, models)
     node.close()
     return model
 

@@ -33,7 +33,9 @@ def restore_boosted(model: Any, node: Node) -> None:
     model.feature_importances_ = node.floats("importances", "features")
     if getattr(model, "n_features_in_", None) != node.sizes["features"]:
         raise node.refuse("importances", "a number a feature")
-    model.weak_rankers_ = rankers = _rankers(node.child("rankers"), model.n_features_in_)
+    model.weak_rankers_ = rankers = _rankers(
+        node.child("rankers"), model.n_features_in_
+    )
     model.own_rankings_ = []
     model.n_rounds_ = len(rankers)
     model.bounds_ = node.floats("bounds", len(rankers) + 1)

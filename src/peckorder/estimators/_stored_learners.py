@@ -55,7 +55,7 @@ def _attributes(*names: str) -> Callable[[Any], dict[str, Any]]:
 
 def _of_voted(learner: VotedLearner) -> dict[str, Any]:
     weights, thresholds = learner.first
-    state = {"first_weights": weights, "first_thresholds": thresholds, "updates": None}
+    state: dict[str, Any] = {"first_weights": weights, "first_thresholds": thresholds}
     if learner.record:
         updates = joined(learner.record)
         names = ("support", "row", "step", "score", "truth", "round")
@@ -68,7 +68,9 @@ def _of_items(items: Items) -> dict[str, Any] | None:
 
 
 def _of_kernel(learner: KernelPRankLearner) -> dict[str, Any]:
-    return _attributes(*_KERNEL_PRANK)(learner) | {"support": _of_items(learner.support)}
+    return _attributes(*_KERNEL_PRANK)(learner) | {
+        "support": _of_items(learner.support)
+    }
 
 
 def _of_kernel_voted(learner: KernelVotedLearner) -> dict[str, Any]:
@@ -144,7 +146,7 @@ def _voted(blank: VotedLearner, node: Node) -> PRankLearner:
 
 
 def _updates(learner: VotedLearner, node: Node, n_features: int) -> Updates:
-    support = node.matrix("support", None, n_features)
+    support = node.matrix("support", n_features)
     return Updates(
         support,
         node.ints("row", "updates", below=support.shape[0]),
@@ -161,7 +163,7 @@ def _items(node: Node, kernel: KernelFunction) -> Items:
         return NOTHING
     part = node.child("support")
     width = 0 if kernel.is_given else kernel.n_columns + kernel.view.intercept
-    matrix = part.matrix("matrix", None, width)
+    matrix = part.matrix("matrix", width)
     below = kernel.n_columns if kernel.is_given else MOST_ROUNDS
     number = part.ints("number", matrix.shape[0], below=below)
     if len(number) == 0:

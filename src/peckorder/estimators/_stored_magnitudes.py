@@ -71,10 +71,11 @@ def restore_magnitude(model: Any, node: Node) -> None:
         if not hasattr(model, "dual_coef_"):
             raise node.refuse("dual_coef", "a coefficient a row")
         _restore_gram(model, node, n_features)
-    elif not hasattr(model, "coef_"):
+    elif not hasattr(model, "coef_") and (
+        getattr(model, "dual_coef_", np.empty(0)).shape != (n_features,)
+    ):
         # Kernels were given: a column of X is a row learnt from.
-        if getattr(model, "dual_coef_", np.empty(0)).shape != (n_features,):
-            raise node.refuse("dual_coef", f"of shape ({n_features},)")
+        raise node.refuse("dual_coef", f"of shape ({n_features},)")
     model.intercept_ = node.number("intercept")
     model.objective_ = node.number("objective")
     model.dual_gap_ = node.number("dual_gap", finite=False)
@@ -103,7 +104,7 @@ def _gram(who: str, node: Node, n_features: int) -> Gram:
         node.number("coef0"),
         node.whole("degree", 1, MOST_DEGREE),
     )
-    X = node.matrix("rows", None, n_features, kinds="f8")
+    X = node.matrix("rows", n_features, kinds="f8")
     centre = node.floats("centre", n_features) if node.has("centre") else None
     if X.shape[0] == 0:
         raise node.refuse("rows", "one row at least")

@@ -76,7 +76,10 @@ def _with_room(model: Any, node: Node, n_levels: int) -> Node:
     if n_features is None:
         raise node.refuse("learner", "of rows with features")
     for name, shape in _shapes(model, n_features, n_levels).items():
-        if shape not in (node.shape("learner", name), node.shape("learner", "linear", name)):
+        if shape not in (
+            node.shape("learner", name),
+            node.shape("learner", "linear", name),
+        ):
             raise node.refuse(f"learner.{name}", f"of shape {shape}")
     return node
 

@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterator
 from math import prod
 from pathlib import Path
+from struct import pack, unpack_from
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -29,7 +30,9 @@ ALIGNMENT: Final = 64
 
 _FIRST = len(MAGIC) + 8
 _DIGEST = hashlib.sha256().digest_size
-_TYPES: Final = frozenset("|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f2 <f4 <f8".split())
+_TYPES: Final = frozenset(
+    ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
+)
 _CHUNK = 1 << 24
 
 
@@ -69,20 +72,38 @@ def read_file(path: Any) -> Contents:
         file.seek(0)
         # One piece of memory for all: the file's size, no more.
         content = _read(file, size)
-    body = memoryview(content)[:-_DIGEST]
+    body: Any = content[:-_DIGEST]
     if hashlib.sha256(body).digest() != content[-_DIGEST:].tobytes():
         raise Damaged("which is damaged: its checksum does not fit")
     header = decoded(content[_FIRST : _FIRST + n_header].tobytes())
-    shapes = _described(header.pop("arrays", None), len(body))
-    places = list(_places(n_header, [size for *_, size in shapes]))
+    forms = _described(header.pop("arrays", None), len(body))
+    places = list(_places(n_header, [form.n_bytes for form in forms]))
     if places[-1] != len(body):
         is_short = places[-1] > len(body)
         raise Damaged(f"which is {'shorter' if is_short else 'longer'} than it says")
     arrays = [
-        _array(content[place : place + size], *form)
-        for place, (*form, size) in zip(places, shapes, strict=False)
+        form.array(content[place : place + form.n_bytes])
+        for place, form in zip(places, forms, strict=False)
     ]
     return Contents(header, arrays)
+
+
+class _Form(NamedTuple):
+    """The type of an array, its shape, and which of its dimensions goes fastest."""
+
+    kind: str
+    shape: tuple[int, ...]
+    order: Any
+
+    @property
+    def n_bytes(self) -> int:
+        return prod(self.shape) * int(self.kind[2:])
+
+    def array(self, content: NDArray[Any]) -> NDArray[Any]:
+        # In the machine's order of bytes, which is the file's but for few machines.
+        native = np.dtype(self.kind).newbyteorder("=")
+        numbers = content.view(self.kind).astype(native, copy=False)
+        return numbers.reshape(self.shape, order=self.order)
 
 
 def _check_start(start: NDArray[Any], size: int) -> int:
@@ -96,11 +117,11 @@ def _check_start(start: NDArray[Any], size: int) -> int:
         raise Damaged("which does not begin as one")
     if len(text) < _FIRST:
         raise Damaged("which is cut short")
-    version, n_header = np.frombuffer(text, "<u4", offset=len(MAGIC)).tolist()
+    version, n_header = unpack_from("<II", text, len(MAGIC))
     if version > VERSION:
         raise Damaged(
-            f"which is of format version {version}, beyond {VERSION}; a newer peckorder "
-            "wrote it"
+            f"which is of format version {version}, beyond {VERSION}: a newer version "
+            "of peckorder wrote it"
         )
     if version == 0:
         raise Damaged("which is of format version 0, of which there is none")
@@ -108,22 +129,22 @@ def _check_start(start: NDArray[Any], size: int) -> int:
         raise Damaged(f"whose header is longer than {LONGEST:,} bytes")
     if size < _FIRST + n_header + _DIGEST:
         raise Damaged("which is cut short")
-    return n_header
+    return int(n_header)
 
 
 def _read(file: Any, size: int) -> NDArray[Any]:
     content = np.empty(size, dtype=np.uint8)
-    view, place = memoryview(content), 0
+    place = 0
     while place < size:
-        n_read = file.readinto(view[place : place + _CHUNK])
+        n_read = file.readinto(content[place : place + _CHUNK])
         if not n_read:
             raise Damaged("which is cut short")
         place += n_read
     return content
 
 
-def _described(forms: Any, most: int) -> list[tuple[str, tuple[int, ...], str, int]]:
-    """Return type, shape, order and bytes of all arrays, each of which fits."""
+def _described(forms: Any, most: int) -> list[_Form]:
+    """Return what arrays there are; no dimension is beyond the size of the file."""
     if not isinstance(forms, list):
         raise Damaged("whose header lists no arrays")
     found = []
@@ -141,16 +162,8 @@ def _described(forms: Any, most: int) -> list[tuple[str, tuple[int, ...], str, i
         )
         if not is_sound:
             raise Damaged("whose header describes an array badly")
-        found.append((kind, tuple(shape), order, prod(shape) * int(kind[2:])))
+        found.append(_Form(kind, tuple(shape), order))
     return found
-
-
-def _array(
-    content: NDArray[Any], kind: str, shape: tuple[int, ...], order: Any
-) -> NDArray[Any]:
-    # In the machine's own order of bytes, which is the file's but for a few machines.
-    array = content.view(kind).astype(np.dtype(kind).newbyteorder("="), copy=False)
-    return array.reshape(shape, order=order)
 
 
 def _plain(array: NDArray[Any]) -> NDArray[Any]:
@@ -180,10 +193,9 @@ def _aligned(place: int) -> int:
 
 def _parts(header: bytes, arrays: list[NDArray[Any]]) -> Iterator[Any]:
     """Yield all bytes of a file but its checksum."""
-    lengths = np.array([VERSION, len(header)], dtype="<u4").tobytes()
-    start = MAGIC + lengths + header
+    start = MAGIC + pack("<II", VERSION, len(header)) + header
     yield start.ljust(_aligned(len(start)), b"\0")
     for array in arrays:
         if array.size:
-            yield memoryview(array.ravel(order="K")).cast("B")
+            yield array.ravel(order="K").view(np.uint8)
         yield b"\0" * (_aligned(array.nbytes) - array.nbytes)

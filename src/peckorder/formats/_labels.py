@@ -1,15 +1,15 @@
 """Labels and ids as arrays: numbers, texts, dates, or anything plain, by kind."""
 
-from typing import Any, Final
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peckorder._typing import Labels
 from peckorder.formats._damaged import broken
-from peckorder.formats._scalars import read_value, scalar, unsuited
+from peckorder.formats._scalars import UNITS, scalar
 
-_UNITS: Final = frozenset("Y M W D h m s ms us ns ps fs as".split())
 _LAST_CHARACTER = 0x10FFFF
 
 
@@ -26,7 +26,7 @@ def parts_of(labels: Labels) -> dict[str, Any]:
         return {"kind": "texts" if kind == "U" else "bytes", "letters": letters}
     if kind in "Mm":
         unit_, count = np.datetime_data(labels.dtype)
-        if unit_ not in _UNITS:
+        if unit_ not in UNITS:
             raise TypeError("dates without a unit")
         counts = labels.astype(labels.dtype.newbyteorder("=")).view(np.int64)
         name = "dates" if kind == "M" else "durations"
@@ -49,14 +49,23 @@ def read_labels(node: Any) -> Labels:
     """Return the labels (n,) that a node of a header stands for."""
     kind = node.word(
         "kind",
-        ("numbers", "texts", "bytes", "dates", "durations", "objects", "strings", "values"),
+        (
+            "numbers",
+            "texts",
+            "bytes",
+            "dates",
+            "durations",
+            "objects",
+            "strings",
+            "values",
+        ),
     )
     if kind == "numbers":
         return node.array("numbers", "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8", (None,))  # type: ignore[no-any-return]
     if kind in ("texts", "bytes"):
         return _letters(node, kind)
     if kind in ("dates", "durations"):
-        unit = node.word("unit", tuple(sorted(_UNITS)))
+        unit = node.word("unit", tuple(sorted(UNITS)))
         step = node.whole("step", 1, 2**31 - 1)
         counts = node.array("counts", "i8", (None,))
         code = "M" if kind == "dates" else "m"
@@ -85,7 +94,7 @@ def _texts(node: Any) -> list[str]:
     try:
         return [
             text[first:last].decode("utf-8", "surrogatepass")
-            for first, last in zip(ends, ends[1:], strict=False)
+            for first, last in pairwise(ends)
         ]
     except UnicodeDecodeError:
         raise broken(f"{node.place}.text", "UTF-8") from None
@@ -98,6 +107,3 @@ def _strings() -> Any:
 def as_objects(values: list[Any]) -> NDArray[Any]:
     """Return an array of objects, tuples among them."""
     return np.fromiter(values, dtype=object, count=len(values))
-
-
-__all__ = ["as_objects", "parts_of", "read_labels", "read_value", "unsuited"]

@@ -104,7 +104,7 @@ class Node:
         return [self.adopted(f"{name}[{i}]", part) for i, part in enumerate(parts)]
 
     def adopted(self, name: str, entries: Any) -> "Node":
-        """Return an object that was found in an entry; sizes have names of their own."""
+        """Return an object that was found in an entry, with sizes of its own."""
         child = Node(self._at(name), entries, self._store)
         self._children.append(child)
         return child
@@ -152,9 +152,7 @@ class Node:
             raise self.refuse(name, f"an integer from {low} to {high}")
         return value
 
-    def number(
-        self, name: str, *, low: float = -np.inf, finite: bool = True
-    ) -> float:
+    def number(self, name: str, *, low: float = -np.inf, finite: bool = True) -> float:
         """Take a number; NaN and infinities only where they are allowed."""
         value = read_value(self._at(name), self.raw(name))
         if type(value) is not float:
@@ -182,7 +180,9 @@ class Node:
     ) -> NDArray[Any]:
         """Take an array of one of several types, such as "f4 f8"."""
         node = self.raw(name)
-        number = node.get("array") if isinstance(node, dict) and len(node) == 1 else None
+        number = (
+            node.get("array") if isinstance(node, dict) and len(node) == 1 else None
+        )
         array = self._store.take(self._at(name), number)
         code = f"{array.dtype.kind}{array.dtype.itemsize}"
         if code not in kinds.split():
@@ -244,38 +244,42 @@ class Node:
             raise self.refuse(name, f"from 0 to {last}, never falling")
         return array
 
-    def matrix(
+    def matrix(self, name: str, n_columns: int, *, kinds: str = "f4 f8") -> Any:
+        """Take a matrix with so many columns, dense or in CSR form."""
+        node = self._entries.get(name)
+        if isinstance(node, dict) and "indptr" not in node:
+            return self.floats(name, None, n_columns, kinds=kinds)
+        return self.sparse(name, (None, n_columns), kinds=kinds)
+
+    def sparse(
         self,
         name: str,
-        n_rows: int | None,
-        n_columns: int,
+        shape: tuple[int | None, int],
         *,
-        kinds: str = "f4 f8",
+        kinds: str,
         form: str = "csr",
         rising: bool = False,
     ) -> Any:
-        """Take a matrix, dense or in CSR or CSC form, that can be followed anywhere."""
-        node = self._entries.get(name)
-        if isinstance(node, dict) and "indptr" not in node:
-            return self.floats(name, n_rows, n_columns, kinds=kinds)
+        """Take a matrix in CSR or CSC form that can be followed anywhere."""
         part = self.child(name)
-        shape = part.values("shape")
-        sizes_fit = (
-            len(shape) == 2
-            and all(type(n) is int and 0 <= n < LARGEST for n in shape)
-            and n_rows in (None, shape[0])
-            and shape[1] == n_columns
-        )
-        if not sizes_fit:
-            raise part.refuse("shape", f"({'any' if n_rows is None else n_rows}, {n_columns})")
-        major, minor = shape if form == "csr" else shape[::-1]
+        found = part.values("shape")
+        if (
+            len(found) != 2
+            or not all(type(n) is int and 0 <= n < LARGEST for n in found)
+            or shape[0] not in (None, found[0])
+            or shape[1] != found[1]
+        ):
+            raise part.refuse(
+                "shape", f"({'any' if shape[0] is None else shape[0]}, {shape[1]})"
+            )
+        major, minor = found if form == "csr" else found[::-1]
         data = part.floats("data", None, kinds=kinds)
         indptr = part.pointers("indptr", len(data), major + 1)
         indices = part.ints("indices", len(data), below=minor, kinds="i4 i8")
         if rising and not _rises(indices, indptr):
             raise part.refuse("indices", "strictly ascending in each row")
         make = sparse.csr_array if form == "csr" else sparse.csc_array
-        return make((data, indices, indptr), shape=tuple(shape))
+        return make((data, indices, indptr), shape=tuple(found))
 
 
 def _rises(indices: Ints, indptr: Ints) -> bool:

@@ -15,6 +15,10 @@ from peckorder.formats._damaged import broken
 
 # Longer integers take too long to be written in tens.
 _LARGEST = 1 << 4096
+# In which NumPy counts time.
+UNITS: Final = frozenset(
+    ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as")
+)
 
 
 def unsuited(value: Any) -> str:
@@ -27,28 +31,38 @@ def scalar(value: Any) -> Any:
     if isinstance(value, np.generic) and value.dtype.kind in "biufUS":
         value = value.item()
     kind = type(value)
-    if value is None or kind in (bool, str):
+    is_plain = (
+        value is None
+        or kind in (bool, str)
+        or (kind is int and abs(value) < _LARGEST)
+        or (kind is float and isfinite(value))
+    )
+    if is_plain:
         return value
-    if kind is int and abs(value) < _LARGEST:
-        return value
-    if kind is float:
-        return value if isfinite(value) else {"float": repr(value)}
-    if kind is bytes:
-        return {"bytes": value.hex()}
-    if kind is date:
-        return {"date": value.isoformat()}
-    if kind is datetime and _is_plain(value):
-        return {"datetime": value.isoformat()}
-    if kind is timedelta:
-        return {"timedelta": [value.days, value.seconds, value.microseconds]}
-    if kind is tuple:
-        return {"tuple": [scalar(part) for part in value]}
-    raise TypeError(unsuited(value))
+    if kind not in _WRITERS or (kind is datetime and not _is_plain(value)):
+        raise TypeError(unsuited(value))
+    return {kind.__name__: _WRITERS[kind](value)}
 
 
 def _is_plain(moment: datetime) -> bool:
     """Whether its text says all: no place on earth, no hour that comes twice."""
     return moment.fold == 0 and type(moment.tzinfo) in (type(None), timezone)
+
+
+def _counted(moment: Any) -> list[Any]:
+    return [*np.datetime_data(moment.dtype), int(moment.astype(np.int64))]
+
+
+_WRITERS: Final[dict[type, Callable[[Any], Any]]] = {
+    float: repr,
+    bytes: bytes.hex,
+    date: date.isoformat,
+    datetime: datetime.isoformat,
+    timedelta: lambda value: [value.days, value.seconds, value.microseconds],
+    tuple: lambda value: [scalar(part) for part in value],
+    np.datetime64: _counted,
+    np.timedelta64: _counted,
+}
 
 
 def read_value(place: str, node: Any) -> Any:
@@ -81,10 +95,24 @@ def _of_timedelta(parts: Any) -> timedelta:
     return timedelta(*parts)
 
 
+def _of_moment(kind: str) -> Callable[[Any], Any]:
+    def read(parts: Any) -> Any:
+        unit, step, count = parts
+        if not (isinstance(unit, str) and type(step) is int and type(count) is int):
+            raise ValueError
+        if unit not in UNITS or not 1 <= step < 2**31:
+            raise ValueError
+        return np.array(count, dtype=np.int64).view(f"{kind}8[{step}{unit}]")[()]
+
+    return read
+
+
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "float": _of_float,
     "bytes": bytes.fromhex,
     "date": date.fromisoformat,
     "datetime": datetime.fromisoformat,
     "timedelta": _of_timedelta,
+    "datetime64": _of_moment("M"),
+    "timedelta64": _of_moment("m"),
 }

@@ -57,7 +57,7 @@ def load(path: Any) -> Any:
     4
     """
     if not isinstance(path, str | os.PathLike):
-        raise ValueError(f"load: path must be a path; got {path!r}.")
+        raise TypeError(f"load: path must be a path; got {path!r}.")
     shown = repr(os.fspath(path))
     try:
         contents = read_file(path)
