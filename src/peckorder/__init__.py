@@ -11,6 +11,7 @@ from peckorder import (
     metrics,
     model_selection,
 )
+from peckorder._version import __version__ as __version__
 from peckorder.estimators import (
     AggregatePRank,
     MPRank,
@@ -35,8 +36,6 @@ else:
 
         return load
 
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AggregatePRank",

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from peckorder._validation import Rules, check_parameters, whole
+from peckorder._version import __version__
 from peckorder.formats import (
     Contents,
     Damaged,
@@ -74,8 +75,6 @@ class StoredModel:
 
 def packed(model: StoredModel) -> Contents:
     """Return what a file of the model holds; it is read back once, as a check."""
-    from peckorder import __version__
-
     who, arrays = type(model).__name__, []  # type: ignore[var-annotated]
     if type(model).__module__.partition(".")[0] != "peckorder":
         raise TypeError(
