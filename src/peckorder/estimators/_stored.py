@@ -171,7 +171,7 @@ def read_model(node: Node, models: Mapping[str, type[StoredModel]]) -> StoredMod
 def read_document(node: Node, models: Mapping[str, type[Any]]) -> Any:
     """Make a model from what `document` returned, trusting nothing of it."""
     kind = models[node.word("model", tuple(models))]
-    model = _made(kind, _parameters(node.child("parameters"), models), node.place)
+    model = _made(kind, _parameters(node.child("parameters"), models))
     if node.has("n_features"):
         model.n_features_in_ = node.whole("n_features", 1)
     if node.has("feature_names"):
@@ -194,25 +194,24 @@ def _parameter(node: Node, name: str, models: Mapping[str, type[Any]]) -> Any:
     if isinstance(value, dict) and value.keys() == {"estimator"}:
         inner = node.adopted(name, value["estimator"])
         kind = models[inner.word("name", tuple(models))]
-        parts = _parameters(inner.child("parameters"), models)
-        return _made(kind, parts, inner.place)
+        return _made(kind, _parameters(inner.child("parameters"), models))
     if isinstance(value, dict) and value.keys() == {"labels"}:
         return read_labels(node.adopted(name, value["labels"]))
     return read_value(f"{node.place}.{name}", value)
 
 
-def _made(kind: type[Any], parameters: dict[str, Any], place: str) -> Any:
+def _made(kind: type[Any], parameters: dict[str, Any]) -> Any:
     """Return a model with parameters that keep its rules."""
     try:
         model = kind(**parameters)
         check_parameters(model, kind._rules)
     except (TypeError, ValueError) as error:
         raise Damaged(f"in which parameters break a rule: {_first(error)}") from None
-    check_bounds(parameters, place)
+    check_bounds(parameters)
     return model
 
 
-def check_bounds(parameters: Mapping[str, Any], place: str) -> None:
+def check_bounds(parameters: Mapping[str, Any]) -> None:
     """Refuse parameters that would keep a computer busy for ever."""
     if not 1 <= parameters.get("degree", 1) <= MOST_DEGREE:
         raise Damaged(f"in which degree must be at most {MOST_DEGREE}")

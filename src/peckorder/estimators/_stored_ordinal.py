@@ -57,7 +57,6 @@ def _scale(node: Node) -> Scale:
 
 def _begin_again(model: Any, node: Node) -> None:
     begun = {name: read_value(node.place, node.raw(name)) for name in model._fixed}
-    check_bounds(begun, node.place)
     for name, value in begun.items():
         setattr(model, name, value)
     try:
@@ -65,6 +64,7 @@ def _begin_again(model: Any, node: Node) -> None:
     except (TypeError, ValueError) as error:
         text = str(error).rstrip(".")
         raise Damaged(f"in which parameters break a rule: {text}") from None
+    check_bounds(begun)
 
 
 def _with_room(model: Any, node: Node, n_levels: int) -> Node:

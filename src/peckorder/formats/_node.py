@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from peckorder._typing import Floats, Ints, Labels
-from peckorder.formats._damaged import broken
+from peckorder.formats._damaged import Damaged, broken
 from peckorder.formats._labels import read_labels
 from peckorder.formats._scalars import read_value
 
@@ -72,7 +72,9 @@ class Node:
 
     def _close(self) -> None:
         if self._entries:
-            raise broken(self.place, f"without {sorted(self._entries)[0]!r}")
+            raise Damaged(
+                f"in which {self.place} must not have {sorted(self._entries)[0]!r}"
+            )
         for child in self._children:
             child._close()
 
@@ -86,7 +88,7 @@ class Node:
     def raw(self, name: str) -> Any:
         """Take an entry as JSON has it."""
         if name not in self._entries:
-            raise broken(self.place, f"with {name!r}")
+            raise Damaged(f"in which {self.place} must have {name!r}")
         return self._entries.pop(name)
 
     def _at(self, name: str) -> str:

@@ -1,0 +1,200 @@
+"""A small model of every form that can be saved, what to ask it, how it goes on."""
+
+from collections.abc import Callable
+from datetime import date
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from peckorder import (
+    AggregatePRank,
+    MPRank,
+    MPRankCV,
+    MulticlassPerceptron,
+    PRank,
+    Preferences,
+    RankBoost,
+    Ratings,
+    SVRank,
+    WidrowHoff,
+)
+from peckorder.collaborative import (
+    ItemMean,
+    MinNormRegression,
+    NearestRanker,
+    PersonalRanker,
+    VectorSimilarity,
+)
+
+_random = np.random.RandomState(7)
+# Sixteenths, so that sums are the same on any machine.
+X = _random.randint(-16, 17, (48, 3)) / 16.0
+NEW = _random.randint(-16, 17, (24, 3)) / 16.0
+SPARSE = sparse.csr_array(np.where(np.abs(X) > 0.4, X, 0.0))
+_height = X @ [2.0, -1.0, 0.5] + _random.randint(-4, 5, 48) / 16.0
+Y = np.digitize(_height, [-1.5, 0.0, 1.5]) + 1
+RELEVANCE = np.round(_height * 16.0) / 16.0
+QUERY = _random.randint(0, 4, 48)
+WEIGHT = _random.randint(0, 3, 48).astype(np.float64)
+MISSING = np.where(_random.rand(48, 3) < 0.2, np.nan, X)
+WORDS = np.array(["poor", "fair", "good", "great"])
+DAYS = np.array([date(2020, 1, d) for d in (1, 5, 9, 30)], dtype=object)
+
+_table = _random.randint(1, 6, (20, 9)).astype(np.float64)
+VIEWERS = np.where(_random.rand(20, 9) < 0.4, np.nan, _table)
+PERSON = np.where(np.arange(20) < 12, _random.randint(1, 6, 20), np.nan)
+_who, _what = np.nonzero(_random.rand(14, 10) < 0.6)
+RATINGS = Ratings(
+    np.array([f"u{i:02}" for i in range(14)], dtype=object)[_who],
+    _what * 10,
+    1.0 + (_who + _what + _random.randint(0, 3, len(_who))) % 5,
+)
+
+
+class Case(NamedTuple):
+    """How a model is fitted, what it is asked, and how it is taught more, if it can."""
+
+    fit: Callable[[], Any]
+    ask: Callable[[Any], list[Any]]
+    go_on: Callable[[Any], Any] | None = None
+
+
+def _ordinal(model: Any, rows: Any = X, y: Any = Y) -> Case:
+    half = 30
+
+    def ask(fitted: Any) -> list[Any]:
+        asked = NEW if not sparse.issparse(rows) else sparse.csr_array(NEW)
+        answers = [fitted.predict(asked), fitted.classes_]
+        for method in ("decision_function", "mean_rank", "predict_proba"):
+            if hasattr(fitted, method):
+                answers.append(getattr(fitted, method)(asked))
+        return answers
+
+    return Case(
+        lambda: model.fit(rows[:half], y[:half]),
+        ask,
+        lambda fitted: fitted.partial_fit(rows[half:], y[half:]),
+    )
+
+
+def _given_kernel(model: Any) -> Case:
+    """Return the case of a model that is given kernels."""
+    K, y = X @ X.T, RELEVANCE
+    y = Y if isinstance(model, PRank | AggregatePRank) else y
+    return Case(lambda: model.fit(K, y), lambda m: [m.predict(NEW @ X.T)])
+
+
+def _scored(model: Any, rows: Any = X, go_on: Any = None, **options: Any) -> Case:
+    return Case(
+        lambda: model.fit(rows, RELEVANCE, **options),
+        lambda m: [m.predict(NEW), m.predict(sparse.csr_array(NEW))],
+        go_on,
+    )
+
+
+def _streamed(model: Any, **options: Any) -> Case:
+    return Case(
+        lambda: model.partial_fit(X[:30], RELEVANCE[:30], **options),
+        lambda m: [m.predict(NEW), m.coef_],
+        lambda m: m.partial_fit(X[30:], RELEVANCE[30:], **options),
+    )
+
+
+def _boosted(model: Any, y: Any = Y, rows: Any = X, **options: Any) -> Case:
+    def more(fitted: Any) -> Any:
+        return fitted.set_params(n_rounds=25).fit(rows, y, **options)
+
+    def ask(fitted: Any) -> list[Any]:
+        return [fitted.predict(NEW), fitted.explain(NEW), fitted.rank(NEW)]
+
+    is_warm = model.warm_start
+    return Case(lambda: model.fit(rows, y, **options), ask, more if is_warm else None)
+
+
+def _viewers(model: Any) -> Case:
+    return Case(lambda: model.fit(VIEWERS, PERSON), lambda m: [m.predict(VIEWERS)])
+
+
+def _personal(model: Any) -> Case:
+    def fit() -> Any:
+        model.fit(RATINGS).fit_people(["u00", "u03"])
+        return (
+            model.update("new", 10, 4.0).update("new", 20, 1.0).update("new", 40, 2.0)
+        )
+
+    def ask(fitted: Any) -> list[Any]:
+        scores = [fitted.predict(user) for user in ("u00", "u01", "u03", "new")]
+        return [*scores, fitted.recommend("new").items, fitted.users_, fitted.items_]
+
+    return Case(fit, ask, lambda m: m.update("new", 30, 5.0).update("u01", 0, 2.0))
+
+
+_few = partial(AggregatePRank, n_estimators=5, random_state=0, n_jobs=1)
+_poly = {"kernel": "poly", "gamma": 1.0}
+_rbf = {"kernel": "rbf", "gamma": 0.5}
+
+CASES: dict[str, Case] = {
+    "prank": _ordinal(PRank()),
+    "prank-last": _ordinal(PRank(rule="last", fit_intercept=False, unit_norm=False)),
+    "prank-voted": _ordinal(PRank(rule="voted")),
+    "prank-voted-sparse": _ordinal(PRank(rule="voted"), SPARSE),
+    "prank-voted-single": _ordinal(PRank(rule="voted"), X.astype(np.float32)),
+    "prank-poly": _ordinal(PRank(**_poly)),
+    "prank-poly-last": _ordinal(PRank(**_poly, rule="last")),
+    "prank-poly-voted": _ordinal(PRank(**_poly, rule="voted")),
+    "prank-rbf": _ordinal(PRank(**_rbf)),
+    "prank-rbf-sparse": _ordinal(PRank(**_rbf), SPARSE),
+    "prank-rbf-voted": _ordinal(PRank(**_rbf, rule="voted")),
+    "prank-budget": _ordinal(PRank(budget=6)),
+    "prank-budget-last": _ordinal(PRank(budget=6, rule="last")),
+    "prank-words": _ordinal(PRank(classes=WORDS.tolist()), y=WORDS[Y - 1]),
+    "prank-days": _ordinal(PRank(classes=DAYS), y=DAYS[Y - 1]),
+    "prank-floats": _ordinal(PRank(), y=Y / np.float32(2)),
+    "prank-precomputed": _given_kernel(PRank(kernel="precomputed")),
+    "aggregate-bayes-point": _ordinal(_few()),
+    "aggregate-bagging": _ordinal(_few(aggregate="bagging")),
+    "aggregate-voted": _ordinal(_few(aggregate="voted")),
+    "aggregate-median": _ordinal(_few(aggregate="median")),
+    "aggregate-poly": _ordinal(_few(**_poly)),
+    "aggregate-rbf": _ordinal(_few(**_rbf, aggregate="voted")),
+    "aggregate-budget": _ordinal(_few(budget=4), SPARSE),
+    "widrow-hoff": _ordinal(WidrowHoff(eta=0.25, step="normalized")),
+    "perceptron": _ordinal(MulticlassPerceptron()),
+    "mprank": _scored(MPRank(C=10.0)),
+    "mprank-sparse": _scored(MPRank(C=10.0), SPARSE),
+    "mprank-rbf": _scored(MPRank(C=10.0, **_rbf), qid=QUERY, sample_weight=WEIGHT),
+    "mprank-poly-sparse": _scored(MPRank(C=10.0, **_poly), SPARSE),
+    "mprank-precomputed": _given_kernel(MPRank(kernel="precomputed")),
+    "mprank-stream": _streamed(MPRank(C=10.0)),
+    "mprank-stream-queries": _streamed(MPRank(), qid=np.arange(30) % 3)._replace(
+        go_on=lambda m: m.partial_fit(X[30:], RELEVANCE[30:], qid=QUERY[30:])
+    ),
+    "mprank-cv": _scored(MPRankCV(Cs=[0.1, 10.0])),
+    "mprank-cv-rbf": _scored(MPRankCV(Cs=(1.0, 10.0), gammas=[0.1, 1.0], kernel="rbf")),
+    "svrank": _scored(SVRank(C=10.0, power=2)),
+    "svrank-rbf": _scored(SVRank(C=10.0, power=2, **_rbf), sample_weight=WEIGHT),
+    "rankboost": _boosted(RankBoost(n_rounds=12), qid=QUERY),
+    "rankboost-warm": _boosted(RankBoost(n_rounds=12, warm_start=True), rows=MISSING),
+    "rankboost-feature": _boosted(
+        RankBoost(n_rounds=12, weak="feature", alpha="numeric", cumulative=False)
+    ),
+    "rankboost-preferences": _boosted(
+        RankBoost(n_rounds=9, weak=["threshold", "feature"], alpha="numeric"),
+        y=Preferences([1, 2, 3, 40], [5, 6, 7, 8], weight=[1.0, 2.0, 1.0, 3.0]),
+    ),
+    "rankboost-held-out": _boosted(
+        RankBoost(n_rounds=12, validation_fraction=0.3, random_state=0), qid=QUERY
+    ),
+    "item-mean": _viewers(ItemMean(damping=2.0)),
+    "min-norm": _viewers(MinNormRegression()),
+    "min-norm-normalized": _viewers(MinNormRegression(normalize=True)),
+    "nearest": _viewers(NearestRanker(n_neighbors=3, weights="rated")),
+    "similarity": _viewers(VectorSimilarity(normalization="item")),
+    "personal": _personal(PersonalRanker(n_factors=2, random_state=0)),
+    "personal-references": _personal(PersonalRanker(references=4)),
+    "personal-estimator": _personal(
+        PersonalRanker(MPRank(kernel="precomputed"), n_factors=2, random_state=0)
+    ),
+}
