@@ -67,10 +67,9 @@ def _ordinal(model: Any, rows: Any = X, y: Any = Y) -> Case:
     def ask(fitted: Any) -> list[Any]:
         asked = NEW if not sparse.issparse(rows) else sparse.csr_array(NEW)
         answers = [fitted.predict(asked), fitted.classes_]
-        for method in ("decision_function", "mean_rank", "predict_proba"):
-            if hasattr(fitted, method):
-                answers.append(getattr(fitted, method)(asked))
-        return answers
+        methods = ("decision_function", "mean_rank", "predict_proba")
+        known = [name for name in methods if hasattr(fitted, name)]
+        return answers + [getattr(fitted, name)(asked) for name in known]
 
     return Case(
         lambda: model.fit(rows[:half], y[:half]),

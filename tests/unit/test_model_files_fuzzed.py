@@ -1,4 +1,4 @@
-"""Files from strangers: whatever is in them, an error in a sentence or a sound model."""
+"""Files from strangers: a sentence, or a model that does no harm."""
 
 import tracemalloc
 import warnings

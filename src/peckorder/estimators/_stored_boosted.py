@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from peckorder.formats import Node, Unstorable
+from peckorder.estimators._stored import stored_parameter
+from peckorder.formats import Node
 from peckorder.solvers.rankboost import RECORD
 from peckorder.solvers.score_table import ScoreTable
 
@@ -15,7 +16,7 @@ _LARGEST_ALPHA = 1e100
 def boosted_state(model: Any) -> dict[str, Any]:
     """Return the rounds, and what is shown of them."""
     if model.own_rankings_:
-        raise Unstorable("rankings found by a learner of one's own")
+        stored_parameter(type(model).__name__, "weak", model.own_rankings_[0])
     rankers = model.weak_rankers_
     return {
         "rankers": {name: rankers[name].copy() for name in RECORD.names or ()},

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from peckorder._typing import Floats
-from peckorder.estimators._stored import MOST_DEGREE
-from peckorder.formats import Node, Unstorable
+from peckorder.estimators._stored import MOST_DEGREE, stored_parameter
+from peckorder.formats import Node
 from peckorder.solvers.gram import KernelFunction
 from peckorder.solvers.mprank_gram import Gram
 from peckorder.solvers.mprank_running import RunningMoments
@@ -40,7 +40,7 @@ def magnitude_state(model: Any) -> dict[str, Any]:
         "dual_gap": float(model.dual_gap_),
         "n_iter": model.n_iter_,
         "has_offset": bool(model._has_offset),
-        "gram": None if gram is None else _of_gram(model, gram),
+        "gram": None if gram is None else _of_gram(gram),
     }
     if gram is not None:
         kept = known["_kept"]
@@ -48,10 +48,10 @@ def magnitude_state(model: Any) -> dict[str, Any]:
     return state
 
 
-def _of_gram(model: Any, gram: Gram) -> dict[str, Any]:
+def _of_gram(gram: Gram) -> dict[str, Any]:
     function = gram.function
     if function.function is not None:
-        raise Unstorable("a function as the kernel")
+        stored_parameter(function.who, "kernel", function.function)  # which it is not
     names = ("name", "gamma", "coef0", "degree")
     parts = {name: getattr(function, name) for name in names}
     return parts | {"rows": gram.X, "centre": gram.centre}
