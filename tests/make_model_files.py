@@ -1,0 +1,64 @@
+"""Writes the model files that every later version must be able to read.
+
+Run it once for each format version, when that version is new, from the root::
+
+    PYTHONPATH=src:tests python tests/make_model_files.py
+
+It makes ``tests/model_files/format-N``, a file for each of the models below and
+`expected.json` with what they answered when they were saved. It refuses to touch a
+folder that is there: files of a released version are never written again. The
+data that models are asked about is in `stored_models.py`, and must not change either.
+"""
+
+import json
+from pathlib import Path
+
+from peckorder.formats import VERSION
+from stored_models import CASES
+
+FOLDER = Path(__file__).parent / "model_files"
+
+# One of every estimator, and of every form in which one is stored.
+NAMES = [
+    "prank",
+    "prank-voted-sparse",
+    "prank-poly",
+    "prank-rbf",
+    "prank-rbf-voted",
+    "prank-budget",
+    "prank-words",
+    "aggregate-bayes-point",
+    "aggregate-poly",
+    "aggregate-rbf",
+    "widrow-hoff",
+    "perceptron",
+    "mprank",
+    "mprank-rbf",
+    "mprank-stream",
+    "mprank-cv",
+    "svrank",
+    "svrank-rbf",
+    "rankboost",
+    "rankboost-feature",
+    "item-mean",
+    "min-norm",
+    "nearest",
+    "similarity",
+    "personal",
+    "personal-references",
+]
+
+
+def main():
+    folder = FOLDER / f"format-{VERSION}"
+    folder.mkdir(parents=True)
+    expected = {}
+    for name in NAMES:
+        model = CASES[name].fit()
+        model.save(folder / f"{name}.peckorder")
+        expected[name] = [answer.tolist() for answer in CASES[name].ask(model)]
+    (folder / "expected.json").write_text(json.dumps(expected, indent=0) + "\n")
+
+
+if __name__ == "__main__":
+    main()
