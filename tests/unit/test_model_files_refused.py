@@ -297,9 +297,7 @@ def test_pairs_of_a_linear_model_that_was_loaded(kind, path):
 
 def test_going_on_from_a_fit_that_was_loaded(path):
     MPRank().fit(X, RELEVANCE).save(path)
-    with pytest.raises(
-        DataError, match=r"^MPRank: partial_fit must be called on"
-    ):
+    with pytest.raises(DataError, match=r"^MPRank: partial_fit must be called on"):
         peckorder.load(path).partial_fit(X, RELEVANCE)
 
 

@@ -197,7 +197,8 @@ class MPRank(SquaredModel):
 
         A triangular factor of the products of features is kept, no rows. There are no
         `dual_coef_` then, and no pairs can be left out. For a linear kernel; `solver`
-        does not matter, reflections are used.
+        does not matter, reflections are used. What `partial_fit` began goes on after
+        copying or loading; what `fit` began does not, as its rows are left behind.
 
         Parameters
         ----------

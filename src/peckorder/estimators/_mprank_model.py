@@ -97,7 +97,9 @@ class SquaredModel(MagnitudeModel):
 
             r_j - r_i = [(G_ii + G_ij) e_j - (G_jj + G_ij) e_i] / (G_ii G_jj - G_ij^2)
 
-        is the difference of the residuals, exactly; any cost follows from it.
+        is the difference of the residuals, exactly; any cost follows from it. A copy of
+        the model, or one loaded from a file, has the training rows that this needs only
+        if its scores need them too: not with a linear or a given kernel.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """Models as files: what every estimator writes, and how it is made from that again."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,6 +24,11 @@ from peckorder.formats._packing import labels, parameter
 
 # A power of a kernel is that many products: no more is taken from a stranger.
 MOST_DEGREE = 4096
+# Nor more threads, nor rows so wide that a vector of their length is no small thing.
+MOST_JOBS = 1024
+MOST_FEATURES = 2**31 - 1
+# Of what is wrong with a parameter so much is told.
+_LONG = 300
 _SEED = whole(0)
 
 
@@ -40,8 +45,11 @@ class StoredModel:
         """Write the fitted model to a file, which `peckorder.load` reads.
 
         The file has the parameters, what was learnt and a checksum, and no code: it is
-        safe to load from a stranger. What was loaded predicts the same to the bit. It
-        is written whole or not at all.
+        safe to load from a stranger. What was loaded predicts the same to the bit, and
+        goes on learning as this model would. Rows that `fit` was given are in it only
+        where scores need them, as those of a kernel do: `MPRank.leave_pair_out_error`
+        of a linear model, for instance, is refused after loading. The file is written
+        whole or not at all.
 
         Parameters
         ----------
@@ -52,11 +60,20 @@ class StoredModel:
         ------
         TypeError
             If a parameter is a function, an object, or a `RandomState`: a file holds
-            plain values only. Set ``random_state`` to None or an integer before.
+            plain values only. Set `random_state` to None or an integer before.
 
         See Also
         --------
         peckorder.load : Reads the file.
+
+        Examples
+        --------
+        >>> import peckorder, tempfile
+        >>> model = peckorder.PRank().fit([[0.0], [1.0]], [1, 2])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/model.peckorder")
+        ...     peckorder.load(f"{folder}/model.peckorder").predict([[2.0]])
+        array([2])
         """
         who = type(self).__name__
         check_is_fitted(self)
@@ -173,7 +190,7 @@ def read_document(node: Node, models: Mapping[str, type[Any]]) -> Any:
     kind = models[node.word("model", tuple(models))]
     model = _made(kind, _parameters(node.child("parameters"), models))
     if node.has("n_features"):
-        model.n_features_in_ = node.whole("n_features", 1)
+        model.n_features_in_ = node.whole("n_features", 1, MOST_FEATURES)
     if node.has("feature_names"):
         n_features = getattr(model, "n_features_in_", 0)
         names = node.labels("feature_names", n_features)
@@ -202,23 +219,31 @@ def _parameter(node: Node, name: str, models: Mapping[str, type[Any]]) -> Any:
 
 def _made(kind: type[Any], parameters: dict[str, Any]) -> Any:
     """Return a model with parameters that keep its rules."""
-    try:
-        model = kind(**parameters)
-        check_parameters(model, kind._rules)
-    except (TypeError, ValueError) as error:
-        raise Damaged(f"in which parameters break a rule: {_first(error)}") from None
+    if not parameters.keys() <= set(kind._get_param_names()):
+        raise Damaged(f"in which parameters must be those of {kind.__name__}")
+    model = kind(**parameters)
+    check_rules(lambda: check_parameters(model, kind._rules))
     check_bounds(parameters)
     return model
 
 
+def check_rules(check: Callable[[], None]) -> None:
+    """Check parameters; say of a file what is said of them."""
+    try:
+        check()
+    except (TypeError, ValueError, ArithmeticError) as error:
+        text = str(error).rstrip(".")
+        if len(text) > _LONG:
+            text = f"{text[:_LONG]}..."
+        raise Damaged(f"in which parameters break a rule: {text}") from None
+
+
 def check_bounds(parameters: Mapping[str, Any]) -> None:
     """Refuse parameters that would keep a computer busy for ever."""
-    if not 1 <= parameters.get("degree", 1) <= MOST_DEGREE:
+    if parameters.get("degree", 1) > MOST_DEGREE:
         raise Damaged(f"in which degree must be at most {MOST_DEGREE}")
+    if (parameters.get("n_jobs") or 1) > MOST_JOBS:
+        raise Damaged(f"in which n_jobs must be at most {MOST_JOBS}")
     seed = parameters.get("random_state")
     if seed is not None and not (_SEED.accepts(seed) and seed < 2**32):
         raise Damaged("in which random_state must be None or an integer below 2**32")
-
-
-def _first(error: Exception) -> str:
-    return str(error).rstrip(".")

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from peckorder.estimators._stored import check_bounds, stored_parameter
+from peckorder.estimators._stored import check_bounds, check_rules, stored_parameter
 from peckorder.estimators._stored_learners import filled, learner_state
 from peckorder.feedback import Scale
-from peckorder.formats import Damaged, Node, read_value
+from peckorder.formats import Node, read_value
 from peckorder.formats._packing import labels
 from peckorder.solvers.polynomial import FEW, n_monomials
 
@@ -59,11 +59,7 @@ def _begin_again(model: Any, node: Node) -> None:
     begun = {name: read_value(node.place, node.raw(name)) for name in model._fixed}
     for name, value in begun.items():
         setattr(model, name, value)
-    try:
-        model._check()
-    except (TypeError, ValueError) as error:
-        text = str(error).rstrip(".")
-        raise Damaged(f"in which parameters break a rule: {text}") from None
+    check_rules(model._check)
     check_bounds(begun)
 
 

@@ -2,6 +2,7 @@
 
 import json
 from itertools import accumulate
+from re import DOTALL
 from re import compile as pattern
 from typing import Any, NoReturn
 
@@ -11,7 +12,10 @@ from peckorder.formats._damaged import Damaged
 LONGEST = 1 << 23
 DEEPEST = 32
 
-_TEXT = pattern(rb'"(?:[^"\\]|\\.)*"')
+# Never steps back, and matches a text without an end too: linear in any header.
+_TEXT = pattern(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', DOTALL)
+# The longest integer that `scalar` writes has fewer.
+_MOST_DIGITS = 1300
 _NO_BRACKETS = pattern(rb"[^\[\]{}]+")
 
 
@@ -36,6 +40,7 @@ def decoded(text: bytes) -> dict[str, Any]:
             text.decode("ascii"),
             object_pairs_hook=_once_each,
             parse_constant=_refuse_constant,
+            parse_int=_whole,
         )
     except (ValueError, RecursionError):
         raise Damaged("whose header is no JSON") from None
@@ -56,6 +61,12 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise Damaged("whose header says a thing twice")
     return found
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError
+    return int(digits)
 
 
 def _refuse_constant(word: str) -> NoReturn:

@@ -11,6 +11,7 @@ from peckorder.formats._damaged import broken
 from peckorder.formats._scalars import UNITS, scalar
 
 _LAST_CHARACTER = 0x10FFFF
+_MOST_ALIKE = 64
 
 
 def parts_of(labels: Labels) -> dict[str, Any]:
@@ -71,9 +72,23 @@ def read_labels(node: Any) -> Labels:
         code = "M" if kind == "dates" else "m"
         return counts.view(f"{code}8[{step}{unit}]")  # type: ignore[no-any-return]
     if kind == "values":
-        return as_objects(node.values("values"))
+        return as_objects(_hashable(node, node.values("values")))
     texts = _texts(node)
     return as_objects(texts) if kind == "objects" else np.array(texts, dtype=_strings())
+
+
+def _hashable(node: Any, values: list[Any]) -> list[Any]:
+    """Refuse values among which a look-up would take for ever.
+
+    Integers can be chosen such that all have the same hash; texts cannot.
+    """
+    try:
+        hashes = np.array([hash(value) for value in values], dtype=np.int64)
+    except TypeError:
+        raise broken(f"{node.place}.values", "hashable") from None
+    if len(hashes) and np.unique(hashes, return_counts=True)[1].max() > _MOST_ALIKE:
+        raise broken(f"{node.place}.values", "of different hashes")
+    return values
 
 
 def _letters(node: Any, kind: str) -> Labels:

@@ -1,5 +1,6 @@
 """Reading a header with suspicion: every part by name, kind, shape and range."""
 
+from reprlib import repr as short
 from typing import Any, Self
 
 import numpy as np
@@ -73,7 +74,7 @@ class Node:
     def _close(self) -> None:
         if self._entries:
             raise Damaged(
-                f"in which {self.place} must not have {sorted(self._entries)[0]!r}"
+                f"in which {self.place} must not have {short(sorted(self._entries)[0])}"
             )
         for child in self._children:
             child._close()
