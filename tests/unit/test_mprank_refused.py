@@ -268,7 +268,7 @@ def test_leaving_out():
     )
     raises_sentence(
         "MPRank: leave_pair_out_error must be asked of a model that still has the rows "
-        "of its fit; got one learnt by partial_fit, or copied.",
+        "of its fit; got one learnt by partial_fit, copied or loaded.",
         MPRank().partial_fit(X, Y).leave_pair_out_error,
         DataError,
     )

@@ -69,7 +69,7 @@ class StoredModel:
         Examples
         --------
         >>> import peckorder, tempfile
-        >>> model = peckorder.PRank().fit([[0.0], [1.0]], [1, 2])
+        >>> model = peckorder.PRank(max_iter=9).fit([[0.0], [1.0]], [1, 2])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     model.save(f"{folder}/model.peckorder")
         ...     peckorder.load(f"{folder}/model.peckorder").predict([[2.0]])
