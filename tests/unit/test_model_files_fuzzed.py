@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn.metrics.pairwise  # noqa: F401  lest its memory counts below
 
 import peckorder
 from fuzzing import WAYS

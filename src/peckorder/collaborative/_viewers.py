@@ -1,7 +1,7 @@
 """What the baselines share that score items by what viewers gave them."""
 
 from abc import ABCMeta, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,9 @@ from peckorder.collaborative._stored_viewers import (
 from peckorder.estimators._state import all_or_nothing
 from peckorder.estimators._stored import StoredModel
 from peckorder.exceptions import DataError
-from peckorder.formats import Node
+
+if TYPE_CHECKING:
+    from peckorder.formats import Node
 
 _LARGEST = 1e100
 
@@ -125,7 +127,7 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
     def _state(self) -> dict[str, Any]:
         return viewer_state(self, self._stored)
 
-    def _restore(self, node: Node) -> None:
+    def _restore(self, node: "Node") -> None:
         restore_viewers(self, self._stored, node)
 
     @property

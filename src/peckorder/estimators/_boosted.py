@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,12 +14,13 @@ from peckorder._typing import Floats
 from peckorder._validation import check_csr
 from peckorder.estimators._early_stopping import EarlyStopping
 from peckorder.estimators._scores import ScoreEstimator, checked_offset
-from peckorder.estimators._stored_boosted import boosted_state, restore_boosted
-from peckorder.formats import Node
 from peckorder.solvers.boosting import bounds
 from peckorder.solvers.rankboost import RECORD, Run
 from peckorder.solvers.score_table import Columns, ScoreTable
 from peckorder.solvers.weak_own import ranked
+
+if TYPE_CHECKING:
+    from peckorder.formats import Node
 
 
 class BoostedEstimator(ScoreEstimator):
@@ -154,7 +155,11 @@ class BoostedEstimator(ScoreEstimator):
         return shares / total if total > 0 else np.zeros(self.n_features_in_)
 
     def _state(self) -> dict[str, Any]:
+        from peckorder.estimators._storing_boosted import boosted_state
+
         return boosted_state(self)
 
-    def _restore(self, node: Node) -> None:
+    def _restore(self, node: "Node") -> None:
+        from peckorder.estimators._storing_boosted import restore_boosted
+
         restore_boosted(self, node)

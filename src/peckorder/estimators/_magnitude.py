@@ -1,6 +1,6 @@
 """What rankers that keep magnitudes share: data in, scores out."""
 
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -10,17 +10,18 @@ from peckorder._typing import Floats, Ints
 from peckorder._validation import Rules, check_csr, check_finite
 from peckorder.estimators._kernels import KERNEL_RULES
 from peckorder.estimators._scores import ScoreEstimator, checked_offset, checked_weight
-from peckorder.estimators._stored_magnitudes import magnitude_state, restore_magnitude
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 from peckorder.feedback._preferences import _grades
-from peckorder.formats import Node
 from peckorder.solvers.gram import KernelFunction
 from peckorder.solvers.mprank_gram import Gram
 from peckorder.solvers.mprank_primal import times
 from peckorder.solvers.mprank_sample import Sample
 from peckorder.solvers.mprank_weighing import Weighing
 from peckorder.solvers.online import View
+
+if TYPE_CHECKING:
+    from peckorder.formats import Node
 
 RULES: Final[Rules] = {
     name: KERNEL_RULES[name] for name in ("kernel", "gamma", "degree", "coef0")
@@ -188,9 +189,13 @@ class MagnitudeModel(ScoreEstimator):
             )
 
     def _state(self) -> dict[str, Any]:
+        from peckorder.estimators._storing_magnitudes import magnitude_state
+
         return magnitude_state(self)
 
-    def _restore(self, node: Node) -> None:
+    def _restore(self, node: "Node") -> None:
+        from peckorder.estimators._storing_magnitudes import restore_magnitude
+
         restore_magnitude(self, node)
 
     def _forget(self) -> None:

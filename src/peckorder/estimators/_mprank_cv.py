@@ -1,7 +1,7 @@
 """MPRankCV: MPRank with the C, and gamma, that err least on pairs left out."""
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,11 +16,13 @@ from peckorder.estimators._mprank_model import (
     refuse_few,
 )
 from peckorder.exceptions import DataError
-from peckorder.formats import Node
 from peckorder.solvers.mprank import Method
 from peckorder.solvers.mprank_iterative import Limits
 from peckorder.solvers.mprank_left_out import LeftOut
 from peckorder.solvers.mprank_sample import Sample
+
+if TYPE_CHECKING:
+    from peckorder.formats import Node
 
 
 def _are_positive(values: Any) -> bool:
@@ -147,7 +149,7 @@ class MPRankCV(SquaredModel):
         chosen = {"C": self.C_, "gamma": self.gamma_, "errors": self.errors_}
         return super()._state() | chosen
 
-    def _restore(self, node: Node) -> None:
+    def _restore(self, node: "Node") -> None:
         super()._restore(node)
         self.C_ = node.number("C", low=0.0)
         self.gamma_ = node.number("gamma", low=0.0) if node.has("gamma") else None

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import abstractmethod
-from typing import Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,14 +13,15 @@ from peckorder._typing import Floats
 from peckorder._validation import one_of
 from peckorder.estimators._magnitude import Given, MagnitudeModel
 from peckorder.estimators._state import all_or_nothing
-from peckorder.estimators._stored_magnitudes import restore_sample, sample_state
 from peckorder.exceptions import DataError
-from peckorder.formats import Node
 from peckorder.solvers.mprank import Method, Problem, Solution
 from peckorder.solvers.mprank_gram import Gram
 from peckorder.solvers.mprank_left_out import COSTS, LeftOut
 from peckorder.solvers.mprank_refused import refuse_large
 from peckorder.solvers.mprank_sample import Sample
+
+if TYPE_CHECKING:
+    from peckorder.formats import Node
 
 COST = one_of(*COSTS)
 KEEP = one_of("C", "C_prime")
@@ -204,9 +205,13 @@ class SquaredModel(MagnitudeModel):
         return state
 
     def _state(self) -> dict[str, Any]:
+        from peckorder.estimators._storing_magnitudes import sample_state
+
         return super()._state() | sample_state(self)
 
-    def _restore(self, node: Node) -> None:
+    def _restore(self, node: "Node") -> None:
+        from peckorder.estimators._storing_magnitudes import restore_sample
+
         super()._restore(node)
         restore_sample(self, node)
 

@@ -2,7 +2,7 @@
 
 from abc import ABCMeta, abstractmethod
 from functools import partial
-from typing import Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.random import RandomState
@@ -23,11 +23,12 @@ from peckorder._validation import (
 )
 from peckorder.estimators._state import all_or_nothing
 from peckorder.estimators._stored import StoredModel
-from peckorder.estimators._stored_ordinal import ordinal_state, restore_ordinal
 from peckorder.exceptions import DataError
 from peckorder.feedback import LabelColumn, Scale, read_labels
-from peckorder.formats import Node
 from peckorder.solvers.online import Learner, Stopped, View, learn
+
+if TYPE_CHECKING:
+    from peckorder.formats import Node
 
 
 class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -352,7 +353,11 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         self._publish(learner)
 
     def _state(self) -> dict[str, Any]:
+        from peckorder.estimators._storing_ordinal import ordinal_state
+
         return ordinal_state(self)
 
-    def _restore(self, node: Node) -> None:
+    def _restore(self, node: "Node") -> None:
+        from peckorder.estimators._storing_ordinal import restore_ordinal
+
         restore_ordinal(self, node)

@@ -4,7 +4,8 @@ import os
 from typing import Any
 
 from peckorder import collaborative
-from peckorder.estimators._stored import StoredModel, own_models, read_model
+from peckorder.estimators._stored import StoredModel
+from peckorder.estimators._storing import own_models, read_model
 from peckorder.exceptions import ModelFileError
 from peckorder.formats import Damaged, Node, read_file
 

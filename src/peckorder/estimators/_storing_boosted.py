@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from peckorder.estimators._stored import stored_parameter
+from peckorder.estimators._storing import stored_parameter
 from peckorder.formats import Node
 from peckorder.solvers.rankboost import RECORD
 from peckorder.solvers.score_table import ScoreTable

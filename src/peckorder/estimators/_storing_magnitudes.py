@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from peckorder._typing import Floats
-from peckorder.estimators._stored import MOST_DEGREE, stored_parameter
+from peckorder.estimators._storing import MOST_DEGREE, stored_parameter
 from peckorder.formats import Node
 from peckorder.solvers.gram import KernelFunction
 from peckorder.solvers.mprank_gram import Gram

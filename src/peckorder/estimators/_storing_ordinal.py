@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from peckorder.estimators._stored import check_bounds, check_rules, stored_parameter
-from peckorder.estimators._stored_learners import filled, learner_state
+from peckorder.estimators._storing import check_bounds, check_rules, stored_parameter
+from peckorder.estimators._storing_learners import filled, learner_state
 from peckorder.feedback import Scale
 from peckorder.formats import Node, read_value
 from peckorder.formats._packing import labels
