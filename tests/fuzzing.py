@@ -214,5 +214,14 @@ def array_shape(content, rng):
     return closed(header, parts)
 
 
+def several(content, rng):
+    """Do two or three of these at once, so that what one finds another has hidden."""
+    for _ in range(int(rng.integers(2, 4))):
+        content = pick(rng, [header_value, array_value, array_value, array_shape])(
+            content, rng
+        )
+    return content
+
+
 WAYS = [any_bytes, any_bytes_sealed, header_value, header_value, array_value]
-WAYS += [array_value, array_shape]
+WAYS += [array_value, array_shape, several]

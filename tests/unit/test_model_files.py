@@ -1,13 +1,17 @@
 """Models come back from files as they went in, to the bit."""
 
 import pickle
+import subprocess
+import sys
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 import peckorder
+from fuzzing import closed, opened
 from helpers import same, shown
 from peckorder import MPRank, MPRankCV, PRank, Ratings
 from peckorder.collaborative import PersonalRanker
@@ -256,3 +260,24 @@ def test_queries_and_weights_of_a_kernel_model_are_kept(tmp_path):
     loaded = saved_and_loaded(model, tmp_path)
     mine, theirs = (m.leave_pair_out_error(keep="C_prime") for m in (model, loaded))
     assert mine == theirs
+
+
+def test_a_parameter_that_a_file_does_not_know_has_its_default(tmp_path):
+    path = tmp_path / "model"
+    PRank(coef0=3.0).fit(X, Y).save(path)
+    header, parts = opened(path.read_bytes())
+    del header["parameters"]["coef0"]
+    path.write_bytes(closed(header, parts))
+    assert peckorder.load(path).coef0 == 1.0
+
+
+def test_files_are_no_burden_until_one_is_asked_for():
+    program = "import sys, peckorder; print('peckorder.formats' in sys.modules)"
+    folder = str(Path(peckorder.__file__).parent.parent)
+    command = [
+        sys.executable,
+        "-c",
+        f"import sys; sys.path[:0] = [{folder!r}]; {program}",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
