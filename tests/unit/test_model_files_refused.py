@@ -3,6 +3,7 @@
 import json
 import os
 import struct
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -317,3 +318,15 @@ def test_the_layout_is_as_documented(path):
     assert aligned(len(content) - 32) == len(content) - 32
     compact = json.dumps(header, separators=(",", ":"), sort_keys=True).encode()
     assert content == sealed(laid_out(compact, opened(content)[1]))
+
+
+def test_a_time_zone_that_is_a_place(path):
+    zone = pytest.importorskip("zoneinfo").ZoneInfo("UTC")
+    classes = [datetime(2020, 1, day, tzinfo=zone) for day in (1, 2, 3, 4)]
+    check_not_saved(
+        PRank(classes=classes).fit(X, np.array(classes, dtype=object)[Y - 1]),
+        path,
+        TypeError,
+        "PRank: classes must be plain values to be saved, as a file holds no code; got "
+        "a datetime in a time zone of no fixed offset, or with a fold.",
+    )

@@ -39,7 +39,9 @@ def scalar(value: Any) -> Any:
     )
     if is_plain:
         return value
-    if kind not in _WRITERS or (kind is datetime and not _is_plain(value)):
+    if kind is datetime and not _is_plain(value):
+        raise TypeError("a datetime in a time zone of no fixed offset, or with a fold")
+    if kind not in _WRITERS:
         raise TypeError(unsuited(value))
     return {kind.__name__: _WRITERS[kind](value)}
 
