@@ -57,7 +57,8 @@ def main():
         model = CASES[name].fit()
         model.save(folder / f"{name}.peckorder")
         expected[name] = [answer.tolist() for answer in CASES[name].ask(model)]
-    (folder / "expected.json").write_text(json.dumps(expected, indent=0) + "\n")
+    lines = [f"{json.dumps(name)}: {json.dumps(expected[name])}" for name in NAMES]
+    (folder / "expected.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":
