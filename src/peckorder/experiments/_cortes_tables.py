@@ -1,0 +1,319 @@
+"""Tables 1 and 2: what one repetition measures, and how all are shown."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from peckorder._typing import Floats
+from peckorder.experiments._cortes_config import (
+    PRINTED_M1D,
+    PRINTED_MISRANKING,
+    PRINTED_MSD,
+    Config,
+)
+from peckorder.experiments._cortes_data import (
+    Features,
+    Reviews,
+    draw_features,
+    draw_reviewers,
+)
+from peckorder.experiments._cortes_rankers import (
+    MEASURES,
+    RANKERS,
+    all_measures,
+    choose,
+)
+from peckorder.experiments._experiment import Claim, Measured, Shown, Values
+from peckorder.experiments._tables import (
+    column,
+    half_width,
+    mean_curve,
+    printed_text,
+)
+from peckorder.reports import Cell, Chart, Table
+
+MINUS = "\N{MINUS SIGN}"
+# Misrankings that differ by no more are called comparable, and M1D within so much.
+_CLOSE, _CLOSE_SHARE = 0.02, 0.05
+Show = Callable[[Any, Sequence[Values], Sequence[Values]], Shown]
+
+
+def measure_groups(
+    reviews: Reviews,
+    rng: Generator,
+    config: Config,
+    n_reviewers: int,
+    n_held_out: int,
+    most_rounds: int,
+) -> Measured:
+    """Test all rankers on the same reviewers, with references of every group."""
+    drawn = draw_reviewers(reviews, n_reviewers + n_held_out, rng)
+    held_out, tested = drawn[:n_held_out], drawn[n_held_out:]
+    unit = float(reviews.ratings.csr.data.std())
+    values: Values = {"reviewers": len(tested), "groups": {}}
+    for group in reviews.groups:
+        table = draw_features(reviews, group, drawn, config.references, rng)
+        features = Features.of(reviews.ratings, table)
+        problems = [features.problem(reviewer) for reviewer in held_out]
+        chosen = choose(problems, config, unit, most_rounds)
+        found = all_measures(map(features.problem, tested), chosen)
+        values["groups"][group.name] = {
+            "chosen": asdict(chosen),
+            **{
+                name: {key: float(np.nanmean(each)) for key, each in of.items()}
+                for name, of in found.items()
+            },
+        }
+    return Measured(values)
+
+
+def measure_sparse(
+    config: Config, data: Reviews, unit: int, rng: Generator
+) -> Measured:
+    """Do one repetition on MovieLens or Jester."""
+    return measure_groups(
+        data, rng, config, config.reviewers, config.held_out, config.most_rounds
+    )
+
+
+def measure_dense(config: Config, data: Reviews, unit: int, rng: Generator) -> Measured:
+    """Do one repetition on the dense matrix."""
+    return measure_groups(
+        data,
+        rng,
+        config,
+        config.dense_reviewers,
+        config.dense_held_out,
+        config.dense_most_rounds,
+    )
+
+
+def spread_text(values: Floats, decimals: int) -> str:
+    """Write the mean and the standard deviation over repetitions, as the paper does."""
+    mean = f"{values.mean():.{decimals}f}"
+    if len(values) < 2:
+        return mean
+    return f"{mean} ± {values.std(ddof=1):.{decimals}f}"
+
+
+def signed(value: float, decimals: int) -> str:
+    """Write a number with its sign."""
+    return f"{value:+.{decimals}f}".replace("-", MINUS)
+
+
+def difference_text(values: Floats, decimals: int = 3) -> str:
+    """Write the mean of paired differences and half its 95 % interval."""
+    text = signed(float(values.mean()), decimals)
+    return text if len(values) < 2 else f"{text} ± {half_width(values):.{decimals}f}"
+
+
+def show_groups(name: str, where: str) -> Show:
+    """Return what shows the repetitions on one set of ratings."""
+
+    def show(
+        config: Config, units: Sequence[Values], seconds: Sequence[Values]
+    ) -> Shown:
+        groups = list(units[0]["groups"])
+        caption = (
+            f"{where}{', made up' if config.made else ''}: {len(units)} repetitions of "
+            f"{units[0]['reviewers']} test reviewers; mean ± standard deviation over "
+            "repetitions, as printed."
+        )
+        tables = tuple(_tables(units, groups, caption))
+        chart = _ratio_chart(units, groups, caption)
+        return Shown(
+            (_choices(units, groups),),
+            tables,
+            (chart,),
+            tuple(_claims(name, units, groups)),
+        )
+
+    return show
+
+
+def of(units: Sequence[Values], group: str, ranker: str, measure: str) -> Floats:
+    """Return a measure in every repetition."""
+    return column(units, "groups", group, ranker, measure)
+
+
+def ratio(units: Sequence[Values], group: str, ranker: str) -> Floats:
+    """Return the MSD over that of a constant in every repetition."""
+    constant = of(units, group, "constant", "msd")
+    quotient: Floats = of(units, group, ranker, "msd") / constant
+    return quotient
+
+
+def _tables(
+    units: Sequence[Values], groups: Sequence[str], caption: str
+) -> Iterable[Table]:
+    yield _table("msd", units, groups, PRINTED_MSD, f"Table 1, MSD. {caption} {_RATIO}")
+    yield _table("m1d", units, groups, PRINTED_M1D, f"Table 1, M1D. {caption}")
+    yield _table(
+        "misranking",
+        units,
+        groups,
+        PRINTED_MISRANKING,
+        f"Table 2, pairwise misrankings, ties being errors. {caption} Without a printed "
+        "figure, and beside it, ties count as half an error.",
+    )
+
+
+_RATIO = (
+    "The last row of a group is MPRank's MSD over the constant's; under 'printed' it is "
+    "the printed MSD over our constant's."
+)
+
+
+def _table(
+    measure: str,
+    units: Sequence[Values],
+    groups: Sequence[str],
+    printed: dict[str, dict[str, tuple[float, float]]],
+    caption: str,
+) -> Table:
+    has_ties = measure == "misranking"
+    decimals = 3
+    rows: list[tuple[Cell, ...]] = []
+    for group in groups:
+        for ranker in RANKERS:
+            ours = of(units, group, ranker, measure)
+            known = printed.get(group, {}).get(ranker)
+            gap = "" if known is None else signed(ours.mean() - known[0], decimals)
+            row: list[Cell] = [
+                group,
+                ranker,
+                spread_text(ours, decimals),
+                printed_text(known, 3 if has_ties else 2),
+                gap,
+            ]
+            if has_ties:
+                row.append(spread_text(of(units, group, ranker, "ties half"), 3))
+            rows.append(tuple(row))
+        if measure == "msd":
+            ours = ratio(units, group, "MPRank")
+            known = printed.get(group, {}).get("MPRank")
+            there, gap = "", ""
+            if known is not None:
+                share = known[0] / of(units, group, "constant", "msd").mean()
+                there, gap = f"{share:.3f}", signed(ours.mean() - share, 3)
+            rows.append((group, "MPRank / constant", spread_text(ours, 3), there, gap))
+    columns = ("group", "ranker", "ours", "printed", "gap")
+    return Table((*columns, "ties half") if has_ties else columns, tuple(rows), caption)
+
+
+def _ratio_chart(units: Sequence[Values], groups: Sequence[str], caption: str) -> Chart:
+    x = np.arange(1, len(groups) + 1)
+    curves = tuple(
+        mean_curve(
+            ranker,
+            x,
+            np.stack([ratio(units, group, ranker) for group in groups], axis=1),
+        )
+        for ranker in RANKERS
+        if ranker not in ("RankBoost", "constant")
+    )
+    names = ", ".join(f"{i} {group}" for i, group in enumerate(groups, start=1))
+    return Chart(
+        "MSD over that of a constant",
+        f"group of reference reviewers ({names})",
+        "MSD / MSD of a constant",
+        curves,
+        f"{caption} Bands are 95 % intervals of the mean. RankBoost's scores are on no "
+        "scale of ratings, and are left out.",
+        reference=("constant", 1.0),
+    )
+
+
+def _choices(units: Sequence[Values], groups: Sequence[str]) -> str:
+    """Say what was chosen on held-out reviewers, in the middle of all repetitions."""
+    parts = []
+    for group in groups:
+        chosen = [unit["groups"][group]["chosen"] for unit in units]
+        middle = {
+            key: float(np.median([each[key] for each in chosen]))
+            for key in chosen[0]
+            if key != "is_cumulative"
+        }
+        plain = sum(not each["is_cumulative"] for each in chosen)
+        parts.append(
+            f"{group}: MPRank gamma {middle['gamma']:g}, C {middle['C']:g}; SVRank "
+            f"gamma {middle['svrank_gamma']:g}, C {middle['svrank_C']:g}, epsilon "
+            f"{middle['epsilon']:g}; RankBoost {middle['n_rounds']:g} rounds, plain in "
+            f"{plain} of {len(chosen)} repetitions and cumulative in the others"
+        )
+    return f"Chosen on held-out reviewers (medians): {'. '.join(parts)}."
+
+
+def verdict(signs: Sequence[bool | None]) -> str:
+    """Return yes if all are True, no if all are False, else in part."""
+    if all(sign is True for sign in signs):
+        return "yes"
+    return "no" if all(sign is False for sign in signs) else "in part"
+
+
+def is_below(values: Floats) -> bool | None:
+    """Return whether the mean of differences is below zero; None if that is open."""
+    mean = float(values.mean())
+    half = float(half_width(values)) if len(values) > 1 else 0.0
+    return None if abs(mean) <= half else mean < 0
+
+
+def _claims(
+    name: str, units: Sequence[Values], groups: Sequence[str]
+) -> Iterable[Claim]:
+    def gaps(measure: str, other: str) -> list[Floats]:
+        return [
+            of(units, g, "MPRank", measure) - of(units, g, other, measure)
+            for g in groups
+        ]
+
+    def text(differences: Sequence[Floats], decimals: int = 3) -> str:
+        return "; ".join(
+            f"{g} {difference_text(d, decimals)}"
+            for g, d in zip(groups, differences, strict=True)
+        )
+
+    svrank, boost = gaps("msd", "SVRank"), gaps("msd", "RankBoost")
+    constant = [ratio(units, g, "MPRank").mean() for g in groups]
+    yield Claim(
+        f"{name}: MPRank obtains the best MSD values.",
+        verdict([is_below(each) for each in (*svrank, *boost)]),
+        f"MPRank minus SVRank: {text(svrank)}. MPRank minus RankBoost: {text(boost)}. "
+        f"MPRank over a constant: {', '.join(f'{each:.3f}' for each in constant)}.",
+    )
+    shares = [
+        of(units, g, "MPRank", "m1d") / of(units, g, "SVRank", "m1d") - 1.0
+        for g in groups
+    ]
+    constant = [
+        (of(units, g, "SVRank", "m1d") / of(units, g, "constant", "m1d")).mean()
+        for g in groups
+    ]
+    yield Claim(
+        f"{name}: MPRank and SVRank obtain comparable M1D values.",
+        verdict([abs(each.mean()) <= _CLOSE_SHARE for each in shares]),
+        f"MPRank over SVRank, less 1: {text(shares)}. SVRank over a constant: "
+        f"{', '.join(f'{each:.3f}' for each in constant)}.",
+    )
+    misrank, halves = gaps("misranking", "RankBoost"), gaps("ties half", "RankBoost")
+    close = all(abs(each.mean()) <= _CLOSE for each in misrank)
+    worse = any(each.mean() > _CLOSE for each in misrank)
+    yield Claim(
+        f"{name}: the pairwise misranking error of MPRank is comparable to RankBoost's.",
+        "yes" if close else "no" if worse else "in part",
+        f"MPRank minus RankBoost: {text(misrank)}; with ties as half errors: "
+        f"{text(halves)}. Comparable is within {_CLOSE}; MPRank is "
+        f"{'worse somewhere' if worse else 'nowhere worse by more'}.",
+    )
+    m1d = gaps("m1d", "RankBoost")
+    yield Claim(
+        f"{name}: RankBoost is not competitive in MSD and M1D.",
+        verdict([is_below(each) for each in (*boost, *m1d)]),
+        f"MPRank minus RankBoost in M1D: {text(m1d)}; in MSD as above.",
+    )
+
+
+__all__ = ["MEASURES", "measure_dense", "measure_sparse", "show_groups"]
