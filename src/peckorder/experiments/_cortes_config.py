@@ -28,11 +28,11 @@ class Config:
     sizes: tuple[int, ...]
     left_out_repetitions: int
     left_out_reviewers: int
-    gammas: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+    gammas: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0)
     Cs: tuple[float, ...] = (1, 3, 10, 30, 100, 300, 1e3, 3e3, 1e4, 3e4, 1e5)
     ridges: tuple[float, ...] = (0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
-    svrank_Cs: tuple[float, ...] = (1, 10, 100, 1e3, 1e4)
-    epsilons: tuple[float, ...] = (0.0, 0.25, 0.5, 1.0)
+    svrank_weights: tuple[float, ...] = (1, 10, 100, 1e3, 1e4)
+    epsilons: tuple[float, ...] = (0.0, 0.5, 1.0)
     rounds: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640, 1000, 2000, 3000)
 
 
@@ -55,17 +55,17 @@ QUICK = Config(
     left_out_reviewers=5,
     gammas=(0.03, 0.3),
     Cs=(10, 100, 1e3, 1e4),
-    svrank_Cs=(10, 100),
+    svrank_weights=(10, 100),
     epsilons=(0.0, 0.5),
 )
 FULL = Config(
     made=False,
     repetitions=6,
     reviewers=300,
-    held_out=60,
+    held_out=40,
     dense_repetitions=4,
-    dense_reviewers=150,
-    dense_held_out=16,
+    dense_reviewers=100,
+    dense_held_out=8,
     references=300,
     most_rounds=1000,
     dense_most_rounds=160,

@@ -123,7 +123,7 @@ def load_books(config: Config, folder: Path | None) -> Reviews:
     """
     if config.made:
         ratings = datasets.make_ratings(
-            60, 80, density=0.3, levels=10, choice=0.0, random_state=4
+            45, 80, density=0.3, levels=10, choice=0.0, random_state=4
         )
         return Reviews(ratings, (Group("Books"),), 4, ALL)
     with warnings.catch_warnings():
@@ -216,15 +216,15 @@ class Features:
     table: Floats
     scale: float
     total: Floats
-    count: Ints
+    count: Floats
     mean: float
 
     @classmethod
     def of(cls, ratings: Ratings, table: Floats) -> "Features":
         """Measure the mean squared distance, and count what everybody rated."""
         csr, n_items = ratings.csr, ratings.n_items
-        total = np.bincount(csr.indices, csr.data, n_items)
-        count = np.bincount(csr.indices, minlength=n_items)
+        total: Floats = np.bincount(csr.indices, csr.data, n_items)
+        count = np.bincount(csr.indices, minlength=n_items).astype(float)
         scale = 2.0 * float(table.var(axis=0).sum())
         return cls(table, scale, total, count, float(csr.data.mean()))
 

@@ -43,7 +43,7 @@ class Chosen:
     C: float
     ridge: float
     svrank_gamma: float
-    svrank_C: float
+    svrank_weight: float
     epsilon: float
     n_rounds: int
     is_cumulative: bool
@@ -88,7 +88,7 @@ def choose(
     """Choose all parameters on these reviewers, each ranker by its own measure.
 
     MPRank and kernel ridge by MSD, SVRank by M1D, RankBoost by misrankings. Kernel
-    ridge has MPRank's width; SVRank begins with it, and then tries the others.
+    ridge has MPRank's width; SVRank begins with it.
     """
     tests = [problem.test for problem in problems]
     gamma, C = _choose_mprank(problems, tests, config)
@@ -99,36 +99,14 @@ def choose(
     ]
     ridge = config.ridges[_least_of_paths(tests, paths, "msd")]
 
-    def svrank(gamma: float, C: float, epsilon: float) -> float:
-        scores = [
-            _svrank(_kernels(each, gamma), each, C * unit, epsilon * unit, 1e-3)
-            for each in problems
-        ]
-        return mean_of(tests, scores, "m1d")
-
-    grid = list(product(config.svrank_Cs, config.epsilons))
-    errors = [svrank(gamma, *pair) for pair in grid]
-    best = int(np.argmin(errors))
-    widths = [
-        errors[best] if other == gamma else svrank(other, *grid[best])
-        for other in config.gammas
-    ]
+    svrank = _choose_svrank(problems, tests, config, unit, gamma)
     rounds = [count for count in config.rounds if count <= most_rounds]
     boosts = list(product((True, False), rounds))
     found = np.concatenate(
         [_boosted(problems, rounds, is_cumulative=flag) for flag in (True, False)]
     )
     is_cumulative, n_rounds = boosts[int(np.argmin(found))]
-    return Chosen(
-        gamma,
-        C,
-        ridge,
-        config.gammas[int(np.argmin(widths))],
-        *grid[best],
-        n_rounds,
-        is_cumulative,
-        unit,
-    )
+    return Chosen(gamma, C, ridge, *svrank, n_rounds, is_cumulative, unit)
 
 
 def _choose_mprank(
@@ -152,6 +130,47 @@ def _choose_mprank(
     return found
 
 
+def _choose_svrank(
+    problems: Sequence[Problem],
+    tests: Sequence[Floats],
+    config: Config,
+    unit: float,
+    gamma: float,
+) -> tuple[float, float, float]:
+    """Choose one parameter after the other: C, epsilon, then the widths next to it.
+
+    A large C is dear: going up ends where the error has clearly begun to rise.
+    """
+
+    def error(gamma: float, C: float, epsilon: float) -> float:
+        scores = [
+            _svrank(_kernels(each, gamma), each, C * unit, epsilon * unit, 1e-3)
+            for each in problems
+        ]
+        return mean_of(tests, scores, "m1d")
+
+    middle = config.epsilons[len(config.epsilons) // 2]
+    found = (gamma, config.svrank_weights[0], middle)
+    least = error(*found)
+    for C in config.svrank_weights[1:]:
+        now = error(gamma, C, middle)
+        if now < least:
+            least, found = now, (gamma, C, middle)
+        elif now > 1.01 * least:
+            break
+    C = found[1]
+    place = config.gammas.index(gamma)
+    others = [(gamma, C, each) for each in config.epsilons if each != middle]
+    for tried in others:
+        if (now := error(*tried)) < least:
+            least, found = now, tried
+    for width in config.gammas[max(place - 1, 0) : place + 2]:
+        tried = (width, *found[1:])
+        if width != gamma and (now := error(*tried)) < least:
+            least, found = now, tried
+    return found
+
+
 def _path_errors(
     tests: Sequence[Floats], paths: Sequence[Floats], name: str
 ) -> list[float]:
@@ -159,9 +178,7 @@ def _path_errors(
     return [mean_of(tests, [path[:, c] for path in paths], name) for c in columns]
 
 
-def _least_of_paths(
-    tests: Sequence[Floats], paths: Sequence[Floats], name: str
-) -> int:
+def _least_of_paths(tests: Sequence[Floats], paths: Sequence[Floats], name: str) -> int:
     return int(np.argmin(_path_errors(tests, paths, name)))
 
 
@@ -179,7 +196,7 @@ def _boosted(
         for count, scores in staged:
             if count in wanted:
                 place = wanted[count]
-                found[i, place:] = mean_of([each.test], [scores], "misranking")
+                found[i, place:] = judge([each.test], [scores], "misranking")
     means: Floats = np.nanmean(found, axis=0)
     return means
 
@@ -214,7 +231,7 @@ def predictions(problem: Problem, chosen: Chosen) -> dict[str, Floats]:
     other = K
     if chosen.svrank_gamma != chosen.gamma:
         other = _kernels(problem, chosen.svrank_gamma)
-    C, epsilon = chosen.svrank_C * chosen.unit, chosen.epsilon * chosen.unit
+    C, epsilon = chosen.svrank_weight * chosen.unit, chosen.epsilon * chosen.unit
     booster = _booster(problem, chosen.n_rounds, is_cumulative=chosen.is_cumulative)
     nothing = np.zeros(len(problem.y) - n)
     boosted = nothing if booster is None else booster.predict(problem.rows[n:])

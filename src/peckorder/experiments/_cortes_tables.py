@@ -1,8 +1,7 @@
 """Tables 1 and 2: what one repetition measures, and how all are shown."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -21,7 +20,6 @@ from peckorder.experiments._cortes_data import (
     draw_reviewers,
 )
 from peckorder.experiments._cortes_rankers import (
-    MEASURES,
     RANKERS,
     all_measures,
     choose,
@@ -38,7 +36,6 @@ from peckorder.reports import Cell, Chart, Table
 MINUS = "\N{MINUS SIGN}"
 # Misrankings that differ by no more are called comparable, and M1D within so much.
 _CLOSE, _CLOSE_SHARE = 0.02, 0.05
-Show = Callable[[Any, Sequence[Values], Sequence[Values]], Shown]
 
 
 def measure_groups(
@@ -110,28 +107,27 @@ def difference_text(values: Floats, decimals: int = 3) -> str:
     return text if len(values) < 2 else f"{text} ± {half_width(values):.{decimals}f}"
 
 
-def show_groups(name: str, where: str) -> Show:
-    """Return what shows the repetitions on one set of ratings."""
-
-    def show(
-        config: Config, units: Sequence[Values], seconds: Sequence[Values]
-    ) -> Shown:
-        groups = list(units[0]["groups"])
-        caption = (
-            f"{where}{', made up' if config.made else ''}: {len(units)} repetitions of "
-            f"{units[0]['reviewers']} test reviewers; mean ± standard deviation over "
-            "repetitions, as printed."
-        )
-        tables = tuple(_tables(units, groups, caption))
-        chart = _ratio_chart(units, groups, caption)
-        return Shown(
-            (_choices(units, groups),),
-            tables,
-            (chart,),
-            tuple(_claims(name, units, groups)),
-        )
-
-    return show
+def show_groups(
+    config: Config,
+    units: Sequence[Values],
+    seconds: Sequence[Values],
+    *,
+    name: str,
+    where: str,
+) -> Shown:
+    """Show the repetitions on one set of ratings."""
+    groups = list(units[0]["groups"])
+    caption = (
+        f"{where}{', made up' if config.made else ''}: {len(units)} repetitions of "
+        f"{units[0]['reviewers']} test reviewers; mean ± standard deviation over "
+        "repetitions, as printed."
+    )
+    return Shown(
+        (_choices(units, groups),),
+        tuple(_tables(units, groups, caption)),
+        (_ratio_chart(units, groups, caption),),
+        tuple(_claims(name, units, groups)),
+    )
 
 
 def of(units: Sequence[Values], group: str, ranker: str, measure: str) -> Floats:
@@ -156,14 +152,14 @@ def _tables(
         units,
         groups,
         PRINTED_MISRANKING,
-        f"Table 2, pairwise misrankings, ties being errors. {caption} Without a printed "
-        "figure, and beside it, ties count as half an error.",
+        f"Table 2, pairwise misrankings, ties being errors. {caption} In the last "
+        "column ties count as half an error.",
     )
 
 
 _RATIO = (
-    "The last row of a group is MPRank's MSD over the constant's; under 'printed' it is "
-    "the printed MSD over our constant's."
+    "The last row of a group is MPRank's MSD over the constant's; under 'printed' it "
+    "is the printed MSD over our constant's."
 )
 
 
@@ -240,7 +236,7 @@ def _choices(units: Sequence[Values], groups: Sequence[str]) -> str:
         plain = sum(not each["is_cumulative"] for each in chosen)
         parts.append(
             f"{group}: MPRank gamma {middle['gamma']:g}, C {middle['C']:g}; SVRank "
-            f"gamma {middle['svrank_gamma']:g}, C {middle['svrank_C']:g}, epsilon "
+            f"gamma {middle['svrank_gamma']:g}, C {middle['svrank_weight']:g}, epsilon "
             f"{middle['epsilon']:g}; RankBoost {middle['n_rounds']:g} rounds, plain in "
             f"{plain} of {len(chosen)} repetitions and cumulative in the others"
         )
@@ -302,7 +298,8 @@ def _claims(
     close = all(abs(each.mean()) <= _CLOSE for each in misrank)
     worse = any(each.mean() > _CLOSE for each in misrank)
     yield Claim(
-        f"{name}: the pairwise misranking error of MPRank is comparable to RankBoost's.",
+        f"{name}: the pairwise misranking error of MPRank is comparable to that of "
+        "RankBoost.",
         "yes" if close else "no" if worse else "in part",
         f"MPRank minus RankBoost: {text(misrank)}; with ties as half errors: "
         f"{text(halves)}. Comparable is within {_CLOSE}; MPRank is "
@@ -314,6 +311,3 @@ def _claims(
         verdict([is_below(each) for each in (*boost, *m1d)]),
         f"MPRank minus RankBoost in M1D: {text(m1d)}; in MSD as above.",
     )
-
-
-__all__ = ["MEASURES", "measure_dense", "measure_sparse", "show_groups"]
