@@ -142,11 +142,12 @@ def _claim(unit: Values, *, is_whole: bool) -> Claim:
 
     constant = difference("msd", "constant")
     below = is_below(constant)
+    word = "open" if below is None else "a gain" if below else "a loss"
     found = (
         f"MPRank minus SVRank in MSD: {text(difference('msd', 'SVRank'))}; minus "
         f"RankBoost: {text(difference('msd', 'RankBoost'))}; minus the item mean: "
         f"{text(difference('msd', 'item mean'))}; minus a constant: {text(constant)}, "
-        f"which {'is a gain' if below else 'is a loss' if below is False else 'is open'}."
+        f"which is {word}."
     )
     prefix = "" if is_whole else "On other reviewers than the paper's: "
     return Claim(

@@ -55,20 +55,21 @@ _DEPARTURES = (
     "misrankings, as the paper says of each. The paper does not say how many reviewers "
     "were held out, nor which values were tried.",
     "RankBoost's misrankings fall for as long as further rounds part items that are "
-    "still tied, and ties are errors. The rounds tried here end at most_rounds (1000 in "
-    "the preset full), and often that is what is chosen; the longer it runs the larger "
-    "are its scores, and with them its MSD and M1D, which are of no scale of ratings.",
+    "still tied, and ties are errors. The rounds tried here end at most_rounds (1000 "
+    "in the preset full), and often that is what is chosen; the longer it runs the "
+    "larger are its scores, and with them its MSD and M1D, which are of no scale of "
+    "ratings.",
     "The Netflix data were withdrawn. In their place is a matrix of 1200 reviewers and "
-    "1200 films of which 77 % is filled; that it is of Netflix rests on the name of its "
-    "file. No part of it is as thin as the paper's subsets (32, 46 and 58 %): ratings "
+    "1200 films of which 77 % is filled; that it is of Netflix rests on the name of "
+    "its file. No part of it is as thin as the paper's subsets (32, 46 and 58 %): ratings "
     "of reference reviewers are deleted at random down to these densities, and the "
     "whole matrix is a fourth group. Test reviewers keep all their ratings, 269 to "
     "1194, half of them to learn from; the paper does not say how many its had.",
     "Fewer reviewers are tested on that matrix than on the others, for each takes "
     "longer: dense_reviewers in the settings.",
-    "Books needs the whole Book-Crossing file. With the part of 171,274 ratings that is "
-    "often passed on, reviewers of 100 books are taken in place of 200. Parameters are "
-    "chosen on halves of the training halves, so that all reviewers can be tested.",
+    "Books needs the whole Book-Crossing file. With the part of 171,274 ratings that "
+    "is often passed on, reviewers of 100 books are taken in place of 200. Parameters "
+    "are chosen on halves of the training halves, so that all reviewers can be tested.",
     "Figure 1(a): the matrix has 1200 films, so that beside 700 to train on there are "
     "fewer than 500 to test on. Figure 1(b): MovieLens films with their mean ratings, "
     "for no reviewer has rated 3200.",
