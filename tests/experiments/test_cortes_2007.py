@@ -334,8 +334,8 @@ def test_a_part_of_the_books_is_said_to_be_one(tmp_path):
     rng = np.random.default_rng(0)
     lines = ["User_ID,ISBN,Book_Rating"]
     for user in range(60):
-        for book in rng.choice(200, 110, replace=False):
-            lines.append(f"{user},b{book},{rng.integers(1, 11)}")
+        chosen = rng.choice(200, 110, replace=False)
+        lines += [f"{user},b{book},{1 + book % 10}" for book in chosen]
     (tmp_path / "ratings.csv").write_text("\n".join(lines))
     found = data.load_books(FULL, tmp_path)
     assert found.groups[0].name == "Books, a part"

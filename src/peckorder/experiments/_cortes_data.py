@@ -223,7 +223,7 @@ class Features:
     def of(cls, ratings: Ratings, table: Floats) -> "Features":
         """Measure the mean squared distance, and count what everybody rated."""
         csr, n_items = ratings.csr, ratings.n_items
-        total = np.bincount(csr.indices, csr.data, n_items)
+        total = np.bincount(csr.indices, csr.data, n_items).astype(float)
         count = np.bincount(csr.indices, minlength=n_items).astype(float)
         scale = 2.0 * float(table.var(axis=0).sum())
         return cls(table, scale, total, count, float(csr.data.mean()))

@@ -61,9 +61,9 @@ _DEPARTURES = (
     "ratings.",
     "The Netflix data were withdrawn. In their place is a matrix of 1200 reviewers and "
     "1200 films of which 77 % is filled; that it is of Netflix rests on the name of "
-    "its file. No part of it is as thin as the paper's subsets (32, 46 and 58 %): ratings "
-    "of reference reviewers are deleted at random down to these densities, and the "
-    "whole matrix is a fourth group. Test reviewers keep all their ratings, 269 to "
+    "its file. No part of it is as thin as the paper's subsets (32, 46 and 58 %): "
+    "ratings of reference reviewers are deleted at random down to these densities, and "
+    "the whole matrix is a fourth group. Test reviewers keep all their ratings, 269 to "
     "1194, half of them to learn from; the paper does not say how many its had.",
     "Fewer reviewers are tested on that matrix than on the others, for each takes "
     "longer: dense_reviewers in the settings.",
