@@ -60,7 +60,7 @@ QUICK = Config(
 )
 FULL = Config(
     made=False,
-    repetitions=6,
+    repetitions=4,
     reviewers=300,
     held_out=40,
     dense_repetitions=4,
