@@ -118,9 +118,9 @@ def show_groups(
     """Show the repetitions on one set of ratings."""
     groups = list(units[0]["groups"])
     caption = (
-        f"{where}{', made up' if config.made else ''}: {len(units)} repetitions of "
-        f"{units[0]['reviewers']} test reviewers; mean ± standard deviation over "
-        "repetitions, as printed."
+        f"{'Made ratings in place of ' if config.made else ''}{where}: {len(units)} "
+        f"repetitions of {units[0]['reviewers']} test reviewers; mean ± standard "
+        "deviation over repetitions, as printed."
     )
     return Shown(
         (_choices(units, groups),),
@@ -268,7 +268,7 @@ def _claims(
 
     def text(differences: Sequence[Floats], decimals: int = 3) -> str:
         return "; ".join(
-            f"{g} {difference_text(d, decimals)}"
+            f"{g.removeprefix(name)} {difference_text(d, decimals)}".strip()
             for g, d in zip(groups, differences, strict=True)
         )
 

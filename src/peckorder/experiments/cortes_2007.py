@@ -114,7 +114,7 @@ EXPERIMENT = Experiment(
             partial(
                 show_groups,
                 name="Netflix",
-                where="A matrix of 1200 x 1200, 77 % filled",
+                where="the matrix of 1200 x 1200, 77 % filled",
             ),
         ),
         Part(
