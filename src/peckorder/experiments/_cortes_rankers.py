@@ -66,16 +66,15 @@ def mean_of(tests: Sequence[Floats], scores: Sequence[Floats], name: str) -> flo
 def ridge_path(
     K: Floats, y: Floats, n_train: int, ridges: Floats, *, is_free: bool
 ) -> Floats:
-    """Return test scores (n_test, n_ridges) of kernel ridge regression.
+    """Return test scores (n_test, n_ridges) of kernel ridge regression, but a constant.
 
-    With a free constant it is MPRank, of ridge ``n / (2 C)``; its scores are up to that
-    constant. O(n^3) for one decomposition, O(n^2) a ridge.
+    Labels are less their mean. With a constant that is free beside the kernels it is
+    MPRank, of ridge ``n / (2 C)``. O(n^3) for one decomposition, O(n^2) a ridge.
     """
-    inner, target = K[:n_train, :n_train], y[:n_train]
+    inner, target = K[:n_train, :n_train], y[:n_train] - y[:n_train].mean()
     if is_free:
         by_row = inner.mean(axis=0)
         inner = inner - by_row - by_row[:, None] + by_row.mean()
-        target = target - target.mean()
     values, vectors = eigh(inner, check_finite=False)
     shares = (vectors.T @ target)[:, None] / (np.maximum(values, 0.0)[:, None] + ridges)
     scores: Floats = (K[n_train:, :n_train] @ vectors) @ shares
@@ -227,7 +226,8 @@ def predictions(problem: Problem, chosen: Chosen) -> dict[str, Floats]:
     K = _kernels(problem, chosen.gamma)
     model = MPRank(C=chosen.C, kernel="precomputed").fit(K[:n, :n], problem.train)
     with_ridge = K[:n, :n] + chosen.ridge * np.eye(n)
-    ridge = cho_solve(cho_factor(with_ridge, lower=True), problem.train)
+    target = problem.train - problem.train.mean()
+    ridge = cho_solve(cho_factor(with_ridge, lower=True), target)
     other = K
     if chosen.svrank_gamma != chosen.gamma:
         other = _kernels(problem, chosen.svrank_gamma)
