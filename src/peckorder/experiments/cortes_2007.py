@@ -76,7 +76,7 @@ _DEPARTURES = (
     "The paper calls MPRank distinct from kernel ridge regression. It is kernel ridge "
     "regression with a free constant, to rounding; the row 'kernel ridge' is the one "
     "without, on ratings less their mean, with MPRank's width and a ridge of its own. "
-    "On ratings as they are it was worse than a constant (MovieLens, ridges up to 100).",
+    "On ratings as they are it was worse than a constant (MovieLens, ridges to 100).",
     "Misrankings of a constant are 1, for all its pairs are tied; with ties as half "
     "errors they are one half.",
 )
