@@ -356,6 +356,9 @@ def test_verdicts():
     assert tables.is_below(np.array([-1.0, -1.1, -0.9])) is True
     assert tables.is_below(np.array([1.0, 1.1, 0.9])) is False
     assert tables.is_below(np.array([-1.0, 1.1, 0.0])) is None
+    assert tables.is_always_below(np.array([-1.0, -9.0])) is True
+    assert tables.is_always_below(np.array([1.0, 9.0])) is False
+    assert tables.is_always_below(np.array([-1.0, 9.0])) is None
 
 
 RANGES = {

@@ -16,7 +16,7 @@ from peckorder.experiments._cortes_data import (
     draw_reviewers,
 )
 from peckorder.experiments._cortes_rankers import judge, ridge_path
-from peckorder.experiments._cortes_tables import difference_text
+from peckorder.experiments._cortes_tables import difference_text, signed
 from peckorder.experiments._experiment import Claim, Measured, Shown, Values
 from peckorder.experiments._tables import column, half_width, mean_curve, mean_text
 from peckorder.reports import Chart, Curve, Table
@@ -149,8 +149,9 @@ def show_left_out(
     low, high = relative.mean(axis=0).min(), relative.mean(axis=0).max()
     near = abs(relative.mean()) <= 0.05
     found = (
-        f"Over all gamma and C the estimate is {100 * relative.mean():+.1f} % from the "
-        f"error on the other half ({100 * low:+.1f} to {100 * high:+.1f} %), with a "
+        f"Over all gamma and C the estimate is {signed(100 * relative.mean(), 1)} % "
+        "from the error on the other half "
+        f"({signed(100 * low, 1)} to {signed(100 * high, 1)} %), with a "
         f"correlation of {linear:.3f}. One choice for all by it costs "
         f"{difference_text(cost, 4)} against the best; a choice for each reviewer "
         f"costs {difference_text(own, 4)} more."

@@ -20,7 +20,6 @@ from peckorder.experiments._cortes_data import (
     load_netflix,
 )
 from peckorder.experiments._cortes_rankers import mean_of
-from peckorder.experiments._cortes_tables import signed
 from peckorder.experiments._experiment import Claim, Measured, Shown, Values
 from peckorder.experiments._tables import column, mean_curve, mean_text
 from peckorder.kernels.mprank import sweep
@@ -241,5 +240,5 @@ def _claim(config: Config, units: Sequence[Values]) -> Claim:
         f"Rounds (median over reviewers) until the cost is within 0.01 % of the least, "
         f"of {config.online_rounds}: {text}. How many depends on the step and on C. "
         f"After {config.online_rounds} rounds of gradient the MSD is "
-        f"{signed(float(gap.mean()), 5)} from that of batch.",
+        f"{abs(float(gap.mean())):.0e} from that of batch.",
     )

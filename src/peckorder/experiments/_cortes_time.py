@@ -150,9 +150,9 @@ def _time_claims(config: Config, units: Sequence[Values]) -> Iterable[Claim]:
         "on-line version.",
         "in part" if first > 1 > last else "no",
         "On-line multiplications over those of a Cholesky decomposition, n^3 / 3: "
-        f"{first:.2f} with {small} films, {last:.3f} with {large}. That is not what it "
-        "comes to in seconds, which are in the table: a decomposition works in the "
-        "cache, a sweep reads all kernels from memory, one row after the other.",
+        f"{first:.2f} with {small} films, {last:.3f} with {large}. It gains far less "
+        "in seconds, which are in the table: a decomposition works in the cache, a "
+        "sweep reads all kernels from memory, one row after the other.",
     )
     ours = share(large, "SVRank")
     yield Claim(

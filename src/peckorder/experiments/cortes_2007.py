@@ -115,7 +115,7 @@ EXPERIMENT = Experiment(
             partial(
                 show_groups,
                 name="Netflix",
-                where="the matrix of 1200 x 1200, 77 % filled",
+                where="A matrix of 1200 x 1200, 77 % filled",
             ),
         ),
         Part(
