@@ -1,11 +1,11 @@
 """`peckorder reproduce`: a paper's tables and figures, ours beside the printed."""
 
-import os
 import shlex
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from joblib import effective_n_jobs
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -62,7 +62,12 @@ def reproduce(
         console.print(papers())
         return
     experiment = experiments.find(name)
-    jobs = jobs if jobs is not None else len(os.sched_getaffinity(0))
+    jobs = jobs if jobs is not None else effective_n_jobs(-1)
+    experiments.check(experiment, preset, seed=seed, jobs=jobs)
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(
+            f"reproduce: out must be a folder; got the file {str(out)!r}."
+        )
     out.mkdir(parents=True, exist_ok=True)
     journal = out / f"{name}-{preset}.journal"
     resumed = journal.exists()
@@ -95,6 +100,8 @@ def reproduce(
     written = experiments.write(outcome, out, shlex.join(words))
     journal.unlink(missing_ok=True)
     print_outcome(console, outcome)
+    if preset == "quick":
+        console.print("Made data, few repetitions: for real ones, --preset full.")
     if resumed:
         console.print("Went on where an earlier run had stopped.")
     for path in written:

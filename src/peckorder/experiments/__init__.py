@@ -11,7 +11,7 @@ from peckorder.experiments._experiment import (
     Shown,
 )
 from peckorder.experiments._report import report, write
-from peckorder.experiments._run import Outcome, PartOutcome, fingerprint, run
+from peckorder.experiments._run import Outcome, PartOutcome, check, fingerprint, run
 
 # Imported when asked for: each brings the rankers and peers that it compares.
 _MODULES = {
@@ -31,6 +31,7 @@ __all__ = [
     "Part",
     "PartOutcome",
     "Shown",
+    "check",
     "find",
     "fingerprint",
     "report",

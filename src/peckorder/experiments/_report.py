@@ -44,6 +44,8 @@ def report(outcome: Outcome, command: str) -> Report:
     )
     left_out = [each.part.title for each in outcome.parts if each.left_out]
     lead = f"{experiment.citation} Regenerated; ours beside the printed figures."
+    if outcome.preset == "quick":
+        lead += " A trial on made data, so small that its verdicts mean little."
     if left_out:
         lead += f" Left out for want of data: {'; '.join(left_out)}."
     return Report(

@@ -138,12 +138,7 @@ def run(
     >>> outcome.results()["seed"]
     0
     """
-    known = tuple(experiment.presets)
-    Rule(f"one of {', '.join(known)}", lambda value: value in known).check(
-        "experiments", "preset", preset
-    )
-    whole(0).check("experiments", "seed", seed)
-    whole(1).check("experiments", "jobs", jobs)
+    check(experiment, preset, seed=seed, jobs=jobs)
     config = experiment.presets[preset]
     versions = {
         "python": platform.python_version(),
@@ -172,6 +167,16 @@ def run(
         if book is not None:
             book.close()
     return Outcome(experiment, preset, int(seed), versions, tuple(parts))
+
+
+def check(experiment: Experiment, preset: str, *, seed: int, jobs: int) -> None:
+    """Raise as `run` does for arguments that it does not take."""
+    known = tuple(experiment.presets)
+    Rule(f"one of {', '.join(known)}", lambda value: value in known).check(
+        "experiments", "preset", preset
+    )
+    whole(0).check("experiments", "seed", seed)
+    whole(1).check("experiments", "jobs", jobs)
 
 
 def _run_part(

@@ -1,0 +1,96 @@
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from peckorder import experiments
+from peckorder.cli import _app
+
+
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def run(*arguments):
+    """Run the command in this process; return its exit code."""
+    with pytest.raises(SystemExit) as left:
+        _app.run(["reproduce", *arguments])
+    return left.value.code
+
+
+def test_without_a_name_it_lists_the_papers(capsys):
+    assert run() == 0
+    shown = capsys.readouterr().out
+    for name in experiments.NAMES:
+        assert name in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("nobody-1999",), "name must be one of crammer-singer-2001"),
+        (("freund-2003", "--preset", "slow"), "preset must be one of quick, full"),
+        (("freund-2003", "--seed", "-1"), "seed must be an integer >= 0"),
+        (("freund-2003", "--jobs", "0"), "jobs must be an integer >= 1"),
+    ],
+)
+def test_wrong_arguments_are_one_sentence_and_nothing_is_written(
+    arguments, sentence, capsys, tmp_path
+):
+    out = tmp_path / "new"
+    assert run(*arguments, "--out", str(out)) == 2
+    assert sentence in " ".join(capsys.readouterr().err.split())
+    assert not out.exists()
+
+
+def test_a_folder_that_is_a_file_is_one_sentence(capsys, tmp_path):
+    path = tmp_path / "file"
+    path.touch()
+    assert run("crammer-singer-2001", "--out", str(path)) == 2
+    assert "out must be a folder" in " ".join(capsys.readouterr().err.split())
+
+
+def test_writes_the_page_and_the_results_and_prints_the_tables(
+    capsys, tmp_path, monkeypatch
+):
+    whole = experiments.find("crammer-singer-2001")
+    small = replace(whole, parts=whole.parts[:1])
+    monkeypatch.setattr(experiments, "find", lambda name: small)
+    assert run("crammer-singer-2001", "--out", str(tmp_path), "--jobs", "1") == 0
+    shown = capsys.readouterr().out
+    assert "What holds" in shown
+    assert "PRank" in shown
+    stem = tmp_path / "crammer-singer-2001-quick"
+    page = stem.with_suffix(".html").read_text()
+    assert "peckorder reproduce crammer-singer-2001 --preset quick --seed 0" in page
+    results = json.loads(stem.with_suffix(".json").read_text())
+    assert results["seed"] == 0
+    assert not stem.with_suffix(".journal").exists()
+
+
+def test_ctrl_c_keeps_what_is_done_and_the_next_run_goes_on(tmp_path):
+    command = [sys.executable, "-m", "peckorder", "reproduce", "harrington-2003"]
+    command += ["--out", str(tmp_path), "--jobs", "1"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    journal = tmp_path / "harrington-2003-quick.journal"
+    deadline = time.monotonic() + 120
+    while not journal.exists() or len(journal.read_bytes().splitlines()) < 2:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err == "Interrupted.\n"
+    assert [path.name for path in tmp_path.iterdir()] == [journal.name]
+    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "Went on where an earlier run had stopped" in again.stdout
+    assert not journal.exists()
+    found = json.loads((tmp_path / "harrington-2003-quick.json").read_text())
+    fresh = experiments.run(experiments.find("harrington-2003"))
+    assert found == fresh.results()
