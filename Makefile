@@ -14,8 +14,8 @@ run: $(VENV)/.run  ## compare all rankers on embedded data; writes peckorder-rep
 	$(BIN)/peckorder compare
 
 test: $(VENV)/.test  ## all tests but the slow ones, then the kernels without the compiler
-	$(BIN)/python -m pytest
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m jit_off tests
+	$(BIN)/python -m pytest -n auto --dist loadfile
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --dist loadfile -m jit_off tests
 
 test-slow: $(VENV)/.test  ## the long runs
 	$(BIN)/python -m pytest -m "slow or paper"
