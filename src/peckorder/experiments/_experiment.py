@@ -29,7 +29,8 @@ class Measured:
 class Claim:
     """A sentence of the paper, and whether it holds in this run.
 
-    `holds` is "yes", "no", "in part" or "not tried"; `found` says on what grounds.
+    `holds` is a verdict of `_judging.verdict`, or "not tried"; `found` says on what
+    grounds.
     """
 
     text: str

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from peckorder._text import write_text
 from peckorder.experiments._journal import as_json
+from peckorder.experiments._judging import RULE
 from peckorder.experiments._run import Outcome, PartOutcome
 from peckorder.reports import Report, Section, Table
 from peckorder.reports import write as write_page
@@ -65,7 +66,7 @@ def _what_holds(parts: Iterable[PartOutcome]) -> Iterable[Section]:
     ]
     if rows:
         table = Table(("the paper says", "holds", "here"), tuple(rows))
-        yield Section("What holds", (), (table,))
+        yield Section("What holds", (RULE,), (table,))
 
 
 def _section(each: PartOutcome) -> Section:
