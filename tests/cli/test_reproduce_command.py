@@ -73,6 +73,20 @@ def test_writes_the_page_and_the_results_and_prints_the_tables(
     assert not stem.with_suffix(".journal").exists()
 
 
+def test_a_folder_without_data_leaves_earlier_files_alone(capsys, tmp_path):
+    page, data = tmp_path / "freund-2003-full.html", tmp_path / "data"
+    page.write_text("earlier")
+    assert run("freund-2003", "--preset", "full", "--data", str(data)) == 2
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "data must be a folder that exists" in shown
+    data.mkdir()
+    arguments = ("--preset", "full", "--data", str(data), "--out", str(tmp_path))
+    assert run("freund-2003", *arguments, "--jobs", "1") == 2
+    assert "nothing could be run" in " ".join(capsys.readouterr().err.split())
+    assert page.read_text() == "earlier"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", page.name]
+
+
 def test_ctrl_c_keeps_what_is_done_and_the_next_run_goes_on(tmp_path):
     command = [sys.executable, "-m", "peckorder", "reproduce", "harrington-2003"]
     command += ["--out", str(tmp_path), "--jobs", "1"]
@@ -86,10 +100,10 @@ def test_ctrl_c_keeps_what_is_done_and_the_next_run_goes_on(tmp_path):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert err == "Interrupted.\n"
+    assert err == "Interrupted. The same command goes on from here.\n"
     assert [path.name for path in tmp_path.iterdir()] == [journal.name]
     again = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "Went on where an earlier run had stopped" in again.stdout
+    assert "repetitions were those of an earlier run" in again.stdout
     assert not journal.exists()
     found = json.loads((tmp_path / "harrington-2003-quick.json").read_text())
     fresh = experiments.run(experiments.find("harrington-2003"))

@@ -155,6 +155,9 @@ def test_a_journal_of_something_else_is_begun_anew(content, tmp_path):
     path.write_bytes(content)
     assert entries(path, {"seed": 0}) == [None] * 3
     assert path.read_bytes() == b'{"run": {"seed": 0}}\n'
+    aside = tmp_path / "j.old"
+    assert (aside.read_bytes() if content else b"") == content
+    assert aside.exists() == bool(content)
 
 
 def test_a_journal_of_other_settings_or_data_does_not_count(tmp_path):
@@ -167,6 +170,44 @@ def test_a_journal_of_other_settings_or_data_does_not_count(tmp_path):
     assert journal.find("p", 0, "d") == ({}, {})
     journal.close()
     assert entries(path, {"seed": 1}) == [None] * 3
+
+
+def test_two_runs_cannot_share_a_journal(tmp_path):
+    first = Journal(tmp_path / "j", {})
+    with pytest.raises(FileExistsError, match="one run at a time"):
+        Journal(tmp_path / "j", {})
+    first.close()
+    Journal(tmp_path / "j", {}).close()
+
+
+def test_a_run_says_what_it_took_over(tmp_path):
+    journal = tmp_path / "j"
+    assert experiments.run(toy(), journal=journal).n_resumed == 0
+    again = experiments.run(toy(), journal=journal)
+    assert (again.n_resumed, again.put_aside) == (4, None)
+    other = experiments.run(toy(), seed=1, journal=journal)
+    assert (other.n_resumed, other.put_aside) == (0, tmp_path / "j.old")
+
+
+def test_data_are_read_anew_in_every_run(tmp_path):
+    path = tmp_path / "x"
+    path.write_text("1")
+    experiment = toy(load=lambda config, folder: np.array([float(path.read_text())]))
+    first = experiments.run(experiment).parts[0].data
+    path.write_text("2")
+    assert experiments.run(experiment).parts[0].data != first
+
+
+def test_missing_data_are_told_without_the_users_own_folder(tmp_path, monkeypatch):
+    def load_from(config, folder):
+        raise MissingDataError(f"load_it: nothing in {folder or tmp_path}/it.")
+
+    part = toy(load=load_from)
+    assert experiments.run(part, data=tmp_path).parts[0].left_out == (
+        "load_it: nothing in <data>/it."
+    )
+    monkeypatch.setenv("PECKORDER_DATA", str(tmp_path))
+    assert "<data>/it" in experiments.run(part).parts[0].left_out
 
 
 @pytest.mark.parametrize(

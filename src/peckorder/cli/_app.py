@@ -23,8 +23,8 @@ def run(arguments: list[str] | None = None) -> None:
     """Run one command; say what is wrong in one line instead of a traceback."""
     try:
         app(arguments)
-    except KeyboardInterrupt:
-        _leave("Interrupted.", 130)
+    except KeyboardInterrupt as stop:
+        _leave(str(stop) or "Interrupted.", 130)
     except (ValueError, OSError, ImportError) as error:
         _leave(str(error), 2)
 

@@ -64,13 +64,16 @@ def reproduce(
     experiment = experiments.find(name)
     jobs = jobs if jobs is not None else effective_n_jobs(-1)
     experiments.check(experiment, preset, seed=seed, jobs=jobs)
+    if data is not None and not data.is_dir():
+        raise FileNotFoundError(
+            f"reproduce: data must be a folder that exists; got {str(data)!r}."
+        )
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(
             f"reproduce: out must be a folder; got the file {str(out)!r}."
         )
     out.mkdir(parents=True, exist_ok=True)
-    journal = out / f"{name}-{preset}.journal"
-    resumed = journal.exists()
+    journal = out / f"{experiments.stem_of(name, preset, seed)}.journal"
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -85,25 +88,42 @@ def reproduce(
         def on_progress(done: int, total: int, label: str) -> None:
             bar.update(task, completed=done, total=total, description=label)
 
-        outcome = experiments.run(
-            experiment,
-            preset,
-            seed=seed,
-            data=data,
-            journal=journal,
-            jobs=jobs,
-            on_progress=on_progress,
-        )
+        try:
+            outcome = experiments.run(
+                experiment,
+                preset,
+                seed=seed,
+                data=data,
+                journal=journal,
+                jobs=jobs,
+                on_progress=on_progress,
+            )
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                "Interrupted. The same command goes on from here."
+            ) from None
+    if not any(each.units for each in outcome.parts):
+        # Files of an earlier run are worth more than a page without a figure.
+        journal.unlink()
+        gone = "; ".join(each.left_out for each in outcome.parts if each.left_out)
+        raise FileNotFoundError(f"reproduce: nothing could be run. {gone}")
     words = ["peckorder", "reproduce", name, "--preset", preset, "--seed", str(seed)]
     if data is not None:
         words += ["--data", str(data)]
     written = experiments.write(outcome, out, shlex.join(words))
-    journal.unlink(missing_ok=True)
+    if not any(each.left_out for each in outcome.parts):
+        journal.unlink(missing_ok=True)
     print_outcome(console, outcome)
     if preset == "quick":
         console.print("Made data, few repetitions: for real ones, --preset full.")
-    if resumed:
-        console.print("Went on where an earlier run had stopped.")
+    if outcome.n_resumed:
+        console.print(f"{outcome.n_resumed} repetitions were those of an earlier run.")
+    if outcome.put_aside is not None:
+        console.print(
+            f"A journal of other settings or code was put aside: {outcome.put_aside}",
+            highlight=False,
+            soft_wrap=True,
+        )
     for path in written:
         console.print(str(path), highlight=False, soft_wrap=True)
 
@@ -141,7 +161,8 @@ def screen(title: str, table: Table) -> Screen:
         title=title, caption=table.caption, title_justify="left", caption_justify="left"
     )
     for place, heading in enumerate(table.columns):
-        shown.add_column(heading, justify="right" if place else "left")
+        is_prose = any(len(str(row[place])) > 30 for row in table.rows)
+        shown.add_column(heading, justify="left" if is_prose or not place else "right")
     for row in table.rows:
         shown.add_row(*(c if isinstance(c, str) else f"{c:.4g}" for c in row))
     return shown

@@ -10,7 +10,7 @@ from peckorder.experiments._experiment import (
     Part,
     Shown,
 )
-from peckorder.experiments._report import report, write
+from peckorder.experiments._report import report, stem_of, write
 from peckorder.experiments._run import Outcome, PartOutcome, check, fingerprint, run
 
 # Imported when asked for: each brings the rankers and peers that it compares.
@@ -36,6 +36,7 @@ __all__ = [
     "fingerprint",
     "report",
     "run",
+    "stem_of",
     "write",
 ]
 

@@ -2,9 +2,10 @@
 
 import json
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -35,39 +36,51 @@ class Journal:
     """Finished repetitions on disk, one line each, after a line that names the run.
 
     A line that was cut short by a crash is dropped, and with it what follows. A journal
-    of another run (other settings, seed or versions) is begun anew.
+    of another run (other settings, seed, versions or code) is put aside, as
+    `put_aside`. Two runs cannot write to one journal.
     """
 
     def __init__(self, path: Path, run: Mapping[str, Any]) -> None:
         self.path = path
+        self.put_aside: Path | None = None
         self._entries: dict[tuple[str, int, str], Entry] = {}
         head = json.dumps({"run": as_json(dict(run))}, sort_keys=True)
-        kept = self._read(head) if path.exists() else 0
-        self._file = path.open("r+b" if kept else "wb")
-        if kept:
-            self._file.truncate(kept)
-            self._file.seek(kept)
-        else:
+        self._file = path.open("a+b")
+        _lock(self._file, path)
+        kept = self._read(head)
+        if kept == 0 and path.stat().st_size > 0:
+            # The file stays open, and locked, under its new name until it is left.
+            other = self._file
+            self.put_aside = path.with_name(f"{path.name}.old")
+            path.replace(self.put_aside)
+            self._file = path.open("a+b")
+            _lock(self._file, path)
+            other.close()
+        self._file.truncate(kept)
+        if kept == 0:
             self._write(head)
+
+    def __len__(self) -> int:
+        return len(self._entries)
 
     def _read(self, head: str) -> int:
         """Take over what an earlier run has finished; return how far it is sound."""
         sound = 0
-        with self.path.open("rb") as file:
-            for line in file:
-                if not line.endswith(b"\n"):
+        self._file.seek(0)
+        for line in self._file:
+            if not line.endswith(b"\n"):
+                break
+            if sound == 0:
+                if line.decode("utf-8", "replace").strip() != head:
                     break
-                if sound == 0:
-                    if line.decode("utf-8", "replace").strip() != head:
-                        break
-                else:
-                    try:
-                        entry = json.loads(line)
-                        key = entry["part"], entry["unit"], entry["data"]
-                        self._entries[key] = entry["values"], entry["seconds"]
-                    except (ValueError, KeyError, TypeError):
-                        break
-                sound += len(line)
+            else:
+                try:
+                    entry = json.loads(line)
+                    key = entry["part"], entry["unit"], entry["data"]
+                    self._entries[key] = entry["values"], entry["seconds"]
+                except (ValueError, KeyError, TypeError):
+                    break
+            sound += len(line)
         return sound
 
     def _write(self, line: str) -> None:
@@ -92,8 +105,22 @@ class Journal:
         self._write(json.dumps(line))
         self._entries[part, unit, data] = entry
 
-    def close(self, *, remove: bool = False) -> None:
-        """Close the file; remove it once its content stands elsewhere."""
+    def close(self) -> None:
+        """Close the file, and let others have it."""
         self._file.close()
-        if remove:
-            self.path.unlink(missing_ok=True)
+
+
+def _lock(file: IO[bytes], path: Path) -> None:
+    """Keep others from writing to a file, where the system has such locks."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise FileExistsError(
+            f"experiments: journal must be of one run at a time; got {path.name!r}, "
+            "which another run writes to. Wait for it, or choose another folder."
+        ) from None

@@ -81,6 +81,11 @@ def _section(each: PartOutcome) -> Section:
     )
 
 
+def stem_of(name: str, preset: str, seed: int) -> str:
+    """Return how the names of a run's files begin: a seed of its own is part of it."""
+    return f"{name}-{preset}-seed{seed}" if seed else f"{name}-{preset}"
+
+
 def write(outcome: Outcome, folder: Path, command: str) -> tuple[Path, ...]:
     """Write the page, the results and the times; each file whole or not at all.
 
@@ -98,7 +103,7 @@ def write(outcome: Outcome, folder: Path, command: str) -> tuple[Path, ...]:
     tuple of Path
         The page, the results, and the times if any were taken.
     """
-    stem = f"{outcome.experiment.name}-{outcome.preset}"
+    stem = stem_of(outcome.experiment.name, outcome.preset, outcome.seed)
     page, results = folder / f"{stem}.html", folder / f"{stem}.json"
     written = [page, results]
     write_text("reproduce", results, [json.dumps(outcome.results(), indent=1), "\n"])

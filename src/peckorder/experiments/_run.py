@@ -1,11 +1,12 @@
 """Run an experiment: all repetitions of all parts, on all cores, resumably."""
 
 import hashlib
+import os
 import platform
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,7 +18,9 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+import peckorder
 from peckorder._validation import Rule, whole
+from peckorder._version import __version__
 from peckorder.exceptions import MissingDataError
 from peckorder.experiments._experiment import Experiment, Part, Shown
 from peckorder.experiments._journal import Entry, Journal, as_json
@@ -40,13 +43,19 @@ class PartOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A whole run."""
+    """A whole run.
+
+    So many repetitions were taken from the journal of an interrupted run, or else a
+    journal of something else was put aside.
+    """
 
     experiment: Experiment
     preset: str
     seed: int
     versions: dict[str, str]
     parts: tuple[PartOutcome, ...]
+    n_resumed: int = 0
+    put_aside: Path | None = None
 
     @property
     def config(self) -> Any:
@@ -120,7 +129,8 @@ def run(
         Folder with the data sets. None: the one named by PECKORDER_DATA, then the
         cache of downloads.
     journal : Path or None, default=None
-        Where finished repetitions are kept; removed in the end. None: they are not.
+        Where finished repetitions are kept, for whoever starts the same run again.
+        None: they are not.
     jobs : int, default=1
         Processes that work side by side.
     on_progress : callable or None, default=None
@@ -141,12 +151,12 @@ def run(
     check(experiment, preset, seed=seed, jobs=jobs)
     config = experiment.presets[preset]
     versions = {
+        "peckorder": __version__,
+        "code": _code(),
         "python": platform.python_version(),
-        **{
-            name: version(name)
-            for name in ("peckorder", "numpy", "scipy", "scikit-learn", "numba")
-        },
+        **{name: version(name) for name in ("numpy", "scipy", "scikit-learn", "numba")},
     }
+    _loaded.cache_clear()  # files may have changed since
     total = sum(part.count(config) for part in experiment.parts)
     tell = on_progress or (lambda done, total, label: None)
     tell(0, total, "Reading data")
@@ -156,17 +166,21 @@ def run(
         book = Journal(
             journal, {**named, "settings": asdict(config), "versions": versions}
         )
+    n_taken = 0 if book is None else len(book)
     try:
         parts, done = [], 0
         for part in experiment.parts:
-            found = _run_part(part, config, seed, data, book, jobs, done, total, tell)
-            parts.append(found)
+            parts.append(
+                _run_part(part, config, seed, data, book, jobs, done, total, tell)
+            )
             done += part.count(config)
             tell(done, total, part.title)
     finally:
         if book is not None:
             book.close()
-    return Outcome(experiment, preset, int(seed), versions, tuple(parts))
+    n_resumed, put_aside = (0, None) if book is None else (n_taken, book.put_aside)
+    found = tuple(parts)
+    return Outcome(experiment, preset, int(seed), versions, found, n_resumed, put_aside)
 
 
 def check(experiment: Experiment, preset: str, *, seed: int, jobs: int) -> None:
@@ -194,7 +208,7 @@ def _run_part(
     try:
         loaded = _loaded(part.load, config, folder)
     except MissingDataError as missing:
-        return PartOutcome(part, "", (), (), Shown(), str(missing))
+        return PartOutcome(part, "", (), (), Shown(), _without_paths(missing, folder))
     data = fingerprint(loaded)
     entries: dict[int, Entry] = {}
     if book is not None:
@@ -243,6 +257,22 @@ def _measure(
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = part.measure(config, data, unit, rng)
     return unit, (as_json(found.values), as_json(found.seconds))
+
+
+def _without_paths(missing: MissingDataError, folder: Path | None) -> str:
+    """Return what is missing, the user's own folder being called <data>."""
+    named = str(folder) if folder is not None else os.environ.get("PECKORDER_DATA")
+    return str(missing).replace(named, "<data>") if named else str(missing)
+
+
+@cache
+def _code() -> str:
+    """Return a digest of peckorder's sources: other code may find other numbers."""
+    root = Path(peckorder.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 @lru_cache(maxsize=2)
