@@ -12,6 +12,7 @@ import peckorder
 ROOT = Path(peckorder.__file__).parent
 SOURCES = sorted(ROOT.rglob("*.py"))
 EXTRAS = ["pandas", "polars", "pyarrow", "rich", "cyclopts", "jinja2", "matplotlib"]
+EXTRAS += ["onnx", "onnxruntime"]
 
 
 def name_of(path):

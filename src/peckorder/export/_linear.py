@@ -1,0 +1,100 @@
+"""Linear scores, and the classes that they are cut into."""
+
+from typing import Any
+
+import numpy as np
+
+from peckorder._typing import Floats, Labels
+from peckorder.export._graph import Graph
+from peckorder.solvers.online import View
+
+# Shorter rows are not brought to unit norm.
+_TINY = 1e-300
+
+
+def write_prank(graph: Graph, model: Any, classes: Labels) -> None:
+    """Cut a score by thresholds: by the sums that the model itself predicts by."""
+    learner = model._learner
+    scale = _scale(graph, learner.view)
+    rule, mean_rule = learner.rule(), learner.mean_rule()
+    scores = _scores(graph, learner.view, mean_rule.weights, scale)
+    graph.output(scores, "scores", np.float64)
+    is_mean = learner.averaged and learner.tally.rounds > 0
+    sums = _scores(graph, learner.view, rule.weights, scale) if is_mean else scores
+    column = graph("Unsqueeze", sums, graph.constant(np.array([1])))
+    is_above = graph("GreaterOrEqual", column, graph.constant(rule.thresholds))
+    level = graph.over_columns("ReduceSum", graph.cast(is_above, np.int64))
+    _write_labels(graph, level, column, classes)
+
+
+def write_widrow_hoff(graph: Graph, model: Any, classes: Labels) -> None:
+    """Round a score, half upwards, to a rank from 1 to the number of classes."""
+    learner = model._learner
+    scale = _scale(graph, learner.view)
+    scores = _scores(graph, learner.view, learner.weights, scale)
+    graph.output(scores, "scores", np.float64)
+    rank = graph("Floor", graph("Add", scores, graph.constant(0.5)))
+    highest = graph.constant(float(len(classes)))
+    rank = graph("Clip", rank, graph.constant(1.0), highest)
+    level = graph("Sub", graph.cast(rank, np.int64), graph.constant(np.array(1)))
+    column = graph("Unsqueeze", scores, graph.constant(np.array([1])))
+    _write_labels(graph, level, column, classes)
+
+
+def write_perceptron(graph: Graph, model: Any, classes: Labels) -> None:
+    """Take the class with the largest score, the lowest of equal ones."""
+    learner = model._learner
+    scale = _scale(graph, learner.view)
+    if scale is not None:
+        scale = graph("Unsqueeze", scale, graph.constant(np.array([1])))
+    scores = _scores(graph, learner.view, learner.weights.T, scale)
+    graph.output(scores, "scores", np.float64, len(classes))
+    level = graph("ArgMax", scores, axis=1, keepdims=0)
+    _write_labels(graph, level, scores, classes)
+
+
+def write_magnitudes(graph: Graph, model: Any) -> None:
+    """Add up features and a constant."""
+    products = graph("MatMul", graph.X, graph.constant(model.coef_))
+    scores = graph("Add", products, graph.constant(float(model.intercept_)))
+    if model._has_offset:
+        scores = graph.add_offset(scores)
+    graph.output(scores, "scores", np.float64)
+
+
+def _scores(graph: Graph, view: View, weights: Floats, scale: str | None) -> str:
+    """Return the scores of rows as a learner looks at them."""
+    if view.intercept:
+        products = graph("MatMul", graph.X, graph.constant(weights[:-1]))
+        scores = graph("Add", products, graph.constant(weights[-1]))
+    else:
+        scores = graph("MatMul", graph.X, graph.constant(weights))
+    return scores if scale is None else graph("Mul", scores, scale)
+
+
+def _scale(graph: Graph, view: View) -> str | None:
+    """Return what rows are multiplied by; NaN where their norm is not finite."""
+    if not view.unit_norm:
+        return None
+    square = graph.over_columns("ReduceSumSquare", graph.X)
+    if view.intercept:
+        square = graph("Add", square, graph.constant(1.0))
+    inverse = graph("Reciprocal", graph("Sqrt", square))
+    is_long = graph("Greater", square, graph.constant(_TINY))
+    scale = graph("Where", is_long, inverse, graph.constant(1.0))
+    is_finite = graph("Less", square, graph.constant(np.inf))
+    return graph("Where", is_finite, scale, graph.constant(np.nan))
+
+
+def _write_labels(graph: Graph, level: str, scores: str, classes: Labels) -> None:
+    """Write classes; scores that are not finite have none, which ends the run.
+
+    The model refuses such rows. A graph cannot raise; but a level beyond the classes is
+    an error of Gather by its definition, and better than a class out of thin air.
+    """
+    is_finite = graph("Less", graph("Abs", scores), graph.constant(np.inf))
+    all_finite = graph.over_columns("ReduceMin", graph.cast(is_finite, np.int64))
+    none = graph.constant(np.array(len(classes)))
+    level = graph("Where", graph.cast(all_finite, np.bool_), level, none)
+    labels = graph("Gather", graph.constant(classes), level, axis=0)
+    graph.output(labels, "labels", classes.dtype)

@@ -1,0 +1,167 @@
+"""From a fitted model to an ONNX file's content."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from peckorder._typing import Labels
+from peckorder.estimators import (
+    MPRank,
+    MPRankCV,
+    MulticlassPerceptron,
+    PRank,
+    RankBoost,
+    SVRank,
+    WidrowHoff,
+)
+from peckorder.export._graph import Graph, onnx_package
+from peckorder.export._linear import (
+    write_magnitudes,
+    write_perceptron,
+    write_prank,
+    write_widrow_hoff,
+)
+from peckorder.export._trees import write_rankboost
+
+_EXPORTABLE = (
+    "a WidrowHoff, a MulticlassPerceptron, a PRank, MPRank, MPRankCV or SVRank with "
+    "kernel='linear' (of PRank the averaged or last rule, without a budget), or a "
+    "RankBoost on thresholds or features"
+)
+
+_ORDINAL: Final[dict[type, Callable[[Graph, Any, Labels], None]]] = {
+    PRank: write_prank,
+    WidrowHoff: write_widrow_hoff,
+    MulticlassPerceptron: write_perceptron,
+}
+_SCORES: Final[dict[type, Callable[[Graph, Any], None]]] = {
+    MPRank: write_magnitudes,
+    MPRankCV: write_magnitudes,
+    SVRank: write_magnitudes,
+    RankBoost: write_rankboost,
+}
+
+
+def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
+    """Write a fitted model as an ONNX graph, to be run without Python.
+
+    The graph takes rows `X` and, if the model was fitted with one, their `offset`. It
+    returns `scores`, those of ``decision_function`` (of ``predict`` for models that
+    rank), and of ordered classes also `labels`, those of ``predict``. All that a model
+    does to rows is in it: the constant feature, ``unit_norm``, what a missing value
+    means, the names of classes.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted `WidrowHoff`, `MulticlassPerceptron`, or one of `PRank` (the averaged
+        or the last rule), `MPRank`, `MPRankCV` and `SVRank` with a linear kernel, or a
+        `RankBoost` whose weak rankings are thresholds or features.
+    dtype : {numpy.float64, numpy.float32}, default=numpy.float64
+        The type of `X`. Arithmetic is in float64 for both, as in the model.
+
+    Returns
+    -------
+    graph : onnx.ModelProto
+        ``onnx.save(graph, path)`` writes it to a file.
+
+    Notes
+    -----
+    Scores differ from the model's by rounding, since sums are made in another order:
+    by 1e-12 at most, relative to the sum of what is summed up. Labels are the same,
+    unless a score lies that near a threshold.
+
+    Rows are dense. To `RankBoost` NaN abstains. What a sparse matrix does not store
+    has to be written out as the model took it: as 0 if fitted with ``missing="zero"``,
+    as NaN with "abstain". The other models refuse rows with NaN or infinite values; in
+    the graph such a row has a score that is not finite, and asking for its label ends
+    the run with an error (an index of Gather that is out of bounds).
+
+    A graph has O(features) numbers, O(rounds) for `RankBoost`, for which a row costs
+    O(log thresholds) a feature. Opset 18; for `RankBoost` also the operator
+    TreeEnsemble of ai.onnx.ml, version 5: the older ones have no thresholds in float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onnxruntime import InferenceSession
+    >>> from peckorder import PRank
+    >>> from peckorder.export import to_onnx
+    >>> X = np.array([[0.1], [0.9], [0.4], [0.8]])
+    >>> grades = ["poor", "fair", "good", "great"]
+    >>> model = PRank(classes=grades, max_iter=50)
+    >>> model = model.fit(X, ["poor", "great", "fair", "good"])
+    >>> session = InferenceSession(to_onnx(model).SerializeToString())
+    >>> scores, labels = session.run(["scores", "labels"], {"X": X})
+    >>> labels.tolist()
+    ['poor', 'great', 'fair', 'good']
+    >>> float(np.abs(scores - model.decision_function(X)).max()) < 1e-12
+    True
+    """
+    given = _input_type(dtype)
+    what = _obstacle(model)
+    if what is not None:
+        error = ValueError if type(model) in _ORDINAL | _SCORES else TypeError
+        raise error(f"to_onnx: model must be {_EXPORTABLE}; got {what}.")
+    onnx_package()
+    graph = Graph(model.n_features_in_, given)
+    if type(model) in _ORDINAL:
+        _ORDINAL[type(model)](graph, model, _writable(model.classes_))
+    else:
+        _SCORES[type(model)](graph, model)
+    from peckorder import __version__  # the package is loaded by now, as it must be
+
+    return graph.model(type(model).__name__, __version__)
+
+
+def _input_type(dtype: Any) -> Any:
+    try:
+        given = np.dtype(dtype)
+    except TypeError:
+        given = None
+    # None is float64 to NumPy.
+    if dtype is None or given not in (np.float64, np.float32):
+        raise ValueError(f"to_onnx: dtype must be float64 or float32; got {dtype!r}.")
+    return given
+
+
+def _obstacle(model: Any) -> str | None:
+    """Return what a model is that cannot be written, None if it can be.
+
+    A subclass may predict by rules of its own, so that it is none of those it extends.
+    """
+    who = type(model).__name__
+    if type(model) not in _ORDINAL | _SCORES:
+        return f"the class {who}" if isinstance(model, type) else who
+    check_is_fitted(model)
+    if isinstance(model, RankBoost):
+        is_own = len(model.own_rankings_) > 0
+        return f"{who} with weak rankings of one's own" if is_own else None
+    if hasattr(model, "coef_"):
+        return None
+    begun: dict[str, Any] = getattr(model, "_begun_with", vars(model))
+    for name, plain in (("rule", ("averaged", "last")), ("kernel", ("linear",))):
+        if name in begun and begun[name] not in plain:
+            return f"{who} with {name}={begun[name]!r}"
+    return f"{who} with budget={begun.get('budget')!r}"
+
+
+def _writable(classes: Labels) -> Labels:
+    """Return classes as a type that ONNX has: strings, int64, float64 or bool."""
+    labels = classes.tolist()
+    if all(isinstance(label, str) for label in labels):
+        return np.array(labels, dtype=object)
+    if classes.dtype.kind == "b":
+        return classes
+    if classes.dtype.kind in "iuf":
+        wide: Labels = classes.astype(
+            np.float64 if classes.dtype.kind == "f" else np.int64
+        )
+        if wide.tolist() == labels:
+            return wide
+    raise ValueError(
+        "to_onnx: classes_ must be strings, integers below 2**63, floats or booleans, "
+        f"all of one kind; got {labels!r}."
+    )
