@@ -81,7 +81,7 @@ class Graph:
         )
         self._outputs.append(self._value(name, dtype, ["rows", *shape]))
 
-    def model(self, name: str, producer_version: str) -> Any:
+    def model(self, name: str) -> Any:
         """Return what was written, checked."""
         helper = self._onnx.helper
         graph = helper.make_graph(
@@ -93,7 +93,6 @@ class Graph:
             opset_imports=opsets,
             ir_version=_IR,
             producer_name="peckorder",
-            producer_version=producer_version,
         )
         self._onnx.checker.check_model(model, full_check=True)
         return model

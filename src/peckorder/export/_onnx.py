@@ -111,9 +111,7 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
         _ORDINAL[type(model)](graph, model, _writable(model.classes_))
     else:
         _SCORES[type(model)](graph, model)
-    from peckorder import __version__  # the package is loaded by now, as it must be
-
-    return graph.model(type(model).__name__, __version__)
+    return graph.model(type(model).__name__)
 
 
 def _input_type(dtype: Any) -> Any:

@@ -83,7 +83,7 @@ class Visit:
         )
 
 
-@dataclass(slots=True)
+@dataclass  # no slots: skops saves what has a __dict__, or is frozen
 class Tally:
     """What a learner has been through since it started."""
 
