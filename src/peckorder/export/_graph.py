@@ -66,8 +66,21 @@ class Graph:
         return self._onnx.numpy_helper.from_array(np.asarray(array))
 
     def over_columns(self, operator: str, name: str) -> str:
-        """Return a reduction of each row to a number."""
-        return self(operator, name, self.constant(np.array([1])), keepdims=0)
+        """Reduce each row to a number; return these as a column."""
+        return self(operator, name, self.constant(np.array([1])), keepdims=1)
+
+    def times(self, name: str, weights: Any) -> str:
+        """Return rows times weights, a column each.
+
+        Always a product of two matrices: of a matrix and a vector onnxruntime refuses
+        no rows.
+        """
+        columns = weights[:, np.newaxis] if weights.ndim == 1 else weights
+        return self("MatMul", name, self.constant(columns))
+
+    def flat(self, column: str) -> str:
+        """Return a column as one number a row."""
+        return self("Squeeze", column, self.constant(np.array([1])))
 
     def add_offset(self, scores: str) -> str:
         """Take known scores, and return the sum."""

@@ -18,13 +18,12 @@ def write_prank(graph: Graph, model: Any, classes: Labels) -> None:
     scale = _scale(graph, learner.view)
     rule, mean_rule = learner.rule(), learner.mean_rule()
     scores = _scores(graph, learner.view, mean_rule.weights, scale)
-    graph.output(scores, "scores", np.float64)
+    graph.output(graph.flat(scores), "scores", np.float64)
     is_mean = learner.averaged and learner.tally.rounds > 0
     sums = _scores(graph, learner.view, rule.weights, scale) if is_mean else scores
-    column = graph("Unsqueeze", sums, graph.constant(np.array([1])))
-    is_above = graph("GreaterOrEqual", column, graph.constant(rule.thresholds))
+    is_above = graph("GreaterOrEqual", sums, graph.constant(rule.thresholds))
     level = graph.over_columns("ReduceSum", graph.cast(is_above, np.int64))
-    _write_labels(graph, level, column, classes)
+    _write_labels(graph, level, sums, classes)
 
 
 def write_widrow_hoff(graph: Graph, model: Any, classes: Labels) -> None:
@@ -32,30 +31,27 @@ def write_widrow_hoff(graph: Graph, model: Any, classes: Labels) -> None:
     learner = model._learner
     scale = _scale(graph, learner.view)
     scores = _scores(graph, learner.view, learner.weights, scale)
-    graph.output(scores, "scores", np.float64)
+    graph.output(graph.flat(scores), "scores", np.float64)
     rank = graph("Floor", graph("Add", scores, graph.constant(0.5)))
     highest = graph.constant(float(len(classes)))
     rank = graph("Clip", rank, graph.constant(1.0), highest)
     level = graph("Sub", graph.cast(rank, np.int64), graph.constant(np.array(1)))
-    column = graph("Unsqueeze", scores, graph.constant(np.array([1])))
-    _write_labels(graph, level, column, classes)
+    _write_labels(graph, level, scores, classes)
 
 
 def write_perceptron(graph: Graph, model: Any, classes: Labels) -> None:
     """Take the class with the largest score, the lowest of equal ones."""
     learner = model._learner
     scale = _scale(graph, learner.view)
-    if scale is not None:
-        scale = graph("Unsqueeze", scale, graph.constant(np.array([1])))
     scores = _scores(graph, learner.view, learner.weights.T, scale)
     graph.output(scores, "scores", np.float64, len(classes))
-    level = graph("ArgMax", scores, axis=1, keepdims=0)
+    level = graph("ArgMax", scores, axis=1, keepdims=1)
     _write_labels(graph, level, scores, classes)
 
 
 def write_magnitudes(graph: Graph, model: Any) -> None:
     """Add up features and a constant."""
-    products = graph("MatMul", graph.X, graph.constant(model.coef_))
+    products = graph.flat(graph.times(graph.X, model.coef_))
     scores = graph("Add", products, graph.constant(float(model.intercept_)))
     if model._has_offset:
         scores = graph.add_offset(scores)
@@ -63,12 +59,12 @@ def write_magnitudes(graph: Graph, model: Any) -> None:
 
 
 def _scores(graph: Graph, view: View, weights: Floats, scale: str | None) -> str:
-    """Return the scores of rows as a learner looks at them."""
+    """Return a column of scores for each column of weights, or for the only one."""
     if view.intercept:
-        products = graph("MatMul", graph.X, graph.constant(weights[:-1]))
+        products = graph.times(graph.X, weights[:-1])
         scores = graph("Add", products, graph.constant(weights[-1]))
     else:
-        scores = graph("MatMul", graph.X, graph.constant(weights))
+        scores = graph.times(graph.X, weights)
     return scores if scale is None else graph("Mul", scores, scale)
 
 
@@ -89,12 +85,12 @@ def _scale(graph: Graph, view: View) -> str | None:
 def _write_labels(graph: Graph, level: str, scores: str, classes: Labels) -> None:
     """Write classes; scores that are not finite have none, which ends the run.
 
-    The model refuses such rows. A graph cannot raise; but a level beyond the classes is
-    an error of Gather by its definition, and better than a class out of thin air.
+    The model refuses such rows. A graph cannot raise, but a level beyond the classes is
+    an error of Gather by its definition.
     """
     is_finite = graph("Less", graph("Abs", scores), graph.constant(np.inf))
     all_finite = graph.over_columns("ReduceMin", graph.cast(is_finite, np.int64))
     none = graph.constant(np.array(len(classes)))
     level = graph("Where", graph.cast(all_finite, np.bool_), level, none)
-    labels = graph("Gather", graph.constant(classes), level, axis=0)
+    labels = graph("Gather", graph.constant(classes), graph.flat(level), axis=0)
     graph.output(labels, "labels", classes.dtype)

@@ -75,9 +75,10 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
 
     Rows are dense. To `RankBoost` NaN abstains. What a sparse matrix does not store
     has to be written out as the model took it: as 0 if fitted with ``missing="zero"``,
-    as NaN with "abstain". The other models refuse rows with NaN or infinite values; in
-    the graph such a row has a score that is not finite, and asking for its label ends
-    the run with an error (an index of Gather that is out of bounds).
+    as NaN with "abstain". The other models refuse rows whose scores are not finite. So
+    do the graphs of those with classes: the run ends with an error (an index of Gather
+    is out of bounds), rather than with a class out of thin air. Other graphs return
+    scores that are not finite.
 
     A graph has O(features) numbers, O(rounds) for `RankBoost`, for which a row costs
     O(log thresholds) a feature. Opset 18; for `RankBoost` also the operator
@@ -131,8 +132,10 @@ def _obstacle(model: Any) -> str | None:
     A subclass may predict by rules of its own, so that it is none of those it extends.
     """
     who = type(model).__name__
+    if isinstance(model, type):
+        return f"the class {model.__name__}"
     if type(model) not in _ORDINAL | _SCORES:
-        return f"the class {who}" if isinstance(model, type) else who
+        return who
     check_is_fitted(model)
     if isinstance(model, RankBoost):
         is_own = len(model.own_rankings_) > 0

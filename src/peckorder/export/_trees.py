@@ -82,7 +82,7 @@ class _Trees:
             leaf_targetids=[0] * len(self.weight),
             leaf_weights=graph.tensor(self.weight),
         )
-        return graph("Squeeze", sums, graph.constant(np.array([1])))
+        return graph.flat(sums)
 
 
 def write_rankboost(graph: Graph, model: Any) -> None:
@@ -114,4 +114,4 @@ def _linear_part(graph: Graph, table: ScoreTable) -> str:
     values = graph("Gather", graph.X, columns, axis=1)
     is_missing = graph("IsNaN", values)
     known = graph("Where", is_missing, graph.constant(0.0), values)
-    return graph("MatMul", known, graph.constant(table.slopes[is_slope]))
+    return graph.flat(graph.times(known, table.slopes[is_slope]))
