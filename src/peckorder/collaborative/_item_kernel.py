@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from peckorder._saving import SavedPlainly
 from peckorder._typing import Floats, Ints
 from peckorder.collaborative._factors import Factors, residuals, unit_columns
 
@@ -15,7 +16,7 @@ _BLOCK = 512
 
 
 @dataclass(frozen=True, eq=False)
-class ItemKernel:
+class ItemKernel(SavedPlainly):
     """``K_ij = f_i . f_j / noise + a cos(residuals) + b cos(who rated them)``.
 
     In units of the noise, so that 1 is the ridge that goes with it. `factors`

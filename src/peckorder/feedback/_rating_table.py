@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from peckorder._saving import SavedPlainly
 from peckorder._typing import Floats, Ints, Labels, Seed
 from peckorder._validation import Rule, boolean, finite, optional, whole
 from peckorder.exceptions import DataError
@@ -41,7 +42,7 @@ class Triples(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class RatingTable:
+class RatingTable(SavedPlainly):
     """Users, items and the ratings that are known; never changes.
 
     csr (n_users, n_items) stores what is rated, zeros too; its arrays are read-only.

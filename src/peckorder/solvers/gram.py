@@ -7,6 +7,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from scipy import sparse
 
+from peckorder._saving import SavedPlainly
 from peckorder._threads import share
 from peckorder._typing import Floats, Ints, Rows
 from peckorder._validation import as_rows, count_rows
@@ -27,8 +28,8 @@ _PAIRS = (
 _KINDS = {"linear": kernels.LINEAR, "poly": kernels.POLY, "rbf": kernels.RBF}
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
+@dataclass(frozen=True)
+class Items(SavedPlainly):
     """Rows as they are looked at, with their numbers among all rows ever given."""
 
     matrix: Matrix

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from peckorder._saving import SavedPlainly
 from peckorder._threads import share
 from peckorder._typing import Floats
 from peckorder.exceptions import DataError
@@ -23,7 +24,7 @@ _FEW = 32
 
 
 @dataclass(frozen=True, eq=False)
-class Gram:
+class Gram(SavedPlainly):
     """The kernels among rows that a model is learnt from, and of others with them.
 
     Computed by matrix products, for speed: two rows' kernel depends on the shapes

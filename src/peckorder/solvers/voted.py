@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 
+from peckorder._saving import SavedPlainly
 from peckorder._typing import Floats, Ints, Rows
 from peckorder._validation import as_rows, count_rows
 from peckorder.kernels import online as kernels
@@ -18,8 +19,8 @@ from peckorder.solvers.record import grown
 _BLOCK = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Updates:
+@dataclass(frozen=True)
+class Updates(SavedPlainly):
     """Updates in the order they were made: what was added to which rule, and when.
 
     Rule h of all has seen the first h updates. Kept in place of the rules
