@@ -134,6 +134,15 @@ def test_scores_on_a_threshold_are_seen_to_be(seed, make):
     assert_array_equal(got["labels"], model.predict(every))
 
 
+def test_ranks_are_rounded_half_upwards():
+    options = {"fit_intercept": False, "unit_norm": False, "eta": 0.5}
+    model = WidrowHoff(classes=["a", "b", "c"], **options).fit([[1.0]], ["a"])
+    assert model.coef_.tolist() == [0.5]
+    rows = np.array([[-9.0], [np.nextafter(3, 0)], [3], [np.nextafter(5, 0)], [5], [9]])
+    labels = answers(model, rows)["labels"].tolist()
+    assert labels == ["a", "a", "b", "b", "c", "c"] == model.predict(rows).tolist()
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @every_ordinal
 def test_rows_too_short_or_too_long_for_a_norm(make, fit_intercept):
