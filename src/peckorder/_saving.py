@@ -27,7 +27,7 @@ class PlainMatrix:
         """Take a matrix apart; nothing is copied."""
         return cls(
             f"{matrix.format}_{'array' if _is_array(matrix) else 'matrix'}",
-            tuple(map(int, matrix.shape)),
+            (int(matrix.shape[0]), int(matrix.shape[1])),
             matrix.data,
             matrix.indices,
             matrix.indptr,

@@ -26,6 +26,7 @@ from peckorder import (
     RankBoost,
     SVRank,
     WidrowHoff,
+    load,
 )
 from peckorder.exceptions import MissingExtraError
 from peckorder.export import to_onnx
@@ -337,6 +338,16 @@ def test_a_file(tmp_path):
     session = InferenceSession(tmp_path / "model.onnx")
     labels = session.run(["labels"], {"X": X})[0]
     assert labels.tolist() == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize("model", [PRank(), SVRank(), RankBoost(n_rounds=9)])
+def test_a_model_from_a_file_of_ours(tmp_path, model):
+    model.fit(X / 100, LEVEL).save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    got, expected = answers(again, X), answers(model, X)
+    assert got.keys() == expected.keys()
+    for name, values in expected.items():
+        assert_array_equal(got[name], values)
 
 
 def test_a_graph_knows_its_shape():

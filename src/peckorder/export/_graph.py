@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from peckorder._version import __version__
 from peckorder.exceptions import MissingExtraError
 
 # Old enough for runtimes of the last years; trees need the one domain beside it.
@@ -106,6 +107,7 @@ class Graph:
             opset_imports=opsets,
             ir_version=_IR,
             producer_name="peckorder",
+            producer_version=__version__,
         )
         self._onnx.checker.check_model(model, full_check=True)
         return model
