@@ -1,6 +1,5 @@
 """Models written as ONNX graphs answer as the models do."""
 
-import sys
 from functools import partial
 
 import numpy as np
@@ -13,12 +12,10 @@ from onnx.reference import ReferenceEvaluator
 from onnxruntime import InferenceSession
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.exceptions import ConvergenceWarning
 
-from helpers import exactly, shown
+from helpers import shown
 from peckorder import (
-    AggregatePRank,
     MPRank,
     MPRankCV,
     MulticlassPerceptron,
@@ -28,7 +25,6 @@ from peckorder import (
     WidrowHoff,
     load,
 )
-from peckorder.exceptions import MissingExtraError
 from peckorder.export import to_onnx
 
 CLOSE = 1e-12
@@ -358,92 +354,3 @@ def test_a_graph_knows_its_shape():
     assert taken.shape.dim[1].dim_value == 4
     with pytest.raises(InvalidArgument, match="dimensions"):
         answers(PRank().fit(X, LEVEL), X[:, :3])
-
-
-EXPORTABLE = (
-    "to_onnx: model must be a WidrowHoff, a MulticlassPerceptron, a PRank, MPRank, "
-    "MPRankCV or SVRank with kernel='linear' (of PRank the averaged or last rule, "
-    "without a budget), or a RankBoost on thresholds or features; got {}."
-)
-
-
-def products(A, B):
-    return A @ B.T
-
-
-class OfOnesOwn(PRank):
-    """A subclass, which may predict by any rule."""
-
-
-REFUSED = [
-    (PRank(rule="voted"), ValueError, "PRank with rule='voted'"),
-    (PRank(kernel="rbf"), ValueError, "PRank with kernel='rbf'"),
-    (PRank(kernel="poly"), ValueError, "PRank with kernel='poly'"),
-    (PRank(kernel=products), ValueError, f"PRank with kernel={products!r}"),
-    (PRank(budget=5), ValueError, "PRank with budget=5"),
-    (MPRank(kernel="rbf"), ValueError, "MPRank with kernel='rbf'"),
-    (MPRankCV(kernel="poly"), ValueError, "MPRankCV with kernel='poly'"),
-    (SVRank(kernel=products), ValueError, f"SVRank with kernel={products!r}"),
-    (
-        RankBoost(n_rounds=2, weak=DecisionTreeRegressor(max_depth=1)),
-        ValueError,
-        "RankBoost with weak rankings of one's own",
-    ),
-    (AggregatePRank(n_estimators=2), TypeError, "AggregatePRank"),
-    (OfOnesOwn(), TypeError, "OfOnesOwn"),
-    (DecisionTreeRegressor(), TypeError, "DecisionTreeRegressor"),
-]
-
-
-@pytest.mark.parametrize(("model", "error", "got"), REFUSED)
-def test_what_cannot_be_written(model, error, got):
-    model.fit(X, LEVEL)
-    with pytest.raises(error, match=exactly(EXPORTABLE.format(got))):
-        to_onnx(model)
-
-
-def test_a_class_is_no_model():
-    with pytest.raises(TypeError, match=exactly(EXPORTABLE.format("the class PRank"))):
-        to_onnx(PRank)
-
-
-def test_precomputed_kernels_cannot_be_written():
-    model = MPRank(kernel="precomputed").fit(X @ X.T, LEVEL)
-    sentence = EXPORTABLE.format("MPRank with kernel='precomputed'")
-    with pytest.raises(ValueError, match=exactly(sentence)):
-        to_onnx(model)
-
-
-def test_a_model_must_be_fitted():
-    with pytest.raises(NotFittedError):
-        to_onnx(PRank())
-
-
-@pytest.mark.parametrize("dtype", [np.float16, int, None, "double trouble"])
-def test_rows_are_float64_or_float32(dtype):
-    sentence = f"to_onnx: dtype must be float64 or float32; got {dtype!r}."
-    with pytest.raises(ValueError, match=exactly(sentence)):
-        to_onnx(PRank().fit(X, LEVEL), dtype=dtype)
-
-
-@pytest.mark.parametrize("classes", [[1, "two", 3.0], [b"a", b"b"], [2**63, 2**63 + 1]])
-def test_classes_of_a_kind_that_is_not_known(classes):
-    y = [classes[place % 2] for place in LEVEL]
-    sentence = (
-        "to_onnx: classes_ must be strings, integers below 2**63, floats or booleans, "
-        f"all of one kind; got {classes!r}."
-    )
-    model = PRank(classes=classes).fit(X, np.array(y, dtype=object))
-    with pytest.raises(ValueError, match=exactly(sentence)):
-        to_onnx(model)
-
-
-def test_without_onnx(monkeypatch):
-    model = PRank().fit(X, LEVEL)
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    sentence = (
-        "to_onnx: onnx must be installed to write its files; got none. Type "
-        "pip install 'peckorder[onnx]'."
-    )
-    with pytest.raises(MissingExtraError, match=exactly(sentence)):
-        to_onnx(model)
