@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy import sparse
 
 from peckorder import PRank
 from peckorder._typing import Floats, Ints
@@ -16,6 +15,7 @@ from peckorder.datasets import load_movielens_1m, make_ratings
 from peckorder.experiments._crammer_singer_online import (
     AVERAGED,
     CONSTANT,
+    FIRST_JUDGED,
     LAST,
     MEDIAN,
     PERCEPTRON,
@@ -23,17 +23,19 @@ from peckorder.experiments._crammer_singer_online import (
     Config,
     best_step,
     curves_of,
-    difference_text,
     learners,
     losses_on_the_way,
     lost_after,
-    rounds_shown,
-    running_median,
-    share_below,
+    sides_below,
     stepped,
-    verdict,
 )
 from peckorder.experiments._experiment import Claim, Measured, Part, Shown, Values
+from peckorder.experiments._judging import difference_text, verdict
+from peckorder.experiments._online_shared import (
+    centred,
+    rounds_shown,
+    running_median,
+)
 from peckorder.experiments._tables import column, mean_curve, mean_text
 from peckorder.reports import Chart, Table
 
@@ -111,10 +113,8 @@ def stream_of(viewers: Viewers, target: int, rng: Generator) -> Stream:
     y = viewers.by_viewer.data[order].astype(np.int64)
     rated = viewers.by_movie[movies]
     others = rated.indices != target
-    X = sparse.csr_array(
-        (np.where(others, rated.data - MIDDLE, 0.0), rated.indices, rated.indptr),
-        shape=rated.shape,
-    )
+    X = centred(rated, MIDDLE)
+    X.data[~others] = 0.0
     totals = X.sum(axis=1)
     raters = np.diff(rated.indptr) - 1
     middling = float(np.mean(rated.data[others] == MIDDLE))
@@ -145,7 +145,7 @@ def measure(
     stream = stream_of(data, target, rng)
     X, y = stream.X, stream.y
     losses = {
-        MEDIAN: np.abs(running_median(y) - y).astype(float),
+        MEDIAN: np.abs(running_median(y, len(RANKS)) - y).astype(float),
         CONSTANT: np.abs(data.median - y).astype(float),
         ITEM_MEAN: np.abs(np.floor(stream.item_means + 0.5) - y),
     }
@@ -193,7 +193,7 @@ def show(
         paragraphs=_paragraphs(config, units, place),
         tables=(
             _table(config, units, curves, passes, best, place),
-            _scale_table(config, units),
+            _scale_table(config, units, passes),
         ),
         charts=(
             _chart(config, curves, best, place),
@@ -243,7 +243,7 @@ def _table(
             form,
             mean_text(curves[key][:, -1]),
             mean_text(passes[key]),
-            "" if key == MEDIAN else difference_text(passes[key], passes[MEDIAN]),
+            "" if key == MEDIAN else difference_text(passes[key] - passes[MEDIAN]),
         )
         for name, form, key in labels
     )
@@ -318,17 +318,23 @@ def _scale_chart(
     )
 
 
-def _scale_table(config: Config, units: Sequence[Values]) -> Table:
+def _scale_table(
+    config: Config, units: Sequence[Values], passes: dict[str, Floats]
+) -> Table:
     last, averaged = (column(units, "scaled", rule) for rule in ("last", "averaged"))
-    rows = tuple(
+    rows = [
         (f"{scale:g}", mean_text(last[:, place]), mean_text(averaged[:, place]))
         for place, scale in enumerate(config.scales)
-    )
+    ]
+    # These look at no feature: one loss, whatever the factor and the rule.
+    baselines = ((name, mean_text(passes[name])) for name in BASELINES)
+    rows += [(name, text, text) for name, text in baselines]
     caption = (
         "Mean rank loss of a whole pass with features as they are, times a factor, "
-        f"without a constant; {len(units)} targets, with 95 % intervals."
+        f"without a constant; {len(units)} targets, with 95 % intervals. Below, what "
+        "has neither a factor nor a rule."
     )
-    return Table(("factor", LAST, AVERAGED), rows, caption)
+    return Table(("factor", LAST, AVERAGED), tuple(rows), caption)
 
 
 def _claim(
@@ -338,31 +344,35 @@ def _claim(
     best: dict[str, str],
     place: int,
 ) -> Claim:
-    found, verdicts = [], []
+    found: list[str] = []
+    judged: list[int] = []
     for rule, form in ((LAST, RAW), (LAST, UNIT), (AVERAGED, UNIT)):
         ours = curves[in_form(rule, form)]
         texts = []
         for theirs in (best[form], in_form(PERCEPTRON, form)):
-            share = share_below(ours, curves[theirs], rounds)
-            last = difference_text(ours[:, -1], curves[theirs][:, -1])
+            sides = sides_below(ours, curves[theirs], rounds)
+            last = difference_text(ours[:, -1] - curves[theirs][:, -1])
+            share = sides.count(1) / len(sides)
             texts.append(f"minus {plain(theirs, form)} {last} ({share:.0%})")
             if rule == LAST:
-                verdicts.append(share)
+                judged += sides
         found.append(f"features {form}: {rule}, {', '.join(texts)}")
     # The published rule must also be worth its while.
     for rule in (LAST, AVERAGED):
         ours = curves[in_form(rule, UNIT)][:, -1]
         texts = [
-            f"minus {key} {difference_text(ours, curves[key][:, -1])}"
+            f"minus {key} {difference_text(ours - curves[key][:, -1])}"
             for key in (MEDIAN, ITEM_MEAN)
         ]
         found.append(f"{rule}, {', '.join(texts)}")
     lead = (
-        f"After {rounds[-1]} rounds, and in brackets the share of the rounds shown at "
-        "which the interval of the difference is below zero: "
+        "A comparison a round shown and form of features. "
+        f"After {rounds[-1]} rounds, and in brackets the share of the rounds shown, "
+        f"from {FIRST_JUDGED} on, at which the interval of the difference is below "
+        "zero: "
     )
     text = CLAIM.format(config.more_than[place])
-    return Claim(text, verdict(verdicts), lead + "; ".join(found) + ".")
+    return Claim(text, verdict(judged), lead + "; ".join(found) + ".")
 
 
 PARTS = tuple(

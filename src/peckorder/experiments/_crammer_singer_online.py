@@ -10,7 +10,8 @@ from peckorder import MulticlassPerceptron, PRank, WidrowHoff
 from peckorder._typing import Floats, Ints
 from peckorder.exceptions import DataError
 from peckorder.experiments._experiment import Values
-from peckorder.experiments._tables import column, half_width
+from peckorder.experiments._judging import side
+from peckorder.experiments._tables import column
 
 RANKS = (1, 2, 3, 4, 5)
 LAST, AVERAGED, PERCEPTRON = "PRank", "PRank, averaged", "multiclass perceptron"
@@ -75,23 +76,6 @@ def losses_on_the_way(learner: Any, X: Any, y: Ints) -> Floats:
     return np.asarray(np.abs(guesses - y), dtype=float)
 
 
-def running_median(y: Ints) -> Ints:
-    """Return before every round the lower median of the ranks seen so far.
-
-    Before the first round it is the middle rank.
-    """
-    seen = np.cumsum(y[:, None] <= np.array(RANKS), axis=0)[:-1]
-    at_least_half = 2 * seen >= np.arange(1, len(y))[:, None]
-    first = np.array([RANKS[len(RANKS) // 2]])
-    return np.concatenate([first, np.array(RANKS)[at_least_half.argmax(axis=1)]])
-
-
-def rounds_shown(n_rounds: int, n_points: int, *, log: bool = False) -> Ints:
-    """Return the rounds after which curves are kept, first and last included."""
-    space = np.geomspace if log else np.linspace
-    return np.unique(np.rint(space(1, n_rounds, n_points)).astype(np.int64))
-
-
 def lost_after(losses: Floats, rounds: Ints) -> list[Any]:
     """Return the steps lost in all after some rounds: whole numbers, being short."""
     totals = np.cumsum(losses)[rounds - 1]
@@ -109,28 +93,10 @@ def best_step(losses: dict[str, Floats], names: Sequence[str]) -> str:
     return names[int(np.argmin(np.where(np.isnan(means), np.inf, means)))]
 
 
-def difference_text(ours: Floats, theirs: Floats) -> str:
-    """Write the mean of a paired difference with half its interval."""
-    paired = ours - theirs
-    text = f"{paired.mean():+.3f}"
-    if len(paired) > 1:
-        text += f" ± {float(half_width(paired)):.3f}"
-    return text.replace("-", "\N{MINUS SIGN}")
+def sides_below(ours: Floats, theirs: Floats, rounds: Ints) -> list[int]:
+    """Return for the rounds shown where ours is: 1 below theirs, -1 above, 0 open.
 
-
-def share_below(ours: Floats, theirs: Floats, rounds: Ints) -> float:
-    """Return at which share of the rounds shown ours is below theirs for sure.
-
-    That is: the 95 % interval of the paired difference lies below zero. Rounds before
-    `FIRST_JUDGED` are left out.
+    Rounds before `FIRST_JUDGED` are left out.
     """
     judged = rounds >= min(FIRST_JUDGED, int(rounds[-1]))
-    paired = (ours - theirs)[:, judged]
-    return float(np.mean(paired.mean(axis=0) + half_width(paired) < 0))
-
-
-def verdict(shares: Sequence[float]) -> str:
-    """Return "yes" if all of it holds everywhere, "no" if nothing of it anywhere."""
-    if all(share == 1 for share in shares):
-        return "yes"
-    return "in part" if any(share > 0 for share in shares) else "no"
+    return [-side(paired) for paired in (ours - theirs)[:, judged].T]

@@ -11,6 +11,7 @@ from peckorder.datasets import make_square
 from peckorder.experiments._crammer_singer_online import (
     AVERAGED,
     CONSTANT,
+    FIRST_JUDGED,
     LAST,
     MEDIAN,
     PERCEPTRON,
@@ -18,23 +19,28 @@ from peckorder.experiments._crammer_singer_online import (
     Config,
     best_step,
     curves_of,
-    difference_text,
     learners,
     losses_on_the_way,
     lost_after,
-    rounds_shown,
-    running_median,
+    sides_below,
     stepped,
 )
 from peckorder.experiments._experiment import Claim, Measured, Part, Shown, Values
-from peckorder.experiments._tables import column, half_width, mean_curve, mean_text
+from peckorder.experiments._judging import difference_text, verdict
+from peckorder.experiments._online_shared import (
+    LEAST_LOSS,
+    NOISE,
+    lower_than_all,
+    rounds_shown,
+    running_median,
+)
+from peckorder.experiments._tables import column, mean_curve, mean_text
 from peckorder.metrics import rank_loss
 from peckorder.reports import Cell, Chart, Table
 
-NOISE = 0.125
-# By quadrature: the rank of the point without its noise, on points with it.
-LEAST_LOSS = 0.1526
 MIDDLE = 3
+# What the claim's "first rounds" are; those before are the luck of the draw.
+FIRST_ROUNDS = (FIRST_JUDGED, 100)
 CLAIM = (
     "Synthetic: PRank has the lowest time-averaged rank loss in the end; Widrow-Hoff "
     "is lowest in the first rounds; the multiclass perceptron is always worst."
@@ -54,7 +60,7 @@ def count(config: Config) -> int:
 def shown_after(config: Config) -> Ints:
     """Return the rounds of the curves, those of the table among them."""
     marks = rounds_in_table(config)
-    return np.union1d(rounds_shown(config.rounds, 60, log=True), marks)
+    return rounds_shown(config.rounds, 60, log=True, wanted=marks)
 
 
 def rounds_in_table(config: Config) -> Ints:
@@ -77,9 +83,10 @@ def measure(config: Config, data: Values, unit: int, rng: Generator) -> Measured
         tested[name] = rank_loss(y_test, learner.predict(X_test))
         losses = np.concatenate([first, losses_on_the_way(learner, X[cut:], y[cut:])])
         lost[name] = lost_after(losses, rounds)
-    lost[MEDIAN] = lost_after(np.abs(running_median(y) - y), rounds)
+    median = running_median(y, len(RANKS))
+    lost[MEDIAN] = lost_after(np.abs(median - y), rounds)
     lost[CONSTANT] = lost_after(np.abs(MIDDLE - y), rounds)
-    tested[MEDIAN] = rank_loss(y_test, np.full(len(y_test), running_median(y)[cut]))
+    tested[MEDIAN] = rank_loss(y_test, np.full(len(y_test), median[cut]))
     tested[CONSTANT] = rank_loss(y_test, np.full(len(y_test), MIDDLE))
     return Measured({"lost": lost, "tested": tested})
 
@@ -134,7 +141,7 @@ def _table(
 
 def _chart(n: int, curves: dict[str, Floats], rounds: Ints, best: str) -> Chart:
     drawn = (LAST, AVERAGED, best, PERCEPTRON, MEDIAN)
-    kept = rounds >= 10
+    kept = rounds >= FIRST_JUDGED
     return Chart(
         "Time-averaged rank loss on the square",
         "round",
@@ -150,45 +157,73 @@ def _chart(n: int, curves: dict[str, Floats], rounds: Ints, best: str) -> Chart:
 def _claim(
     config: Config, curves: dict[str, Floats], rounds: Ints, steps: Sequence[str]
 ) -> Claim:
-    ours, perceptron = curves[LAST], curves[PERCEPTRON]
-    shown = rounds >= 10
-    kept = rounds[shown]
+    """Judge the three rankers with every step of Widrow-Hoff, for want of the paper's.
+
+    A comparison is of one ranker with the two others at a round shown: PRank's is at
+    the last, Widrow-Hoff's are at `FIRST_ROUNDS`, the perceptron's at all.
+    """
+    last = len(rounds) - 1
+    from_here = min(FIRST_ROUNDS[0], int(rounds[-1]))
+    judged = [place for place, n in enumerate(rounds) if n >= from_here]
+    early = [place for place in judged if rounds[place] <= FIRST_ROUNDS[1]]
     found, in_the_end, at_first = [], [], []
     for name in steps:
-        paired = (ours - curves[name])[:, shown]
-        half = half_width(paired)
-        low, high = paired.mean(axis=0) - half, paired.mean(axis=0) + half
-        in_the_end.append(high[-1] < 0)
-        at_first.append(low[0] > 0)
-        last = difference_text(ours[:, -1], curves[name][:, -1])
-        found.append(f"PRank minus {name} {last} after {rounds[-1]:,} rounds")
-        # From here on, and not only here, PRank is below for sure.
-        above = np.flatnonzero(high >= 0)
-        start = 0 if above.size == 0 else above[-1] + 1
-        if start < len(kept):
-            found[-1] += f" (below from round {kept[start]:,} on)"
-    others = [curves[name].mean(axis=0) for name in (LAST, *steps)]
-    exceptions = kept[(np.max(others, axis=0) > perceptron.mean(axis=0))[shown]]
-    if exceptions.size:
+        field = (LAST, name, PERCEPTRON)
+        in_the_end.append(_is_lowest(curves, LAST, field, last))
+        first = [_is_lowest(curves, name, field, place) for place in early]
+        at_first += first
         found.append(
-            "the perceptron is not always worst: another mean was above its own "
-            f"between rounds {exceptions[0]:,} and {exceptions[-1]:,}"
+            f"{_told(curves, LAST, name, last)} after {rounds[-1]:,} rounds"
+            f"{_below_from(curves, name, rounds)}; {name} is lowest at "
+            f"{first.count(1)} of {len(first)} rounds shown from {rounds[early[0]]:,} "
+            f"to {rounds[early[-1]]:,}"
         )
-    else:
-        found.append("the perceptron is worst throughout")
-    early = int(np.searchsorted(rounds, config.tested_after))
-    best = best_step({name: curves[name][:, early] for name in steps}, steps)
-    soon = difference_text(ours[:, early], curves[best][:, early])
+    found.append(f"{_told(curves, LAST, PERCEPTRON, last)} in the end")
+    everyone = (LAST, *steps, PERCEPTRON)
+    worst = [_is_lowest(curves, PERCEPTRON, everyone, p, sign=-1) for p in judged]
     found.append(
-        f"after {config.tested_after:,} rounds PRank minus the best of these, {best}, "
-        f"{soon}"
+        f"the perceptron is above all others for sure at {worst.count(1)} of "
+        f"{len(worst)} rounds shown from {rounds[judged[0]]:,} on"
     )
-    averaged = difference_text(curves[AVERAGED][:, -1], ours[:, -1])
-    found.append(f"in the end averaged PRank minus PRank {averaged}")
-    tests = [all(in_the_end), all(at_first), exceptions.size == 0]
-    some = [any(in_the_end), any(at_first), exceptions.size == 0]
-    holds = "yes" if all(tests) else "in part" if any(some) else "no"
+    exceptions = rounds[judged][np.array(worst) < 1]
+    if exceptions.size:
+        found[-1] += f"; where it is not: {exceptions[0]:,} to {exceptions[-1]:,}"
+    soon = int(np.searchsorted(rounds, config.tested_after))
+    best = best_step({name: curves[name][:, soon] for name in steps}, steps)
+    found.append(
+        f"after {config.tested_after:,} rounds the best of these is {best}: "
+        f"{_told(curves, LAST, best, soon)}"
+    )
+    found.append(f"in the end {_told(curves, AVERAGED, LAST, last)}")
+    holds = verdict([*in_the_end, *at_first, *worst])
     return Claim(CLAIM, holds, "; ".join(found) + ".")
+
+
+def _is_lowest(
+    curves: dict[str, Floats],
+    name: str,
+    field: Sequence[str],
+    place: int,
+    sign: int = 1,
+) -> int:
+    """Return the side of one ranker against all others; with sign -1, as highest."""
+    rivals = [sign * curves[each][:, place] for each in field if each != name]
+    return lower_than_all(sign * curves[name][:, place], rivals)
+
+
+def _told(curves: dict[str, Floats], ours: str, theirs: str, place: int) -> str:
+    gap = difference_text(curves[ours][:, place] - curves[theirs][:, place])
+    return f"{ours} minus {theirs} {gap}"
+
+
+def _below_from(curves: dict[str, Floats], name: str, rounds: Ints) -> str:
+    """Say from which round on, and not only there, PRank is below for sure."""
+    sides = np.array(sides_below(curves[LAST], curves[name], rounds))
+    not_below = np.flatnonzero(sides <= 0)
+    start = 0 if not_below.size == 0 else int(not_below[-1]) + 1
+    if start == len(sides):
+        return ""
+    return f" (below from round {rounds[start - len(sides)]:,} on)"
 
 
 PART = Part(
