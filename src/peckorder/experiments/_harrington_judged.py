@@ -16,9 +16,10 @@ from peckorder.experiments._harrington_race import (
     Config,
     Form,
     Task,
+    places_on_the_way,
     race,
-    rounds_shown,
 )
+from peckorder.experiments._online_shared import centred
 from peckorder.feedback import Ratings
 from peckorder.solvers.online import nearest_level
 
@@ -30,7 +31,7 @@ TEST_SHARE = 1 / 8
 class Judged:
     """A set of items with several ratings each, and how instances are made of it.
 
-    The first form is the one whose curves are drawn.
+    The first form is the one whose taus are all drawn.
     """
 
     what: str
@@ -53,17 +54,14 @@ class Judged:
         n_learnt = count_learnt(len(y))
         seed = int(rng.integers(2**31))
         middle = self.lowest + (self.n_ranks - 1) / 2
-        values: Values = {"n_learnt": n_learnt, "end": {}, "test": {}}
+        values: Values = {"n_learnt": n_learnt, "online": {}, "test": {}}
         for form in self.forms:
             rows = instances(others, form, middle)
             task = Task(rows, y, n_learnt, self.n_ranks)
-            rounds = rounds_shown(n_learnt)
+            rounds = places_on_the_way(n_learnt)
             found = race(task, form, rounds, config.members, seed, online=True)
             found.add(OTHERS, whole[:n_learnt], whole[n_learnt:])
-            values.setdefault("online", found.online)
-            values["end"][form.label] = {
-                name: losses[-1] for name, losses in found.online.items()
-            }
+            values["online"][form.label] = found.online
             values["test"][form.label] = found.test
         return Measured(values)
 
@@ -133,13 +131,7 @@ def instances(X: Any, form: Form, middle: float) -> Any:
 
     What is not stored in a sparse row is zero in either case.
     """
-    if not form.centred:
-        return X.astype(float)
-    if not sparse.issparse(X):
-        return X - middle
-    moved = X.astype(float, copy=True)
-    moved.data -= middle
-    return moved
+    return centred(X, middle) if form.centred else X.astype(float)
 
 
 CYSTIC_FIBROSIS = Judged(

@@ -9,19 +9,22 @@ from peckorder._typing import Floats, Ints
 from peckorder.experiments._experiment import Values
 from peckorder.experiments._harrington_race import (
     BAGGED,
+    CONSTANT,
     ETAS,
     MEDIAN_OF,
     POINT,
     RAW,
     REGRESSION,
+    RUNNING_MEDIAN,
     TAUS,
     VOTING,
     named,
 )
-from peckorder.experiments._tables import column, half_width, mean_curve, mean_text
+from peckorder.experiments._judging import difference_text, side
+from peckorder.experiments._online_shared import lower_than_all
+from peckorder.experiments._tables import column, mean_curve, mean_text
 from peckorder.reports import Chart, Curve, Table
 
-MINUS = "\N{MINUS SIGN}"
 # What is added to names, and what is said of it.
 READINGS = ((RAW, "Means not rounded, as printed"), ("", "Means rounded"))
 # Names of the methods that have a tau, with what is not rounded beside what is.
@@ -57,53 +60,28 @@ def best(losses: Mapping[str, Floats], method: str) -> str:
     return method
 
 
-def difference(ours: Floats, theirs: Floats) -> tuple[float, float]:
-    """Return the mean of paired differences and half its 95 % interval."""
-    gaps = ours - theirs
-    return float(gaps.mean()), float(half_width(gaps))
-
-
-def difference_text(ours: Floats, theirs: Floats) -> str:
-    """Write the mean of paired differences with its interval."""
-    mean, half = difference(ours, theirs)
-    text = f"{mean:+.3f}" if np.isnan(half) else f"{mean:+.3f} ± {half:.3f}"
-    return text.replace("-", MINUS)
-
-
 def compare(
-    losses: Mapping[str, Floats], name: str, rivals: Iterable[str]
-) -> tuple[str, str]:
-    """Say whether `name` loses less than all its rivals, and by how much.
+    losses: Mapping[str, Floats], name: str, rivals: Sequence[str]
+) -> tuple[int, str]:
+    """Return the side of `name` against all its rivals, and say by how much.
 
-    "yes" if every 95 % interval of the paired differences is below zero, "no" if one
-    is above, else "in part".
+    1 if it loses less than all of them for sure, -1 if more than one of them, else 0.
     """
-    gaps = {rival: difference(losses[name], losses[rival]) for rival in rivals}
-    lower = {rival: mean for rival, (mean, half) in gaps.items() if mean + half < 0}
-    higher = [rival for rival, (mean, half) in gaps.items() if mean - half > 0]
-    level = [rival for rival in gaps if rival not in lower and rival not in higher]
+    gaps = {rival: losses[name] - losses[rival] for rival in rivals}
+    sides = {rival: side(gap) for rival, gap in gaps.items()}
 
     def told(rival: str) -> str:
-        return f"{rival} ({difference_text(losses[name], losses[rival])})"
+        return f"{rival} ({difference_text(gaps[rival])})"
 
     found = []
-    if lower:
-        nearest = told(max(lower, key=lower.__getitem__))
+    if lower := [rival for rival in rivals if sides[rival] < 0]:
+        nearest = told(max(lower, key=lambda rival: float(gaps[rival].mean())))
         found.append(f"lower than {len(lower)} of {len(gaps)}, the nearest {nearest}")
-    if level:
-        found.append(f"level with {', '.join(map(told, level))}")
-    if higher:
-        found.append(f"higher than {', '.join(map(told, higher))}")
-    holds = "no" if higher else "in part" if level else "yes"
-    return holds, f"{name} at {losses[name].mean():.3f} is {'; '.join(found)}"
-
-
-def all_of(verdicts: Iterable[str]) -> str:
-    """Join verdicts: what holds here and not there holds in part, if it does hold."""
-    kinds = set(verdicts)
-    if len(kinds) == 1:
-        return kinds.pop()
-    return "in part" if "yes" in kinds else "no"
+    for how, sign in (("level with", 0), ("higher than", 1)):
+        if those := [told(rival) for rival in rivals if sides[rival] == sign]:
+            found.append(f"{how} {', '.join(those)}")
+    text = f"{name} at {losses[name].mean():.3f} is {'; '.join(found)}"
+    return lower_than_all(losses[name], [losses[rival] for rival in rivals]), text
 
 
 def difference_table(
@@ -118,7 +96,7 @@ def difference_table(
         cells = []
         for tau in TAUS:
             theirs = with_tau(rival, tau) if rival in WITH_TAU else rival
-            cells.append(difference_text(losses[named(name, tau)], losses[theirs]))
+            cells.append(difference_text(losses[named(name, tau)] - losses[theirs]))
         rows.append((f"{name} less {rival}", *cells))
     return Table(
         ("difference", *(f"tau = {tau}" for tau in TAUS)), tuple(rows), caption
@@ -126,25 +104,30 @@ def difference_table(
 
 
 def tau_table(losses: Mapping[str, Floats], methods: Sequence[str], note: str) -> Table:
-    """Return the paper's table: a row a method, a column a tau."""
+    """Return the paper's table: a row a method, a column a tau, and what has none."""
     rows = [
         (method, *(mean_text(losses[with_tau(method, tau)]) for tau in TAUS))
         for method in methods
     ]
+    rows += [
+        (name, *[mean_text(losses[name])] * len(TAUS))
+        for name in (CONSTANT, RUNNING_MEDIAN)
+    ]
+    note += " The best constant, in hindsight, and the running median have no tau."
     return Table(("method", *(f"tau = {tau}" for tau in TAUS)), tuple(rows), note)
 
 
 def curves(
-    units: Sequence[Values], rounds: Ints, names: Iterable[str]
+    units: Sequence[Values], rounds: Ints, names: Iterable[str], *keys: str
 ) -> tuple[Curve, ...]:
     """Return the mean on-line curves of some methods, with their intervals."""
     return tuple(
-        mean_curve(name, rounds, column(units, "online", name)) for name in names
+        mean_curve(name, rounds, column(units, "online", *keys, name)) for name in names
     )
 
 
 def tau_charts(
-    units: Sequence[Values], rounds: Ints, caption: str
+    units: Sequence[Values], rounds: Ints, caption: str, *keys: str
 ) -> tuple[Chart, ...]:
     """Return a chart for each ensemble, of all its taus."""
     return tuple(
@@ -152,7 +135,7 @@ def tau_charts(
             f"{method}: every tau",
             "rounds",
             "mean rank loss so far",
-            curves(units, rounds, [with_tau(method, tau) for tau in TAUS]),
+            curves(units, rounds, [with_tau(method, tau) for tau in TAUS], *keys),
             caption,
             log_x=True,
         )
@@ -160,10 +143,10 @@ def tau_charts(
     )
 
 
-def after(units: Sequence[Values], place: int) -> dict[str, Floats]:
+def after(units: Sequence[Values], place: int, *keys: str) -> dict[str, Floats]:
     """Return every method's on-line losses at one place of the curves."""
-    names = units[0]["online"]
-    return {name: column(units, "online", name)[:, place] for name in names}
+    found = losses_of(units, "online", *keys)
+    return {name: losses[:, place] for name, losses in found.items()}
 
 
 def spread_interval(fewer: Floats, more: Floats) -> tuple[float, float]:

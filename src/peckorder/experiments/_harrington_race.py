@@ -10,6 +10,7 @@ from numpy.random import RandomState
 from peckorder import AggregatePRank, PRank, WidrowHoff
 from peckorder._typing import Floats, Ints
 from peckorder.exceptions import DataError
+from peckorder.experiments._online_shared import rounds_shown, running_median
 from peckorder.metrics import rank_loss, time_averaged_rank_loss
 from peckorder.solvers.aggregate import Ballots
 from peckorder.solvers.ensemble import EnsembleLearner
@@ -93,11 +94,9 @@ class Race:
             self.test[name] = rank_loss(self.task.kept[1], asked)
 
 
-def rounds_shown(n_rounds: int, *wanted: int) -> Ints:
+def places_on_the_way(n_rounds: int, *wanted: int) -> Ints:
     """Return about 40 rounds, evenly spaced on a logarithmic axis, and those wanted."""
-    spaced = np.geomspace(min(10, n_rounds), n_rounds, 40).round()
-    shown = np.union1d(spaced, [each for each in wanted if each <= n_rounds])
-    return shown.astype(np.int64)
+    return rounds_shown(n_rounds, 40, first=10, log=True, wanted=wanted)
 
 
 def named(method: str, setting: float) -> str:
@@ -141,19 +140,6 @@ def add_constants(found: Race, *, online: bool) -> None:
 
 def _best_constant(y: Ints, task: Task) -> int:
     return min(task.ranks, key=lambda rank: float(np.abs(y - rank).mean()))
-
-
-def running_median(y: Ints, n_ranks: int) -> Ints:
-    """Return, for every round, the lower median of the ranks before it.
-
-    The first is the middle of the scale, rounded upwards.
-    """
-    is_rank = y[:, None] == np.arange(1, n_ranks + 1)
-    seen = np.cumsum(is_rank, axis=0) - is_rank
-    at_most = np.cumsum(seen, axis=1)
-    median = 1 + (2 * at_most < np.arange(y.size)[:, None]).sum(axis=1)
-    median[0] = (n_ranks + 2) // 2
-    return np.asarray(median)
 
 
 def single_learners(form: Form) -> Iterator[tuple[str, Any]]:

@@ -4,6 +4,7 @@ from peckorder.experiments._experiment import Experiment
 from peckorder.experiments._harrington_filtering import PARTS
 from peckorder.experiments._harrington_race import Config
 from peckorder.experiments._harrington_square import SQUARE
+from peckorder.experiments._online_shared import FIRST_OF_ALL
 
 PRESETS = {
     "quick": Config(
@@ -62,10 +63,14 @@ DEPARTURES = (
     "than 200 ratings, and movies with two or more of theirs. Rows are scaled to norm "
     "one, or else Widrow-Hoff's step is divided by the squared norm: movies have from "
     "one to a thousand other ratings, for which no constant step is right.",
-    "OHSUMED in the paper's form, with several judges a pair, is not possible with the "
-    "public judgements, which have one grade a pair. It is not tried.",
+    "OHSUMED is not tried. The files at hand, of TREC-9 and of LETOR, have one grade a "
+    "pair. The collection's own file `judged` has duplicate judgements of some pairs, "
+    "mostly of two judges: not the several ratings a pair that the paper describes.",
     "Averaged PRank, the mean of the item's other ratings, a running median and the "
     "best constant in hindsight are added.",
+    "That a method converges fastest is judged by who is ahead after an eighth of the "
+    "rounds; the paper does not say by what.",
+    FIRST_OF_ALL,
 )
 
 EXPERIMENT = Experiment(
