@@ -1,14 +1,16 @@
 """Tables 1 and 2, Books: every reviewer in turn, all others being the features."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 
 import numpy as np
 from numpy.random import Generator
 
 from peckorder._typing import Floats
+from peckorder.experiments._cortes_claims import magnitude_claims
 from peckorder.experiments._cortes_config import PRINTED_M1D, PRINTED_MSD, Config
 from peckorder.experiments._cortes_data import (
+    PART,
     Features,
     Problem,
     Reviewer,
@@ -17,12 +19,10 @@ from peckorder.experiments._cortes_data import (
     halved,
 )
 from peckorder.experiments._cortes_rankers import RANKERS, all_measures, choose
-from peckorder.experiments._cortes_tables import is_below, signed, spread_text
+from peckorder.experiments._cortes_tables import choices_text, signed, spread_text
 from peckorder.experiments._experiment import Claim, Measured, Shown, Values
 from peckorder.experiments._tables import printed_text
 from peckorder.reports import Cell, Table
-
-_MOST_ROUNDS = 160
 
 
 def others(reviews: Reviews, row: int) -> Floats:
@@ -43,7 +43,7 @@ def measure_books(config: Config, data: Reviews, unit: int, rng: Generator) -> M
     problems = [_problem(data, reviewer) for reviewer in reviewers]
     inner = [_halved_again(each) for each in problems if each.n_train >= 4]
     scale = float(data.ratings.csr.data.std())
-    chosen = choose(inner, config, scale, min(_MOST_ROUNDS, config.most_rounds))
+    chosen = choose(inner, config, scale, config.most_rounds)
     found = all_measures(problems, chosen)
     return Measured(
         {
@@ -82,12 +82,11 @@ def show_books(
 ) -> Shown:
     """Show means and standard deviations over reviewers, as printed."""
     unit = units[0]
-    is_whole = unit["group"] == "Books" and not config.made
     said = (
-        "Reviewers of at least 200 books, books with at least 10 reviews."
-        if is_whole
-        else "Made ratings."
+        "Made ratings."
         if config.made
+        else "Reviewers of at least 200 books, books with at least 10 reviews."
+        if unit["group"] != PART
         else "This is not the paper's set, for which the whole Book-Crossing file is "
         "needed (BX-Book-Ratings.csv, 1,149,780 lines): the file at hand is a part, in "
         "which next to no book has ten reviews by reviewers of 200 books. Here "
@@ -119,7 +118,10 @@ def show_books(
             rows.append(("MPRank / constant", f"{share:.3f}", "", ""))
         columns = ("ranker", "ours", "printed", "gap")
         tables.append(Table(columns, tuple(rows), f"{title}. {caption}"))
-    return Shown((said,), tuple(tables), claims=(_claim(unit, is_whole=is_whole),))
+    chosen = (
+        f"Chosen by training halves alone: {choices_text(config, [unit['chosen']])}."
+    )
+    return Shown((said, chosen), tuple(tables), claims=tuple(_claims(unit)))
 
 
 def _values(unit: Values, ranker: str, measure: str) -> Floats:
@@ -128,30 +130,15 @@ def _values(unit: Values, ranker: str, measure: str) -> Floats:
     return kept
 
 
-def _claim(unit: Values, *, is_whole: bool) -> Claim:
-    def difference(measure: str, other: str) -> Floats:
-        ours, theirs = (
-            np.array(unit[name][measure], dtype=float) for name in ("MPRank", other)
-        )
-        kept: Floats = (ours - theirs)[np.isfinite(ours - theirs)]
-        return kept
+def _claims(unit: Values) -> Iterable[Claim]:
+    """Judge over reviewers; what is said cannot be judged by a part of the set."""
 
-    def text(values: Floats) -> str:
-        half = 1.96 * values.std(ddof=1) / np.sqrt(len(values))
-        return f"{signed(float(values.mean()), 3)} ± {half:.3f}"
+    def found(ranker: str, measure: str) -> list[Floats]:
+        return [np.array(unit[ranker][measure], dtype=float)]
 
-    constant = difference("msd", "constant")
-    below = is_below(constant)
-    word = "open" if below is None else "a gain" if below else "a loss"
-    found = (
-        f"MPRank minus SVRank in MSD: {text(difference('msd', 'SVRank'))}; minus "
-        f"RankBoost: {text(difference('msd', 'RankBoost'))}; minus the item mean: "
-        f"{text(difference('msd', 'item mean'))}; minus a constant: {text(constant)}, "
-        f"which is {word}."
-    )
-    prefix = "" if is_whole else "On other reviewers than the paper's: "
-    return Claim(
-        "Books: the low density of ratings makes predictions very noisy.",
-        "no" if below else "yes",
-        prefix + found,
-    )
+    for claim in magnitude_claims("Books", ["Books"], found):
+        if unit["group"] == PART:
+            said = f"On other reviewers than the paper's: {claim.found}"
+            yield replace(claim, holds="not tried", found=said)
+        else:
+            yield claim

@@ -31,7 +31,9 @@ class Config:
     gammas: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0)
     Cs: tuple[float, ...] = (1, 3, 10, 30, 100, 300, 1e3, 3e3, 1e4, 3e4, 1e5)
     ridges: tuple[float, ...] = (0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
-    svrank_weights: tuple[float, ...] = (1, 10, 100, 1e3, 1e4)
+    svrank_weights: tuple[float, ...] = (
+        *(0.1, 1, 3, 10, 30, 100, 300, 1e3, 3e3, 1e4, 3e4, 1e5),
+    )
     epsilons: tuple[float, ...] = (0.0, 0.5, 1.0)
     rounds: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640, 1000, 2000, 3000)
 
@@ -68,7 +70,7 @@ FULL = Config(
     dense_held_out=8,
     references=300,
     most_rounds=1000,
-    dense_most_rounds=160,
+    dense_most_rounds=640,
     online_reviewers=10,
     online_train=700,
     online_rounds=200,

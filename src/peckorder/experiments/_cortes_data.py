@@ -10,10 +10,12 @@ from numpy.random import Generator
 
 from peckorder import datasets
 from peckorder._typing import Floats, Ints
+from peckorder.exceptions import MissingDataError
 from peckorder.experiments._cortes_config import Config
 from peckorder.feedback import Ratings
 
 ALL = 10**9
+PART = "Books, a part"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +129,22 @@ def load_books(config: Config, folder: Path | None) -> Reviews:
         )
         return Reviews(ratings, (Group("Books"),), 4, ALL)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a part is said to be one in the report
+        # That it is a part is said in the report.
+        warnings.filterwarnings(
+            "ignore", "load_book_crossing: .* to be the published set", UserWarning
+        )
         ratings = datasets.load_book_crossing(folder).ratings
-    for least in (200, 100):
-        kept = frequent(ratings, least, 10)
-        if kept is not None and kept.n_users >= 50:
-            break
-    if kept is None:
-        kept = ratings
-    name = "Books" if least == 200 else "Books, a part"
-    return Reviews(kept, (Group(name),), 4, ALL)
+    whole = frequent(ratings, 200, 10)
+    if whole is not None and whole.n_users >= 50:
+        return Reviews(whole, (Group("Books"),), 4, ALL)
+    part = frequent(ratings, 100, 10)
+    if part is None:
+        raise MissingDataError(
+            "cortes-2007: Book-Crossing must have books with 10 reviews by reviewers "
+            f"of 100 books; got none in {len(ratings):,} ratings. Get the whole file, "
+            "BX-Book-Ratings.csv."
+        )
+    return Reviews(part, (Group(PART),), 4, ALL)
 
 
 def frequent(ratings: Ratings, least_items: int, least_users: int) -> Ratings | None:

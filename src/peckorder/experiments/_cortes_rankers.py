@@ -46,6 +46,7 @@ class Chosen:
     svrank_weight: float
     epsilon: float
     n_rounds: int
+    most_rounds: int
     is_cumulative: bool
     unit: float
 
@@ -105,7 +106,7 @@ def choose(
         [_boosted(problems, rounds, is_cumulative=flag) for flag in (True, False)]
     )
     is_cumulative, n_rounds = boosts[int(np.argmin(found))]
-    return Chosen(gamma, C, ridge, *svrank, n_rounds, is_cumulative, unit)
+    return Chosen(gamma, C, ridge, *svrank, n_rounds, rounds[-1], is_cumulative, unit)
 
 
 def _choose_mprank(

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.random import Generator
 
 from peckorder._typing import Floats
+from peckorder.experiments._cortes_claims import magnitude_claims, misranking_claim
 from peckorder.experiments._cortes_config import (
     PRINTED_M1D,
     PRINTED_MISRANKING,
@@ -24,18 +25,15 @@ from peckorder.experiments._cortes_rankers import (
     all_measures,
     choose,
 )
-from peckorder.experiments._experiment import Claim, Measured, Shown, Values
+from peckorder.experiments._experiment import Measured, Shown, Values
 from peckorder.experiments._tables import (
     column,
-    half_width,
     mean_curve,
     printed_text,
 )
 from peckorder.reports import Cell, Chart, Table
 
 MINUS = "\N{MINUS SIGN}"
-# Misrankings that differ by no more are called comparable, and M1D within so much.
-_CLOSE, _CLOSE_SHARE = 0.02, 0.05
 
 
 def measure_groups(
@@ -101,12 +99,6 @@ def signed(value: float, decimals: int) -> str:
     return f"{value:+.{decimals}f}".replace("-", MINUS)
 
 
-def difference_text(values: Floats, decimals: int = 3) -> str:
-    """Write the mean of paired differences and half its 95 % interval."""
-    text = signed(float(values.mean()), decimals)
-    return text if len(values) < 2 else f"{text} ± {half_width(values):.{decimals}f}"
-
-
 def show_groups(
     config: Config,
     units: Sequence[Values],
@@ -122,11 +114,18 @@ def show_groups(
         f"repetitions of {units[0]['reviewers']} test reviewers; mean ± standard "
         "deviation over repetitions, as printed."
     )
+
+    def found(ranker: str, measure: str) -> list[Floats]:
+        return [of(units, group, ranker, measure) for group in groups]
+
     return Shown(
-        (_choices(units, groups),),
+        (_choices(config, units, groups),),
         tuple(_tables(units, groups, caption)),
         (_ratio_chart(units, groups, caption),),
-        tuple(_claims(name, units, groups)),
+        (
+            *magnitude_claims(name, groups, found),
+            misranking_claim(name, groups, found),
+        ),
     )
 
 
@@ -223,98 +222,50 @@ def _ratio_chart(units: Sequence[Values], groups: Sequence[str], caption: str) -
     )
 
 
-def _choices(units: Sequence[Values], groups: Sequence[str]) -> str:
+def _choices(config: Config, units: Sequence[Values], groups: Sequence[str]) -> str:
     """Say what was chosen on held-out reviewers, in the middle of all repetitions."""
     parts = []
     for group in groups:
         chosen = [unit["groups"][group]["chosen"] for unit in units]
-        middle = {
-            key: float(np.median([each[key] for each in chosen]))
-            for key in chosen[0]
-            if key != "is_cumulative"
-        }
-        plain = sum(not each["is_cumulative"] for each in chosen)
-        parts.append(
-            f"{group}: MPRank gamma {middle['gamma']:g}, C {middle['C']:g}; SVRank "
-            f"gamma {middle['svrank_gamma']:g}, C {middle['svrank_weight']:g}, epsilon "
-            f"{middle['epsilon']:g}; RankBoost {middle['n_rounds']:g} rounds, plain in "
-            f"{plain} of {len(chosen)} repetitions and cumulative in the others"
-        )
-    return f"Chosen on held-out reviewers (medians): {'. '.join(parts)}."
+        parts.append(f"{group}: {choices_text(config, chosen)}")
+    return f"Chosen on held-out reviewers (medians). {'. '.join(parts)}."
 
 
-def verdict(signs: Sequence[bool | None]) -> str:
-    """Return yes if all are True, no if all are False, else in part."""
-    if all(sign is True for sign in signs):
-        return "yes"
-    return "no" if all(sign is False for sign in signs) else "in part"
+def choices_text(config: Config, chosen: Sequence[Values]) -> str:
+    """Write the medians of what was chosen, and how often at an end of what is tried.
 
-
-def is_below(values: Floats) -> bool | None:
-    """Return whether the mean of differences is below zero; None if that is open."""
-    mean = float(values.mean())
-    half = float(half_width(values)) if len(values) > 1 else 0.0
-    return None if abs(mean) <= half else mean < 0
-
-
-def is_always_below(values: Floats) -> bool | None:
-    """Return whether all differences are below zero; None if some are."""
-    return None if (values < 0).any() and (values >= 0).any() else bool(values[0] < 0)
-
-
-def _claims(
-    name: str, units: Sequence[Values], groups: Sequence[str]
-) -> Iterable[Claim]:
-    def gaps(measure: str, other: str) -> list[Floats]:
-        return [
-            of(units, g, "MPRank", measure) - of(units, g, other, measure)
-            for g in groups
-        ]
-
-    def text(differences: Sequence[Floats], decimals: int = 3) -> str:
-        return "; ".join(
-            f"{g.removeprefix(name)} {difference_text(d, decimals)}".strip()
-            for g, d in zip(groups, differences, strict=True)
-        )
-
-    svrank, boost = gaps("msd", "SVRank"), gaps("msd", "RankBoost")
-    constant = [ratio(units, g, "MPRank").mean() for g in groups]
-    yield Claim(
-        f"{name}: MPRank obtains the best MSD values.",
-        verdict([*map(is_below, svrank), *map(is_always_below, boost)]),
-        f"MPRank minus SVRank: {text(svrank)}. MPRank minus RankBoost: {text(boost)}. "
-        f"MPRank over a constant: {', '.join(f'{each:.3f}' for each in constant)}.",
+    Beyond an end there may be better values.
+    """
+    middle = {
+        key: float(np.median([each[key] for each in chosen]))
+        for key in chosen[0]
+        if key != "is_cumulative"
+    }
+    plain = sum(not each["is_cumulative"] for each in chosen)
+    text = (
+        f"MPRank gamma {middle['gamma']:g}, C {middle['C']:g}; SVRank gamma "
+        f"{middle['svrank_gamma']:g}, C {middle['svrank_weight']:g}, epsilon "
+        f"{middle['epsilon']:g}; RankBoost {middle['n_rounds']:g} rounds, plain in "
+        f"{plain} of {len(chosen)} and cumulative in the others"
     )
-    shares = [
-        of(units, g, "MPRank", "m1d") / of(units, g, "SVRank", "m1d") - 1.0
-        for g in groups
-    ]
-    constant = [
-        (of(units, g, "SVRank", "m1d") / of(units, g, "constant", "m1d")).mean()
-        for g in groups
-    ]
-    yield Claim(
-        f"{name}: MPRank and SVRank obtain comparable M1D values.",
-        verdict([bool(abs(each.mean()) <= _CLOSE_SHARE) for each in shares]),
-        f"MPRank over SVRank, less 1: {text(shares)}. SVRank over a constant: "
-        f"{', '.join(f'{each:.3f}' for each in constant)}.",
-    )
-    misrank, halves = gaps("misranking", "RankBoost"), gaps("ties half", "RankBoost")
-    close = all(abs(each.mean()) <= _CLOSE for each in misrank)
-    worse = any(each.mean() > _CLOSE for each in misrank)
-    yield Claim(
-        f"{name}: the pairwise misranking error of MPRank is comparable to that of "
-        "RankBoost.",
-        "yes" if close else "no" if worse else "in part",
-        f"MPRank minus RankBoost: {text(misrank)}; with ties as half errors: "
-        f"{text(halves)}. Comparable is within {_CLOSE}; MPRank is "
-        f"{'worse somewhere' if worse else 'nowhere worse by more'}.",
-    )
-    m1d = gaps("m1d", "RankBoost")
-    yield Claim(
-        f"{name}: RankBoost is not competitive in MSD and M1D.",
-        verdict([is_always_below(each) for each in (*boost, *m1d)]),
-        f"MPRank minus RankBoost in M1D: {text(m1d)}; in MSD as above. Judged by "
-        "whether MPRank is before in every repetition: RankBoost's scores grow with "
-        "its rounds, which differ.",
-    )
+    at_ends = list(_at_ends(config, chosen))
+    return f"{text}; at an end of the grid: {', '.join(at_ends)}" if at_ends else text
+
+
+def _at_ends(config: Config, chosen: Sequence[Values]) -> Iterable[str]:
+    """Name what was chosen at the least or the greatest value there was to choose."""
+    grids = {
+        "gamma": ("MPRank's gamma", config.gammas),
+        "C": ("MPRank's C", config.Cs),
+        "ridge": ("the ridge", config.ridges),
+        "svrank_gamma": ("SVRank's gamma", config.gammas),
+        "svrank_weight": ("SVRank's C", config.svrank_weights),
+    }
+    for key, (label, grid) in grids.items():
+        values = [each[key] for each in chosen]
+        for end, at in (("least", min(grid)), ("greatest", max(grid))):
+            if count := values.count(at):
+                yield f"{label}, {end} ({at:g}), {count} of {len(values)}"
+    if count := sum(each["n_rounds"] == each["most_rounds"] for each in chosen):
+        most = chosen[0]["most_rounds"]
+        yield f"RankBoost's rounds, most ({most}), {count} of {len(chosen)}"
