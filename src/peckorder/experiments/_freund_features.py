@@ -11,14 +11,13 @@ from peckorder._typing import Ints
 from peckorder.experiments._experiment import Claim, Measured, Part, Shown, Values
 from peckorder.experiments._freund_config import Config
 from peckorder.experiments._freund_figures import (
+    INTERVALS,
     by_measure,
     by_place,
     charts,
+    drawn,
     gain,
-    holds,
-    judged,
     of,
-    signed,
     tally,
     wins,
 )
@@ -40,12 +39,14 @@ from peckorder.experiments._freund_movies import (
     load_films,
     tabulated,
 )
+from peckorder.experiments._judging import difference_text, side, verdict
 from peckorder.experiments._tables import beside_printed, column
 from peckorder.feedback import Ratings
 from peckorder.reports import Table
 
 # Of random guessing, in the text on figure 5.
 PRINTED_RANDOM = {"disagreement": 0.5, "AP": 0.41, "PROT": 0.45}
+_LITTLE_BETTER = 0.45
 
 
 def measure_sizes(
@@ -72,15 +73,15 @@ def show_sizes(
     """Show figure 5 and what the text says of it."""
     sizes = config.sizes
     place = sizes.index(1000) if 1000 in sizes else len(sizes) - 1
-    drawn = f"{len(units)} draws of viewers and of {config.targets} targets"
-    note = f"Means over {drawn}, with 95 % intervals over the draws."
+    note = f"Means over {drawn(units)}, and of viewers. {INTERVALS}"
     random = beside_printed(
         "random guessing",
         [
             (name, of(units, CONSTANT, name)[:, place], PRINTED_RANDOM.get(name))
             for name in MEASURES
         ],
-        "A constant score, all orders of ties averaged; printed for EachMovie.",
+        "A constant score, all orders of ties averaged; printed for EachMovie. "
+        f"{INTERVALS}",
     )
     return Shown(
         tables=(
@@ -103,40 +104,42 @@ def _claims_on_sizes(
     limit = min(200, max(config.sizes) // 2)
     above = slice(sum(size <= limit for size in config.sizes), None)
     large = wins(units, BOOST, SIMILARITY, above)
-    behind = signed(gain(units, BOOST, SIMILARITY, "disagreement")[:, place])
-    ahead_of_mean = signed(gain(units, BOOST, MEAN, "disagreement")[:, place])
+    behind = difference_text(gain(units, BOOST, SIMILARITY, "disagreement")[:, place])
+    ahead_of_mean = difference_text(gain(units, BOOST, MEAN, "disagreement")[:, place])
     prot = gain(units, NEAREST, CONSTANT, "PROT")[:, place]
-    errors = of(units, REGRESSION, "disagreement").mean(axis=0)
+    errors = of(units, REGRESSION, "disagreement")
+    mean = errors.mean(axis=0)
     at = f"at {config.sizes[place]:,} features"
     return (
         Claim(
             "RankBoost beats regression and nearest neighbour on all four measures at "
             "every number of features.",
-            judged(both),
+            verdict(both.ravel()),
             f"Against regression {tally(rows[REGRESSION])} cells, against nearest "
             f"neighbour {tally(rows[NEAREST])}.",
         ),
         Claim(
             "RankBoost beats vector similarity above 200 features.",
-            judged(large),
-            f"{tally(large).capitalize()} cells above 200 features; gain in "
+            verdict(large.ravel()),
+            f"{tally(large).capitalize()} cells above {limit:,} features; gain in "
             f"disagreement {at} {behind}, over the item mean {ahead_of_mean}.",
         ),
         Claim(
             "Nearest neighbour is worse than random guessing on PROT; regression's "
             "disagreement is little better than 0.5.",
-            holds(bool(prot.mean() < 0), bool(errors.min() > 0.45)),
+            verdict([side(-prot), side(errors[:, mean.argmin()] - _LITTLE_BETTER)]),
             f"{at.capitalize()} nearest neighbour's PROT minus that of random guessing "
-            f"is {signed(prot)}; regression's disagreement is {errors[0]:.3f} at the "
-            f"smallest number, {errors[place]:.3f} {at}.",
+            f"is {difference_text(prot)}; regression's disagreement is "
+            f"{mean[0]:.3f} at the smallest number, {mean[place]:.3f} {at}; little "
+            f"better is above {_LITTLE_BETTER} at every number.",
         ),
         _claim_on_gains(units, "RankBoost gains most from more features.", every),
         Claim(
             "WeakLearn.3.cum has a lower test error than WeakLearn.3 (films).",
-            judged(wins(units, BOOST, PLAIN, every)[:1]),
+            verdict(wins(units, BOOST, PLAIN, every)[0]),
             "What .cum gains in disagreement: "
             + ", ".join(
-                f"{signed(each)} with {size:,} features"
+                f"{difference_text(each)} with {size:,} features"
                 for each, size in zip(
                     gain(units, BOOST, PLAIN, "disagreement").T,
                     config.sizes,
@@ -149,21 +152,22 @@ def _claims_on_sizes(
 
 
 def _claim_on_gains(units: Sequence[Values], text: str, places: slice) -> Claim:
-    """Judge who gains most from the first place to the last."""
-    verdicts, found = [], []
+    """Judge RankBoost's gain from first to last against the most of the others."""
+    sides, found = [], []
     for measure in MEASURES:
         sign = -1.0 if measure == "disagreement" else 1.0
         gains = {}
         for name in PRINTED:
             values = of(units, name, measure)[:, places]
             gains[name] = sign * (values[:, -1] - values[:, 0])
-        best = max(PRINTED, key=lambda name: float(gains[name].mean()))
-        verdicts.append(best == BOOST)
-        said = f"{measure}: RankBoost {signed(gains[BOOST])}"
-        if best != BOOST:
-            said += f", {best} {signed(gains[best])}"
-        found.append(said)
-    return Claim(text, holds(*verdicts), "Gain from first to last, " + "; ".join(found))
+        rival = max(PRINTED[1:], key=lambda name: float(gains[name].mean()))
+        sides.append(side(gains[BOOST] - gains[rival]))
+        found.append(
+            f"{measure}: RankBoost {difference_text(gains[BOOST])}, {rival} "
+            f"{difference_text(gains[rival])}"
+        )
+    said = "Gain from first to last, beside the most of the other three: "
+    return Claim(text, verdict(sides), f"{said}{'; '.join(found)}.")
 
 
 def thinned(ratings: sparse.csr_array, rng: Generator) -> sparse.csr_array:
@@ -191,8 +195,8 @@ def measure_densities(
     order = rng.permutation(films.n_users)
     spare = 2 * config.density_targets + 10
     targets = draw_targets(films.csr, order[:spare], config.density_targets, rng)
-    drawn = [in_bin(films, order[spare:], limits) for limits in config.bins]
-    tables = [films.csr[people[: config.density_features]] for people in drawn]
+    people_of = [in_bin(films, order[spare:], limits) for limits in config.bins]
+    tables = [films.csr[people[: config.density_features]] for people in people_of]
     tables.insert(1, thinned(tables[1], rng))
     parts, viewers_of = [], [Viewers(table) for table in tables]
     for viewers in viewers_of:
@@ -205,6 +209,7 @@ def measure_densities(
     }
     return Measured(
         {
+            "targets": len(targets),
             "viewers": [len(viewers) for viewers in viewers_of],
             "density": [viewers.density for viewers in viewers_of],
             "rankers": joined,
@@ -230,8 +235,8 @@ def show_densities(
         "drawn at random are kept, since the set has few viewers with so few.",
     )
     note = (
-        f"Means over {len(units)} draws of {config.density_targets} targets; T = 40 + "
-        "N/10 rounds for the N viewers of a bin."
+        f"Means over {drawn(units)}; T = 40 + N/10 rounds for the N viewers of a bin. "
+        f"{INTERVALS}"
     )
     x_label = "mean number of ratings of a feature"
     of_chart = slice(1, None)

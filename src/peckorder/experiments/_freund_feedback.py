@@ -10,12 +10,11 @@ from peckorder.experiments._experiment import Claim, Measured, Part, Shown, Valu
 from peckorder.experiments._freund_config import Config
 from peckorder.experiments._freund_features import PRINTED_RANDOM, bin_name, in_bin
 from peckorder.experiments._freund_figures import (
+    INTERVALS,
     by_place,
     charts,
     gain,
-    holds,
     of,
-    signed,
 )
 from peckorder.experiments._freund_movies import (
     BOOST,
@@ -32,7 +31,8 @@ from peckorder.experiments._freund_movies import (
     tabulated,
     top_measures,
 )
-from peckorder.experiments._tables import beside_printed, column, half_width
+from peckorder.experiments._judging import difference_text, side, verdict
+from peckorder.experiments._tables import beside_printed, column
 from peckorder.feedback import Ratings
 from peckorder.metrics import rank_probability
 from peckorder.reports import Chart, Curve, Table
@@ -51,18 +51,19 @@ def measure_feedback(
     order = rng.permutation(films.n_users)
     size = config.feedback_features
     viewers = Viewers(films.csr[order[:size]])
-    parts, rated = [], []
+    parts, rated, counts = [], [], []
     for limits in config.bins:
         people = in_bin(films, order[size:], limits)
         targets = draw_targets(films.csr, people, config.feedback_targets, rng)
         scored = [compared(Tables.of(viewers, each), [size]) for each in targets]
         parts.append(tabulated(targets, scored))
         rated.append(np.mean([_n_films(target) for target in targets]))
+        counts.append(len(targets))
     joined = {
         name: {which: [part[name][which][0] for part in parts] for which in MEASURES}
         for name in parts[0]
     }
-    return Measured({"density": rated, "rankers": joined})
+    return Measured({"targets": counts, "density": rated, "rankers": joined})
 
 
 def _n_films(target: Target) -> int:
@@ -75,13 +76,27 @@ def show_feedback(
     """Show figure 7."""
     names = [bin_name(limits) for limits in config.bins]
     density = column(units, "density").mean(axis=0)
+    targets = column(units, "targets").mean(axis=0)
+    drawn = Table(
+        ("films rated by a target", "targets in a draw", "mean number of films"),
+        tuple(
+            (name, f"{n:.1f}", f"{d:.1f}")
+            for name, n, d in zip(names, targets, density, strict=True)
+        ),
+        f"Targets, means over {len(units)} draws: {config.feedback_targets} a bin, or "
+        "all who are not features and whose halves can be ordered, if fewer.",
+    )
     note = (
         f"{config.feedback_features:,} features; means over {len(units)} draws of "
-        f"{config.feedback_targets} targets a bin, half of whose films are ranked."
+        "targets, as many a bin as are tabled above, half of whose films are ranked. "
+        f"{INTERVALS}"
     )
     x_label = "mean number of films rated by a target"
     return Shown(
-        tables=tuple(by_place(units, which, names, note) for which in MEASURES),
+        tables=(
+            drawn,
+            *(by_place(units, which, names, note) for which in MEASURES),
+        ),
         charts=charts(units, "Figure 7", x_label, density, caption=note, log_x=True),
         claims=_claims_on_feedback(config, units),
     )
@@ -89,16 +104,16 @@ def show_feedback(
 
 def _claims_on_feedback(config: Config, units: Sequence[Values]) -> tuple[Claim, ...]:
     few = [place for place, (_, high) in enumerate(config.bins) if high <= 40]
-    verdicts, found = [], []
+    sides, found = [], []
     for place in few:
         for which in ("disagreement", "AP", "PROT"):
-            gains = {
-                name: float(gain(units, name, BOOST, which)[:, place].mean())
+            gains = [
+                gain(units, SIMILARITY, name, which)[:, place]
                 for name in PRINTED
-            }
-            best = max(PRINTED, key=gains.__getitem__)
-            verdicts.append(best == SIMILARITY)
-        over = signed(gain(units, SIMILARITY, BOOST, "disagreement")[:, place])
+                if name != SIMILARITY
+            ]
+            sides.append(side(min(gains, key=lambda each: float(each.mean()))))
+        over = difference_text(gain(units, SIMILARITY, BOOST, "disagreement")[:, place])
         found.append(f"{bin_name(config.bins[place])}: {over}")
     falls = {}
     for which in ("AP", "coverage"):
@@ -106,22 +121,24 @@ def _claims_on_feedback(config: Config, units: Sequence[Values]) -> tuple[Claim,
         falls[which] = ends[:, -1] - ends[:, 0]
     disagreements = of(units, BOOST, "disagreement")
     rises = disagreements[:, 0] - disagreements[:, -1]
-    degrade = [bool(fall.mean() < -half_width(fall)) for fall in falls.values()]
+    degrade = [side(-fall) for fall in falls.values()]
     return (
         Claim(
             "Vector similarity is best when the target has rated at most 40 movies.",
-            holds(*verdicts),
-            f"Best of the four in {sum(verdicts)} of {len(verdicts)} cells of "
-            f"disagreement, AP and PROT; its gain over RankBoost in disagreement: "
+            verdict(sides),
+            f"Before the best of the other three in {sides.count(1)} of {len(sides)} "
+            "cells of disagreement, AP and PROT, behind in "
+            f"{sides.count(-1)}; its gain over RankBoost in disagreement: "
             f"{'; '.join(found)}.",
         ),
         Claim(
             "Denser feedback degrades AP and coverage; RankBoost's disagreement "
             "improves with it.",
-            holds(*degrade, bool(rises.mean() > half_width(rises))),
+            verdict([*degrade, side(rises)]),
             "RankBoost, last bin minus first: AP "
-            f"{signed(falls['AP'])}, coverage {signed(falls['coverage'])}; gain in "
-            f"disagreement {signed(rises)}.",
+            f"{difference_text(falls['AP'])}, coverage "
+            f"{difference_text(falls['coverage'])}; gain in disagreement "
+            f"{difference_text(rises)}.",
         ),
     )
 
@@ -219,17 +236,18 @@ def _chart(values: Sequence[Values], x: Sequence[float], x_label: str) -> Chart:
 
 def _claims_on_chance(bins: Sequence[Values]) -> tuple[Claim, ...]:
     good = [each["good"] for each in bins]
-    falling = bool((np.diff(good) < 0).all())
     shown = ", ".join(f"{value:.2f}" for value in good)
-    worse = [bool(np.diff([each[w] for each in bins])[-1] < 0) for w in TOP]
+    steps = [int(np.sign(step)) for step in -np.diff(good)]
+    worse = [int(np.sign(bins[0][which] - bins[-1][which])) for which in TOP]
     ends = [f"{w} {bins[0][w]:.2f} to {bins[-1][w]:.2f}" for w in TOP]
     return (
         Claim(
             "The fraction of good movies falls with the density of the feedback, and "
             "random guessing degrades.",
-            holds(falling and good[0] > good[-1], *worse),
+            verdict([*steps, *worse]),
             f"Fractions {shown}; random guessing in the first and the last bin: "
-            f"{'; '.join(ends)}.",
+            f"{'; '.join(ends)}. They are of everybody in the set: judged by the sign "
+            "of every step between fractions, and from the first bin to the last.",
         ),
     )
 

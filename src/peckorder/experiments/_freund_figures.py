@@ -1,4 +1,4 @@
-"""Charts, tables and verdicts that the figures on films share."""
+"""Charts, tables and comparisons that the figures on films share."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,8 +8,13 @@ import numpy as np
 from peckorder._typing import Floats
 from peckorder.experiments._experiment import Values
 from peckorder.experiments._freund_movies import MEASURES
-from peckorder.experiments._tables import column, half_width, mean_curve, mean_text
+from peckorder.experiments._judging import side
+from peckorder.experiments._tables import column, mean_curve, mean_text
 from peckorder.reports import Chart, Table
+
+INTERVALS = (
+    "± is half the 95 % interval of the mean over the draws; so are bands in charts."
+)
 
 
 def rankers(units: Sequence[Values]) -> list[str]:
@@ -79,43 +84,26 @@ def gain(units: Sequence[Values], one: str, other: str, measure: str) -> Floats:
 
 
 def wins(units: Sequence[Values], one: str, other: str, places: slice) -> Floats:
-    """Return 1 where `one` is better beyond the interval, 0 within it, -1 worse.
+    """Return 1 where `one` is better, -1 where it is worse, 0 where that is open.
 
     A row a measure, a column a place.
     """
     found = []
     for measure in MEASURES:
         gains = gain(units, one, other, measure)[:, places]
-        mean, half = gains.mean(axis=0), half_width(gains)
-        found.append(np.where(mean > half, 1, np.where(mean < -half, -1, 0)))
+        found.append([side(each) for each in gains.T])
     return np.array(found)
 
 
 def tally(outcome: Floats) -> str:
-    """Write how often it was better, level and worse."""
+    """Write how often it was better, open and worse."""
     better, worse = int((outcome > 0).sum()), int((outcome < 0).sum())
     level = outcome.size - better - worse
-    return f"better in {better}, level in {level}, worse in {worse} of {outcome.size}"
+    return f"better in {better}, open in {level}, worse in {worse} of {outcome.size}"
 
 
-def judged(outcome: Floats) -> str:
-    """Return "yes" if all are better, "no" if fewer than half are, else "in part"."""
-    share = float((outcome > 0).mean())
-    if share == 1.0:
-        return "yes"
-    return "in part" if share >= 0.5 else "no"
-
-
-def holds(*parts: bool) -> str:
-    """Return "yes" if all hold, "no" if none, else "in part"."""
-    if all(parts):
-        return "yes"
-    return "in part" if any(parts) else "no"
-
-
-def signed(values: Floats, decimals: int = 3) -> str:
-    """Write the mean of differences, with its sign, and half its interval."""
-    text = f"{values.mean():+.{decimals}f}"
-    if len(values) > 1:
-        text += f" ± {float(half_width(values)):.{decimals}f}"
-    return text.replace("-", "\N{MINUS SIGN}")
+def drawn(units: Sequence[Values]) -> str:
+    """Write how many draws there were, and of how many targets; some may lack some."""
+    counts = sorted({int(unit["targets"]) for unit in units})
+    ends = " to ".join(str(each) for each in dict.fromkeys((counts[0], counts[-1])))
+    return f"{len(units)} draws of {ends} targets"

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from peckorder._typing import Floats
 from peckorder.experiments._experiment import Claim, Measured, Part, Shown, Values
 from peckorder.experiments._freund_config import Config
-from peckorder.experiments._freund_figures import gain, holds, of, signed
+from peckorder.experiments._freund_figures import INTERVALS, drawn, gain, of
 from peckorder.experiments._freund_movies import (
     BOOST,
     CONSTANT,
@@ -31,7 +31,8 @@ from peckorder.experiments._freund_movies import (
     load_films,
     tabulated,
 )
-from peckorder.experiments._tables import column, half_width, mean_text
+from peckorder.experiments._judging import difference_text, side, verdict
+from peckorder.experiments._tables import column, mean_text
 from peckorder.feedback import Ratings
 from peckorder.reports import Table
 
@@ -138,6 +139,7 @@ def measure_ideas(
     two_grades = [only_best(target) for target in targets]
     return Measured(
         {
+            "targets": len(targets),
             "chosen": np.mean(shares),
             "rankers": tabulated(targets, scored),
             "bipartite": {"rankers": tabulated(two_grades, asked)},
@@ -149,24 +151,24 @@ def show_ideas(
     config: Config, units: Sequence[Values], seconds: Sequence[Values]
 ) -> Shown:
     """Show both comparisons."""
-    drawn = f"{len(units)} draws of {config.idea_targets} targets"
+    draws = drawn(units)
     two = [unit["bipartite"] for unit in units]
     return Shown(
         tables=(
             _table(
                 units,
                 BOOST,
-                f"{config.idea_features:,} features, means over {drawn}. Last column: "
+                f"{config.idea_features:,} features, means over {draws}. Last column: "
                 "RankBoost's disagreement minus that of the row, paired over draws; "
-                "above zero the row is better.",
+                f"above zero the row is better. {INTERVALS}",
             ),
             _table(
                 two,
                 BIPARTITE,
                 f"Bipartite feedback: films with the target's highest rating above all "
                 f"others, in both halves. {config.bipartite_features:,} features, the "
-                f"same number of rounds for all; {drawn}. Last column: the "
-                "disagreement of RankBoost.B minus that of the row.",
+                f"same number of rounds for all; {draws}. Last column: the "
+                f"disagreement of RankBoost.B minus that of the row. {INTERVALS}",
             ),
         ),
         claims=_claims(units, two),
@@ -177,7 +179,7 @@ def _table(units: Sequence[Values], base: str, caption: str) -> Table:
     rows = []
     for name in units[0]["rankers"]:
         cells = [mean_text(of(units, name, which)[:, 0]) for which in MEASURES]
-        lead = signed(gain(units, name, base, "disagreement")[:, 0])
+        lead = difference_text(gain(units, name, base, "disagreement")[:, 0])
         rows.append((name, *cells, "" if name == base else lead))
     return Table(("ranker", *MEASURES, f"gain on {base}"), tuple(rows), caption)
 
@@ -191,43 +193,42 @@ def _claims(units: Sequence[Values], two: Sequence[Values]) -> tuple[Claim, ...]
     one, other = lead(HYBRID, BOOST), lead(HYBRID, SIMILARITY)
     ada = {name: lead(name, ADABOOST, two) for name in (BIPARTITE, BIPARTITE_PLAIN)}
     chosen = column(units, "chosen").mean()
-    said = "; ".join(f"{k} nearest {signed(each)}" for k, each in averaged.items())
+    said = "; ".join(
+        f"{k} nearest {difference_text(each)}" for k, each in averaged.items()
+    )
     return (
         Claim(
             "Proposed: averaging k nearest neighbours would show whether relative "
             "preferences are more informative than scores. (RankBoost stays ahead?)",
-            holds(*(_clear(each) for each in averaged.values())),
+            verdict(side(each) for each in averaged.values()),
             f"RankBoost's gain in disagreement over {said}.",
         ),
         Claim(
             "Proposed: regression on normalised scores would tell apart relative "
             "preferences and boosting. (RankBoost stays ahead?)",
-            holds(_clear(normalised)),
+            verdict([side(normalised)]),
             "Normalising gains "
-            f"{signed(lead(NORMALISED, REGRESSION))} in disagreement; RankBoost's gain "
-            f"over it is {signed(normalised)}, over plain nearest "
-            f"neighbour {signed(lead(BOOST, NEAREST))}.",
+            f"{difference_text(lead(NORMALISED, REGRESSION))} in disagreement; "
+            f"RankBoost's gain over it is {difference_text(normalised)}, over plain "
+            f"nearest neighbour {difference_text(lead(BOOST, NEAREST))}.",
         ),
         Claim(
             "Proposed: with vector similarity among its weak rankings RankBoost takes "
             "the best from each. (Better than both?)",
-            holds(_clear(one), _clear(other)),
-            f"Gain in disagreement over RankBoost {signed(one)}, over vector "
-            f"similarity {signed(other)}; it was chosen in {chosen:.1%} of the rounds.",
+            verdict([side(one), side(other)]),
+            f"Gain in disagreement over RankBoost {difference_text(one)}, over vector "
+            f"similarity {difference_text(other)}; it was chosen in {chosen:.1%} of "
+            "the rounds.",
         ),
         Claim(
             "Proposed: on bipartite feedback, compare with AdaBoost's ordering. "
             "(Is minimising ranking loss superior?)",
-            holds(*(_clear(each) for each in ada.values())),
-            f"Gain in disagreement over AdaBoost: RankBoost.B {signed(ada[BIPARTITE])}"
-            f", without positive sums {signed(ada[BIPARTITE_PLAIN])}.",
+            verdict(side(each) for each in ada.values()),
+            "Gain in disagreement over AdaBoost: RankBoost.B "
+            f"{difference_text(ada[BIPARTITE])}, without positive sums "
+            f"{difference_text(ada[BIPARTITE_PLAIN])}.",
         ),
     )
-
-
-def _clear(values: Floats) -> bool:
-    """Tell whether the mean is above zero by more than half its interval."""
-    return bool(values.mean() > half_width(values)) if len(values) > 1 else False
 
 
 IDEAS = Part(

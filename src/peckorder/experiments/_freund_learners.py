@@ -10,7 +10,7 @@ from peckorder import RankBoost
 from peckorder._typing import Floats, Ints
 from peckorder.experiments._experiment import Claim, Measured, Part, Shown, Values
 from peckorder.experiments._freund_config import Config
-from peckorder.experiments._freund_figures import holds, signed
+from peckorder.experiments._freund_figures import INTERVALS, drawn
 from peckorder.experiments._freund_movies import (
     CONSTANT,
     MEAN,
@@ -19,7 +19,9 @@ from peckorder.experiments._freund_movies import (
     draw_targets,
     load_films,
 )
-from peckorder.experiments._tables import column, half_width, mean_curve, mean_text
+from peckorder.experiments._judging import difference_text, side, verdict
+from peckorder.experiments._margins import within
+from peckorder.experiments._tables import column, mean_curve, mean_text
 from peckorder.feedback import Ratings
 from peckorder.metrics import disagreement
 from peckorder.reports import Chart, Table
@@ -32,6 +34,8 @@ LEARNERS: dict[str, dict[str, Any]] = {
     "WeakLearn.3.cum": {"alpha": "approximate", "cumulative": True},
 }
 _POINTS = 40
+# Test errors that differ by no more are called alike.
+_ALIKE = 0.002
 
 
 def rounds_of(config: Config) -> Ints:
@@ -85,7 +89,11 @@ def measure_learners(
         found[name] = {"train": errors(given, learnt), "test": errors(truths, tested)}
     means = [[Tables.of(viewers, target).item_mean(size)] for target in targets]
     return Measured(
-        {"learners": found, "others": {MEAN: errors(truths, means)[0], CONSTANT: 0.5}}
+        {
+            "targets": len(targets),
+            "learners": found,
+            "others": {MEAN: errors(truths, means)[0], CONSTANT: 0.5},
+        }
     )
 
 
@@ -126,7 +134,7 @@ def learner_charts(
                 )
                 for name in LEARNERS
             ),
-            f"Means over {len(units)} repetitions.",
+            f"Means over {len(units)} repetitions; bands are their 95 % intervals.",
         )
         for kind in ("train", "test")
     )
@@ -140,12 +148,11 @@ def learner_claims(units: Sequence[Values], where: str) -> tuple[Claim, ...]:
 
     two, three = last("WeakLearn.2", "train"), last("WeakLearn.3", "train")
     cum = [last(f"WeakLearn.{n}.cum", "train") for n in (2, 3)]
-    hampered = [bool(three.mean() <= each.mean()) for each in cum]
+    hampered = [side(each - three) for each in cum]
     gains = [
         last(f"WeakLearn.{n}", "test") - last(f"WeakLearn.{n}.cum", "test")
         for n in (2, 3)
     ]
-    better = [bool(each.mean() > _half(each)) for each in gains]
     apart = last("WeakLearn.2.cum", "test") - last("WeakLearn.3.cum", "test")
     overfit = []
     for n in ("3", "3.cum"):
@@ -155,29 +162,27 @@ def learner_claims(units: Sequence[Values], where: str) -> tuple[Claim, ...]:
         Claim(
             "WeakLearn.2 has the lowest train error, then WeakLearn.3, then .cum "
             f"({where}).",
-            holds(bool(two.mean() <= three.mean()), *hampered),
+            verdict([side(three - two), *hampered]),
             f"After the last round {two.mean():.4f}, {three.mean():.4f}; .2.cum "
             f"{cum[0].mean():.4f}, .3.cum {cum[1].mean():.4f}.",
         ),
         Claim(
             f"Positive cumulative weights lower the test error and resist overfitting "
             f"({where}).",
-            holds(*better, bool(overfit[1].mean() < overfit[0].mean())),
-            f"What .cum gains: second method {signed(gains[0], 4)}, third "
-            f"{signed(gains[1], 4)}; rise from the best round to the last: WeakLearn.3 "
-            f"{overfit[0].mean():.4f}, WeakLearn.3.cum {overfit[1].mean():.4f}.",
+            verdict([*map(side, gains), side(overfit[0] - overfit[1])]),
+            f"What .cum gains: second method {difference_text(gains[0], 4)}, third "
+            f"{difference_text(gains[1], 4)}; rise from the best round to the last: "
+            f"WeakLearn.3 {overfit[0].mean():.4f}, WeakLearn.3.cum "
+            f"{overfit[1].mean():.4f}.",
         ),
         Claim(
             f"With .cum there is no difference between the second and the third method "
             f"({where}).",
-            "yes" if abs(apart.mean()) <= max(_half(apart), 0.002) else "no",
-            f"Test error of .2.cum minus that of .3.cum: {signed(apart, 4)}.",
+            verdict([within(apart, _ALIKE)]),
+            f"Test error of .2.cum minus that of .3.cum: {difference_text(apart, 4)}; "
+            f"no difference is within {_ALIKE}.",
         ),
     )
-
-
-def _half(values: Floats) -> float:
-    return float(half_width(values)) if len(values) > 1 else 0.0
 
 
 def show_learners(
@@ -185,8 +190,8 @@ def show_learners(
 ) -> Shown:
     """Show figure 4 on films."""
     caption = (
-        f"{len(units)} draws of {config.learner_targets} targets, "
-        f"{config.learner_features:,} features; ties count one half."
+        f"{drawn(units)}, {config.learner_features:,} features; ties count one half. "
+        f"{INTERVALS}"
     )
     return Shown(
         paragraphs=(

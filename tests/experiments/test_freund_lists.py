@@ -1,0 +1,123 @@
+"""Weak learners, ranked lists and documents: the protocol of the RankBoost paper."""
+
+import numpy as np
+import pytest
+
+from peckorder import RankBoost, experiments
+from peckorder.datasets import Documents
+from peckorder.experiments import _freund_learners as learners
+from peckorder.experiments import _freund_letor as letor
+from peckorder.experiments import _freund_lists as lists
+from peckorder.experiments._freund_config import QUICK
+
+EXPERIMENT = experiments.find("freund-2003")
+
+
+def test_stages_stay_as_they_are_after_the_last_round():
+    X, y = np.array([[1.0], [2.0], [3.0]]), [0, 1, 2]
+    model = RankBoost(n_rounds=3).fit(X, y)
+    staged = list(model.staged_predict(X))
+    found = learners.stages(model, X, np.array([1, 3, 9]))
+    assert [each.tolist() for each in found] == [
+        staged[0].tolist(),
+        staged[-1].tolist(),
+        staged[-1].tolist(),
+    ]
+
+
+def test_errors_are_taken_at_the_rounds_that_are_tabled():
+    for config in EXPERIMENT.presets.values():
+        rounds = learners.rounds_of(config)
+        assert rounds[0] == 1
+        assert rounds[-1] == config.rounds_shown
+        assert len(rounds) <= 42
+    assert 50 in learners.rounds_of(EXPERIMENT.presets["full"])
+
+
+# Lists.
+
+
+@pytest.fixture
+def two_queries():
+    X = np.array([[-1.0, -2.0], [-2.0, np.nan], [-3.0, -1.0], [-1.0, np.nan]])
+    return lists.Lists(X, np.array([0.0, 1.0, 0.0, 1.0]), np.array([0, 0, 0, 1]))
+
+
+def test_targets_are_documents_of_the_highest_grade():
+    y = np.array([1.0, 2.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0])
+    qid = np.array(["b", "b", "c", "c", "a", "a", "d", "d"])
+    made = lists.targeted(Documents(np.arange(16.0).reshape(8, 2), y, qid))
+    assert made.query.tolist() == [0, 0, 1, 1, 2, 2]
+    assert made.target.tolist() == [0, 1, 0, 1, 1, 0]
+    assert made.X[:, 0].tolist() == [8, 10, 0, 2, 12, 14]
+    assert made.n_queries == 3
+
+
+def test_counts_of_one_list_of_borda_and_of_reciprocal_ranks(two_queries):
+    assert lists.alone(two_queries, 1).tolist() == [-2.0, -1e9, -1.0, -1e9]
+    assert lists.borda(two_queries).tolist() == [3 + 2, 2 + 0, 1 + 3, 1]
+    expected = [1 / 61 + 1 / 62, 1 / 62, 1 / 63 + 1 / 61, 1 / 61]
+    assert lists.fusion(two_queries) == pytest.approx(expected)
+
+
+def test_targets_are_found_in_expectation_and_ranks_are_cut():
+    target = np.zeros(40)
+    target[3] = 1.0
+    query = np.zeros(40, dtype=int)
+    few = lists.Lists(np.zeros((40, 1)), target, query)
+    found = lists.summed(lists.found(few, np.zeros(40)))
+    assert found[:-1] == pytest.approx([k / 40 for k in lists.TOPS])
+    assert found[-1] == pytest.approx((sum(range(1, 32)) + 9 * 31) / 40)
+    last = lists.summed(lists.found(few, -target))
+    assert last.tolist() == [0, 0, 0, 0, 0, 0, 31]
+
+
+def test_errors_count_pairs_of_all_queries_alike(two_queries):
+    made = lists.made_lists(0)
+    rows = np.flatnonzero(made.query < 4)
+    scores = lists.fusion(made)[rows]
+    wrong, count = 0.0, 0
+    for i in rows:
+        for j in rows:
+            is_pair = made.query[i] == made.query[j] and made.target[i] > made.target[j]
+            if is_pair:
+                one, other = scores[i], scores[j]
+                wrong += float(one < other) + 0.5 * float(one == other)
+                count += 1
+    assert lists.error(made, rows, scores) == pytest.approx(wrong / count)
+
+
+def test_each_fold_is_ranked_by_what_the_others_taught():
+    made = lists.made_lists(1)
+    fold = np.arange(made.n_queries) % lists.N_FOLDS
+    settings = learners.LEARNERS["WeakLearn.3.cum"]
+    _, scores = lists.boost(QUICK, made, fold, settings)
+    is_test = fold[made.query] == 2
+    model = RankBoost(n_rounds=QUICK.fold_rounds, default=0, **settings)
+    model.fit(made.X[~is_test], made.target[~is_test], qid=made.query[~is_test])
+    assert scores[is_test] == pytest.approx(model.predict(made.X[is_test]), abs=1e-12)
+
+
+def test_made_lists_have_places_and_ends():
+    made = lists.made_lists(0)
+    rows = made.X[made.query == 0]
+    for column in rows.T:
+        listed = np.sort(-column[~np.isnan(column)])
+        assert listed.tolist() == list(range(1, len(listed) + 1))
+    assert np.isnan(made.X).any()
+
+
+# Documents.
+
+
+def test_ndcg_counts_the_first_two_places_alike():
+    made = Documents(np.zeros((3, 1)), np.array([0.0, 1.0, 2.0]), np.array([1, 1, 1]))
+    swapped = letor.figures(made, np.array([1.0, 3.0, 2.0]))
+    assert swapped[:2] == pytest.approx([1 / 3, 1.0])
+    assert letor.figures(made, np.array([1.0, 2.0, 3.0])) == pytest.approx(1.0)
+    tied = letor.figures(made, np.zeros(3))
+    assert tied[0] == pytest.approx(np.mean([0, 1, 3]) / 3)
+
+
+def test_leads_are_written_with_their_sign():
+    assert lists._text(-0.25, 0.5) == "\N{MINUS SIGN}0.2 ± 0.5"
