@@ -6,9 +6,17 @@ BIN := $(VENV)/bin
 # The first interpreter that is new enough; PYTHON=... overrules the search.
 PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+QUIET_PIP := -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python $(QUIET_PIP)
 
-.PHONY: run test test-slow lint format bench clean help
+# The lowest versions of what we use have wheels for the lowest Python first of all.
+LOWEST := .venv-lowest
+LOWEST_PYTHON ?= $(shell command -v python3.11 || echo $(PYTHON))
+
+# Where the wheel is tried: with nothing in it but what the wheel asks for.
+TRIED := build/wheel
+
+.PHONY: run test test-slow test-lowest lint format bench dist clean help
 
 run: $(VENV)/.run  ## compare all rankers on embedded data; writes peckorder-report.html
 	$(BIN)/peckorder compare
@@ -19,6 +27,9 @@ test: $(VENV)/.test  ## all tests but the slow ones, then the kernels without th
 
 test-slow: $(VENV)/.test  ## the long runs
 	$(BIN)/python -m pytest -m "slow or paper"
+
+test-lowest: $(LOWEST)/.made  ## contracts, units and docstrings with the oldest versions allowed
+	$(LOWEST)/bin/python -m pytest tests/contract tests/unit tests/meta tests/cli src
 
 lint: $(VENV)/.lint  ## formatting, style, types, layers
 	$(BIN)/ruff format --check .
@@ -41,11 +52,26 @@ bench: $(VENV)/.bench  ## speed and memory against peers; let nothing else run m
 	$(BIN)/python benchmarks/magnitudes.py
 	$(BIN)/python benchmarks/svrank.py
 
+dist: $(VENV)/.dist  ## a wheel and an sdist in dist/, checked; the wheel is tried in a bare environment
+	rm -rf dist $(TRIED)
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tests/meta/check_dist.py dist
+	$(PYTHON) -m venv $(TRIED)
+	$(TRIED)/bin/python $(QUIET_PIP) install --constraint constraints.txt dist/*.whl
+	$(call elsewhere,families)
+	$(TRIED)/bin/python $(QUIET_PIP) install --constraint constraints.txt "$$(echo dist/*.whl)[cli]"
+	$(call elsewhere,command)
+
+# From outside of the sources, which are not to be found: -I ignores PYTHONPATH as well.
+elsewhere = there=$$(mktemp -d) && trap 'rm -rf "$$there"' EXIT && cd "$$there" && \
+	"$(CURDIR)/$(TRIED)/bin/python" -I "$(CURDIR)/tests/meta/try_wheel.py" $(1)
+
 help:  ## list what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-clean:  ## remove the environment and all caches
-	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+clean:  ## remove the environments and all caches
+	rm -rf $(VENV) $(LOWEST) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # A stamp a purpose: made again only when what is asked of the environment changes.
@@ -69,4 +95,15 @@ $(VENV)/.lint: $(VENV)/.test
 
 $(VENV)/.bench: $(VENV)/.test
 	$(PIP) install --constraint constraints.txt --group bench
+	@touch $@
+
+$(VENV)/.dist: $(VENV)/.made pyproject.toml constraints.txt
+	$(PIP) install --constraint constraints.txt --group dist
+	@touch $@
+
+$(LOWEST)/.made: pyproject.toml constraints.txt tests/meta/lowest.py
+	$(LOWEST_PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python $(QUIET_PIP) install --constraint constraints.txt pip
+	$(LOWEST)/bin/python tests/meta/lowest.py > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python $(QUIET_PIP) install --constraint $(LOWEST)/lowest.txt --editable '.[cli,frames]' --group test
 	@touch $@

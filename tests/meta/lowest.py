@@ -1,0 +1,34 @@
+"""Print, as constraints for pip, the lowest versions that pyproject.toml allows.
+
+Of what the library and its extras use; what the tests use stays at the versions of
+constraints.txt, since nobody promises that old ones will do.
+"""
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def name_of(requirement: str) -> str:
+    """Return the name of what is required, as pip compares names."""
+    return re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", requirement)[0]).lower()
+
+
+def lowest_versions() -> list[str]:
+    """Return a constraint for each requirement."""
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = told["project"]["optional-dependencies"].values()
+    asked = sum(extras, told["project"]["dependencies"])
+    tools = {name_of(tool) for tool in told["dependency-groups"]["test"]}
+    pinned = (ROOT / "constraints.txt").read_text().splitlines()
+    return sorted(
+        {requirement.replace(">=", "==") for requirement in asked}
+        | {pin for pin in pinned if name_of(pin) in tools}
+    )
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(lowest_versions()) + "\n")
