@@ -9,7 +9,9 @@ PYTHON ?= $(shell for p in python3 python python3.14 python3.13 python3.12 pytho
 QUIET_PIP := -m pip --disable-pip-version-check --quiet
 PIP := $(BIN)/python $(QUIET_PIP)
 
-# The lowest versions of what we use have wheels for the lowest Python first of all.
+# The lowest versions of what we use have wheels for the lowest Python first of all. What
+# they have not heard of is deprecated since, by what they use: no fault of ours. Kernels
+# are kept apart, or else each Numba would throw away what the other has compiled.
 LOWEST := .venv-lowest
 LOWEST_PYTHON ?= $(shell command -v python3.11 || echo $(PYTHON))
 
@@ -29,7 +31,7 @@ test-slow: $(VENV)/.test  ## the long runs
 	$(BIN)/python -m pytest -m "slow or paper"
 
 test-lowest: $(LOWEST)/.made  ## contracts, units and docstrings with the oldest versions allowed
-	$(LOWEST)/bin/python -m pytest tests/contract tests/unit tests/meta tests/cli src
+	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/kernels $(LOWEST)/bin/python -m pytest -W ignore::DeprecationWarning tests/contract tests/unit tests/meta tests/cli src
 
 lint: $(VENV)/.lint  ## formatting, style, types, layers
 	$(BIN)/ruff format --check .
