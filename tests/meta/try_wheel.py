@@ -6,8 +6,17 @@ import sys
 from pathlib import Path
 
 import peckorder
-from peckorder import AggregatePRank, MPRank, MPRankCV, PRank, RankBoost, SVRank
-from peckorder import MulticlassPerceptron, Ratings, WidrowHoff
+from peckorder import (
+    AggregatePRank,
+    MPRank,
+    MPRankCV,
+    MulticlassPerceptron,
+    PRank,
+    RankBoost,
+    Ratings,
+    SVRank,
+    WidrowHoff,
+)
 from peckorder.collaborative import PersonalRanker
 
 X = [[0.0, 1.0], [1.0, 3.0], [2.0, 2.0], [3.0, 0.0]]
@@ -37,7 +46,9 @@ def check_command() -> None:
     command = shutil.which("peckorder", path=str(Path(sys.executable).parent))
     assert command is not None
     subprocess.run([command, "--help"], check=True)
-    subprocess.run([command, "compare", "--repeats", "2", "-o", "page.html"], check=True)
+    subprocess.run(
+        [command, "compare", "--repeats", "2", "-o", "page.html"], check=True
+    )
     assert "</html>" in Path("page.html").read_text(encoding="utf-8")
 
 
