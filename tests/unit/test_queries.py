@@ -95,7 +95,7 @@ def test_what_is_arranged_can_be_restored(kind, data):
         lambda q: pd.Series(q, dtype="Int64"),
         lambda q: pd.Series(q, dtype="category"),
         pl.Series,
-        lambda q: pl.Series(q, dtype=pl.Int128),
+        pytest.param(lambda q: pl.Series(q, dtype=pl.Int128), id="Int128"),
     ],
 )
 def test_columns_of_every_kind_are_taken(form):
