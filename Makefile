@@ -34,7 +34,7 @@ test-slow: $(VENV)/.test  ## the long runs
 	$(BIN)/python -m pytest -m "slow or paper"
 
 test-lowest: $(LOWEST)/.made  ## contracts, units and docstrings with the oldest versions allowed
-	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/kernels $(LOWEST)/bin/python -m pytest -W ignore::DeprecationWarning $(NOT_LOWEST) \
+	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/kernels $(LOWEST)/bin/python -m pytest -n auto --dist loadfile -W ignore::DeprecationWarning $(NOT_LOWEST) \
 		tests/contract tests/unit tests/meta tests/cli src
 
 lint: $(VENV)/.lint  ## formatting, style, types, layers
