@@ -1,13 +1,24 @@
 """The commands and their exit codes: 0 done, 2 wrong input, 130 interrupted."""
 
+import os
 import sys
+import warnings
+from typing import Any
 
-from cyclopts import App
+from cyclopts import App, CycloptsError
 from rich.console import Console
 
 from peckorder import __version__
 from peckorder.cli._compare import compare
+from peckorder.cli._data import data
+from peckorder.cli._evaluate import evaluate
+from peckorder.cli._explain import explain
+from peckorder.cli._fit import fit
+from peckorder.cli._fuse import fuse
+from peckorder.cli._info import info
+from peckorder.cli._rank import rank
 from peckorder.cli._reproduce import reproduce
+from peckorder.cli._tables_source import DASH, STDIN
 
 app = App(
     name="peckorder",
@@ -15,20 +26,44 @@ app = App(
     version=__version__,
     suppress_keyboard_interrupt=False,
 )
-app.command(compare)
+for command in (compare, fit, rank, evaluate, fuse, explain, info):
+    app.command(command)
+app.command(data)
 app.command(reproduce)
 
 
 def run(arguments: list[str] | None = None) -> None:
     """Run one command; say what is wrong in one line instead of a traceback."""
     try:
-        app(arguments)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = _warn  # type: ignore[assignment]
+            words = sys.argv[1:] if arguments is None else arguments
+            words = [DASH if word == STDIN else word for word in words]
+            app(words, exit_on_error=False, print_error=False)
     except KeyboardInterrupt as stop:
         _leave(str(stop) or "Interrupted.", 130)
-    except (ValueError, OSError, ImportError) as error:
+    except BrokenPipeError:
+        # Nobody reads on, as behind `| head`; nor must Python try when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except MemoryError:
+        _leave("There is not enough memory for this.", 2)
+    except (ValueError, OSError, ImportError, CycloptsError) as error:
         _leave(str(error), 2)
 
 
+def _warn(message: Any, category: Any, *rest: Any) -> None:
+    _print(f"Note: {message}", "yellow")
+
+
 def _leave(message: str, code: int) -> None:
-    Console(stderr=True).print(message, style="red", markup=False, highlight=False)
+    _print(message, "red")
     sys.exit(code)
+
+
+def _print(message: str, style: str) -> None:
+    Console(stderr=True, soft_wrap=True).print(
+        message, style=style, markup=False, highlight=False
+    )

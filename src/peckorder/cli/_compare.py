@@ -1,75 +1,199 @@
 """`peckorder compare`: find out which ranker is best."""
 
 import platform
+from collections.abc import Mapping
 from importlib.metadata import version
 from math import isnan
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from cyclopts import Parameter
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-)
 from rich.table import Table as Screen
 
 from peckorder import __version__, reports
 from peckorder import compare as engine
 from peckorder._typing import Floats
+from peckorder.cli._compare_file import Wanted, compare_file
+from peckorder.cli._say import AsJson, Quiet, Speaker
 from peckorder.compare import Comparison, Outcome
+
+Several: TypeAlias = Annotated[list[str] | None, Parameter(negative="")]
 
 
 def compare(
-    *,
-    repeats: int = 20,
+    *files: str,
+    task: str | None = None,
+    target: str | None = None,
+    qid: str | None = None,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    drop: Several = None,
+    classes: Several = None,
+    columns: str | None = None,
+    qrels: str | None = None,
+    metric: str | None = None,
+    rankers: Several = None,
+    folds: int = 5,
+    rows: int | None = None,
+    format: str | None = None,
+    save: Path | None = None,
+    repeats: int | None = None,
     seed: int = 0,
     out: Annotated[Path, Parameter(name=["--out", "-o"])] = Path(
         "peckorder-report.html"
     ),
-    quiet: Annotated[bool, Parameter(negative="")] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Train every ranker on embedded data; print a leaderboard, write a report.
+    """Find out which ranker is best on a file; print a leaderboard, write a report.
 
-    Example: peckorder compare --repeats 50 --out report.html
+    Example: peckorder compare wine.csv --target quality --save wine.peckorder
+
+    Example: peckorder compare train.txt.gz --metric ndcg@5
+
+    Example: peckorder compare u.data --columns user,item,rating,timestamp
+
+    Example: peckorder compare bm25.run dense.run --qrels qrels.txt
+
+    What is to be learnt is told from the columns: ordered classes, real-valued
+    relevance, grades within queries, ratings of items by people. All rankers that can
+    do it are cross-validated, queries and people kept whole, beside LightGBM, XGBoost,
+    mord and scikit-learn's ridge where these are installed. Without a file they are
+    compared on embedded data.
 
     Parameters
     ----------
+    files
+        A table (csv, tsv, parquet, jsonl, LETOR; also .gz and .zst), "-" for standard
+        input, or several TREC runs with --qrels.
+    task
+        ordinal, magnitude, graded or ratings, if it is not told rightly.
+    target, qid
+        Columns: what to predict, and the queries within which rows are compared.
+    user, item, rating
+        Columns of ratings.
+    drop
+        A column to leave out; give it again for more.
+    classes
+        The labels from lowest to highest, as in poor,fair,good; needed if they are
+        text.
+    columns
+        Names for the columns of a file, as in user,item,rating.
+    qrels
+        TREC judgements: the files are runs then, compared with each other and with
+        ways to fuse them.
+    metric
+        What decides, as in ndcg@5 or ap; of grades and runs ndcg@10, of ratings
+        disagreement, of classes the mean rank loss, of magnitudes msd.
+    rankers
+        A ranker of the leaderboard to take part; give it again for more.
+    folds
+        Folds of the cross-validation; at least 2.
+    rows
+        Compare on so many rows, or of ratings people, drawn at random, at most.
+    format
+        Of the file, if its name does not tell: csv, tsv, parquet, jsonl, letor.
+    save
+        A model file for the best of peckorder's own rankers, fitted to all rows.
     repeats
-        Repetitions, each with rows of its own; at least 2.
+        Without a file: repetitions, each with rows of its own; at least 2.
     seed
         Where the random numbers start.
     out
         The HTML file to write.
+    json
+        Print the result as JSON.
     quiet
         Print nothing but errors.
     """
-    reports.check_path(out)
-    console = Console(quiet=quiet)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
+    if not files:
+        given = {
+            "task": task,
+            "target": target,
+            "qid": qid,
+            "user": user,
+            "item": item,
+            "rating": rating,
+            "drop": drop,
+            "classes": classes,
+            "columns": columns,
+            "qrels": qrels,
+            "metric": metric,
+            "rankers": rankers,
+            "rows": rows,
+            "format": format,
+            "save": save,
+        }
+        _check_alone(given, "left out without a file")
+        compare_embedded(20 if repeats is None else repeats, seed, out, json, quiet)
+        return
+    _check_alone({"repeats": repeats}, "left out with a file, which has folds")
+    wanted = Wanted(
+        files=files,
+        qrels=qrels,
+        task=task,
+        target=target,
+        qid=qid,
+        user=user,
+        item=item,
+        rating=rating,
+        drop=tuple(drop or ()),
+        classes=None if classes is None else tuple(classes),
+        columns=None if columns is None else tuple(map(str.strip, columns.split(","))),
+        metric=metric,
+        rankers=None if rankers is None else tuple(rankers),
+        folds=folds,
+        rows=rows,
+        format=format,
+        seed=seed,
+        save=save,
+        out=out,
     )
-    # A bar is for people: in a pipe or a log it would be noise.
-    shown = console.is_terminal and not quiet
-    with Progress(*columns, console=console, transient=True, disable=not shown) as bar:
-        task = bar.add_task("Comparing", total=None)
+    compare_file(wanted, Speaker(json=json, quiet=quiet))
 
-        def on_progress(done: int, total: int, label: str) -> None:
-            bar.update(task, completed=done, total=total, description=label)
 
-        comparisons = engine.run(repeats=repeats, seed=seed, on_progress=on_progress)
-        bar.update(task, description="Writing the report")
+def _check_alone(given: Mapping[str, object], rule: str) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"compare: {name} must be {rule}; got {str(value)!r}.")
+
+
+def compare_embedded(
+    repeats: int, seed: int, out: Path, json: bool, quiet: bool
+) -> None:
+    """Train every ranker on embedded data."""
+    reports.check_path(out)
+    speaker = Speaker(json=json, quiet=quiet)
+    with speaker.bar("Comparing") as tell:
+        comparisons = engine.run(repeats=repeats, seed=seed, on_progress=tell)
+        tell(0, None, "Writing the report")
         reports.write(build_report(comparisons, repeats, seed), out)
-    for comparison in comparisons:
-        console.print(leaderboard(comparison, repeats))
-    console.print(f"Report with curves: {out}", highlight=False, soft_wrap=True)
+    result = {
+        "seed": seed,
+        "repeats": repeats,
+        "problems": {
+            comparison.problem.name: [
+                {
+                    "ranker": outcome.ranker,
+                    **dict(
+                        zip(
+                            comparison.problem.measures,
+                            outcome.measured.mean(axis=0).tolist(),
+                            strict=True,
+                        )
+                    ),
+                    "half_width": float(engine.half_width(outcome.losses)),
+                }
+                for outcome in comparison.outcomes
+            ]
+            for comparison in comparisons
+        },
+        "report": str(out),
+    }
+    boards = (leaderboard(comparison, repeats) for comparison in comparisons)
+    speaker.say(result, *boards, f"Report with curves: {out}")
 
 
 def leaderboard(comparison: Comparison, repeats: int) -> Screen:

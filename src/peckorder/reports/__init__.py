@@ -4,13 +4,24 @@ The page needs nothing but itself: the pictures are inline SVG, the style is in
 the page, and rendering the same report twice gives the same text.
 """
 
-from peckorder.reports._model import Cell, Chart, Curve, Report, Section, Table
+from peckorder.reports._model import (
+    Cell,
+    Chart,
+    Curve,
+    Dot,
+    Dots,
+    Report,
+    Section,
+    Table,
+)
 from peckorder.reports._render import check_path, render, write
 
 __all__ = [
     "Cell",
     "Chart",
     "Curve",
+    "Dot",
+    "Dots",
     "Report",
     "Section",
     "Table",

@@ -115,6 +115,74 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
+class Dot:
+    """A value with a name, and the limits of its interval if they are given.
+
+    Parameters
+    ----------
+    label : str
+        Its name.
+    value : float
+        Where the dot stands.
+    low, high : float or None, default=None
+        Where a line through it begins and ends; both or neither.
+
+    Examples
+    --------
+    >>> from peckorder.reports import Dot
+    >>> Dot("PRank", 0.4, 0.3, 0.5).value
+    0.4
+    """
+
+    label: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.low is None) != (self.high is None):
+            given = "low" if self.high is None else "high"
+            raise ValueError(
+                f"Dot: low and high must be given together; got {given} alone."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Dots:
+    """Named values below each other over one axis, the first on top.
+
+    Parameters
+    ----------
+    title : str
+        Heading above the chart.
+    x_label : str
+        Name of the axis.
+    dots : tuple of Dot
+        At least one.
+    caption : str, default=""
+        Text below the chart.
+    reference : tuple of (str, float) or None, default=None
+        A label, and the place of the dashed vertical line that it names.
+
+    Examples
+    --------
+    >>> from peckorder.reports import Dot, Dots
+    >>> len(Dots("Loss", "mean loss", (Dot("PRank", 0.4), Dot("other", 0.6))).dots)
+    2
+    """
+
+    title: str
+    x_label: str
+    dots: tuple[Dot, ...]
+    caption: str = ""
+    reference: tuple[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.dots:
+            raise ValueError(f"Dots: dots must be at least one; got {self.dots!r}.")
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """Rows of text and numbers, names first.
 
@@ -154,7 +222,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading, then paragraphs, then tables, then charts.
+    """A heading, then paragraphs, then tables, then charts, then commands.
 
     Parameters
     ----------
@@ -164,8 +232,10 @@ class Section:
         Plain text; markup in it is shown, not obeyed.
     tables : tuple of Table, default=()
         Shown after the paragraphs.
-    charts : tuple of Chart, default=()
+    charts : tuple of Chart or Dots, default=()
         Shown after the tables.
+    commands : tuple of (str, str), default=()
+        What each is for, and a shell command; shown last.
 
     Examples
     --------
@@ -177,7 +247,8 @@ class Section:
     title: str
     paragraphs: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
-    charts: tuple[Chart, ...] = ()
+    charts: tuple[Chart | Dots, ...] = ()
+    commands: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

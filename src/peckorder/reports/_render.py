@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from peckorder.exceptions import MissingExtraError
-from peckorder.reports._model import Cell, Chart, Report, Table
+from peckorder.reports._model import Cell, Chart, Dots, Report, Table
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -49,7 +49,7 @@ def render(report: Report) -> str:
     """
     try:
         template = load_template()
-        from peckorder.reports._charts import draw
+        from peckorder.reports._dots import draw_any
     except ModuleNotFoundError as missing:
         if missing.name not in {"jinja2", "matplotlib"}:
             raise
@@ -60,9 +60,16 @@ def render(report: Report) -> str:
     sections = [
         {
             "section": section,
-            "tables": [(table, write_cells(table)) for table in section.tables],
+            "tables": [
+                (table, write_cells(table), wordy_columns(table))
+                for table in section.tables
+            ],
             "charts": [
-                (chart, draw(chart, f"chart{next(numbers)}"), describe(chart))
+                (
+                    chart,
+                    draw_any(chart, f"chart{next(numbers)}"),
+                    describe(chart),
+                )
                 for chart in section.charts
             ],
         }
@@ -176,6 +183,14 @@ def write_cells(table: Table) -> list[tuple[str, ...]]:
     return list(zip(*map(write_column, columns), strict=True))
 
 
+def wordy_columns(table: Table) -> list[bool]:
+    """Say which columns hold sentences, which are set as such."""
+    rows = write_cells(table)
+    return [
+        any(len(row[place]) > 30 for row in rows) for place in range(len(table.columns))
+    ]
+
+
 def write_column(cells: Sequence[Cell]) -> list[str]:
     """Write one column, its fractions with four figures for the largest."""
     sizes = [
@@ -202,8 +217,11 @@ def write_cell(cell: Cell, n_decimals: int) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def describe(chart: Chart) -> str:
+def describe(chart: Chart | Dots) -> str:
     """Say in words what a chart shows, for those who cannot see it."""
+    if isinstance(chart, Dots):
+        values = "; ".join(f"{dot.label} {dot.value:.4g}" for dot in chart.dots)
+        return f"{chart.title}. {chart.x_label}: {values}. {chart.caption}".strip()
     ends = []
     for curve in chart.curves:
         known = curve.y[np.isfinite(curve.y)]

@@ -1,0 +1,105 @@
+"""`peckorder data`: data sets, where they come from and whether they are here."""
+
+from cyclopts import App
+
+from peckorder import datasets
+from peckorder._validation import did_you_mean
+from peckorder.cli._say import AsJson, Quiet, Speaker
+from peckorder.datasets._catalogue import catalogue
+
+data = App(
+    name="data",
+    help="List the data sets that peckorder knows; download one.",
+)
+
+
+@data.default
+def listing(*, json: AsJson = False, quiet: Quiet = False) -> None:
+    """List data sets: where to get them, on which terms, which are here.
+
+    Example: PECKORDER_DATA=my-data peckorder data
+
+    Parameters
+    ----------
+    json
+        Print the result as JSON.
+    quiet
+        Print nothing but errors.
+    """
+    entries = catalogue()
+    Speaker(json=json, quiet=quiet).say(
+        {
+            entry.name: {
+                "title": entry.published.title,
+                "loader": f"peckorder.datasets.{entry.loader}",
+                "get": entry.published.get.rstrip(","),
+                "page": entry.published.page,
+                "terms": entry.published.terms,
+                "can_be_fetched": entry.published.fetch is not None,
+                "found": entry.found,
+            }
+            for entry in entries
+        },
+        *(
+            f"{entry.name}: {entry.published.title}\n"
+            f"    {'here: ' + str(entry.found) if entry.found else 'not here'}\n"
+            f"    get: {entry.published.get.rstrip(',')}"
+            + (
+                f", or: peckorder data fetch {entry.name}"
+                if entry.published.fetch
+                else ""
+            )
+            + f"\n    from: {entry.published.page}\n    terms: {entry.published.terms}"
+            for entry in entries
+        ),
+        "Put each in a folder of its name, below one that PECKORDER_DATA names.",
+    )
+
+
+@data.command
+def fetch(
+    name: str,
+    /,
+    *,
+    url: str | None = None,
+    json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Download a data set from its publisher, unless it is here; check and read it.
+
+    Example: peckorder data fetch ml-100k
+
+    Parameters
+    ----------
+    name
+        As `peckorder data` lists it.
+    url
+        The address of a mirror.
+    json
+        Print the result as JSON.
+    quiet
+        Print nothing but errors.
+    """
+    known = {entry.name: entry for entry in catalogue()}
+    can = [name for name, entry in known.items() if entry.published.fetch]
+    if name not in known:
+        raise ValueError(
+            f"data: name must be one of {', '.join(can)}; got {name!r}."
+            f"{did_you_mean(name, can, {})}"
+        )
+    published = known[name].published
+    if published.fetch is None:
+        raise ValueError(
+            f"data: name must be one of {', '.join(can)}; got {name!r}. Get "
+            f"{published.get.rstrip(',')} from {published.page}."
+        )
+    speaker = Speaker(json=json, quiet=quiet)
+    options = {} if url is None else {"url": url}
+    with speaker.bar(f"Fetching {name}"):
+        bunch = getattr(datasets, published.fetch)(**options)
+    found = next(entry.found for entry in catalogue() if entry.name == name)
+    speaker.say(
+        {"name": name, "found": found, "ratings": len(bunch.ratings)},
+        f"{published.title}: {len(bunch.ratings)} ratings, in {found}",
+        f"Terms: {published.terms}.",
+    )

@@ -1,0 +1,156 @@
+"""`peckorder fit`: learn a ranker from a file."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from peckorder.cli._say import AsJson, Quiet, Speaker
+from peckorder.cli._tables import read_table
+from peckorder.cli._tables_source import is_standard, name_of
+from peckorder.cli._tables_trec import QID, TARGET, whole_numbers
+from peckorder.cli._tables_write import check_target
+from peckorder.collaborative import PersonalRanker
+from peckorder.compare._fitting import Fitted, fit_rows, fit_table, make_ranker
+from peckorder.compare._task import Task
+from peckorder.datasets import Documents
+from peckorder.exceptions import DataError
+
+
+def fit(
+    file: str,
+    /,
+    *,
+    ranker: str,
+    out: Annotated[Path, Parameter(name=["--out", "-o"])],
+    set_: Annotated[list[str] | None, Parameter(name="--set", negative="")] = None,
+    target: str | None = None,
+    qid: str | None = None,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    classes: Annotated[list[str] | None, Parameter(negative="")] = None,
+    drop: Annotated[list[str] | None, Parameter(negative="")] = None,
+    scale: bool | None = None,
+    format: str | None = None,
+    json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Fit a ranker to a file; write the model, with the names of its features.
+
+    Example: peckorder fit wine.csv --target quality --ranker MPRank --set C=10 -o
+    wine.peckorder
+
+    Parameters
+    ----------
+    file
+        A table; "-" to read standard input.
+    ranker
+        PRank, AggregatePRank, WidrowHoff or MulticlassPerceptron for ordered classes;
+        MPRank, MPRankCV, SVRank or RankBoost for grades and magnitudes; PersonalRanker
+        for ratings.
+    out
+        The model file to write.
+    set_
+        A parameter, as in --set C=10; give it again for more.
+    target, qid
+        Columns: what to predict, and the queries within which rows are compared. By
+        default the usual names, or the last column.
+    user, item, rating
+        Columns of ratings, for PersonalRanker.
+    classes
+        The labels from lowest to highest, if they are text.
+    drop
+        A column to leave out; give it again for more.
+    scale
+        Put features to mean 0 and deviation 1, empty cells to the mean; the model file
+        keeps how. By default for all rankers but RankBoost.
+    format
+        Of the file, if its name does not tell: csv, tsv, parquet, jsonl, letor.
+    json
+        Print the result as JSON.
+    quiet
+        Print nothing but errors.
+    """
+    speaker = Speaker(json=json, quiet=quiet)
+    model = make_ranker(ranker, set_ or ())
+    if is_standard(out):
+        raise ValueError("fit: out must be a file; got '-'.")
+    check_target(out)
+    given = {
+        "target": target,
+        "qid": qid,
+        "user": user,
+        "item": item,
+        "rating": rating,
+    }
+    with speaker.bar(f"Fitting {ranker}"):
+        found = _fitted(model, file, format, scale, classes, drop or [], given)
+        try:
+            found.model.save(out)
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+    names = list(getattr(found.model, "feature_names_in_", ()))
+    speaker.say(
+        {
+            "file": name_of(file),
+            "rows": found.n_rows,
+            "model": str(out),
+            "class": ranker,
+            "parameters": found.model.get_params(deep=False),
+            "taken": {t.column: [t.role, t.why] for t in found.task.taken},
+            "features": names or getattr(found.model, "n_features_in_", None),
+            "scaled": found.is_scaled,
+        },
+        *_told(found),
+        f"{ranker}: fitted to {found.n_rows} rows, in {out}",
+    )
+
+
+def _fitted(
+    model: Any,
+    file: str,
+    format: str | None,
+    scale: bool | None,
+    classes: list[str] | None,
+    drop: list[str],
+    given: dict[str, str | None],
+) -> Fitted:
+    source = read_table(file, format=format)
+    try:
+        if isinstance(source, Documents):
+            return _fitted_sparse(model, source, scale)
+        return fit_table(
+            model, source, scale=scale, classes=classes, drop=drop, **given
+        )
+    except DataError as error:
+        raise DataError(str(error).replace("compare: ", "fit: ", 1)) from None
+
+
+def _fitted_sparse(model: Any, documents: Documents, scale: bool | None) -> Fitted:
+    """Fit to a LETOR file with few features a row: as they are, by their numbers."""
+    if isinstance(model, PersonalRanker):
+        raise DataError("fit: PersonalRanker must have a table of ratings; got LETOR.")
+    if scale:
+        raise ValueError(
+            "fit: scale must not be asked for where most features of a LETOR file are "
+            "absent; got --scale."
+        )
+    X, y, qid = documents
+    query = None if qid is None else QID
+    task = Task("graded", TARGET, query)
+    return Fitted(fit_rows(model, X, whole_numbers(y), qid), task, len(y))
+
+
+def _told(found: Fitted) -> list[str]:
+    """Say what columns were taken for; features are counted, not listed."""
+    lines = [
+        f"{t.column}: {t.role} ({t.why})" if t.why else f"{t.column}: {t.role}"
+        for t in found.task.taken
+        if not t.role.startswith("feature")
+    ]
+    n_features = getattr(found.model, "n_features_in_", None)
+    if n_features is not None:
+        scaled = ", scaled to mean 0 and deviation 1" if found.is_scaled else ""
+        lines.append(f"{n_features} features{scaled}")
+    return lines

@@ -1,0 +1,250 @@
+"""Rows of a file scored in blocks, and numbered within queries that are complete."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peckorder.cli._roles import check_column, column_of
+from peckorder.cli._tables import iter_columns, letor_documents
+from peckorder.cli._tables_source import name_of, short
+from peckorder.cli._tables_trec import documents_to_columns
+from peckorder.compare._column_names import QUERY, first_named
+from peckorder.compare._columns import Columns
+from peckorder.compare._model_rows import ModelRows, unscaled
+from peckorder.compare._scoring import classes_of, positions, scores_of
+from peckorder.datasets import Documents
+from peckorder.exceptions import DataError
+from peckorder.feedback import Queries
+from peckorder.gaps import cut_at_gap, gaps
+
+_DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
+_ADDED = ("score", "predicted", "position", "gap", "above_cut")
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """How rows are to be listed and written; `qid` is the column of lists."""
+
+    qid: str | None
+    docid: str | None
+    positions: bool
+    cut: bool
+    min_gap: float
+    max_rows: int | None
+    sort: bool
+    features: bool
+    kind: str
+
+
+def ranked_blocks(
+    model: Any,
+    file: str,
+    format: str | None,
+    rows: int,
+    choices: Choices,
+    on_lists: Callable[[int], None],
+) -> Iterator[Columns]:
+    """Yield rows with scores and places, as soon as their lists are complete."""
+    wanted = ModelRows.of(model)
+    blocks = scored_blocks(wanted, file, format, rows, choices)
+    return listed_blocks(name_of(file), blocks, choices, on_lists)
+
+
+def scored_blocks(
+    wanted: ModelRows, file: str, format: str | None, rows: int, choices: Choices
+) -> Iterator[Columns]:
+    """Yield what is kept of rows, with their scores."""
+    n_before = 0
+    for kept, X in _rows(wanted, file, format, rows, choices):
+        if n_before == 0 and choices.qid is not None:
+            check_column("rank", kept.source, kept.names, "qid", choices.qid)
+        added: dict[str, NDArray[Any]] = {"score": scores_of(wanted.model, X)}
+        classes = classes_of(wanted.model, X)
+        if classes is not None:
+            is_text = classes.dtype.kind not in "iuf"
+            added["predicted"] = classes.astype(object) if is_text else classes
+        others = {n: a for n, a in kept.arrays.items() if n not in _ADDED}
+        n_before += len(kept)
+        yield Columns({**others, **added}, kept.source)
+
+
+def _rows(
+    wanted: ModelRows, file: str, format: str | None, rows: int, choices: Choices
+) -> Iterator[tuple[Columns, Any]]:
+    """Yield what is kept of rows, and their features."""
+    n_before = 0
+    documents = letor_documents(file, format=format, rows=rows)
+    if documents is not None:
+        for block in documents:
+            yield _of_documents(wanted, name_of(file), block, n_before, choices)
+            n_before += len(block)
+        return
+
+    def numbers(header: tuple[str, ...]) -> Any:
+        return wanted.numbers(wanted.sources("rank", name_of(file), header))
+
+    for columns in iter_columns(file, rows=rows, format=format, numbers=numbers):
+        X = wanted.matrix("rank", columns, n_before)
+        used = set(wanted.sources("rank", columns.source, columns.names).values())
+        used -= {choices.qid, choices.docid}
+        keeps = choices.features
+        kept = {n: a for n, a in columns.arrays.items() if keeps or n not in used}
+        n_before += len(columns)
+        yield Columns(kept, columns.source), X
+
+
+def _of_documents(
+    wanted: ModelRows, who: str, block: Documents, n_before: int, choices: Choices
+) -> tuple[Columns, Any]:
+    """Return documents of a LETOR file: a feature that no line has is 0 in all."""
+    if wanted.names is None:
+        X = block.X[:, : wanted.n_features]
+        wanted.check_cells("rank", who, X, n_before)
+        width = wanted.n_features
+    else:
+        needed = [unscaled(name) for name in wanted.names]
+        width = max((int(n) for n in needed if n.isdecimal()), default=0)
+        columns = documents_to_columns(who, block, width)
+        X = wanted.matrix("rank", columns, n_before)
+    shown = width if choices.features else 0
+    return documents_to_columns(who, block, shown), X
+
+
+def listed_blocks(
+    who: str,
+    blocks: Iterable[Columns],
+    choices: Choices,
+    on_lists: Callable[[int], None],
+) -> Iterator[Columns]:
+    """Yield rows numbered within their lists, all of which are complete."""
+    found: Choices | None = None
+    for block in whole_lists(who, blocks, choices):
+        if found is None:
+            found = _with_columns(block, choices)
+        yield numbered(block, found, on_lists)
+
+
+def whole_lists(
+    who: str, blocks: Iterable[Columns], choices: Choices
+) -> Iterator[Columns]:
+    """Yield blocks that end where a query does; all rows at once without queries.
+
+    Refuses a query that comes again. Memory: the rows of a query and of a block, and
+    the ids of all queries.
+    """
+    pieces: list[Columns] = []
+    seen: set[Any] = set()
+    n_before, qid = 0, None
+    for block in blocks:
+        if qid is None:
+            qid = choices.qid or first_named(block.names, QUERY)
+        if not choices.positions:
+            yield block
+            continue
+        if qid is None:
+            pieces.append(block)
+            continue
+        last = _last_run(block.arrays[qid])
+        if last > 0 or (pieces and pieces[-1].arrays[qid][-1] != block.arrays[qid][0]):
+            whole = joined([*pieces, cut_out(block, slice(0, last))])
+            if len(whole):
+                _check_together(who, whole.arrays[qid], seen, qid, n_before)
+                n_before += len(whole)
+                yield whole
+            pieces = []
+        pieces.append(cut_out(block, slice(last, None)))
+    if pieces:
+        whole = joined(pieces)
+        if qid is not None:
+            _check_together(who, whole.arrays[qid], seen, qid, n_before)
+        yield whole
+
+
+def _last_run(ids: NDArray[Any]) -> int:
+    """Return where the last run of equal ids begins."""
+    changes = np.flatnonzero(ids[1:] != ids[:-1])
+    return int(changes[-1]) + 1 if len(changes) else 0
+
+
+def _check_together(
+    who: str, ids: NDArray[Any], seen: set[Any], name: str, n_before: int
+) -> None:
+    starts = np.r_[0, np.flatnonzero(ids[1:] != ids[:-1]) + 1]
+    for row, query in zip(starts.tolist(), ids[starts].tolist(), strict=True):
+        if query is None or query != query:  # noqa: PLR0124
+            raise DataError(
+                f"rank: column {short(name)} of {who} must be without gaps; got an "
+                f"empty cell in row {n_before + row + 1}."
+            )
+        if query in seen:
+            raise DataError(
+                f"rank: rows of a query must stand together in {who}; got query "
+                f"{short(query)} again in row {n_before + row + 1}. Sort the file by "
+                f"{short(name)} before."
+            )
+        seen.add(query)
+
+
+def cut_out(columns: Columns, rows: Any) -> Columns:
+    """Return some rows."""
+    some = {name: column[rows] for name, column in columns.arrays.items()}
+    return Columns(some, columns.source)
+
+
+def joined(pieces: list[Columns]) -> Columns:
+    """Return the rows of all pieces, which have the same columns."""
+    if len(pieces) == 1:
+        return pieces[0]
+    arrays = {
+        name: np.concatenate([piece.arrays[name] for piece in pieces])
+        for name in pieces[0].names
+    }
+    return Columns(arrays, pieces[0].source)
+
+
+def _with_columns(block: Columns, choices: Choices) -> Choices:
+    """Return the choices with the columns that were found by their names."""
+    qid = choices.qid or first_named(block.names, QUERY)
+    docid = column_of("rank", block, "docid", choices.docid, _DOCUMENTS, optional=True)
+    return replace(choices, qid=qid, docid=docid)
+
+
+def numbered(
+    block: Columns, choices: Choices, on_lists: Callable[[int], None]
+) -> Columns:
+    """Return rows of complete lists with their places; those that are to be written."""
+    arrays, score = dict(block.arrays), block.arrays["score"]
+    rows: NDArray[Any] = np.arange(len(block))
+    if choices.positions:
+        qid = None if choices.qid is None else arrays[choices.qid]
+        place = positions(score, qid)
+        above = cut_at_gap(
+            score, qid, min_gap=choices.min_gap, max_rows=choices.max_rows
+        )
+        arrays |= {
+            "position": place,
+            "gap": gaps(score, qid),
+            "above_cut": above.astype(np.int64),
+        }
+        on_lists(int((place == 1).sum()))
+        if choices.sort:
+            of_row = Queries.of("rank", qid, len(block)).of_rows()
+            rows = np.lexsort((place, of_row))
+        if choices.cut:
+            rows = rows[above[rows]]
+        elif choices.max_rows is not None:
+            rows = rows[place[rows] <= choices.max_rows]
+    if choices.kind in ("run", "letor"):
+        arrays = _renamed(arrays, choices)
+    return cut_out(Columns(arrays, block.source), rows)
+
+
+def _renamed(
+    arrays: dict[str, NDArray[Any]], choices: Choices
+) -> dict[str, NDArray[Any]]:
+    """Give queries and documents the names by which a run is written."""
+    new = {choices.qid: "qid", choices.docid: "docid"}
+    return {new.get(name, name): column for name, column in arrays.items()}

@@ -1,0 +1,90 @@
+"""Which column is what: as one says, or by the usual names."""
+
+from collections.abc import Iterable
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peckorder._typing import Floats
+from peckorder._validation import did_you_mean
+from peckorder.cli._tables_source import short
+from peckorder.compare._columns import Columns
+from peckorder.compare._model_rows import listed
+from peckorder.exceptions import DataError
+
+
+@overload
+def column_of(
+    who: str, columns: Columns, what: str, given: str | None, usual: Iterable[str]
+) -> str: ...
+@overload
+def column_of(
+    who: str,
+    columns: Columns,
+    what: str,
+    given: str | None,
+    usual: Iterable[str],
+    *,
+    optional: bool,
+) -> str | None: ...
+def column_of(
+    who: str,
+    columns: Columns,
+    what: str,
+    given: str | None,
+    usual: Iterable[str],
+    *,
+    optional: bool = False,
+) -> str | None:
+    """Return the column that was named, or the first that has a usual name."""
+    if given is not None:
+        check_column(who, columns.source, columns.names, what, given)
+        return given
+    small = {name.lower(): name for name in reversed(columns.names)}
+    for word in usual:
+        if word in small:
+            return small[word]
+    if optional:
+        return None
+    raise DataError(
+        f"{who}: {columns.source} must have a column of the {what}, which has "
+        f"{listed(columns.names)}; got none by its usual names. Add --{what} NAME."
+    )
+
+
+def check_column(
+    who: str, source: str, names: tuple[str, ...], what: str, given: str
+) -> None:
+    """Refuse the name of a column that is not there; say which are."""
+    if given not in names:
+        raise DataError(
+            f"{who}: {what} must be a column of {source}, which has {listed(names)}; "
+            f"got {given!r}.{did_you_mean(given, names, {})}"
+        )
+
+
+def numbers_of(who: str, columns: Columns, name: str) -> Floats:
+    """Return a column of numbers; refuse text and gaps, naming the row."""
+    column = columns.arrays[name]
+    found = column if column.dtype.kind in "iuf" else _parsed(column)
+    is_bad = np.isnan(found)
+    if is_bad.any():
+        row = int(np.argmax(is_bad))
+        raise DataError(
+            f"{who}: column {short(name)} of {columns.source} must be numbers; got "
+            f"{short(column[row])} in row {row + 1}."
+        )
+    return np.asarray(found, dtype=np.float64)
+
+
+def _parsed(column: NDArray[Any]) -> Floats:
+    """Return the numbers that text stands for; NaN for other text."""
+    return np.array([_number(cell) for cell in column.tolist()], dtype=np.float64)
+
+
+def _number(cell: Any) -> float:
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return float("nan")

@@ -1,0 +1,91 @@
+"""What commands say: to people on a terminal, to programs as JSON."""
+
+import json as text
+import sys
+from collections.abc import Mapping
+from contextlib import contextmanager
+from math import isfinite
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+from cyclopts import Parameter
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table as Screen
+
+from peckorder.cli._tables_source import is_standard
+
+AsJson: TypeAlias = Annotated[bool, Parameter(name="--json", negative="")]
+Quiet: TypeAlias = Annotated[bool, Parameter(negative="")]
+
+
+class Speaker:
+    """Says what came out, in the one form that was asked for.
+
+    What a table goes to on standard output must not be mixed with words: they go to
+    standard error then.
+    """
+
+    def __init__(self, *, json: bool, quiet: bool, out: object = None) -> None:
+        is_piped = is_standard(out)
+        if json and is_piped:
+            raise ValueError(
+                "--json must not be given where rows go to standard output; got "
+                "--out -."
+            )
+        self._json = json
+        self.console = Console(quiet=quiet or json, stderr=is_piped, soft_wrap=True)
+        self._bars = Console(stderr=True)
+        self._shows_bars = self._bars.is_terminal and not quiet
+
+    def say(self, result: Mapping[str, Any], *shown: RenderableType) -> None:
+        """Print a result: all of it as JSON, or what people want to see of it."""
+        if self._json:
+            sys.stdout.write(text.dumps(plain(result), ensure_ascii=False) + "\n")
+        for each in shown:
+            self.console.print(each, highlight=False, markup=False)
+
+    @contextmanager
+    def bar(self, label: str) -> Any:
+        """Show that work goes on, to people only; yields a function that is told."""
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        off = not self._shows_bars
+        with Progress(
+            *columns, console=self._bars, transient=True, disable=off
+        ) as shown:
+            task = shown.add_task(label, total=None)
+
+            def tell(done: int, total: int | None = None, label: str = label) -> None:
+                shown.update(task, completed=done, total=total, description=label)
+
+            yield tell
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it; what is not finite is null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, np.ndarray | list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
+
+
+def screen(title: str, headings: tuple[str, ...], rows: Any) -> Screen:
+    """Return a table for the terminal; the first column is text, others numbers."""
+    shown = Screen(title=title, title_justify="left", title_style="bold")
+    for place, heading in enumerate(headings):
+        shown.add_column(heading, justify="right" if place else "left")
+    for row in rows:
+        shown.add_row(*(c if isinstance(c, str) else number(c) for c in row))
+    return shown
+
+
+def number(value: Any) -> str:
+    """Write a number as a table has it."""
+    return str(value) if isinstance(value, int) else f"{value:.4f}"

@@ -1,0 +1,310 @@
+"""Tables in files: read whole or in blocks of rows, as named columns."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from peckorder._validation import did_you_mean
+from peckorder.cli._tables_arrow import json_blocks, parquet_blocks, to_columns
+from peckorder.cli._tables_csv import Numbers, csv_blocks
+from peckorder.cli._tables_source import Inflated, is_standard, name_of, opened, short
+from peckorder.cli._tables_trec import (
+    documents_to_columns,
+    iter_letor_documents,
+    letor_columns,
+    qrels_columns,
+    read_letor,
+    run_columns,
+)
+from peckorder.cli._tables_write import write_blocks
+from peckorder.compare._columns import Columns
+from peckorder.datasets import Documents
+from peckorder.exceptions import DataError
+
+FORMATS = ("csv", "tsv", "parquet", "jsonl", "letor", "run", "qrels")
+_SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".letor": "letor",
+    ".svm": "letor",
+    ".svmlight": "letor",
+    ".libsvm": "letor",
+    ".run": "run",
+    ".res": "run",
+    ".trec": "run",
+    ".qrels": "qrels",
+    ".qrel": "qrels",
+}
+_PACKED = (".gz", ".zst")
+_LETOR_LINE = re.compile(rb"\S+(\s+qid:\S+)?(\s+\d+:\S+)+\s*(#.*)?")
+
+
+def read_columns(path: str | os.PathLike[str], *, format: str | None = None) -> Columns:
+    """Read all rows of a file.
+
+    Parameters
+    ----------
+    path
+        The file, plain or in gzip or zstd; "-" is standard input.
+    format
+        One of `FORMATS`. None: by the suffix; a .txt file is looked into.
+
+    Returns
+    -------
+    columns
+        As the file has them. A LETOR file has target, qid, features named 1, 2, ...
+        and docid; a run qid, docid, rank, score and tag; qrels qid, docid and grade.
+
+    Raises
+    ------
+    DataError
+        With one sentence about what is wrong with the file.
+    """
+    kind, who = format_of(path, format), name_of(path)
+    with opened(path) as file:
+        kind = kind or guessed(who, file.head)
+        columns = _whole(kind, who, path, file)
+    return _checked(columns)
+
+
+def read_table(
+    path: str | os.PathLike[str], *, format: str | None = None
+) -> Columns | Documents:
+    """Read all rows; of a LETOR file with few features a row, as sparse documents."""
+    kind, who = format_of(path, format), name_of(path)
+    with opened(path) as file:
+        kind = kind or guessed(who, file.head)
+        if kind == "letor":
+            documents = read_letor(who, file)
+            if sp.issparse(documents.X) and len(documents):
+                return documents
+            return _checked(documents_to_columns(who, documents, None))
+        return _checked(_whole(kind, who, path, file))
+
+
+def iter_columns(
+    path: str | os.PathLike[str],
+    *,
+    rows: int = 65_536,
+    format: str | None = None,
+    numbers: Numbers = (),
+) -> Iterator[Columns]:
+    """Yield the rows of a file in blocks, for files larger than memory.
+
+    Parameters
+    ----------
+    path, format
+        As in `read_columns`. Runs and qrels are read whole.
+    rows
+        Rows of a block, at most.
+    numbers
+        Columns that are numbers, or a function that tells them from all names. All
+        other columns of a CSV file are text, as it stands in the file: a type cannot
+        be told from some of the rows.
+    """
+    kind, who = format_of(path, format), name_of(path)
+    n_rows, last = 0, Columns({}, who)
+    with opened(path, streamed=True) as file:
+        kind = kind or guessed(who, file.head)
+        for found in _blocks(kind, who, path, file, rows, numbers):
+            block = found if n_rows == 0 else _alike(last, found)
+            for begin in range(0, len(block), rows):
+                part = {
+                    name: column[begin : begin + rows]
+                    for name, column in block.arrays.items()
+                }
+                yield Columns(part, who)
+            n_rows += len(block)
+            last = block
+        if n_rows == 0:
+            _checked(last)
+
+
+def letor_documents(
+    path: str | os.PathLike[str], *, rows: int = 65_536, format: str | None = None
+) -> Iterator[Documents] | None:
+    """Return the rows of a LETOR file in blocks, sparse; None if it is none."""
+    kind, who = format_of(path, format), name_of(path)
+    if kind is None:
+        with opened(path, streamed=True) as file:
+            kind = guessed(who, file.head)
+    if kind != "letor":
+        return None
+
+    def blocks() -> Iterator[Documents]:
+        with opened(path, streamed=True) as file:
+            n_rows = 0
+            for block in iter_letor_documents(who, file, rows):
+                n_rows += len(block)
+                yield block
+            if n_rows == 0:
+                _checked(Columns({}, who))
+
+    return blocks()
+
+
+def write_columns(
+    path: str | os.PathLike[str],
+    columns: Columns | Iterable[Columns],
+    *,
+    format: str | None = None,
+) -> int:
+    """Write rows to a file that appears when all are written, or never.
+
+    Parameters
+    ----------
+    path
+        The file; .gz and .zst are compressed, "-" is standard output.
+    columns
+        All rows, or blocks of rows with the same columns.
+    format
+        One of `FORMATS`. None: by the suffix; .txt is LETOR.
+
+    Returns
+    -------
+    n_rows
+        How many rows were written.
+    """
+    kind = format_of(path, format) or "letor"
+    blocks = [columns] if isinstance(columns, Columns) else columns
+    return write_blocks(path, blocks, kind)
+
+
+def format_of(path: str | os.PathLike[str], format: str | None) -> str | None:
+    """Return the format of a file; None of a text, which must be looked into."""
+    if format is not None:
+        if format not in FORMATS:
+            raise ValueError(
+                f"{name_of(path)}: format must be one of {', '.join(FORMATS)}; got "
+                f"{format!r}.{did_you_mean(format, FORMATS, {})}"
+            )
+        return format
+    if is_standard(path):
+        raise ValueError(
+            "standard input: format must be given, one of "
+            f"{', '.join(FORMATS)}; got none. Add --format csv."
+        )
+    inner = Path(path)
+    if inner.suffix.lower() in _PACKED:
+        inner = inner.with_suffix("")
+    suffix = inner.suffix.lower()
+    if suffix in _SUFFIXES:
+        return _SUFFIXES[suffix]
+    if suffix == ".txt":
+        return None
+    known = ", ".join([*_SUFFIXES, ".txt"])
+    raise ValueError(
+        f"{path}: the suffix must be one of {known}; got {suffix!r}. Or say what it "
+        "is, as by --format csv."
+    )
+
+
+def as_qrels(path: str | os.PathLike[str]) -> Columns:
+    """Read judgements; what no suffix tells to be something else is taken for them."""
+    try:
+        kind = format_of(path, None) or "qrels"
+    except ValueError:
+        kind = "qrels"
+    return read_columns(path, format=kind)
+
+
+def guessed(who: str, head: bytes) -> str:
+    """Return the format of a text by its first line."""
+    lines = (line.strip() for line in head.splitlines())
+    first = next((line for line in lines if line and line[:1] != b"#"), b"")
+    if _LETOR_LINE.fullmatch(first):
+        return "letor"
+    n_words = len(first.split())
+    if n_words in (4, 6) and b"," not in first:
+        return {4: "qrels", 6: "run"}[n_words]
+    shown = short(first.decode("utf-8", "replace"))
+    raise DataError(
+        f"{who}: a .txt file must be LETOR, a run or qrels; got {shown} first. Say "
+        "what it is, as by --format csv."
+    )
+
+
+def _whole(
+    kind: str, who: str, path: str | os.PathLike[str], file: Inflated
+) -> Columns:
+    if kind == "letor":
+        return letor_columns(who, file)
+    if kind == "run":
+        return run_columns(who, file)
+    if kind == "qrels":
+        return qrels_columns(who, file)
+    if kind == "parquet":
+        tables = parquet_blocks(who, path, file, None)
+    elif kind == "jsonl":
+        tables = json_blocks(who, file, whole=True)
+    else:
+        tables = csv_blocks(who, file, "\t" if kind == "tsv" else None, None)
+    return to_columns(who, next(tables))
+
+
+def _blocks(
+    kind: str,
+    who: str,
+    path: str | os.PathLike[str],
+    file: Inflated,
+    rows: int,
+    numbers: Numbers,
+) -> Iterator[Columns]:
+    if kind == "letor":
+        for documents in iter_letor_documents(who, file, rows):
+            width = int(documents.X.indices.max(initial=-1)) + 1
+            yield documents_to_columns(who, documents, width)
+    elif kind == "run":
+        yield run_columns(who, file)
+    elif kind == "qrels":
+        yield qrels_columns(who, file)
+    else:
+        if kind == "parquet":
+            tables = parquet_blocks(who, path, file, rows)
+        elif kind == "jsonl":
+            tables = json_blocks(who, file, whole=False)
+        else:
+            tables = csv_blocks(who, file, "\t" if kind == "tsv" else None, numbers)
+        for table in tables:
+            yield to_columns(who, table)
+
+
+def _alike(first: Columns, block: Columns) -> Columns:
+    """Return a block with the columns of the first, which lines of JSON may lack."""
+    if block.names == first.names:
+        return block
+    extra = [name for name in block.names if name not in first.arrays]
+    if extra:
+        raise DataError(
+            f"{block.source}: later rows must have no columns that the first ones have "
+            f"not; got {short(extra[0])}."
+        )
+    arrays = {
+        name: block.arrays.get(name, _gaps(column, len(block)))
+        for name, column in first.arrays.items()
+    }
+    return Columns(arrays, block.source)
+
+
+def _gaps(like: NDArray[Any], n_rows: int) -> NDArray[Any]:
+    is_text = like.dtype == object
+    return np.full(
+        n_rows, None if is_text else np.nan, dtype=object if is_text else float
+    )
+
+
+def _checked(columns: Columns) -> Columns:
+    if len(columns) == 0:
+        raise DataError(f"{columns.source}: the file must have rows; got none.")
+    return columns

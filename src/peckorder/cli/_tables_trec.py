@@ -1,0 +1,114 @@
+"""LETOR files, TREC runs and TREC judgements as named columns."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from peckorder.cli._tables_source import Inflated, text_of
+from peckorder.compare._columns import Columns
+from peckorder.datasets import Documents, iter_letor, load_letor, load_qrels, load_run
+from peckorder.exceptions import DataError
+
+_T = TypeVar("_T")
+
+TARGET, QID, DOCID, COMMENT = "target", "qid", "docid", "comment"
+# As dense columns more than this would not be what anybody wants.
+_MOST_CELLS = 1 << 29
+_MOST_FEATURES = 2**31 - 1
+
+
+def letor_columns(who: str, file: Inflated) -> Columns:
+    """Read a LETOR file: target, qid, features named 1, 2, ... and docid."""
+    return documents_to_columns(who, read_letor(who, file), None)
+
+
+def read_letor(who: str, file: Inflated) -> Documents:
+    """Read a LETOR file whole; the features are sparse if most are absent."""
+    source = text_of(who, file)
+    return renamed(who, "load_letor", lambda: load_letor(source, comments=True))
+
+
+def iter_letor_documents(who: str, file: Inflated, rows: int) -> Iterator[Documents]:
+    """Yield the rows of a LETOR file with sparse features, however many there are."""
+    source = text_of(who, file)
+    parts = iter_letor(
+        source, n_features=_MOST_FEATURES, rows=rows, sparse=True, comments=True
+    )
+    while True:
+        part = renamed(who, "iter_letor", lambda: next(parts, None))
+        if part is None:
+            return
+        yield part
+
+
+def documents_to_columns(
+    who: str, documents: Documents, n_features: int | None
+) -> Columns:
+    """Return documents as columns, of so many features."""
+    X: Any = documents.X
+    if n_features is not None:
+        X = X[:, :n_features]
+    if X.shape[0] * X.shape[1] > _MOST_CELLS:
+        raise DataError(
+            f"{who}: rows times features must be at most {_MOST_CELLS} for this; got "
+            f"{X.shape[0]} times {X.shape[1]}."
+        )
+    dense = X.toarray() if sp.issparse(X) else X
+    arrays: dict[str, NDArray[Any]] = {TARGET: whole_numbers(documents.y)}
+    if documents.qid is not None:
+        arrays[QID] = _objects(documents.qid)
+    arrays |= {str(k + 1): dense[:, k] for k in range(dense.shape[1])}
+    if documents.docid is not None:
+        arrays[DOCID] = _objects(documents.docid)
+    elif documents.comments is not None and any(documents.comments):
+        arrays[COMMENT] = _objects(documents.comments)
+    return Columns(arrays, who)
+
+
+def run_columns(who: str, file: Inflated) -> Columns:
+    """Read a TREC run: qid, docid, rank, score and tag."""
+    source = text_of(who, file)
+    run = renamed(who, "load_run", lambda: load_run(source))
+    arrays = {
+        QID: _objects(run.qid),
+        DOCID: _objects(run.docid),
+        "rank": run.rank,
+        "score": run.score,
+        "tag": _objects(run.tag),
+    }
+    return Columns(arrays, who)
+
+
+def qrels_columns(who: str, file: Inflated) -> Columns:
+    """Read TREC judgements: qid, docid and grade."""
+    source = text_of(who, file)
+    qrels = renamed(who, "load_qrels", lambda: load_qrels(source))
+    arrays = {
+        QID: _objects(qrels.qid),
+        DOCID: _objects(qrels.docid),
+        "grade": qrels.grade,
+    }
+    return Columns(arrays, who)
+
+
+def renamed(who: str, function: str, read: Callable[[], _T]) -> _T:
+    """Read; let an error name the file, not the function of ours that read it."""
+    try:
+        return read()
+    except DataError as error:
+        raise DataError(str(error).replace(f"{function}: ", f"{who}: ", 1)) from None
+
+
+def whole_numbers(grades: NDArray[Any]) -> NDArray[Any]:
+    """Return grades as integers if all are."""
+    is_whole = np.isfinite(grades).all() and (np.trunc(grades) == grades).all()
+    if is_whole and np.abs(grades).max(initial=0) < 2**53:
+        return grades.astype(np.int64)
+    return grades
+
+
+def _objects(values: NDArray[Any]) -> NDArray[Any]:
+    return values if values.dtype.kind in "iuf" else values.astype(object)

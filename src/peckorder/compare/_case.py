@@ -1,0 +1,243 @@
+"""A table made ready for a contest."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peckorder._typing import Floats, Ints
+from peckorder.compare import _entrants as entrants
+from peckorder.compare._choosing import Loss, list_loss, pair_loss, step_loss
+from peckorder.compare._columns import Columns
+from peckorder.compare._entrants import Entrant, Setting
+from peckorder.compare._features import Coding
+from peckorder.compare._measuring import (
+    Measure,
+    Measuring,
+    of_levels,
+    of_lists,
+    of_pairs,
+    of_runs,
+)
+from peckorder.compare._task import Taken, Task, numeric
+from peckorder.exceptions import DataError
+from peckorder.model_selection import QueryKFold
+
+FEWEST_ROWS: Final = 10
+# More are compared on a sample: rankers of many rows differ little from those of some.
+MOST_ROWS: Final = 50_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """Rows, what is to be said of them, who tries and how it is measured.
+
+    `y` are levels from 0 on in an ordinal task, else numbers; `qid` numbers of queries.
+    `measures` are those of the leaderboard, the one that decides first; `unit` is what
+    a value of a measure is of, and `spread` how much wider than usual intervals are.
+    """
+
+    kind: str
+    source: str
+    X: Floats
+    y: Floats
+    features: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    entrants: tuple[Entrant, ...]
+    loss: Loss
+    qid: Ints | None = None
+    queries: tuple[Any, ...] = ()
+    classes: tuple[Any, ...] | None = None
+    target: str = ""
+    taken: tuple[Taken, ...] = ()
+    notes: tuple[str, ...] = ()
+    unit: str = "rows"
+    spread: float = 1.0
+    unlisted: Mapping[int, Floats] = field(default_factory=dict)
+
+    def setting(self, seed: int) -> Setting:
+        """Return what rankers are made for."""
+        n_levels = len(self.classes) if self.classes else 2
+        return Setting(seed, len(self.features), n_levels, self.loss)
+
+    def folds(self, n_folds: int, seed: int) -> Ints:
+        """Return the fold of each row: whole queries, or classes evenly dealt out."""
+        if self.qid is not None:
+            n_queries = int(self.qid.max()) + 1
+            if n_queries < 2:
+                raise DataError(
+                    f"compare: {self.source} must have at least two queries, so that "
+                    f"some can be left out; got {n_queries}."
+                )
+            deal = QueryKFold(min(n_folds, n_queries), shuffle=True, random_state=seed)
+            fold = np.empty(len(self.y), dtype=np.int64)
+            for k, (_, test) in enumerate(deal.split(None, qid=self.qid)):
+                fold[test] = k
+            return fold
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(len(self.y))
+        if self.kind == "ordinal":
+            order = order[np.argsort(self.y[order], kind="stable")]
+        fold = np.empty(len(self.y), dtype=np.int64)
+        fold[order] = np.arange(len(self.y)) % n_folds
+        return fold
+
+    def measuring(self, fold: Ints) -> Measuring:
+        """Return what makes values of answers."""
+        names = [measure.name for measure in self.measures]
+        if self.kind == "ordinal":
+            return of_levels(self.y.astype(np.int64))
+        if self.kind == "runs" and self.qid is not None:
+            return of_runs(self.y, self.qid, self.unlisted, names)
+        if self.qid is not None:
+            return of_lists(self.y, self.qid, names)
+        return of_pairs(self.y, fold)
+
+
+def make_case(
+    columns: Columns,
+    task: Task,
+    *,
+    metric: str | None = None,
+    most_rows: int = MOST_ROWS,
+    seed: int = 0,
+) -> Case:
+    """Make a table ready, all but one of ratings.
+
+    Rows without a label or a query are left out; beyond `most_rows` rows, some are
+    drawn, whole queries at a time.
+    """
+    rows, notes = _chosen(columns, task, most_rows, seed)
+    if len(rows) < len(columns):
+        arrays = {name: array[rows] for name, array in columns.arrays.items()}
+        columns = Columns(arrays, columns.source)
+    coding = Coding.of(columns, task.features)
+    coded = {taken.column: taken for taken in coding.taken}
+    y = _labels(columns.arrays[task.target], task.classes)
+    queries: tuple[Any, ...] = ()
+    qid = None
+    if task.query is not None:
+        keys = _keys(columns.arrays[task.query])
+        values, qid = np.unique(keys, return_inverse=True)
+        queries = tuple(values.tolist())
+    case = Case(
+        kind=task.kind,
+        source=columns.source,
+        X=coding.matrix(columns),
+        y=y,
+        features=coding.features,
+        measures=(),
+        entrants=(),
+        loss=pair_loss,
+        qid=qid,
+        queries=queries,
+        classes=task.classes,
+        target=task.target,
+        taken=tuple(coded.get(taken.column, taken) for taken in task.taken),
+        notes=notes,
+    )
+    return _with_measures(case, metric)
+
+
+def _with_measures(case: Case, metric: str | None) -> Case:
+    """Say what decides and who takes part."""
+    if case.kind == "ordinal":
+        _refuse_metric(metric, ("mean rank loss",), case.kind)
+        measures = (Measure("mean rank loss"), Measure("exactly right", True))
+        return replace(
+            case, measures=measures, entrants=entrants.ordinal(), loss=step_loss
+        )
+    if case.kind == "magnitude":
+        _refuse_metric(metric, ("msd", "disagreement"), case.kind)
+        names = (
+            ("disagreement", "msd")
+            if metric == "disagreement"
+            else ("msd", "disagreement")
+        )
+        return replace(
+            case,
+            measures=tuple(map(Measure, names)),
+            entrants=entrants.magnitude(),
+            unit="queries" if case.qid is not None else "rows",
+            spread=1.0 if case.qid is not None else 2.0,
+        )
+    first = Measure.of_lists(metric or "ndcg@10")
+    others = [Measure.of_lists(name) for name in ("ndcg@10", "disagreement")]
+    kept = (first, *(m for m in others if m.name != first.name))
+    return replace(
+        case,
+        measures=kept,
+        entrants=entrants.graded(),
+        loss=list_loss(first.name),
+        unit="queries",
+    )
+
+
+def _refuse_metric(metric: str | None, known: tuple[str, ...], kind: str) -> None:
+    if metric is not None and metric not in known:
+        words = " or ".join(repr(name) for name in known)
+        raise DataError(
+            f"compare: metric must be {words} for task={kind!r}; got {metric!r}."
+        )
+
+
+def _chosen(
+    columns: Columns, task: Task, most_rows: int, seed: int
+) -> tuple[Ints, tuple[str, ...]]:
+    """Return the rows to take part, and what is to be said of the others."""
+    notes = []
+    known = ~_empty(columns.arrays[task.target])
+    if not known.all():
+        notes.append(f"{(~known).sum():,} rows have no {task.target!r}: left out.")
+    if task.query is not None:
+        asked = ~_empty(columns.arrays[task.query])
+        if not asked.all():
+            notes.append(f"{(~asked).sum():,} rows have no {task.query!r}: left out.")
+        known &= asked
+    rows = np.flatnonzero(known)
+    if len(rows) < FEWEST_ROWS:
+        raise DataError(
+            f"compare: {columns.source} must have at least {FEWEST_ROWS} rows with a "
+            f"{task.target!r}; got {len(rows)}."
+        )
+    if len(rows) > most_rows:
+        rng = np.random.default_rng(seed)
+        if task.query is None:
+            drawn = np.sort(rng.permutation(rows)[:most_rows])
+        else:
+            keys = _keys(columns.arrays[task.query][rows])
+            query, sizes = np.unique(keys, return_inverse=True, return_counts=True)[1:]
+            order = rng.permutation(len(sizes))
+            kept = order[np.cumsum(sizes[order]) <= most_rows]
+            drawn = rows[np.isin(query, kept)]
+        notes.append(
+            f"{len(drawn):,} of {len(rows):,} rows were drawn at random to compare on "
+            "(--rows)."
+        )
+        rows = drawn
+    return rows, tuple(notes)
+
+
+def _empty(array: NDArray[Any]) -> NDArray[np.bool_]:
+    if numeric(array):
+        return (
+            np.isnan(array) if array.dtype.kind == "f" else np.zeros(len(array), bool)
+        )
+    return np.array([value is None for value in array.tolist()])
+
+
+def _keys(array: NDArray[Any]) -> NDArray[Any]:
+    return array if numeric(array) else array.astype(str)
+
+
+def _labels(array: NDArray[Any], classes: tuple[Any, ...] | None) -> Floats:
+    """Return labels as numbers: levels where there are classes."""
+    if classes is None:
+        values = array.astype(np.float64)
+        if not np.isfinite(values).all():
+            raise DataError("compare: the target must be finite; got infinity.")
+        return np.asarray(values)
+    level = {label: float(place) for place, label in enumerate(classes)}
+    return np.array([level[label] for label in array.tolist()])

@@ -1,0 +1,185 @@
+"""From columns of a table to a matrix of numbers, and how to scale it."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peckorder._typing import Floats
+from peckorder.compare import _column_names as words
+from peckorder.compare._columns import Columns
+from peckorder.compare._task import Taken, distinct, numeric
+from peckorder.exceptions import DataError
+
+MOST_LEVELS: Final = 20
+_SCALED: Final = re.compile(r"\((.*) - (\S+)\) / (\S+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coding:
+    """Which columns are features, and how text becomes numbers.
+
+    `features` are names: of a column, or of a column and a value, ``colour=red``, for
+    1.0 where the column has it. `taken` says what became of every column.
+    """
+
+    features: tuple[str, ...]
+    taken: tuple[Taken, ...] = ()
+
+    @classmethod
+    def of(cls, columns: Columns, names: Iterable[str]) -> Self:
+        """Look at columns; leave out what says nothing, or what cannot be coded.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from peckorder.compare._columns import Columns
+        >>> from peckorder.compare._features import Coding
+        >>> colour = np.array(["red", "blue", None], dtype=object)
+        >>> table = Columns({"id": np.arange(3), "colour": colour}, "things.csv")
+        >>> coding = Coding.of(table, table.names)
+        >>> coding.features
+        ('colour=blue', 'colour=red')
+        >>> coding.matrix(table).tolist()
+        [[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]
+        """
+        features: list[str] = []
+        taken: list[Taken] = []
+        for name in names:
+            array = columns.arrays[name]
+            why = _useless(name, array)
+            if why:
+                taken.append(Taken(name, "left out", why))
+            elif numeric(array):
+                _check_finite(name, array)
+                features.append(name)
+                taken.append(Taken(name, "feature", "numbers"))
+            else:
+                levels = distinct(array).tolist()
+                features.extend(f"{name}={level}" for level in levels)
+                why = f"text, a column for each of {len(levels)} values"
+                taken.append(Taken(name, "features", why))
+        if not features:
+            raise DataError(
+                f"compare: {columns.source} must have a column to learn from; got "
+                + "; ".join(f"{t.column} ({t.why})" for t in taken)
+                + "."
+            )
+        return cls(tuple(features), tuple(taken))
+
+    def matrix(self, columns: Columns) -> Floats:
+        """Return the features of all rows; NaN where a cell is empty."""
+        X = np.empty((len(columns), len(self.features)))
+        for place, feature in enumerate(self.features):
+            X[:, place] = values_of(columns, feature)
+        return X
+
+
+def values_of(columns: Columns, feature: str) -> Floats:
+    """Return the values of a feature by its name: a column, or one of its values."""
+    if feature in columns.arrays:
+        return np.asarray(columns.arrays[feature], dtype=np.float64)
+    for at in (m.start() for m in re.finditer("=", feature)):
+        name, level = feature[:at], feature[at + 1 :]
+        if name in columns.arrays:
+            return np.array(
+                [v is not None and str(v) == level for v in columns.arrays[name]],
+                dtype=np.float64,
+            )
+    raise DataError(
+        f"features: {columns.source} must have what the model learnt from; got no "
+        f"column for {feature!r}."
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaling:
+    """Means and standard deviations of features, learnt on some rows.
+
+    Empty cells become the mean, 0 after scaling. A scaled feature is named by its
+    formula, ``(alcohol - 10.4) / 1.07``, so that a model that keeps the names of its
+    features keeps the scaling.
+    """
+
+    mean: Floats
+    scale: Floats
+
+    @classmethod
+    def learn(cls, X: Floats) -> Self:
+        """Learn from rows; what is constant or empty is scaled by 1."""
+        known = ~np.isnan(X)
+        count = np.maximum(known.sum(axis=0), 1)
+        mean = np.where(known, X, 0.0).sum(axis=0) / count
+        spread = np.sqrt((np.where(known, X - mean, 0.0) ** 2).sum(axis=0) / count)
+        return cls(mean, np.where(spread > 1e-12 * np.abs(mean), spread, 1.0))
+
+    def apply(self, X: Floats) -> Floats:
+        """Return scaled rows without gaps."""
+        scaled = (X - self.mean) / self.scale
+        return np.asarray(np.where(np.isnan(scaled), 0.0, scaled))
+
+    def names(self, features: Sequence[str]) -> tuple[str, ...]:
+        """Return the formulas of scaled features."""
+        return tuple(
+            f"({name} - {float(mean)!r}) / {float(scale)!r}"
+            for name, mean, scale in zip(features, self.mean, self.scale, strict=True)
+        )
+
+
+def matrix_of(columns: Columns, features: Sequence[str]) -> Floats:
+    """Return the matrix that a model wants, by the names of its features.
+
+    Names are those of columns, of a column and a value, or formulas of `Scaling`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peckorder.compare._columns import Columns
+    >>> from peckorder.compare._features import matrix_of
+    >>> table = Columns({"size": np.array([1.0, 3.0, np.nan])}, "things.csv")
+    >>> matrix_of(table, ["size", "(size - 2.0) / 0.5"]).tolist()
+    [[1.0, -2.0], [3.0, 2.0], [nan, 0.0]]
+    """
+    X = np.empty((len(columns), len(features)))
+    for place, name in enumerate(features):
+        formula = None if name in columns.arrays else _SCALED.fullmatch(name)
+        if formula is None:
+            X[:, place] = values_of(columns, name)
+        else:
+            values = values_of(columns, formula[1])
+            one = Scaling(np.array([float(formula[2])]), np.array([float(formula[3])]))
+            X[:, place] = one.apply(values[:, None])[:, 0]
+    return X
+
+
+def _useless(name: str, array: NDArray[Any]) -> str:
+    """Say why a column cannot be learnt from; nothing if it can."""
+    n_levels = len(distinct(array))
+    is_person = words.first_named([name], words.USER | words.ITEM) is not None
+    why = ""
+    if n_levels == 0:
+        why = "empty"
+    elif n_levels == 1:
+        why = "the same value in all rows"
+    elif words.first_named([name], words.ID) or (is_person and n_levels > MOST_LEVELS):
+        why = "an id, by its name"
+    elif numeric(array):
+        steps = np.diff(array.astype(np.float64))
+        if len(array) > 2 and ((steps == 1).all() or (steps == -1).all()):
+            why = "the numbers of rows, by its values"
+    elif n_levels > MOST_LEVELS:
+        why = f"text of {n_levels} different values, more than {MOST_LEVELS}"
+    return why
+
+
+def _check_finite(name: str, array: NDArray[Any]) -> None:
+    is_infinite = np.isinf(array.astype(np.float64))
+    if is_infinite.any():
+        row = int(np.argmax(is_infinite))
+        raise DataError(
+            f"compare: column {name!r} must be finite; got {array[row]} in row {row}. "
+            f"Leave it out with --drop {name!r}."
+        )

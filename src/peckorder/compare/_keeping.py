@@ -1,0 +1,74 @@
+"""The winner learnt again from all rows, to be kept in a file."""
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from peckorder.collaborative import PersonalRanker
+from peckorder.compare._case import Case
+from peckorder.compare._contest import Contest, Result
+from peckorder.compare._contest_ratings import RatingsCase
+from peckorder.compare._features import Scaling
+from peckorder.compare._finishing import fit
+from peckorder.estimators import AggregatePRank, PRank
+from peckorder.exceptions import DataError
+
+
+def keepable(contest: Contest) -> Result:
+    """Return the best of our own rankers: others have files of their own."""
+    ours = [
+        result
+        for result in contest.results
+        if result.home == "peckorder"
+        and result.name not in ("Nearest people", "Vector similarity")
+    ]
+    if not ours:
+        raise DataError(
+            "compare: save must have a ranker of peckorder's to keep; got none in the "
+            "contest."
+        )
+    return ours[0]
+
+
+def refit(case: Case | RatingsCase, contest: Contest, name: str) -> Any:
+    """Fit a ranker of the contest to all rows; return the part that can be saved.
+
+    Of scores that were cut into classes the scores are kept. The features have the
+    names of columns, or formulas if they were scaled.
+    """
+    (entrant,) = (entrant for entrant in case.entrants if entrant.name == name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if isinstance(case, RatingsCase):
+            model = PersonalRanker(random_state=contest.seed)
+            if name.endswith("SVD"):
+                model.set_params(factorizer="svd")
+            return model.fit(case.ratings)
+        names: tuple[str, ...] = case.features
+        X = case.X
+        if entrant.scaled:
+            scaling = Scaling.learn(X)
+            X, names = scaling.apply(X), scaling.names(names)
+        model = fit(entrant.make(case.setting(contest.seed)), X, case.y, case.qid)
+        inner: Any = model
+        while type(inner).__module__.startswith("peckorder.compare"):
+            seen = vars(inner)
+            inner = seen.get("scorer_", seen.get("model_"))
+        if case.classes is not None and isinstance(inner, PRank | AggregatePRank):
+            labels = np.array(case.classes, dtype=_type(case.classes))
+            inner = clone(inner).set_params(classes=list(case.classes))
+            inner.fit(X, labels[case.y.astype(np.int64)])
+    inner.feature_names_in_ = np.array(names, dtype=object)
+    return inner
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a model file, whole or not at all."""
+    model.save(path)
+
+
+def _type(classes: tuple[Any, ...]) -> Any:
+    return object if any(isinstance(label, str) for label in classes) else None

@@ -1,0 +1,132 @@
+"""What answers are worth: a value a row, a query or a person, for each measure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from peckorder._typing import Floats, Ints
+from peckorder.metrics import evaluate
+from peckorder.metrics._names import metric_by_name
+
+# Comparisons of pairs at a time, so that memory stays small.
+_BLOCK: Final = 4_000_000
+
+Values = Mapping[str, Floats]
+Measuring = Callable[[Floats], Values]
+
+
+class Measure(NamedTuple):
+    """A measure, by the name that it has in tables."""
+
+    name: str
+    larger_is_better: bool = False
+
+    @classmethod
+    def of_lists(cls, name: str) -> "Measure":
+        """Return a metric of lists, by its name."""
+        metric = metric_by_name("compare", name)
+        return cls(metric.name, metric.kind.larger_is_better)
+
+
+def of_levels(levels: Ints) -> Measuring:
+    """Return, for each row, how many steps a guess is off, and whether it is right."""
+
+    def values(guesses: Floats) -> Values:
+        steps = np.abs(guesses - levels)
+        return {"mean rank loss": steps, "exactly right": (steps == 0).astype(float)}
+
+    return values
+
+
+def of_lists(y: Floats, qid: Ints, names: Sequence[str]) -> Measuring:
+    """Return metrics of lists, a value a query."""
+
+    def values(scores: Floats) -> Values:
+        return dict(evaluate(y, scores, names, qid=qid, n_bootstrap=1).values)
+
+    return values
+
+
+def of_pairs(y: Floats, fold: Ints) -> Measuring:
+    """Return, for each row, the mean over its pairs with other rows of its fold.
+
+    The mean of these over rows is that over pairs. Since a pair is in the means of two
+    rows, the standard error of that mean is twice the usual one.
+    """
+
+    def values(scores: Floats) -> Values:
+        msd, wrong = np.full(len(y), np.nan), np.full(len(y), np.nan)
+        for k in np.unique(fold).tolist():
+            rows = np.flatnonzero(fold == k)
+            msd[rows] = _row_msd(y[rows], scores[rows])
+            wrong[rows] = _row_disagreement(y[rows], scores[rows])
+        return {"msd": msd, "disagreement": wrong}
+
+    return values
+
+
+def _row_msd(y: Floats, scores: Floats) -> Floats:
+    """Return the mean squared difference of each row's distances to the others."""
+    error = scores - y
+    n = len(error)
+    centred = error - error.mean()
+    return np.asarray((n * centred**2 + float(centred @ centred)) / max(n - 1, 1))
+
+
+def _row_disagreement(y: Floats, scores: Floats) -> Floats:
+    """Return the share of each row's pairs that are wrong; O(n^2) time."""
+    n = len(y)
+    wrong = np.empty(n)
+    step = max(1, _BLOCK // n)
+    for begin in range(0, n, step):
+        some = slice(begin, begin + step)
+        truth = np.sign(y[some, None] - y)
+        said = np.sign(scores[some, None] - scores)
+        counts = (truth != 0).sum(axis=1)
+        lost = (0.5 * (1.0 - said * truth) * (truth != 0)).sum(axis=1)
+        wrong[some] = np.where(counts > 0, lost / np.maximum(counts, 1), np.nan)
+    return wrong
+
+
+def of_runs(
+    y: Floats, qid: Ints, unlisted: Mapping[int, Floats], names: Sequence[str]
+) -> Measuring:
+    """Return metrics of what is listed; what is not listed (NaN) is not found.
+
+    Grades of judged documents that no run lists are in `unlisted`, by query. The ideal
+    list, or the number of what is relevant, is that of all judged documents.
+    """
+    queries = np.unique(qid)
+    every = [
+        np.concatenate([y[qid == q], unlisted.get(int(q), np.zeros(0))])
+        for q in queries.tolist()
+    ]
+
+    def values(scores: Floats) -> Values:
+        listed = ~np.isnan(scores)
+        found = {name: np.zeros(len(queries)) for name in names}
+        if listed.any():
+            said = evaluate(
+                y[listed], scores[listed], names, qid=qid[listed], n_bootstrap=1
+            )
+            place = np.searchsorted(queries, np.asarray(said.queries, dtype=np.int64))
+            for name in names:
+                found[name][place] = np.nan_to_num(said.values[name])
+        for name in names:
+            for at, query in enumerate(queries.tolist()):
+                best = _ideal(every[at], name)
+                here = _ideal(y[listed & (qid == query)], name)
+                found[name][at] *= here / best if best > 0 else np.nan
+        return found
+
+    return values
+
+
+def _ideal(grades: Floats, name: str) -> float:
+    """Return what a metric divides by: the DCG of the ideal list, or what is good."""
+    kind, _, cutoff = name.partition("@")
+    if kind != "ndcg":
+        return float((grades >= 1).sum())
+    best = np.sort(grades)[::-1][: int(cutoff) if cutoff else None]
+    return float((best / np.log2(np.arange(2, len(best) + 2))).sum())

@@ -1,0 +1,139 @@
+"""A model and the rows it wants: features found by name among a file's columns."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import numpy as np
+from scipy import sparse as sp
+
+from peckorder.compare import _column_names as words
+from peckorder.compare._columns import Columns
+from peckorder.compare._features import matrix_of
+from peckorder.estimators import RankBoost
+from peckorder.exceptions import DataError
+
+_SCALED: Final = re.compile(r"\((.*) - (\S+)\) / (\S+)", re.DOTALL)
+_NOT_FEATURES: Final = words.QUERY | words.TARGET | words.ID
+_MOST_NAMED: Final = 30
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelRows:
+    """A fitted model that is asked by arrays, with the names of its features if any."""
+
+    model: Any
+    names: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, model: Any) -> Self:
+        """Take the names off a model, which would ask for frames that have them."""
+        names = getattr(model, "feature_names_in_", None)
+        if names is None:
+            return cls(model, None)
+        del model.feature_names_in_
+        return cls(model, tuple(map(str, names)))
+
+    @property
+    def n_features(self) -> int:
+        """How many features a row has."""
+        return int(self.model.n_features_in_)
+
+    def sources(self, who: str, source: str, header: Sequence[str]) -> dict[str, str]:
+        """Return the column that each feature comes from; refuse if one is missing.
+
+        Of a model without names these are all columns that by their names are neither
+        queries, targets nor ids, in their order.
+        """
+        if self.names is None:
+            left = [n for n in header if not words.first_named([n], _NOT_FEATURES)]
+            if len(left) != self.n_features:
+                raise DataError(
+                    f"{who}: {source} must have {self.n_features} columns of features, "
+                    f"as the model has, which keeps no names; got {len(left)}: "
+                    f"{listed(left)}."
+                )
+            return {name: name for name in left}
+        found = {name: source_of(name, header) for name in self.names}
+        missing = [unscaled(name) for name, column in found.items() if column is None]
+        if missing:
+            raise DataError(
+                f"{who}: {source} must have all columns that the model learnt from; "
+                f"got none for {listed(missing)}. It has {listed(header)}."
+            )
+        return {name: column for name, column in found.items() if column is not None}
+
+    def numbers(self, sources: dict[str, str]) -> Collection[str]:
+        """Return the columns that are numbers; others are compared with a text."""
+        return {column for name, column in sources.items() if unscaled(name) == column}
+
+    def matrix(self, who: str, columns: Columns, n_before: int = 0) -> Any:
+        """Return the features of rows, the first of which is row `n_before` + 1."""
+        sources = self.sources(who, columns.source, columns.names)
+        for name in sorted(self.numbers(sources)):
+            if columns.arrays[name].dtype == object:
+                _check_numbers(who, columns, name, n_before)
+        X = matrix_of(columns, self.names or tuple(sources))
+        self.check_cells(who, columns.source, X, n_before, tuple(sources))
+        return X
+
+    def check_cells(
+        self,
+        who: str,
+        source: str,
+        X: Any,
+        n_before: int = 0,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        """Refuse cells that are empty or infinite where the model cannot take them."""
+        cells = X.data if sp.issparse(X) else X
+        may_miss = isinstance(self.model, RankBoost)
+        is_bad = np.isinf(cells) if may_miss else ~np.isfinite(cells)
+        if not is_bad.any():
+            return
+        dense = X.toarray() if sp.issparse(X) else X
+        is_bad = np.isinf(dense) if may_miss else ~np.isfinite(dense)
+        row, place = np.argwhere(is_bad)[0].tolist()
+        name = str(place + 1) if names is None else unscaled(names[place])
+        value = "an empty cell" if np.isnan(dense[row, place]) else dense[row, place]
+        raise DataError(
+            f"{who}: column {name!r} of {source} must be finite numbers; got {value} "
+            f"in row {n_before + row + 1}."
+        )
+
+
+def unscaled(feature: str) -> str:
+    """Return a feature without its scaling."""
+    formula = _SCALED.fullmatch(feature)
+    return feature if formula is None else formula[1]
+
+
+def source_of(feature: str, header: Sequence[str]) -> str | None:
+    """Return the column that a feature is made of, if there is one."""
+    if feature in header:
+        return feature
+    inner = unscaled(feature)
+    if inner in header:
+        return inner
+    for at in (match.start() for match in re.finditer("=", inner)):
+        if inner[:at] in header:
+            return inner[:at]
+    return None
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write names, some of them if there are many."""
+    every = [name if len(name) <= 40 else f"{name[:37]}..." for name in names]
+    more = f" and {len(every) - _MOST_NAMED} more" if len(every) > _MOST_NAMED else ""
+    return ", ".join(every[:_MOST_NAMED]) + more
+
+
+def _check_numbers(who: str, columns: Columns, name: str, n_before: int) -> None:
+    cells = columns.arrays[name].tolist()
+    row = next((k for k, cell in enumerate(cells) if isinstance(cell, str)), None)
+    if row is not None:
+        raise DataError(
+            f"{who}: column {name!r} of {columns.source} must be numbers; got "
+            f"{cells[row][:40]!r} in row {n_before + row + 1}."
+        )

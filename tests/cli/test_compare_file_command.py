@@ -1,0 +1,237 @@
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+import peckorder
+from peckorder.cli import _app, _compare_file
+from peckorder.datasets import dump_letor, make_letor
+
+
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.fixture
+def wine(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    grade = np.searchsorted([-1.0, 1.0], X @ [2.0, -1.0])
+    lines = ["alcohol;acid, total;kind;quality"]
+    lines += [
+        f"{a:.3f};{b:.3f};{'red' if a > 0 else 'white'};{g + 3}"
+        for (a, b), g in zip(X, grade, strict=True)
+    ]
+    path = tmp_path / "wine.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def run(*arguments):
+    """Run the command in this process; return its exit code."""
+    with pytest.raises(SystemExit) as left:
+        _app.run(["compare", *map(str, arguments)])
+    return left.value.code
+
+
+FEW = ("--rankers", "PRank", "--rankers", "MPRank", "--rankers", "RankBoost")
+
+
+def test_ordered_classes_from_a_file_to_a_model(wine, tmp_path, capsys):
+    out, model = tmp_path / "report.html", tmp_path / "wine.peckorder"
+    code = run(wine, *FEW, "--folds", 3, "-o", out, "--save", model)
+    shown = capsys.readouterr()
+    assert (code, shown.err) == (0, "")
+    for words in (
+        "wine.csv: ordered classes",
+        "quality: to predict (its name)",
+        "3 columns to learn from: alcohol, acid, total, kind",
+        "(always the median class)",
+        f"Report: {out}",
+        f"Model: {model} (",
+    ):
+        assert words in shown.out
+    page = out.read_text()
+    for heading in (
+        "Which ranker is best on wine.csv?",
+        "What was asked",
+        "The data at a glance",
+        "Leaderboard",
+        "Where each ranker wins",
+        "Which classes are hard",
+        "Boosting, round by round",
+        "Are predicted distances true?",
+        "What MPRank goes by",
+        "What to do next",
+        "SHA-256 of wine.csv",
+        "text, a column for each of 2 values",
+    ):
+        assert heading in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+    loaded = peckorder.load(model)
+    assert len(loaded.feature_names_in_) == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *("report.html", "wine.csv", "wine.peckorder"),
+    ]
+
+
+def test_json_has_the_leaderboard_and_nothing_else_is_printed(wine, tmp_path, capsys):
+    code = run(
+        *(wine, "--rankers", "PRank", "--folds", 2, "--json", "-o", tmp_path / "r.html")
+    )
+    shown = capsys.readouterr()
+    result = json.loads(shown.out)
+    assert (code, shown.err) == (0, "")
+    assert result["task"] == "ordinal"
+    assert result["taken"]["quality"] == ["to predict", "its name"]
+    first, last = result["leaderboard"]
+    assert (first["ranker"], first["level_with_the_first"]) == ("PRank", True)
+    assert first["mean rank loss"] < last["mean rank loss"]
+    assert last["behind"] == pytest.approx(
+        last["mean rank loss"] - first["mean rank loss"]
+    )
+    assert result["saved"] is None
+
+
+def test_quiet_prints_nothing(wine, tmp_path, capsys):
+    out = tmp_path / "r.html"
+    assert run(wine, "--rankers", "PRank", "--folds", 2, "--quiet", "-o", out) == 0
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", "")
+    assert out.exists()
+
+
+def test_letor_files_are_graded_queries(tmp_path, capsys):
+    X, y, qid = make_letor(12, random_state=0)
+    path = tmp_path / "train.txt"
+    dump_letor(X[:, :5], y, path, qid=qid)
+    packed = tmp_path / "train.txt.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    out = tmp_path / "r.html"
+    code = run(
+        *(packed, "--rankers", "MPRank", "--folds", 2, "--metric", "ndcg@5", "-o", out)
+    )
+    shown = capsys.readouterr()
+    assert (code, shown.err) == (0, "")
+    assert "grades within queries" in shown.out
+    assert "ndcg@5" in shown.out
+    assert "Who is best on how many queries" in out.read_text()
+
+
+def test_magnitudes_have_pictures_of_distances(wine, tmp_path, capsys):
+    out = tmp_path / "r.html"
+    code = run(
+        *(wine, "--target", "alcohol", "--rankers", "MPRank", "--folds", 2, "-o", out)
+    )
+    assert (code, capsys.readouterr().err) == (0, "")
+    assert "Which rows are hard" in out.read_text()
+
+
+@pytest.mark.parametrize("names", [True, False])
+def test_ratings_without_a_header(tmp_path, capsys, names):
+    rng = np.random.default_rng(0)
+    pairs = rng.permutation(30 * 25)[:400]
+    taste, worth = rng.normal(size=(30, 2)), rng.normal(size=(25, 2))
+    lines = []
+    for pair in pairs.tolist():
+        user, item = divmod(pair, 25)
+        rating = np.clip(np.rint(3 + taste[user] @ worth[item]), 1, 5)
+        lines.append(f"{user}\t{item}\t{rating:.0f}\t88{pair:04d}")
+    path = tmp_path / "u.data"
+    path.write_text("\n".join(lines) + "\n")
+    out, model = tmp_path / "r.html", tmp_path / "m.peckorder"
+    flags = ["--columns", "user,item,rating,timestamp"] if names else []
+    code = run(
+        *(path, *flags, "--folds", 2, "--rankers", "PersonalRanker", "-o", out),
+        *("--save", model),
+    )
+    shown = capsys.readouterr()
+    assert (code, shown.err) == (0, "")
+    user = "user" if names else "column 1"
+    assert "ratings of items by people" in shown.out
+    assert f"{user}: user (" in shown.out
+    assert "Few ratings or many" in out.read_text()
+    assert type(peckorder.load(model)).__name__ == "PersonalRanker"
+
+
+def test_runs_with_judgements(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    judged, lists = [], {"good": [], "poor": []}
+    for query in range(8):
+        grades = rng.integers(0, 3, 12)
+        judged += [f"q{query} 0 d{k} {g}" for k, g in enumerate(grades)]
+        for name, scores in (
+            ("good", grades + rng.random(12)),
+            ("poor", rng.random(12)),
+        ):
+            order = np.argsort(-scores)
+            lists[name] += [
+                f"q{query} Q0 d{k} {place + 1} {scores[k]:.4f} {name}"
+                for place, k in enumerate(order)
+            ]
+    for name, lines in lists.items():
+        (tmp_path / f"{name}.run").write_text("\n".join(lines) + "\n")
+    (tmp_path / "qrels.txt").write_text("\n".join(judged) + "\n")
+    code = run(
+        *(tmp_path / "good.run", tmp_path / "poor.run", "--folds", 2),
+        *("--qrels", tmp_path / "qrels.txt", "-o", tmp_path / "r.html"),
+        *("--rankers", "good", "--rankers", "poor", "--rankers", "RankBoost"),
+    )
+    shown = capsys.readouterr()
+    assert (code, shown.err) == (0, "")
+    assert shown.out.index("good") < shown.out.index("poor")
+    page = (tmp_path / "r.html").read_text()
+    assert "What RankBoost goes by" in page
+    assert "peckorder fuse" in page
+    assert run(tmp_path / "good.run", "-o", tmp_path / "r.html") == 2
+    assert capsys.readouterr().err.startswith("compare: qrels must be given")
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--target", "qualty"], "Did you mean 'quality'?"),
+        (["--folds", "1"], "compare: folds must be an integer >= 2; got 1."),
+        (["--metric", "ap"], "for task='ordinal'; got 'ap'."),
+        (["--columns", "a,b"], "compare: columns must be 4 names, one for each column"),
+        (["--repeats", "3"], "compare: repeats must be left out with a file"),
+        (["--rows", "3"], "compare: rows must be an integer >= 20; got 3."),
+        (
+            ["--save", "no/where"],
+            "no/where: the output must be in a folder that exists",
+        ),
+        (["--task", "ratings"], "compare: user must be a column"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_and_nothing_is_written(
+    wine, tmp_path, capsys, flags, sentence
+):
+    assert run(wine, *flags, "-o", tmp_path / "r.html") == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert sentence in shown.err
+    assert shown.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["wine.csv"]
+
+
+def test_flags_for_files_are_refused_without_one(tmp_path, capsys):
+    assert run("--target", "quality", "-o", tmp_path / "r.html") == 2
+    expected = "compare: target must be left out without a file; got 'quality'.\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_an_interrupt_leaves_nothing_behind(wine, tmp_path, capsys, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_compare_file, "hold", interrupt)
+    assert run(wine, "-o", tmp_path / "r.html", "--save", tmp_path / "m") == 130
+    assert "Interrupted" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["wine.csv"]
+
+
+def test_a_file_that_is_not_there(tmp_path, capsys):
+    assert run(tmp_path / "no.csv", "-o", tmp_path / "r.html") == 2
+    assert "must exist" in capsys.readouterr().err

@@ -1,0 +1,165 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from command_line import check_refused, give_standard_input, run, table
+from peckorder.cli._tables import read_columns
+from peckorder.compare._columns import Columns
+from peckorder.compare._judging import judge, measure
+from peckorder.metrics import evaluate
+
+
+@pytest.fixture
+def scored(tmp_path):
+    X, y, qid = table()
+    path = tmp_path / "s.csv"
+    rows = [f"{q},{g},{x}" for q, g, x in zip(qid, y, X[:, 1].round(1), strict=True)]
+    path.write_text("\n".join(["qid,grade,score", *rows]) + "\n")
+    return path, evaluate(y, X[:, 1].round(1), ["ap", "ndcg@5", "tau"], qid=qid)
+
+
+def test_metrics_are_those_of_the_library(scored, capsys, tmp_path):
+    path, expected = scored
+    names = ("-m", "ap", "-m", "ndcg@5", "-m", "tau")
+    each = tmp_path / "q.csv"
+    assert run("evaluate", path, *names, "--json", "--per-query", each) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["rows"] == 120
+    for name in expected:
+        found = told["metrics"][name]
+        assert found["mean"] == expected[name]
+        assert (found["low"], found["high"]) == expected.intervals[name]
+    found = read_columns(each)
+    assert found.names == ("qid", "ap", "ndcg@5", "tau")
+    np.testing.assert_array_equal(found.arrays["ap"], expected.values["ap"])
+
+
+def test_a_table_for_people(scored, capsys):
+    path, expected = scored
+    assert run("evaluate", path, "-m", "ap") == 0
+    shown = capsys.readouterr().out
+    assert f"{expected['ap']:.4f}" in shown
+    assert "95 % intervals" in shown
+
+
+def test_columns_that_are_named(capsys, monkeypatch):
+    give_standard_input(monkeypatch, b'{"t": 1, "s": "2.5"}\n{"t": 0, "s": "3"}\n')
+    words = ("evaluate", "-", "--format", "jsonl", "--target", "t", "--score", "s")
+    assert run(*words, "-m", "rr", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["metrics"]["rr"]["mean"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ("--target", "grad"),
+            "evaluate: target must be a column of FILE, which has qid, grade, score; "
+            "got 'grad'. Did you mean 'grade'?",
+        ),
+        (("-m", "ndgc@5"), "evaluate: names must be a metric such as 'ap', 'ap(top)',"),
+        (("--ties", "bets"), "evaluate: ties must be one of expected, best, worst, "),
+        (("--bootstrap", "0"), "evaluate: bootstrap must be an integer >= 1; got 0."),
+        (("--ties", "docid"), "evaluate: FILE must have a column of the docid, which"),
+    ],
+)
+def test_refusals(scored, capsys, words, sentence):
+    path, _ = scored
+    said = check_refused(capsys, "evaluate", path, *words)
+    assert said.replace(str(path), "FILE").startswith(sentence)
+
+
+def columns(**arrays):
+    return Columns({n: np.asarray(a) for n, a in arrays.items()}, "made")
+
+
+documents = st.integers(0, 12)
+lists = st.dictionaries(
+    st.integers(0, 3),
+    st.tuples(
+        st.dictionaries(documents, st.sampled_from([0.5, 1.0, 2.0, 3.0]), max_size=8),
+        st.dictionaries(documents, st.sampled_from([0, 0, 1, 2]), max_size=8),
+    ),
+    min_size=1,
+)
+NAMES = {
+    "ap": "map",
+    "rr": "recip_rank",
+    "ndcg": "ndcg",
+    "ndcg@5": "ndcg_cut_5",
+    "p@5": "P_5",
+    "recall@10": "recall_10",
+    "hits@1": "success_1",
+}
+
+
+@given(lists=lists)
+def test_runs_are_measured_as_by_trec_eval(lists):
+    pytrec_eval = pytest.importorskip(
+        "pytrec_eval", reason="pytrec-eval-terrier is not installed"
+    )
+    run_ = {f"q{q}": {f"d{d}": s for d, s in r.items()} for q, (r, _) in lists.items()}
+    known = {f"q{q}": {f"d{d}": g for d, g in k.items()} for q, (_, k) in lists.items()}
+    run_ = {q: found for q, found in run_.items() if found}
+    known = {q: found for q, found in known.items() if found}
+    both = sorted(run_.keys() & known.keys())
+    if not both:
+        return
+    listed = [(q, d, s) for q in run_ for d, s in run_[q].items()]
+    grades = [(q, d, g) for q in known for d, g in known[q].items()]
+    names = ("qid", "docid", "score"), ("qid", "docid", "grade")
+    tables = [
+        columns(**dict(zip(n, zip(*rows, strict=True), strict=True)))
+        for n, rows in zip(names, (listed, grades), strict=True)
+    ]
+    table = measure(judge(*tables), NAMES, ties="docid", n_bootstrap=1)
+    assert table.queries.tolist() == both
+    wanted = {name.rstrip("_0123456789") for name in NAMES.values()} | {
+        "ndcg_cut.5",
+        "P.5",
+        "recall.10",
+        "success.1",
+    }
+    expected = pytrec_eval.RelevanceEvaluator(known, wanted).evaluate(run_)
+    for name, theirs in NAMES.items():
+        for place, query in enumerate(both):
+            value = table.values[name][place]
+            if np.isnan(value):  # nothing good is known of the query
+                assert max(known[query].values()) == 0
+            else:
+                np.testing.assert_allclose(value, expected[query][theirs], atol=1e-9)
+
+
+@pytest.fixture
+def judged(tmp_path):
+    listed, qrels = tmp_path / "my.run", tmp_path / "known"
+    listed.write_text("1 Q0 a 1 9 me\n1 Q0 b 2 8 me\n2 Q0 a 1 1 me\n3 Q0 x 1 1 me\n")
+    qrels.write_text("1 0 b 1\n1 0 c 1\n2 0 a 2\n4 0 a 1\n")
+    return listed, qrels
+
+
+def test_a_run_against_judgements(judged, capsys):
+    listed, qrels = judged
+    assert run("evaluate", listed, "--qrels", qrels, "-m", "ap", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["metrics"]["ap"]["mean"] == (0.5 / 2 + 1) / 2
+    assert told["notes"] == [
+        "1 queries of the run are not judged: left out.",
+        "1 judged queries are not in the run: left out.",
+    ]
+
+
+def test_judgements_of_other_queries(judged, capsys):
+    listed, qrels = judged
+    qrels.write_text("q1 0 b 1\n")
+    assert check_refused(capsys, "evaluate", listed, "--qrels", qrels) == (
+        f"evaluate: {listed} and {qrels} must have queries in common; got such as '1' "
+        "and 'q1'."
+    )
+    words = ("evaluate", listed, "--qrels", qrels, "-m", "tau")
+    assert check_refused(capsys, *words).startswith(
+        "evaluate: metrics with qrels must be of ap, rr, p, recall, hits, ndcg,"
+    )

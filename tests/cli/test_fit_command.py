@@ -1,0 +1,136 @@
+import json
+
+import numpy as np
+import pytest
+
+import peckorder
+from command_line import check_refused, run, table, write_table
+from peckorder.compare._features import Scaling
+
+
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.fixture
+def data(tmp_path):
+    return write_table(tmp_path / "w.csv", colours=False)
+
+
+def test_fits_what_python_would(tmp_path, capsys, data):
+    out = tmp_path / "m.peckorder"
+    words = ("fit", data, "--target", "grade", "--ranker", "MPRank", "--set", "C=10")
+    assert run(*words, "--no-scale", "--out", out) == 0
+    shown = capsys.readouterr().out
+    assert "qid: query" in shown
+    assert f"MPRank: fitted to 120 rows, in {out}" in shown
+    model = peckorder.load(out)
+    X, y, qid = table()
+    assert model.C == 10
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    expected = peckorder.MPRank(C=10).fit(X, y.astype(float), qid=qid)
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+
+
+def test_scales_unless_told_not_to(tmp_path, data):
+    out = tmp_path / "m.peckorder"
+    words = ("fit", data, "--target", "grade", "--ranker", "MPRank", "--quiet")
+    assert run(*words, "-o", out) == 0
+    X, y, qid = table()
+    scaling = Scaling.learn(X)
+    expected = peckorder.MPRank().fit(scaling.apply(X), y.astype(float), qid=qid)
+    model = peckorder.load(out)
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    assert model.feature_names_in_.tolist() == list(scaling.names(["a", "b", "c"]))
+
+
+def test_json_says_what_columns_were_taken_for(tmp_path, capsys, data):
+    out = tmp_path / "m.peckorder"
+    words = ("fit", data, "--target", "grade", "--ranker", "RankBoost", "--json")
+    assert run(*words, "--set", "n_rounds=5", "-o", out, "--drop", "c") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["rows"] == 120
+    assert told["parameters"]["n_rounds"] == 5
+    assert told["features"] == ["a", "b"]
+    assert told["taken"]["c"] == ["left out", "--drop"]
+    assert told["taken"]["docid"][0] == "left out"
+    assert told["taken"]["grade"] == ["to predict", "--target"]
+
+
+def test_words_as_ordered_classes(tmp_path, capsys):
+    file, out = tmp_path / "w.csv", tmp_path / "m.peckorder"
+    X, y, _ = table()
+    names = np.array(["low", "mid", "high"])[y]
+    rows = [f"{a},{b},{c},{n}" for (a, b, c), n in zip(X, names, strict=True)]
+    file.write_text("\n".join(["a,b,c,size", *rows]) + "\n")
+    words = ("fit", file, "--ranker", "PRank", "--target", "size", "-o", out)
+    sentence = check_refused(capsys, *words)
+    assert sentence.startswith("fit: classes must be given, lowest first,")
+    given = ("--classes", "low", "--classes", "mid", "--classes", "high")
+    assert run(*words, *given, "--quiet") == 0
+    assert peckorder.load(out).classes_.tolist() == ["low", "mid", "high"]
+
+
+def test_letor_with_few_features_a_row_stays_sparse(tmp_path):
+    file, out = tmp_path / "train.txt", tmp_path / "m.peckorder"
+    lines = [f"{k % 2} qid:{k // 4} {1 + 7 * k % 50}:1 60:{k % 2}" for k in range(40)]
+    file.write_text("\n".join(lines) + "\n")
+    assert run("fit", file, "--ranker", "RankBoost", "-o", out, "--quiet") == 0
+    model = peckorder.load(out)
+    assert model.n_features_in_ == 60
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_ratings(tmp_path, capsys):
+    file, out = tmp_path / "r.csv", tmp_path / "m.peckorder"
+    rng = np.random.default_rng(0)
+    rows = {(u, i) for u, i in rng.integers(0, 12, (90, 2)).tolist()}
+    lines = [f"u{u},{i},{(u * i) % 5 + 1}" for u, i in sorted(rows)]
+    file.write_text("\n".join(["who,what,stars", *lines]) + "\n")
+    words = ("fit", file, "--ranker", "PersonalRanker", "-o", out)
+    sentence = check_refused(capsys, *words)
+    assert sentence.startswith(f"fit: user must be a column of {file}, given by --user")
+    roles = ("--user", "who", "--item", "what", "--rating", "stars")
+    assert run(*words, *roles, "--set", "random_state=0", "--quiet") == 0
+    assert len(peckorder.load(out).users_) == 12
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (("--ranker", "MPRnk"), "fit: ranker must be one of AggregatePRank, MPRank, "),
+        (
+            ("--ranker", "MPRank", "--set", "D=1"),
+            "fit: set must be NAME=VALUE, NAME one of C, kernel, gamma, ",
+        ),
+        (
+            ("--ranker", "MPRank", "--set", "C=-1"),
+            "MPRank: C must be a finite number > 0; got -1.",
+        ),
+        (
+            ("--ranker", "MPRank", "--target", "grad"),
+            "fit: target must be a column of FILE, which has docid, qid, a, b, c, "
+            "grade; got 'grad'. Did you mean 'grade'?",
+        ),
+        (("--ranker", "MPRank", "--out", "-"), "fit: out must be a file; got '-'."),
+        (("--ranker",), 'Command "fit" parameter --ranker requires an argument.'),
+        (("--ranker", "MPRank", "--scal"), "Unknown option: --scal. Did you mean "),
+    ],
+)
+def test_refusals(tmp_path, capsys, data, more, sentence):
+    out = ("-o", tmp_path / "m.peckorder") if "--out" not in more else ()
+    said = check_refused(capsys, "fit", data, *out, *more)
+    assert said.replace(str(data), "FILE").startswith(sentence)
+    assert not (tmp_path / "m.peckorder").exists()
+
+
+def test_interrupt_leaves_nothing_behind(tmp_path, capsys, data, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(peckorder.MPRank, "fit", interrupt)
+    words = ("fit", data, "--target", "grade", "--ranker", "MPRank")
+    assert run(*words, "-o", tmp_path / "m.peckorder") == 130
+    assert capsys.readouterr().err == "Interrupted.\n"
+    assert list(tmp_path.iterdir()) == [data]

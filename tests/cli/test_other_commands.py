@@ -1,0 +1,180 @@
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import peckorder
+from command_line import check_refused, run, table, write_table
+from peckorder import datasets
+from peckorder.cli._tables import read_columns
+from peckorder.compare._scoring import contributions, scores_of
+
+X, Y, QID = table()
+RANKERS = {
+    "RankBoost": peckorder.RankBoost(n_rounds=9),
+    "MPRank": peckorder.MPRank(),
+    "SVRank": peckorder.SVRank(),
+    "PRank": peckorder.PRank(),
+    "PRank, as it is": peckorder.PRank(unit_norm=False, fit_intercept=False),
+    "AggregatePRank": peckorder.AggregatePRank(n_estimators=5, random_state=0),
+    "WidrowHoff": peckorder.WidrowHoff(fit_intercept=False),
+}
+
+
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_contributions_add_up_to_scores(name):
+    model = RANKERS[name].fit(X, Y)
+    added, constant = contributions(model, X)
+    assert added.shape == X.shape
+    total = added.sum(axis=1) + constant
+    np.testing.assert_allclose(total, scores_of(model, X), rtol=1e-10, atol=1e-12)
+
+
+@pytest.fixture
+def trained(tmp_path):
+    data = write_table(tmp_path / "w.csv", colours=False)
+    words = ("fit", data, "--target", "grade", "--ranker", "MPRank", "--quiet")
+    assert run(*words, "-o", tmp_path / "m.peckorder") == 0
+    return data, tmp_path / "m.peckorder"
+
+
+def test_explain_a_row(trained, tmp_path, capsys):
+    data, model = trained
+    out = tmp_path / "all.csv"
+    assert run("explain", model, data, "--row", 3, "--json", "-o", out) == 0
+    (told,) = json.loads(capsys.readouterr().out)["rows"]
+    coef = peckorder.load(model).coef_
+    scaled = (X[2] - X.mean(axis=0)) / X.std(axis=0)
+    expected = dict(zip("abc", coef * scaled, strict=True))
+    for part in told["features"]:
+        np.testing.assert_allclose(part["adds"], expected[part["feature"]], rtol=1e-9)
+        assert part["value"] == X[2, "abc".index(part["feature"])]
+    size = [abs(part["adds"]) for part in told["features"]]
+    assert size == sorted(size, reverse=True)
+    every = read_columns(out)
+    assert every.names == ("a", "b", "c", "constant", "score")
+    np.testing.assert_allclose(every.arrays["score"][2], told["score"], rtol=1e-12)
+    assert run("explain", model, data, "--top", 1) == 0
+    shown = capsys.readouterr().out
+    assert "row 1: score" in shown
+    assert "2 others" in shown
+
+
+def test_explain_refuses(trained, tmp_path, capsys):
+    data, model = trained
+    assert check_refused(capsys, "explain", model, data, "--row", 999) == (
+        "explain: row must be from 1 to 120; got 999."
+    )
+    assert check_refused(capsys, "explain", model) == (
+        "explain: file must be given for this model; got none."
+    )
+    kernel = tmp_path / "k.peckorder"
+    peckorder.MPRank(kernel="rbf").fit(X, Y).save(kernel)
+    sentence = check_refused(capsys, "explain", kernel, data)
+    assert sentence.startswith(
+        "explain: the model must be RankBoost, PersonalRanker or"
+    )
+
+
+def test_explain_a_rating(tmp_path, capsys):
+    ratings = datasets.make_ratings(20, 30, random_state=0)
+    model = peckorder.collaborative.PersonalRanker(random_state=0).fit(ratings)
+    path = tmp_path / "p.peckorder"
+    model.save(path)
+    user, item = model.users_[1], model.items_[2]
+    words = ("explain", path, "--user", user, "--item", item)
+    assert run(*words, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    found = model.explain(user, item)
+    assert told["score"] == found.score
+    assert [part["adds"] for part in told["by_items"]] == found.by_items.tolist()
+    assert run(*words) == 0
+    assert "by others who rated it" in capsys.readouterr().out
+    assert check_refused(capsys, *words[:4], "--item", "nothing") == (
+        "explain: item must be one that the model knows; got 'nothing'."
+    )
+
+
+def test_info_tells_what_is_in_a_file(trained, capsys):
+    _, model = trained
+    assert run("info", model, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["class"] == "MPRank"
+    assert told["parameters"]["C"] == 1.0
+    assert told["feature_names"] == ["a", "b", "c"]
+    assert told["scaled_as"][0].startswith("(a - ")
+    assert told["written_by"] == f"peckorder {peckorder.__version__}"
+    assert (told["format"], told["checksum"]) == (1, "ok")
+    assert run("info", model) == 0
+    shown = capsys.readouterr().out
+    assert "feature names  a, b, c" in shown
+    assert "checksum       ok" in shown
+
+
+def test_a_damaged_model_is_refused(trained, capsys):
+    data, model = trained
+    content = bytearray(model.read_bytes())
+    content[len(content) // 2] ^= 1
+    model.write_bytes(content)
+    for words in (("info", model), ("rank", model, data), ("explain", model, data)):
+        sentence = check_refused(capsys, *words)
+        assert sentence.startswith("load: path must be a sound model file; got ")
+
+
+def test_data_lists_what_is_here(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("PECKORDER_DATA", str(tmp_path))
+    monkeypatch.setenv("PECKORDER_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "ml-100k").mkdir()
+    (tmp_path / "ml-100k" / "u.data").write_text("1\t1\t5\t0\n")
+    assert run("data", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["ml-100k"]["found"] == str(tmp_path / "ml-100k")
+    assert told["jester"]["found"] is None
+    for entry in told.values():
+        assert hasattr(datasets, entry["loader"].rpartition(".")[2])
+    assert run("data") == 0
+    shown = capsys.readouterr().out
+    assert f"here: {tmp_path / 'ml-100k'}" in shown
+    assert "peckorder data fetch jester" in shown
+
+
+def test_data_fetch(capsys, monkeypatch):
+    asked = []
+
+    def fetch(**options):
+        asked.append(options)
+        return SimpleNamespace(ratings=[1, 2, 3])
+
+    monkeypatch.setattr(datasets, "fetch_jester", fetch)
+    assert run("data", "fetch", "jester", "--url", "http://mirror") == 0
+    assert asked == [{"url": "http://mirror"}]
+    assert "3 ratings" in capsys.readouterr().out
+    assert check_refused(capsys, "data", "fetch", "jster").endswith(
+        "got 'jster'. Did you mean 'jester'?"
+    )
+    assert "Get the five parts of OHSUMED" in check_refused(
+        capsys, "data", "fetch", "ohsumed_letor"
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["fit", "rank", "evaluate", "fuse", "explain", "info", "data", "compare"],
+)
+def test_help_has_an_example(command, capsys):
+    assert run(command, "--help") == 0
+    shown = capsys.readouterr().out
+    assert "Usage:" in shown
+    if command != "data":
+        assert "Example: " in shown
+
+
+def test_unknown_commands_are_refused_in_a_sentence(capsys):
+    sentence = check_refused(capsys, "rnk")
+    assert sentence.startswith('Unknown command "rnk". Did you mean "rank"?')

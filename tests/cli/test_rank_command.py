@@ -1,0 +1,212 @@
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+import peckorder
+from command_line import check_refused, give_standard_input, run, table, write_table
+from peckorder.cli._tables import read_columns
+from peckorder.gaps import cut_at_gap, gaps
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    data = write_table(folder / "w.csv")
+    for name, ranker in (("m", "MPRank"), ("b", "RankBoost"), ("p", "PRank")):
+        words = ("fit", data, "--target", "grade", "--ranker", ranker, "--quiet")
+        assert run(*words, "-o", folder / f"{name}.peckorder") == 0
+    return folder
+
+
+def ranks(trained, model, *words):
+    return run("rank", trained / f"{model}.peckorder", trained / "w.csv", *words)
+
+
+def check_positions(score, qid, position):
+    for query in np.unique(qid):
+        rows = np.flatnonzero(qid == query)
+        order = rows[np.argsort(-score[rows], kind="stable")]
+        assert position[order].tolist() == list(range(1, len(rows) + 1))
+
+
+@pytest.mark.parametrize("model", ["m", "b", "p"])
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+def test_blocks_of_any_size_give_the_same(trained, tmp_path, model, rows):
+    out = tmp_path / "o.csv"
+    assert ranks(trained, model, "--rows", rows, "-o", out, "--quiet") == 0
+    found = read_columns(out).arrays
+    X, y, qid = table()
+    loaded = peckorder.load(trained / f"{model}.peckorder")
+    del loaded.feature_names_in_
+    blue, red = np.arange(120) % 2 == 1, np.arange(120) % 2 == 0
+    coded = np.c_[X, blue, red].astype(float)
+    if model != "b":
+        coded = (coded - coded.mean(axis=0)) / coded.std(axis=0)
+    scores = loaded.predict if model != "p" else loaded.decision_function
+    np.testing.assert_allclose(found["score"], scores(coded), rtol=1e-12, atol=1e-12)
+    assert found["docid"].tolist() == [f"d{k}" for k in range(120)]
+    assert found["grade"].tolist() == y.tolist()
+    assert not {"a", "b", "c", "colour"} & set(found)
+    check_positions(found["score"], qid, found["position"])
+    np.testing.assert_allclose(found["gap"], gaps(found["score"], qid), atol=1e-15)
+    assert found["above_cut"].astype(bool).tolist() == (
+        cut_at_gap(found["score"], qid).tolist()
+    )
+    if model == "p":
+        assert set(found["predicted"].tolist()) <= {0, 1, 2}
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "parquet", "jsonl.gz", "csv.zst"])
+def test_all_formats_say_the_same(trained, tmp_path, suffix):
+    plain, other = tmp_path / "o.csv", tmp_path / f"o.{suffix}"
+    assert ranks(trained, "b", "-o", plain, "--quiet") == 0
+    assert ranks(trained, "b", "-o", other, "--quiet") == 0
+    expected, found = read_columns(plain), read_columns(other)
+    assert found.names == expected.names
+    for name in ("score", "position", "gap"):
+        np.testing.assert_array_equal(found.arrays[name], expected.arrays[name])
+
+
+def test_lists_cut_sorted_and_short(trained, tmp_path):
+    out = tmp_path / "o.csv"
+    assert ranks(trained, "m", "--sort", "--max-rows", 2, "-o", out, "--quiet") == 0
+    found = read_columns(out).arrays
+    _, _, qid = table()
+    assert found["qid"].tolist() == [q for q in np.unique(qid) for _ in range(2)]
+    assert found["position"].tolist() == [1, 2] * len(np.unique(qid))
+    assert ranks(trained, "m", "--cut", "-o", out, "--quiet") == 0
+    assert set(read_columns(out).arrays["above_cut"].tolist()) == {1}
+
+
+def test_a_run_on_standard_output(trained, capfdbinary):
+    assert ranks(trained, "m", "--out-format", "run") == 0
+    shown = capfdbinary.readouterr()
+    lines = shown.out.decode().splitlines()
+    assert len(lines) == 120
+    assert lines[0].split()[:3] == ["0", "Q0", "d0"]
+    assert b"120 rows of 12 lists in standard output" in shown.err
+
+
+def test_standard_input_in_gzip(trained, tmp_path, monkeypatch):
+    packed = gzip.compress((trained / "w.csv").read_bytes())
+    give_standard_input(monkeypatch, packed)
+    model, out = trained / "b.peckorder", tmp_path / "o.csv"
+    words = ("rank", model, "-", "--format", "csv", "-o", out, "--quiet")
+    assert run(*words, "--features") == 0
+    found = read_columns(out)
+    assert len(found) == 120
+    assert {"a", "b", "c", "colour"} <= set(found.names)
+
+
+def test_without_queries_all_rows_are_one_list(trained, tmp_path):
+    file, out = tmp_path / "n.csv", tmp_path / "o.csv"
+    rows = [f"{k},0.5,0.1,red" for k in range(5)]
+    file.write_text("\n".join(["a,b,c,colour", *rows]) + "\n")
+    model = trained / "m.peckorder"
+    assert run("rank", model, file, "-o", out, "--rows", 2, "--quiet") == 0
+    assert read_columns(out).arrays["position"].tolist() == [5, 4, 3, 2, 1]
+
+
+def test_a_query_that_comes_again(trained, tmp_path, capsys):
+    file, out = tmp_path / "n.csv", tmp_path / "o.csv"
+    rows = [f"{q},0.{k},0.1,1,red" for k, q in enumerate("aabba")]
+    file.write_text("\n".join(["qid,a,b,c,colour", *rows]) + "\n")
+    words = ("rank", trained / "m.peckorder", file, "-o", out)
+    assert check_refused(capsys, *words, "--rows", 2) == (
+        f"rank: rows of a query must stand together in {file}; got query 'a' again in "
+        "row 5. Sort the file by 'qid' before."
+    )
+    assert not out.exists()
+    assert run(*words, "--no-positions", "--quiet") == 0
+    assert read_columns(out).names == ("qid", "score")
+
+
+def test_missing_features_are_named_and_others_ignored(trained, tmp_path, capsys):
+    file = tmp_path / "n.csv"
+    file.write_text("qid,b,extra,colour\n1,0.5,9,red\n")
+    assert check_refused(capsys, "rank", trained / "m.peckorder", file) == (
+        f"rank: {file} must have all columns that the model learnt from; got none for "
+        "a, c. It has qid, b, extra, colour."
+    )
+
+
+def test_an_empty_cell_is_named(trained, tmp_path, capsys):
+    file = write_table(tmp_path / "w.csv", n_rows=9)
+    model = peckorder.MPRank().fit([[0.0], [1.0]], [0, 1])
+    model.feature_names_in_ = np.array(["a"], dtype=object)
+    model.save(tmp_path / "one.peckorder")
+    text = file.read_text().splitlines()
+    cells = text[6].split(",")
+    text[6] = ",".join([*cells[:2], "", *cells[3:]])
+    file.write_text("\n".join(text))
+    words = ("rank", tmp_path / "one.peckorder", file, "-o", tmp_path / "o.csv")
+    sentence = check_refused(capsys, *words, "--rows", 4)
+    assert sentence == (
+        f"rank: column 'a' of {file} must be finite numbers; got an empty cell in row "
+        "6."
+    )
+
+
+@pytest.mark.parametrize("names", [True, False])
+def test_letor_with_more_and_fewer_features(tmp_path, names, capsys):
+    X, y, qid = table()
+    model = peckorder.RankBoost(n_rounds=9).fit(X, y, qid=qid)
+    expected = model.predict(np.c_[X[:, :2], np.zeros(120)])
+    if names:
+        model.feature_names_in_ = np.array(["1", "2", "3"], dtype=object)
+    model.save(tmp_path / "m.peckorder")
+    lines = [
+        f"{y[k]} qid:{qid[k]} 1:{X[k, 0]} 2:{X[k, 1]} 9:5 #docid = d{k}"
+        for k in range(120)
+    ]
+    file, out = tmp_path / "test.txt", tmp_path / "o.csv"
+    file.write_text("\n".join(lines))
+    words = ("rank", tmp_path / "m.peckorder", file, "-o", out, "--rows", 50)
+    assert run(*words, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["lists"] == 12
+    found = read_columns(out)
+    assert found.names[:3] == ("target", "qid", "docid")
+    np.testing.assert_allclose(found.arrays["score"], expected, rtol=1e-13)
+    again = tmp_path / "o.letor"
+    assert run(*words[:3], "-o", again, "--quiet") == 0
+    assert again.read_text().startswith(f"{y[0]} qid:0 #docid = d0, score = ")
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    path = tmp_path_factory.mktemp("people") / "p.peckorder"
+    ratings = peckorder.datasets.make_ratings(20, 30, random_state=0)
+    model = peckorder.collaborative.PersonalRanker(random_state=0).fit(ratings)
+    model.save(path)
+    return path, model
+
+
+def test_a_list_for_a_person(people, tmp_path):
+    path, model = people
+    user = model.users_[3]
+    out = tmp_path / "o.csv"
+    words = ("rank", path, "--user", user, "--max-rows", 4, "-o", out)
+    assert run(*words, "--quiet") == 0
+    best = model.recommend(user, 4)
+    found = read_columns(out).arrays
+    assert list(map(str, found["item"])) == list(map(str, best.items))
+    np.testing.assert_array_equal(found["score"], best.scores)
+
+
+def test_a_file_of_people(people, tmp_path, capsys):
+    path, model = people
+    file, out = tmp_path / "f.csv", tmp_path / "o.csv"
+    pairs = [(u, i) for i in model.items_[:5] for u in model.users_[:3]]
+    file.write_text("user,item\n" + "".join(f"{u},{i}\n" for u, i in pairs))
+    assert run("rank", path, file, "-o", out, "--quiet") == 0
+    found = read_columns(out).arrays
+    expected = [model.predict(u, [i])[0] for u, i in pairs]
+    np.testing.assert_allclose(found["score"], expected, rtol=1e-12)
+    check_positions(
+        found["score"], np.array([str(u) for u, _ in pairs]), found["position"]
+    )
+    file.write_text("user,item\n" + f"{model.users_[0]},nothing\n")
+    sentence = check_refused(capsys, "rank", path, file)
+    assert "must be items that the model knows; got 'nothing' in row 1." in sentence

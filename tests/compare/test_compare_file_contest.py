@@ -1,0 +1,301 @@
+import warnings
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import peckorder
+from peckorder.compare import _entrants
+from peckorder.compare._case import make_case
+from peckorder.compare._columns import Columns
+from peckorder.compare._contest import Contest, Result, hold
+from peckorder.compare._contest_ratings import hold_ratings, make_ratings_case
+from peckorder.compare._contest_runs import make_runs_case
+from peckorder.compare._features import matrix_of
+from peckorder.compare._findings import confusion, reliability, shares_won
+from peckorder.compare._finishing import inner_folds, least_errors
+from peckorder.compare._keeping import keepable, refit
+from peckorder.compare._measuring import Measure, of_pairs, of_runs
+from peckorder.compare._task import recognise
+from peckorder.datasets import Qrels, Run, make_letor, make_ratings
+from peckorder.exceptions import DataError
+from peckorder.metrics import disagreement, mean_squared_difference
+
+
+def ordinal_table(n=90, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    score = X @ [2.0, -1.0] + 0.3 * rng.normal(size=n)
+    grade = np.searchsorted(np.quantile(score, [0.3, 0.7]), score)
+    columns = {"a": 100 + 10 * X[:, 0], "b": X[:, 1], "noise": rng.normal(size=n)}
+    return Columns({**columns, "grade": grade + 1}, "made.csv")
+
+
+def case_of(columns, **asked):
+    return make_case(columns, recognise(columns, **asked))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), min_size=1, max_size=9)
+)
+def test_thresholds_lose_the_fewest_steps(rows):
+    scores = np.array([float(score) for score, _ in rows])
+    levels = np.array([level for _, level in rows])
+    cuts = least_errors(scores, levels, 4)
+    assert (cuts[1:] >= cuts[:-1]).all()
+
+    def loss(thresholds):
+        return np.abs(np.searchsorted(thresholds, scores) - levels).sum()
+
+    places = np.arange(-0.5, 7.0)
+    every = (
+        np.array(some)
+        for some in product(places, repeat=3)
+        if sorted(some) == list(some)
+    )
+    assert loss(cuts) == min(loss(some) for some in every)
+
+
+def test_inner_folds_leave_every_query_out_once_and_whole():
+    qid = np.array([3, 3, 1, 1, 1, 8, 9, 9, 4, 3])
+    left = []
+    for train, test in inner_folds(len(qid), qid, 0):
+        assert not set(qid[train]) & set(qid[test])
+        left.extend(test.tolist())
+    assert sorted(left) == list(range(len(qid)))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(-3, 3)), min_size=4, max_size=12)
+)
+def test_means_of_rows_are_means_over_pairs(rows):
+    y = np.array([float(a) for a, _ in rows])
+    scores = np.array([float(b) for _, b in rows])
+    values = of_pairs(y, np.zeros(len(y), dtype=int))(scores)
+    # Over pairs of different rows; the metric counts each row with itself, for nothing.
+    n = len(y)
+    expected = mean_squared_difference(y, scores)
+    pairs = [
+        ((scores[i] - scores[j]) - (y[i] - y[j])) ** 2
+        for i in range(n)
+        for j in range(n)
+        if i != j
+    ]
+    assert values["msd"].mean() == pytest.approx(np.mean(pairs))
+    assert expected == pytest.approx(np.mean(pairs)) or expected < np.mean(pairs)
+    if len(set(y.tolist())) == n:  # then every row has as many pairs
+        assert values["disagreement"].mean() == pytest.approx(disagreement(y, scores))
+
+
+def test_what_a_run_does_not_list_is_not_found():
+    y, qid = np.array([1.0, 0.0, 2.0, 1.0]), np.array([0, 0, 0, 1])
+    measuring = of_runs(y, qid, {0: np.array([1.0])}, ["ap", "ndcg@2"])
+    # Query 0 has three relevant documents, one of which nobody lists; the run lists
+    # the first two, the relevant one second. It lists nothing for query 1.
+    values = measuring(np.array([1.0, 2.0, np.nan, np.nan]))
+    assert values["ap"].tolist() == pytest.approx([0.5 / 3, 0.0])
+    ideal = 2 + 1 / np.log2(3)
+    assert values["ndcg@2"].tolist() == pytest.approx([1 / np.log2(3) / ideal, 0.0])
+
+
+def test_differences_are_paired_and_the_first_is_marked():
+    loss = Measure("loss")
+    base = np.random.default_rng(0).normal(size=50)
+    named = {
+        "first": base,
+        "same": base + 0.001 * np.tile([1, -1], 25),
+        "far": base + 1,
+    }
+    results = tuple(Result(n, "", {"loss": v}) for n, v in named.items())
+    contest = Contest((loss,), results, (), 5, 0, "rows")
+    assert contest.behind(results[2]).mean == pytest.approx(1)
+    assert contest.behind(results[2]).half_width == pytest.approx(0, abs=1e-12)
+    assert [result.name for result in contest.level()] == ["same"]
+    # Student's t for 49 is 2.0096.
+    wide = 2.0096 * np.std(base, ddof=1) / np.sqrt(50)
+    assert contest.half_width(base) == pytest.approx(wide, rel=1e-4)
+    assert shares_won(contest, results).tolist() == [0.5, 0.5, 0.0]
+
+
+def test_ordinal_contest_is_won_by_who_learns_and_lost_by_who_does_not():
+    case = case_of(ordinal_table())
+    contest = hold(case, folds=3, only=["PRank", "mprank", "RankBoost", "Ridge"])
+    names = [result.name for result in contest.results]
+    assert set(names) == {
+        *("PRank", "MPRank", "RankBoost", "Ridge", "(always the median class)"),
+    }
+    assert names[-1] == "(always the median class)"
+    assert contest.best.mean(contest.measures[0]) < 0.3
+    for result in contest.results:
+        assert set(np.unique(result.answers)) <= {0.0, 1.0, 2.0}
+        np.testing.assert_array_equal(
+            result.values["mean rank loss"], np.abs(result.answers - case.y)
+        )
+    boosted = next(r for r in contest.results if r.name == "RankBoost")
+    assert len(boosted.curves) == 3
+    assert set(boosted.chosen[0]) == {"cumulative", "n_rounds"}
+    assert boosted.weights[0].shape == (3,)
+    again = hold(case, folds=3, only=["RankBoost"])
+    np.testing.assert_array_equal(
+        next(r for r in again.results if r.name == "RankBoost").answers, boosted.answers
+    )
+
+
+def test_nothing_is_learnt_from_rows_left_out():
+    # Labels by chance: who peeked would do better than chance.
+    rng = np.random.default_rng(1)
+    columns = {f"x{k}": rng.normal(size=120) for k in range(30)}
+    table = Columns({**columns, "y": rng.integers(0, 2, 120)}, "coins.csv")
+    contest = hold(case_of(table), folds=4, only=["PRank", "MPRank", "Ridge"])
+    for result in contest.results:
+        assert result.mean(contest.measures[0]) > 0.35
+
+
+def test_magnitude_contest_keeps_distances():
+    table = ordinal_table()
+    arrays = {**table.arrays, "grade": table.arrays["a"] / 3 + table.arrays["b"]}
+    contest = hold(case_of(Columns(arrays, "made.csv")), folds=3, only=["MPRank"])
+    assert contest.best.name == "MPRank"
+    assert contest.best.mean(Measure("msd")) < 1e-6
+    assert contest.spread == 2.0
+    found = reliability(
+        arrays["grade"], contest.best.scores, np.zeros(len(table), dtype=int)
+    )
+    np.testing.assert_allclose(found.said, found.true, rtol=1e-3)
+
+
+def test_queries_are_whole_in_every_fold_and_ndcg_decides():
+    X, y, qid = make_letor(24, random_state=0)
+    columns = {f"f{k}": X[:, k] for k in range(6)}
+    case = case_of(Columns({**columns, "grade": y, "qid": qid}, "made.csv"))
+    fold = case.folds(5, 0)
+    assert all(len(set(fold[qid == query])) == 1 for query in np.unique(qid))
+    contest = hold(case, folds=3, only=["RankBoost", "MPRank"])
+    assert contest.measures[0] == Measure("ndcg@10", True)
+    assert contest.unit == "queries"
+    assert len(contest.best.values["ndcg@10"]) == 24
+    assert contest.results[-1].name == "(a random order)"
+    assert contest.results[-1].values["disagreement"].mean() == 0.5
+
+
+def test_a_failure_of_one_is_told_and_stops_nobody():
+    def broken(setting):
+        raise ValueError("no luck today.\nMore.")
+
+    case = case_of(ordinal_table())
+    entrants = (
+        _entrants.Entrant("broken", broken),
+        _entrants.Entrant("huge", broken, most_rows=10),
+        *case.entrants[:1],
+        case.entrants[-1],
+    )
+    contest = hold(replace(case, entrants=entrants), folds=2)
+    assert dict(contest.left_out) == {
+        "broken": "failed: no luck today.",
+        "huge": "more than 10 rows to learn from",
+    }
+    assert [r.name for r in contest.results] == ["PRank", "(always the median class)"]
+
+
+def test_rows_without_labels_are_left_out_and_many_rows_are_drawn():
+    table = ordinal_table()
+    gaps = np.where(np.arange(90) < 3, np.nan, table.arrays["grade"])
+    arrays = {**table.arrays, "grade": gaps}
+    case = case_of(Columns(arrays, "made.csv"))
+    assert (len(case.y), case.notes) == (87, ("3 rows have no 'grade': left out.",))
+    task = recognise(table)
+    drawn = make_case(table, task, most_rows=40)
+    assert len(drawn.y) == 40
+    assert "40 of 90 rows were drawn at random" in drawn.notes[0]
+    with pytest.raises(DataError, match="must have at least 10 rows with a 'grade'"):
+        case_of(Columns({n: a[:9] for n, a in table.arrays.items()}, "made.csv"))
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"folds": 1}, "compare: folds must be an integer >= 2; got 1."),
+        ({"seed": -1}, "compare: seed must be an integer >= 0; got -1."),
+        ({"only": ["PRnk"]}, "got 'PRnk'. Did you mean 'PRank' or 'MPRank'?"),
+    ],
+)
+def test_wrong_options_are_refused(options, sentence):
+    with pytest.raises(ValueError, match=sentence.replace("?", r"\?")):
+        hold(case_of(ordinal_table()), **options)
+
+
+def test_the_winner_is_fitted_to_all_rows_and_kept_with_its_scaling(tmp_path):
+    columns = ordinal_table()
+    case = case_of(columns)
+    contest = hold(case, folds=2, only=["PRank"])
+    assert keepable(contest).name == "PRank"
+    model = refit(case, contest, "PRank")
+    assert model.classes_.tolist() == [1, 2, 3]
+    model.save(tmp_path / "winner.peckorder")
+    loaded = peckorder.load(tmp_path / "winner.peckorder")
+    X = matrix_of(columns, loaded.feature_names_in_.tolist())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # X has no names
+        right = (loaded.predict(X) == columns.arrays["grade"]).mean()
+    assert right > 0.7
+    boosted = refit(case, contest, "RankBoost")
+    assert type(boosted).__name__ == "RankBoost"
+    assert boosted.feature_names_in_.tolist() == ["a", "b", "noise"]
+
+
+def test_people_are_tested_on_what_they_did_not_tell():
+    ratings, _ = _ratings()
+    contest, asked = hold_ratings(ratings, folds=3)
+    assert contest.unit == "people"
+    order = [result.name for result in contest.results]
+    assert order.index("PersonalRanker") < order.index("(a random order)")
+    # Half of each person's ratings is asked for, once.
+    keys = list(zip(asked.user.tolist(), asked.item.tolist(), strict=True))
+    assert len(set(keys)) == len(keys)
+    per_user = np.bincount(asked.user, minlength=ratings.ratings.n_users)
+    np.testing.assert_array_equal(
+        per_user[ratings.people], ratings.ratings.per_user[ratings.people] // 2
+    )
+    model = refit(ratings, contest, "PersonalRanker")
+    assert len(model.recommend(ratings.ratings.users[0], 3).items) == 3
+
+
+def _ratings():
+    made = make_ratings(40, 30, random_state=0)
+    triples = getattr(made, "ratings", made).triples()
+    columns = Columns(
+        {"user": triples[0], "item": triples[1], "rating": triples[2]}, "made.csv"
+    )
+    return make_ratings_case(columns, recognise(columns)), columns
+
+
+def test_runs_are_compared_with_their_fusions():
+    rng = np.random.default_rng(0)
+    queries = np.repeat([f"q{k}" for k in range(12)], 20)
+    documents = np.tile([f"d{k}" for k in range(20)], 12)
+    grade = rng.integers(0, 3, 240)
+    good = Run(queries, documents, grade + rng.normal(size=240))
+    poor = Run(queries[::2], documents[::2], rng.normal(size=120))
+    case = make_runs_case(
+        {"good": good, "poor": poor}, Qrels(queries, documents, grade)
+    )
+    contest = hold(case, folds=3, only=["good", "poor", "RankBoost", "MPRank"])
+    means = {r.name: r.mean(contest.measures[0]) for r in contest.results}
+    assert means["good"] > means["poor"]
+    assert means["RankBoost"] > means["poor"]
+    model = refit(case, contest, "RankBoost")
+    assert model.feature_names_in_.tolist() == ["good", "poor"]
+    assert model.n_features_in_ == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        strange = Qrels(["z"], ["d1"], [1])
+        with pytest.raises(DataError, match="qrels must judge queries of the runs"):
+            make_runs_case({"good": good}, strange)
+
+
+def test_confusion_counts_rows():
+    table = confusion(np.array([0, 0, 1, 2]), np.array([0, 1, 1, 1]), 3)
+    assert table.tolist() == [[1, 1, 0], [0, 1, 0], [0, 1, 0]]

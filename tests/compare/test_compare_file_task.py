@@ -1,0 +1,209 @@
+import re
+
+import numpy as np
+import pytest
+
+from peckorder.compare._columns import Columns
+from peckorder.compare._features import Coding, Scaling, matrix_of
+from peckorder.compare._task import recognise
+from peckorder.exceptions import DataError
+
+N = 60
+rng = np.random.default_rng(0)
+
+
+def text(*values):
+    return np.array(values, dtype=object)
+
+
+def table(**columns):
+    return Columns(columns, "some.csv")
+
+
+SIZE = rng.normal(size=N)
+GRADE = np.arange(N) % 4
+QUERY = np.repeat(np.arange(6), 10)
+
+
+def roles(task):
+    return {taken.column: taken.role for taken in task.taken}
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind", "target"),
+    [
+        (table(size=SIZE, quality=GRADE), "ordinal", "quality"),
+        (table(size=SIZE, last=GRADE), "ordinal", "last"),
+        (table(out1=GRADE, size=SIZE), "ordinal", "out1"),
+        (table(size=SIZE, last=GRADE + 0.5), "ordinal", "last"),
+        (table(size=GRADE, target=SIZE), "magnitude", "target"),
+        (table(size=SIZE, rings=np.arange(N) % 20), "magnitude", "rings"),
+        (table(target=GRADE, qid=QUERY, size=SIZE), "graded", "target"),
+        (table(size=SIZE, Query_ID=QUERY, relevance=GRADE), "graded", "relevance"),
+        (table(target=SIZE, qid=QUERY, size=SIZE), "magnitude", "target"),
+    ],
+)
+def test_rows_are_recognised_by_names_and_values(columns, kind, target):
+    task = recognise(columns)
+    assert (task.kind, task.target) == (kind, target)
+    assert set(task.features) == {"size"} & set(columns.names)
+    assert [taken.column for taken in task.taken] == list(columns.names)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("user", "item", "rating"),
+        ("userId", "movieId", "rating"),
+        ("User_ID", "ISBN", "Book_Rating"),
+        ("reviewer", "product", "stars"),
+    ],
+)
+def test_ratings_are_recognised_by_names(names):
+    columns = dict(zip(names, (QUERY, np.tile(np.arange(10), 6), GRADE), strict=True))
+    task = recognise(table(**columns, timestamp=np.arange(N)))
+    assert (task.kind, (task.user, task.item, task.target)) == ("ratings", names)
+    assert roles(task)["timestamp"] == "left out"
+
+
+def test_ratings_without_names_are_recognised_by_their_shape():
+    user, item = np.divmod(rng.permutation(900)[:400], 30)
+    arrays = [user, item, rng.integers(1, 6, 400), rng.integers(10**9, size=400)]
+    named = {f"column {k}": array for k, array in enumerate(arrays, start=1)}
+    task = recognise(Columns(named, "u.data"))
+    found = (task.kind, task.user, task.item, task.target)
+    assert found == ("ratings", "column 1", "column 2", "column 3")
+    # A pair that comes twice is no rating; then the last column is to be predicted.
+    named["column 2"] = np.where(np.arange(400) < 2, item[0], item)
+    named["column 1"] = np.where(np.arange(400) < 2, user[0], user)
+    assert recognise(Columns(named, "u.data")).kind == "magnitude"
+
+
+def test_flags_overrule():
+    columns = table(quality=GRADE, size=SIZE, other=GRADE, group=QUERY)
+    task = recognise(columns, target="size", qid="group", drop=["other"])
+    assert (task.kind, task.target, task.query) == ("magnitude", "size", "group")
+    assert task.features == ("quality",)
+    assert roles(task)["other"] == "left out"
+    assert {t.column: t.why for t in task.taken}["size"] == "--target"
+    assert recognise(columns, task="magnitude").kind == "magnitude"
+    one = recognise(columns, user="group", item="size", rating="other")
+    assert (one.kind, one.user, one.item, one.target) == (
+        *("ratings", "group", "size", "other"),
+    )
+    assert recognise(columns, drop=["size,other"]).features == ("group",)
+
+
+def test_classes_that_are_text_want_an_order():
+    columns = table(size=SIZE, taste=text(*["good", "bad", "fair"] * 20))
+    assert recognise(columns, classes=["bad,fair,good"]).classes == (
+        *("bad", "fair", "good"),
+    )
+    with pytest.raises(DataError, match=r"classes must be given, lowest first"):
+        recognise(columns)
+    expected = (
+        "compare: classes must be the labels in 'taste', each once, lowest first: bad, "
+        "fair, good; got bad, good."
+    )
+    with pytest.raises(DataError, match=re.escape(expected)):
+        recognise(columns, classes=["bad", "good"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (
+            {"target": "qualty"},
+            "compare: target must be a column of some.csv, which has size, quality; "
+            "got 'qualty'. Did you mean 'quality'?",
+        ),
+        (
+            {"drop": ["weight"]},
+            "compare: drop must be a column of some.csv, which has size, quality; got "
+            "'weight'.",
+        ),
+        (
+            {"task": "graded"},
+            "compare: qid must be a column of some.csv, given by --qid, where none is "
+            "named so; got size, quality.",
+        ),
+        (
+            {"task": "ratings"},
+            "compare: user must be a column of some.csv, given by --user, where none "
+            "is named so; got size, quality.",
+        ),
+        (
+            {"task": "ranking"},
+            "compare: task must be None or one of 'ordinal', 'magnitude', 'graded', "
+            "'ratings'; got 'ranking'. Did you mean 'graded'?",
+        ),
+        (
+            {"drop": ["size"]},
+            "compare: some.csv must have a column to predict and one to learn from; "
+            "got quality.",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_columns_seen(asked, sentence):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        recognise(table(size=SIZE, quality=GRADE), **asked)
+
+
+def test_a_target_of_one_value_is_refused():
+    sentence = "compare: target must have at least two different values; got [0]"
+    with pytest.raises(DataError, match=re.escape(sentence)):
+        recognise(table(size=SIZE, quality=np.zeros(N, dtype=int)))
+
+
+def test_columns_become_features_or_are_left_out_with_a_reason():
+    columns = table(
+        id=rng.permutation(N),
+        row=np.arange(N),
+        number=np.arange(N),
+        same=np.ones(N),
+        nothing=np.full(N, np.nan),
+        colour=text(*["red", "blue", None] * 20),
+        remark=text(*[f"text {k}" for k in range(N)]),
+        size=SIZE,
+    )
+    coding = Coding.of(columns, columns.names)
+    assert coding.features == ("colour=blue", "colour=red", "size")
+    assert {t.column: t.why for t in coding.taken if t.role == "left out"} == {
+        "id": "an id, by its name",
+        "row": "an id, by its name",
+        "number": "the numbers of rows, by its values",
+        "same": "the same value in all rows",
+        "nothing": "empty",
+        "remark": "text of 60 different values, more than 20",
+    }
+    X = coding.matrix(columns)
+    assert X[:3, :2].tolist() == [[0, 1], [1, 0], [0, 0]]
+    np.testing.assert_array_equal(X[:, 2], SIZE)
+
+
+def test_a_table_with_nothing_to_learn_from_is_refused():
+    with pytest.raises(DataError, match=r"must have a column to learn from; got same"):
+        Coding.of(table(same=np.ones(N)), ["same"])
+    wild = table(size=np.where(np.arange(N) == 7, np.inf, SIZE))
+    with pytest.raises(DataError, match=r"'size' must be finite; got inf in row 7"):
+        Coding.of(wild, ["size"])
+
+
+def test_scaled_features_are_named_by_formulas_that_can_be_read_again():
+    columns = table(
+        **{
+            "size": np.where(np.arange(N) % 7 == 0, np.nan, 1e3 * SIZE),
+            "a - b) / c": GRADE,
+            "x=y": text(*["p=q", "(r"] * 30),
+        }
+    )
+    coding = Coding.of(columns, columns.names)
+    X = coding.matrix(columns)
+    scaling = Scaling.learn(X)
+    scaled = scaling.apply(X)
+    again = matrix_of(columns, scaling.names(coding.features))
+    np.testing.assert_array_equal(again, scaled)
+    np.testing.assert_allclose(scaled.mean(axis=0), 0.0, atol=1e-12)
+    assert not np.isnan(scaled).any()
+    # Without scaling gaps stay gaps.
+    np.testing.assert_array_equal(matrix_of(columns, coding.features), X)
