@@ -140,8 +140,8 @@ class AggregatePRank(EnsembleEstimator):
 
     See Also
     --------
-    peckorder.PRank : One of them. Its averaged rule is better, and faster, wherever we
-        compared the two; the ensemble tells in addition how sure it is.
+    peckorder.PRank : One of them. Its averaged rule is better on most sets that we
+        compared them on, and faster; the ensemble tells in addition how sure it is.
 
     Notes
     -----

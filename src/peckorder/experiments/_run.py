@@ -241,9 +241,12 @@ def _measured(
             yield _measure(part, config, seed, folder, unit)
         return
     workers = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch=jobs)
-    yield from workers(
-        delayed(_measure)(part, config, seed, folder, unit) for unit in units
-    )
+    with warnings.catch_warnings():
+        # Idle ones leave between two parts, and are started again.
+        warnings.filterwarnings("ignore", message="A worker stopped")
+        yield from workers(
+            delayed(_measure)(part, config, seed, folder, unit) for unit in units
+        )
 
 
 def _measure(
