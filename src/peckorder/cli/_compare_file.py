@@ -15,7 +15,7 @@ from peckorder import reports
 from peckorder._validation import whole
 from peckorder.cli._compare_read import read_runs, read_table
 from peckorder.cli._compare_report import build_report
-from peckorder.cli._compare_words import KINDS, chosen_text, level_text, signed
+from peckorder.cli._compare_words import KINDS, chosen_text, level_text, signed, written
 from peckorder.cli._say import Speaker
 from peckorder.cli._tables_write import check_target
 from peckorder.compare._case import MOST_ROWS, Case, make_case
@@ -212,12 +212,12 @@ def leaderboard(done: Done) -> Screen:
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     for result in contest.results:
-        behind = "" if result is contest.best else signed(contest.behind(result))
+        behind = "" if result is contest.best else signed(contest, result)
         table.add_row(
             result.name,
-            f"{result.mean(first):.4f}",
+            written(contest, result, first),
             behind,
-            *(f"{result.mean(measure):.4f}" for measure in others),
+            *(written(contest, result, measure) for measure in others),
         )
     return table
 

@@ -182,10 +182,11 @@ def _by_known(contest: Contest, asked: Asked, shown: Sequence[Result]) -> Chart:
     middles = np.array([np.median(known[part == k]) for k in parts])
     return Chart(
         "Few ratings or many",
-        "ratings of a person that were known (median of a fifth of people)",
+        "known ratings of a person",
         measure.name,
         tuple(Curve(r.name, middles, means_by(r, measure, part, parts)) for r in shown),
-        "People in fifths by how many of their ratings were known.",
+        "People in fifths by how many of their ratings were known; a point stands at "
+        "the median of its fifth.",
         log_x=True,
     )
 

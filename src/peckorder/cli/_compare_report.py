@@ -15,10 +15,12 @@ from peckorder.cli._compare_pictures import pictures
 from peckorder.cli._compare_words import (
     KINDS,
     chosen_text,
+    decimals,
     level_text,
     listed,
     meaning,
     signed,
+    written,
 )
 from peckorder.compare._case import Case
 from peckorder.compare._contest import Contest, Result
@@ -72,15 +74,18 @@ def _source(wanted: "Wanted") -> str:
 def _lead(contest: Contest) -> str:
     measure, best = contest.measures[0], contest.best
     floor = [result for result in contest.results if not result.home]
-    text = f"{level_text(contest)} Its {measure.name} is {best.mean(measure):.3f}"
+    text = (
+        f"{level_text(contest)} Its {measure.name} is {written(contest, best, measure)}"
+    )
     if floor:
         worst = floor[-1]
-        text += f", against {worst.mean(measure):.3f} for {worst.name.strip('()')}"
+        text += (
+            f", against {written(contest, worst, measure)} for {worst.name.strip('()')}"
+        )
     ours = next((r for r in contest.results if r.home == "peckorder"), None)
     if ours is not None and ours is not best:
-        text += (
-            f". The best of peckorder's own is {ours.name}, {ours.mean(measure):.3f}"
-        )
+        reached = written(contest, ours, measure)
+        text += f". The best of peckorder's own is {ours.name}, {reached}"
     return f"{text}."
 
 
@@ -230,15 +235,16 @@ def _leaderboard(contest: Contest) -> Section:
     first, *others = contest.measures
     rows = []
     dots = []
+    n_decimals = decimals(contest, first)
     for place, result in enumerate(contest.results):
         behind = contest.behind(result)
         half = contest.half_width(result.values[first.name])
         rows.append(
             (
                 f"{place + 1}. {result.name}",
-                f"{result.mean(first):.4f} ± {half:.4f}",
-                "" if result is contest.best else signed(behind),
-                *(f"{result.mean(measure):.4f}" for measure in others),
+                f"{written(contest, result, first)} ± {half:.{n_decimals}f}",
+                "" if result is contest.best else signed(contest, result),
+                *(written(contest, result, measure) for measure in others),
                 _seconds(result),
                 result.home or "baseline",
             )
@@ -333,11 +339,13 @@ def _next(wanted: "Wanted", case: Case | RatingsCase, contest: Contest) -> Secti
         commands.append((text, shlex.join(more)))
     if case.taken:
         text = (
-            "If the file was taken for the wrong thing, say what its columns are (also "
-            "--user, --item, --rating, --drop; --task ordinal, magnitude, graded or "
-            "ratings):"
+            "If the file was taken for the wrong thing, say what its columns are; "
+            "peckorder compare --help has all flags:"
         )
         other = ["peckorder", "compare", *files, "--target", "NAME", "--qid", "NAME"]
+        if isinstance(case, RatingsCase):
+            roles = ("--user", "NAME", "--item", "NAME", "--rating", "NAME")
+            other = ["peckorder", "compare", *files, *roles]
         commands.append((text, shlex.join(other)))
     return Section("What to do next", commands=tuple(commands))
 

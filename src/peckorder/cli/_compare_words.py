@@ -1,8 +1,10 @@
 """Words about a contest that the terminal and the page share."""
 
+from math import floor, log10
 from typing import Any, Final
 
-from peckorder.compare._contest import Behind, Contest, Result
+from peckorder.compare._contest import Contest, Result
+from peckorder.compare._measuring import Measure
 
 KINDS: Final = {
     "ordinal": "ordered classes",
@@ -30,10 +32,22 @@ def meaning(measure: str) -> str:
     return MEANINGS.get(measure, "see peckorder.metrics")
 
 
-def signed(behind: Behind) -> str:
+def decimals(contest: Contest, measure: Measure) -> int:
+    """Return how many decimals give the best mean four figures."""
+    size = abs(contest.best.mean(measure))
+    return 4 if size == 0 else min(max(3 - floor(log10(size)), 0), 8)
+
+
+def written(contest: Contest, result: Result, measure: Measure) -> str:
+    """Write the mean of a measure."""
+    return f"{result.mean(measure):.{decimals(contest, measure)}f}"
+
+
+def signed(contest: Contest, result: Result) -> str:
     """Write how far behind, and mark what cannot be told from nothing."""
+    behind, n = contest.behind(result), decimals(contest, contest.measures[0])
     level = " ≈" if behind.is_level else ""
-    return f"{behind.mean:.4f} ± {behind.half_width:.4f}{level}"
+    return f"{behind.mean:.{n}f} ± {behind.half_width:.{n}f}{level}"
 
 
 def level_text(contest: Contest) -> str:

@@ -190,11 +190,11 @@ def _chosen(
     notes = []
     known = ~_empty(columns.arrays[task.target])
     if not known.all():
-        notes.append(f"{(~known).sum():,} rows have no {task.target!r}: left out.")
+        notes.append(f"{_rows((~known).sum())} no {task.target!r}: left out.")
     if task.query is not None:
         asked = ~_empty(columns.arrays[task.query])
         if not asked.all():
-            notes.append(f"{(~asked).sum():,} rows have no {task.query!r}: left out.")
+            notes.append(f"{_rows((~asked).sum())} no {task.query!r}: left out.")
         known &= asked
     rows = np.flatnonzero(known)
     if len(rows) < FEWEST_ROWS:
@@ -218,6 +218,10 @@ def _chosen(
         )
         rows = drawn
     return rows, tuple(notes)
+
+
+def _rows(n: Any) -> str:
+    return "1 row has" if n == 1 else f"{n:,} rows have"
 
 
 def _empty(array: NDArray[Any]) -> NDArray[np.bool_]:

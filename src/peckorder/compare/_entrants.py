@@ -19,7 +19,7 @@ from peckorder.compare._choosing import (
     pair_loss,
     step_loss,
 )
-from peckorder.compare._finishing import Cut, OnScale
+from peckorder.compare._finishing import Cut, OnScale, fit
 from peckorder.compare._outsiders import (
     LightGBM,
     Mord,
@@ -204,7 +204,7 @@ def magnitude() -> tuple[Entrant, ...]:
     return (
         Entrant("MPRank", lambda s: SampledMPRank(seed=s.seed)),
         Entrant("MPRank, RBF kernel", _rbf, most_rows=KERNEL_ROWS),
-        Entrant("SVRank", _svrank),
+        Entrant("SVRank", lambda s: Standardised(_svrank(s))),
         Entrant("RankBoost", on_scale(rankboost), scaled=False),
         *_outside(lambda s: RidgeCV(_RIDGES), _regressed),
         Entrant("(the same score for all)", lambda s: Constant(), home=""),
@@ -214,6 +214,26 @@ def magnitude() -> tuple[Entrant, ...]:
 def _regressed(kind: Any) -> Callable[[Setting], Any]:
     """Trees for distances do least squares, whatever the queries."""
     return lambda s: WithoutQueries(trees(kind)(s))
+
+
+class Standardised(BaseEstimator):  # type: ignore[misc]
+    """A model of labels with mean 0 and deviation 1, for one whose settings have units.
+
+    SVRank's band is 0.1 wide, whatever the labels are measured in.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def fit(self, X: Floats, y: Floats, qid: Ints | None = None) -> Self:
+        """Fit to scaled labels."""
+        self.mean_, self.scale_ = float(y.mean()), float(y.std()) or 1.0
+        self.model_ = fit(self.model, X, (y - self.mean_) / self.scale_, qid)
+        return self
+
+    def predict(self, X: Floats) -> Floats:
+        """Return scores on the scale of the labels."""
+        return np.asarray(self.mean_ + self.scale_ * self.model_.predict(X))
 
 
 class WithoutQueries(BaseEstimator):  # type: ignore[misc]
