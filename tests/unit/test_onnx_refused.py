@@ -49,7 +49,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("model", "error", "got"), REFUSED)
+@pytest.mark.parametrize(("model", "error", "got"), REFUSED, ids=range(len(REFUSED)))
 def test_what_cannot_be_written(model, error, got):
     model.fit(X, LEVEL)
     with pytest.raises(error, match=exactly(EXPORTABLE.format(got))):
