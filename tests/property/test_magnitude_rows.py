@@ -53,8 +53,10 @@ def test_centred_rows_are_scaled_differences_in_the_wanted_precision(size, dtype
     X = (10.0 + rng.standard_normal((n, d))).astype(dtype)
     query, root = rng.integers(0, n_queries, n), rng.random(n).astype(dtype)
     means = (10.0 + rng.standard_normal((n_queries, d))).astype(dtype)
-    out = np.empty((n, d), dtype)
-    magnitude_rows.centre(X, query, means, root, out)
+    out, sums = np.empty((n, d), dtype), np.zeros(d)
+    magnitude_rows.centre(X, query, means, root, out, sums)
+    assert_allclose(sums, root.astype(float) @ out.astype(float), rtol=1e-5, atol=1e-5)
+    magnitude_rows.centre(X, query, means, root, out, sums[:0])
     expected = root[:, np.newaxis] * (X - means[query])
     assert_allclose(out, expected, rtol=4 * np.finfo(dtype).eps)
 

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from peckorder import MPRank, _threads
+from peckorder.solvers import mprank_primal
 
 
 @pytest.fixture
@@ -29,6 +30,25 @@ def test_threads_change_nothing_but_rounding(dtype, monkeypatch):
     alone = MPRank(C=10.0).fit(X, y)
     assert_allclose(shared.coef_, alone.coef_, rtol=1e-10)
     assert_allclose(shared.dual_gap_, alone.dual_gap_, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("jump", [0.0, 1.0, 1e4])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_mean_of_many_rows_is_found_beside_their_products(
+    dtype, jump, weighted, monkeypatch
+):
+    X, y = problem(5_000, dtype)
+    X[:700] += dtype(jump)  # the first rows are not like the others
+    weight = np.linspace(0.5, 2.0, len(y)) if weighted else None
+    plain = MPRank(C=10.0).fit(X, y, sample_weight=weight)
+    monkeypatch.setattr(mprank_primal, "_MANY", 1)
+    monkeypatch.setattr(mprank_primal, "_ENTRIES", 1 << 10)
+    saved = MPRank(C=10.0).fit(X, y, sample_weight=weight)
+    # Single precision is refined to 1e-7.
+    accuracy = 1e-10 if dtype == np.float64 else 1e-6
+    assert_allclose(saved.coef_, plain.coef_, rtol=accuracy)
+    assert_allclose(saved.intercept_, plain.intercept_, rtol=accuracy, atol=accuracy)
 
 
 @pytest.mark.usefixtures("_shared")

@@ -39,12 +39,20 @@ def add_rows(X: Floats, share: Floats, part_sum: Floats, total: Floats) -> None:
 
 
 @kernel
-def centre(X: Floats, query: Ints, means: Floats, root: Floats, out: Floats) -> None:
-    """Write rows less the mean of their query, times their root, in out's precision."""
+def centre(
+    X: Floats, query: Ints, means: Floats, root: Floats, out: Floats, sums: Floats
+) -> None:
+    """Write rows less the mean of their query, times their root, in out's precision.
+
+    What is written, times the root, is added to sums (d,), unless that is empty.
+    """
     for i in range(X.shape[0]):
         mean, scale = means[query[i]], root[i]
         for c in range(X.shape[1]):
             out[i, c] = scale * (X[i, c] - mean[c])
+        if sums.shape[0] > 0:
+            for c in range(X.shape[1]):
+                sums[c] += scale * out[i, c]
 
 
 @kernel

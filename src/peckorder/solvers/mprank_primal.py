@@ -17,6 +17,8 @@ from peckorder.solvers.mprank_weighing import Weighing
 
 Apply: TypeAlias = Callable[[Floats], Floats]
 
+# Entries from which on a pass over them is worth saving.
+_MANY = 1 << 22
 # Entries of the blocks in which dense rows are looked at.
 _ENTRIES = 1 << 17
 
@@ -255,23 +257,49 @@ class ScaledRows:
         double.
         """
         X, weighing = self.X, self.weighing
-        d = X.shape[1]
         if sparse.issparse(X):
             scaled = sparse.diags_array(weighing.root) @ self._near
             lowered = sparse.diags_array(np.sqrt(weighing.mass)) @ self._near_means
             A: Floats = (scaled.T @ scaled).toarray() - (lowered.T @ lowered).toarray()
             return A, self.times_transposed(target)
-        A, g = np.zeros((d, d)), np.zeros(d)
-        means, root = self.means.astype(dtype), weighing.root.astype(dtype)
+        if "means" in self.__dict__ or len(weighing.mass) > 1 or X.size < _MANY:
+            return self._products(self.means, target, dtype)[:2]
+        # A pass over the rows less: what blocks have in common is taken from all, and
+        # what that leaves of the mean is found, and mended, beside the products.
+        some, mass = next(blocks(X)), float(weighing.mass[0])
+        common = X[some].mean(axis=0, dtype=np.float64)[np.newaxis].astype(dtype)
+        A, g, sums = self._products(common, target, dtype)
+        left = sums / mass
+        self.__dict__["means"] = common.astype(np.float64) + left
+        less = mass * np.outer(left, left)
+        if np.all(less.diagonal() <= A.diagonal() / 2.0):
+            return A - less, g
+        return self._products(self.means, target, dtype)[:2]
+
+    def _products(
+        self, means: Floats, target: Floats, dtype: Any
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return products of dense rows less `means`, theirs with a target, their sum.
+
+        The sum is of rows times their weights, and is zero if not asked for: if these
+        are the means of the rows.
+        """
+        X, weighing = self.X, self.weighing
+        d = X.shape[1]
+        A, g, sums = np.zeros((d, d)), np.zeros(d), np.zeros(d)
+        is_asked = "means" not in self.__dict__
+        means, root = means.astype(dtype), weighing.root.astype(dtype)
         right = target.astype(dtype)
         room = np.empty((_block_size(X), d), dtype)  # new pages would cost as much
         for some in blocks(X):
             rows = room[: some.stop - some.start]
             query = weighing.query[some]
-            magnitude_rows.centre(X[some], query, means, root[some], rows)
+            magnitude_rows.centre(
+                X[some], query, means, root[some], rows, sums if is_asked else sums[:0]
+            )
             A += rows.T @ rows
             g += right[some] @ rows
-        return A, g
+        return A, g, sums
 
 
 def triangle(M: Floats) -> Floats:
