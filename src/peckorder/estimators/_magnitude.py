@@ -55,6 +55,8 @@ class MagnitudeModel(ScoreEstimator):
     degree: int
     coef0: float
 
+    # Whether every fit goes through all entries of a kernel matrix that is given.
+    _copies_kernels: ClassVar[bool] = False
     _learnt: ClassVar[tuple[str, ...]] = (
         "coef_",
         "dual_coef_",
@@ -81,7 +83,7 @@ class MagnitudeModel(ScoreEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def _rows(self, X: Any, *, reset: bool) -> Any:
+    def _rows(self, X: Any, *, reset: bool, later: bool = False) -> Any:
         # Many rows to learn from are looked through by several threads.
         by_ourselves = reset and not sparse.issparse(X)
         X = validate_data(
@@ -93,7 +95,8 @@ class MagnitudeModel(ScoreEstimator):
             order="C",
             ensure_all_finite=not by_ourselves,
         )
-        if by_ourselves:
+        # Kernels that are copied are looked through on the way.
+        if by_ourselves and not (later and X.shape[0] == X.shape[1]):
             check_finite(self._who, X)
         return check_csr(self._who, X) if sparse.issparse(X) else X
 
@@ -116,7 +119,9 @@ class MagnitudeModel(ScoreEstimator):
     ) -> Given:
         """Check data, and leave out rows that weigh nothing."""
         rows = X
-        X = self._rows(X, reset=reset)
+        is_copied = self._copies_kernels and self.kernel == "precomputed"
+        later = is_copied and sample_weight is None
+        X = self._rows(X, reset=reset, later=later)
         n_rows = X.shape[0]
         y = _grades(self._who, y, "unit")
         if len(y) != n_rows:

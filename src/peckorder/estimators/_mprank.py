@@ -140,6 +140,7 @@ class MPRank(SquaredModel):
     [4, 3, 2, 1]
     """
 
+    _copies_kernels: ClassVar[bool] = True
     _rules: ClassVar[Rules] = {
         "C": positive,
         **RULES,

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import assert_all_finite
 
 from peckorder._saving import SavedPlainly
 from peckorder._threads import share
@@ -110,7 +111,7 @@ class Gram(SavedPlainly):
         if self.function.is_given:
             found = np.empty(2)
             kernels.asymmetry(np.ascontiguousarray(_dense(self.X)), found)
-            self._refuse_asymmetric(found, _noise(self.X))
+            self._refuse_asymmetric(self.X, found, _noise(self.X))
         elif self.function.function is None:
             self._check_rows()
 
@@ -118,10 +119,16 @@ class Gram(SavedPlainly):
         """Return a copy in doubles of what has to be symmetric, and its largest."""
         K, found = np.empty(given.shape), np.empty(2)
         kernels.copy_symmetric(np.ascontiguousarray(given), K, found)
-        self._refuse_asymmetric(found, tolerance)
+        self._refuse_asymmetric(given, found, tolerance)
         return K, float(found[0])
 
-    def _refuse_asymmetric(self, found: Floats, tolerance: float) -> None:
+    def _refuse_asymmetric(
+        self, given: Matrix, found: Floats, tolerance: float
+    ) -> None:
+        if not np.isfinite(found[0]):
+            name = "X" if self.function.is_given else "kernel"
+            who = self.function.who
+            assert_all_finite(given, estimator_name=who, input_name=name)
         if found[1] > tolerance * found[0]:
             what = "X" if self.function.is_given else "kernel"
             raise DataError(

@@ -270,10 +270,11 @@ class ScaledRows:
         common = X[some].mean(axis=0, dtype=np.float64)[np.newaxis].astype(dtype)
         A, g, sums = self._products(common, target, dtype)
         left = sums / mass
-        self.__dict__["means"] = common.astype(np.float64) + left
         less = mass * np.outer(left, left)
         if np.all(less.diagonal() <= A.diagonal() / 2.0):
+            self.__dict__["means"] = common.astype(np.float64) + left
             return A - less, g
+        # The first block is far from the others.
         return self._products(self.means, target, dtype)[:2]
 
     def _products(
