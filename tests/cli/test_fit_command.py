@@ -114,14 +114,15 @@ def test_ratings(tmp_path, capsys):
             "grade; got 'grad'. Did you mean 'grade'?",
         ),
         (("--ranker", "MPRank", "--out", "-"), "fit: out must be a file; got '-'."),
-        (("--ranker",), 'Command "fit" parameter --ranker requires an argument.'),
+        (("--ranker",), "Command fit parameter --ranker requires an argument."),
         (("--ranker", "MPRank", "--scal"), "Unknown option: --scal. Did you mean "),
     ],
 )
 def test_refusals(tmp_path, capsys, data, more, sentence):
     out = ("-o", tmp_path / "m.peckorder") if "--out" not in more else ()
     said = check_refused(capsys, "fit", data, *out, *more)
-    assert said.replace(str(data), "FILE").startswith(sentence)
+    # Versions of cyclopts differ in where they quote.
+    assert said.replace(str(data), "FILE").replace('"', "").startswith(sentence)
     assert not (tmp_path / "m.peckorder").exists()
 
 

@@ -164,7 +164,8 @@ def test_parameters_set_after_learning_wait_for_the_next_call(tmp_path):
     ids=lambda classes: repr(classes)[:30],
 )
 def test_labels_of_any_plain_kind_come_back(classes, tmp_path):
-    labels = np.fromiter(list(classes), dtype=object, count=4)
+    plain = classes.tolist() if isinstance(classes, np.ndarray) else classes
+    labels = np.fromiter(plain, dtype=object, count=4)
     model = PRank(classes=classes).fit(X, labels[Y - 1])
     loaded = saved_and_loaded(model, tmp_path)
     assert loaded.classes_.dtype == model.classes_.dtype

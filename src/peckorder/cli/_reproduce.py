@@ -7,16 +7,10 @@ from typing import Annotated
 from cyclopts import Parameter
 from joblib import effective_n_jobs
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-)
 from rich.table import Table as Screen
 
 from peckorder import experiments
+from peckorder.cli._say import Speaker
 from peckorder.experiments import Outcome
 from peckorder.reports import Table
 
@@ -74,20 +68,7 @@ def reproduce(
         )
     out.mkdir(parents=True, exist_ok=True)
     journal = out / f"{experiments.stem_of(name, preset, seed)}.journal"
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    # A bar is for people: in a pipe or a log it would be noise.
-    shown = console.is_terminal and not quiet
-    with Progress(*columns, console=console, transient=True, disable=not shown) as bar:
-        task = bar.add_task("Reading data", total=None)
-
-        def on_progress(done: int, total: int, label: str) -> None:
-            bar.update(task, completed=done, total=total, description=label)
-
+    with Speaker(json=False, quiet=quiet).bar("Reading data") as on_progress:
         try:
             outcome = experiments.run(
                 experiment,

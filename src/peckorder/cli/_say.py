@@ -48,11 +48,12 @@ class Speaker:
     @contextmanager
     def bar(self, label: str) -> Any:
         """Show that work goes on, to people only; yields a function that is told."""
+        if not self._shows_bars:
+            # A bar that is switched off leaves an empty line, before rich 15.
+            yield lambda done, total=None, label="": None
+            return
         columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-        off = not self._shows_bars
-        with Progress(
-            *columns, console=self._bars, transient=True, disable=off
-        ) as shown:
+        with Progress(*columns, console=self._bars, transient=True) as shown:
             task = shown.add_task(label, total=None)
 
             def tell(done: int, total: int | None = None, label: str = label) -> None:
