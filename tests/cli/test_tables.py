@@ -1,3 +1,4 @@
+import csv as lines
 import gzip
 import io
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from command_line import give_standard_input
 from peckorder.cli import _tables_source as source
 from peckorder.cli._tables import iter_columns, read_columns, write_columns
+from peckorder.cli._tables_csv import _Watched
 from peckorder.compare._columns import Columns
 from peckorder.exceptions import DataError
 
@@ -136,6 +138,66 @@ def test_a_column_without_a_name_gets_its_number(tmp_path):
     assert read_columns(path).names == ("column 1", "x")
 
 
+@pytest.mark.parametrize("last", ['"4', '"', '"4 ""', '4",5,"6\n7'])
+def test_an_open_quotation_is_noticed(tmp_path, last):
+    path = tmp_path / "open.csv"
+    path.write_text(f"x,y\n1,2\n3,{last}")
+    for read in (read_columns, lambda p: list(iter_columns(p))):
+        with pytest.raises(DataError, match=r"quotation|cells"):
+            read(path)
+
+
+@pytest.mark.parametrize("last", ['5" disk', '""', '""""', '"4"', '"a\nb"', "", '"\n"'])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_quotation_marks_that_are_closed(tmp_path, last, end):
+    path = tmp_path / "closed.csv"
+    path.write_text(f'x,y\n5" disk,z\n3,{last}{end}')
+    for read in (read_columns, lambda p: next(iter_columns(p))):
+        expected = next(lines.reader([f"3,{last}"])) if last[:1] == '"' else ["3", last]
+        found = read(path).arrays
+        assert found["x"].tolist() == ['5" disk', "3"]
+        assert found["y"].tolist() == ["z", expected[1] or None]
+
+
+def test_two_colons_between_columns(tmp_path):
+    path = tmp_path / "movies.dat"
+    path.write_text('1::a: "b::2\n2::c:::3\n')
+    found = read_columns(path)
+    assert found.names == ("column 1", "column 2", "column 3")
+    assert found.arrays["column 2"].tolist() == ['a: "b', "c"]
+    assert found.arrays["column 3"].tolist() == ["2", ":3"]
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 5, 99])
+def test_two_colons_may_be_read_apart(size):
+    data = b":1::a::::b:::c:\n::::::"
+    file, parts = _Watched(io.BytesIO(data), "::"), []
+    while part := file.read(size):
+        parts.append(part)
+    assert b"".join(parts) == data.replace(b"::", b"\x1f")
+
+
+@pytest.mark.parametrize(
+    ("first", "names"),
+    [
+        ("1,2,3", ("column 1", "column 2", "column 3")),
+        ("M,0.5,3", ("column 1", "column 2", "column 3")),
+        ("M,3,3", ("column 1", "column 2", "column 3")),
+        ("M,3,4", ("M", "3", "4")),
+        ("id,2019,2020", ("id", "2019", "2020")),
+    ],
+)
+def test_a_first_line_of_values_is_a_row(tmp_path, first, names):
+    path = tmp_path / "bare.csv"
+    path.write_text(f"{first}\nF,0.25,4\n")
+    found = read_columns(path)
+    assert found.names == names
+    assert len(found) == 2 - (names[0] != "column 1")
+    given = read_columns(path, names=("a", "b", "c"))
+    assert given.names == ("a", "b", "c")
+    assert len(given) == 2  # Numbers are no names to be replaced.
+
+
 def test_other_types_become_numbers_or_text(tmp_path):
     path = tmp_path / "types.csv"
     path.write_text("yes,day,all,gap\ntrue,2024-01-05,,1\nfalse,2024-02-05,,\n")
@@ -189,7 +251,11 @@ WRONG = {
     "u.csv": ("a,b\n1,2\n".encode("utf-16"), "text must be UTF-8; got UTF-16."),
     "z.csv": (b"a,b\n1,\0\n", "the file must be text; got one with zero bytes."),
     "dup.csv": (b"a,a\n1,2\n", "names of columns must differ; got 'a' twice."),
-    "no.csv": (b"1.5,2\n3,4\n", "the first line must name the columns; got '1.5,2'."),
+    "no.csv": (b"1.5\n3\n", "the first line must name the columns; got '1.5'."),
+    "open.csv": (
+        b'x,y\n1,2\n3,"4\n',
+        "quotation marks must be closed; got the end of the file behind '4\\n'.",
+    ),
     "rag.csv": (b"a,b\n1,2,3\n", "lines must have as many cells as the first, 2; got"),
     "long.csv": (LONG, "the line of names must be sound CSV; got 'aaaaaa"),
     "longer.csv": (LONG + LONG, "the line of names must be shorter than 1 MB; got"),

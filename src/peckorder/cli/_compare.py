@@ -16,6 +16,7 @@ from peckorder import compare as engine
 from peckorder._typing import Floats
 from peckorder.cli._compare_file import Wanted, compare_file
 from peckorder.cli._say import AsJson, Quiet, Speaker
+from peckorder.cli._tables_source import STDIN, is_standard
 from peckorder.compare import Comparison, Outcome
 
 Several: TypeAlias = Annotated[list[str] | None, Parameter(negative="")]
@@ -131,7 +132,7 @@ def compare(
         return
     _check_alone({"repeats": repeats}, "left out with a file, which has folds")
     wanted = Wanted(
-        files=files,
+        files=tuple(STDIN if is_standard(file) else file for file in files),
         qrels=qrels,
         task=task,
         target=target,

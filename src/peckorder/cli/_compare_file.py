@@ -124,7 +124,8 @@ def make(wanted: Wanted) -> Case | RatingsCase:
             "compare: file must be one, or runs with --qrels; got "
             f"{', '.join(wanted.files)}."
         )
-    columns = read_table(wanted.files[0], wanted.format, wanted.columns)
+    ids = [name for name in (wanted.qid, wanted.user, wanted.item) if name is not None]
+    columns = read_table(wanted.files[0], wanted.format, wanted.columns, ids)
     task = recognise(
         columns,
         task=wanted.task,

@@ -4,6 +4,7 @@ import hashlib
 import os
 import platform
 import shlex
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,12 +26,15 @@ from peckorder.cli._compare_words import (
 from peckorder.compare._case import Case
 from peckorder.compare._contest import Contest, Result
 from peckorder.compare._contest_ratings import Asked, RatingsCase
+from peckorder.compare._keeping import best_own
 from peckorder.reports import Cell, Dot, Dots, Section, Table
 
 if TYPE_CHECKING:
     from peckorder.cli._compare_file import Wanted
 
 _MOST_LINES: Final = 40
+# Whose scores are sums over features.
+_TAKEN_APART: Final = ("MPRank", "PRank", "PRank on grades", "RankBoost", "SVRank")
 _PACKAGES: Final = (
     "numpy",
     "scipy",
@@ -306,14 +310,18 @@ def _next(wanted: "Wanted", case: Case | RatingsCase, contest: Contest) -> Secti
     again = shlex.split(wanted.command)
     commands = []
     model = str(wanted.save or "winner.peckorder")
-    if wanted.save is None:
+    kept = best_own(contest)
+    if kept is not None and wanted.save is None:
         commands.append(
             (
                 "Keep the best of peckorder's rankers, fitted to all rows:",
                 shlex.join([*again, "--save", model]),
             )
         )
-    if isinstance(case, RatingsCase):
+    if not isinstance(case, RatingsCase) and case.kind == "runs":
+        fuse = ["peckorder", "fuse", *files, "--qrels", str(wanted.qrels)]
+        commands.append(("Write a fused run:", shlex.join([*fuse, "-o", "fused.run"])))
+    elif kept is not None and isinstance(case, RatingsCase):
         person = str(case.ratings.users[0])
         commands.append(
             (
@@ -321,22 +329,19 @@ def _next(wanted: "Wanted", case: Case | RatingsCase, contest: Contest) -> Secti
                 shlex.join(["peckorder", "rank", model, "--user", person]),
             )
         )
-    elif case.kind == "runs":
-        fuse = ["peckorder", "fuse", *files, "--qrels", str(wanted.qrels)]
-        commands.append(("Write a fused run:", shlex.join([*fuse, "-o", "fused.run"])))
-    else:
+    elif kept is not None:
         new = f"new{''.join(Path(files[0]).suffixes[-2:])}"
         ranked = ["peckorder", "rank", model, new, "-o", "ranked.csv"]
         commands.append(("Put new rows in order:", shlex.join(ranked)))
-        why = ["peckorder", "explain", model, new, "--row", "1"]
-        commands.append(("Why a row stands where it does:", shlex.join(why)))
+        if kept.name in _TAKEN_APART:
+            why = ["peckorder", "explain", model, new, "--row", "1"]
+            commands.append(("Why a row stands where it does:", shlex.join(why)))
     level = [contest.best.name, *(result.name for result in contest.level())]
     level = [name for name in level if not name.startswith("(")]
     if len(level) > 1:
-        flags = [flag for name in level for flag in ("--rankers", name)]
         text = f"Look closer at {listed(level)}, with other folds:"
-        more = [*again, *flags, "--seed", str(wanted.seed + 1)]
-        commands.append((text, shlex.join(more)))
+        closer = replace(wanted, rankers=tuple(level), seed=wanted.seed + 1, save=None)
+        commands.append((text, closer.command))
     if case.taken:
         text = (
             "If the file was taken for the wrong thing, say what its columns are; "

@@ -92,7 +92,8 @@ def evaluate(
     notes: Sequence[str] = ()
     with speaker.bar("Measuring"):
         if qrels is None:
-            columns = read_columns(file, format=format)
+            ids = () if qid is None else (qid,)
+            columns = read_columns(file, format=format, ids=ids)
             n_rows, table = _of_table(columns, (target, score, qid), names, seed, more)
         else:
             check_measures(names)

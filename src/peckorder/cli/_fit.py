@@ -31,6 +31,7 @@ def fit(
     rating: str | None = None,
     classes: Annotated[list[str] | None, Parameter(negative="")] = None,
     drop: Annotated[list[str] | None, Parameter(negative="")] = None,
+    columns: str | None = None,
     scale: bool | None = None,
     format: str | None = None,
     json: AsJson = False,
@@ -40,6 +41,8 @@ def fit(
 
     Example: peckorder fit wine.csv --target quality --ranker MPRank --set C=10 -o
     wine.peckorder
+
+    Example: peckorder fit ratings.dat --ranker PersonalRanker -o films.peckorder
 
     Parameters
     ----------
@@ -62,6 +65,8 @@ def fit(
         The labels from lowest to highest, if they are text.
     drop
         A column to leave out; give it again for more.
+    columns
+        Names for the columns of a file, as in user,item,rating.
     scale
         Put features to mean 0 and deviation 1, empty cells to the mean; the model file
         keeps how. By default for all rankers but RankBoost.
@@ -77,6 +82,7 @@ def fit(
     if is_standard(out):
         raise ValueError("fit: out must be a file; got '-'.")
     check_target(out)
+    named = None if columns is None else tuple(map(str.strip, columns.split(",")))
     given = {
         "target": target,
         "qid": qid,
@@ -85,7 +91,7 @@ def fit(
         "rating": rating,
     }
     with speaker.bar(f"Fitting {ranker}"):
-        found = _fitted(model, file, format, scale, classes, drop or [], given)
+        found = _fitted(model, file, format, scale, classes, drop or [], named, given)
         try:
             found.model.save(out)
         except TypeError as error:
@@ -114,9 +120,11 @@ def _fitted(
     scale: bool | None,
     classes: list[str] | None,
     drop: list[str],
+    names: tuple[str, ...] | None,
     given: dict[str, str | None],
 ) -> Fitted:
-    source = read_table(file, format=format)
+    ids = [name for role in ("qid", "user", "item") if (name := given[role])]
+    source = read_table(file, format=format, ids=ids, names=names)
     try:
         if isinstance(source, Documents):
             return _fitted_sparse(model, source, scale)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peckorder.cli._rank_rows import Choices, cut_out, numbered
+from peckorder.cli._rank_rows import Choices, cut_out, joined, numbered
 from peckorder.cli._roles import check_column
-from peckorder.cli._tables import read_columns
+from peckorder.cli._tables import iter_columns
+from peckorder.cli._tables_source import short
 from peckorder.collaborative import PersonalRanker
 from peckorder.compare._column_names import ITEM, USER, first_named
 from peckorder.compare._columns import Columns
@@ -28,7 +29,8 @@ def ranked_ratings(
     on_lists: Callable[[int], None],
 ) -> Iterator[Columns]:
     """Yield the rows of a file with predicted ratings, one list a person."""
-    columns = read_columns(file, format=format)
+    # Text as it stands: no id is changed on its way through.
+    columns = joined(list(iter_columns(file, format=format)))
     user = _column(columns, "user", given[0], USER)
     item = _column(columns, "item", given[1], ITEM)
     users = like(columns.arrays[user], model.users_)
@@ -45,7 +47,8 @@ def ranked_ratings(
         if unknown:
             raise DataError(
                 f"rank: column {item!r} of {columns.source} must be items that the "
-                f"model knows; got {items[unknown[0]]!r} in row {unknown[0] + 1}."
+                f"model knows; got {short(columns.arrays[item][unknown[0]])} in row "
+                f"{unknown[0] + 1}."
             )
         score[rows] = model.predict(users[rows[0]], some)
     table = Columns({**columns.arrays, "score": score}, columns.source)
@@ -96,13 +99,30 @@ def recommended(
 
 
 def like(ids: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
-    """Return ids of a file in the type that a model knows: numbers, or text."""
+    """Return ids of a file in the type that a model knows: numbers, or text.
+
+    Text that is no such number stays text, which no model of numbers knows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peckorder.cli._rank_people import like
+    >>> like(np.array(["7", "1.5"], dtype=object), np.array([1, 7])).tolist()
+    [7, '1.5']
+    """
     is_number = known.dtype.kind in "iuf"
     if is_number and ids.dtype.kind not in "iuf":
-        try:
-            return ids.astype(np.float64).astype(known.dtype)
-        except (TypeError, ValueError):
-            return ids  # of which the first one is refused by name
+        read = int if known.dtype.kind in "iu" else float
+        return np.array([_as(read, each) for each in ids.tolist()], dtype=object)
     if not is_number and ids.dtype.kind in "iuf":
         return np.array([str(each) for each in ids.tolist()], dtype=object)
     return ids
+
+
+def _as(read: Callable[[str], Any], text: Any) -> Any:
+    """Return the number that is written so, to the last digit, or the text."""
+    try:
+        found = read(text)
+    except (TypeError, ValueError):
+        return text
+    return found if isinstance(text, str) else text

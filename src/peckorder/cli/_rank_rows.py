@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from peckorder._typing import Floats
+from peckorder.cli._rank_one_list import Spilled
 from peckorder.cli._roles import check_column, column_of
 from peckorder.cli._tables import iter_columns, letor_documents
 from peckorder.cli._tables_source import name_of, short
@@ -120,32 +123,57 @@ def listed_blocks(
     on_lists: Callable[[int], None],
 ) -> Iterator[Columns]:
     """Yield rows numbered within their lists, all of which are complete."""
-    found: Choices | None = None
-    for block in whole_lists(who, blocks, choices):
-        if found is None:
-            found = _with_columns(block, choices)
+    left = iter(blocks)
+    first = next(left)
+    found = _with_columns(first, choices)
+    blocks = chain([first], left)
+    if found.positions and found.qid is None:
+        yield from _one_list(blocks, found, on_lists)
+        return
+    for block in whole_lists(who, blocks, found):
         yield numbered(block, found, on_lists)
+
+
+def _one_list(
+    blocks: Iterable[Columns], choices: Choices, on_lists: Callable[[int], None]
+) -> Iterator[Columns]:
+    """Yield all rows as one list; its rows wait on the disk until all are scored.
+
+    Sorted, those that are to be written are held in memory.
+    """
+    with Spilled(blocks) as spilled:
+        every = _places(spilled.score, None, choices)
+        on_lists(1)
+        done, held = 0, []
+        for block in spilled:
+            here = slice(done, done + len(block))
+            done += len(block)
+            placed = {name: column[here] for name, column in every.items()}
+            part = Columns({**block.arrays, **placed}, block.source)
+            part = _written(part, np.flatnonzero(_is_asked(placed, choices)), choices)
+            if choices.sort:
+                held.append(part)
+            else:
+                yield part
+    if held:
+        whole = joined(held)
+        yield cut_out(whole, np.argsort(whole.arrays["position"], kind="stable"))
 
 
 def whole_lists(
     who: str, blocks: Iterable[Columns], choices: Choices
 ) -> Iterator[Columns]:
-    """Yield blocks that end where a query does; all rows at once without queries.
+    """Yield blocks that end where a query does, or as they come without positions.
 
     Refuses a query that comes again. Memory: the rows of a query and of a block, and
     the ids of all queries.
     """
     pieces: list[Columns] = []
     seen: set[Any] = set()
-    n_before, qid = 0, None
+    n_before, qid = 0, choices.qid
     for block in blocks:
-        if qid is None:
-            qid = choices.qid or first_named(block.names, QUERY)
-        if not choices.positions:
+        if qid is None or not choices.positions:
             yield block
-            continue
-        if qid is None:
-            pieces.append(block)
             continue
         last = _last_run(block.arrays[qid])
         if last > 0 or (pieces and pieces[-1].arrays[qid][-1] != block.arrays[qid][0]):
@@ -156,10 +184,9 @@ def whole_lists(
                 yield whole
             pieces = []
         pieces.append(cut_out(block, slice(last, None)))
-    if pieces:
+    if qid is not None and pieces:
         whole = joined(pieces)
-        if qid is not None:
-            _check_together(who, whole.arrays[qid], seen, qid, n_before)
+        _check_together(who, whole.arrays[qid], seen, qid, n_before)
         yield whole
 
 
@@ -216,27 +243,40 @@ def numbered(
     block: Columns, choices: Choices, on_lists: Callable[[int], None]
 ) -> Columns:
     """Return rows of complete lists with their places; those that are to be written."""
-    arrays, score = dict(block.arrays), block.arrays["score"]
     rows: NDArray[Any] = np.arange(len(block))
     if choices.positions:
-        qid = None if choices.qid is None else arrays[choices.qid]
-        place = positions(score, qid)
-        above = cut_at_gap(
-            score, qid, min_gap=choices.min_gap, max_rows=choices.max_rows
-        )
-        arrays |= {
-            "position": place,
-            "gap": gaps(score, qid),
-            "above_cut": above.astype(np.int64),
-        }
-        on_lists(int((place == 1).sum()))
+        qid = None if choices.qid is None else block.arrays[choices.qid]
+        placed = _places(block.arrays["score"], qid, choices)
+        block = Columns({**block.arrays, **placed}, block.source)
+        on_lists(int((placed["position"] == 1).sum()))
         if choices.sort:
             of_row = Queries.of("rank", qid, len(block)).of_rows()
-            rows = np.lexsort((place, of_row))
-        if choices.cut:
-            rows = rows[above[rows]]
-        elif choices.max_rows is not None:
-            rows = rows[place[rows] <= choices.max_rows]
+            rows = np.lexsort((placed["position"], of_row))
+        rows = rows[_is_asked(placed, choices)[rows]]
+    return _written(block, rows, choices)
+
+
+def _places(score: Floats, qid: Any, choices: Choices) -> dict[str, NDArray[Any]]:
+    """Return where rows stand in their lists."""
+    above = cut_at_gap(score, qid, min_gap=choices.min_gap, max_rows=choices.max_rows)
+    return {
+        "position": positions(score, qid),
+        "gap": gaps(score, qid),
+        "above_cut": above.astype(np.int64),
+    }
+
+
+def _is_asked(placed: dict[str, NDArray[Any]], choices: Choices) -> NDArray[np.bool_]:
+    """Say which rows are to be written."""
+    if choices.cut:
+        return np.asarray(placed["above_cut"] == 1)
+    most = choices.max_rows
+    return np.asarray(placed["position"] <= (np.inf if most is None else most))
+
+
+def _written(block: Columns, rows: Any, choices: Choices) -> Columns:
+    """Return some rows, with the names by which they are written."""
+    arrays = dict(block.arrays)
     if choices.kind in ("run", "letor"):
         arrays = _renamed(arrays, choices)
     return cut_out(Columns(arrays, block.source), rows)

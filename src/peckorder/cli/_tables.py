@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from scipy import sparse as sp
 
 from peckorder._validation import did_you_mean
 from peckorder.cli._tables_arrow import json_blocks, parquet_blocks, to_columns
-from peckorder.cli._tables_csv import Numbers, csv_blocks
+from peckorder.cli._tables_csv import Numbers, check_names, csv_blocks
 from peckorder.cli._tables_source import Inflated, is_standard, name_of, opened, short
 from peckorder.cli._tables_trec import (
     documents_to_columns,
@@ -32,6 +32,8 @@ _SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
+    ".dat": "csv",
+    ".data": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".jsonl": "jsonl",
@@ -50,7 +52,13 @@ _PACKED = (".gz", ".zst")
 _LETOR_LINE = re.compile(rb"\S+(\s+qid:\S+)?(\s+\d+:\S+)+\s*(#.*)?")
 
 
-def read_columns(path: str | os.PathLike[str], *, format: str | None = None) -> Columns:
+def read_columns(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    ids: Collection[str] = (),
+    names: tuple[str, ...] | None = None,
+) -> Columns:
     """Read all rows of a file.
 
     Parameters
@@ -59,6 +67,10 @@ def read_columns(path: str | os.PathLike[str], *, format: str | None = None) -> 
         The file, plain or in gzip or zstd; "-" is standard input.
     format
         One of `FORMATS`. None: by the suffix; a .txt file is looked into.
+    ids
+        Columns of ids, beside those named so: as text, if numbers would change them.
+    names
+        Names for the columns, in place of those that the file has, if any.
 
     Returns
     -------
@@ -74,12 +86,16 @@ def read_columns(path: str | os.PathLike[str], *, format: str | None = None) -> 
     kind, who = format_of(path, format), name_of(path)
     with opened(path) as file:
         kind = kind or guessed(who, file.head)
-        columns = _whole(kind, who, path, file)
+        columns = _whole(kind, who, path, file, ids, names)
     return _checked(columns)
 
 
 def read_table(
-    path: str | os.PathLike[str], *, format: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    ids: Collection[str] = (),
+    names: tuple[str, ...] | None = None,
 ) -> Columns | Documents:
     """Read all rows; of a LETOR file with few features a row, as sparse documents."""
     kind, who = format_of(path, format), name_of(path)
@@ -87,10 +103,11 @@ def read_table(
         kind = kind or guessed(who, file.head)
         if kind == "letor":
             documents = read_letor(who, file)
-            if sp.issparse(documents.X) and len(documents):
+            if sp.issparse(documents.X) and len(documents) and names is None:
                 return documents
-            return _checked(documents_to_columns(who, documents, None))
-        return _checked(_whole(kind, who, path, file))
+            columns = documents_to_columns(who, documents, None)
+            return _checked(_renamed(columns, names))
+        return _checked(_whole(kind, who, path, file, ids, names))
 
 
 def iter_columns(
@@ -225,6 +242,8 @@ def guessed(who: str, head: bytes) -> str:
     first = next((line for line in lines if line and line[:1] != b"#"), b"")
     if _LETOR_LINE.fullmatch(first):
         return "letor"
+    if re.search(rb"\S::\S", first):
+        return "csv"
     n_words = len(first.split())
     if n_words in (4, 6) and b"," not in first:
         return {4: "qrels", 6: "run"}[n_words]
@@ -236,21 +255,38 @@ def guessed(who: str, head: bytes) -> str:
 
 
 def _whole(
-    kind: str, who: str, path: str | os.PathLike[str], file: Inflated
+    kind: str,
+    who: str,
+    path: str | os.PathLike[str],
+    file: Inflated,
+    ids: Collection[str],
+    names: tuple[str, ...] | None,
 ) -> Columns:
+    if kind in ("csv", "tsv"):
+        delimiter = "\t" if kind == "tsv" else None
+        tables = csv_blocks(who, file, delimiter, None, ids=ids, names=names)
+        return to_columns(who, next(tables))
     if kind == "letor":
-        return letor_columns(who, file)
-    if kind == "run":
-        return run_columns(who, file)
-    if kind == "qrels":
-        return qrels_columns(who, file)
-    if kind == "parquet":
-        tables = parquet_blocks(who, path, file, None)
-    elif kind == "jsonl":
-        tables = json_blocks(who, file, whole=True)
+        columns = letor_columns(who, file)
+    elif kind == "run":
+        columns = run_columns(who, file)
+    elif kind == "qrels":
+        columns = qrels_columns(who, file)
+    elif kind == "parquet":
+        columns = to_columns(who, next(parquet_blocks(who, path, file, None)))
     else:
-        tables = csv_blocks(who, file, "\t" if kind == "tsv" else None, None)
-    return to_columns(who, next(tables))
+        columns = to_columns(who, next(json_blocks(who, file, whole=True)))
+    return _renamed(columns, names)
+
+
+def _renamed(columns: Columns, names: tuple[str, ...] | None) -> Columns:
+    """Give columns other names, as many as there are."""
+    if names is None:
+        return columns
+    check_names(columns.source, names, len(columns.names))
+    return Columns(
+        dict(zip(names, columns.arrays.values(), strict=True)), columns.source
+    )
 
 
 def _blocks(

@@ -72,6 +72,12 @@ def _json_table(who: str, text: bytes, n_before: int) -> pa.Table:
     options = pj.ReadOptions(block_size=max(len(text), 1024))
     try:
         table = pj.read_json(io.BytesIO(text), read_options=options)
+        dates = [f.name for f in table.schema if pa.types.is_temporal(f.type)]
+        if dates:  # which would be written in another way
+            as_text = pa.schema([(name, pa.string()) for name in dates])
+            parse = pj.ParseOptions(explicit_schema=as_text)
+            names = table.column_names
+            table = pj.read_json(io.BytesIO(text), options, parse).select(names)
     except pa.ArrowInvalid as error:
         raise DataError(_json_sentence(who, text, n_before, str(error))) from None
     except UnicodeDecodeError:
@@ -129,6 +135,8 @@ def _array(who: str, name: str, column: pa.ChunkedArray) -> NDArray[Any]:
         column = column.cast(pa.string())
     elif pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
+    elif pa.types.is_decimal(kind) and kind.scale <= 0 and kind.precision > 15:
+        column = column.cast(pa.string())
     elif pa.types.is_decimal(kind) or pa.types.is_null(kind):
         column = column.cast(pa.float64())
     elif pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
@@ -136,8 +144,12 @@ def _array(who: str, name: str, column: pa.ChunkedArray) -> NDArray[Any]:
             f"{who}: text must be UTF-8; got other bytes in column {short(name)}."
         )
     kind = column.type
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        is_whole = pa.types.is_integer(kind) and column.null_count == 0
+    is_whole = pa.types.is_integer(kind)
+    if is_whole and column.null_count and _is_large(column):
+        # Where there are gaps NumPy has floats, which hold 53 bits.
+        column, is_whole, kind = column.cast(pa.string()), False, pa.string()
+    if is_whole or pa.types.is_floating(kind):
+        is_whole = is_whole and column.null_count == 0
         numbers: NDArray[Any] = column.to_numpy()
         if kind != pa.uint64() or not is_whole:
             numbers = numbers.astype(np.int64 if is_whole else np.float64, copy=False)
@@ -149,6 +161,11 @@ def _array(who: str, name: str, column: pa.ChunkedArray) -> NDArray[Any]:
     raise DataError(
         f"{who}: column {short(name)} must be numbers or text; got {short(str(kind))}."
     )
+
+
+def _is_large(column: pa.ChunkedArray) -> bool:
+    ends = pc.min_max(column).as_py()
+    return any(abs(end or 0) > 1 << 53 for end in ends.values())
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -1,13 +1,23 @@
 """CSV and TSV: all rows at once, or in blocks."""
 
 import csv as lines
+import io
 import re
-from collections.abc import Callable, Collection, Iterator
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 from pyarrow import csv
 
+from peckorder.cli._tables_cells import (
+    first_text,
+    has_names,
+    id_columns,
+    is_number,
+    numbers,
+    typed,
+)
 from peckorder.cli._tables_source import HEAD, Inflated, check_text, short
 from peckorder.exceptions import DataError
 
@@ -16,58 +26,167 @@ Numbers: TypeAlias = Collection[str] | Callable[[tuple[str, ...]], Collection[st
 
 # A line must fit in a block.
 BLOCK = 1 << 22  # of which several are on their way at a time
-_EMPTY = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-nan", "-NaN")
 _TOO_LONG = "straddling object"
+# What stands between columns of MovieLens' files, and what Arrow, which wants one
+# letter, is given instead.
+_TWO: Final = "::"
+_ONE: Final = "\x1f"
+_TAIL: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """What stands between columns, their names, and whether the file has them."""
+
+    delimiter: str
+    names: list[str]
+    is_there: bool
 
 
 def csv_blocks(
     who: str,
     file: Inflated,
     delimiter: str | None,
-    numbers: Numbers | None,
+    wanted: Numbers | None,
+    *,
+    ids: Collection[str] = (),
+    names: tuple[str, ...] | None = None,
 ) -> Iterator[pa.Table]:
-    """Yield the rows of a CSV file: all at once, or in blocks if `numbers` are named.
+    """Yield the rows of a CSV file: all at once, or in blocks if `wanted` are named.
 
-    In blocks a type cannot be told from all rows: columns in `numbers` are numbers
-    then, and all others text as it stands in the file.
+    In blocks a type cannot be told from all rows: columns in `wanted` are numbers
+    then, and all others text as it stands in the file. `ids` are columns of ids, which
+    are not changed, beside those that are named so. `names` are other names for the
+    columns, or names for those that have none.
     """
-    delimiter, given, names = _header(who, file.head, delimiter)
-    types = None
-    if numbers is not None:
-        numbers = numbers(tuple(names)) if callable(numbers) else numbers
-        is_number = {True: pa.float64(), False: pa.string()}
-        pairs = zip(given, names, strict=True)
-        types = {raw: is_number[name in numbers] for raw, name in pairs}
+    header = _header(who, file.head, delimiter, names)
+    watched = _Watched(file, header.delimiter)
+    tables = _texts(who, watched, header, whole=wanted is None)
+    if wanted is None:
+        (table,) = _ended(who, tables, watched)
+        # Those of users and items come first.
+        unnamed = () if header.is_there else header.names[:2]
+        kept = id_columns(header.names, (*ids, *unnamed))
+        yield _each(table, lambda name, cells: typed(cells, is_id=name in kept))
+        return
+    some = wanted(tuple(header.names)) if callable(wanted) else wanted
+
+    def read(name: str, cells: pa.ChunkedArray) -> pa.ChunkedArray:
+        if name not in some:
+            return cells
+        found = numbers(cells)
+        if found is None:
+            raise DataError(
+                f"{who}: column {short(name)} must be numbers; got "
+                f"{short(first_text(cells))}."
+            )
+        return found
+
+    for table in _ended(who, tables, watched):
+        yield _each(table, read)
+
+
+def _each(
+    table: pa.Table, read: Callable[[str, pa.ChunkedArray], pa.ChunkedArray]
+) -> pa.Table:
+    return pa.table({name: read(name, table[name]) for name in table.column_names})
+
+
+def _texts(
+    who: str, file: "_Watched", header: _Header, *, whole: bool
+) -> Iterator[pa.Table]:
+    """Yield all cells as text, at once or in blocks."""
     wrong: list[Any] = []
 
     def on_wrong_row(row: Any) -> str:
         wrong.append(row)
         return "error"
 
+    places = [str(k) for k in range(len(header.names))]
+    quote: Any = False if header.delimiter == _TWO else '"'
     options: dict[str, Any] = {
-        "read_options": csv.ReadOptions(block_size=BLOCK),
+        "read_options": csv.ReadOptions(block_size=BLOCK, column_names=places),
         "parse_options": csv.ParseOptions(
-            delimiter=delimiter,
+            delimiter=_ONE if header.delimiter == _TWO else header.delimiter,
+            quote_char=quote,
             newlines_in_values=True,
             invalid_row_handler=on_wrong_row,
         ),
-        "convert_options": csv.ConvertOptions(null_values=_EMPTY, column_types=types),
+        "convert_options": csv.ConvertOptions(
+            column_types=dict.fromkeys(places, pa.string())
+        ),
     }
+    n_named = int(header.is_there)  # the line of names is the first row
     try:
-        if numbers is None:
-            yield csv.read_csv(file, **options).rename_columns(names)
+        if whole:
+            yield csv.read_csv(file, **options).rename_columns(header.names)[n_named:]
             return
         with csv.open_csv(file, **options) as reader:
             for batch in reader:
-                yield pa.Table.from_batches([batch]).rename_columns(names)
+                table = pa.Table.from_batches([batch]).rename_columns(header.names)
+                n_before = min(n_named, len(table))
+                n_named -= n_before
+                yield table[n_before:]
     except pa.ArrowInvalid as error:
-        raise DataError(_sentence(who, str(error), wrong, names)) from None
+        sentence = _sentence(who, str(error), wrong, header)
+        raise DataError(sentence) from None
+
+
+def _ended(
+    who: str, tables: Iterator[pa.Table], file: "_Watched"
+) -> Iterator[pa.Table]:
+    """Yield tables; refuse a last cell whose quotation is not closed."""
+    last = ""
+    for table in tables:
+        if len(table):
+            last = table.columns[-1][-1].as_py() or ""
+        yield table
+    if file.is_open_behind(last):
+        raise DataError(
+            f"{who}: quotation marks must be closed; got the end of the file behind "
+            f"{short(last)}."
+        )
+
+
+class _Watched(io.RawIOBase):
+    """A file with its `::` as one letter; it counts quotation marks."""
+
+    def __init__(self, file: io.RawIOBase, delimiter: str) -> None:
+        self._file, self._is_two = file, delimiter == _TWO
+        self._mark = delimiter.encode()
+        self._held, self._n_quotes, self._tail = b"", 0, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read(max(len(buffer) - 1, 1)) or b""
+        if self._is_two:
+            is_end = not data
+            data = (self._held + data).replace(_TWO.encode(), _ONE.encode())
+            # A colon at the end may be the first half of two.
+            self._held = b":" if data.endswith(b":") and not is_end else b""
+            data = data[:-1] if self._held else data
+            if not data and not is_end:
+                return self.readinto(buffer)
+        else:
+            self._n_quotes += data.count(b'"')
+            self._tail = (self._tail + data)[-_TAIL:]
+        buffer[: len(data)] = data
+        return len(data)
+
+    def is_open_behind(self, last: str) -> bool:
+        """Say whether the file ended within a quotation, its last cell."""
+        if self._is_two or self._n_quotes % 2 == 0:
+            return False
+        opened = self._mark + b'"' + last.encode().replace(b'"', b'""')
+        return self._tail.endswith(opened[-_TAIL:])
 
 
 def _header(
-    who: str, head: bytes, delimiter: str | None
-) -> tuple[str, list[str], list[str]]:
-    """Return what stands between columns, their names as written and as we call them.
+    who: str, head: bytes, delimiter: str | None, given: tuple[str, ...] | None
+) -> _Header:
+    """Read the line of names, or number the columns of a file that has none.
 
     A column without a name, as an index written by pandas has none, gets its number.
     """
@@ -85,51 +204,69 @@ def _header(
     if delimiter is None:
         outside = re.sub('"[^"]*"', "", line)
         delimiter = max(",;\t|", key=outside.count)
-    try:
-        given = next(lines.reader([line], delimiter=delimiter, strict=True))
-    except lines.Error:
+        delimiter = _TWO if _TWO in outside and delimiter not in outside else delimiter
+    names = _cells(who, line, delimiter)
+    is_there = has_names(names)
+    if delimiter == _TWO or given is not None:
+        # Files with :: have no names; who gives names to columns gives all.
+        is_there = is_there and not any(map(is_number, names))
+    if given is not None:
+        check_names(who, given, len(names))
+        names = list(given)
+    elif not is_there:
+        if len(names) < 2:
+            raise DataError(
+                f"{who}: the first line must name the columns; got {short(line)}."
+            )
+        names = [f"column {k}" for k in range(1, len(names) + 1)]
+    check_names(who, names, len(names))
+    return _Header(delimiter, names, is_there)
+
+
+def check_names(who: str, names: Sequence[str], n_columns: int) -> None:
+    """Refuse names that are not one for each column, and different."""
+    if len(names) != n_columns:
         raise DataError(
-            f"{who}: the line of names must be sound CSV; got {short(line)}."
-        ) from None
-    names = [name.strip() or f"column {k}" for k, name in enumerate(given, 1)]
+            f"{who}: names of columns must be {n_columns}, one for each; got "
+            f"{len(names)}, {', '.join(names)}."
+        )
     again = [name for k, name in enumerate(names) if name in names[:k]]
     if again:
         raise DataError(
             f"{who}: names of columns must differ; got {short(again[0])} twice."
         )
-    if all(map(_is_number, names)):
-        raise DataError(
-            f"{who}: the first line must name the columns; got {short(line)}."
-        )
-    return delimiter, given, names
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _cells(who: str, line: str, delimiter: str) -> list[str]:
+    if delimiter == _TWO:
+        cells = line.split(_TWO)
+    else:
+        try:
+            cells = next(lines.reader([line], delimiter=delimiter, strict=True))
+        except lines.Error:
+            raise DataError(
+                f"{who}: the line of names must be sound CSV; got {short(line)}."
+            ) from None
+    return [name.strip() or f"column {k}" for k, name in enumerate(cells, 1)]
 
 
-def _sentence(who: str, message: str, wrong: list[Any], names: list[str]) -> str:
+def _sentence(who: str, message: str, wrong: list[Any], header: _Header) -> str:
     if wrong:
         row = wrong[0]
         where = f"line {row.number}, " if row.number else ""
+        text = row.text.replace(_ONE, _TWO)
         return (
             f"{who}: lines must have as many cells as the first, "
             f"{row.expected_columns}; got {row.actual_columns} in "
-            f"{where}{short(row.text)}."
+            f"{where}{short(text)}."
         )
     if _TOO_LONG in message:
         return (
             f"{who}: lines must be shorter than {BLOCK >> 20} MB; got a longer one, or "
             "a quotation mark that nothing closes."
         )
-    refused = re.search(r"column #(\d+): .*?(?:invalid value '(.*)'|$)", message, re.S)
+    refused = re.search(r"column #(\d+)", message)
     if refused:
-        column = f"column {short(names[int(refused[1])])}"
-        if refused[2] is None:
-            return f"{who}: text must be UTF-8; got other bytes in {column}."
-        return f"{who}: {column} must be numbers; got {short(refused[2])}."
+        name = header.names[int(refused[1])]
+        return f"{who}: text must be UTF-8; got other bytes in column {short(name)}."
     return f"{who}: the file must be sound CSV; got {short(message, 200)}."

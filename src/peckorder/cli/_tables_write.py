@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pyarrow import csv
 from pyarrow import parquet as pq
 
-from peckorder.cli._tables_source import is_standard, name_of, short, shown_out
+from peckorder.cli._tables_source import is_standard, short, shown_out
 from peckorder.cli._tables_trec import COMMENT, DOCID, QID, TARGET
 from peckorder.compare._columns import Columns
 from peckorder.exceptions import DataError
@@ -54,7 +54,7 @@ def write_blocks(
     with _sink(path) as sink:
         try:
             for block in blocks:
-                writer = writer or _WRITERS[kind](sink, name_of(path), block)
+                writer = writer or _WRITERS[kind](sink, shown_out(path), block)
                 writer.write(block)
                 n_rows += len(block)
         except (pa.ArrowTypeError, pa.ArrowNotImplementedError, pa.ArrowInvalid):
@@ -228,15 +228,16 @@ def _letor_lines(who: str, columns: Columns) -> Iterator[str]:
 
 
 def _run_lines(who: str, columns: Columns) -> Iterator[str]:
-    for needed in (QID, DOCID, "score"):
+    place = "position" if "position" in columns.arrays else "rank"
+    for needed in (QID, DOCID, "score", place):
         if needed not in columns.arrays:
             raise DataError(
-                f"{who}: a run must have the columns qid, docid and score; got "
+                f"{who}: a run must have the columns qid, docid, score and rank; got "
                 f"{', '.join(map(short, columns.names))}."
             )
     qid, docid = _words(who, columns, QID), _words(who, columns, DOCID)
     score = columns.arrays["score"].tolist()
-    rank = columns.arrays["position" if "position" in columns.arrays else "rank"]
+    rank = columns.arrays[place].tolist()
     tag = _words(who, columns, "tag") if "tag" in columns.arrays else None
     for row in range(len(columns)):
         system = "peckorder" if tag is None else tag[row]

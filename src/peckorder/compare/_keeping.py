@@ -17,20 +17,26 @@ from peckorder.estimators import AggregatePRank, PRank
 from peckorder.exceptions import DataError
 
 
-def keepable(contest: Contest) -> Result:
+def best_own(contest: Contest) -> Result | None:
     """Return the best of our own rankers: others have files of their own."""
-    ours = [
+    ours = (
         result
         for result in contest.results
         if result.home == "peckorder"
         and result.name not in ("Nearest people", "Vector similarity")
-    ]
-    if not ours:
+    )
+    return next(ours, None)
+
+
+def keepable(contest: Contest) -> Result:
+    """Return the best of our own rankers; raise if there is none."""
+    found = best_own(contest)
+    if found is None:
         raise DataError(
             "compare: save must have a ranker of peckorder's to keep; got none in the "
             "contest."
         )
-    return ours[0]
+    return found
 
 
 def refit(case: Case | RatingsCase, contest: Contest, name: str) -> Any:

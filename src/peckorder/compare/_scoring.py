@@ -79,7 +79,7 @@ def contributions(model: Any, X: Any) -> tuple[Floats, Floats]:
     if coef is None or np.ndim(coef) != 1:
         raise ValueError(
             "explain: the model must be RankBoost, PersonalRanker or linear with one "
-            f"weight a feature; got {model!r}."
+            f"weight a feature; got {' '.join(repr(model).split())}."
         )
     rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     constant = np.full(len(rows), float(getattr(model, "intercept_", 0.0)))

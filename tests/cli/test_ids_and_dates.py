@@ -1,0 +1,132 @@
+"""What a table says must not change on its way through a command."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from command_line import run
+from peckorder.cli._tables import read_columns
+
+# Zeros before them, more than 64 bits hold, more than a float holds.
+USERS = [f"{k:03d}" for k in range(12)]
+ITEMS = [str(12345678901234567890 + k) for k in range(9)]
+
+
+def write_ratings(path, users=USERS, items=ITEMS, sep=",", header="user,item,rating\n"):
+    lines = [
+        sep.join([user, item, str(1 + (u * i + i) % 5)])
+        for u, user in enumerate(users)
+        for i, item in enumerate(items)
+        if (u + i) % 3
+    ]
+    path.write_text(header + "\n".join(lines) + "\n")
+    return path
+
+
+def test_ids_of_people_and_items_stay_as_they_are(tmp_path, capsys):
+    data, model = write_ratings(tmp_path / "r.csv"), tmp_path / "m.peckorder"
+    fit = ("fit", data, "--ranker", "PersonalRanker", "--quiet", "-o", model)
+    assert run(*fit) == 0
+    assert run("rank", model, "--user", "007", "--out-format", "jsonl") == 0
+    rows = list(map(json.loads, capsys.readouterr().out.splitlines()))
+    assert {row["user"] for row in rows} == {"007"}
+    assert {row["item"] for row in rows} <= set(ITEMS)
+    out = tmp_path / "ranked.csv"
+    assert run("rank", model, data, "--quiet", "-o", out) == 0
+    before, after = (path.read_text().splitlines()[1:] for path in (data, out))
+    assert [line.split(",")[:3] for line in after] == [b.split(",") for b in before]
+    explain = ("explain", model, "--user", "007", "--item", ITEMS[0], "--quiet")
+    assert run(*explain) == 0
+
+
+def test_numbers_of_people_are_told_apart_to_the_last_digit(tmp_path, capsys):
+    users = [str(9007199254740992 + k) for k in range(12)]
+    data = write_ratings(tmp_path / "r.csv", users=users, items=list("abcdefghi"))
+    model = tmp_path / "m.peckorder"
+    fit = ("fit", data, "--ranker", "PersonalRanker", "--quiet", "-o", model)
+    assert run(*fit) == 0
+
+    def scores(user):
+        assert run("rank", model, "--user", user, "--out-format", "jsonl") == 0
+        found = map(json.loads, capsys.readouterr().out.splitlines())
+        return {row["item"]: row["score"] for row in found}
+
+    assert scores(users[0]) != scores(users[1])
+    assert run("rank", model, "--user", "1.5") == 2
+    assert "user must be one that the model knows; got '1.5'" in capsys.readouterr().err
+
+
+def test_queries_are_named_as_in_the_file(tmp_path):
+    data, out = tmp_path / "s.csv", tmp_path / "each.csv"
+    data.write_text("qid,grade,score\n00,1,0.5\n00,0,0.25\n01,1,2\n01,0,1\n")
+    words = ("evaluate", data, "-m", "ap", "--quiet", "--per-query", out)
+    assert run(*words) == 0
+    assert out.read_text() == "qid,ap\n00,1\n01,1\n"
+
+
+def test_a_given_column_of_queries_is_not_changed_either(tmp_path):
+    data = tmp_path / "s.csv"
+    data.write_text("part,x\n01,01\n1,02\n")
+    assert read_columns(data).arrays["part"].tolist() == [1, 1]
+    found = read_columns(data, ids=["part"]).arrays
+    assert found["part"].tolist() == ["01", "1"]
+    assert found["x"].tolist() == [1, 2]
+
+
+def test_large_ids_beside_gaps(tmp_path):
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"id": [2**53 + 1, None], "n": [1, None]}), path)
+    found = read_columns(path).arrays
+    assert found["id"].tolist() == [str(2**53 + 1), None]
+    np.testing.assert_array_equal(found["n"], [1.0, np.nan])
+
+
+def test_dates_stand_as_in_lines_of_json(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"n": 1, "day": "2024-01-05", "x": 0.5}\n')
+    found = read_columns(path)
+    assert found.names == ("n", "day", "x")
+    assert found.arrays["day"].tolist() == ["2024-01-05"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_dates_times_and_truth_are_ranked_as_they_were_learnt(tmp_path, kind):
+    days = ["2024-01-05T00:00:00", "2024-01-06T12:30:00", "2024-01-07T00:00:00"]
+    times, truth = ["10:30", "11:30"], ["true", "false"]
+    data, out = tmp_path / f"t.{kind}", tmp_path / "o.csv"
+    with data.open("w") as file:
+        if kind == "csv":
+            file.write("day,at,is_new,grade\n")
+        for k in range(36):
+            cells = (days[k % 3], times[k % 2], truth[k % 4 // 2])
+            grade = k % 3 + 10 * (k % 2) + 100 * (k % 4 // 2)
+            if kind == "csv":
+                file.write(",".join([*cells, f"{grade}"]) + "\n")
+            else:
+                row = {"day": cells[0], "at": cells[1], "is_new": cells[2] == "true"}
+                file.write(json.dumps({**row, "grade": grade}) + "\n")
+    model = tmp_path / "m.peckorder"
+    fit = ("fit", data, "--ranker", "MPRank", "--set", "C=1e9", "--target", "grade")
+    assert run(*fit, "--quiet", "-o", model) == 0
+    assert run("rank", model, data, "--quiet", "-o", out) == 0
+    found = read_columns(out).arrays
+    apart = found["score"] - found["score"][0], found["grade"] - found["grade"][0]
+    np.testing.assert_allclose(*apart, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["ratings.dat", "ratings.txt", "u.data", "bare.csv"])
+def test_ratings_without_a_line_of_names(tmp_path, name):
+    sep = {"u.data": "\t", "bare.csv": ","}.get(name, "::")
+    users, items = ([str(9 * k + 1) for k in range(n)] for n in (12, 11))
+    data = write_ratings(tmp_path / name, users, items, sep, header="")
+    model = tmp_path / "m.peckorder"
+    fit = ("fit", data, "--ranker", "PersonalRanker", "--quiet", "-o", model)
+    assert run(*fit) == 0
+    columns = ("--columns", "who,what,stars", "--user", "who", "--item", "what")
+    assert run(*fit, *columns, "--rating", "stars") == 0
+    assert run("rank", model, "--user", users[-1], "--quiet", "-o", "-") == 0
+    report = ("-o", tmp_path / "r.html", "--quiet")
+    assert run("compare", data, "--folds", 2, "--rankers", "Ridge", *report) == 0
