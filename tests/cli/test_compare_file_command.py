@@ -1,10 +1,15 @@
 import gzip
+import html
 import json
+import re
+import shlex
 
 import numpy as np
 import pytest
 
 import peckorder
+from command_line import give_standard_input
+from command_line import run as main_run
 from peckorder.cli import _app, _compare_file
 from peckorder.datasets import dump_letor, make_letor
 
@@ -195,7 +200,7 @@ def test_runs_with_judgements(tmp_path, capsys):
         (["--target", "qualty"], "Did you mean 'quality'?"),
         (["--folds", "1"], "compare: folds must be an integer >= 2; got 1."),
         (["--metric", "ap"], "for task='ordinal'; got 'ap'."),
-        (["--columns", "a,b"], "compare: columns must be 4 names, one for each column"),
+        (["--columns", "a,b"], ": columns must be 4 names, one for each column"),
         (["--repeats", "3"], "compare: repeats must be left out with a file"),
         (["--rows", "3"], "compare: rows must be an integer >= 20; got 3."),
         (
@@ -235,3 +240,54 @@ def test_an_interrupt_leaves_nothing_behind(wine, tmp_path, capsys, monkeypatch)
 def test_a_file_that_is_not_there(tmp_path, capsys):
     assert run(tmp_path / "no.csv", "-o", tmp_path / "r.html") == 2
     assert "must exist" in capsys.readouterr().err
+
+
+def test_standard_input(wine, tmp_path, capsys, monkeypatch):
+    give_standard_input(monkeypatch, wine.read_bytes())
+    out = tmp_path / "r.html"
+    words = ("--format", "csv", "--rankers", "MPRank", "--folds", 2, "-o", out)
+    assert run("-", *words) == 0
+    assert "standard input: ordered classes" in capsys.readouterr().out
+    assert "peckorder compare - " in out.read_text()
+
+
+def test_what_to_do_next_can_be_done(wine, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    out = tmp_path / "r.html"
+    rankers = ("--rankers", "PRank, quadratic", "--rankers", "Ridge")
+    assert run("wine.csv", *rankers, "--folds", 2, "-o", out, "--quiet") == 0
+    page = html.unescape(out.read_text())
+    assert "peckorder explain" not in page  # of squares there is no sum over features
+    found = re.findall(r">(peckorder compare wine\.csv [^<]*)<", page)
+    said = [c for c in dict.fromkeys(found) if "NAME" not in c]
+    assert any("--save" in command for command in said)
+    assert any("--seed 1" in command for command in said)
+    for command in said:
+        assert run(*shlex.split(command)[2:], "--quiet", "-o", out) == 0
+    (tmp_path / "new.csv").write_text(wine.read_text())
+    assert main_run("rank", "winner.peckorder", "new.csv", "-o", "ranked.csv") == 0
+    assert run("wine.csv", "--rankers", "Ridge", "--folds", 2, "-o", out) == 0
+    assert "peckorder rank" not in out.read_text()
+
+
+@pytest.mark.parametrize("grade", ["{}", "{}.25"])
+def test_grades_below_zero_are_no_gains(tmp_path, capsys, grade):
+    path, out = tmp_path / "g.csv", tmp_path / "r.html"
+    cells = [(k // 5, k % 7, grade.format(k % 3 - 2)) for k in range(60)]
+    lines = [",".join(map(str, row)) for row in cells]
+    path.write_text("\n".join(["qid,a,grade", *lines]) + "\n")
+    words = (path, "--rankers", "MPRank", "--folds", 2, "-o", out)
+    assert run(*words) == 0
+    assert "ndcg" not in capsys.readouterr().out
+    assert run(*words, "--metric", "ndcg@5") == 2
+    assert capsys.readouterr().err.startswith("compare: metric must be ")
+
+
+def test_ratings_below_zero(tmp_path, capsys):
+    path, out = tmp_path / "jokes.csv", tmp_path / "r.html"
+    pairs = [(u, i) for u in range(12) for i in range(12)]
+    lines = [f"{u},{i},{(u * i + i) % 21 - 10}" for u, i in pairs]
+    path.write_text("\n".join(["user,joke,rating", *lines]) + "\n")
+    words = (path, "--rankers", "Ridge", "--folds", 2, "-o", out)
+    assert run(*words) == 0
+    assert "disagreement" in capsys.readouterr().out

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import peckorder
-from command_line import check_refused, run
+from command_line import check_refused, give_standard_input, run
 from peckorder.compare._fusion import fuse
 from peckorder.datasets import Qrels, Run, load_run
 
@@ -113,3 +113,26 @@ def test_refusals(runs, tmp_path, capsys):
         "a fold; got 2."
     )
     assert not (tmp_path / "f.run").exists()
+
+
+def test_a_txt_file_is_a_run_and_a_run_may_come_from_standard_input(
+    runs, tmp_path, monkeypatch
+):
+    plain, text = tmp_path / "f.run", tmp_path / "f.txt"
+    assert run("fuse", *runs[:2], "-o", plain, "--quiet") == 0
+    give_standard_input(monkeypatch, runs[0].read_bytes())
+    assert run("fuse", "-", runs[1], "-o", text, "--quiet") == 0
+    assert text.read_text() == plain.read_text()
+
+
+def test_judgements_below_zero_earn_nothing(runs, tmp_path, capsys):
+    judged = (tmp_path / "qrels.txt").read_text()
+    (tmp_path / "spam.txt").write_text(judged.replace(" 0\n", " -2\n"))
+    found = []
+    for qrels in ("qrels.txt", "spam.txt"):
+        words = ("evaluate", runs[1], "--qrels", tmp_path / qrels, "--json")
+        assert run(*words) == 0
+        found.append(json.loads(capsys.readouterr().out)["metrics"])
+    assert found[0] == found[1]
+    words = ("compare", *runs, "--qrels", tmp_path / "spam.txt", "--rankers", "Ridge")
+    assert run(*words, "--folds", 2, "--quiet", "-o", tmp_path / "r.html") == 0

@@ -210,3 +210,36 @@ def test_a_file_of_people(people, tmp_path, capsys):
     file.write_text("user,item\n" + f"{model.users_[0]},nothing\n")
     sentence = check_refused(capsys, "rank", path, file)
     assert "must be items that the model knows; got 'nothing' in row 1." in sentence
+
+
+@pytest.mark.parametrize("how", [(), ("--cut",), ("--max-rows", 20)])
+@pytest.mark.parametrize("sort", [(), ("--sort",)])
+def test_one_list_of_any_blocks(trained, tmp_path, how, sort):
+    file = tmp_path / "n.csv"
+    rows = [line.split(",") for line in (trained / "w.csv").read_text().splitlines()]
+    file.write_text("\n".join(",".join([r[0], *r[2:]]) for r in rows) + "\n")
+    found = []
+    for n_rows in (7, 1000):
+        out = tmp_path / f"o{n_rows}.csv"
+        words = ("rank", trained / "m.peckorder", file, *how, *sort, "--quiet")
+        assert run(*words, "--rows", n_rows, "-o", out) == 0
+        found.append(out.read_bytes())
+    assert found[0] == found[1]
+    every = tmp_path / "all.csv"
+    assert run("rank", trained / "m.peckorder", file, "-o", every, "--quiet") == 0
+    whole, some = read_columns(every).arrays, read_columns(out).arrays
+    check_positions(whole["score"], np.zeros(120), whole["position"])
+    asked = whole["above_cut"] == 1 if "--cut" in how else whole["position"] <= 20
+    asked = asked if how else np.ones(120, dtype=bool)
+    rows = np.flatnonzero(asked)
+    rows = rows[np.argsort(whole["position"][rows])] if sort else rows
+    assert some["docid"].tolist() == whole["docid"][rows].tolist()
+    assert some["score"].tolist() == whole["score"][rows].tolist()
+
+
+def test_a_run_has_places(trained, tmp_path, capsys):
+    words = ("rank", trained / "m.peckorder", trained / "w.csv", "--no-positions")
+    sentence = check_refused(
+        capsys, *words, "--out-format", "run", "-o", tmp_path / "o"
+    )
+    assert "a run must have the columns qid, docid, score and rank" in sentence

@@ -164,3 +164,13 @@ def test_scales_are_equal_if_their_classes_are(a, b, equal):
 
 def test_a_scale_equals_nothing_else():
     assert Scale.given("test", [1, 2]) != [1, 2]
+
+
+@pytest.mark.parametrize("classes", [[(1, 2), (3,)], [(1, 2), (3, 4)], [(1,), "a"]])
+def test_tuples_are_labels_whatever_their_lengths(classes):
+    assert Scale.given("test", classes).classes.tolist() == classes
+
+
+def test_labels_of_several_lengths_are_refused():
+    with pytest.raises(DataError, match=r"^test: y must be one label a row, tuples in"):
+        read_labels("test", [(1, 2), (3,)])

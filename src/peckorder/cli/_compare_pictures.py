@@ -40,7 +40,8 @@ def pictures(
         place = np.unique(asked.user, return_inverse=True)[1]
         measuring = of_lists(asked.value, place, NDCGS)
         longest = int(np.bincount(place).max())
-        where.append(_cutoffs(measuring, longest, rankers))
+        if asked.value.min() >= 0:  # else they are no gains
+            where.append(_cutoffs(measuring, longest, rankers))
         where.append(_by_known(contest, asked, shown))
         where.append(_won(contest, shown))
         return (Section("Where each ranker wins", charts=tuple(where)),)
@@ -55,7 +56,8 @@ def pictures(
             else of_lists(case.y, case.qid, NDCGS)
         )
         longest = int(np.bincount(case.qid).max())
-        where.append(_cutoffs(measuring, longest, rankers))
+        if case.y.min() >= 0:
+            where.append(_cutoffs(measuring, longest, rankers))
         where.append(_won(contest, shown))
     if case.kind == "magnitude" and case.qid is None:
         where.append(_by_size(case, contest, shown))

@@ -10,7 +10,7 @@ from peckorder._validation import did_you_mean, whole
 from peckorder.cli._roles import column_of, numbers_of
 from peckorder.cli._say import AsJson, Quiet, Speaker, screen
 from peckorder.cli._tables import as_qrels, format_of, read_columns, write_columns
-from peckorder.cli._tables_source import is_standard, shown_out
+from peckorder.cli._tables_source import is_standard, name_of, shown_out
 from peckorder.cli._tables_write import check_target
 from peckorder.compare._columns import Columns
 from peckorder.compare._fusion import LEARNT, METHODS, RRF, Fused
@@ -48,7 +48,8 @@ def fuse(
     Parameters
     ----------
     runs
-        Two or more runs; those of one query may differ in length.
+        Two or more runs; those of one query may differ in length. "-" to read one
+        from standard input.
     qrels
         TREC judgements. Without them only borda and rrf can be had.
     out
@@ -74,6 +75,7 @@ def fuse(
     """
     speaker = Speaker(json=json, quiet=quiet, out=out)
     check_target(out)
+    kind = "run" if is_standard(out) else format_of(out, None) or "run"
     names = tuple(metric or ("ap", "ndcg@10", "rr"))
     check_measures(names)
     whole(1).check("fuse", "rounds", rounds)
@@ -97,9 +99,7 @@ def fuse(
             on_progress=tell,
         )
         rows = [] if known is None else _measured(result, tables, known, names)
-    n_rows = write_columns(
-        out, _written(result, chosen, tag), format="run" if is_standard(out) else None
-    )
+    n_rows = write_columns(out, _written(result, chosen, tag), format=kind)
     if save is not None and result.model is not None:
         _named(result.model, list(tables)).save(save)
     headings = ("method", *names)
@@ -133,6 +133,8 @@ def _method(method: str | None, qrels: str | None) -> str:
 
 def _name(path: str, paths: list[str]) -> str:
     """Call a run by its file, by the whole path if others are called the same."""
+    if is_standard(path):
+        return name_of(path)
     stem = Path(path).name.split(".")[0]
     alike = [other for other in paths if Path(other).name.split(".")[0] == stem]
     if paths.count(path) > 1:
@@ -141,7 +143,8 @@ def _name(path: str, paths: list[str]) -> str:
 
 
 def _run(path: str) -> Columns:
-    columns = read_columns(path, format=format_of(path, None) or "run")
+    kind = "run" if is_standard(path) else format_of(path, None)
+    columns = read_columns(path, format=kind or "run")
     for name in ("qid", "docid", "score"):
         column_of("fuse", columns, name, name, ())
     return columns

@@ -227,7 +227,7 @@ def check_names(who: str, names: Sequence[str], n_columns: int) -> None:
     """Refuse names that are not one for each column, and different."""
     if len(names) != n_columns:
         raise DataError(
-            f"{who}: names of columns must be {n_columns}, one for each; got "
+            f"{who}: columns must be {n_columns} names, one for each column; got "
             f"{len(names)}, {', '.join(names)}."
         )
     again = [name for k, name in enumerate(names) if name in names[:k]]

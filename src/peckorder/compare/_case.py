@@ -18,6 +18,7 @@ from peckorder.compare._measuring import (
     Measuring,
     of_levels,
     of_lists,
+    of_lists_by_name,
     of_pairs,
     of_runs,
 )
@@ -163,14 +164,12 @@ def _with_measures(case: Case, metric: str | None) -> Case:
             unit="queries" if case.qid is not None else "rows",
             spread=1.0 if case.qid is not None else 2.0,
         )
-    first = Measure.of_lists(metric or "ndcg@10")
-    others = [Measure.of_lists(name) for name in ("ndcg@10", "disagreement")]
-    kept = (first, *(m for m in others if m.name != first.name))
+    kept = of_lists_by_name(metric, ("ndcg@10", "disagreement"), float(case.y.min()))
     return replace(
         case,
         measures=kept,
         entrants=entrants.graded(),
-        loss=list_loss(first.name),
+        loss=list_loss(kept[0].name),
         unit="queries",
     )
 

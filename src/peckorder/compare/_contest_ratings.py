@@ -22,7 +22,7 @@ from peckorder.collaborative import NearestRanker, PersonalRanker, VectorSimilar
 from peckorder.compare._columns import Columns
 from peckorder.compare._contest import Contest, Result, Tell, choose, ranked
 from peckorder.compare._entrants import Entrant, Setting
-from peckorder.compare._measuring import Measure, of_lists
+from peckorder.compare._measuring import Measure, of_lists, of_lists_by_name
 from peckorder.compare._task import Taken, Task, numeric
 from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
@@ -212,9 +212,8 @@ def make_ratings_case(
             f"{len(people):,} of {len(can):,} people were drawn at random to be tested "
             "(--rows)."
         )
-    first = Measure.of_lists(metric or "disagreement")
-    others = map(Measure.of_lists, ("disagreement", "ndcg@10", "msd"))
-    measures = (first, *(m for m in others if m.name != first.name))
+    usual = ("disagreement", "ndcg@10", "msd")
+    measures = of_lists_by_name(metric, usual, float(ratings.csr.data.min()))
     return RatingsCase(
         columns.source,
         ratings,

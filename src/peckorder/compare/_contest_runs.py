@@ -89,6 +89,8 @@ def make_runs_case(
     Queries that are not judged are left out. What no run lists cannot be found, but
     counts in what there was to find.
     """
+    # Judgements below 0, of spam, earn nothing, as in trec_eval.
+    qrels = Qrels(qrels.qid, qrels.docid, np.maximum(qrels.grade, 0))
     listed = from_runs(runs, qrels)
     scores = np.asarray(from_runs(runs, feature="score").X)
     asked: Any = listed.qid

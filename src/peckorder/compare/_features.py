@@ -180,6 +180,6 @@ def _check_finite(name: str, array: NDArray[Any]) -> None:
     if is_infinite.any():
         row = int(np.argmax(is_infinite))
         raise DataError(
-            f"compare: column {name!r} must be finite; got {array[row]} in row {row}. "
-            f"Leave it out with --drop {name!r}."
+            f"compare: column {name!r} must be finite; got {array[row]} in row "
+            f"{row + 1}. Leave it out with --drop {name!r}."
         )

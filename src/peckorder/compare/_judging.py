@@ -33,9 +33,9 @@ class Judged:
 def judge(run: Columns, qrels: Columns, queries: NDArray[Any] | None = None) -> Judged:
     """Put the grades of judgements to the documents of a run.
 
-    Documents that are not judged have grade 0. Judged ones that the run does not list
-    have the score -inf. Queries that are not in both are left out, unless `queries`
-    says which are kept. O(n log n).
+    Documents that are not judged, or below 0, have grade 0. Judged ones that the run
+    does not list have the score -inf. Queries that are not in both are left out, unless
+    `queries` says which are kept. O(n log n).
 
     Examples
     --------
@@ -66,7 +66,8 @@ def judge(run: Columns, qrels: Columns, queries: NDArray[Any] | None = None) -> 
             f"evaluate: {run.source} and {qrels.source} must have queries in common; "
             f"got such as {str(qid[0])!r} and {str(qid[n_listed])!r}."
         )
-    known = np.asarray(qrels.arrays["grade"], dtype=np.float64)
+    # Judgements below 0, of spam, earn nothing, as in trec_eval.
+    known = np.maximum(np.asarray(qrels.arrays["grade"], dtype=np.float64), 0.0)
     order = np.argsort(pair[n_listed:])
     judged = pair[n_listed:][order]
     place = np.minimum(np.searchsorted(judged, pair[:n_listed]), len(judged) - 1)

@@ -6,11 +6,13 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from peckorder._typing import Floats, Ints
+from peckorder.exceptions import DataError
 from peckorder.metrics import evaluate
 from peckorder.metrics._names import metric_by_name
 
 # Comparisons of pairs at a time, so that memory stays small.
 _BLOCK: Final = 4_000_000
+_GAINS: Final = "ndcg"
 
 Values = Mapping[str, Floats]
 Measuring = Callable[[Floats], Values]
@@ -27,6 +29,26 @@ class Measure(NamedTuple):
         """Return a metric of lists, by its name."""
         metric = metric_by_name("compare", name)
         return cls(metric.name, metric.kind.larger_is_better)
+
+
+def of_lists_by_name(
+    metric: str | None, usual: Sequence[str], least: float
+) -> tuple[Measure, ...]:
+    """Return the measures of lists whose least label is so much, what decides first.
+
+    `usual` are those that stand beside it; the first decides by default. Labels below
+    0 are no gains: measures of gains are left out then, and refused if asked for.
+    """
+    if least < 0:
+        if metric is not None and metric.startswith(_GAINS):
+            raise DataError(
+                f"compare: metric must be one without gains, such as 'disagreement', "
+                f"where labels are below 0; got {metric!r}."
+            )
+        usual = [name for name in usual if not name.startswith(_GAINS)]
+    first = Measure.of_lists(metric or usual[0])
+    others = map(Measure.of_lists, usual)
+    return (first, *(m for m in others if m.name != first.name))
 
 
 def of_levels(levels: Ints) -> Measuring:

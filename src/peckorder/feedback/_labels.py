@@ -58,7 +58,15 @@ def read_labels(who: str, y: Any, name: str = "y") -> LabelColumn:
         return declared
     if hasattr(y, "dtype"):
         y = np.asarray(y)  # here, lest pandas' nullable integers become floats
-    values = column_or_1d(y, warn=True)
+    try:
+        values = column_or_1d(y, warn=True)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise DataError(
+            f"{who}: {name} must be one label a row, tuples in an array of objects; "
+            "got sequences of several lengths."
+        ) from None
     if values.dtype.kind == "c":
         raise DataError(f"{who}: {name} must be real; got complex numbers.")
     if values.dtype.kind == "O" and all(isinstance(v, Real) for v in values.tolist()):

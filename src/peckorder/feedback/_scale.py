@@ -190,11 +190,12 @@ def _is_exact(numbers: Labels) -> bool:
 
 def _label_array(labels: list[Any]) -> Labels:
     """Return labels as an array that keeps them apart and comparable."""
-    array = np.asarray(labels)
+    are_tuples = any(isinstance(label, tuple) for label in labels)
+    array = np.empty(0) if are_tuples else np.asarray(labels)
     if array.ndim != 1 or array.tolist() != labels:
-        # Mixed kinds, which NumPy would turn into strings, stay what they are.
-        array = np.empty(len(labels), dtype=object)
-        array[:] = labels
+        # Mixed kinds, which NumPy would turn into strings, stay what they are; as do
+        # tuples, of which it would make a matrix if they are of one length.
+        array = np.fromiter(labels, dtype=object, count=len(labels))
     return array
 
 
