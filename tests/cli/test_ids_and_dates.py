@@ -130,3 +130,21 @@ def test_ratings_without_a_line_of_names(tmp_path, name):
     assert run("rank", model, "--user", users[-1], "--quiet", "-o", "-") == 0
     report = ("-o", tmp_path / "r.html", "--quiet")
     assert run("compare", data, "--folds", 2, "--rankers", "Ridge", *report) == 0
+
+
+def test_explain_reads_text_as_rank_does(tmp_path, capsys):
+    data, model = tmp_path / "t.csv", tmp_path / "m.peckorder"
+    cells = [(("1", "2", "XL")[k % 3], k % 3) for k in range(30)]
+    lines = [f"{size},{grade}" for size, grade in cells]
+    data.write_text("\n".join(["size,grade", *lines]) + "\n")
+    fit = ("fit", data, "--ranker", "MPRank", "--target", "grade", "--no-scale")
+    assert run(*fit, "--quiet", "-o", model) == 0
+    some = tmp_path / "some.csv"
+    some.write_text("size,note\n2,a\n,b\n")  # numbers with a gap, if one did not know
+    assert run("rank", model, some, "--out-format", "jsonl") == 0
+    ranked = list(map(json.loads, capsys.readouterr().out.splitlines()))
+    words = ("explain", model, some, "--row", 1, "--row", 2, "--json")
+    assert run(*words) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    for row, said in zip(rows, ranked, strict=True):
+        np.testing.assert_allclose(row["score"], said["score"], atol=1e-12)

@@ -108,3 +108,9 @@ def test_ctrl_c_keeps_what_is_done_and_the_next_run_goes_on(tmp_path):
     found = json.loads((tmp_path / "harrington-2003-quick.json").read_text())
     fresh = experiments.run(experiments.find("harrington-2003"))
     assert found == fresh.results()
+
+
+def test_papers_as_json(capsys):
+    assert run("--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert list(told["papers"]) == list(experiments.NAMES)

@@ -9,7 +9,9 @@ from peckorder.datasets._catalogue import catalogue
 
 data = App(
     name="data",
-    help="List the data sets that peckorder knows; download one.",
+    help="List the data sets that peckorder knows; download one.\n\n"
+    "Example: PECKORDER_DATA=my-data peckorder data\n\n"
+    "Example: peckorder data fetch ml-100k",
 )
 
 

@@ -9,8 +9,14 @@ from numpy.typing import NDArray
 import peckorder
 from peckorder._validation import whole
 from peckorder.cli._rank_people import like
+from peckorder.cli._rank_rows import joined
 from peckorder.cli._say import AsJson, Quiet, Speaker, screen
-from peckorder.cli._tables import read_table, write_columns
+from peckorder.cli._tables import (
+    iter_columns,
+    letor_documents,
+    read_table,
+    write_columns,
+)
 from peckorder.cli._tables_source import check_is_file, name_of
 from peckorder.cli._tables_trec import documents_to_columns
 from peckorder.cli._tables_write import check_target
@@ -101,7 +107,16 @@ def _rows(
     wanted: ModelRows, file: str, format: str | None
 ) -> tuple[Any, Any, tuple[str, ...]]:
     """Return the features of all rows, before they were scaled too, and their names."""
-    table = read_table(file, format=format)
+    table: Columns | Documents
+    if letor_documents(file, format=format) is None:
+
+        def numbers(header: tuple[str, ...]) -> Any:
+            return wanted.numbers(wanted.sources("explain", name_of(file), header))
+
+        # Text as it stands, as `rank` reads it.
+        table = joined(list(iter_columns(file, format=format, numbers=numbers)))
+    else:
+        table = read_table(file, format=format)
     if isinstance(table, Documents):
         if wanted.names is None:
             X = table.X[:, : wanted.n_features]

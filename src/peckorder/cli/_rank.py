@@ -58,7 +58,8 @@ def rank(
     it is complete. The rows of a query must stand together, therefore. Columns of the
     file that are no features are kept; score, position, gap (to the next in the list)
     and above_cut (whether a row stands above the largest gap) are added. Without a
-    column of queries all rows are one list, held in memory without its features.
+    column of queries all rows are one list, of which only scores are held in memory,
+    unless --sort is asked for.
 
     Parameters
     ----------

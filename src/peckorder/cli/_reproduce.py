@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table as Screen
 
 from peckorder import experiments
-from peckorder.cli._say import Speaker
+from peckorder.cli._say import AsJson, Quiet, Speaker
 from peckorder.experiments import Outcome
 from peckorder.reports import Table
 
@@ -24,7 +24,8 @@ def reproduce(
     out: Annotated[Path, Parameter(name=["--out", "-o"])] = Path("."),
     seed: int = 0,
     jobs: int | None = None,
-    quiet: Annotated[bool, Parameter(negative="")] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Regenerate a paper's tables and figures; without a name, list the papers.
 
@@ -48,12 +49,16 @@ def reproduce(
         Where the random numbers start.
     jobs
         Processes that work side by side; by default one a core.
+    json
+        Print the results as JSON, with the files they are in.
     quiet
         Print nothing but errors.
     """
-    console = Console(quiet=quiet)
+    speaker = Speaker(json=json, quiet=quiet)
+    console = speaker.console
     if name is None:
-        console.print(papers())
+        cited = {each: experiments.find(each).citation for each in experiments.NAMES}
+        speaker.say({"papers": cited}, papers())
         return
     experiment = experiments.find(name)
     jobs = jobs if jobs is not None else effective_n_jobs(-1)
@@ -68,7 +73,7 @@ def reproduce(
         )
     out.mkdir(parents=True, exist_ok=True)
     journal = out / f"{experiments.stem_of(name, preset, seed)}.journal"
-    with Speaker(json=False, quiet=quiet).bar("Reading data") as on_progress:
+    with speaker.bar("Reading data") as on_progress:
         try:
             outcome = experiments.run(
                 experiment,
@@ -105,8 +110,8 @@ def reproduce(
             highlight=False,
             soft_wrap=True,
         )
-    for path in written:
-        console.print(str(path), highlight=False, soft_wrap=True)
+    files = [str(path) for path in written]
+    speaker.say({"results": outcome.results(), "files": files}, *files)
 
 
 def papers() -> Screen:
