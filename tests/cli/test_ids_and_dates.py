@@ -9,6 +9,7 @@ from pyarrow import parquet
 
 from command_line import run
 from peckorder.cli._tables import read_columns
+from peckorder.cli._tables_cells import typed
 
 # Zeros before them, more than 64 bits hold, more than a float holds.
 USERS = [f"{k:03d}" for k in range(12)]
@@ -148,3 +149,9 @@ def test_explain_reads_text_as_rank_does(tmp_path, capsys):
     rows = json.loads(capsys.readouterr().out)["rows"]
     for row, said in zip(rows, ranked, strict=True):
         np.testing.assert_allclose(row["score"], said["score"], atol=1e-12)
+
+
+@pytest.mark.parametrize("is_id", [False, True])
+def test_hexadecimal_digits_are_text(is_id):
+    cells = pa.chunked_array([["1"] * 2000 + ["0x1F"]])
+    assert typed(cells, is_id=is_id).to_pylist() == cells.to_pylist()

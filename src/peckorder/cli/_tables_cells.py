@@ -17,6 +17,8 @@ _EMPTY = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-nan", "-NaN")
 _IDS = words.USER | words.ITEM | words.QUERY | words.ID
 # Digits that a number would not be written with again, or that none holds.
 _NO_NUMBER = "^-?0[0-9]|^[0-9]{20}"
+# Text is mostly told by its first cells.
+_FIRST = 1000
 
 
 def id_columns(names: Iterable[str], given: Iterable[str]) -> frozenset[str]:
@@ -31,14 +33,16 @@ def typed(column: pa.ChunkedArray, *, is_id: bool) -> pa.ChunkedArray:
     An id is never changed: digits with zeros before them, or more than 64 bits hold,
     are text. Elsewhere they are numbers.
     """
+    if numbers(column[:_FIRST]) is None:
+        return column
     bare = _bare(column)
-    whole = _cast(bare, pa.int64())
     if is_id and _any(bare, _NO_NUMBER):
         return column
-    if whole is None and is_id and _any(bare, "^-?[0-9]{19,}$"):
+    whole = _cast(bare, pa.int64())
+    if whole is not None and not _has_letter(bare, "x") and not _has_letter(bare, "X"):
+        return whole  # Arrow takes 0x1F for one, which we do not
+    if is_id and _any(bare, "^-?[0-9]{19,}$"):
         return column
-    if whole is not None and not _any(bare, "[xX]"):
-        return whole
     found = numbers(column)
     return column if found is None else found
 
@@ -78,9 +82,7 @@ def first_text(column: pa.ChunkedArray) -> str:
 
 def _bare(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return text without spaces around it, and gaps where nothing stands."""
-    bare = column
-    if _any(column, r"^\s|\s$"):
-        bare = pc.utf8_trim_whitespace(column)
+    bare = pc.utf8_trim_whitespace(column)
     is_gap = pc.is_in(bare, value_set=pa.array(_EMPTY, column.type))
     return pc.if_else(is_gap, pa.scalar(None, column.type), bare)
 
@@ -90,6 +92,10 @@ def _cast(column: pa.ChunkedArray, kind: Any) -> pa.ChunkedArray | None:
         return column.cast(kind)
     except pa.ArrowInvalid:
         return None
+
+
+def _has_letter(column: pa.ChunkedArray, letter: str) -> bool:
+    return bool(pc.any(pc.match_substring(column, letter)).as_py())
 
 
 def _any(column: pa.ChunkedArray, pattern: str) -> bool:
