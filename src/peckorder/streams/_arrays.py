@@ -1,0 +1,215 @@
+"""Streams of arrays, memory maps above all: views, no copies."""
+
+import mmap
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from peckorder._typing import Labels
+from peckorder._validation import optional, whole
+from peckorder.exceptions import DataError
+from peckorder.streams._block import Block, Stream
+from peckorder.streams._sizes import default_rows
+
+_WHO = "from_arrays"
+# Queries of rows that are skipped are looked at in pieces of so many.
+_MANY = 1 << 16
+# So many bytes at both ends of an array, and as many pieces between, tell it from others.
+_SAMPLE = 1 << 16
+# Maps whose changes, if any, are in the file: their pages can be had again.
+_SHARED = ("r", "r+", "w+")
+
+
+def from_arrays(
+    X: ArrayLike,
+    y: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    weight: ArrayLike | None = None,
+    rows: int | None = None,
+) -> Stream:
+    """Return the rows of arrays as a stream, without copies.
+
+    Made for memory maps (`numpy.load(path, mmap_mode="r")`, `numpy.memmap`): blocks are
+    views of them, the pages of a block that is done with are given back to the system,
+    and those of the next are asked for in advance. So a file of any size goes through
+    little memory.
+
+    Parameters
+    ----------
+    X : array-like or CSR matrix of shape (n_rows, n_features)
+        The features. What is neither float64 nor float32, or not stored by rows, is
+        copied, block by block.
+    y : array-like of shape (n_rows,)
+        The labels.
+    qid : array-like of shape (n_rows,), default=None
+        The queries: numbers, texts or dates. The rows of a query stand together.
+    weight : array-like of shape (n_rows,), default=None
+        The weights of rows.
+    rows : int, default=None
+        The most rows of a block, unless a query has more. None: as many as have 8 MiB
+        of features.
+
+    Returns
+    -------
+    stream : Stream
+        To be iterated, or for `peckorder.streams.fit`.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> from peckorder.streams import from_arrays
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/X.npy", np.arange(12.0).reshape(6, 2))
+    ...     X = np.load(f"{folder}/X.npy", mmap_mode="r")
+    ...     stream = from_arrays(X, np.arange(6), rows=4)
+    ...     [block.X.shape for block in stream]
+    [(4, 2), (2, 2)]
+    """
+    optional(whole(1)).check(_WHO, "rows", rows)
+    return _Arrays(_features(X), y, qid, weight, rows)
+
+
+class _Arrays(Stream):
+    who = _WHO
+
+    def __init__(self, X: Any, y: Any, qid: Any, weight: Any, rows: Any) -> None:
+        self.n_rows, self.n_features = X.shape
+        self._X = X
+        self._y = _column("y", y, self.n_rows)
+        self._qid = None if qid is None else _column("qid", qid, self.n_rows)
+        self._weight = None if weight is None else _column("weight", weight, self.n_rows)
+        self.has_queries = qid is not None
+        self.has_weights = weight is not None
+        self.rows = rows or default_rows(self.n_features, _item_size(X))
+
+    def pieces(self, start: int, skipped: Callable[[Labels], None]) -> Iterator[Block]:
+        if self._qid is not None:
+            for first in range(0, start, _MANY):
+                skipped(np.asarray(self._qid[first : min(first + _MANY, start)]))
+        arrays = [a for a in (self._X, self._y, self._qid, self._weight) if a is not None]
+        maps = [pages for array in arrays if (pages := _Pages.of(array)) is not None]
+        for first in range(start, self.n_rows or 0, self.rows):
+            some = slice(first, first + self.rows)
+            for pages in maps:
+                pages.expect(some.stop, some.stop + self.rows)
+                # Blocks may still be on their way to the consumer: if their pages go
+                # early, they are read once more.
+                pages.leave(first - 4 * self.rows, first - 3 * self.rows)
+            yield Block(
+                _ready(self._X[some]),
+                _plain(self._y[some]),
+                None if self._qid is None else _plain(self._qid[some]),
+                None if self._weight is None else _plain(self._weight[some]),
+            )
+
+    def labels(self) -> Iterator[Labels]:
+        for first in range(0, self.n_rows or 0, _MANY):
+            yield _plain(self._y[first : first + _MANY])
+
+    def identity(self) -> dict[str, Any]:
+        columns = {"y": self._y, "qid": self._qid, "weight": self._weight}
+        return {
+            "source": "arrays",
+            "X": _digest(self._X),
+            **{name: None if c is None else _digest(c) for name, c in columns.items()},
+            "rows": self.rows,
+        }
+
+
+def _features(X: Any) -> Any:
+    if sparse.issparse(X):
+        X = X.tocsr()
+    elif not isinstance(X, np.ndarray):
+        X = np.asarray(X)
+    if X.ndim != 2 or X.shape[1] == 0 or X.dtype.kind not in "biuf":
+        raise DataError(
+            f"{_WHO}: X must be numbers in rows and columns; got an array of shape "
+            f"{X.shape} and type {X.dtype}."
+        )
+    return X
+
+
+def _column(name: str, values: Any, n_rows: int | None) -> NDArray[Any]:
+    column = values if isinstance(values, np.ndarray) else np.asarray(values)
+    if column.ndim != 1 or len(column) != n_rows:
+        raise DataError(
+            f"{_WHO}: {name} must be one value a row, {n_rows} in all; got an array of "
+            f"shape {column.shape}."
+        )
+    if name == "qid" and column.dtype.kind == "O":
+        if not all(isinstance(value, str) for value in column):
+            raise DataError(
+                f"{_WHO}: qid must be numbers, texts or dates; got objects of other "
+                "kinds."
+            )
+        column = column.astype(str)
+    return column
+
+
+def _plain(values: NDArray[Any]) -> NDArray[Any]:
+    return values.view(np.ndarray)
+
+
+def _ready(X: Any) -> Any:
+    """Return rows as float64 or float32."""
+    if sparse.issparse(X):
+        return X if X.dtype in (np.float64, np.float32) else X.astype(np.float64)
+    kind = X.dtype if X.dtype in (np.float64, np.float32) else np.float64
+    return np.asarray(_plain(X), dtype=kind, order="C")
+
+
+def _item_size(X: Any) -> int:
+    return 4 if X.dtype == np.float32 else 8
+
+
+class _Pages:
+    """The pages of a memory map in which the rows of an array are."""
+
+    def __init__(self, source: mmap.mmap, begin: int, stride: int, end: int) -> None:
+        self._map, self._begin, self._stride, self._end = source, begin, stride, end
+
+    @classmethod
+    def of(cls, array: Any) -> "_Pages | None":
+        """Return the pages of an array that lies in a shared map, row by row."""
+        source = getattr(array, "_mmap", None)
+        is_shared = getattr(array, "mode", None) in _SHARED
+        if source is None or not is_shared or not hasattr(source, "madvise"):
+            return None
+        if not array.flags.c_contiguous or array.size == 0:
+            return None
+        begin = array.ctypes.data - np.frombuffer(source, dtype=np.uint8).ctypes.data
+        return cls(source, begin, array.strides[0], begin + array.nbytes)
+
+    def expect(self, first: int, last: int) -> None:
+        """Ask for the pages of rows, to be read while others are learnt."""
+        self._advise(mmap.MADV_WILLNEED, first, last)
+
+    def leave(self, first: int, last: int) -> None:
+        """Give back the pages of rows."""
+        self._advise(mmap.MADV_DONTNEED, first, last)
+
+    def _advise(self, advice: int, first: int, last: int) -> None:
+        page = mmap.PAGESIZE
+        begin = max(self._begin + max(first, 0) * self._stride, 0) // page * page
+        end = min(self._begin + last * self._stride, self._end)
+        if end > begin and last > 0:
+            self._map.madvise(advice, begin, end - begin)
+
+
+def _digest(array: Any) -> list[Any]:
+    """Return what tells an array from others: shape, type, and some of its bytes."""
+    if sparse.issparse(array):
+        parts = [_digest(part) for part in (array.data, array.indices, array.indptr)]
+        return [list(array.shape), *parts]
+    mixed = sha256()
+    n_rows = len(array)
+    size = max(1, _SAMPLE // max(array[:1].nbytes, 1))
+    for first in np.unique(np.linspace(0, max(n_rows - size, 0), 16).astype(int)):
+        some = np.ascontiguousarray(array[first : first + size])
+        mixed.update(repr(some.tolist()).encode() if array.dtype.kind == "O" else some.view(np.uint8).data)
+    return [list(array.shape), array.dtype.str, mixed.hexdigest()]
