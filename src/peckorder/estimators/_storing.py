@@ -38,8 +38,11 @@ def write_model(model: StoredModel, path: Any) -> None:
     write_file(who, path, contents)
 
 
-def packed(model: StoredModel) -> Contents:
-    """Return what a file of the model holds; it is read back once, as a check."""
+def packed(model: StoredModel, stream: dict[str, Any] | None = None) -> Contents:
+    """Return what a file of the model holds; it is read back once, as a check.
+
+    In a checkpoint it says too how far a `stream` has been learnt.
+    """
     who, arrays = type(model).__name__, []  # type: ignore[var-annotated]
     if type(model).__module__.partition(".")[0] != "peckorder":
         raise TypeError(
@@ -47,7 +50,8 @@ def packed(model: StoredModel) -> Contents:
             "got one of a class derived from them."
         )
     try:
-        header = pack(document(model) | {"peckorder": __version__}, arrays)
+        first = {"peckorder": __version__} | ({"stream": stream} if stream else {})
+        header = pack(document(model) | first, arrays)
         read_model(Node.of(header, arrays), {who: type(model), **own_models()})
     except Unstorable as error:
         raise TypeError(
@@ -128,6 +132,9 @@ def own_models() -> dict[str, type[StoredModel]]:
 def read_model(node: Node, models: Mapping[str, type[StoredModel]]) -> StoredModel:
     """Make the model of a whole file."""
     node.text("peckorder")
+    if node.has("stream"):
+        # Of a checkpoint the model learnt so far is wanted here.
+        node.child("stream").ignore()
     model: StoredModel = read_document(node, models)
     node.close()
     return model

@@ -119,6 +119,10 @@ class Node:
             found = found.get(name) if isinstance(found, dict) else None
         return self._store.shape(found)
 
+    def ignore(self) -> None:
+        """Take all entries, whatever they are."""
+        self._entries.clear()
+
     def names(self) -> list[str]:
         """Return the names of what has not been read yet."""
         return list(self._entries)

@@ -2,5 +2,17 @@
 
 from peckorder.streams._arrays import from_arrays
 from peckorder.streams._block import Block, Stream
+from peckorder.streams._csv import from_csv
+from peckorder.streams._fit import fit
+from peckorder.streams._letor import from_letor
+from peckorder.streams._parquet import from_parquet
 
-__all__ = ["Block", "Stream", "from_arrays"]
+__all__ = [
+    "Block",
+    "Stream",
+    "fit",
+    "from_arrays",
+    "from_csv",
+    "from_letor",
+    "from_parquet",
+]

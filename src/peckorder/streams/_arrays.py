@@ -18,7 +18,7 @@ from peckorder.streams._sizes import default_rows
 _WHO = "from_arrays"
 # Queries of rows that are skipped are looked at in pieces of so many.
 _MANY = 1 << 16
-# So many bytes at both ends of an array, and as many pieces between, tell it from others.
+# Pieces of so many bytes, at both ends and between, tell an array from others.
 _SAMPLE = 1 << 16
 # Maps whose changes, if any, are in the file: their pages can be had again.
 _SHARED = ("r", "r+", "w+")
@@ -82,16 +82,22 @@ class _Arrays(Stream):
         self._X = X
         self._y = _column("y", y, self.n_rows)
         self._qid = None if qid is None else _column("qid", qid, self.n_rows)
-        self._weight = None if weight is None else _column("weight", weight, self.n_rows)
+        self._weight = (
+            None if weight is None else _column("weight", weight, self.n_rows)
+        )
         self.has_queries = qid is not None
         self.has_weights = weight is not None
         self.rows = rows or default_rows(self.n_features, _item_size(X))
 
-    def pieces(self, start: int, skipped: Callable[[Labels], None]) -> Iterator[Block]:
+    def pieces(
+        self, start: int, skipped: Callable[[Labels], object]
+    ) -> Iterator[Block]:
         if self._qid is not None:
             for first in range(0, start, _MANY):
                 skipped(np.asarray(self._qid[first : min(first + _MANY, start)]))
-        arrays = [a for a in (self._X, self._y, self._qid, self._weight) if a is not None]
+        arrays = [
+            a for a in (self._X, self._y, self._qid, self._weight) if a is not None
+        ]
         maps = [pages for array in arrays if (pages := _Pages.of(array)) is not None]
         for first in range(start, self.n_rows or 0, self.rows):
             some = slice(first, first + self.rows)
@@ -211,5 +217,9 @@ def _digest(array: Any) -> list[Any]:
     size = max(1, _SAMPLE // max(array[:1].nbytes, 1))
     for first in np.unique(np.linspace(0, max(n_rows - size, 0), 16).astype(int)):
         some = np.ascontiguousarray(array[first : first + size])
-        mixed.update(repr(some.tolist()).encode() if array.dtype.kind == "O" else some.view(np.uint8).data)
+        mixed.update(
+            repr(some.tolist()).encode()
+            if array.dtype.kind == "O"
+            else some.view(np.uint8).data
+        )
     return [list(array.shape), array.dtype.str, mixed.hexdigest()]

@@ -108,7 +108,7 @@ class Stream(ABC):
 
     @abstractmethod
     def pieces(
-        self, start: int, skipped: Callable[[Labels], None]
+        self, start: int, skipped: Callable[[Labels], object]
     ) -> Iterator[Block]:
         """Yield the rows from number `start` on, in pieces of any size.
 

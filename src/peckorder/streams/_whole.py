@@ -195,9 +195,7 @@ class _Waiting:
         if ended and (not self._ends or self._ends[-1] < self._end):
             self._ends.append(self._end)
         size = 0
-        while self._ends and (
-            size == 0 or self._ends[0] - self._begin <= self.most
-        ):
+        while self._ends and (size == 0 or self._ends[0] - self._begin <= self.most):
             size = self._ends.popleft() - self._begin
         return size
 

@@ -1,0 +1,156 @@
+"""How far a stream has been learnt, on disk: a model file that says so.
+
+What is written is what `model.save` writes, with an entry `stream`: the place in the
+stream, and digests of all that the model depends on. `peckorder.load` reads it as the
+model learnt so far.
+"""
+
+import json
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+from peckorder._version import __version__
+from peckorder.estimators._stored import StoredModel
+from peckorder.estimators._storing import (
+    own_models,
+    packed,
+    parameters_of,
+    read_model,
+)
+from peckorder.exceptions import ModelFileError
+from peckorder.formats import Damaged, Node, pack, read_file, write_file
+from peckorder.streams._block import Stream
+
+WHO = "fit"
+
+
+class Place(NamedTuple):
+    """How far a stream has been learnt: whole passes, and rows of the next one."""
+
+    n_passes: int = 0
+    n_rows: int = 0
+    is_finished: bool = False
+
+
+@dataclass
+class Checkpoint:
+    """A file that holds a model and the place up to which it has learnt.
+
+    `terms` are digests of what must be the same when learning goes on; `every` is the
+    least time between two writes, in seconds.
+    """
+
+    path: Path
+    terms: dict[str, str]
+    every: float
+    _written: float = 0.0
+
+    @classmethod
+    def of(cls, path: Any, every: float, terms: dict[str, Any]) -> "Checkpoint":
+        """Return the checkpoint in a path at which a file may be."""
+        path = _checked(path)
+        digests = {name: _digest(term) for name, term in terms.items()}
+        return cls(path, digests, every, monotonic())
+
+    def read(self) -> tuple[StoredModel, Place] | None:
+        """Return what is in the file; None if there is none yet."""
+        shown = repr(str(self.path))
+        try:
+            contents = read_file(self.path)
+            terms, place = _stream_of(contents.header)
+            self._check_terms(terms)
+            return read_model(Node.of(*contents), own_models()), place
+        except FileNotFoundError:
+            self._remove_drafts()
+            return None
+        except Damaged as error:
+            raise ModelFileError(
+                f"{WHO}: checkpoint must be a sound one, or no file yet; got {shown}, "
+                f"{error}."
+            ) from None
+
+    def write(self, model: Any, place: Place) -> None:
+        """Replace the file by what is known now."""
+        stream = {
+            "terms": self.terms,
+            "passes": place.n_passes,
+            "rows": place.n_rows,
+            "finished": place.is_finished,
+        }
+        write_file(WHO, self.path, packed(model, stream))
+        self._written = monotonic()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time for another write."""
+        return monotonic() - self._written >= self.every
+
+    def _check_terms(self, terms: dict[str, Any]) -> None:
+        names = [*self.terms, *(name for name in terms if name not in self.terms)]
+        others = [name for name in names if terms.get(name) != self.terms.get(name)]
+        if others:
+            raise ValueError(
+                f"{WHO}: checkpoint must be of the same stream, estimator and options; "
+                f"got {str(self.path)!r}, written with another "
+                f"{', another '.join(others)}. Remove it to start anew."
+            )
+
+    def _remove_drafts(self) -> None:
+        """Remove what a process that was killed was about to write."""
+        draft = re.compile(re.escape(f".{self.path.name}.") + "[0-9a-f]{8}")
+        for file in self.path.parent.iterdir():
+            if draft.fullmatch(file.name):
+                with suppress(OSError):
+                    file.unlink()
+
+
+def terms_of(model: Any, stream: Stream, classes: Any, n_passes: int) -> dict[str, Any]:
+    """Return all that a model learnt from a stream depends on, by name."""
+    arrays: list[Any] = []
+    parameters = pack(parameters_of(model), arrays)
+    return {
+        "version of peckorder": __version__,
+        "estimator": type(model).__name__,
+        "set of parameters": [parameters, [a.tobytes().hex() for a in arrays]],
+        "list of classes": None if classes is None else repr(classes.tolist()),
+        "number of passes": n_passes,
+        **{f"stream ({name})": part for name, part in stream.identity().items()},
+    }
+
+
+def _digest(term: Any) -> str:
+    return sha256(json.dumps(term, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _checked(path: Any) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{WHO}: checkpoint must be None or a path; got {path!r}.")
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(
+            f"{WHO}: checkpoint must be a file; got {str(path)!r}, a folder."
+        )
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"{WHO}: checkpoint must be in a folder that exists; got {str(path)!r}."
+        )
+    return target
+
+
+def _stream_of(header: dict[str, Any]) -> tuple[dict[str, Any], Place]:
+    """Read how far a stream has been learnt, leaving the header as it is."""
+    if "stream" not in header:
+        raise Damaged("which holds a model, but no place in a stream")
+    node = Node.of(header["stream"], [])
+    terms = node.raw("terms")
+    if not isinstance(terms, dict):
+        raise node.refuse("terms", "an object")
+    place = Place(node.whole("passes"), node.whole("rows"), node.flag("finished"))
+    node.close()
+    return terms, place

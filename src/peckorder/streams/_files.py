@@ -1,0 +1,73 @@
+"""The files of a stream: which they are, in which order, and what tells them apart."""
+
+import os
+import re
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from peckorder.exceptions import DataError
+
+# So many bytes at both ends of a file are looked at.
+_ENDS = 1 << 16
+_NUMBER = re.compile(r"(\d+)")
+
+
+def found_files(who: str, path: Any, suffixes: tuple[str, ...]) -> list[Path]:
+    """Return the files that a path, or a list of paths, stands for.
+
+    Those of a folder, and of folders in it, are those with one of the suffixes, in the
+    order of their names with numbers by their value; names that begin with a point or a
+    stroke are left out.
+    """
+    if isinstance(path, str | os.PathLike):
+        files = _files_of(who, Path(path), suffixes)
+    elif isinstance(path, Iterable):
+        files = []
+        for one in path:
+            if not isinstance(one, str | os.PathLike):
+                raise TypeError(f"{who}: path must be paths; got {one!r}.")
+            files += _files_of(who, Path(one), suffixes)
+    else:
+        raise TypeError(f"{who}: path must be a path or a list of paths; got {path!r}.")
+    if not files:
+        raise DataError(
+            f"{who}: path must be a file, or a folder with files whose names end in "
+            f"{' or '.join(suffixes)}; got {path!r}."
+        )
+    return files
+
+
+def _files_of(who: str, path: Path, suffixes: tuple[str, ...]) -> list[Path]:
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{who}: path must be a file or a folder; got {str(path)!r}, which does "
+            "not exist."
+        )
+    if not path.is_dir():
+        return [path]
+    inside = [p for p in path.rglob("*") if p.name.endswith(suffixes) and p.is_file()]
+    own = [p for p in inside if not _is_hidden(p.relative_to(path))]
+    return sorted(own, key=lambda p: _natural(p.relative_to(path).as_posix()))
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _natural(name: str) -> list[Any]:
+    """Return what sorts names with numbers by the value of these."""
+    parts = _NUMBER.split(name)
+    return [*((int(p) if k % 2 else p) for k, p in enumerate(parts)), name]
+
+
+def file_identity(path: Path) -> list[Any]:
+    """Return what tells a file from others: name, size, time, and both of its ends."""
+    found = path.stat()
+    mixed = sha256()
+    with path.open("rb") as file:
+        mixed.update(file.read(_ENDS))
+        file.seek(max(0, found.st_size - _ENDS))
+        mixed.update(file.read(_ENDS))
+    return [path.name, found.st_size, found.st_mtime_ns, mixed.hexdigest()]
