@@ -1,5 +1,6 @@
 """Learns to put things in order: from ratings, grades, preferences and ranked lists."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from peckorder import (
@@ -26,16 +27,19 @@ from peckorder.estimators import (
 from peckorder.feedback import Preferences, Ratings
 
 if TYPE_CHECKING:
+    from peckorder import streams
     from peckorder.io import load
 else:
 
     def __getattr__(name: str) -> Any:
-        """Find `load` when it is asked for: most programs never do."""
-        if name != "load":
-            raise AttributeError(f"module 'peckorder' has no attribute {name!r}")
-        from peckorder.io import load
+        """Find `load` and `streams` when asked for them: most programs never do."""
+        if name == "load":
+            from peckorder.io import load
 
-        return load
+            return load
+        if name == "streams":
+            return import_module("peckorder.streams")
+        raise AttributeError(f"module 'peckorder' has no attribute {name!r}")
 
 
 __all__ = [
@@ -58,4 +62,5 @@ __all__ = [
     "losses",
     "metrics",
     "model_selection",
+    "streams",
 ]

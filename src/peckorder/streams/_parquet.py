@@ -133,14 +133,14 @@ class _File(NamedTuple):
                     groups = range(file.metadata.num_row_groups)
                     sizes = tuple(file.metadata.row_group(g).num_rows for g in groups)
                     return cls(path, True, file.schema_arrow, sizes)
-            options = pa.ipc.IpcReadOptions(included_fields=[0])  # to count rows
-            with (
-                pa.memory_map(str(path)) as source,
-                pa.ipc.open_file(source, options=options) as file,
-            ):
+            # A column is enough to count rows.
+            one = pa.ipc.IpcReadOptions(included_fields=[0])
+            with pa.memory_map(str(path)) as source:
+                schema = pa.ipc.open_file(source).schema
+                file = pa.ipc.open_file(source, options=one)
                 numbers = range(file.num_record_batches)
                 sizes = tuple(file.get_batch(k).num_rows for k in numbers)
-                return cls(path, False, file.schema, sizes)
+                return cls(path, False, schema, sizes)
 
     def batches(
         self, pa: Any, columns: list[str], rows: int, start: int

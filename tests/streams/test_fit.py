@@ -1,0 +1,401 @@
+"""A model learnt from a stream is the one learnt from all rows at once."""
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.preprocessing import StandardScaler
+
+import peckorder
+from helpers import LEARNERS, exactly, integer_data, make, raises_unchanged, real_data
+from helpers import same, shown
+from peckorder import MPRank, PRank, SVRank, WidrowHoff
+from peckorder.exceptions import DataError
+from peckorder.streams import Stream, fit, from_arrays
+from stream_files import KINDS, written
+
+FEW = settings(max_examples=15)
+NAMES = [*LEARNERS, "poly", "rbf", "budget", "bayes_point members", "rbf members"]
+
+
+def check_same(model, other, X):
+    assert same(shown(model, X), shown(other, X))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(
+    seed=st.integers(0, 1000),
+    rows=st.integers(1, 80),
+    fit_intercept=st.booleans(),
+    unit_norm=st.booleans(),
+)
+@FEW
+def test_on_line_learners_to_the_bit(name, seed, rows, fit_intercept, unit_norm):
+    X, y = integer_data(seed) if seed % 2 else real_data(seed)
+    options = {"fit_intercept": fit_intercept, "unit_norm": unit_norm}
+    expected = make(name, **options).partial_fit(X, y)
+    model = make(name, **options)
+    assert fit(model, from_arrays(X, y, rows=rows)) is model
+    check_same(model, expected, X)
+    check_same(model, make(name, **options).fit(X, y), X)
+
+
+@pytest.mark.parametrize("name", [*LEARNERS, "bayes_point members"])
+@pytest.mark.parametrize("n_passes", [2, 3])
+def test_passes_are_those_of_fit(name, n_passes):
+    X, y = real_data(3)
+    model = fit(make(name), from_arrays(X, y, rows=13), n_passes=n_passes)
+    expected = make(name, max_iter=n_passes, shuffle=False).fit(X, y)
+    check_same(model, expected, X)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_of_every_kind(tmp_path, kind):
+    X, y = real_data(5, n=200)
+    qid = np.repeat(np.arange(20), 10)
+    stream = written(kind, tmp_path, X, y.astype(float), qid, rows=37, group=23)
+    check_same(fit(PRank(), stream), PRank().partial_fit(X, y.astype(float)), X)
+    model = fit(MPRank(), stream)
+    expected = MPRank().partial_fit(X, y, qid=qid)
+    assert_allclose(model.coef_, expected.coef_, rtol=1e-10)
+    assert_allclose(model.intercept_, expected.intercept_, rtol=1e-10)
+
+
+@given(
+    seed=st.integers(0, 1000),
+    rows=st.integers(1, 90),
+    lengths=st.lists(st.integers(1, 12), min_size=2, max_size=15),
+    has_queries=st.booleans(),
+    has_weights=st.booleans(),
+)
+@FEW
+def test_mprank_to_rounding(seed, rows, lengths, has_queries, has_weights):
+    X, _ = real_data(seed, n=sum(lengths))
+    rng = np.random.default_rng(seed)
+    y = X @ [1.0, -2.0, 0.5] + rng.standard_normal(len(X))
+    qid = np.repeat(np.arange(len(lengths)), lengths) if has_queries else None
+    weight = rng.uniform(0.5, 2.0, len(X)) if has_weights else None
+    model = fit(MPRank(), from_arrays(X, y, qid, weight=weight, rows=rows))
+    expected = MPRank().fit(X, y, qid=qid, sample_weight=weight)
+    assert_allclose(model.predict(X), expected.predict(X), rtol=1e-9, atol=1e-10)
+
+
+def test_sparse_rows():
+    X, y = integer_data(0)
+    model = fit(PRank(), from_arrays(sparse.csr_array(X), y, rows=7))
+    check_same(model, PRank().fit(X, y), X)
+
+
+def test_classes_are_found_before_the_first_block():
+    X = np.arange(12.0).reshape(6, 2)
+    y = np.array([1, 1, 1, 2, 3, 3])
+    model = fit(PRank(), from_arrays(X, y, rows=2))
+    assert model.classes_.tolist() == [1, 2, 3]
+    model = fit(PRank(), from_arrays(X, y, rows=2), [0, 1, 2, 3])
+    assert model.classes_.tolist() == [0, 1, 2, 3]
+    model = fit(PRank(classes=[3, 2, 1]), from_arrays(X, y, rows=2))
+    assert model.classes_.tolist() == [3, 2, 1]
+    words = np.array(["low", "high"])[(y > 1).astype(int)]
+    model = fit(PRank(), from_arrays(X, words, rows=2), classes=["low", "high"])
+    assert model.classes_.tolist() == ["low", "high"]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (
+            ["a", "b", "a"],
+            "PRank: y must be numbers, an ordered categorical, or labels",
+        ),
+        ([1, 1, 1], "PRank: y must hold at least two classes; got one class"),
+        ([1, np.nan, 2], "from_arrays: y must be without gaps; got nan in row 1."),
+    ],
+)
+def test_labels_without_classes(y, message):
+    with pytest.raises(DataError, match=f"^{message}"):
+        fit(PRank(), from_arrays(np.eye(3), y, rows=1))
+
+
+def test_a_quantity_has_too_many_classes():
+    y = np.arange(70_000.0)
+    with pytest.raises(DataError, match=r"^PRank: y must hold at most 65,536 classes"):
+        fit(PRank(), from_arrays(y[:, np.newaxis], y))
+
+
+def test_estimators_of_scikit_learn():
+    X, y = real_data(1, n=90)
+    stream = from_arrays(X, y, rows=30)
+    model = fit(SGDClassifier(random_state=0), stream)
+    expected = SGDClassifier(random_state=0)
+    for first in range(0, 90, 30):
+        some = slice(first, first + 30)
+        expected.partial_fit(X[some], y[some], classes=np.unique(y))
+    assert same(model.coef_, expected.coef_)
+    assert fit(SGDRegressor(random_state=0), stream).coef_.shape == (3,)
+    assert_allclose(fit(StandardScaler(), stream).mean_, X.mean(axis=0))
+    words = np.array(["a", "b"])[(y > 2).astype(int)]
+    model = fit(SGDClassifier(random_state=0), from_arrays(X, words, rows=30))
+    assert model.classes_.tolist() == ["a", "b"]
+
+
+def test_what_an_estimator_knew_is_replaced():
+    X, y = real_data(2)
+    model = PRank(rule="last", unit_norm=False).fit(X[:9], y[:9])
+    fit(model, from_arrays(X, y, rows=7))
+    check_same(model, PRank(rule="last", unit_norm=False).fit(X, y), X)
+
+
+def test_parameters_stay_the_objects_they_were():
+    random_state = np.random.RandomState(0)
+    model = make("bayes_point members", random_state=random_state)
+    fit(model, from_arrays(*real_data(2), rows=7))
+    assert model.random_state is random_state
+
+
+def test_progress_is_told():
+    X, y = real_data(2)
+    told = []
+    stream = from_arrays(X, y, rows=25)
+    fit(PRank(), stream, n_passes=2, progress=lambda *seen: told.append(seen))
+    assert told == [(25, 120), (50, 120), (60, 120), (85, 120), (110, 120), (120, 120)]
+
+
+class Failing(Stream):
+    """Rows that end with an error, like a disk that is taken away."""
+
+    who = "failing"
+
+    def __init__(self, X, y, n_rows, rows=10, error=None):
+        self.inner = from_arrays(X, y, rows=rows)
+        self.rows, self.n_features, self.n_sound = rows, X.shape[1], n_rows
+        self.error = OSError("the disk is gone") if error is None else error
+
+    def pieces(self, start, skipped):
+        for block in self.inner.pieces(start, skipped):
+            start += len(block)
+            if start > self.n_sound:
+                raise self.error
+            yield block
+
+    def labels(self):
+        return self.inner.labels()
+
+    def identity(self):
+        return self.inner.identity()
+
+
+@pytest.mark.parametrize("prefetch", [0, 2])
+def test_a_stream_that_fails_leaves_the_estimator_as_it_was(prefetch):
+    X, y = real_data(2)
+    model = PRank().fit(X[:20], y[:20])
+    with raises_unchanged(model, OSError, "the disk is gone"):
+        fit(model, Failing(X, y, 45), prefetch=prefetch)
+    assert [t for t in threading.enumerate() if t.name == "prefetch"] == []
+
+
+@pytest.mark.parametrize("error", [OSError("the disk is gone"), KeyboardInterrupt()])
+def test_the_model_before_the_failure_is_saved(tmp_path, error):
+    X, y = real_data(2)
+    file = tmp_path / "model.peckorder"
+    with pytest.raises(type(error)):
+        fit(PRank(), Failing(X, y, 45, error=error), checkpoint=file)
+    check_same(peckorder.load(file), PRank().partial_fit(X[:40], y[:40]), X)
+    # The disk is back: the same call ends as if nothing had been.
+    model = fit(PRank(), from_arrays(X, y, rows=10), checkpoint=file)
+    check_same(model, PRank().partial_fit(X, y), X)
+
+
+def test_rows_that_cannot_be_learnt_are_placed(tmp_path):
+    X, y = real_data(2)
+    X[33, 1] = np.nan
+    file = tmp_path / "model.peckorder"
+    model = PRank()
+    with pytest.raises(ValueError, match="NaN") as caught:
+        fit(model, from_arrays(X, y, rows=10), checkpoint=file)
+    assert caught.value.__notes__ == [
+        "fit: rows are counted from the first of their block, row 30 of the stream."
+    ]
+    assert not hasattr(model, "classes_")
+    check_same(
+        peckorder.load(file), PRank(classes=range(1, 5)).fit(X[:30], y[:30]), X[:9]
+    )
+
+
+def test_an_interrupt_between_a_block_and_its_place_loses_neither(tmp_path):
+    X, y = real_data(2)
+    file = tmp_path / "model.peckorder"
+
+    class Interrupted(PRank):
+        __module__ = "peckorder.somewhere"
+        calls = 0
+
+        def partial_fit(self, X, y, classes=None):
+            super().partial_fit(X, y, classes)
+            type(self).calls += 1
+            if self.calls == 3:
+                raise KeyboardInterrupt
+            return self
+
+    Interrupted.__name__ = "PRank"
+    stream = from_arrays(X, y, rows=10)
+    with pytest.raises(KeyboardInterrupt):
+        fit(Interrupted(), stream, checkpoint=file)
+    assert peckorder.load(file).n_rounds_ == 20
+    check_same(fit(PRank(), stream, checkpoint=file), PRank().partial_fit(X, y), X)
+
+
+def test_no_rows():
+    class Empty(Failing):
+        def pieces(self, start, skipped):
+            return iter(())
+
+    with pytest.raises(
+        DataError, match=exactly("fit: stream must hold at least one row; got none.")
+    ):
+        fit(PRank(), Empty(np.eye(2), np.array([1, 2]), 2))
+
+
+STREAM = from_arrays(np.eye(3), [1, 2, 3])
+WEIGHED = from_arrays(np.eye(3), [1, 2, 3], weight=[1.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "stream", "options", "error", "message"),
+    [
+        (PRank, STREAM, {}, TypeError, "estimator must be an object with get_params"),
+        (7, STREAM, {}, TypeError, "estimator must be an object with get_params"),
+        (
+            SVRank(),
+            STREAM,
+            {},
+            TypeError,
+            "estimator must be one with partial_fit, or a ",
+        ),
+        (
+            MPRank(kernel="rbf"),
+            STREAM,
+            {},
+            TypeError,
+            "estimator must be one with partial_fit, or a RankBoost; got "
+            r"MPRank\(kernel='rbf'\). MPRank: kernel must be 'linear' for partial_fit",
+        ),
+        (
+            PRank(),
+            [1],
+            {},
+            TypeError,
+            "stream must be one of peckorder.streams, from_p",
+        ),
+        (
+            PRank(),
+            WEIGHED,
+            {},
+            TypeError,
+            "stream must be without weights for PRank, whi",
+        ),
+        (
+            MPRank(),
+            STREAM,
+            {"classes": [1]},
+            TypeError,
+            "classes must be None for MPRan",
+        ),
+        (
+            PRank(),
+            STREAM,
+            {"classes": [1]},
+            ValueError,
+            "classes must be at least two l",
+        ),
+        (
+            PRank(),
+            STREAM,
+            {"classes": "ab"},
+            TypeError,
+            "classes must be a list of labe",
+        ),
+        (
+            PRank(),
+            STREAM,
+            {"n_passes": 0},
+            ValueError,
+            "n_passes must be an integer >= ",
+        ),
+        (
+            MPRank(),
+            STREAM,
+            {"n_passes": 2},
+            ValueError,
+            "n_passes must be 1 for MPRank,",
+        ),
+        (
+            PRank(),
+            STREAM,
+            {"every": -1},
+            ValueError,
+            "every must be a finite number >= ",
+        ),
+        (
+            PRank(),
+            STREAM,
+            {"prefetch": -1},
+            ValueError,
+            "prefetch must be an integer >=",
+        ),
+        (
+            PRank(),
+            STREAM,
+            {"progress": 1},
+            ValueError,
+            "progress must be None or a func",
+        ),
+        (
+            PRank(),
+            STREAM,
+            {"checkpoint": 1},
+            TypeError,
+            "checkpoint must be None or a p",
+        ),
+        (
+            SGDClassifier(),
+            STREAM,
+            {"checkpoint": "x"},
+            TypeError,
+            "checkpoint must be None for estimators that are not peckorder's own; got ",
+        ),
+        (
+            PRank(),
+            STREAM,
+            {"checkpoint": "/nowhere/at/all"},
+            FileNotFoundError,
+            "checkpoint must be in a folder that exists; got '/nowhere/at/all'",
+        ),
+        (
+            PRank(),
+            STREAM,
+            {"checkpoint": "/"},
+            IsADirectoryError,
+            "checkpoint must be a file; got '/', a folder",
+        ),
+    ],
+)
+def test_what_cannot_be(estimator, stream, options, error, message):
+    with pytest.raises(error, match=f"^fit: {message}"):
+        fit(estimator, stream, **options)
+
+
+def test_parameters_that_cannot_be_saved_are_refused_before_any_work(tmp_path):
+    told = []
+    model = WidrowHoff(random_state=np.random.RandomState(0))
+    with pytest.raises(
+        TypeError, match="random_state must be None or an integer to be"
+    ):
+        fit(
+            model, STREAM, checkpoint=tmp_path / "f", progress=lambda *_: told.append(1)
+        )
+    assert told == []
