@@ -57,9 +57,8 @@ def _write(kind, folder, number, part, group):
         pq.write_table(table, f"{name}.parquet", row_group_size=group)
     elif kind == "arrow":
         table = pa.Table.from_pandas(frame_of(X, y, qid), preserve_index=False)
-        with pa.OSFile(f"{name}.arrow", "wb") as sink:
-            with pa.ipc.new_file(sink, table.schema) as writer:
-                writer.write_table(table, max_chunksize=group)
+        with pa.ipc.new_file(f"{name}.arrow", table.schema) as writer:
+            writer.write_table(table, max_chunksize=group)
     else:
         np.save(folder / "X.npy", X)
         np.save(folder / "y.npy", y)
@@ -93,9 +92,9 @@ def rows_of(blocks):
     return {
         "X": np.concatenate([_dense(block.X) for block in blocks]).tolist(),
         "y": np.concatenate([block.y for block in blocks]).tolist(),
-        "qid": sum((block.qid.tolist() for block in blocks), [])
-        if blocks[0].qid is not None
-        else None,
+        "qid": None
+        if blocks[0].qid is None
+        else np.concatenate([block.qid for block in blocks]).tolist(),
     }
 
 

@@ -1,6 +1,7 @@
 """Blocks hold whole queries and all rows in their order, wherever pieces end."""
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -29,7 +30,8 @@ class Pieces(Stream):
         if self.qid is not None:
             skipped(self.qid[:start])
         bounds = sorted({start, len(self.y), *(c for c in self.cuts if c > start)})
-        for begin, end in zip([*bounds, start], [*bounds[1:], start, start]):
+        # One piece more has no rows.
+        for begin, end in [(start, start), *pairwise(bounds)]:
             qid = None if self.qid is None else self.qid[begin:end]
             yield Block(self.X[begin:end], self.y[begin:end], qid)
 

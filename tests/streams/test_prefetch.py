@@ -33,6 +33,12 @@ def threads():
     return [t for t in threading.enumerate() if t.name == "prefetch"]
 
 
+def consume(source, size, error):
+    with prefetched(source, size) as items:
+        next(items)
+        raise error
+
+
 def check_ended(source):
     assert source.closed
     assert threads() == []
@@ -74,7 +80,6 @@ def test_an_error_comes_in_the_place_of_the_item(size):
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_a_consumer_that_fails_ends_the_thread(size, error):
     source = Counter(1000)
-    with pytest.raises(error), prefetched(source, size) as items:
-        next(items)
-        raise error
+    with pytest.raises(error):
+        consume(source, size, error)
     check_ended(source)

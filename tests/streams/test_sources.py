@@ -55,7 +55,8 @@ def test_every_kind_of_file_gives_the_same_rows(
     start = len(blocks[0])
     rest = list(stream.blocks(start))
     assert [len(b) for b in rest] == [len(b) for b in blocks[1:]]
-    assert sum((b.X.tolist() for b in rest), []) == X[start:].tolist()
+    if rest:
+        assert rows_of(rest)["X"] == X[start:].tolist()
     assert rows_of(stream)["y"] == y.tolist()
 
 
@@ -252,16 +253,14 @@ def test_files_that_are_no_parquet(folder):
     with pytest.raises(
         DataError,
         match=exactly(
-            "from_parquet: path must be Parquet or Arrow files; got 'f.csv', which does not "
-            "begin as one."
+            "from_parquet: path must be Parquet or Arrow files; got 'f.csv', which "
+            "does not begin as one."
         ),
     ):
         from_parquet(folder / "f.csv", "grade")
     whole = (folder / "f.parquet").read_bytes()
     (folder / "f.parquet").write_bytes(whole[:-20])
-    with pytest.raises(
-        DataError, match="must be sound Parquet or Arrow files; got 'f.par"
-    ):
+    with pytest.raises(DataError, match="must be sound Parquet or Arrow files; got 'f"):
         from_parquet(folder / "f.parquet", "grade")
 
 
@@ -283,9 +282,7 @@ def test_one_of_several_files_is_unlike_the_first(folder):
     with pytest.raises(DataError, match=exactly(sentence)):
         from_parquet(folder, "grade")
     other.drop(columns="a").to_csv(folder / "g.csv", index=False)
-    with pytest.raises(
-        DataError, match="must be a column of 'g.csv', which has 'b', 'gr"
-    ):
+    with pytest.raises(DataError, match=r"must be a column of 'g\.csv', which has 'b'"):
         from_csv(folder, "grade")
     other.assign(a="x").to_csv(folder / "g.csv", index=False)
     with pytest.raises(
@@ -307,9 +304,7 @@ def test_text_that_comes_late_in_a_csv_file(tmp_path):
     lines = ["y,q,a", *("1,7,0.123456789" for _ in range(100_000))]
     (tmp_path / "f.csv").write_text("\n".join([*lines, "2,8,none", "2,x,3", ""]))
     stream = from_csv(tmp_path / "f.csv", "y", "q")
-    with pytest.raises(
-        DataError, match="^from_csv: path must be sound CSV files; got 'f"
-    ):
+    with pytest.raises(DataError, match=r"^from_csv: path must be sound CSV files"):
         list(stream)
     stream = from_csv(tmp_path / "f.csv", "y", "q", features=["a"], qid_dtype=str)
     assert next(stream.pieces(0, print)).qid.dtype.kind == "U"
@@ -336,7 +331,9 @@ def test_no_rows(tmp_path):
     pd.DataFrame({"y": [1.0], "a": 1.0})[:0].to_parquet(tmp_path / "f.parquet")
     assert list(from_parquet(tmp_path / "f.parquet", "y")) == []
     (tmp_path / "f.csv").write_text("")
-    with pytest.raises(DataError, match="must be sound CSV files; got 'f.csv': Empty"):
+    with pytest.raises(
+        DataError, match=r"must be sound CSV files; got 'f\.csv': Empty"
+    ):
         from_csv(tmp_path / "f.csv", "y")
     (tmp_path / "f.csv").write_text("y,a\n")
     assert list(from_csv(tmp_path / "f.csv", "y")) == []
@@ -354,8 +351,8 @@ def test_lines_that_are_damaged_are_named_with_their_file(tmp_path):
     (tmp_path / "a.txt").write_text("1 qid:1 1:2\n")
     (tmp_path / "b.txt").write_text("1 qid:2 1:2\n1 qid:3 one:2\n")
     sentence = (
-        "from_letor: b.txt: line 2 must be 'grade qid:ID index:value ...'; got '1 qid:3 "
-        "one:2'."
+        "from_letor: b.txt: line 2 must be 'grade qid:ID index:value ...'; got "
+        "'1 qid:3 one:2'."
     )
     with pytest.raises(DataError, match=exactly(sentence)):
         list(from_letor(tmp_path, n_features=1))
@@ -376,11 +373,13 @@ def test_lines_that_are_damaged_are_named_with_their_file(tmp_path):
     [
         (
             ([1.0], [1]),
-            "X must be numbers in rows and columns; got an array of shape (1,) and type float64.",
+            "X must be numbers in rows and columns; got an array of shape (1,) and "
+            "type float64.",
         ),
         (
             ([["a"]], [1]),
-            "X must be numbers in rows and columns; got an array of shape (1, 1) and type <U1.",
+            "X must be numbers in rows and columns; got an array of shape (1, 1) and "
+            "type <U1.",
         ),
         (
             ([[1.0]], [1, 2]),

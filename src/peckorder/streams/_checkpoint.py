@@ -60,19 +60,18 @@ class Checkpoint:
 
     def read(self) -> tuple[StoredModel, Place] | None:
         """Return what is in the file; None if there is none yet."""
-        shown = repr(str(self.path))
+        self._remove_drafts()
         try:
             contents = read_file(self.path)
             terms, place = _stream_of(contents.header)
             self._check_terms(terms)
             return read_model(Node.of(*contents), own_models()), place
         except FileNotFoundError:
-            self._remove_drafts()
             return None
         except Damaged as error:
             raise ModelFileError(
-                f"{WHO}: checkpoint must be a sound one, or no file yet; got {shown}, "
-                f"{error}."
+                f"{WHO}: checkpoint must be a sound one, or no file yet; got "
+                f"{str(self.path)!r}, {error}."
             ) from None
 
     def write(self, model: Any, place: Place) -> None:
