@@ -1,7 +1,9 @@
 """Streams of arrays, memory maps above all: views, no copies."""
 
 import mmap
+from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
 
@@ -13,7 +15,7 @@ from peckorder._typing import Labels
 from peckorder._validation import optional, whole
 from peckorder.exceptions import DataError
 from peckorder.streams._block import Block, Stream
-from peckorder.streams._sizes import default_rows
+from peckorder.streams._sizes import OF_ARRAYS, default_rows
 
 _WHO = "from_arrays"
 # Queries of rows that are skipped are looked at in pieces of so many.
@@ -22,6 +24,8 @@ _MANY = 1 << 16
 _SAMPLE = 1 << 16
 # Maps whose changes, if any, are in the file: their pages can be had again.
 _SHARED = ("r", "r+", "w+")
+# Pieces whose pages are held: one that is learnt, and some that wait for it.
+_HELD = 4
 
 
 def from_arrays(
@@ -76,6 +80,7 @@ def from_arrays(
 
 class _Arrays(Stream):
     who = _WHO
+    n_rows: int
 
     def __init__(self, X: Any, y: Any, qid: Any, weight: Any, rows: Any) -> None:
         self.n_rows, self.n_features = X.shape
@@ -87,35 +92,53 @@ class _Arrays(Stream):
         )
         self.has_queries = qid is not None
         self.has_weights = weight is not None
-        self.rows = rows or default_rows(self.n_features, _item_size(X))
+        self.rows = rows or default_rows(self.n_features, _item_size(X), OF_ARRAYS)
 
     def pieces(
         self, start: int, skipped: Callable[[Labels], object]
     ) -> Iterator[Block]:
+        """Yield the rows from number `start` on, pieces that are blocks already."""
         if self._qid is not None:
             for first in range(0, start, _MANY):
-                skipped(np.asarray(self._qid[first : min(first + _MANY, start)]))
-        arrays = [
-            a for a in (self._X, self._y, self._qid, self._weight) if a is not None
-        ]
-        maps = [pages for array in arrays if (pages := _Pages.of(array)) is not None]
-        for first in range(start, self.n_rows or 0, self.rows):
-            some = slice(first, first + self.rows)
-            for pages in maps:
-                pages.expect(some.stop, some.stop + self.rows)
-                # Blocks may still be on their way to the consumer: if their pages go
-                # early, they are read once more.
-                pages.leave(first - 4 * self.rows, first - 3 * self.rows)
-            yield Block(
-                _ready(self._X[some]),
-                _plain(self._y[some]),
-                None if self._qid is None else _plain(self._qid[some]),
-                None if self._weight is None else _plain(self._weight[some]),
-            )
+                skipped(_plain(self._qid[first : min(first + _MANY, start)]))
+        qid, weight = self._qid, self._weight
+        with _pages(self._X, self._y, qid, weight) as maps:
+            while start < self.n_rows:
+                end = self._end_of_block(start)
+                for pages in maps:
+                    pages.turn(start, end)
+                some = slice(start, end)
+                yield Block(
+                    _ready(self._X[some]),
+                    _plain(self._y[some]),
+                    None if qid is None else _plain(qid[some]),
+                    None if weight is None else _plain(weight[some]),
+                )
+                start = end
+
+    def _end_of_block(self, first: int) -> int:
+        """Return where the block ends that begins at a row.
+
+        Blocks that span two pieces would be copies.
+        """
+        end = min(first + self.rows, self.n_rows)
+        if self._qid is None or end == self.n_rows:
+            return end
+        ends = _changes(self._qid[first : end + 1])
+        if len(ends):
+            return first + int(ends[-1])
+        while not len(ends) and end < self.n_rows:  # a long query
+            first, end = end, min(end + self.rows, self.n_rows)
+            ends = _changes(self._qid[first : end + 1])
+        return first + int(ends[0]) if len(ends) else self.n_rows
 
     def labels(self) -> Iterator[Labels]:
-        for first in range(0, self.n_rows or 0, _MANY):
-            yield _plain(self._y[first : first + _MANY])
+        """Yield the labels alone, in their order."""
+        with _pages(self._y) as maps:
+            for first in range(0, self.n_rows, _MANY):
+                for pages in maps:
+                    pages.turn(first, first + _MANY)
+                yield _plain(self._y[first : first + _MANY])
 
     def identity(self) -> dict[str, Any]:
         columns = {"y": self._y, "qid": self._qid, "weight": self._weight}
@@ -173,11 +196,17 @@ def _item_size(X: Any) -> int:
     return 4 if X.dtype == np.float32 else 8
 
 
+def _changes(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the places at which a value differs from the one before."""
+    return np.flatnonzero(values[1:] != values[:-1]) + 1
+
+
 class _Pages:
     """The pages of a memory map in which the rows of an array are."""
 
     def __init__(self, source: mmap.mmap, begin: int, stride: int, end: int) -> None:
         self._map, self._begin, self._stride, self._end = source, begin, stride, end
+        self._held: deque[tuple[int, int]] = deque()
 
     @classmethod
     def of(cls, array: Any) -> "_Pages | None":
@@ -191,20 +220,37 @@ class _Pages:
         begin = array.ctypes.data - np.frombuffer(source, dtype=np.uint8).ctypes.data
         return cls(source, begin, array.strides[0], begin + array.nbytes)
 
-    def expect(self, first: int, last: int) -> None:
-        """Ask for the pages of rows, to be read while others are learnt."""
-        self._advise(mmap.MADV_WILLNEED, first, last)
+    def turn(self, first: int, last: int) -> None:
+        """Go on to the next rows: ask for those that follow, leave those of old."""
+        self._advise(mmap.MADV_WILLNEED, last, 2 * last - first)
+        self._held.append((first, last))
+        # Blocks may still be on their way to the consumer: if their pages go early,
+        # they are read once more.
+        if len(self._held) > _HELD:
+            self._advise(mmap.MADV_DONTNEED, *self._held.popleft())
 
-    def leave(self, first: int, last: int) -> None:
-        """Give back the pages of rows."""
-        self._advise(mmap.MADV_DONTNEED, first, last)
+    def leave(self) -> None:
+        """Give back all pages that are still held."""
+        for rows in self._held:
+            self._advise(mmap.MADV_DONTNEED, *rows)
 
     def _advise(self, advice: int, first: int, last: int) -> None:
         page = mmap.PAGESIZE
-        begin = max(self._begin + max(first, 0) * self._stride, 0) // page * page
+        begin = (self._begin + first * self._stride) // page * page
         end = min(self._begin + last * self._stride, self._end)
-        if end > begin and last > 0:
+        if end > begin:
             self._map.madvise(advice, begin, end - begin)
+
+
+@contextmanager
+def _pages(*arrays: Any) -> Iterator[list[_Pages]]:
+    """Give the pages of those arrays that are maps, and leave them in the end."""
+    maps = [pages for array in arrays if (pages := _Pages.of(array)) is not None]
+    try:
+        yield maps
+    finally:
+        for pages in maps:
+            pages.leave()
 
 
 def _digest(array: Any) -> list[Any]:

@@ -96,6 +96,24 @@ class Stream(ABC):
         Whether blocks have a `weight`.
     n_rows : int or None
         All rows; None where only reading tells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peckorder import WidrowHoff
+    >>> from peckorder.streams import Block, Stream, fit
+    >>> class Waves(Stream):
+    ...     who, rows, n_features = "Waves", 100, 2
+    ...
+    ...     def pieces(self, start, skipped):
+    ...         for first in range(start, 1000, 200):
+    ...             t = np.arange(first, min(first + 200, 1000))
+    ...             yield Block(np.column_stack([np.sin(t), np.cos(t)]), np.sin(t) > 0)
+    ...
+    ...     def identity(self):
+    ...         return {"source": "waves"}
+    >>> fit(WidrowHoff(), Waves()).n_rounds_
+    1000
     """
 
     who: str

@@ -71,7 +71,7 @@ def from_csv(
     qid_dtype : {None, int, str}, default=None
         The type of queries. None: what the first MB of the first file shows.
     rows : int, default=None
-        The most rows of a block, unless a query has more. None: as many as have 8 MiB
+        The most rows of a block, unless a query has more. None: as many as have 4 MiB
         of features.
 
     Returns

@@ -58,7 +58,7 @@ def from_letor(
         Type of the queries. None: what the first MB of the first file ask for; text
         that comes later is an error then.
     rows : int, default=None
-        The most rows of a block, unless a query has more. None: as many as have 8 MiB
+        The most rows of a block, unless a query has more. None: as many as have 4 MiB
         of features, were they dense.
 
     Returns

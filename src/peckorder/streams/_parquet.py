@@ -60,7 +60,7 @@ def from_parquet(
     weight : str, default=None
         The column of weights.
     rows : int, default=None
-        The most rows of a block, unless a query has more. None: as many as have 8 MiB
+        The most rows of a block, unless a query has more. None: as many as have 4 MiB
         of features.
 
     Returns

@@ -2,10 +2,12 @@
 
 from typing import Final
 
-# Large enough for the cost of a call not to matter, small beside any memory.
-BLOCK_BYTES: Final = 1 << 23
+# What is read from files: learning takes less time than reading anyway.
+OF_FILES: Final = 1 << 22
+# Views take no memory, and a call costs as much as learning a thousand rows.
+OF_ARRAYS: Final = 1 << 23
 
 
-def default_rows(n_features: int, item_size: int) -> int:
-    """Return how many rows have 8 MiB of features."""
-    return max(1, BLOCK_BYTES // (n_features * item_size))
+def default_rows(n_features: int, item_size: int, n_bytes: int = OF_FILES) -> int:
+    """Return how many rows have so many bytes of features."""
+    return max(1, n_bytes // (n_features * item_size))
