@@ -1,6 +1,7 @@
 """Files of every kind give the same rows, and say what is wrong with them."""
 
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import exactly
+from peckorder import PRank
 from peckorder.datasets import dump_letor
 from peckorder.exceptions import DataError
-from peckorder.streams import from_arrays, from_csv, from_letor, from_parquet
+from peckorder.streams import fit, from_arrays, from_csv, from_letor, from_parquet
 from stream_files import KINDS, expected_sizes, frame_of, rows_of, written
 
 
@@ -407,3 +409,29 @@ def test_without_pyarrow(folder, monkeypatch, reader):
     )
     with pytest.raises(ImportError, match=exactly(sentence)):
         reader(folder, "grade")
+
+
+def resident(path):
+    """Return how many bytes of a file that is mapped are in this process's memory."""
+    maps = Path("/proc/self/smaps").read_text().splitlines()
+    begins = [number for number, line in enumerate(maps) if line.endswith(str(path))]
+    sizes = [line for begin in begins for line in maps[begin : begin + 6]]
+    return sum(int(line.split()[1]) * 1024 for line in sizes if line.startswith("Rss:"))
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/smaps").exists(), reason="the system tells no sizes of maps"
+)
+@pytest.mark.parametrize("has_queries", [False, True])
+def test_pages_of_a_map_are_given_back(tmp_path, has_queries):
+    n_rows = 200_000
+    np.save(tmp_path / "X.npy", np.ones((n_rows, 10)))
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    qid = np.arange(n_rows) // 7 if has_queries else None
+    stream = from_arrays(X, np.arange(n_rows) % 3, qid, rows=n_rows // 40)
+    seen = []
+    fit(PRank(), stream, progress=lambda *_: seen.append(resident(tmp_path / "X.npy")))
+    assert 0 < max(seen) < X.nbytes / 4
+    assert seen[-1] < X.nbytes / 8
+    # Whoever keeps blocks keeps what is in them.
+    assert all((block.X == 1.0).all() for block in list(stream))

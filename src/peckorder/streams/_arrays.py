@@ -1,11 +1,10 @@
 """Streams of arrays, memory maps above all: views, no copies."""
 
 import mmap
-from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,8 +23,6 @@ _MANY = 1 << 16
 _SAMPLE = 1 << 16
 # Maps whose changes, if any, are in the file: their pages can be had again.
 _SHARED = ("r", "r+", "w+")
-# Pieces whose pages are held: one that is learnt, and some that wait for it.
-_HELD = 4
 
 
 def from_arrays(
@@ -102,19 +99,22 @@ class _Arrays(Stream):
             for first in range(0, start, _MANY):
                 skipped(_plain(self._qid[first : min(first + _MANY, start)]))
         qid, weight = self._qid, self._weight
-        with _pages(self._X, self._y, qid, weight) as maps:
-            while start < self.n_rows:
-                end = self._end_of_block(start)
-                for pages in maps:
-                    pages.turn(start, end)
-                some = slice(start, end)
-                yield Block(
-                    _ready(self._X[some]),
-                    _plain(self._y[some]),
-                    None if qid is None else _plain(qid[some]),
-                    None if weight is None else _plain(weight[some]),
-                )
-                start = end
+        pages = _Pages.of(self._X, self._y, qid, weight)
+        while start < self.n_rows:
+            end = self._end_of_block(start)
+            pages.expect(end, end + self.rows)
+            some = slice(start, end)
+            block = Block(
+                _ready(self._X[some]),
+                _plain(self._y[some]),
+                None if qid is None else _plain(qid[some]),
+                None if weight is None else _plain(weight[some]),
+            )
+            # Its pages go when whoever has the block lets it go.
+            finalize(block, pages.leave, start, end).atexit = False
+            yield block
+            del block
+            start = end
 
     def _end_of_block(self, first: int) -> int:
         """Return where the block ends that begins at a row.
@@ -134,11 +134,10 @@ class _Arrays(Stream):
 
     def labels(self) -> Iterator[Labels]:
         """Yield the labels alone, in their order."""
-        with _pages(self._y) as maps:
-            for first in range(0, self.n_rows, _MANY):
-                for pages in maps:
-                    pages.turn(first, first + _MANY)
-                yield _plain(self._y[first : first + _MANY])
+        pages = _Pages.of(self._y)
+        for first in range(0, self.n_rows, _MANY):
+            yield _plain(self._y[first : first + _MANY])
+            pages.leave(first, first + _MANY)
 
     def identity(self) -> dict[str, Any]:
         columns = {"y": self._y, "qid": self._qid, "weight": self._weight}
@@ -201,56 +200,53 @@ def _changes(values: NDArray[Any]) -> NDArray[Any]:
     return np.flatnonzero(values[1:] != values[:-1]) + 1
 
 
-class _Pages:
-    """The pages of a memory map in which the rows of an array are."""
+class _Map(NamedTuple):
+    """Where the rows of an array are in a memory map: a row begins every `stride`."""
 
-    def __init__(self, source: mmap.mmap, begin: int, stride: int, end: int) -> None:
-        self._map, self._begin, self._stride, self._end = source, begin, stride, end
-        self._held: deque[tuple[int, int]] = deque()
+    source: mmap.mmap
+    begin: int
+    stride: int
+    end: int
+
+
+class _Pages:
+    """The pages of memory maps in which rows are.
+
+    Pages that are given back too early are read once more when they are looked at.
+    """
+
+    def __init__(self, maps: list[_Map]) -> None:
+        self._maps = maps
 
     @classmethod
-    def of(cls, array: Any) -> "_Pages | None":
-        """Return the pages of an array that lies in a shared map, row by row."""
-        source = getattr(array, "_mmap", None)
-        is_shared = getattr(array, "mode", None) in _SHARED
-        if source is None or not is_shared or not hasattr(source, "madvise"):
-            return None
-        if not array.flags.c_contiguous or array.size == 0:
-            return None
-        begin = array.ctypes.data - np.frombuffer(source, dtype=np.uint8).ctypes.data
-        return cls(source, begin, array.strides[0], begin + array.nbytes)
+    def of(cls, *arrays: Any) -> "_Pages":
+        """Return the pages of all arrays that lie in a shared map, row by row."""
+        found = []
+        for array in arrays:
+            source: Any = getattr(array, "_mmap", None)
+            is_shared = getattr(array, "mode", None) in _SHARED
+            is_plain = array is not None and array.size and array.flags.c_contiguous
+            if is_shared and is_plain and hasattr(source, "madvise"):
+                first = np.frombuffer(source, dtype=np.uint8).ctypes.data
+                begin = array.ctypes.data - first
+                place = begin, array.strides[0], begin + array.nbytes
+                found.append(_Map(source, *place))
+        return cls(found)
 
-    def turn(self, first: int, last: int) -> None:
-        """Go on to the next rows: ask for those that follow, leave those of old."""
-        self._advise(mmap.MADV_WILLNEED, last, 2 * last - first)
-        self._held.append((first, last))
-        # Blocks may still be on their way to the consumer: if their pages go early,
-        # they are read once more.
-        if len(self._held) > _HELD:
-            self._advise(mmap.MADV_DONTNEED, *self._held.popleft())
+    def expect(self, first: int, last: int) -> None:
+        """Ask for the pages of rows, to be read while others are learnt."""
+        self._advise("MADV_WILLNEED", first, last)
 
-    def leave(self) -> None:
-        """Give back all pages that are still held."""
-        for rows in self._held:
-            self._advise(mmap.MADV_DONTNEED, *rows)
+    def leave(self, first: int, last: int) -> None:
+        """Give back the pages of rows."""
+        self._advise("MADV_DONTNEED", first, last)
 
-    def _advise(self, advice: int, first: int, last: int) -> None:
-        page = mmap.PAGESIZE
-        begin = (self._begin + first * self._stride) // page * page
-        end = min(self._begin + last * self._stride, self._end)
-        if end > begin:
-            self._map.madvise(advice, begin, end - begin)
-
-
-@contextmanager
-def _pages(*arrays: Any) -> Iterator[list[_Pages]]:
-    """Give the pages of those arrays that are maps, and leave them in the end."""
-    maps = [pages for array in arrays if (pages := _Pages.of(array)) is not None]
-    try:
-        yield maps
-    finally:
-        for pages in maps:
-            pages.leave()
+    def _advise(self, advice: str, first: int, last: int) -> None:
+        for source, origin, stride, most in self._maps:
+            begin = (origin + first * stride) // mmap.PAGESIZE * mmap.PAGESIZE
+            end = min(origin + last * stride, most)
+            if end > begin:
+                source.madvise(getattr(mmap, advice), begin, end - begin)
 
 
 def _digest(array: Any) -> list[Any]:
