@@ -424,8 +424,9 @@ def resident(path):
 )
 @pytest.mark.parametrize("has_queries", [False, True])
 def test_pages_of_a_map_are_given_back(tmp_path, has_queries):
-    n_rows = 200_000
-    np.save(tmp_path / "X.npy", np.ones((n_rows, 10)))
+    # Large beside what a system brings to memory with a page.
+    n_rows = 400_000
+    np.save(tmp_path / "X.npy", np.ones((n_rows, 20)))
     X = np.load(tmp_path / "X.npy", mmap_mode="r")
     qid = np.arange(n_rows) // 7 if has_queries else None
     stream = from_arrays(X, np.arange(n_rows) % 3, qid, rows=n_rows // 40)

@@ -23,6 +23,8 @@ _MANY = 1 << 16
 _SAMPLE = 1 << 16
 # Maps whose changes, if any, are in the file: their pages can be had again.
 _SHARED = ("r", "r+", "w+")
+# A look at a page may bring so many bytes around it back, which others had left.
+_AROUND = 1 << 22
 
 
 def from_arrays(
@@ -223,10 +225,11 @@ class _Pages:
         """Return the pages of all arrays that lie in a shared map, row by row."""
         found = []
         for array in arrays:
+            if not isinstance(array, np.memmap) or array.mode not in _SHARED:
+                continue
             source: Any = getattr(array, "_mmap", None)
-            is_shared = getattr(array, "mode", None) in _SHARED
-            is_plain = array is not None and array.size and array.flags.c_contiguous
-            if is_shared and is_plain and hasattr(source, "madvise"):
+            is_plain = array.size and array.flags.c_contiguous
+            if is_plain and hasattr(source, "madvise"):
                 first = np.frombuffer(source, dtype=np.uint8).ctypes.data
                 begin = array.ctypes.data - first
                 place = begin, array.strides[0], begin + array.nbytes
@@ -235,15 +238,16 @@ class _Pages:
 
     def expect(self, first: int, last: int) -> None:
         """Ask for the pages of rows, to be read while others are learnt."""
-        self._advise("MADV_WILLNEED", first, last)
+        self._advise("MADV_WILLNEED", first, last, 0)
 
     def leave(self, first: int, last: int) -> None:
-        """Give back the pages of rows."""
-        self._advise("MADV_DONTNEED", first, last)
+        """Give back the pages of rows, and of those just before."""
+        self._advise("MADV_DONTNEED", first, last, _AROUND)
 
-    def _advise(self, advice: str, first: int, last: int) -> None:
+    def _advise(self, advice: str, first: int, last: int, before: int) -> None:
         for source, origin, stride, most in self._maps:
-            begin = (origin + first * stride) // mmap.PAGESIZE * mmap.PAGESIZE
+            begin = max(0, origin + first * stride - before)
+            begin = begin // mmap.PAGESIZE * mmap.PAGESIZE
             end = min(origin + last * stride, most)
             if end > begin:
                 source.madvise(getattr(mmap, advice), begin, end - begin)
