@@ -1,0 +1,249 @@
+"""What is wrong with files and arrays is said in a sentence, before rows are read."""
+
+import pandas as pd
+import pytest
+
+from helpers import exactly
+from peckorder.exceptions import DataError
+from peckorder.streams import from_arrays, from_csv, from_letor, from_parquet
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with a Parquet file and a CSV file of four rows."""
+    frame = pd.DataFrame({"a": [1.0, 2, 3, 4], "b": 5.0, "grade": [1, 2, 3, 1]})
+    frame.to_parquet(tmp_path / "f.parquet")
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "sentence"),
+    [
+        (
+            {"target": "grades"},
+            DataError,
+            "target must be a column of 'f.SUFFIX', which has 'a', 'b', 'grade'; got "
+            "'grades'. Did you mean 'grade'?",
+        ),
+        (
+            {"target": "grade", "qid": "session"},
+            DataError,
+            "qid must be a column of 'f.SUFFIX', which has 'a', 'b', 'grade'; got "
+            "'session'.",
+        ),
+        (
+            {"target": None},
+            TypeError,
+            "target must be the name of a column; got None.",
+        ),
+        (
+            {"target": "grade", "qid": "grade"},
+            DataError,
+            "target, qid and weight must be different columns; got ['grade', 'grade'].",
+        ),
+        (
+            {"target": "grade", "features": "a"},
+            TypeError,
+            "features must be None or a list of columns; got 'a'.",
+        ),
+        (
+            {"target": "grade", "features": ["a", "grade"]},
+            DataError,
+            "features must be columns of their own, each once; got 'grade' again.",
+        ),
+        (
+            {"target": "grade", "features": []},
+            DataError,
+            "features must be one column at least; got none.",
+        ),
+        (
+            {"target": "grade", "rows": 0},
+            ValueError,
+            "rows must be None or an integer >= 1; got 0.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("reader", [from_parquet, from_csv])
+def test_columns_that_cannot_be(folder, reader, options, error, sentence):
+    suffix = "parquet" if reader is from_parquet else "csv"
+    sentence = f"{reader.__name__}: {sentence.replace('SUFFIX', suffix)}"
+    with pytest.raises(error, match=exactly(sentence)):
+        reader(folder / f"f.{suffix}", **options)
+
+
+@pytest.mark.parametrize("reader", [from_parquet, from_csv, from_letor])
+def test_paths_that_lead_nowhere(tmp_path, reader):
+    who, target = reader.__name__, [] if reader is from_letor else ["y"]
+    with pytest.raises(
+        FileNotFoundError, match=f"^{who}: path must be a file or a folder"
+    ):
+        reader(tmp_path / "none", *target)
+    with pytest.raises(
+        DataError, match=f"^{who}: path must be a file, or a folder with"
+    ):
+        reader(tmp_path, *target)
+    with pytest.raises(TypeError, match=f"^{who}: path must be a path or a list of"):
+        reader(7, *target)
+    with pytest.raises(TypeError, match=f"^{who}: path must be paths; got 7"):
+        reader([7], *target)
+
+
+def test_files_that_are_no_parquet(folder):
+    with pytest.raises(
+        DataError,
+        match=exactly(
+            "from_parquet: path must be Parquet or Arrow files; got 'f.csv', which "
+            "does not begin as one."
+        ),
+    ):
+        from_parquet(folder / "f.csv", "grade")
+    whole = (folder / "f.parquet").read_bytes()
+    (folder / "f.parquet").write_bytes(whole[:-20])
+    with pytest.raises(DataError, match="must be sound Parquet or Arrow files; got 'f"):
+        from_parquet(folder / "f.parquet", "grade")
+
+
+def test_one_of_several_files_is_unlike_the_first(folder):
+    other = pd.DataFrame({"a": [1, 2], "b": [1.0, 2.0], "grade": [1, 2]})
+    other.to_parquet(folder / "g.parquet")
+    sentence = (
+        "from_parquet: column 'a' must be double in every file, as in 'f.parquet'; got "
+        "int64 in 'g.parquet'."
+    )
+    with pytest.raises(DataError, match=exactly(sentence)):
+        from_parquet(folder, "grade")
+    assert from_parquet(folder, "grade", features=["b"]).n_rows == 6
+    other.drop(columns="a").to_parquet(folder / "g.parquet")
+    sentence = (
+        "from_parquet: every column must be a column of 'g.parquet', which has 'b', "
+        "'grade'; got 'a'."
+    )
+    with pytest.raises(DataError, match=exactly(sentence)):
+        from_parquet(folder, "grade")
+    other.drop(columns="a").to_csv(folder / "g.csv", index=False)
+    with pytest.raises(DataError, match=r"must be a column of 'g\.csv', which has 'b'"):
+        from_csv(folder, "grade")
+    other.assign(a="x").to_csv(folder / "g.csv", index=False)
+    with pytest.raises(
+        DataError,
+        match=exactly("from_csv: column 'a' of 'g.csv' must be numbers; got string."),
+    ):
+        from_csv(folder, "grade")
+
+
+def test_text_among_numbers(folder):
+    frame = pd.read_parquet(folder / "f.parquet").assign(a=list("wxyz"))
+    frame.to_parquet(folder / "f.parquet")
+    sentence = "from_parquet: column 'a' of 'f.parquet' must be numbers; got "
+    with pytest.raises(DataError, match=f"^{sentence}"):
+        from_parquet(folder / "f.parquet", "grade")
+
+
+def test_text_that_comes_late_in_a_csv_file(tmp_path):
+    lines = ["y,q,a", *("1,7,0.123456789" for _ in range(100_000))]
+    (tmp_path / "f.csv").write_text("\n".join([*lines, "2,8,none", "2,x,3", ""]))
+    stream = from_csv(tmp_path / "f.csv", "y", "q")
+    with pytest.raises(DataError, match=r"^from_csv: path must be sound CSV files"):
+        list(stream)
+    stream = from_csv(tmp_path / "f.csv", "y", "q", features=["a"], qid_dtype=str)
+    assert next(stream.pieces(0, print)).qid.dtype.kind == "U"
+
+
+def test_labels_that_are_not_there(tmp_path):
+    (tmp_path / "f.csv").write_text("y,a\n1,2\n,3\n")
+    with pytest.raises(
+        DataError, match=exactly("from_csv: y must be without gaps; got nan in row 1.")
+    ):
+        list(from_csv(tmp_path / "f.csv", "y"))
+    (tmp_path / "f.csv").write_text("y,q,a\ngood,u,2\n,u,3\n")
+    with pytest.raises(
+        DataError, match=r"y must be without gaps; got None in row 1\.$"
+    ):
+        list(from_csv(tmp_path / "f.csv", "y", "q"))
+    frame = pd.DataFrame({"y": [1, 2, None], "a": 1.0})
+    frame.to_parquet(tmp_path / "f.parquet")
+    with pytest.raises(DataError, match=r"y must be without gaps; got nan in row 2\.$"):
+        list(from_parquet(tmp_path / "f.parquet", "y"))
+
+
+def test_no_rows(tmp_path):
+    pd.DataFrame({"y": [1.0], "a": 1.0})[:0].to_parquet(tmp_path / "f.parquet")
+    assert list(from_parquet(tmp_path / "f.parquet", "y")) == []
+    (tmp_path / "f.csv").write_text("")
+    with pytest.raises(
+        DataError, match=r"must be sound CSV files; got 'f\.csv': Empty"
+    ):
+        from_csv(tmp_path / "f.csv", "y")
+    (tmp_path / "f.csv").write_text("y,a\n")
+    assert list(from_csv(tmp_path / "f.csv", "y")) == []
+    (tmp_path / "f.txt").write_text("# nothing\n")
+    with pytest.raises(DataError, match="path must hold one row at least; got none"):
+        from_letor(tmp_path / "f.txt")
+    (tmp_path / "f.txt").write_text("1 qid:1\n")
+    with pytest.raises(
+        DataError, match="path must hold one feature at least; got none"
+    ):
+        from_letor(tmp_path / "f.txt")
+
+
+def test_lines_that_are_damaged_are_named_with_their_file(tmp_path):
+    (tmp_path / "a.txt").write_text("1 qid:1 1:2\n")
+    (tmp_path / "b.txt").write_text("1 qid:2 1:2\n1 qid:3 one:2\n")
+    sentence = (
+        "from_letor: b.txt: line 2 must be 'grade qid:ID index:value ...'; got "
+        "'1 qid:3 one:2'."
+    )
+    with pytest.raises(DataError, match=exactly(sentence)):
+        list(from_letor(tmp_path, n_features=1))
+    (tmp_path / "b.txt").write_text("1 1:2\n")
+    with pytest.raises(
+        DataError, match="line 1 must have a qid, as the lines before it"
+    ):
+        list(from_letor(tmp_path, n_features=1))
+    (tmp_path / "b.txt").write_text("1 qid:x 1:2\n")
+    with pytest.raises(
+        DataError, match="line 1 must have an integer as qid, or qid_dty"
+    ):
+        list(from_letor(tmp_path, n_features=1))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ([1.0], [1]),
+            "X must be numbers in rows and columns; got an array of shape (1,) and "
+            "type float64.",
+        ),
+        (
+            ([["a"]], [1]),
+            "X must be numbers in rows and columns; got an array of shape (1, 1) and "
+            "type <U1.",
+        ),
+        (
+            ([[1.0]], [1, 2]),
+            "y must be one value a row, 1 in all; got an array of shape (2,).",
+        ),
+        (
+            ([[1.0]], [1], [[1]]),
+            "qid must be one value a row, 1 in all; got an array of shape (1, 1).",
+        ),
+    ],
+)
+def test_arrays_that_do_not_fit(arguments, sentence):
+    with pytest.raises(DataError, match=exactly(f"from_arrays: {sentence}")):
+        from_arrays(*arguments)
+
+
+@pytest.mark.parametrize("reader", [from_parquet, from_csv])
+def test_without_pyarrow(folder, monkeypatch, reader):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    sentence = (
+        f"{reader.__name__}: pyarrow must be installed for this; "
+        'pip install "peckorder[frames]" brings it.'
+    )
+    with pytest.raises(ImportError, match=exactly(sentence)):
+        reader(folder, "grade")
