@@ -13,6 +13,10 @@ class MissingDataError(FileNotFoundError):
     """A data set was asked for whose files are in none of the folders looked at."""
 
 
+class ClusterError(RuntimeError):
+    """A cluster cannot do what it was asked: no workers, others than ours, rows lost."""
+
+
 class DownloadError(OSError):
     """A file could not be had from its publisher, or not whole, or it has changed."""
 

@@ -270,14 +270,19 @@ class MPRank(SquaredModel):
                 f"{'another' if has_queries else None}."
             )
         moments = before.add(given.X, given.label, given.query, given.weight)
-        coef, objective, gap = moments.solve(float(self.C))
         had_offset = not is_first and self._has_offset
+        self._learn_from_moments(moments)
+        self._has_offset = had_offset or offset is not None
+
+    def _learn_from_moments(self, moments: RunningMoments) -> None:
+        """Learn from sums over rows, wherever these were."""
+        coef, objective, gap = moments.solve(float(self.C))
         self._forget()
         self._moments, self._gram = moments, None
         self.coef_, self.objective_, self.dual_gap_ = coef, objective, gap
         self.intercept_ = moments.intercept(coef)
         self.n_iter_ = 1
-        self._has_offset = had_offset or offset is not None
+        self._has_offset = False
 
     def _moments_so_far(self) -> RunningMoments:
         """Return the sums of a stream, those of a fit if it began with one."""

@@ -1,6 +1,6 @@
 """What a magnitude-preserving ranker can be read from after a stream of rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -84,6 +84,35 @@ class RunningMoments:
             self.squared_masses * (self.unit / unit) ** 2 + float(masses @ masses),
             origin,
             self.mean + apart * (mass / total),
+        )
+
+    def join(self, other: Self) -> Self:
+        """Return the moments of the rows of both, learnt apart. O(d^3) time.
+
+        As many, to rounding, as if the other rows had come in further batches.
+        """
+        if not (self.mass and other.mass):
+            return self if self.mass else other
+        unit = max(self.unit, other.unit)
+        ratios = np.array([self.unit / unit, other.unit / unit])
+        mass, more = ratios * (self.mass, other.mass)
+        apart = (other.origin - self.origin) + (other.mean - self.mean)
+        # The heaviest row of a factor weighs 1, or its query's mass.
+        scales = ratios if self.has_queries else np.sqrt(ratios)
+        rows = [scales[0] * self.factor, scales[1] * other.factor]
+        if not self.has_queries:
+            rows.append(np.sqrt(mass * (more / (mass + more))) * apart[np.newaxis])
+        factor = triangle(np.vstack(rows))
+        if not np.abs(factor).max() < np.sqrt(LARGEST):
+            refuse_large(self.who)
+        squares = ratios**2 @ (self.squared_masses, other.squared_masses)
+        return replace(
+            self,
+            factor=factor,
+            unit=unit,
+            mass=float(mass + more),
+            squared_masses=float(squares),
+            mean=self.mean + apart * (more / (mass + more)),
         )
 
     def solve(self, C: float) -> tuple[Floats, float, float]:

@@ -1,0 +1,152 @@
+"""The cluster at hand: its workers' versions, and results as they come or do not."""
+
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from peckorder._version import __version__
+from peckorder.exceptions import ClusterError, MissingExtraError
+
+# Seconds between two looks at whether there are workers left, and how long a cluster
+# may be without any before it is given up.
+_LOOK: Final = 1.0
+PATIENCE: Final = 30.0
+
+
+def check_dask(who: str) -> None:
+    """Say what to install if there is no Dask."""
+    try:
+        import dask.array
+        import dask.dataframe
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{who}: Dask must be installed, with arrays, frames and workers; got "
+            f"{error}. Run: pip install 'peckorder[dask]'"
+        ) from error
+
+
+def client_at_hand(who: str, client: Any = None) -> Any:
+    """Return a client whose workers can do our work, or say what is wrong with them."""
+    check_dask(who)
+    from distributed import Client, default_client
+
+    if client is None:
+        try:
+            client = default_client()
+        except ValueError:
+            raise ClusterError(
+                f"{who}: client must be a Client of a Dask cluster; got None, and "
+                "there is none at hand. Start one first: from dask.distributed import "
+                "Client; client = Client()"
+            ) from None
+    elif not isinstance(client, Client):
+        raise TypeError(
+            f"{who}: client must be a dask.distributed.Client; got an object of type "
+            f"{type(client).__name__}."
+        )
+    if client.asynchronous:
+        raise TypeError(
+            f"{who}: client must be one that waits for results; got one made with "
+            "asynchronous=True."
+        )
+    _check_workers(who, client)
+    return client
+
+
+def _check_workers(who: str, client: Any) -> None:
+    """Refuse a cluster without workers, or with another peckorder than ours."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+        versions = client.run(_reporter())
+    except (TimeoutError, OSError) as error:
+        raise ClusterError(
+            f"{who}: the cluster must have a worker that answers; got none within "
+            f"{PATIENCE:g} seconds ({type(error).__name__})."
+        ) from error
+    for address, version in sorted(versions.items()):
+        if version != __version__:
+            got = "none" if version is None else f"version {version}"
+            raise ClusterError(
+                f"{who}: every worker must have peckorder {__version__}, as here; got "
+                f"{got} at {address}. Install the same version everywhere."
+            )
+
+
+def _reporter() -> Callable[[], str | None]:
+    """Return what asks a worker for its version.
+
+    Not a function of a module: workers without our modules could not be asked.
+    """
+
+    def report() -> str | None:
+        try:
+            from peckorder import _version
+        except ImportError:
+            return None
+        return _version.__version__
+
+    return report
+
+
+def check_version(who: str, version: str) -> None:
+    """Refuse to work for a driver of another version: workers may join at any time."""
+    from peckorder import _version
+
+    if _version.__version__ != version:
+        raise ClusterError(
+            f"{who}: every worker must have peckorder {version}, as the driver has; "
+            f"got version {_version.__version__} on one that joined later."
+        )
+
+
+def results(who: str, client: Any, futures: list[Any]) -> list[Any]:
+    """Wait for results, which are computed anew if a worker is lost with them.
+
+    An error where that cannot be: rows that were only in its memory, no worker left.
+    """
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+
+    try:
+        _wait(who, client, futures)
+        got: list[Any] = client.gather(futures)
+    except KilledWorker as error:
+        raise ClusterError(
+            f"{who}: a worker must outlive a partition; got several that died with the "
+            "same one, out of memory most likely. Make the partitions smaller, or give "
+            "workers more memory."
+        ) from error
+    except CancelledError as error:
+        raise ClusterError(
+            f"{who}: partitions must be such that Dask can make them again, from files "
+            "or by computing; got some that were lost together with a worker, or with "
+            "the scheduler. Fit again from data that can be read again."
+        ) from error
+    return got
+
+
+def _wait(who: str, client: Any, futures: list[Any]) -> None:
+    """Wait until all is done, something failed, or there is no hope."""
+    from distributed import wait
+
+    alone_since: float | None = None
+    while True:
+        try:
+            wait(futures, timeout=_LOOK)
+        except TimeoutError:
+            if any(future.status == "error" for future in futures):
+                return
+        else:
+            return
+        if client.nthreads():
+            alone_since = None
+            continue
+        alone_since = time.monotonic() if alone_since is None else alone_since
+        if time.monotonic() - alone_since > PATIENCE:
+            client.cancel(futures)
+            raise ClusterError(
+                f"{who}: the cluster must have workers; got none for {PATIENCE:g} "
+                "seconds, after the last one was lost."
+            )

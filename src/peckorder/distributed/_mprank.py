@@ -1,0 +1,55 @@
+"""Linear MPRank on a cluster: moments of partitions, joined."""
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from peckorder.distributed._partitions import load
+from peckorder.distributed._shared import (
+    check_linear,
+    refuse_weightless,
+    set_features,
+    unfitted,
+    weighs_nothing,
+)
+from peckorder.distributed._sources import Source
+from peckorder.estimators import MPRank
+from peckorder.solvers.mprank_running import RunningMoments
+from peckorder.streams._block import Block
+
+
+def fit_mprank(estimator: MPRank, source: Source, client: Any) -> None:
+    """Learn in one pass: partitions are read, summed and dropped."""
+    estimator._check()
+    check_linear(estimator)
+    partitions = load(
+        client, source, moments_of, unfitted(estimator), source.has_queries, keep=False
+    )
+    moments = partitions.joined(join)
+    if moments is None:
+        refuse_weightless(source.who)
+    with np.errstate(over="ignore", invalid="ignore"):
+        estimator._learn_from_moments(moments)
+    set_features(estimator, partitions)
+
+
+def moments_of(
+    block: Block, estimator: MPRank, has_queries: bool
+) -> RunningMoments | None:
+    """Return the moments of a partition; None if nothing in it weighs anything."""
+    if weighs_nothing(block):
+        return None
+    given = estimator._read(block.X, block.y, block.qid, block.weight, None, reset=True)
+    none = RunningMoments.none(
+        estimator._who, estimator.n_features_in_, has_queries=has_queries
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        return none.add(given.X, given.label, given.query, given.weight)
+
+
+def join(some: list[RunningMoments | None]) -> RunningMoments | None:
+    """Join moments, in their order."""
+    found = [moments for moments in some if moments is not None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        return reduce(RunningMoments.join, found) if found else None

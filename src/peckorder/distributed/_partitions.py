@@ -1,0 +1,354 @@
+"""Partitions on a cluster: what is known of them, checked; work on them where they are.
+
+Rows never leave their worker. The driver asks all partitions for something small and
+gets it in the order of partitions, so that sums do not depend on who computed what.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from peckorder._typing import Labels
+from peckorder._version import __version__
+from peckorder.distributed._cluster import check_version, results
+from peckorder.distributed._sources import Part, Source
+from peckorder.exceptions import DataError
+from peckorder.feedback import Queries
+
+# Results that a worker joins to one.
+_FAN_IN: Final = 8
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a partition at the driver.
+
+    `first` and `last` are the least and the largest of its queries, if these have an
+    order; None if not.
+    """
+
+    n_rows: int
+    n_features: int
+    n_queries: int
+    names: tuple[str, ...] | None
+    types: tuple[tuple[str, str], ...]
+    first: Any = None
+    last: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """What a worker keeps of a partition that was looked at."""
+
+    facts: Facts
+    queries: Labels | None
+    found: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """Checked partitions, none of them empty.
+
+    `blocks` are futures of `Block` objects that workers hold, empty if they do not.
+    `facts` has what is known of each, `places` where it stood among those given.
+    `found` are futures of what was asked for when they were looked at.
+    """
+
+    who: str
+    client: Any
+    blocks: list[Any]
+    facts: list[Facts]
+    places: list[int]
+    found: list[Any]
+    has_queries: bool
+    has_weight: bool
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all partitions."""
+        return sum(facts.n_rows for facts in self.facts)
+
+    @property
+    def n_features(self) -> int:
+        """Features of each row."""
+        return self.facts[0].n_features
+
+    @property
+    def names(self) -> Labels | None:
+        """The names of the features, if they have any."""
+        names = self.facts[0].names
+        return None if names is None else np.array(names, dtype=object)
+
+    def groups(self) -> list[tuple[str | None, list[int]]]:
+        """Return workers, and the partitions that each of them holds just now.
+
+        Each partition is in one group; None has those that a lost worker held.
+        """
+        holders = self.client.who_has(self.blocks)
+        groups: dict[str | None, list[int]] = {}
+        for place, block in enumerate(self.blocks):
+            address = min(holders.get(block.key, ()), default=None)
+            groups.setdefault(address, []).append(place)
+        return list(groups.items())
+
+    def ask(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Return ``function(block, *arguments)`` of each partition, in their order.
+
+        One task a worker, as a task costs about a millisecond whatever it does. A
+        partition that was lost is made again first.
+        """
+        groups = self.groups()
+        futures = []
+        for address, places in groups:
+            where = {} if address is None else {"workers": [address]}
+            futures.append(
+                self.client.submit(
+                    _each,
+                    function,
+                    self.places_of(places),
+                    [self.blocks[place] for place in places],
+                    arguments,
+                    pure=False,
+                    allow_other_workers=address is not None,
+                    **where,
+                )
+            )
+        answers: list[Any] = [None] * len(self)
+        got = results(self.who, self.client, futures)
+        for (_, places), some in zip(groups, got, strict=True):
+            for place, answer in zip(places, some, strict=True):
+                answers[place] = answer
+        return answers
+
+    def places_of(self, places: list[int]) -> list[int]:
+        """Return where partitions stood among those given."""
+        return [self.places[place] for place in places]
+
+    def joined(self, join: Callable[[list[Any]], Any]) -> Any:
+        """Join what was found, neighbours first, on the workers; return the result.
+
+        The order does not depend on who is there. O(log p) steps for p partitions.
+        """
+        found = self.found
+        while len(found) > 1:
+            some = range(0, len(found), _FAN_IN)
+            found = [
+                self.client.submit(join, found[i : i + _FAN_IN], pure=False)
+                for i in some
+            ]
+        return results(self.who, self.client, found)[0]
+
+
+def load(
+    client: Any,
+    source: Source,
+    find: Callable[..., Any] | None = None,
+    *arguments: Any,
+    keep: bool = True,
+) -> Partitions:
+    """Let workers make the partitions, look at them, and check what they saw.
+
+    With `find` each worker also keeps ``find(block, *arguments)`` of each. Unless rows
+    are to be kept, each partition is read, looked at and dropped: in one pass, and
+    memory for a partition a worker will do.
+    """
+    from dask import delayed
+
+    who, n = source.who, len(source.items)
+    shared = delayed((source.make, find, arguments), pure=False)
+    blocks: list[Any] = []
+    if keep:
+        tasks = [delayed(_made, pure=False)(who, __version__, k, source.make, *item)
+                 for k, item in enumerate(source.items)]  # fmt: skip
+        blocks = client.compute(tasks)
+        looked = [
+            client.submit(_look, k, block, find, arguments, pure=False)
+            for k, block in enumerate(blocks)
+        ]
+    else:
+        tasks = [
+            delayed(_made_and_looked, pure=False)(who, __version__, k, shared, *item)
+            for k, item in enumerate(source.items)
+        ]
+        looked = client.compute(tasks)
+    facts = client.map(_facts_of, looked, pure=False)
+    partitions = Partitions(
+        who,
+        client,
+        blocks,
+        results(who, client, facts),
+        list(range(n)),
+        looked,
+        source.has_queries,
+        source.has_weight,
+    )
+    partitions = _without_empty(partitions)
+    check_alike(partitions)
+    if source.has_queries:
+        _check_whole(partitions)
+    found = client.map(_found_of, partitions.found, pure=False) if find else []
+    return replace(partitions, found=found)
+
+
+def _made(who: str, version: str, k: int, make: Callable[..., Part], *item: Any) -> Any:
+    """Make a partition; say which one if that fails."""
+    check_version(who, version)
+    return _in_partition(k, make, who, *item)
+
+
+def _look(k: int, part: Part, find: Any, arguments: tuple[Any, ...]) -> Looked:
+    queries = None
+    if part.qid is not None:
+        queries = _in_partition(k, Queries.of, "qid", part.qid).ids
+    found = None
+    if find is not None and len(part):
+        found = _in_partition(k, find, part, *arguments)
+    return Looked(_facts(part, queries), queries, found)
+
+
+def _made_and_looked(
+    who: str, version: str, k: int, shared: tuple[Any, ...], *item: Any
+) -> Looked:
+    make, find, arguments = shared
+    return _look(k, _made(who, version, k, make, *item), find, arguments)
+
+
+def _each(
+    function: Callable[..., Any],
+    places: list[int],
+    blocks: list[Any],
+    arguments: tuple[Any, ...],
+) -> list[Any]:
+    return [
+        _in_partition(k, function, block, *arguments)
+        for k, block in zip(places, blocks, strict=True)
+    ]
+
+
+def _in_partition(k: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function; an error about data says in which partition that is."""
+    try:
+        return function(*arguments)
+    except DataError as error:
+        raise DataError(f"{error} This is of partition {k}.") from None
+    except ValueError as error:
+        if type(error) is not ValueError:
+            raise
+        raise ValueError(f"{error} This is of partition {k}.") from None
+
+
+def _facts(part: Part, queries: Labels | None) -> Facts:
+    n_queries = 0 if queries is None else len(queries)
+    n_rows, n_features = part.X.shape
+    ends = (None, None) if queries is None else _ends(queries)
+    return Facts(n_rows, n_features, n_queries, part.names, part.types, *ends)
+
+
+def _ends(queries: Labels) -> tuple[Any, Any]:
+    """Return the least and the largest query, if they are numbers or texts."""
+    if len(queries) and queries.dtype.kind in "iuf":
+        return queries.min().item(), queries.max().item()
+    names = queries.tolist()
+    if names and set(map(type, names)) == {str}:
+        return min(names), max(names)
+    return None, None
+
+
+def _facts_of(looked: Looked) -> Facts:
+    return looked.facts
+
+
+def _found_of(looked: Looked) -> Any:
+    return looked.found
+
+
+def _queries_of(looked: Looked) -> Labels | None:
+    return looked.queries
+
+
+def _without_empty(partitions: Partitions) -> Partitions:
+    """Drop partitions without rows."""
+    kept = [k for k, facts in enumerate(partitions.facts) if facts.n_rows]
+    if not kept:
+        raise DataError(
+            f"{partitions.who}: data must have rows; got {len(partitions.facts)} "
+            "partitions without any."
+        )
+    return replace(
+        partitions,
+        blocks=[partitions.blocks[k] for k in kept if partitions.blocks],
+        facts=[partitions.facts[k] for k in kept],
+        places=kept,
+        found=[partitions.found[k] for k in kept],
+    )
+
+
+def check_alike(partitions: Partitions) -> None:
+    """Refuse partitions with other columns, or types, than the first has."""
+    who, model = partitions.who, partitions.facts[0]
+    at = partitions.places[0]
+    for place, facts in zip(partitions.places, partitions.facts, strict=True):
+        columns = [name for name, _ in facts.types]
+        wanted = [name for name, _ in model.types]
+        if columns != wanted or facts.n_features != model.n_features:
+            odd = min(set(columns) ^ set(wanted), default=None)
+            got = f"{facts.n_features} features for {model.n_features}"
+            if odd is not None:
+                got = f"{odd!r} {'more' if odd in columns else 'less'}"
+            elif facts.n_features == model.n_features:
+                got = "the same ones in another order"
+            raise DataError(
+                f"{who}: every partition must have the columns of partition {at}; got "
+                f"{got} in partition {place}."
+            )
+        for (name, kind), (_, rule) in zip(facts.types, model.types, strict=True):
+            if kind != rule:
+                raise DataError(
+                    f"{who}: the column {name!r} must be of type {rule} as in partition "
+                    f"{at}; got {kind} in partition {place}."
+                )
+
+
+def _check_whole(partitions: Partitions) -> None:
+    """Refuse a query whose rows are in two partitions.
+
+    Names of queries travel only where those of two partitions overlap.
+    """
+    near = _overlapping(partitions.facts)
+    futures = [partitions.found[k] for k in near]
+    client, who = partitions.client, partitions.who
+    some = results(who, client, client.map(_queries_of, futures, pure=False))
+    if not some:
+        return
+    names = np.concatenate(some)
+    place = np.repeat(near, [len(queries) for queries in some])
+    queries = Queries.of(who, names)
+    if len(queries) == len(names):
+        return
+    q = int(np.argmax(queries.sizes > 1))
+    rows = queries.arrange(np.arange(len(names)))[queries.offsets[q] :][:2]
+    a, b = (partitions.places[k] for k in place[rows].tolist())
+    name = queries.ids[q : q + 1].tolist()[0]
+    raise DataError(
+        f"{who}: a query must be whole in one partition; got rows of {name!r} in "
+        f"partitions {a} and {b}. Bring queries together by repartition_by_qid."
+    )
+
+
+def _overlapping(facts: list[Facts]) -> list[int]:
+    """Return the partitions that may share a query with another."""
+    if any(fact.first is None for fact in facts):
+        return list(range(len(facts)))
+    order = sorted(range(len(facts)), key=lambda k: facts[k].first)
+    near: set[int] = set()
+    reach = order[0]  # which of those before reaches furthest
+    for k in order[1:]:
+        if facts[k].first <= facts[reach].last:
+            near |= {reach, k}
+        reach = k if facts[k].last > facts[reach].last else reach
+    return sorted(near)

@@ -1,0 +1,301 @@
+"""Data of Dask, or in files, as a list of what workers make partitions of."""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from reprlib import repr as short
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy import sparse
+
+from peckorder.exceptions import DataError
+from peckorder.streams._block import Block
+
+
+@dataclass(frozen=True, eq=False)
+class Part(Block):
+    """A block that remembers the names of its features and the types of its columns."""
+
+    names: tuple[str, ...] | None = None
+    types: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which columns are what; features None for all others."""
+
+    target: Any
+    qid: Any
+    weight: Any
+    features: tuple[Any, ...] | None
+
+    @property
+    def others(self) -> list[Any]:
+        """The columns that are no features."""
+        given = (self.target, self.qid, self.weight)
+        return [name for name in given if name is not None]
+
+    def names(self, who: str, columns: list[Any]) -> list[Any]:
+        """Return the features among these columns, all of which must be there."""
+        wanted = [*self.others, *(self.features or ())]
+        for name in wanted:
+            if name not in columns:
+                raise DataError(
+                    f"{who}: the columns must include {name!r}; got {short(columns)}."
+                )
+        if self.features is not None:
+            return list(self.features)
+        names = [name for name in columns if name not in self.others]
+        if not names:
+            raise DataError(
+                f"{who}: the columns must include a feature; got {short(columns)}."
+            )
+        return names
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What each partition is made of: `make(who, *items[k])` on a worker gives a Part.
+
+    Items may hold Delayed objects, which Dask computes first.
+    """
+
+    who: str
+    make: Callable[..., Part]
+    items: list[tuple[Any, ...]]
+    has_queries: bool
+    has_weight: bool
+
+
+def source_of(
+    who: str,
+    data: Any,
+    y: Any,
+    qid: Any,
+    sample_weight: Any,
+    target: Any,
+    features: Any,
+) -> Source:
+    """Tell what the data is, and refuse what it cannot be."""
+    import dask.array as da
+    import dask.dataframe as dd
+
+    if isinstance(data, da.Array):
+        for name, value in (("target", target), ("features", features)):
+            if value is not None:
+                raise TypeError(
+                    f"{who}: {name} must be None for arrays, whose labels are y; got "
+                    f"{value!r}."
+                )
+        return _of_arrays(who, data, y, qid, sample_weight)
+    is_frame = isinstance(data, dd.DataFrame)
+    paths = None if is_frame else _paths(data)
+    if not is_frame and paths is None:
+        raise TypeError(
+            f"{who}: data must be a Dask array, a Dask DataFrame, or a list of Parquet "
+            f"files; got {short(data)}."
+        )
+    if y is not None or target is None:
+        rule = "None" if y is not None else "the name of the column of labels"
+        raise TypeError(
+            f"{who}: {'y' if y is not None else 'target'} must be {rule} for "
+            f"{'frames' if is_frame else 'files'}; got "
+            f"{short(y if y is not None else target)}."
+        )
+    roles = Roles(target, qid, sample_weight, _feature_names(who, features))
+    for name, column in (("qid", qid), ("sample_weight", sample_weight)):
+        if column is not None and not isinstance(column, str):
+            raise TypeError(
+                f"{who}: {name} must be the name of a column for "
+                f"{'frames' if is_frame else 'files'}; got {short(column)}."
+            )
+    if is_frame:
+        names = roles.names(who, list(data.columns))
+        picked = data[[*names, *roles.others]]
+        items = [(part, roles) for part in picked.to_delayed()]
+        make: Callable[..., Part] = part_of_frame
+    else:
+        items = [(path, roles) for path in paths or ()]
+        make = part_of_file
+    return Source(who, make, items, qid is not None, sample_weight is not None)
+
+
+def _feature_names(who: str, features: Any) -> tuple[Any, ...] | None:
+    if features is None:
+        return None
+    is_list = isinstance(features, Iterable) and not isinstance(features, str)
+    names = tuple(features) if is_list else ()
+    if not names or len(set(names)) < len(names):
+        raise TypeError(
+            f"{who}: features must be a list of names of columns, each once; got "
+            f"{short(features)}."
+        )
+    return names
+
+
+def _paths(data: Any) -> list[str] | None:
+    """Return the files of a list of them, or of one."""
+    if isinstance(data, str | os.PathLike):
+        data = [data]
+    if not isinstance(data, list | tuple) or not data:
+        return None
+    if not all(isinstance(path, str | os.PathLike) for path in data):
+        return None
+    return [os.fspath(path) for path in data]
+
+
+def _of_arrays(who: str, X: Any, y: Any, qid: Any, weight: Any) -> Source:
+    """Cut the columns as the rows are cut; columns of one number a row travel."""
+    import dask.array as da
+
+    if X.ndim != 2:
+        raise DataError(
+            f"{who}: data must be an array of two dimensions; got {X.ndim}."
+        )
+    columns = {"y": y, "qid": qid, "sample_weight": weight}
+    for name, column in columns.items():
+        if column is None and name != "y":
+            continue
+        if not isinstance(column, da.Array) or column.ndim != 1:
+            raise TypeError(
+                f"{who}: {name} must be a Dask array of one value a row, as data is a "
+                f"Dask array; got {short(column)}."
+            )
+    arrays = {"data": X} | {k: c for k, c in columns.items() if c is not None}
+    for name, array in arrays.items():
+        if np.isnan(np.array(array.shape, dtype=float)).any():
+            raise DataError(
+                f"{who}: {name} must have chunks of known sizes; got unknown ones. "
+                f"Call {name}.compute_chunk_sizes() first."
+            )
+    for name, array in arrays.items():
+        if array.shape[0] != X.shape[0]:
+            raise DataError(
+                f"{who}: {name} must be one value a row, {X.shape[0]} in all; got "
+                f"{array.shape[0]}."
+            )
+    rows = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+    cut = rows.chunks[0]
+    pieces = [rows.to_delayed().ravel().tolist()]
+    for column in columns.values():
+        if column is None:
+            pieces.append([None] * len(cut))
+        else:
+            same = column if column.chunks[0] == cut else column.rechunk((cut,))
+            pieces.append(same.to_delayed().ravel().tolist())
+    items = list(zip(*pieces, strict=True))
+    return Source(who, part_of_arrays, items, qid is not None, weight is not None)
+
+
+def part_of_arrays(who: str, X: Any, y: Any, qid: Any, weight: Any) -> Part:
+    """Make a partition of chunks."""
+    X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    columns = {"y": y, "qid": qid, "sample_weight": weight}
+    kept = {k: np.asarray(c) for k, c in columns.items() if c is not None}
+    form = "sparse " if sparse.issparse(X) else ""
+    types = [("data", f"{form}{X.dtype}")]
+    if X.dtype.kind in "biuf" and X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    types += [(name, column.dtype.name) for name, column in kept.items()]
+    return Part(
+        X,
+        kept["y"],
+        kept.get("qid"),
+        kept.get("sample_weight"),
+        None,
+        tuple(types),
+    )
+
+
+def part_of_frame(who: str, frame: Any, roles: Roles) -> Part:
+    """Make a partition of a pandas frame."""
+    names = roles.names(who, list(frame.columns))
+    _check_once(who, list(frame.columns))
+    types = [(str(c), str(frame[c].dtype)) for c in [*names, *roles.others]]
+    columns = [_numbers(frame[c].to_numpy()) for c in names] if len(frame) else []
+    for name, column in zip(names, columns, strict=False):
+        if column is None:
+            _refuse_type(who, name, str(frame[name].dtype))
+    others = {c: frame[c].to_numpy() for c in roles.others}
+    return _part(columns, len(names), others, roles, names, types)
+
+
+def part_of_file(who: str, path: str, roles: Roles) -> Part:
+    """Make a partition of a Parquet file."""
+    import pyarrow as pa
+    from pyarrow import parquet as pq
+
+    try:
+        with pq.ParquetFile(Path(path)) as file:
+            schema = file.schema_arrow
+            _check_once(who, schema.names)
+            names = roles.names(who, schema.names)
+            table = file.read(columns=[*names, *roles.others])
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(
+            f"{who}: every file must be sound Parquet that workers can read; got "
+            f"{path!r}: {short(str(error))}."
+        ) from None
+    types = [(c, str(schema.field(c).type)) for c in [*names, *roles.others]]
+    columns = [_numbers(table.column(c).to_numpy()) for c in names if len(table)]
+    for name, column in zip(names, columns, strict=False):
+        if column is None:
+            _refuse_type(who, name, str(schema.field(name).type))
+    others = {c: table.column(c).to_numpy() for c in roles.others}
+    return _part(columns, len(names), others, roles, names, types)
+
+
+def _part(
+    columns: list[Any],
+    n_features: int,
+    others: dict[Any, Any],
+    roles: Roles,
+    names: list[Any],
+    types: list[tuple[str, str]],
+) -> Part:
+    """Put features side by side: in single precision if all of them are."""
+    n_rows = len(others[roles.target])
+    is_single = all(column.dtype == np.float32 for column in columns)
+    X = np.empty((n_rows, n_features), np.float32 if is_single else np.float64)
+    for place, column in enumerate(columns):
+        X[:, place] = column
+    has_names = all(isinstance(name, str) for name in names)
+    return Part(
+        X,
+        others[roles.target],
+        None if roles.qid is None else others[roles.qid],
+        None if roles.weight is None else others[roles.weight],
+        tuple(names) if has_names else None,
+        tuple(types),
+    )
+
+
+def _numbers(column: Any) -> Any:
+    """Return a column of numbers, a gap being NaN; None if it is none."""
+    if column.dtype.kind in "biuf":
+        return column
+    if column.dtype.kind != "O":
+        return None
+    if any(isinstance(value, str | bytes) for value in column.tolist()):
+        return None
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def _check_once(who: str, names: list[Any]) -> None:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(
+            f"{who}: every column must have a name of its own; got {twice!r} twice."
+        )
+
+
+def _refuse_type(who: str, name: Any, kind: str) -> NoReturn:
+    raise DataError(
+        f"{who}: features must be columns of numbers; got {name!r} of type {kind}. "
+        "Name the columns to learn from in features=."
+    )
