@@ -14,7 +14,7 @@ class MissingDataError(FileNotFoundError):
 
 
 class ClusterError(RuntimeError):
-    """A cluster cannot do what it was asked: no workers, others than ours, rows lost."""
+    """A cluster cannot do what is asked of it: no workers, wrong ones, rows lost."""
 
 
 class DownloadError(OSError):

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final
 
 from peckorder._version import __version__
@@ -16,9 +17,8 @@ PATIENCE: Final = 30.0
 def check_dask(who: str) -> None:
     """Say what to install if there is no Dask."""
     try:
-        import dask.array
-        import dask.dataframe
-        import distributed  # noqa: F401
+        for name in ("dask.array", "dask.dataframe", "distributed"):
+            import_module(name)
     except ImportError as error:
         raise MissingExtraError(
             f"{who}: Dask must be installed, with arrays, frames and workers; got "

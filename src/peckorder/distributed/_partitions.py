@@ -309,8 +309,8 @@ def check_alike(partitions: Partitions) -> None:
         for (name, kind), (_, rule) in zip(facts.types, model.types, strict=True):
             if kind != rule:
                 raise DataError(
-                    f"{who}: the column {name!r} must be of type {rule} as in partition "
-                    f"{at}; got {kind} in partition {place}."
+                    f"{who}: the column {name!r} must be of type {rule}, as in "
+                    f"partition {at}; got {kind} in partition {place}."
                 )
 
 
