@@ -13,29 +13,19 @@ import numpy as np
 from peckorder._typing import Labels
 from peckorder._version import __version__
 from peckorder.distributed._cluster import check_version, results
+from peckorder.distributed._facts import (
+    Facts,
+    check_alike,
+    check_whole,
+    facts_of,
+    overlapping,
+)
 from peckorder.distributed._sources import Part, Source
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 
 # Results that a worker joins to one.
 _FAN_IN: Final = 8
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What is known of a partition at the driver.
-
-    `first` and `last` are the least and the largest of its queries, if these have an
-    order; None if not.
-    """
-
-    n_rows: int
-    n_features: int
-    n_queries: int
-    names: tuple[str, ...] | None
-    types: tuple[tuple[str, str], ...]
-    first: Any = None
-    last: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +35,10 @@ class Looked:
     facts: Facts
     queries: Labels | None
     found: Any
+
+
+class Single(list[Any]):
+    """Arguments of which each partition gets its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +90,19 @@ class Partitions:
             groups.setdefault(address, []).append(place)
         return list(groups.items())
 
-    def ask(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+    def ask(
+        self, function: Callable[..., Any], *arguments: Any, apart: bool = False
+    ) -> list[Any]:
         """Return ``function(block, *arguments)`` of each partition, in their order.
 
-        One task a worker, as a task costs about a millisecond whatever it does. A
-        partition that was lost is made again first.
+        One task a worker, as a task costs milliseconds whatever it does; or, `apart`,
+        one a partition, for long work: a worker may have several threads. A `Single`
+        among the arguments has one for each partition. A partition that was lost is
+        made again first.
         """
         groups = self.groups()
+        if apart:
+            groups = [(address, [k]) for address, places in groups for k in places]
         futures = []
         for address, places in groups:
             where = {} if address is None else {"workers": [address]}
@@ -112,7 +112,7 @@ class Partitions:
                     function,
                     self.places_of(places),
                     [self.blocks[place] for place in places],
-                    arguments,
+                    [_own(arguments, place) for place in places],
                     pure=False,
                     allow_other_workers=address is not None,
                     **where,
@@ -150,17 +150,20 @@ def load(
     find: Callable[..., Any] | None = None,
     *arguments: Any,
     keep: bool = True,
+    whole: bool = True,
 ) -> Partitions:
     """Let workers make the partitions, look at them, and check what they saw.
 
-    With `find` each worker also keeps ``find(block, *arguments)`` of each. Unless rows
-    are to be kept, each partition is read, looked at and dropped: in one pass, and
-    memory for a partition a worker will do.
+    Queries must be `whole` in their partitions, unless that does not matter. With
+    `find` workers also keep ``find(block, *arguments)`` of each. Unless rows are to be
+    kept, each partition is read, looked at and dropped: in one pass, and memory for a
+    partition a worker will do.
     """
     from dask import delayed
 
     who, n = source.who, len(source.items)
-    shared = delayed((source.make, find, arguments), pure=False)
+    # Arguments as they are, once for all partitions.
+    shared = delayed((source.make, find, arguments), pure=False, traverse=False)
     blocks: list[Any] = []
     if keep:
         tasks = [delayed(_made, pure=False)(who, __version__, k, source.make, *item)
@@ -176,7 +179,7 @@ def load(
             for k, item in enumerate(source.items)
         ]
         looked = client.compute(tasks)
-    facts = client.map(_facts_of, looked, pure=False)
+    facts = client.map(_told_of, looked, pure=False)
     partitions = Partitions(
         who,
         client,
@@ -188,8 +191,8 @@ def load(
         source.has_weight,
     )
     partitions = _without_empty(partitions)
-    check_alike(partitions)
-    if source.has_queries:
+    check_alike(who, partitions.facts, partitions.places)
+    if source.has_queries and whole:
         _check_whole(partitions)
     found = client.map(_found_of, partitions.found, pure=False) if find else []
     return replace(partitions, found=found)
@@ -208,7 +211,7 @@ def _look(k: int, part: Part, find: Any, arguments: tuple[Any, ...]) -> Looked:
     found = None
     if find is not None and len(part):
         found = _in_partition(k, find, part, *arguments)
-    return Looked(_facts(part, queries), queries, found)
+    return Looked(facts_of(part, queries), queries, found)
 
 
 def _made_and_looked(
@@ -222,12 +225,17 @@ def _each(
     function: Callable[..., Any],
     places: list[int],
     blocks: list[Any],
-    arguments: tuple[Any, ...],
+    arguments: list[tuple[Any, ...]],
 ) -> list[Any]:
     return [
-        _in_partition(k, function, block, *arguments)
-        for k, block in zip(places, blocks, strict=True)
+        _in_partition(k, function, block, *own)
+        for k, block, own in zip(places, blocks, arguments, strict=True)
     ]
+
+
+def _own(arguments: tuple[Any, ...], place: int) -> tuple[Any, ...]:
+    """Return what a partition is given."""
+    return tuple(a[place] if isinstance(a, Single) else a for a in arguments)
 
 
 def _in_partition(k: int, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -242,24 +250,7 @@ def _in_partition(k: int, function: Callable[..., Any], *arguments: Any) -> Any:
         raise ValueError(f"{error} This is of partition {k}.") from None
 
 
-def _facts(part: Part, queries: Labels | None) -> Facts:
-    n_queries = 0 if queries is None else len(queries)
-    n_rows, n_features = part.X.shape
-    ends = (None, None) if queries is None else _ends(queries)
-    return Facts(n_rows, n_features, n_queries, part.names, part.types, *ends)
-
-
-def _ends(queries: Labels) -> tuple[Any, Any]:
-    """Return the least and the largest query, if they are numbers or texts."""
-    if len(queries) and queries.dtype.kind in "iuf":
-        return queries.min().item(), queries.max().item()
-    names = queries.tolist()
-    if names and set(map(type, names)) == {str}:
-        return min(names), max(names)
-    return None, None
-
-
-def _facts_of(looked: Looked) -> Facts:
+def _told_of(looked: Looked) -> Facts:
     return looked.facts
 
 
@@ -288,67 +279,10 @@ def _without_empty(partitions: Partitions) -> Partitions:
     )
 
 
-def check_alike(partitions: Partitions) -> None:
-    """Refuse partitions with other columns, or types, than the first has."""
-    who, model = partitions.who, partitions.facts[0]
-    at = partitions.places[0]
-    for place, facts in zip(partitions.places, partitions.facts, strict=True):
-        columns = [name for name, _ in facts.types]
-        wanted = [name for name, _ in model.types]
-        if columns != wanted or facts.n_features != model.n_features:
-            odd = min(set(columns) ^ set(wanted), default=None)
-            got = f"{facts.n_features} features for {model.n_features}"
-            if odd is not None:
-                got = f"{odd!r} {'more' if odd in columns else 'less'}"
-            elif facts.n_features == model.n_features:
-                got = "the same ones in another order"
-            raise DataError(
-                f"{who}: every partition must have the columns of partition {at}; got "
-                f"{got} in partition {place}."
-            )
-        for (name, kind), (_, rule) in zip(facts.types, model.types, strict=True):
-            if kind != rule:
-                raise DataError(
-                    f"{who}: the column {name!r} must be of type {rule}, as in "
-                    f"partition {at}; got {kind} in partition {place}."
-                )
-
-
 def _check_whole(partitions: Partitions) -> None:
-    """Refuse a query whose rows are in two partitions.
-
-    Names of queries travel only where those of two partitions overlap.
-    """
-    near = _overlapping(partitions.facts)
-    futures = [partitions.found[k] for k in near]
+    """Ask for the queries of partitions that may share some, and compare them."""
+    near = overlapping(partitions.facts)
     client, who = partitions.client, partitions.who
-    some = results(who, client, client.map(_queries_of, futures, pure=False))
-    if not some:
-        return
-    names = np.concatenate(some)
-    place = np.repeat(near, [len(queries) for queries in some])
-    queries = Queries.of(who, names)
-    if len(queries) == len(names):
-        return
-    q = int(np.argmax(queries.sizes > 1))
-    rows = queries.arrange(np.arange(len(names)))[queries.offsets[q] :][:2]
-    a, b = (partitions.places[k] for k in place[rows].tolist())
-    name = queries.ids[q : q + 1].tolist()[0]
-    raise DataError(
-        f"{who}: a query must be whole in one partition; got rows of {name!r} in "
-        f"partitions {a} and {b}. Bring queries together by repartition_by_qid."
-    )
-
-
-def _overlapping(facts: list[Facts]) -> list[int]:
-    """Return the partitions that may share a query with another."""
-    if any(fact.first is None for fact in facts):
-        return list(range(len(facts)))
-    order = sorted(range(len(facts)), key=lambda k: facts[k].first)
-    near: set[int] = set()
-    reach = order[0]  # which of those before reaches furthest
-    for k in order[1:]:
-        if facts[k].first <= facts[reach].last:
-            near |= {reach, k}
-        reach = k if facts[k].last > facts[reach].last else reach
-    return sorted(near)
+    futures = [partitions.found[k] for k in near]
+    names = results(who, client, client.map(_queries_of, futures, pure=False))
+    check_whole(who, names, [partitions.places[k] for k in near])

@@ -147,46 +147,56 @@ def _paths(data: Any) -> list[str] | None:
 
 
 def _of_arrays(who: str, X: Any, y: Any, qid: Any, weight: Any) -> Source:
-    """Cut the columns as the rows are cut; columns of one number a row travel."""
+    arrays = {"data": X, "y": y, "qid": qid, "sample_weight": weight}
+    given, cut = cut_alike(who, arrays, needed=("data", "y"))
+    pieces = [
+        [None] * len(cut) if array is None else array.to_delayed().ravel().tolist()
+        for array in given.values()
+    ]
+    items = list(zip(*pieces, strict=True))
+    return Source(who, part_of_arrays, items, qid is not None, weight is not None)
+
+
+def cut_alike(
+    who: str, arrays: dict[str, Any], needed: tuple[str, ...]
+) -> tuple[dict[str, Any], tuple[int, ...]]:
+    """Check arrays, `data` first; cut all of them into the rows of its chunks.
+
+    Only columns of one value a row travel for that, unless features are cut too.
+    """
     import dask.array as da
 
-    if X.ndim != 2:
-        raise DataError(
-            f"{who}: data must be an array of two dimensions; got {X.ndim}."
-        )
-    columns = {"y": y, "qid": qid, "sample_weight": weight}
-    for name, column in columns.items():
-        if column is None and name != "y":
-            continue
-        if not isinstance(column, da.Array) or column.ndim != 1:
-            raise TypeError(
-                f"{who}: {name} must be a Dask array of one value a row, as data is a "
-                f"Dask array; got {short(column)}."
-            )
-    arrays = {"data": X} | {k: c for k, c in columns.items() if c is not None}
+    given = {}
     for name, array in arrays.items():
+        if array is None and name not in needed:
+            continue
+        n_dims = 2 if name == "data" else 1
+        if not isinstance(array, da.Array) or array.ndim != n_dims:
+            rule = "of two dimensions" if n_dims == 2 else "of one value a row"
+            raise TypeError(
+                f"{who}: {name} must be a Dask array {rule}; got {short(array)}."
+            )
         if np.isnan(np.array(array.shape, dtype=float)).any():
             raise DataError(
                 f"{who}: {name} must have chunks of known sizes; got unknown ones. "
                 f"Call {name}.compute_chunk_sizes() first."
             )
-    for name, array in arrays.items():
-        if array.shape[0] != X.shape[0]:
+        given[name] = array
+    rows = given["data"]
+    for name, array in given.items():
+        if array.shape[0] != rows.shape[0]:
             raise DataError(
-                f"{who}: {name} must be one value a row, {X.shape[0]} in all; got "
+                f"{who}: {name} must be one value a row, {rows.shape[0]} in all; got "
                 f"{array.shape[0]}."
             )
-    rows = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
-    cut = rows.chunks[0]
-    pieces = [rows.to_delayed().ravel().tolist()]
-    for column in columns.values():
-        if column is None:
-            pieces.append([None] * len(cut))
-        else:
-            same = column if column.chunks[0] == cut else column.rechunk((cut,))
-            pieces.append(same.to_delayed().ravel().tolist())
-    items = list(zip(*pieces, strict=True))
-    return Source(who, part_of_arrays, items, qid is not None, weight is not None)
+    if rows.numblocks[1] > 1:
+        rows = rows.rechunk({1: -1})
+    cut: tuple[int, ...] = rows.chunks[0]
+    same = {
+        name: array if array.chunks[0] == cut else array.rechunk((cut,))
+        for name, array in given.items()
+    }
+    return {name: same.get(name) for name in arrays} | {"data": rows}, cut
 
 
 def part_of_arrays(who: str, X: Any, y: Any, qid: Any, weight: Any) -> Part:

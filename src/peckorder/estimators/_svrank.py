@@ -22,6 +22,7 @@ from peckorder.exceptions import DataError
 from peckorder.solvers.mprank_gram import Gram
 from peckorder.solvers.mprank_iterative import Limits
 from peckorder.solvers.mprank_refused import refuse_large
+from peckorder.solvers.mprank_sample import Sample
 from peckorder.solvers.svrank import Minimum, minimise
 from peckorder.solvers.svrank_loss import PairRisk
 from peckorder.solvers.svrank_space import Features, Kernels
@@ -219,25 +220,15 @@ class SVRank(MagnitudeModel):
             check_parameters(self, self._rules)
             given = self._read(X, y, qid, sample_weight, offset, reset=True)
             sample = self._sampled(given, self.gamma)
-            risk = PairRisk(
-                sample.y,
-                sample.label,
-                sample.weighing,
-                float(self.C),
-                int(self.power),
-                float(self.epsilon),
-                one_sided=self.loss == "hmpc",
-                top_weight=float(self.top_weight),
-            )
-            rows, limits = sample.rows, Limits(float(self.tol), int(self.max_iter))
+            risk, limits = self._risk(sample), self._limits()
+            rows = sample.rows
             is_linear = not isinstance(rows, Gram)
             with np.errstate(over="ignore", invalid="ignore"):
                 space = Features(rows) if is_linear else Kernels(self._who, rows)
                 found = minimise(space, risk, limits)
             self._check_finite(found)
-            self._forget()
+            self._store(found, sample.weighing.mean(sample.label - found.scores))
             self._kept, self._has_offset = given.kept, offset is not None
-            self._gram = None
             if is_linear:
                 self.coef_ = found.w[0]
             else:
@@ -245,12 +236,33 @@ class SVRank(MagnitudeModel):
                 self._support_coef = found.w[0]
                 self.dual_coef_ = np.zeros(given.n_rows)
                 self.dual_coef_[given.kept] = found.w[0]
-            self.intercept_ = sample.weighing.mean(sample.label - found.scores)
-            self.objective_, self.dual_gap_ = found.objective, found.gap
-            self.n_iter_ = found.n_iter
         if not found.is_converged:
-            self._warn(limits)
+            self._warn(limits, stacklevel=3)
         return self
+
+    def _risk(self, sample: Sample) -> PairRisk:
+        """Return what pairs of these rows cost."""
+        return PairRisk(
+            sample.y,
+            sample.label,
+            sample.weighing,
+            float(self.C),
+            int(self.power),
+            float(self.epsilon),
+            one_sided=self.loss == "hmpc",
+            top_weight=float(self.top_weight),
+        )
+
+    def _limits(self) -> Limits:
+        return Limits(float(self.tol), int(self.max_iter))
+
+    def _store(self, found: Minimum, intercept: float) -> None:
+        """Keep what is said of a minimum, in place of what was learnt before."""
+        self._forget()
+        self._kept, self._has_offset, self._gram = slice(None), False, None
+        self.intercept_ = intercept
+        self.objective_, self.dual_gap_ = found.objective, found.gap
+        self.n_iter_ = found.n_iter
 
     def _check_finite(self, found: Minimum) -> None:
         if np.isfinite([found.objective, found.gap, found.w.sum()]).all():
@@ -262,7 +274,7 @@ class SVRank(MagnitudeModel):
             )
         refuse_large(self._who)
 
-    def _warn(self, limits: Limits) -> None:
+    def _warn(self, limits: Limits, stacklevel: int) -> None:
         what = (
             f"{self._who}: not converged after {self.n_iter_} iterations: the "
             f"objective {self.objective_:.6g} may be {self.dual_gap_:.2g} above its "
@@ -277,4 +289,4 @@ class SVRank(MagnitudeModel):
             what += (
                 f". Raise max_iter (now {limits.max_iter}) or tol (now {limits.tol:g})."
             )
-        warnings.warn(what, ConvergenceWarning, stacklevel=3)
+        warnings.warn(what, ConvergenceWarning, stacklevel=stacklevel)

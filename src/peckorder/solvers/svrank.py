@@ -6,7 +6,7 @@ import numpy as np
 
 from peckorder._typing import Floats
 from peckorder.solvers.mprank_iterative import Limits
-from peckorder.solvers.svrank_loss import PairRisk
+from peckorder.solvers.svrank_loss import Risk
 from peckorder.solvers.svrank_master import Master
 from peckorder.solvers.svrank_space import Space, dot, inner, square_norm
 
@@ -48,12 +48,12 @@ class Point:
     slope: Floats
 
 
-def minimise(space: Space, risk: PairRisk, limits: Limits) -> Minimum:
+def minimise(space: Space, risk: Risk, limits: Limits) -> Minimum:
     """Minimise to within `limits.tol` of the objective, or give up."""
     return (cutting_planes if risk.power == 1 else quasi_newton)(space, risk, limits)
 
 
-def cutting_planes(space: Space, risk: PairRisk, limits: Limits) -> Minimum:
+def cutting_planes(space: Space, risk: Risk, limits: Limits) -> Minimum:
     """Minimise a risk with kinks by the planes that touch it from below.
 
     The largest of the planes is minimised in place of the risk, which gives a bound.
@@ -100,7 +100,7 @@ def cutting_planes(space: Space, risk: PairRisk, limits: Limits) -> Minimum:
 
 
 def _lower_end(
-    risk: PairRisk, start: Point, direction: Floats, along: Floats
+    risk: Risk, start: Point, direction: Floats, along: Floats
 ) -> tuple[float, Point]:
     """Return a length up to 1 that lowers the objective, and the point there.
 
@@ -132,7 +132,7 @@ def _lower_end(
     return low, point
 
 
-def quasi_newton(space: Space, risk: PairRisk, limits: Limits) -> Minimum:
+def quasi_newton(space: Space, risk: Risk, limits: Limits) -> Minimum:
     """Minimise a smooth risk by L-BFGS.
 
     The objective is strongly convex: it is above its minimum by no more than a quarter
@@ -202,7 +202,7 @@ def _times_inverse(steps: list[tuple[Floats, Floats]], gradient: Floats) -> Floa
 
 
 def _line_minimum(
-    risk: PairRisk,
+    risk: Risk,
     w: Floats,
     scores: Floats,
     direction: Floats,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from os import cpu_count
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,6 +17,21 @@ from peckorder.solvers.mprank_weighing import Weighing
 _LONG = 256
 # Rows that make another thread worth its start.
 _WORTH_A_THREAD = 1 << 14
+
+
+class Risk(Protocol):
+    """A convex function of the scores.
+
+    Wherever rows are: scores and slopes may stand for columns that are elsewhere, as
+    long as their sums and inner products are those of the columns.
+    """
+
+    @property
+    def power(self) -> int:
+        """The power of the loss of a pair; 2 if there are no kinks."""
+
+    def __call__(self, scores: Any) -> tuple[float, Any]:
+        """Return the risk, and its slope in the scores."""
 
 
 @dataclass(frozen=True, eq=False)
