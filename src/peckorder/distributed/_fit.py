@@ -111,7 +111,7 @@ def fit(
     >>> from peckorder.distributed import fit
     >>> X = da.from_array([[0, 1], [1, 3], [2, 2], [3, 0]], chunks=(2, 2))
     >>> y = da.from_array([1.0, 1.5, 3.0, 4.5], chunks=2)
-    >>> with Client(processes=False, dashboard_address=None) as client:
+    >>> with Client(processes=False, dashboard_address="127.0.0.1:0") as client:
     ...     model = fit(MPRank(C=100.0), X, y)
     >>> model.predict(X.compute()).round(2).tolist()
     [1.0, 1.56, 2.91, 4.53]

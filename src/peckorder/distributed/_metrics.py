@@ -92,7 +92,7 @@ def score(
     >>> from peckorder.distributed import score
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 2, 1]
     >>> model = MPRank().fit(X, y)
-    >>> with Client(processes=False, dashboard_address=None) as client:
+    >>> with Client(processes=False, dashboard_address="127.0.0.1:0") as client:
     ...     rows = da.from_array(X, chunks=(2, 1)), da.from_array(y, chunks=2)
     ...     score(model, *rows, ["disagreement"], qid=da.from_array([1, 1, 2, 2], 2))
     {'disagreement': 0.5}

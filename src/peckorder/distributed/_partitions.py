@@ -30,11 +30,16 @@ _FAN_IN: Final = 8
 
 @dataclass(frozen=True, eq=False)
 class Looked:
-    """What a worker keeps of a partition that was looked at."""
+    """What a worker keeps of a partition that was looked at.
+
+    What was wrong with the rows is told when `found` is asked for: partitions may be
+    unlike each other, which says more.
+    """
 
     facts: Facts
     queries: Labels | None
     found: Any
+    failure: Exception | None = None
 
 
 class Single(list[Any]):
@@ -208,10 +213,13 @@ def _look(k: int, part: Part, find: Any, arguments: tuple[Any, ...]) -> Looked:
     queries = None
     if part.qid is not None:
         queries = _in_partition(k, Queries.of, "qid", part.qid).ids
-    found = None
+    facts, found = facts_of(part, queries), None
     if find is not None and len(part):
-        found = _in_partition(k, find, part, *arguments)
-    return Looked(facts_of(part, queries), queries, found)
+        try:
+            found = _in_partition(k, find, part, *arguments)
+        except Exception as error:
+            return Looked(facts, queries, None, error)
+    return Looked(facts, queries, found)
 
 
 def _made_and_looked(
@@ -255,6 +263,8 @@ def _told_of(looked: Looked) -> Facts:
 
 
 def _found_of(looked: Looked) -> Any:
+    if looked.failure is not None:
+        raise looked.failure
     return looked.found
 
 

@@ -61,7 +61,7 @@ def repartition_by_qid(
     >>> from dask.distributed import Client
     >>> from peckorder.distributed import repartition_by_qid
     >>> X, q = da.ones((6, 2), chunks=(3, 2)), da.from_array([7, 7, 8, 8, 8, 9], 3)
-    >>> with Client(processes=False, dashboard_address=None) as client:
+    >>> with Client(processes=False, dashboard_address="127.0.0.1:0") as client:
     ...     X, q = repartition_by_qid(X, qid=q)
     ...     q.chunks, q.compute().tolist()
     (((2, 4),), [7, 7, 8, 8, 8, 9])

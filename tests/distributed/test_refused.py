@@ -1,0 +1,290 @@
+"""What a cluster refuses, in a sentence, and leaves as it was."""
+
+import subprocess
+import sys
+from textwrap import dedent
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet as pq
+
+import distributed
+from peckorder import MPRank, PRank, SVRank
+from peckorder.distributed import _cluster, fit, repartition_by_qid, score
+from peckorder.exceptions import ClusterError, DataError, MissingExtraError
+
+
+def rows(n=6, size=3):
+    """X and y in partitions of so many rows."""
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    return da.from_array(X, (size, 2)), da.from_array(X.sum(axis=1), size)
+
+
+def write(folder, *frames):
+    paths = [folder / f"{k}.parquet" for k in range(len(frames))]
+    for path, frame in zip(paths, frames, strict=True):
+        pq.write_table(pa.table(frame), path)
+    return paths
+
+
+class TestPartitions:
+    @pytest.mark.parametrize(
+        ("qid", "name"),
+        [
+            ([1, 1, 2, 2, 3, 3], "2"),
+            ([1, 1, 9, 2, 2, 1], "1"),
+            (["a", "a", "b", "b", "c", "c"], "'b'"),
+            (np.array([1, "x", 9, "y", "x", 9], dtype=object), "'x'"),
+        ],
+    )
+    @pytest.mark.parametrize("estimator", [MPRank(), SVRank()])
+    def test_a_query_in_two_partitions(self, client, qid, name, estimator):
+        X, y = rows()
+        with pytest.raises(DataError, match="must be whole in one partition") as error:
+            fit(estimator, X, y, qid=da.from_array(np.array(qid), 3))
+        said = f"got rows of {name} in partitions 0 and 1. Bring queries together by"
+        assert said in str(error.value)
+        assert not hasattr(estimator, "n_features_in_")
+
+    def test_no_rows_at_all(self, client):
+        X, y = rows()
+        with pytest.raises(DataError, match="must have rows; got 1 partitions"):
+            fit(MPRank(), X[:0], y[:0])
+
+    def test_other_columns(self, client, tmp_path):
+        first = {"a": [1.0, 2.0], "b": [1.0, 0.0], "y": [1, 2]}
+        columns = {"target": "y"}
+        more = write(tmp_path, first, first | {"c": [1.0, 2.0]})
+        with pytest.raises(DataError, match="got 'c' more in partition 1"):
+            fit(MPRank(), more, **columns)
+        less = write(tmp_path, first, {"a": [1.0, 2.0], "y": [1, 2]})
+        with pytest.raises(DataError, match="got 'b' less in partition 1"):
+            fit(MPRank(), less, **columns)
+        with pytest.raises(DataError, match=r"must include 'b'.* of partition 1"):
+            fit(MPRank(), less, **columns, features=["a", "b"])
+        turned = {"b": [1.0, 0.0], "a": [1.0, 2.0], "y": [1, 2]}
+        paths = write(tmp_path, first, turned)
+        with pytest.raises(DataError, match="the same ones in another order in"):
+            fit(MPRank(), paths, **columns)
+        model = fit(MPRank(), paths, **columns, features=["a", "b"])
+        assert model.feature_names_in_.tolist() == ["a", "b"]
+
+    @pytest.mark.parametrize(
+        ("name", "values", "said"),
+        [
+            ("a", [1, 2], "'a' must be of type double, as in partition 0; got int64"),
+            ("y", ["1", "2"], "'y' must be of type int64, as in partition 0; got str"),
+            ("q", [1.0, 2.0], "'q' must be of type int64, as in partition 0; got dou"),
+        ],
+    )
+    def test_other_types(self, client, tmp_path, name, values, said):
+        first = {"a": [1.0, 2.0], "y": [1, 2], "q": [1, 1]}
+        second = first | {"q": [2, 2]} | {name: values}
+        paths = write(tmp_path, first, second)
+        with pytest.raises(DataError, match=said):
+            fit(MPRank(), paths, target="y", qid="q")
+
+    def test_an_empty_file_may_have_any_types(self, client, tmp_path):
+        first = {"a": [1.0, 2.0, 4.0], "y": [1, 2, 3]}
+        paths = write(tmp_path, {"a": pa.array([], pa.string()), "y": []}, first)
+        model = fit(MPRank(), paths, target="y")
+        assert model.coef_.shape == (1,)
+
+    def test_words_as_features(self, client, tmp_path):
+        frame = {"a": ["x", "z"], "y": [1, 2]}
+        with pytest.raises(DataError, match="columns of numbers; got 'a' of type stri"):
+            fit(MPRank(), write(tmp_path, frame), target="y")
+        table = dd.from_pandas(pd.DataFrame(frame), npartitions=1)
+        with pytest.raises(DataError, match="columns of numbers; got 'a' of type str"):
+            fit(MPRank(), table, target="y")
+
+    def test_gaps(self, client, tmp_path):
+        frame = {"a": [1.0, None, 2.0], "y": [1, 2, 3], "q": [1, 1, None]}
+        paths = write(tmp_path, frame)
+        with pytest.raises(ValueError, match=r"NaN.* of partition 0"):
+            fit(MPRank(), paths, target="y", features=["a"])
+        with pytest.raises(DataError, match=r"without gaps.* of partition 0"):
+            fit(MPRank(), paths, target="y", features=["a"], qid="q")
+
+    def test_files_that_are_none(self, client, tmp_path):
+        with pytest.raises(DataError, match="sound Parquet that workers can read"):
+            fit(MPRank(), [tmp_path / "none.parquet"], target="y")
+        (tmp_path / "text.parquet").write_text("hello")
+        with pytest.raises(DataError, match=r"text\.parquet"):
+            fit(MPRank(), [tmp_path / "text.parquet"], target="y")
+
+    def test_the_partition_is_named(self, client):
+        X, y = rows(9)
+        X = X.map_blocks(lambda x, block_id=None: x / (block_id[0] != 2), meta=X._meta)
+        with (
+            np.errstate(divide="ignore"),
+            pytest.raises(ValueError, match="partition 2"),
+        ):
+            fit(MPRank(), X, y)
+
+
+class TestArguments:
+    def test_chunks_of_unknown_sizes(self, client):
+        X, y = rows()
+        with pytest.raises(DataError, match=r"data\.compute_chunk_sizes\(\)"):
+            fit(MPRank(), X[X[:, 0] > -9], y)
+        with pytest.raises(DataError, match=r"y\.compute_chunk_sizes\(\)"):
+            fit(MPRank(), X, y[y > -99])
+
+    def test_lengths(self, client):
+        X, y = rows()
+        with pytest.raises(
+            DataError, match="y must be one value a row, 6 in all; got 5"
+        ):
+            fit(MPRank(), X, y[:5])
+
+    @pytest.mark.parametrize(
+        ("given", "said"),
+        [
+            ({"y": None}, "y must be a Dask array of one value a row; got None"),
+            ({"y": [1, 2]}, "y must be a Dask array of one value a row"),
+            ({"qid": [1, 2]}, "qid must be a Dask array of one value a row"),
+            ({"target": "y"}, "target must be None for arrays"),
+            ({"features": ["a"]}, "features must be None for arrays"),
+        ],
+    )
+    def test_of_arrays(self, client, given, said):
+        X, y = rows()
+        with pytest.raises(TypeError, match=said):
+            fit(MPRank(), X, **{"y": y} | given)
+
+    @pytest.mark.parametrize(
+        ("given", "error", "said"),
+        [
+            ({}, TypeError, "target must be the name of the column of labels"),
+            ({"target": "y", "y": 3}, TypeError, "y must be None for frames"),
+            ({"target": "z"}, DataError, "must include 'z'"),
+            ({"target": "y", "qid": [1]}, TypeError, "qid must be the name of a colu"),
+            ({"target": "y", "features": "a"}, TypeError, "features must be a list"),
+            ({"target": "y", "features": ["a", "a"]}, TypeError, "each once"),
+            ({"target": "y", "features": ["b"]}, DataError, "must include 'b'"),
+        ],
+    )
+    def test_of_frames(self, client, given, error, said):
+        frame = dd.from_pandas(pd.DataFrame({"a": [1.0], "y": [1]}), npartitions=1)
+        with pytest.raises(error, match=said):
+            fit(MPRank(), frame, **given)
+
+    def test_of_data(self, client):
+        for data in (np.ones((3, 2)), [], [1, 2], None):
+            with pytest.raises(TypeError, match="data must be a Dask array, a Dask Da"):
+                fit(MPRank(), data, target="y")
+
+    def test_estimators(self, client):
+        with pytest.raises(TypeError, match=r"got PRank\(\).*peckorder\.streams\.fit"):
+            fit(PRank(), *rows())
+        with pytest.raises(TypeError, match="got 'MPRank'"):
+            fit(MPRank, *rows())
+        for kind in (MPRank, SVRank):
+            with pytest.raises(ValueError, match=r"kernel must be 'linear'.*got 'rbf'"):
+                fit(kind(kernel="rbf"), *rows())
+        with pytest.raises(ValueError, match="C must be"):
+            fit(MPRank(C=-1.0), *rows())
+
+    def test_weights_of_zero(self, client):
+        X, y = rows()
+        nothing = {"sample_weight": da.zeros(6, chunks=3)}
+        qid = da.from_array([1, 1, 1, 2, 2, 2], 3)
+        for model in (MPRank(), SVRank()):
+            with pytest.raises(DataError, match="must be > 0 for some row; got zero"):
+                fit(model, X, y, qid=qid, **nothing)
+
+    def test_a_model_stays_as_it_was(self, client):
+        X, y = rows()
+        model = MPRank().fit(X.compute(), y.compute())
+        before = dict(vars(model))
+        with pytest.raises(DataError):
+            fit(model, X, y, qid=da.from_array([1, 1, 2, 2, 3, 3], 3))
+        assert vars(model) == before
+
+
+class TestCluster:
+    def test_no_client(self, monkeypatch):
+        def none():
+            raise ValueError("No client found")
+
+        monkeypatch.setattr(distributed, "default_client", none)
+        with pytest.raises(ClusterError, match="client must be a Client") as error:
+            fit(MPRank(), *rows())
+        assert "client = Client()" in str(error.value)
+
+    def test_no_dask(self):
+        script = """
+            import sys
+            sys.modules |= {"dask": None, "distributed": None}
+            from peckorder import MPRank
+            from peckorder.distributed import fit
+            fit(MPRank(), None)
+        """
+        run = subprocess.run(
+            [sys.executable, "-c", dedent(script)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "MissingExtraError: fit: Dask must be installed" in run.stderr
+        assert "pip install 'peckorder[dask]'" in run.stderr
+
+    def test_no_dask_for_any_function(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "dask.dataframe", None)
+        model = MPRank().fit([[0.0], [1.0]], [0, 1])
+        for call in (
+            lambda: fit(MPRank(), None),
+            lambda: score(model, None),
+            lambda: repartition_by_qid(None, qid="q"),
+        ):
+            with pytest.raises(MissingExtraError, match=r"peckorder.dask."):
+                call()
+
+    def test_something_else_as_client(self):
+        with pytest.raises(TypeError, match="client must be a dask"):
+            fit(MPRank(), None, client="localhost")
+
+    def test_another_version_on_a_worker(self, client):
+        def report(version):
+            from peckorder import _version
+
+            before, _version.__version__ = _version.__version__, version
+            return before
+
+        address = max(client.scheduler_info()["workers"])
+        before = client.run(report, "0.0.9", workers=[address])[address]
+        try:
+            with pytest.raises(ClusterError, match=r"got version 0\.0\.9 at tcp"):
+                fit(MPRank(), *rows())
+        finally:
+            client.run(report, before, workers=[address])
+        assert fit(MPRank(), *rows()).n_features_in_ == 2
+
+    def test_no_peckorder_on_a_worker(self, client):
+        def hide(is_hidden):
+            import sys
+
+            names = [n for n in sys.modules if n.split(".")[0] == "peckorder"]
+            if is_hidden:
+                sys.hidden = {n: sys.modules.pop(n) for n in names}
+                sys.modules["peckorder"] = None
+            else:
+                sys.modules.pop("peckorder")
+                sys.modules.update(sys.__dict__.pop("hidden"))
+
+        address = min(client.scheduler_info()["workers"])
+        client.run(hide, True, workers=[address])
+        try:
+            with pytest.raises(ClusterError, match="got none at tcp"):
+                fit(MPRank(), *rows())
+        finally:
+            client.run(hide, False, workers=[address])
+
+    def test_a_worker_that_joins_later_is_asked_too(self):
+        with pytest.raises(ClusterError, match=r"peckorder 9\.9, as the driver has"):
+            _cluster.check_version("fit", "9.9")
