@@ -56,7 +56,7 @@ def check_same(model, expected, X):
 
 
 class TestMPRank:
-    @pytest.mark.parametrize("n_parts", [1, 2, 19])
+    @pytest.mark.parametrize("n_parts", [1, 9])
     @pytest.mark.parametrize("has_queries", [True, False])
     @pytest.mark.parametrize("has_weights", [True, False])
     def test_is_the_fit_of_one_process(
@@ -120,10 +120,11 @@ class TestSVRank:
         [
             ("y", {}),
             ("grade", {"epsilon": 0.0, "C": 3.0}),
-            ("y", {"loss": "hmpc"}),
             ("y", {"power": 2, "C": 10.0}),
             ("grade", {"power": 2, "loss": "hmpc", "top_weight": 2.0}),
-            ("grade", {"top_weight": 1.0}),
+            pytest.param("y", {"loss": "hmpc"}, marks=pytest.mark.slow),
+            pytest.param("grade", {"top_weight": 1.0}, marks=pytest.mark.slow),
+            pytest.param("y", {"tol": 1e-10}, marks=pytest.mark.slow),
         ],
     )
     def test_is_the_fit_of_one_process(self, client, letor, parameters, label):

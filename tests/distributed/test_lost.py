@@ -81,7 +81,9 @@ def cluster(doomed):
     return doomed
 
 
-@pytest.mark.parametrize("estimator", [MPRank(), SVRank()])
+@pytest.mark.parametrize(
+    "estimator", [MPRank(), pytest.param(SVRank(), marks=pytest.mark.slow)]
+)
 def test_a_worker_killed_in_the_middle(cluster, tmp_path, estimator):
     X, y, qid = slow_data(str(tmp_path), 0.1)
     pids = list(cluster.run(os.getpid).values())
@@ -118,6 +120,7 @@ def test_rows_that_were_only_in_memory(cluster):
     assert not hasattr(model, "coef_")
 
 
+@pytest.mark.slow
 def test_a_partition_that_kills_its_worker(cluster):
     def allow(n, dask_scheduler=None):
         before = dask_scheduler.allowed_failures

@@ -1,5 +1,6 @@
 """Bringing queries together."""
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -18,62 +19,65 @@ def check_whole(parts):
     assert sum(map(len, names)) == len(set().union(*names))
 
 
-def parts_of(column):
-    return [part.compute() for part in column.to_delayed()]
+def computed(*arrays):
+    return dask.compute(*arrays, scheduler="synchronous")
+
+
+def cut(column, chunks):
+    return np.split(column, np.cumsum(chunks)[:-1])
 
 
 @pytest.mark.parametrize("kind", ["sorted", "mixed", "words"])
 def test_arrays(client, kind):
     rng = np.random.default_rng(7)
-    qid = rng.integers(0, 12, size=90)
+    qid = rng.integers(0, 8, size=50)
     if kind == "sorted":
         qid = np.sort(qid)
     if kind == "words":
         qid = np.array([f"q{q}" for q in qid])
-    number = np.arange(90)
+    number = np.arange(50)
     X = np.column_stack([number, 2 * number])
     given = da.from_array(X, (17, 1)), da.from_array(number, 20)
-    rows, y, q, weight = repartition_by_qid(
-        *given, qid=da.from_array(qid, 90), sample_weight=da.from_array(1 - number, 9)
+    arrays = repartition_by_qid(
+        *given, qid=da.from_array(qid, 50), sample_weight=da.from_array(1 - number, 17)
     )
-    assert rows.chunks[0] == y.chunks[0] == q.chunks[0] == weight.chunks[0]
-    check_whole(parts_of(q))
-    order = y.compute()
+    (chunks,) = {array.chunks[0] for array in arrays}
+    rows, order, queries, weight = computed(*arrays)
+    check_whole(cut(queries, chunks))
     assert_array_equal(np.sort(order), number)
-    assert_array_equal(rows.compute(), X[order])
-    assert_array_equal(q.compute(), qid[order])
-    assert_array_equal(weight.compute(), 1 - order)
-    assert rows.dtype == X.dtype
+    assert_array_equal(rows, X[order])
+    assert_array_equal(queries, qid[order])
+    assert_array_equal(weight, 1 - order)
+    assert arrays[0].dtype == X.dtype
+    after = np.repeat(np.arange(len(chunks)), chunks)
     for name in np.unique(qid):
-        inside = order[qid[order] == name]
+        inside = order[queries == name]
         assert (np.diff(inside) > 0).all()
-    # A query goes where it has most rows.
-    before = np.minimum(number // 17, 5)
-    after = np.repeat(np.arange(len(q.chunks[0])), q.chunks[0])
-    for name in np.unique(qid):
-        owner = after[qid[order] == name][0]
-        assert owner == np.argmax(np.bincount(before[qid == name]))
+        # A query goes where it has most rows.
+        owner = np.argmax(np.bincount(number[qid == name] // 17))
+        assert (after[queries == name] == owner).all()
 
 
 def test_sparse_rows(client):
     X = sparse.random_array((40, 3), density=0.4, rng=1, format="csr")
-    rows = da.from_array(X.toarray(), (9, 3)).map_blocks(sparse.csr_array)
-    rows, q = repartition_by_qid(rows, qid=da.from_array(np.arange(40) // 4, 9))
-    check_whole(parts_of(q))
-    again = sparse.vstack([part[0].compute() for part in rows.to_delayed()])
-    assert_array_equal(again.toarray(), X.toarray()[np.arange(40)])
+    rows = da.from_array(X.toarray(), (19, 3)).map_blocks(sparse.csr_array)
+    rows, q = repartition_by_qid(rows, qid=da.from_array(np.arange(40) // 4, 19))
+    check_whole(cut(computed(q)[0], q.chunks[0]))
+    again = sparse.vstack(computed(*rows.to_delayed().ravel()))
+    assert_array_equal(again.toarray(), X.toarray())
 
 
 def test_frames(client):
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"a": rng.normal(size=50), "q": rng.integers(0, 9, size=50)})
     frame["y"] = frame["a"] + frame["q"]
-    given = dd.from_pandas(frame, npartitions=4)
+    given = dd.from_pandas(frame, npartitions=3)
     with pytest.raises(ValueError, match="repartition_by_qid"):
         fit(MPRank(), given, target="y", qid="q")
     table = repartition_by_qid(given, qid="q")
-    check_whole([part["q"].to_numpy() for part in parts_of(table)])
-    pd.testing.assert_frame_equal(table.compute().sort_index(), frame)
+    parts = computed(*table.to_delayed())
+    check_whole([part["q"].to_numpy() for part in parts])
+    pd.testing.assert_frame_equal(pd.concat(parts).sort_index(), frame)
     model = fit(MPRank(), table, target="y", qid="q")
     expected = MPRank().fit(frame[["a"]], frame["y"], qid=frame["q"])
     assert model.coef_ == pytest.approx(expected.coef_, rel=1e-10)

@@ -24,14 +24,15 @@ def fit_aggregate(estimator: AggregatePRank, source: Source, client: Any) -> Non
     ``check_random_state(random_state).randint(2**31 - 1, size=p)``.
     """
     _check(estimator, source)
-    partitions = load(client, source, labels_of, unfitted(estimator))
+    partitions = load(client, source)
     n_shards, n_members = len(partitions), int(estimator.n_estimators)
     if n_members < n_shards:
         raise ValueError(
             f"{source.who}: n_estimators must be {n_shards} or more, a member for each "
             f"partition; got {n_members}. Or make fewer partitions."
         )
-    scale = _scale(estimator, partitions.joined(union), partitions.n_rows)
+    labels = union(partitions.ask(labels_of, unfitted(estimator)))
+    scale = _scale(estimator, labels, partitions.n_rows)
     counts = [
         n_members // n_shards + (k < n_members % n_shards) for k in range(n_shards)
     ]

@@ -1,7 +1,8 @@
 """The cluster at hand: its workers' versions, and results as they come or do not."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final
 
@@ -58,7 +59,8 @@ def _check_workers(who: str, client: Any) -> None:
     """Refuse a cluster without workers, or with another peckorder than ours."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
-        versions = client.run(_reporter())
+        # Workers that are dying just now do not matter.
+        versions = client.run(_reporter(), on_error="ignore")
     except (TimeoutError, OSError) as error:
         raise ClusterError(
             f"{who}: the cluster must have a worker that answers; got none within "
@@ -105,13 +107,28 @@ def results(who: str, client: Any, futures: list[Any]) -> list[Any]:
 
     An error where that cannot be: rows that were only in its memory, no worker left.
     """
+    with _saying_what_is_lost(who):
+        _wait(who, client, futures)
+        got: list[Any] = client.gather(futures)
+    return got
+
+
+def wait_for(who: str, client: Any, futures: list[Any]) -> None:
+    """Wait for results to be there, and leave them where they are."""
+    with _saying_what_is_lost(who):
+        _wait(who, client, futures)
+        failed = [future for future in futures if future.status != "finished"]
+        client.gather(failed)
+
+
+@contextmanager
+def _saying_what_is_lost(who: str) -> Iterator[None]:
     from concurrent.futures import CancelledError
 
     from distributed import KilledWorker
 
     try:
-        _wait(who, client, futures)
-        got: list[Any] = client.gather(futures)
+        yield
     except KilledWorker as error:
         raise ClusterError(
             f"{who}: a worker must outlive a partition; got several that died with the "
@@ -124,7 +141,6 @@ def results(who: str, client: Any, futures: list[Any]) -> list[Any]:
             "or by computing; got some that were lost together with a worker, or with "
             "the scheduler. Fit again from data that can be read again."
         ) from error
-    return got
 
 
 def _wait(who: str, client: Any, futures: list[Any]) -> None:
@@ -140,7 +156,7 @@ def _wait(who: str, client: Any, futures: list[Any]) -> None:
                 return
         else:
             return
-        if client.nthreads():
+        if _has_workers(client):
             alone_since = None
             continue
         alone_since = time.monotonic() if alone_since is None else alone_since
@@ -150,3 +166,10 @@ def _wait(who: str, client: Any, futures: list[Any]) -> None:
                 f"{who}: the cluster must have workers; got none for {PATIENCE:g} "
                 "seconds, after the last one was lost."
             )
+
+
+def _has_workers(client: Any) -> bool:
+    try:
+        return bool(client.nthreads())
+    except OSError:
+        return False  # nor a scheduler, for now

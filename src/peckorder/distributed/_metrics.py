@@ -13,7 +13,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from peckorder._typing import Floats
 from peckorder._validation import weights
 from peckorder.distributed._cluster import client_at_hand
-from peckorder.distributed._partitions import Partitions, load
+from peckorder.distributed._partitions import Partitions, pass_over
 from peckorder.distributed._shared import refuse_weightless
 from peckorder.distributed._sources import source_of
 from peckorder.exceptions import DataError
@@ -114,9 +114,7 @@ def score(
     source = source_of("score", data, y, qid, sample_weight, target, features)
     bare = copy(estimator)
     names_in = vars(bare).pop("feature_names_in_", None)
-    partitions = load(
-        client, source, sums_of, bare, metrics, ties, undefined, keep=False
-    )
+    partitions = pass_over(client, source, sums_of, bare, metrics, ties, undefined)
     _check_names(partitions, names_in)
     _check_queries(partitions, metrics)
     sums = partitions.joined(joined)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from peckorder.distributed._partitions import load
+from peckorder.distributed._partitions import pass_over
 from peckorder.distributed._shared import (
     check_linear,
     refuse_weightless,
@@ -23,8 +23,8 @@ def fit_mprank(estimator: MPRank, source: Source, client: Any) -> None:
     """Learn in one pass: partitions are read, summed and dropped."""
     estimator._check()
     check_linear(estimator)
-    partitions = load(
-        client, source, moments_of, unfitted(estimator), source.has_queries, keep=False
+    partitions = pass_over(
+        client, source, moments_of, unfitted(estimator), source.has_queries
     )
     moments = partitions.joined(join)
     if moments is None:

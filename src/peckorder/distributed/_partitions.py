@@ -12,7 +12,7 @@ import numpy as np
 
 from peckorder._typing import Labels
 from peckorder._version import __version__
-from peckorder.distributed._cluster import check_version, results
+from peckorder.distributed._cluster import check_version, results, wait_for
 from peckorder.distributed._facts import (
     Facts,
     check_alike,
@@ -65,7 +65,7 @@ class Partitions:
     has_weight: bool
 
     def __len__(self) -> int:
-        return len(self.facts)
+        return len(self.places)
 
     @property
     def n_rows(self) -> int:
@@ -82,6 +82,16 @@ class Partitions:
         """The names of the features, if they have any."""
         names = self.facts[0].names
         return None if names is None else np.array(names, dtype=object)
+
+    def only(self, some: list[int]) -> "Partitions":
+        """Return some of them."""
+        return replace(
+            self,
+            blocks=[self.blocks[k] for k in some if self.blocks],
+            facts=[self.facts[k] for k in some],
+            places=[self.places[k] for k in some],
+            found=[self.found[k] for k in some if self.found],
+        )
 
     def groups(self) -> list[tuple[str | None, list[int]]]:
         """Return workers, and the partitions that each of them holds just now.
@@ -149,58 +159,73 @@ class Partitions:
         return results(self.who, self.client, found)[0]
 
 
-def load(
-    client: Any,
-    source: Source,
-    find: Callable[..., Any] | None = None,
-    *arguments: Any,
-    keep: bool = True,
-    whole: bool = True,
-) -> Partitions:
-    """Let workers make the partitions, look at them, and check what they saw.
+def load(client: Any, source: Source) -> Partitions:
+    """Let workers make the partitions, and keep them; check what they tell of these.
 
-    Queries must be `whole` in their partitions, unless that does not matter. With
-    `find` workers also keep ``find(block, *arguments)`` of each. Unless rows are to be
-    kept, each partition is read, looked at and dropped: in one pass, and memory for a
-    partition a worker will do.
+    For fits that ask for more than one thing.
     """
     from dask import delayed
 
-    who, n = source.who, len(source.items)
+    who = source.who
+    tasks = [
+        delayed(_made, pure=False)(who, __version__, k, source.make, *item)
+        for k, item in enumerate(source.items)
+    ]
+    blocks = client.compute(tasks)
+    # Rows are looked at where they are, which is known when they are there.
+    wait_for(who, client, blocks)
+    partitions = _unchecked(client, source, blocks, [])
+    partitions = replace(partitions, facts=partitions.ask(_facts))
+    partitions = _without_empty(partitions)
+    check_alike(who, partitions.facts, partitions.places)
+    if source.has_queries:
+        near = overlapping(partitions.facts)
+        some = partitions.only(near)
+        check_whole(who, some.ask(_queries) if near else [], some.places)
+    return partitions
+
+
+def pass_over(
+    client: Any,
+    source: Source,
+    find: Callable[..., Any],
+    *arguments: Any,
+    whole: bool = True,
+) -> Partitions:
+    """Let workers make each partition, keep ``find(block, *arguments)``, and drop it.
+
+    In one pass: memory for a partition a worker thread will do. Queries must be `whole`
+    in their partitions, unless that does not matter.
+    """
+    from dask import delayed
+
+    who = source.who
     # Arguments as they are, once for all partitions.
     shared = delayed((source.make, find, arguments), pure=False, traverse=False)
-    blocks: list[Any] = []
-    if keep:
-        tasks = [delayed(_made, pure=False)(who, __version__, k, source.make, *item)
-                 for k, item in enumerate(source.items)]  # fmt: skip
-        blocks = client.compute(tasks)
-        looked = [
-            client.submit(_look, k, block, find, arguments, pure=False)
-            for k, block in enumerate(blocks)
-        ]
-    else:
-        tasks = [
-            delayed(_made_and_looked, pure=False)(who, __version__, k, shared, *item)
-            for k, item in enumerate(source.items)
-        ]
-        looked = client.compute(tasks)
-    facts = client.map(_told_of, looked, pure=False)
-    partitions = Partitions(
-        who,
-        client,
-        blocks,
-        results(who, client, facts),
-        list(range(n)),
-        looked,
-        source.has_queries,
-        source.has_weight,
-    )
+    tasks = [
+        delayed(_made_and_looked, pure=False)(who, __version__, k, shared, *item)
+        for k, item in enumerate(source.items)
+    ]
+    looked = client.compute(tasks)
+    facts = results(who, client, client.map(_facts_in, looked, pure=False))
+    partitions = replace(_unchecked(client, source, [], looked), facts=facts)
     partitions = _without_empty(partitions)
     check_alike(who, partitions.facts, partitions.places)
     if source.has_queries and whole:
-        _check_whole(partitions)
-    found = client.map(_found_of, partitions.found, pure=False) if find else []
-    return replace(partitions, found=found)
+        some = partitions.only(overlapping(partitions.facts))
+        names = client.map(_queries_in, some.found, pure=False)
+        check_whole(who, results(who, client, names), some.places)
+    return replace(
+        partitions, found=client.map(_found_in, partitions.found, pure=False)
+    )
+
+
+def _unchecked(
+    client: Any, source: Source, blocks: list[Any], found: list[Any]
+) -> Partitions:
+    places = list(range(len(source.items)))
+    is_given = source.has_queries, source.has_weight
+    return Partitions(source.who, client, blocks, [], places, found, *is_given)
 
 
 def _made(who: str, version: str, k: int, make: Callable[..., Part], *item: Any) -> Any:
@@ -209,24 +234,27 @@ def _made(who: str, version: str, k: int, make: Callable[..., Part], *item: Any)
     return _in_partition(k, make, who, *item)
 
 
-def _look(k: int, part: Part, find: Any, arguments: tuple[Any, ...]) -> Looked:
-    queries = None
-    if part.qid is not None:
-        queries = _in_partition(k, Queries.of, "qid", part.qid).ids
-    facts, found = facts_of(part, queries), None
-    if find is not None and len(part):
-        try:
-            found = _in_partition(k, find, part, *arguments)
-        except Exception as error:
-            return Looked(facts, queries, None, error)
-    return Looked(facts, queries, found)
+def _queries(part: Part) -> Labels | None:
+    return None if part.qid is None else Queries.of("qid", part.qid).ids
+
+
+def _facts(part: Part) -> Facts:
+    return facts_of(part, _queries(part))
 
 
 def _made_and_looked(
     who: str, version: str, k: int, shared: tuple[Any, ...], *item: Any
 ) -> Looked:
     make, find, arguments = shared
-    return _look(k, _made(who, version, k, make, *item), find, arguments)
+    part = _made(who, version, k, make, *item)
+    queries = _in_partition(k, _queries, part)
+    facts, found = facts_of(part, queries), None
+    if len(part):
+        try:
+            found = _in_partition(k, find, part, *arguments)
+        except Exception as error:
+            return Looked(facts, queries, None, error)
+    return Looked(facts, queries, found)
 
 
 def _each(
@@ -258,18 +286,18 @@ def _in_partition(k: int, function: Callable[..., Any], *arguments: Any) -> Any:
         raise ValueError(f"{error} This is of partition {k}.") from None
 
 
-def _told_of(looked: Looked) -> Facts:
+def _facts_in(looked: Looked) -> Facts:
     return looked.facts
 
 
-def _found_of(looked: Looked) -> Any:
+def _queries_in(looked: Looked) -> Labels | None:
+    return looked.queries
+
+
+def _found_in(looked: Looked) -> Any:
     if looked.failure is not None:
         raise looked.failure
     return looked.found
-
-
-def _queries_of(looked: Looked) -> Labels | None:
-    return looked.queries
 
 
 def _without_empty(partitions: Partitions) -> Partitions:
@@ -280,19 +308,4 @@ def _without_empty(partitions: Partitions) -> Partitions:
             f"{partitions.who}: data must have rows; got {len(partitions.facts)} "
             "partitions without any."
         )
-    return replace(
-        partitions,
-        blocks=[partitions.blocks[k] for k in kept if partitions.blocks],
-        facts=[partitions.facts[k] for k in kept],
-        places=kept,
-        found=[partitions.found[k] for k in kept],
-    )
-
-
-def _check_whole(partitions: Partitions) -> None:
-    """Ask for the queries of partitions that may share some, and compare them."""
-    near = overlapping(partitions.facts)
-    client, who = partitions.client, partitions.who
-    futures = [partitions.found[k] for k in near]
-    names = results(who, client, client.map(_queries_of, futures, pure=False))
-    check_whole(who, names, [partitions.places[k] for k in near])
+    return partitions.only(kept)

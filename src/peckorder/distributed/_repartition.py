@@ -10,7 +10,7 @@ from scipy import sparse
 from peckorder._typing import Ints, Labels
 from peckorder.distributed._cluster import client_at_hand, results
 from peckorder.distributed._facts import overlapping
-from peckorder.distributed._partitions import load
+from peckorder.distributed._partitions import pass_over
 from peckorder.distributed._sources import Part, Source, cut_alike
 from peckorder.feedback import Queries
 from peckorder.streams._block import Block
@@ -162,7 +162,7 @@ class _Moves:
 def _moves(client: Any, names: list[Any]) -> _Moves:
     """Find out which queries are in several partitions, and where each goes."""
     source = Source(_WHO, _part_of_names, [(name,) for name in names], True, False)
-    looked = load(client, source, _counts, keep=False, whole=False)
+    looked = pass_over(client, source, _counts, whole=False)
     near = overlapping(looked.facts)
     some = results(_WHO, client, [looked.found[k] for k in near])
     moves = _Moves(defaultdict(list), defaultdict(int))

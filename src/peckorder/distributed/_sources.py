@@ -201,7 +201,7 @@ def cut_alike(
 
 def part_of_arrays(who: str, X: Any, y: Any, qid: Any, weight: Any) -> Part:
     """Make a partition of chunks."""
-    X = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    X = X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)
     columns = {"y": y, "qid": qid, "sample_weight": weight}
     kept = {k: np.asarray(c) for k, c in columns.items() if c is not None}
     form = "sparse " if sparse.issparse(X) else ""
