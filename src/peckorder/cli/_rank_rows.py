@@ -17,8 +17,9 @@ from peckorder.cli._tables_trec import documents_to_columns
 from peckorder.compare._column_names import QUERY, first_named
 from peckorder.compare._columns import Columns
 from peckorder.compare._model_rows import ModelRows, unscaled
-from peckorder.compare._scoring import classes_of, positions, scores_of
+from peckorder.compare._scoring import classes_of, positions
 from peckorder.datasets import Documents
+from peckorder.estimators._row_scores import scores_of
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 from peckorder.gaps import cut_at_gap, gaps

@@ -102,8 +102,7 @@ def problem(
     [[1.0, 0.0], [-1.0, -2.0], [0.0, 2.0]]
     """
     check_ratings(_WHO, ratings)
-    _FILL.check(_WHO, "fill", fill)
-    _CENTER.check(_WHO, "center", center)
+    check_table(_WHO, fill, center)
     boolean.check(_WHO, "return_items", return_items)
     row = ratings.user_index(user)
     viewers = ratings.restrict(users=references)
@@ -111,12 +110,7 @@ def problem(
         raise DataError(
             f"{_WHO}: references must be others than the user; got {user!r} among them."
         )
-    for viewer, count in zip(viewers.users.tolist(), viewers.per_user, strict=True):
-        if count == 0 and fill in ("median", "mean"):
-            raise DataError(
-                f"{_WHO}: references must have ratings to fill gaps with; got none of "
-                f"{viewer!r}."
-            )
+    check_fillable(_WHO, viewers, fill)
     person = ratings.restrict(users=[user])
     if isinstance(items, str) and items != "all":
         raise DataError(f"{_WHO}: items must be None, 'all' or ids; got {items!r}.")
@@ -124,14 +118,49 @@ def problem(
         items = ratings.of(user).items
     if not isinstance(items, str):
         person = person.restrict(items=items)
-    X = viewers.restrict(items=person.items).matrix().T
-    X -= _centres(ratings, viewers, center)
-    fills = _fills(viewers, fill) - _centres(ratings, viewers, center)
-    if fill == "zero":
-        fills = np.zeros(X.shape[1])
-    X = np.ascontiguousarray(np.where(np.isnan(X), fills, X))
+    given = viewers.restrict(items=person.items)
+    X = viewer_table(ratings, viewers, given, fill, center)
     y = person.matrix()[0]
     return (X, y, person.items) if return_items else (X, y)
+
+
+def check_table(who: str, fill: Any, center: Any) -> None:
+    """Refuse ways to fill gaps, and to centre, that there are none of."""
+    _FILL.check(who, "fill", fill)
+    _CENTER.check(who, "center", center)
+
+
+def check_fillable(who: str, viewers: Ratings, fill: str) -> None:
+    """Refuse viewers who have rated nothing, where their ratings are to fill gaps."""
+    if fill not in ("median", "mean"):
+        return
+    for viewer, count in zip(viewers.users.tolist(), viewers.per_user, strict=True):
+        if count == 0:
+            raise DataError(
+                f"{who}: references must have ratings to fill gaps with; got none of "
+                f"{viewer!r}."
+            )
+
+
+def viewer_table(
+    ratings: Ratings,
+    viewers: Ratings,
+    given: Ratings,
+    fill: str,
+    center: str | float | None,
+) -> Floats:
+    """Return what viewers gave to items, a row an item and a column a viewer.
+
+    `viewers` has all their ratings, `given` those of the items that are wanted; of
+    `ratings`, all there are, the middle is taken.
+    """
+    centres = _centres(ratings, viewers, center)
+    X = given.matrix().T
+    X -= centres
+    fills = np.zeros(X.shape[1])
+    if fill != "zero":
+        fills = _fills(viewers, fill) - centres
+    return np.ascontiguousarray(np.where(np.isnan(X), fills, X))
 
 
 def check_ratings(who: str, ratings: Any) -> None:

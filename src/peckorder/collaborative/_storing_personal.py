@@ -24,7 +24,7 @@ from peckorder.estimators._storing import (
 from peckorder.feedback import Ratings
 from peckorder.feedback._ids import Ids, listed
 from peckorder.feedback._pairs import sealed
-from peckorder.formats import Node
+from peckorder.formats import Contents, Node, from_bytes, pack, to_bytes
 from peckorder.formats._labels import as_objects
 from peckorder.formats._packing import labels
 
@@ -52,6 +52,34 @@ def restore_personal(model: Any, node: Node) -> None:
     model._publish(ratings, shared)
     model._changed = _changed(node.child("changed"), ratings.n_items)
     model._people = _people(node.child("people"), shared, ratings, model._rows)
+
+
+def person_bytes(
+    user: Any, learnt: Learnt, rated: tuple[Ints, Any] | None = None
+) -> bytes:
+    """Return what was learnt of one person, without what is shared.
+
+    With what the person rated, where the ranker does not know it.
+    """
+    arrays: list[Any] = []
+    header = pack(
+        {
+            "people": _of_people({user: learnt}),
+            "changed": _of_changed({} if rated is None else {user: rated}),
+        },
+        arrays,
+    )
+    return to_bytes("PersonalRanker", Contents(header, arrays))
+
+
+def take_person(model: Any, data: bytes) -> None:
+    """Let a ranker know a person from `person_bytes`; raise Damaged."""
+    node = Node.of(*from_bytes(data))
+    changed = _changed(node.child("changed"), model._ratings.n_items)
+    people = _people(node.child("people"), model._shared, model._ratings, model._rows)
+    node.close()
+    model._changed.update(changed)
+    model._people.update(people)
 
 
 def _of_shared(shared: Community) -> dict[str, Any]:

@@ -60,6 +60,31 @@ class StoredModel:
         check_is_fitted(self)
         write_model(self, path)
 
+    def to_bytes(self) -> bytes:
+        """Return the bytes that `save` would write, for a database or a message.
+
+        Returns
+        -------
+        data : bytes
+            All of a model file; `peckorder.io.from_bytes` reads it.
+
+        Raises
+        ------
+        TypeError
+            For the same models as `save`.
+
+        Examples
+        --------
+        >>> import peckorder.io
+        >>> model = peckorder.PRank(max_iter=9).fit([[0.0], [1.0]], [1, 2])
+        >>> peckorder.io.from_bytes(model.to_bytes()).predict([[2.0]])
+        array([2])
+        """
+        from peckorder.estimators._storing import model_bytes
+
+        check_is_fitted(self)
+        return model_bytes(self)
+
     @abstractmethod
     def _state(self) -> dict[str, Any]:
         """Return what was learnt, in plain values and arrays."""

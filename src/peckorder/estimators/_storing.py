@@ -16,6 +16,7 @@ from peckorder.formats import (
     Unstorable,
     pack,
     read_value,
+    to_bytes,
     write_file,
 )
 from peckorder.formats._labels import as_objects, read_labels
@@ -36,6 +37,11 @@ def write_model(model: StoredModel, path: Any) -> None:
     who, contents = type(model).__name__, packed(model)
     _check_target(who, path)
     write_file(who, path, contents)
+
+
+def model_bytes(model: StoredModel) -> bytes:
+    """Return a fitted model as the bytes of a file."""
+    return to_bytes(type(model).__name__, packed(model))
 
 
 def packed(model: StoredModel, stream: dict[str, Any] | None = None) -> Contents:

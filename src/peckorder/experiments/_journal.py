@@ -2,12 +2,13 @@
 
 import json
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+
+from peckorder._locks import lock
 
 Entry = tuple[dict[str, Any], dict[str, Any]]
 
@@ -112,15 +113,9 @@ class Journal:
 
 def _lock(file: IO[bytes], path: Path) -> None:
     """Keep others from writing to a file, where the system has such locks."""
-    if sys.platform == "win32":
-        return
-    import fcntl
-
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    if not lock(file):
         file.close()
         raise FileExistsError(
             f"experiments: journal must be of one run at a time; got {path.name!r}, "
             "which another run writes to. Wait for it, or choose another folder."
-        ) from None
+        )

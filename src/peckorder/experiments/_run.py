@@ -5,7 +5,7 @@ import os
 import platform
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -14,7 +14,6 @@ from zlib import crc32
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -24,7 +23,7 @@ from peckorder._version import __version__
 from peckorder.exceptions import MissingDataError
 from peckorder.experiments._experiment import Experiment, Part, Shown
 from peckorder.experiments._journal import Entry, Journal, as_json
-from peckorder.feedback import Ratings
+from peckorder.feedback import _fingerprint
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 
@@ -291,43 +290,4 @@ def fingerprint(value: Any) -> str:
 
     Of the content, not of files: the same set gives the same, packed or not.
     """
-    digest = hashlib.sha256()
-    _update(digest, value)
-    return digest.hexdigest()
-
-
-def _update(digest: Any, value: Any) -> None:
-    # Names and lengths go in as well, so that neighbours cannot be mistaken.
-    digest.update(type(value).__name__.encode())
-    if isinstance(value, np.ndarray):
-        digest.update(f"{value.dtype.str}{value.shape}".encode())
-        if value.dtype == object:
-            for each in value.ravel().tolist():
-                _update(digest, each)
-        else:
-            digest.update(np.ascontiguousarray(value).tobytes())
-    elif sparse.issparse(value):
-        ordered = value.tocsr()
-        for each in (ordered.data, ordered.indices, ordered.indptr):
-            _update(digest, each)
-    elif isinstance(value, Ratings):
-        for part in (value.users, value.items, value.csr):
-            _update(digest, part)
-    elif is_dataclass(value) and not isinstance(value, type):
-        for each_field in fields(value):
-            _update(digest, getattr(value, each_field.name))
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            _update(digest, key)
-            _update(digest, each)
-    elif isinstance(value, list | tuple):
-        digest.update(str(len(value)).encode())
-        for each in value:
-            _update(digest, each)
-    elif value is None or isinstance(value, str | bytes | int | float | np.generic):
-        digest.update(repr(value).encode())
-    else:
-        raise TypeError(
-            "experiments: data must be arrays, text, numbers and what is made of "
-            f"them; got {type(value).__name__}."
-        )
+    return _fingerprint.fingerprint("experiments", value)

@@ -1,6 +1,13 @@
 """The bytes of model files: arrays, a strict JSON header, and what may be in them."""
 
-from peckorder.formats._container import VERSION, Contents, read_file, write_file
+from peckorder.formats._container import (
+    VERSION,
+    Contents,
+    from_bytes,
+    read_file,
+    to_bytes,
+    write_file,
+)
 from peckorder.formats._damaged import Damaged
 from peckorder.formats._node import Node
 from peckorder.formats._packing import Unstorable, pack
@@ -12,9 +19,11 @@ __all__ = [
     "Damaged",
     "Node",
     "Unstorable",
+    "from_bytes",
     "pack",
     "read_file",
     "read_value",
+    "to_bytes",
     "unsuited",
     "write_file",
 ]

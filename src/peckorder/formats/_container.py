@@ -45,20 +45,15 @@ class Contents(NamedTuple):
 
 def write_file(who: str, path: Any, contents: Contents) -> None:
     """Write a file that appears when all of it is on the disk, or never."""
-    arrays = [_plain(array) for array in contents.arrays]
-    described = [[a.dtype.str, list(a.shape), _order(a)] for a in arrays]
-    header = encoded({**contents.header, "arrays": described})
-    if len(header) > LONGEST:
-        raise ValueError(
-            f"{who}: labels and parameters must be at most {LONGEST:,} bytes of JSON "
-            f"to be saved; got {len(header):,}."
-        )
-    digest = hashlib.sha256()
+    parts = _checked_parts(who, contents)
     with whole_file(who, path) as file:
-        for part in _parts(header, arrays):
-            digest.update(part)
+        for part in parts:
             file.write(part)
-        file.write(digest.digest())
+
+
+def to_bytes(who: str, contents: Contents) -> bytes:
+    """Return the bytes that a file would have."""
+    return b"".join(_checked_parts(who, contents))
 
 
 def read_file(path: Any) -> Contents:
@@ -72,6 +67,17 @@ def read_file(path: Any) -> Contents:
         file.seek(0)
         # One piece of memory for all: the file's size, no more.
         content = _read(file, size)
+    return _taken_apart(content, n_header)
+
+
+def from_bytes(data: Any) -> Contents:
+    """Read what `to_bytes` returned, trusting nothing of it; raise Damaged."""
+    # A copy, which arrays may be changed in, and which begins where numbers may.
+    content = np.array(np.frombuffer(data, dtype=np.uint8))
+    return _taken_apart(content, _check_start(content[:_FIRST], len(content)))
+
+
+def _taken_apart(content: NDArray[Any], n_header: int) -> Contents:
     body: Any = content[:-_DIGEST]
     if hashlib.sha256(body).digest() != content[-_DIGEST:].tobytes():
         raise Damaged("which is damaged: its checksum does not fit")
@@ -189,6 +195,27 @@ def _places(n_header: int, sizes: list[int]) -> Iterator[int]:
 
 def _aligned(place: int) -> int:
     return -(-place // ALIGNMENT) * ALIGNMENT
+
+
+def _checked_parts(who: str, contents: Contents) -> Iterator[Any]:
+    """Return all bytes of a file, the checksum last; refuse a header too long."""
+    arrays = [_plain(array) for array in contents.arrays]
+    described = [[a.dtype.str, list(a.shape), _order(a)] for a in arrays]
+    header = encoded({**contents.header, "arrays": described})
+    if len(header) > LONGEST:
+        raise ValueError(
+            f"{who}: labels and parameters must be at most {LONGEST:,} bytes of JSON "
+            f"to be saved; got {len(header):,}."
+        )
+    return _summed(_parts(header, arrays))
+
+
+def _summed(parts: Iterator[Any]) -> Iterator[Any]:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+        yield part
+    yield digest.digest()
 
 
 def _parts(header: bytes, arrays: list[NDArray[Any]]) -> Iterator[Any]:

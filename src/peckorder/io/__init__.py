@@ -1,5 +1,5 @@
 """Models from files."""
 
-from peckorder.io._load import load
+from peckorder.io._load import from_bytes, load
 
-__all__ = ["load"]
+__all__ = ["from_bytes", "load"]

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from peckorder import collaborative
+from peckorder import collaborative, formats
 from peckorder.estimators._stored import StoredModel
 from peckorder.estimators._storing import own_models, read_model
 from peckorder.exceptions import ModelFileError
@@ -70,6 +70,51 @@ def load(path: Any) -> Any:
     except Damaged as error:
         raise ModelFileError(
             f"load: path must be a sound model file; got {shown}, {error}."
+        ) from None
+
+
+def from_bytes(data: Any) -> Any:
+    """Read a model from what its method `to_bytes` returned.
+
+    Safe with bytes from strangers, as `load` is with files.
+
+    Parameters
+    ----------
+    data : bytes
+        All of a model file.
+
+    Returns
+    -------
+    model : estimator
+        Of the class that was saved, fitted.
+
+    Raises
+    ------
+    ModelFileError
+        If the bytes are those of no sound model file.
+
+    Notes
+    -----
+    O(len(data)) time and memory.
+
+    Examples
+    --------
+    >>> import peckorder.io
+    >>> model = peckorder.PRank().fit([[0.0], [1.0], [2.0]], [1, 2, 3])
+    >>> peckorder.io.from_bytes(model.to_bytes()).n_rounds_
+    3
+    """
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TypeError(
+            "from_bytes: data must be bytes; got an object of type "
+            f"{type(data).__name__}."
+        )
+    try:
+        return read_model(Node.of(*formats.from_bytes(data)), _models())
+    except Damaged as error:
+        raise ModelFileError(
+            f"from_bytes: data must be a sound model file; got {len(data):,} bytes "
+            f"of one {error}."
         ) from None
 
 
