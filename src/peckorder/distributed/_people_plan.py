@@ -1,0 +1,220 @@
+"""What is to be learnt, by whom and from what: checked before any work is done."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_array, get_tags
+
+from peckorder._typing import Ints
+from peckorder._validation import check_parameters, whole
+from peckorder._version import __version__
+from peckorder.collaborative import PersonalRanker
+from peckorder.collaborative._problem import (
+    check_fillable,
+    check_ratings,
+    check_table,
+    viewer_table,
+)
+from peckorder.distributed._people_learning import WHO, Judge, OnRows, OnShared, Task
+from peckorder.distributed._people_store import FORMAT, About
+from peckorder.estimators._stored import StoredModel
+from peckorder.estimators._storing import parameters_of
+from peckorder.exceptions import DataError
+from peckorder.feedback import Ratings
+from peckorder.feedback._fingerprint import fingerprint
+from peckorder.feedback._ids import listed
+from peckorder.formats import Contents, pack, to_bytes
+from peckorder.io import from_bytes
+from peckorder.metrics._names import metrics_by_name
+
+_COUNT = whole(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A run: what it is told apart by, what models share, and what workers get.
+
+    `shared` makes the bytes that a new store begins with; `task` takes those of the
+    store, new or not.
+    """
+
+    about: About
+    shared: Callable[[], bytes | None]
+    task: Callable[[bytes | None], Task]
+
+
+class Table(NamedTuple):
+    """How items become rows: given features, or reference viewers."""
+
+    features: Any
+    references: Any
+    fill: str | None
+    center: Any
+
+
+def judged(ratings: Ratings, test: Any, metrics: Any) -> Judge:
+    """Check ratings that are held out, and the names of metrics."""
+    if test is None:
+        return Judge(None, ())
+    check_ratings(f"{WHO}: test", test)
+    for name in ("users", "items"):
+        if not np.array_equal(getattr(test, name), getattr(ratings, name)):
+            raise DataError(
+                f"{WHO}: test must have the same {name} as ratings, as after "
+                "ratings.split(); got others."
+            )
+    names = [metric.name for metric in metrics_by_name(WHO, metrics)]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{WHO}: metrics must be distinct; got {names!r}.")
+    return Judge(test, tuple(names))
+
+
+def planned(ratings: Ratings, estimator: Any, judge: Judge, table: Table) -> Plan:
+    """Check everything; compute what a store is told apart by."""
+    _check_estimator(estimator)
+    about: About = {
+        "format": FORMAT,
+        "peckorder": __version__,
+        "estimator": type(estimator).__name__,
+        "parameters": _digest_of_parameters(estimator),
+        "shown": repr(estimator),
+        "ratings": fingerprint(WHO, ratings),
+        "test": None if judge.test is None else fingerprint(WHO, judge.test),
+        "metrics": list(judge.metrics),
+    }
+    if isinstance(estimator, PersonalRanker):
+        return _on_shared(about, ratings, estimator, judge, table)
+    return _on_rows(about, ratings, estimator, judge, table)
+
+
+def _check_estimator(estimator: Any) -> None:
+    if isinstance(estimator, type) or not callable(getattr(estimator, "fit", None)):
+        raise TypeError(
+            f"{WHO}: estimator must be an object with fit, such as MPRank(); got "
+            f"{estimator!r}."
+        )
+    is_own = type(estimator).__module__.partition(".")[0] == "peckorder"
+    if not (is_own and isinstance(estimator, StoredModel)):
+        raise TypeError(
+            f"{WHO}: estimator must be one of peckorder's own, whose models can be "
+            f"stored without code; got {estimator!r}."
+        )
+    check_parameters(estimator, estimator._rules)
+
+
+def _digest_of_parameters(estimator: Any) -> str:
+    arrays: list[Any] = []
+    header = pack(parameters_of(estimator), arrays)
+    data = to_bytes(type(estimator).__name__, Contents(header, arrays))
+    return hashlib.sha256(data).hexdigest()
+
+
+def _on_shared(
+    about: About,
+    ratings: Ratings,
+    ranker: PersonalRanker,
+    judge: Judge,
+    table: Table,
+) -> Plan:
+    if table.features is not None:
+        raise TypeError(
+            f"{WHO}: features must be None with a PersonalRanker, which has its own; "
+            f"got an object of type {type(table.features).__name__}."
+        )
+    if not hasattr(ranker, "_shared"):
+        about = about | {"shared": None}
+        everybody = np.arange(ratings.n_items)
+
+        def learnt() -> bytes:
+            return bytes(clone(ranker).fit(ratings).to_bytes())
+
+        return Plan(about, learnt, _task_on_shared(ratings, everybody, True, judge))
+    places = ranker._ratings._items.places(WHO, ratings.items)
+    is_its_own = fingerprint(WHO, ranker._ratings) == about["ratings"]
+    bare = clone(ranker)
+    bare._publish(ranker._ratings, ranker._shared)  # without people learnt so far
+    data = bare.to_bytes()
+    about = about | {"shared": hashlib.sha256(data).hexdigest()}
+    task = _task_on_shared(ratings, places, is_its_own, judge)
+    return Plan(about, lambda: data, task)
+
+
+def _task_on_shared(
+    ratings: Ratings, places: Ints, is_its_own: bool, judge: Judge
+) -> Callable[[bytes | None], Task]:
+    def task(data: bytes | None) -> Task:
+        assert data is not None
+        ranker = from_bytes(data)
+        if is_its_own:
+            ranker._publish(ratings, ranker._shared)  # one copy of the same ratings
+        return OnShared(ranker, ratings, places, is_its_own, judge)
+
+    return task
+
+
+def _on_rows(
+    about: About, ratings: Ratings, estimator: Any, judge: Judge, table: Table
+) -> Plan:
+    takes_nan = bool(get_tags(estimator).input_tags.allow_nan)
+    own = np.full(ratings.n_users, -1, dtype=np.intp)
+    if table.features is not None:
+        features = _given(table.features, ratings.n_items, takes_nan)
+        about = about | {"features": fingerprint(WHO, features)}
+    else:
+        fill = table.fill
+        if fill is None:
+            fill = "abstain" if takes_nan else "median"
+        check_table(WHO, fill, table.center)
+        if fill == "abstain" and not takes_nan:
+            raise ValueError(
+                f"{WHO}: fill must be 'median', 'mean' or 'zero' for an estimator that "
+                f"takes no NaN; got 'abstain' with {estimator!r}."
+            )
+        rows = _reference_rows(ratings, table.references)
+        viewers = ratings.restrict(users=ratings.users[rows])
+        check_fillable(WHO, viewers, fill)
+        features = viewer_table(ratings, viewers, viewers, fill, table.center)
+        own[rows] = np.arange(len(rows))
+        is_number = isinstance(table.center, Real)
+        about = about | {
+            "references": listed(viewers.users),
+            "fill": fill,
+            "center": float(table.center) if is_number else table.center,
+        }
+    task = OnRows(clone(estimator), ratings, features, own, judge)
+    return Plan(about, lambda: None, lambda data: task)
+
+
+def _given(features: Any, n_items: int, takes_nan: bool) -> Any:
+    found = check_array(
+        features,
+        accept_sparse="csr",
+        dtype=np.float64,
+        ensure_all_finite="allow-nan" if takes_nan else True,
+        input_name="features",
+    )
+    if found.shape[0] != n_items:
+        raise DataError(
+            f"{WHO}: features must have a row for each of the {n_items:,} items; got "
+            f"{found.shape[0]:,} rows."
+        )
+    return found
+
+
+def _reference_rows(ratings: Ratings, references: Any) -> Ints:
+    if isinstance(references, Integral):
+        _COUNT.check(WHO, "references", references)
+        # As many with ratings as there are.
+        most = np.argsort(-ratings.per_user, kind="stable")
+        return most[ratings.per_user[most] > 0][: int(references)]
+    rows = ratings._users.places(f"{WHO}: references", references)
+    if len(rows) == 0:
+        raise DataError(
+            f"{WHO}: references must be a number, or name somebody; got none."
+        )
+    return rows
