@@ -93,7 +93,7 @@ class ParquetStore(Store):
         parts = parts_of(self.folder)
         self.rows = set()
         for part in parts:
-            self.rows.update(parquet().read_table(part, ["row"])["row"].to_pylist())
+            self.rows.update(read_part(part, ["row"])["row"].to_pylist())
         numbers = [int(part.stem.partition("-")[2]) for part in parts]
         super().__init__(max(numbers, default=-1) + 1)
 
@@ -151,6 +151,23 @@ def parts_of(folder: Path) -> list[Path]:
     return sorted(folder.glob("part-*.parquet"))
 
 
+def read_part(part: Path, names: list[str]) -> Any:
+    """Read some columns of a file, or say that it is none of ours."""
+    reader = parquet("people")
+    from pyarrow import ArrowException
+
+    try:
+        with reader.ParquetFile(part) as file:
+            table = file.read(names)
+    except ArrowException:
+        table = None
+    if table is None or table.column_names != names:
+        raise DataError(
+            f"people: files of a store must be sound and of people; got {str(part)!r}."
+        )
+    return table
+
+
 class ParquetSource:
     """A folder to read from: small columns at once, models a file at a time."""
 
@@ -161,7 +178,7 @@ class ParquetSource:
         self._places: list[tuple[Path, int]] = []
         self._held: tuple[Path | None, Any] = (None, None)
         for part in parts_of(folder):
-            table = parquet("people").read_table(part, names)
+            table = read_part(part, names)
             for name in names:
                 self.columns[name] += table[name].to_pylist()
             self._places += [(part, place) for place in range(table.num_rows)]
@@ -175,7 +192,7 @@ class ParquetSource:
         """Return the model of the record in a place."""
         part, row = self._places[place]
         if self._held[0] != part:
-            models = parquet("people").read_table(part, ["model"])["model"]
+            models = read_part(part, ["model"])["model"]
             self._held = part, models
         data: bytes = self._held[1][row].as_py()
         return data

@@ -7,7 +7,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, Final, NamedTuple, Protocol
 
 from peckorder.distributed._cluster import PATIENCE, check_version
@@ -215,15 +215,23 @@ class OnDask:
                 )
 
     def _scattered(self) -> Any:
-        try:
-            self._client.wait_for_workers(1, timeout=PATIENCE)
-            [shared] = self._client.scatter([self._task], broadcast=True, hash=False)
-        except (TimeoutError, OSError) as error:
-            raise ClusterError(
-                f"{WHO}: the cluster must have a worker to send ratings to; got none "
-                f"within {PATIENCE:g} seconds ({type(error).__name__})."
-            ) from error
-        return shared
+        """Send what is shared to all workers; wait for some if there are none."""
+        since = monotonic()
+        while True:
+            try:
+                self._client.wait_for_workers(1, timeout=PATIENCE)
+                [sent] = self._client.scatter([self._task], broadcast=True, hash=False)
+            except (TimeoutError, OSError) as error:
+                # A worker that died a moment ago may still be on the list.
+                if monotonic() - since > PATIENCE:
+                    raise ClusterError(
+                        f"{WHO}: the cluster must have a worker to send ratings to; "
+                        f"got none within {PATIENCE:g} seconds "
+                        f"({type(error).__name__})."
+                    ) from error
+                sleep(_LOOK)
+            else:
+                return sent
 
     def close(self) -> None:
         """Take back what has not been done, if there is a cluster left."""

@@ -1,0 +1,138 @@
+"""Fleets on a Dask cluster of real processes."""
+
+import os
+import signal
+from time import monotonic, sleep
+
+import pytest
+
+from fleets import Deadly, all_of
+from helpers import exactly
+from peckorder import RankBoost
+from peckorder.collaborative import PersonalRanker
+from peckorder.datasets import make_ratings
+from peckorder.distributed import _people_workers, fit_people
+from peckorder.distributed._people_run import Deaths, Run
+from peckorder.distributed._people_workers import OnDask
+from peckorder.exceptions import ClusterError
+
+distributed = pytest.importorskip("distributed")
+
+RATINGS = make_ratings(60, 30, random_state=1)
+# Sockets and loops that Dask itself leaves to be collected.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def cluster_of(n_workers, **options):
+    return distributed.LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address="127.0.0.1:0",
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster_of(2) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+class KillOne:
+    """Kills a worker once so many people are learnt."""
+
+    def __init__(self, client, after):
+        self.pids, self.after, self.killed = client.run(os.getpid), after, []
+
+    def __call__(self, done, total):
+        if done >= self.after and not self.killed:
+            self.killed.append(next(iter(self.pids.values())))
+            os.kill(self.killed[0], signal.SIGKILL)
+
+
+@pytest.mark.parametrize("name", ["people", "people.sqlite"])
+def test_a_killed_worker_changes_nothing(client, name, tmp_path):
+    model, killer = RankBoost(n_rounds=20), KillOne(client, after=5)
+    people = fit_people(
+        RATINGS, None, model, client=client, store=tmp_path / name, progress=killer
+    )
+    assert len(killer.killed) == 1
+    assert all_of(people) == all_of(fit_people(RATINGS, None, model, n_jobs=1))
+
+
+def test_people_on_top_of_a_personal_ranker(client):
+    train, test = RATINGS.split(0.3, random_state=0)
+    ranker = PersonalRanker(n_factors=3, random_state=0)
+    ours = fit_people(train, None, ranker, client=client, test=test)
+    assert all_of(ours) == all_of(fit_people(train, None, ranker, n_jobs=1, test=test))
+
+
+def test_ctrl_c_leaves_the_cluster_as_it_was(client, tmp_path):
+    def stop(done, total):
+        if done >= 10:
+            raise KeyboardInterrupt
+
+    path, model = tmp_path / "people.sqlite", RankBoost(n_rounds=20)
+    with pytest.raises(KeyboardInterrupt):
+        fit_people(RATINGS, None, model, client=client, store=path, progress=stop)
+    begin = monotonic()
+    while client.processing() and any(client.processing().values()):
+        assert monotonic() - begin < 20
+        sleep(0.1)
+    people = fit_people(RATINGS, None, model, client=client, store=path)
+    assert all_of(people) == all_of(fit_people(RATINGS, None, model, n_jobs=1))
+
+
+@pytest.mark.slow
+def test_what_is_shared_is_sent_again_if_its_only_worker_dies():
+    with cluster_of(1) as cluster, distributed.Client(cluster) as client:
+        model, killer = RankBoost(n_rounds=20), KillOne(client, after=5)
+        people = fit_people(RATINGS, None, model, client=client, progress=killer)
+        assert len(killer.killed) == 1
+    assert all_of(people) == all_of(fit_people(RATINGS, None, model, n_jobs=1))
+
+
+@pytest.mark.slow
+def test_who_ends_workers_is_found(tmp_path):
+    found = []
+    with cluster_of(2) as cluster, distributed.Client(cluster) as client:
+        workers = OnDask(Deadly({7: 99}, str(tmp_path)), client)
+        workers.attempts = 1
+        run = Run(workers, range(12), lambda lot: found.extend(r.row for r in lot))
+        with pytest.raises(Deaths) as caught:
+            run.finish()
+        workers.close()
+    assert (caught.value.rows, caught.value.is_over) == ([7], True)
+    assert sorted(found) == [row for row in range(12) if row != 7]
+
+
+@pytest.mark.slow
+def test_a_cluster_that_loses_all_workers(monkeypatch, tmp_path):
+    monkeypatch.setattr(_people_workers, "PATIENCE", 2.0)
+    with cluster_of(1) as cluster, distributed.Client(cluster) as client:
+
+        def retire(done, total):
+            if done == 5:
+                cluster.scale(0)
+
+        sentence = "fit_people: the cluster must have "
+        path = tmp_path / "people.sqlite"
+        with pytest.raises(ClusterError, match=sentence):
+            fit_people(
+                RATINGS, None, RankBoost(), client=client, store=path, progress=retire
+            )
+    people = fit_people(RATINGS, None, RankBoost(), n_jobs=1, store=path)
+    assert all_of(people) == all_of(fit_people(RATINGS, None, RankBoost(), n_jobs=1))
+
+
+def test_what_is_no_client():
+    sentence = (
+        "fit_people: client must be a dask.distributed.Client; got an object of type "
+        "str."
+    )
+    with pytest.raises(TypeError, match=exactly(sentence)):
+        fit_people(RATINGS, None, RankBoost(), client="tcp://localhost:8786")

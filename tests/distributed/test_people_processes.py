@@ -1,0 +1,197 @@
+"""Fleets in processes: the same models, whoever dies meanwhile."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from fleets import Deadly, all_of
+from helpers import exactly
+from peckorder import RankBoost
+from peckorder.collaborative import PersonalRanker
+from peckorder.datasets import make_ratings
+from peckorder.distributed import _people, fit_people, open_people
+from peckorder.distributed._people_run import Deaths, Run
+from peckorder.distributed._people_workers import Processes
+from peckorder.exceptions import ClusterError
+
+RATINGS = make_ratings(60, 30, random_state=1)
+SOURCES = str(Path(_people.__file__).parents[2])
+
+
+def workers_of(process):
+    return [
+        child
+        for child in process.children(recursive=True)
+        if child.status() != psutil.STATUS_ZOMBIE
+        and "LokyProcess" in " ".join(child.cmdline())
+    ]
+
+
+class KillOne:
+    """Kills one of this process's workers once so many people are learnt."""
+
+    def __init__(self, after):
+        self.after, self.killed = after, []
+
+    def __call__(self, done, total):
+        if done >= self.after and not self.killed:
+            victim = workers_of(psutil.Process())[0]
+            victim.send_signal(signal.SIGKILL)
+            self.killed.append(victim.pid)
+
+
+# Starting processes is what takes the time: one store always, the other on request.
+STORES = pytest.mark.parametrize(
+    "name", ["people", pytest.param("people.sqlite", marks=pytest.mark.slow)]
+)
+
+
+@STORES
+def test_a_killed_process_changes_nothing(name, tmp_path):
+    model, killer = RankBoost(n_rounds=20), KillOne(after=5)
+    path = tmp_path / name
+    people = fit_people(RATINGS, None, model, n_jobs=2, store=path, progress=killer)
+    assert len(killer.killed) == 1
+    assert all_of(people) == all_of(fit_people(RATINGS, None, model, n_jobs=1))
+    assert len(people) + len(people.reasons) == RATINGS.n_users
+    assert workers_of(psutil.Process()) == []
+
+
+def test_processes_share_what_a_personal_ranker_has_learnt():
+    train, test = RATINGS.split(0.3, random_state=0)
+    ranker = PersonalRanker(n_factors=3, random_state=0)
+    asked = {"test": test, "metrics": ["disagreement", "ndcg@5"]}
+    ours = fit_people(train, None, ranker, n_jobs=2, **asked)
+    assert all_of(ours) == all_of(fit_people(train, None, ranker, n_jobs=1, **asked))
+
+
+def run_of(task, attempts=3):
+    """Learn all rows in two processes; return the models, and who ended processes."""
+    found, guilty, is_over = {}, [], True
+
+    def take(records):
+        for record in records:
+            assert record.row not in found
+            found[record.row] = record.model
+
+    workers = Processes(task, 2)
+    workers.attempts = attempts
+    try:
+        Run(workers, range(12), take).finish()
+    except Deaths as deaths:
+        guilty, is_over = deaths.rows, deaths.is_over
+    finally:
+        workers.close()
+    assert is_over
+    return found, guilty
+
+
+@pytest.mark.slow
+def test_who_ends_processes_is_found_and_all_others_are_learnt(tmp_path):
+    found, guilty = run_of(Deadly({7: 99}, str(tmp_path)), attempts=1)
+    assert guilty == [7]
+    assert found == {row: str(row).encode() for row in range(12) if row != 7}
+
+
+@pytest.mark.slow
+def test_who_ends_a_process_once_is_learnt(tmp_path):
+    found, guilty = run_of(Deadly({0: 1, 11: 1}, str(tmp_path)))
+    assert guilty == []
+    assert found == {row: str(row).encode() for row in range(12)}
+
+
+@pytest.mark.slow
+def test_nobody_is_asked_for_ever(tmp_path):
+    task = Deadly(dict.fromkeys(range(12), 99), str(tmp_path))
+    workers = Processes(task, 1)
+    workers.attempts = 1
+    try:
+        with pytest.raises(Deaths) as caught:
+            Run(workers, range(12), lambda records: None).finish()
+    finally:
+        workers.close()
+    assert not caught.value.is_over
+    # The first are to blame by then, and some were not begun.
+    assert set(caught.value.rows) <= set(range(12))
+
+
+def test_they_are_named(monkeypatch):
+    class Hopeless:
+        def __init__(self, workers, rows, take):
+            self.rows = list(rows)
+
+        def finish(self):
+            raise Deaths(self.rows[:7], is_over=True)
+
+    monkeypatch.setattr(_people, "Run", Hopeless)
+    sentence = (
+        "fit_people: people must be such that a process outlives them; got 0, 1, 2, 3, "
+        "4 and 2 more, with whom processes died, out of memory perhaps. All others are "
+        "learnt, and in the store if there is one: the same call tries the rest again."
+    )
+    with pytest.raises(ClusterError, match=exactly(sentence)):
+        fit_people(RATINGS, None, RankBoost(), n_jobs=1)
+
+
+SCRIPT = """
+import os, signal, sys
+from peckorder import RankBoost
+from peckorder.datasets import make_ratings
+from peckorder.distributed import fit_people
+from peckorder.distributed._people_parquet import ParquetStore
+from peckorder.distributed._people_sqlite import SqliteStore
+
+path, number = sys.argv[1], int(sys.argv[2])
+ParquetStore.batch = SqliteStore.batch = 5
+
+def stop(done, total):
+    if done >= 23:
+        os.kill(os.getpid(), number)
+
+ratings = make_ratings(60, 30, random_state=1)
+fit_people(ratings, None, RankBoost(n_rounds=20), n_jobs=1, store=path, progress=stop)
+"""
+
+
+@STORES
+def test_a_killed_driver_goes_on_where_it_was(name, tmp_path):
+    path = tmp_path / name
+    ended = driver(path, signal.SIGKILL)
+    assert ended.returncode == -signal.SIGKILL
+    kept = len(all_of(open_people(path)))
+    assert 20 <= kept < RATINGS.n_users
+    told = []
+    people = fit_people(
+        RATINGS,
+        None,
+        RankBoost(n_rounds=20),
+        n_jobs=1,
+        store=path,
+        progress=lambda *so_far: told.append(so_far),
+    )
+    assert told[0] == (kept, RATINGS.n_users)
+    wanted = fit_people(RATINGS, None, RankBoost(n_rounds=20), n_jobs=1)
+    assert all_of(people) == all_of(wanted)
+
+
+def test_ctrl_c_keeps_what_is_finished(tmp_path):
+    path = tmp_path / "people.sqlite"
+    ended = driver(path, signal.SIGINT)
+    assert ended.stderr.strip().endswith("KeyboardInterrupt")
+    assert 23 <= len(all_of(open_people(path))) < RATINGS.n_users
+
+
+def driver(path, number):
+    """Run a program that sends itself a signal in the midst of its work."""
+    return subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(path), str(int(number))],
+        env=os.environ | {"PYTHONPATH": SOURCES},
+        capture_output=True,
+        text=True,
+        check=False,
+    )

@@ -1,0 +1,117 @@
+"""Who is given out when, with workers that die as they are told."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from peckorder.distributed._people_learning import Record
+from peckorder.distributed._people_run import _HOPELESS, Deaths, Run
+from peckorder.distributed._people_workers import News
+
+
+def record_of(row, seconds=0.01):
+    return Record(row, row, 1, seconds, (), None, b"")
+
+
+class Mortal:
+    """Workers one of which dies with all that is out, as a broken pool does.
+
+    Rows of `deadly` end it so many times; `chance` draws who is next, and now and then
+    lets one die for no reason.
+    """
+
+    def __init__(self, deadly, chance, room, attempts, *, all_are_lost):
+        self.deadly, self.chance = Counter(deadly), chance
+        self.room, self.attempts, self.all_are_lost = room, attempts, all_are_lost
+        self.out = []
+        self.n_accidents = 3
+
+    def submit(self, rows):
+        assert rows
+        self.out.append(rows)
+        assert len(self.out) <= self.room
+
+    def news(self):
+        rows = self.out.pop(self.chance(len(self.out)))
+        killers = [row for row in rows if self.deadly[row] > 0]
+        accident = self.n_accidents and self.chance(8) == 0
+        if killers or accident:
+            self.n_accidents -= bool(accident)
+            for row in killers[:1]:
+                self.deadly[row] -= 1
+            lost = [rows, *self.out] if self.all_are_lost else [rows]
+            self.out = self.out if not self.all_are_lost else []
+            return News([], lost)
+        return News([[record_of(row, 0.01 * (1 + self.chance(9))) for row in rows]], [])
+
+
+@given(
+    n=st.integers(1, 60),
+    deadly=st.dictionaries(st.integers(0, 59), st.integers(1, 50), max_size=3),
+    seed=st.randoms(use_true_random=False),
+    room=st.integers(1, 5),
+    attempts=st.integers(1, 4),
+    all_are_lost=st.booleans(),
+)
+def test_everybody_is_learnt_once_or_to_blame(
+    n, deadly, seed, room, attempts, all_are_lost
+):
+    deadly = {row: times for row, times in deadly.items() if row < n}
+    workers = Mortal(deadly, seed.randrange, room, attempts, all_are_lost=all_are_lost)
+    learnt, guilty, is_over = [], [], True
+    try:
+        take = lambda records: learnt.extend(r.row for r in records)  # noqa: E731
+        Run(workers, range(n), take).finish()
+    except Deaths as deaths:
+        guilty, is_over = deaths.rows, deaths.is_over
+    assert len(set(learnt)) == len(learnt)
+    assert not set(learnt) & set(guilty)
+    if is_over:
+        assert set(learnt) | set(guilty) == set(range(n))
+    # An accident may fall on whoever is alone; else only those who kill are to blame.
+    if is_over and workers.n_accidents == 3:
+        assert set(guilty) <= set(deadly)
+        assert all(deadly[row] >= attempts for row in guilty)
+
+
+def test_those_who_kill_are_found_among_those_out_with_them():
+    workers = Mortal({4: 99}, lambda n: n - 1, 4, 3, all_are_lost=True)
+    learnt = []
+    run = Run(workers, range(9), lambda records: learnt.extend(r.row for r in records))
+    with pytest.raises(Deaths) as caught:
+        run.finish()
+    assert (caught.value.rows, caught.value.is_over) == ([4], True)
+    assert sorted(learnt) == [0, 1, 2, 3, 5, 6, 7, 8]
+    # Once with others, then three times alone.
+    assert workers.deadly[4] == 99 - 4
+
+
+def test_where_all_die_it_is_over_soon():
+    deadly = dict.fromkeys(range(99), 99)
+    workers = Mortal(deadly, lambda n: n - 1, 2, 3, all_are_lost=True)
+    with pytest.raises(Deaths) as caught:
+        Run(workers, range(99), lambda records: None).finish()
+    assert not caught.value.is_over
+    assert 99 * 99 - sum(workers.deadly.values()) == _HOPELESS
+
+
+def test_lots_grow_with_speed_and_are_small_at_the_end():
+    sizes = []
+
+    class Quick(Mortal):
+        def submit(self, rows):
+            sizes.append(len(rows))
+            super().submit(rows)
+
+        def news(self):
+            return News([[record_of(row, 1e-5) for row in self.out.pop(0)]], [])
+
+    Run(
+        Quick({}, None, 2, 1, all_are_lost=True), range(5000), lambda records: None
+    ).finish()
+    assert sizes[:2] == [1, 1]
+    assert 100 < max(sizes) <= 256
+    assert sizes[-1] == 1
+    assert sum(sizes) == 5000
