@@ -1,5 +1,7 @@
 """Who learns: this process, processes of this machine, or a Dask cluster."""
 
+import os
+import shutil
 import signal
 import warnings
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
@@ -7,6 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from time import monotonic, sleep
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -21,9 +24,7 @@ from peckorder.distributed._people_learning import (
 from peckorder.exceptions import ClusterError
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-# Seconds after which a process without work leaves: those of a driver that was killed.
-_IDLE: Final = 60.0
-# Seconds between two looks at whether a cluster has workers.
+# Seconds between two looks at whether a cluster has workers, a process its driver.
 _LOOK: Final = 1.0
 _DONE = ("finished", "error", "cancelled")
 
@@ -106,12 +107,12 @@ class Processes:
         if self._pool is None:
             self._pool = ProcessPoolExecutor(
                 self._n_jobs,
-                timeout=_IDLE,
-                initializer=_ignore_ctrl_c,
+                initializer=_begin,
+                initargs=(os.getpid(), self._folder.name),
                 env=dict.fromkeys(_THREADS, "1"),
             )
         with warnings.catch_warnings():
-            # One that was idle for long has left, and is started again.
+            # One that has become too large has left, and is started again.
             warnings.filterwarnings("ignore", message="A worker stopped")
             try:
                 future = self._pool.submit(learn_from_file, self._path, rows)
@@ -252,9 +253,19 @@ def _learn_on_worker(task: Task, version: str, rows: list[int]) -> list[Record]:
     return learn_people(task, rows)
 
 
-def _ignore_ctrl_c() -> None:
-    """Let the driver alone hear it, which then stops the others."""
+def _begin(driver: int, folder: str) -> None:
+    """Make a new process one that obeys its driver, and goes when the driver does."""
+    # The driver alone hears Ctrl-C, and stops the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_leave_with, args=(driver, folder), daemon=True).start()
+
+
+def _leave_with(driver: int, folder: str) -> None:
+    """End this process, and what the driver would have taken away, if it is killed."""
+    while os.getppid() == driver:
+        sleep(_LOOK)
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(1)
 
 
 def _failed(error: BaseException) -> Any:
