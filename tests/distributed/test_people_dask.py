@@ -54,7 +54,9 @@ class KillOne:
             os.kill(self.killed[0], signal.SIGKILL)
 
 
-@pytest.mark.parametrize("name", ["people", "people.sqlite"])
+@pytest.mark.parametrize(
+    "name", ["people", pytest.param("people.sqlite", marks=pytest.mark.slow)]
+)
 def test_a_killed_worker_changes_nothing(client, name, tmp_path):
     model, killer = RankBoost(n_rounds=20), KillOne(client, after=5)
     people = fit_people(

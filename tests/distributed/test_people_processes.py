@@ -164,7 +164,7 @@ fit_people(ratings, None, model, n_jobs=2, store=path, progress=stop)
     ("name", "number"),
     [
         ("people", signal.SIGKILL),
-        ("people.sqlite", signal.SIGINT),
+        pytest.param("people.sqlite", signal.SIGINT, marks=pytest.mark.slow),
         pytest.param("people", signal.SIGINT, marks=pytest.mark.slow),
         pytest.param("people.sqlite", signal.SIGKILL, marks=pytest.mark.slow),
     ],

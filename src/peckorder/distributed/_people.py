@@ -46,8 +46,8 @@ def fit_people(
 ) -> People:
     r"""Train one ranker a person, on all cores of this machine or on a Dask cluster.
 
-    The models are those that one process would learn, one person after the other, bit
-    for bit. Each goes to the store once: a process that dies is replaced and its people
+    The models are those that one process with one thread would learn, one person after
+    the other, bit for bit on like machines. Each goes to the store once: a process that dies is replaced and its people
     are given out again, and the same call after an interrupt, or a crash, trains those
     who are missing.
 
