@@ -16,8 +16,6 @@ from peckorder.distributed._people_run import Deaths, Run
 from peckorder.distributed._people_workers import OnDask
 from peckorder.exceptions import ClusterError
 
-distributed = pytest.importorskip("distributed")
-
 RATINGS = make_ratings(60, 30, random_state=1)
 # Sockets and loops that Dask itself leaves to be collected.
 pytestmark = [
@@ -26,19 +24,10 @@ pytestmark = [
 ]
 
 
-def cluster_of(n_workers, **options):
-    return distributed.LocalCluster(
-        n_workers=n_workers,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address="127.0.0.1:0",
-        **options,
-    )
-
-
 @pytest.fixture(scope="module")
-def client():
-    with cluster_of(2) as cluster, distributed.Client(cluster) as client:
+def mortal(start_cluster):
+    """Two workers that may be killed: others are started in their place."""
+    with start_cluster(2) as client:
         yield client
 
 
@@ -57,10 +46,10 @@ class KillOne:
 @pytest.mark.parametrize(
     "name", ["people", pytest.param("people.sqlite", marks=pytest.mark.slow)]
 )
-def test_a_killed_worker_changes_nothing(client, name, tmp_path):
-    model, killer = RankBoost(n_rounds=20), KillOne(client, after=5)
+def test_a_killed_worker_changes_nothing(mortal, name, tmp_path):
+    model, killer = RankBoost(n_rounds=20), KillOne(mortal, after=5)
     people = fit_people(
-        RATINGS, None, model, client=client, store=tmp_path / name, progress=killer
+        RATINGS, None, model, client=mortal, store=tmp_path / name, progress=killer
     )
     assert len(killer.killed) == 1
     assert all_of(people) == all_of(fit_people(RATINGS, None, model, n_jobs=1))
@@ -90,8 +79,8 @@ def test_ctrl_c_leaves_the_cluster_as_it_was(client, tmp_path):
 
 
 @pytest.mark.slow
-def test_what_is_shared_is_sent_again_if_its_only_worker_dies():
-    with cluster_of(1) as cluster, distributed.Client(cluster) as client:
+def test_what_is_shared_is_sent_again_if_its_only_worker_dies(start_cluster):
+    with start_cluster(1) as client:
         model, killer = RankBoost(n_rounds=20), KillOne(client, after=5)
         people = fit_people(RATINGS, None, model, client=client, progress=killer)
         assert len(killer.killed) == 1
@@ -99,9 +88,9 @@ def test_what_is_shared_is_sent_again_if_its_only_worker_dies():
 
 
 @pytest.mark.slow
-def test_who_ends_workers_is_found(tmp_path):
+def test_who_ends_workers_is_found(start_cluster, tmp_path):
     found = []
-    with cluster_of(2) as cluster, distributed.Client(cluster) as client:
+    with start_cluster(2) as client:
         workers = OnDask(Deadly({7: 99}, str(tmp_path)), client)
         workers.attempts = 1
         run = Run(workers, range(12), lambda lot: found.extend(r.row for r in lot))
@@ -113,13 +102,13 @@ def test_who_ends_workers_is_found(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_cluster_that_loses_all_workers(monkeypatch, tmp_path):
+def test_a_cluster_that_loses_all_workers(start_cluster, monkeypatch, tmp_path):
     monkeypatch.setattr(_people_workers, "PATIENCE", 2.0)
-    with cluster_of(1) as cluster, distributed.Client(cluster) as client:
+    with start_cluster(1) as client:
 
         def retire(done, total):
             if done == 5:
-                cluster.scale(0)
+                client.cluster.scale(0)
 
         sentence = "fit_people: the cluster must have "
         path = tmp_path / "people.sqlite"

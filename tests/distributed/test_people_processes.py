@@ -151,6 +151,7 @@ path, number = sys.argv[1], int(sys.argv[2])
 ParquetStore.batch = SqliteStore.batch = 5
 
 def stop(done, total):
+    assert not {"dask", "distributed"} & set(sys.modules)  # not needed
     if done >= 23:
         os.kill(os.getpid(), number)
 

@@ -47,9 +47,9 @@ def fit_people(
     r"""Train one ranker a person, on all cores of this machine or on a Dask cluster.
 
     The models are those that one process with one thread would learn, one person after
-    the other, bit for bit on like machines. Each goes to the store once: a process that dies is replaced and its people
-    are given out again, and the same call after an interrupt, or a crash, trains those
-    who are missing.
+    the other, bit for bit on like machines. Each goes to the store once: a process that
+    dies is replaced and its people are given out again, and the same call after an
+    interrupt, or a crash, trains those who are missing.
 
     Parameters
     ----------

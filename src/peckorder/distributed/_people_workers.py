@@ -202,7 +202,7 @@ class OnDask:
                 return done
             with suppress(TimeoutError, CancelledError):
                 some = list(self._running)
-                wait_for(some, _LOOK, return_when="FIRST_COMPLETED")  # type: ignore[no-untyped-call]
+                wait_for(some, _LOOK, return_when="FIRST_COMPLETED")
                 continue
             if self._client.nthreads():
                 alone_since = None
