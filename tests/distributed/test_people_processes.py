@@ -46,29 +46,26 @@ class KillOne:
             self.killed.append(victim.pid)
 
 
-# Starting processes is what takes the time: one store always, the other on request.
-STORES = pytest.mark.parametrize(
-    "name", ["people", pytest.param("people.sqlite", marks=pytest.mark.slow)]
+# Starting processes is what takes the time: one of each always, the other on request.
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("people", PersonalRanker(n_factors=3, random_state=0)),
+        pytest.param("people.sqlite", RankBoost(n_rounds=20), marks=pytest.mark.slow),
+    ],
+    ids=["parquet", "sqlite"],
 )
-
-
-@STORES
-def test_a_killed_process_changes_nothing(name, tmp_path):
-    model, killer = RankBoost(n_rounds=20), KillOne(after=5)
-    path = tmp_path / name
-    people = fit_people(RATINGS, None, model, n_jobs=2, store=path, progress=killer)
+def test_a_killed_process_changes_nothing(name, model, tmp_path):
+    killer, path = KillOne(after=5), tmp_path / name
+    train, test = RATINGS.split(0.3, random_state=0)
+    asked = {"test": test, "metrics": ["disagreement", "ndcg@5"]}
+    people = fit_people(
+        train, None, model, n_jobs=2, store=path, progress=killer, **asked
+    )
     assert len(killer.killed) == 1
-    assert all_of(people) == all_of(fit_people(RATINGS, None, model, n_jobs=1))
+    assert all_of(people) == all_of(fit_people(train, None, model, n_jobs=1, **asked))
     assert len(people) + len(people.reasons) == RATINGS.n_users
     assert workers_of(psutil.Process()) == []
-
-
-def test_processes_share_what_a_personal_ranker_has_learnt():
-    train, test = RATINGS.split(0.3, random_state=0)
-    ranker = PersonalRanker(n_factors=3, random_state=0)
-    asked = {"test": test, "metrics": ["disagreement", "ndcg@5"]}
-    ours = fit_people(train, None, ranker, n_jobs=2, **asked)
-    assert all_of(ours) == all_of(fit_people(train, None, ranker, n_jobs=1, **asked))
 
 
 def run_of(task, attempts=3):

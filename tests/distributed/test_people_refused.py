@@ -234,7 +234,9 @@ fit_people(ratings, None, PRank(), n_jobs=1, store=sys.argv[1], progress=wait)
 """
 
 
-@STORES
+@pytest.mark.parametrize(
+    "name", ["people", pytest.param("people.sqlite", marks=pytest.mark.slow)]
+)
 def test_a_store_in_use(name, tmp_path):
     path = tmp_path / name
     sources = str(next(p for p in map(str, sys.path) if p.endswith("src")))
