@@ -16,7 +16,7 @@ from peckorder import Preferences
 from peckorder._threads import Team
 from peckorder.solvers import columns, least_z
 from peckorder.solvers.boosting import Boosted, Steps, boost
-from peckorder.solvers.distribution import distribution, feedback_rows
+from peckorder.solvers.feedback_parts import distribution, feedback_rows
 from peckorder.solvers.least_z import LeastZ
 from peckorder.solvers.weak import Account
 

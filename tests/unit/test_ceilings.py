@@ -8,7 +8,8 @@ import pytest
 from peckorder import Preferences, RankBoost
 from peckorder._threads import Team
 from peckorder.solvers import rounds, weak
-from peckorder.solvers.distribution import UNIT, distribution
+from peckorder.solvers.distribution import UNIT
+from peckorder.solvers.feedback_parts import distribution
 
 
 def without_ceilings(monkeypatch):

@@ -10,7 +10,8 @@ import boosting
 from peckorder import Preferences
 from peckorder._threads import Team
 from peckorder.solvers import distribution as solver
-from peckorder.solvers.distribution import UNIT, distribution, feedback_rows
+from peckorder.solvers.distribution import UNIT
+from peckorder.solvers.feedback_parts import distribution, feedback_rows
 
 pytestmark = pytest.mark.jit_off
 

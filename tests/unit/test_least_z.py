@@ -11,7 +11,7 @@ from peckorder.kernels import row_masses
 from peckorder.kernels.least_z_limits import SAFE
 from peckorder.solvers.boosting import Boosted, Steps, boost
 from peckorder.solvers.columns import cut_columns
-from peckorder.solvers.distribution import distribution
+from peckorder.solvers.feedback_parts import distribution
 from peckorder.solvers.least_z import LeastZ, PairWeights
 from peckorder.solvers.weak import Account
 

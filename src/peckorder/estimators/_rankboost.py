@@ -30,7 +30,7 @@ from peckorder.exceptions import DataError
 from peckorder.feedback import Preferences
 from peckorder.feedback._pairs import GradedRows
 from peckorder.metrics._names import metric_by_name
-from peckorder.solvers.rankboost import NoPairs, Options, Run
+from peckorder.solvers.rankboost import NoPairs, Options, RunInMemory
 
 _WORDS = ("threshold", "feature")
 
@@ -317,7 +317,7 @@ class RankBoost(BoostedEstimator):
             part: Any = preferences.parts[0]
             stopping, weight = self._hold_out(X, part, weight, start)
         try:
-            run = Run(X, preferences, weight, start, self._options(), team)
+            run = RunInMemory(X, preferences, weight, start, self._options(), team)
         except NoPairs:
             self._refuse_feedback(preferences)
         if goes_on:

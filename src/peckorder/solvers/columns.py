@@ -15,14 +15,12 @@ from scipy import sparse
 from peckorder._threads import Team
 from peckorder._typing import Floats, Ints
 from peckorder.kernels import binning
-from peckorder.kernels import thresholds as kernels
+from peckorder.solvers.binned import BinnedColumns, Cuts, cells, no_bins
 
 # Columns shorter than this are sorted: a histogram would be as long as they are.
 _SHORT = 1024
 # Columns that are taken out of a matrix at a time: a line of each row.
 _AT_ONCE = 8
-# Cells of equal width in which values are looked up.
-_CELLS = 2048
 # Makes a zero of minus zero, and is nothing else.
 _ZERO = 0.0
 # Entries that are sorted at a time.
@@ -44,22 +42,6 @@ class SortedColumns:
     abstains: Ints
 
 
-@dataclass(frozen=True)
-class BinnedColumns:
-    """Columns as `kernels.thresholds.search_binned` wants them.
-
-    Column c, of feature features[c], is ``bins[features[c]]``; the values of its groups
-    are ``values[groups[c] : groups[c + 1]]``.
-    """
-
-    features: Ints
-    bins: Ints
-    n_bins: Ints
-    abstains: Ints
-    groups: Ints
-    values: Floats
-
-
 def cut_columns(
     X: Any,
     rows: Ints,
@@ -78,18 +60,12 @@ def cut_columns(
     if sparse.issparse(X):
         stored = X[rows].tocsc()
         stored.sort_indices()
-        return _no_bins(len(rows)), _sort_sparse(stored, unstored, max_bins)
+        return no_bins(len(rows)), _sort_sparse(stored, unstored, max_bins)
     if sort or len(rows) < _SHORT:
         columns = np.arange(X.shape[1])
-        return _no_bins(len(rows)), _sort_dense(X, rows, columns, max_bins)
+        return no_bins(len(rows)), _sort_dense(X, rows, columns, max_bins)
     binned, others = _bin(X, rows, max_bins, team)
     return binned, _sort_dense(X, rows, others, max_bins)
-
-
-def _no_bins(n_rows: int) -> BinnedColumns:
-    none = np.empty(0, dtype=np.int64)
-    bins = np.empty((0, n_rows), dtype=np.uint8)
-    return BinnedColumns(none, bins, none, none, np.zeros(1, np.int64), np.empty(0))
 
 
 def _bin(
@@ -99,39 +75,31 @@ def _bin(
     n_rows, n_columns = len(rows), X.shape[1]
     # What is never written takes no memory.
     bins = np.empty((n_columns, n_rows), dtype=np.uint8)
-    tops = np.full((n_columns, kernels.N_BINS), -np.inf)
-    n_bins, n_values = np.empty((2, n_columns), dtype=np.int64)
-
-    def bin_column(c: int, column: Floats, ordered: Floats, cells: Ints) -> None:
-        ordered[:] = column
-        ordered.sort()
-        top = tops[c]
-        n_values[c] = np.searchsorted(ordered, np.inf, side="right")
-        limit = max_bins or 0
-        n_bins[c] = binning.cut_points(ordered, n_values[c], limit, top[:-1])
-        if n_bins[c] >= 0:
-            lists = top, n_bins[c], ordered[0], kernels.ABSTAINS, cells
-            binning.fill_bins(column, *lists, bins[c])
+    cuts = Cuts(n_columns)
 
     def work(some: slice, give_up: Callable[[], bool]) -> None:
         # The same memory for all columns: new pages would cost as much as the sort.
-        room = np.empty((_AT_ONCE + 1, n_rows))
-        cells = np.empty(_CELLS, dtype=np.int16)
+        room, room_for_cells = np.empty((_AT_ONCE + 1, n_rows)), cells()
+        ordered = room[0]
         for first in range(some.start, some.stop, _AT_ONCE):
             if give_up():
                 return
             columns = room[1 : 1 + min(_AT_ONCE, some.stop - first)]
             binning.take_columns(X, rows, first, columns)
             for c, column in enumerate(columns, first):
-                bin_column(c, column, room[0], cells)
+                ordered[:] = column
+                ordered.sort()
+                cuts.find(c, ordered, max_bins)
+                if cuts.n_bins[c] >= 0:
+                    cuts.fill(c, column, bins[c], room_for_cells)
 
     team.share(n_columns, work)
-    kept = np.flatnonzero(n_bins >= 0)
-    others = np.flatnonzero(n_bins < 0)
-    groups = np.concatenate([[0], np.cumsum(n_bins[kept])])
-    values = tops[kept][np.arange(kernels.N_BINS) < n_bins[kept, np.newaxis]] + _ZERO
-    abstains = (n_values[kept] < n_rows).astype(np.int64)
-    return BinnedColumns(kept, bins, n_bins[kept], abstains, groups, values), others
+    return cuts.columns(bins, n_rows), np.flatnonzero(cuts.n_bins < 0)
+
+
+def no_sorted() -> SortedColumns:
+    """Return no columns at all."""
+    return _Joined(0).columns(np.empty(0, dtype=np.int64))
 
 
 def _sort_dense(

@@ -3,15 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import ceil, log, log2
+from functools import cached_property
+from math import ceil, log2
 from typing import Any
 
 import numpy as np
 
 from peckorder._threads import Team
 from peckorder._typing import Floats, Ints
-from peckorder.feedback import Preferences
-from peckorder.feedback._pairs import GradedRows, PairList, Pairs
 from peckorder.kernels import graded, graded_moments, listed, rounds, thresholds
 
 # Potentials are counted in these units: their absolute sum is at most 2, so a sum of
@@ -63,27 +62,33 @@ class Part(ABC):
 class GradedPart(Part):
     """Pairs of rows of a query whose grades differ, as `kernels.graded` has them.
 
-    The weight of a pair is a difference of `utility` (levels,), which is empty if all
-    weigh the same.
+    `moved_rows` (n,) says which row is at a place; it is empty if each row has the
+    place of its number, so that nobody needs to look it up. The weight of a pair is a
+    difference of `utility` (levels,), which is empty if all weigh the same. `room`
+    makes the arrays that are as long as there are rows.
     """
 
     levels: Ints
     starts: Ints
-    rows: Ints
+    moved_rows: Ints
     log_weight: Floats
     utility: Floats
     log_step: Floats
     log_query: Floats
+    room: Callable[[int], Floats] = np.empty
 
     def __post_init__(self) -> None:
-        n_rows, n_levels = len(self.rows), len(self.starts) - 1
-        # Where each row has the place of its number, nobody needs to look it up.
-        is_moved = not np.array_equal(self.rows, np.arange(n_rows))
-        self.moved_rows = self.rows if is_moved else self.rows[:0]
-        self.up, self.down = np.empty(n_rows), np.empty(n_rows)
+        self.n_rows, n_levels = int(self.starts[-1]), len(self.starts) - 1
+        self.up, self.down = self.room(self.n_rows), self.room(self.n_rows)
         self.up_scale, self.down_scale = np.empty(n_levels), np.empty(n_levels)
         self.base = np.empty(len(self.levels) - 1)
         self.log_mass = np.empty(n_levels)
+
+    @cached_property
+    def rows(self) -> Ints:
+        """The row at each place."""
+        is_moved = len(self.moved_rows) > 0
+        return self.moved_rows if is_moved else np.arange(self.n_rows)
 
     @property
     def n_masses(self) -> int:
@@ -146,7 +151,7 @@ class GradedPart(Part):
 
     @property
     def _worth(self) -> int:
-        return len(self.rows) // _WORTH_A_THREAD
+        return self.n_rows // _WORTH_A_THREAD
 
     def moments(
         self, scores: Floats, log_total: float, ranking: Floats
@@ -227,18 +232,23 @@ class Distribution:
     whose logarithm is `log_total`. `potentials` (n,) are
     ``sum_x' D(x', x) - D(x, x')`` in units of 2**-61; they add up to zero. No sum of
     some of them has changed between two moves by more than `travelled` (1,) has grown.
+    `room` makes scores and potentials, all zero.
     """
 
-    def __init__(self, parts: list[Part], n_rows: int, team: Team) -> None:
+    def __init__(
+        self,
+        parts: list[Part],
+        n_rows: int,
+        team: Team,
+        room: Callable[..., Any] = np.zeros,
+    ) -> None:
         self.parts = parts
         self.team = team
-        self.scores: Floats = np.zeros(n_rows)
-        self.potentials = np.zeros(n_rows, dtype=np.int64)
+        self.scores: Floats = room(n_rows)
+        self.potentials: Ints = room(n_rows, dtype=np.int64)
         self.travelled = np.zeros(1)
         self.log_total = 0.0
-        n_masses = sum(part.n_masses for part in parts)
-        # As fine as a sum of so many masses, none above 1, can be without overflow.
-        self.mass_unit = 2.0 ** (62 - ceil(log2(max(n_masses, 1))))
+        self.mass_unit = mass_unit(sum(part.n_masses for part in parts))
 
     def move(self, scores: Floats) -> None:
         """Go to other scores."""
@@ -286,94 +296,9 @@ class Distribution:
         return max(part.span(ranking) for part in self.parts)
 
 
-def feedback_rows(preferences: Preferences, sample_weight: Floats | None) -> Ints:
-    """Return the rows that are in a pair that weighs, in an order good for kernels."""
-    seen: list[Ints] = [_in_pairs(part, sample_weight) for part in preferences.parts]
-    if len(seen) == 1 and isinstance(preferences.parts[0], GradedRows):
-        return seen[0]  # each once, query by query
-    rows = np.concatenate(seen)
-    first = np.unique(rows, return_index=True)[1]
-    return np.asarray(rows[np.sort(first)])
+def mass_unit(n_masses: int) -> float:
+    """Return how many units a mass of 1 has.
 
-
-def _in_pairs(part: Any, sample_weight: Floats | None) -> Any:
-    """Return the rows of a part that are in a pair that weighs."""
-    if isinstance(part, PairList):
-        better, worse, weight = part.pairs
-        weighs = weight > 0
-        if sample_weight is not None:
-            weighs &= (sample_weight[better] > 0) & (sample_weight[worse] > 0)
-        return np.concatenate([better[weighs], worse[weighs]])
-    if part.scale == 0:
-        return part.rows[:0]
-    rows = part.rows
-    if sample_weight is not None:
-        rows = rows[sample_weight[rows] > 0]
-        part = part.restricted(rows)
-    lowest, highest = part.grade[part.offsets[:-1]], part.grade[part.offsets[1:] - 1]
-    is_paired = np.repeat(lowest < highest, np.diff(part.offsets))
-    return rows[is_paired]
-
-
-def distribution(
-    preferences: Preferences,
-    sample_weight: Floats | None,
-    n_rows: int,
-    *,
-    equal_queries: bool,
-    one_graded: bool,
-    team: Team,
-) -> Distribution:
-    """Return the distribution over pairs among n rows.
-
-    With `equal_queries` the pairs of every query weigh 1 together. With `one_graded`
-    the pairs of all graded parts but the first are listed.
+    As fine as a sum of so many masses, none above 1, can be without overflow.
     """
-    log_weight = None if sample_weight is None else np.log(sample_weight)
-    parts: list[Part] = []
-    pairs = []
-    for part in preferences.parts:
-        # One graded part is enough for those who look into it.
-        if isinstance(part, PairList) or (parts and one_graded):
-            pairs.append(part.listed())
-        elif part.scale > 0 and len(part.rows):
-            parts.append(_graded(part, log_weight, equal_queries, team))
-    if pairs:
-        parts.append(_listed(pairs, log_weight))
-    return Distribution(parts, n_rows, team)
-
-
-def _listed(pairs: list[Pairs], log_weight: Floats | None) -> ListedPart:
-    better, worse, weight = (np.concatenate(c) for c in zip(*pairs, strict=True))
-    weighs = weight > 0
-    better, worse, log_pair = better[weighs], worse[weighs], np.log(weight[weighs])
-    if log_weight is not None:
-        log_pair += log_weight[better] + log_weight[worse]
-    return ListedPart(better, worse, log_pair)
-
-
-def _graded(
-    part: GradedRows, log_weight: Floats | None, equal_queries: bool, team: Team
-) -> GradedPart:
-    starts = np.append(part.level_starts, len(part.rows))
-    levels = np.searchsorted(starts, part.offsets)
-    utility, log_step = _NONE, _NONE
-    if part.kind != "unit":
-        utility = part.utility[starts[:-1]]
-        log_step, rise = np.zeros(len(utility)), np.diff(utility)
-        np.log(rise, out=log_step[1:], where=rise > 0)  # a query's first has none
-    graded_part = GradedPart(
-        levels,
-        starts,
-        part.rows,
-        _NONE if log_weight is None else log_weight[part.rows],
-        utility,
-        log_step,
-        np.full(len(levels) - 1, log(part.scale)),
-    )
-    if equal_queries:
-        graded_part.weigh(np.zeros(int(part.rows.max()) + 1), team)
-        log_mass = graded_part.log_mass[levels[:-1]]
-        # A query of one grade has no pair to weigh.
-        np.subtract(0.0, log_mass, out=graded_part.log_query, where=log_mass > -np.inf)
-    return graded_part
+    return float(2.0 ** (62 - ceil(log2(max(n_masses, 1)))))

@@ -9,16 +9,20 @@ import numpy as np
 from peckorder._threads import Team
 from peckorder._typing import Floats
 from peckorder.feedback import Preferences
+from peckorder.kernels import rounds as kernels
 from peckorder.solvers import rounds
-from peckorder.solvers.boosting import Boosted, Steps, boost, take
-from peckorder.solvers.columns import cut_columns
-from peckorder.solvers.distribution import distribution, feedback_rows
+from peckorder.solvers.binned import BinnedColumns
+from peckorder.solvers.boosting import Boosted, Round, Steps, boost, take
+from peckorder.solvers.columns import SortedColumns, cut_columns
+from peckorder.solvers.distribution import Distribution
+from peckorder.solvers.feedback_parts import distribution, feedback_rows
 from peckorder.solvers.least_z import LeastZ
 from peckorder.solvers.score_table import Columns
 from peckorder.solvers.weak import Account, Thresholds, Weak, WeakLearner
 from peckorder.solvers.weak_features import Features
 from peckorder.solvers.weak_own import OwnLearner, ranked
 
+_NONE = np.empty(0)
 # A weak ranking with its weight, as it is kept.
 RECORD = np.dtype(
     [
@@ -45,11 +49,85 @@ class Options:
     max_bins: int | None
     equal_queries: bool
 
+    def smoothing_for(self, n_pairs: int) -> float:
+        """Return the smoothing that so many pairs call for."""
+        return 1.0 / n_pairs if self.smoothing is None else self.smoothing
+
+    def account(self, n_features: int, smoothing: float) -> Account:
+        """Return an account of thresholds in which nothing is yet."""
+        return Account(n_features, self.learning_rate, smoothing, self.cumulative)
+
+    def thresholds(
+        self,
+        columns: tuple[BinnedColumns, SortedColumns],
+        n_features: int,
+        smoothing: float,
+        team: Team,
+    ) -> Thresholds:
+        """Return the weak learner that cuts columns at thresholds."""
+        default = None if self.default is None else int(self.default)
+        kind = LeastZ if self.alpha == "analytic" else Thresholds
+        return kind(*columns, self.account(n_features, smoothing), default, team)
+
 
 class Run:
-    """RankBoost on its way: rows of the feedback, distribution, learners, rounds.
+    """RankBoost on its way: distribution, learners, rounds."""
 
-    Raises ValueError if no pair weighs anything.
+    def __init__(
+        self,
+        distribution: Distribution,
+        learners: list[WeakLearner],
+        options: Options,
+        smoothing: float,
+        offset: Floats | None = None,
+    ) -> None:
+        self.options, self.smoothing = options, smoothing
+        self.distribution, self.learners = distribution, learners
+        distribution.move(distribution.scores)
+        log_total = distribution.log_total
+        if offset is not None:
+            distribution.move(offset)
+        self.boosted = Boosted([distribution.log_total - log_total])
+
+    def resume(self, records: Any, log_bounds: list[float]) -> None:
+        """Add the rounds of a run that was interrupted, on the same columns of bins.
+
+        Nothing but the scores depends on the rounds one by one.
+        """
+        learner: Any = self.learners[0]
+        scores = self.distribution.scores
+        for feature, threshold, default, alpha in records.tolist():
+            cut = learner.cut_at(feature, threshold)
+            bins = learner.binned.bins[feature]
+            kernels.add_binned(alpha, bins, cut, default, scores)
+            learner.note(Weak(feature, threshold, default, 0.0, 0.0, _NONE, cut), alpha)
+            self.boosted.rounds.append(Round(feature, threshold, default, alpha))
+        self.boosted.log_bounds = list(log_bounds)
+        self.distribution.move(scores)
+
+    def go(
+        self,
+        monitor: Callable[[Boosted], bool] | None = None,
+        watch: rounds.Watch | None = None,
+    ) -> None:
+        """Boost, until the monitor says so; it is asked after every round.
+
+        Who watches is told now and then.
+        """
+        options = self.options
+        steps = Steps(options.alpha, self.smoothing, options.learning_rate)
+        state = self.boosted, self.distribution
+        if monitor is None and rounds.can_run(self.distribution, self.learners, steps):
+            learner: Any = self.learners[0]
+            rounds.run(*state, learner, steps, options.n_rounds, watch)
+        else:
+            boost(*state, self.learners, steps, options.n_rounds, monitor)
+
+
+class RunInMemory(Run):
+    """RankBoost on rows that are all at hand.
+
+    Raises NoPairs if no pair weighs anything.
     """
 
     def __init__(
@@ -61,14 +139,13 @@ class Run:
         options: Options,
         team: Team,
     ) -> None:
-        self.options = options
+        self.options, self._team = options, team
         self.rows = feedback_rows(preferences, sample_weight)
         if len(self.rows) == 0:
             raise NoPairs
         kept = preferences.restrict(self.rows)
-        smoothing = options.smoothing
-        self.smoothing = 1.0 / kept.n_pairs if smoothing is None else smoothing
-        self.distribution = distribution(
+        self.smoothing = options.smoothing_for(kept.n_pairs)
+        pairs = distribution(
             kept,
             None if sample_weight is None else sample_weight[self.rows],
             len(self.rows),
@@ -76,25 +153,23 @@ class Run:
             one_graded=options.alpha == "analytic",
             team=team,
         )
-        self._learners = self._weak_learners(X, team)
-        start = np.zeros(len(self.rows))
-        self.distribution.move(start)
-        log_total = self.distribution.log_total
-        if offset is not None:
-            self.distribution.move(offset[self.rows])
-        self.boosted = Boosted([self.distribution.log_total - log_total])
+        start = None if offset is None else offset[self.rows]
+        super().__init__(pairs, self._weak(X), options, self.smoothing, start)
 
-    def _weak_learners(self, X: Any, team: Team) -> list[WeakLearner]:
+    def _weak(self, X: Any) -> list[WeakLearner]:
         options = self.options
         learners: list[WeakLearner] = []
         for weak in options.weak:
             if weak == "threshold":
-                learners.append(self._thresholds(X, team))
+                columns = self._columns(X, max_bins=options.max_bins)
+                learners.append(
+                    options.thresholds(columns, X.shape[1], self.smoothing, self._team)
+                )
             elif weak == "feature":
-                columns = self._columns(X, team, max_bins=None, sort=True)[1]
+                sorted_ = self._columns(X, max_bins=None, sort=True)[1]
                 is_narrow = options.alpha == "approximate"
                 learners.append(
-                    Features(columns, options.default, options.cumulative, is_narrow)
+                    Features(sorted_, options.default, options.cumulative, is_narrow)
                 )
             else:
                 learners.append(
@@ -102,24 +177,10 @@ class Run:
                 )
         return learners
 
-    def _columns(self, X: Any, team: Team, **how: Any) -> Any:
+    def _columns(self, X: Any, **how: Any) -> tuple[BinnedColumns, SortedColumns]:
         return cut_columns(
-            X, self.rows, unstored=self.options.unstored, team=team, **how
+            X, self.rows, unstored=self.options.unstored, team=self._team, **how
         )
-
-    def _thresholds(self, X: Any, team: Team) -> Any:
-        options = self.options
-        by_z = options.alpha == "analytic"
-        account = Account(
-            X.shape[1],
-            options.learning_rate,
-            self.smoothing,
-            options.cumulative,
-        )
-        columns = self._columns(X, team, max_bins=options.max_bins)
-        default = None if options.default is None else int(options.default)
-        kind: Any = LeastZ if by_z else Thresholds
-        return kind(*columns, account, default, team)
 
     def repeat(self, X: Any, records: Any, rankings: list[Any]) -> None:
         """Add the rounds of an earlier run, as they rank these rows."""
@@ -128,9 +189,7 @@ class Run:
         for feature, threshold, default, alpha in records.tolist():
             kind: Any = Features if np.isnan(threshold) else Thresholds
             kind = OwnLearner if feature < 0 else kind
-            learner: Any = next(
-                (a for a in self._learners if isinstance(a, kind)), None
-            )
+            learner: Any = next((a for a in self.learners if isinstance(a, kind)), None)
             if learner is None:
                 raise ValueError(
                     "RankBoost: weak must be as in the last fit with warm_start; got "
@@ -148,17 +207,6 @@ class Run:
                 feature, threshold, default, 0.0, 0.0, values, cut, ranking=ranking
             )
             take(self.boosted, self.distribution, learner, weak, alpha)
-
-    def go(self, monitor: Callable[[Boosted], bool] | None) -> None:
-        """Boost."""
-        options = self.options
-        steps = Steps(options.alpha, self.smoothing, options.learning_rate)
-        state = self.boosted, self.distribution
-        if monitor is None and rounds.can_run(self.distribution, self._learners, steps):
-            learner: Any = self._learners[0]
-            rounds.run(*state, learner, steps, options.n_rounds)
-        else:
-            boost(*state, self._learners, steps, options.n_rounds, monitor)
 
 
 class NoPairs(ValueError):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,14 @@ _WORTH_A_THREAD = 1 << 16
 _APART = 16
 
 
+@dataclass(frozen=True)
+class Watch:
+    """Who is told of the rounds so far, and after how many of them at the latest."""
+
+    every: int
+    tell: Callable[[Boosted], None]
+
+
 def can_run(
     distribution: Distribution, learners: Sequence[WeakLearner], steps: Steps
 ) -> bool:
@@ -37,6 +46,7 @@ def run(
     learner: Thresholds,
     steps: Steps,
     n_rounds: int,
+    watch: Watch | None = None,
 ) -> None:
     """Add rounds until there are `n_rounds`, or nothing is left."""
     part: Any = distribution.parts[0]
@@ -47,6 +57,7 @@ def run(
     n_entries = len(binned.features) * n_rows + len(columns.rows) + n_rows
     n_entries += account.n_features
     chunk = max(1, _AT_A_TIME // n_entries)
+    chunk = chunk if watch is None else min(chunk, watch.every)
     n_threads = learner.n_threads(n_rows, _WORTH_A_THREAD)
     rooms = n_threads, 2 + thresholds.TOGETHER, thresholds.N_BINS
     while len(boosted.rounds) < n_rounds:
@@ -110,6 +121,8 @@ def run(
             round_ = Round(int(feature), threshold, default, alpha)
             boosted.add(round_, log_total - distribution.log_total)
             distribution.log_total = log_total
+        if watch is not None:
+            watch.tell(boosted)
         if done < size:
             return
 

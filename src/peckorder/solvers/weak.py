@@ -12,7 +12,8 @@ from peckorder._typing import Floats, Ints
 from peckorder.kernels import account as accounts
 from peckorder.kernels import thresholds as kernels
 from peckorder.kernels import weak_rankings
-from peckorder.solvers.columns import BinnedColumns, SortedColumns
+from peckorder.solvers.binned import BinnedColumns
+from peckorder.solvers.columns import SortedColumns
 from peckorder.solvers.distribution import UNIT, Distribution
 
 # Entries that make another thread worth its start.
