@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from peckorder._typing import Floats
 from peckorder._validation import check_csr
 from peckorder.estimators._early_stopping import EarlyStopping
 from peckorder.estimators._scores import ScoreEstimator, checked_offset
+from peckorder.exceptions import DataError
 from peckorder.solvers.boosting import bounds
 from peckorder.solvers.rankboost import RECORD, Run
 from peckorder.solvers.score_table import Columns, ScoreTable
@@ -163,3 +164,18 @@ class BoostedEstimator(ScoreEstimator):
         from peckorder.estimators._storing_boosted import restore_boosted
 
         restore_boosted(self, node)
+
+
+NOTHING_WEIGHS = "every weight zero"
+
+
+def without_pairs(n_rows: int, n_queries: int, n_flat: int) -> str:
+    """Return what rows are in which no grade is above another of its query."""
+    if n_rows == 1:
+        return "one sample"
+    return f"{n_flat} of {n_queries} queries with one grade only"
+
+
+def refuse_feedback(who: str, got: str) -> NoReturn:
+    """Say why there is nothing to learn from."""
+    raise DataError(f"{who}: y must prefer some row that weighs to another; got {got}.")

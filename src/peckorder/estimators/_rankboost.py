@@ -22,7 +22,12 @@ from peckorder._validation import (
     positive,
     whole,
 )
-from peckorder.estimators._boosted import BoostedEstimator
+from peckorder.estimators._boosted import (
+    NOTHING_WEIGHS,
+    BoostedEstimator,
+    refuse_feedback,
+    without_pairs,
+)
 from peckorder.estimators._early_stopping import EarlyStopping
 from peckorder.estimators._scores import checked_offset, checked_weight
 from peckorder.estimators._state import all_or_nothing
@@ -344,18 +349,12 @@ class RankBoost(BoostedEstimator):
 
     def _refuse_feedback(self, preferences: Preferences) -> NoReturn:
         """Say why there is nothing to learn from."""
-        got = "every weight zero"
+        got = NOTHING_WEIGHS
         for part in preferences.parts:
             if isinstance(part, GradedRows) and part.n_flat_queries:
                 n_queries = len(part.offsets) - 1
-                got = (
-                    f"{part.n_flat_queries} of {n_queries} queries with one grade only"
-                )
-            if isinstance(part, GradedRows) and len(part.rows) == 1:
-                got = "one sample"
-        raise DataError(
-            f"{self._who}: y must prefer some row that weighs to another; got {got}."
-        )
+                got = without_pairs(len(part.rows), n_queries, part.n_flat_queries)
+        refuse_feedback(self._who, got)
 
     def _hold_out(
         self, X: Any, graded: GradedRows, weight: Floats | None, offset: Floats | None

@@ -253,7 +253,7 @@ class Distribution:
     def move(self, scores: Floats) -> None:
         """Go to other scores."""
         self.scores = scores
-        self.log_total = self._log_total(scores)
+        self.weigh(scores)
         parts, potentials = self.parts, self.potentials
         if len(parts) == 1:
             moved = parts[0].spread(self.log_total, True, potentials, self.team)
@@ -272,10 +272,11 @@ class Distribution:
         rounds.add(alpha, ranking, self.scores)
         self.move(self.scores)
 
-    def _log_total(self, scores: Floats) -> float:
+    def weigh(self, scores: Floats) -> None:
+        """Find the total at other scores, leaving potentials where they are."""
         top = max(part.weigh(scores, self.team) for part in self.parts)
         mass = sum(part.total(top, self.mass_unit) for part in self.parts)
-        return graded.log_of_total(top, mass, self.mass_unit)
+        self.log_total = graded.log_of_total(top, mass, self.mass_unit)
 
     def moments(self, scores: Floats, ranking: Floats) -> tuple[float, float, float]:
         """Return the sums of D, D s and D s**2 at other scores, s = h(x0) - h(x1).

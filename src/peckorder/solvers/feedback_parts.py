@@ -1,6 +1,7 @@
 """The pairs of a feedback that weigh, as parts of a distribution."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import log
 from typing import Any
 
@@ -110,6 +111,36 @@ def graded_part(
     return result
 
 
+@dataclass(frozen=True, eq=False)
+class GradedQueries:
+    """Queries in which each row has the place of its number, as in `GradedPart`."""
+
+    levels: Ints
+    starts: Ints
+    log_weight: Floats
+    log_query: Floats
+    n_pairs: int
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.starts[-1])
+
+    def part(self, room: Callable[[int], Floats] = np.empty) -> GradedPart:
+        """Return their pairs, as a part of a distribution."""
+        none = self.levels[:0]
+        return GradedPart(
+            self.levels,
+            self.starts,
+            none,
+            self.log_weight,
+            _NONE,
+            _NONE,
+            self.log_query,
+            room,
+        )
+
+
 class GradedBlocks:
     """Grades that come in blocks of whole queries, put behind each other.
 
@@ -137,14 +168,11 @@ class GradedBlocks:
         self.n_pairs += kept.n_pairs
         return rows
 
-    def part(self, room: Callable[[int], Floats] = np.empty) -> GradedPart:
-        """Return the pairs of all blocks, of which there must be one."""
+    def joined(self) -> GradedQueries:
+        """Return the queries of all blocks, of which there must be one."""
         zero = np.zeros(1, dtype=np.int64)
         columns = zip(*self._blocks, strict=True)
-        self._blocks = []  # joined one by one, so that little is there twice
+        self._blocks = []
         levels, starts = (np.concatenate([zero, *next(columns)]) for _ in range(2))
         log_weight, log_query = (np.concatenate(next(columns)) for _ in range(2))
-        none = zero[:0]
-        return GradedPart(
-            levels, starts, none, log_weight, _NONE, _NONE, log_query, room
-        )
+        return GradedQueries(levels, starts, log_weight, log_query, self.n_pairs)

@@ -89,21 +89,21 @@ class Run:
             distribution.move(offset)
         self.boosted = Boosted([distribution.log_total - log_total])
 
-    def resume(self, records: Any, log_bounds: list[float]) -> None:
-        """Add the rounds of a run that was interrupted, on the same columns of bins.
-
-        Nothing but the scores depends on the rounds one by one.
-        """
+    def resume(self, records: Any) -> None:
+        """Add the rounds of a run that was interrupted, on the same columns of bins."""
         learner: Any = self.learners[0]
-        scores = self.distribution.scores
+        pairs, boosted = self.distribution, self.boosted
         for feature, threshold, default, alpha in records.tolist():
             cut = learner.cut_at(feature, threshold)
             bins = learner.binned.bins[feature]
-            kernels.add_binned(alpha, bins, cut, default, scores)
+            kernels.add_binned(alpha, bins, cut, default, pairs.scores)
+            before = pairs.log_total
+            pairs.weigh(pairs.scores)
             learner.note(Weak(feature, threshold, default, 0.0, 0.0, _NONE, cut), alpha)
-            self.boosted.rounds.append(Round(feature, threshold, default, alpha))
-        self.boosted.log_bounds = list(log_bounds)
-        self.distribution.move(scores)
+            round_ = Round(feature, threshold, default, alpha)
+            boosted.add(round_, pairs.log_total - before)
+        # Potentials depend on where the last round led, not on the way.
+        pairs.move(pairs.scores)
 
     def go(
         self,

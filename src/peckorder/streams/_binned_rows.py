@@ -1,0 +1,113 @@
+"""Rows of a stream as RankBoost looks at them, and the files they may be kept in."""
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from mmap import mmap
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+import numpy as np
+
+from peckorder._threads import Team
+from peckorder._typing import Ints
+from peckorder.solvers.binned import Cuts
+from peckorder.solvers.feedback_parts import GradedQueries
+from peckorder.solvers.scratch import Scratch, mapped
+from peckorder.solvers.spool import Spool
+
+_CUTS = ("tops", "n_bins", "n_values", "lows")
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedRows:
+    """Columns of bins (features, n) in a file, where they are cut, and the queries."""
+
+    bins: Ints
+    cuts: Cuts
+    queries: GradedQueries
+
+
+def bin_rows(
+    spool: Spool, queries: GradedQueries, bins: Ints, team: Team
+) -> BinnedRows:
+    """Bin the columns of rows that are all there."""
+    return BinnedRows(bins, spool.bin(bins, team), queries)
+
+
+class KeptRows:
+    """Binned rows in a folder beside a checkpoint, until the fit is finished.
+
+    `terms` are all that they depend on. The file that has them is written last, so
+    that what it stands beside is whole.
+    """
+
+    def __init__(self, checkpoint: Path, terms: dict[str, str]) -> None:
+        self._folder = checkpoint.with_name(checkpoint.name + ".rows")
+        self._terms = terms
+
+    def read(self) -> BinnedRows | None:
+        """Return what is there; None if it is not whole, or of other terms."""
+        try:
+            if json.loads(self._path("terms").read_text()) != self._terms:
+                return None
+            with np.load(self._path("rest.npz")) as rest:
+                arrays = dict(rest)
+        except (OSError, ValueError):
+            return None
+        cuts = Cuts(0)
+        for name in _CUTS:
+            setattr(cuts, name, arrays.pop(name))
+        n_pairs = int(arrays.pop("n_pairs"))
+        queries = GradedQueries(**arrays, n_pairs=n_pairs)
+        shape = len(cuts.n_bins), queries.n_rows
+        with suppress(OSError, ValueError), self._path("bins").open("r+b") as file:
+            stored = mmap(file.fileno(), shape[0] * shape[1])
+            bins = np.frombuffer(stored, dtype=np.uint8).reshape(shape)
+            return BinnedRows(bins, cuts, queries)
+        return None
+
+    def bins(self, shape: tuple[int, int]) -> Ints:
+        """Return room for bins in the folder, which is emptied first."""
+        self.remove()
+        self._folder.mkdir()
+        with self._path("bins").open("w+b") as file:
+            bins: Ints = mapped(file, shape, np.uint8)
+        return bins
+
+    def write(self, rows: BinnedRows) -> None:
+        """Keep all but the bins, which are there."""
+        queries = {f.name: getattr(rows.queries, f.name) for f in fields(GradedQueries)}
+        cuts: dict[str, Any] = {name: getattr(rows.cuts, name) for name in _CUTS}
+        with self._path("bins").open("r+b") as file:
+            os.fsync(file.fileno())
+        with self._path("rest.npz").open("wb") as file:
+            np.savez(file, **queries, **cuts)
+            file.flush()
+            os.fsync(file.fileno())
+        draft = self._path("draft")
+        draft.write_text(json.dumps(self._terms))
+        draft.rename(self._path("terms"))
+
+    def remove(self) -> None:
+        """Remove the folder, if there is one."""
+        with suppress(FileNotFoundError):
+            # What was whole is so no longer.
+            self._path("terms").unlink()
+        rmtree(self._folder, ignore_errors=True)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / name
+
+
+def room_for_bins(
+    scratch: Scratch, beside: KeptRows | None, shape: tuple[int, int]
+) -> Ints:
+    """Return room for bins in a file, beside a checkpoint or without a name."""
+    scratch.check(shape[0] * shape[1], "a byte an entry")
+    if beside is not None:
+        return beside.bins(shape)
+    bins: Ints = scratch.zeros(shape, np.uint8)
+    return bins

@@ -1,0 +1,185 @@
+"""RankBoost on a stream: columns of bins in a file, one byte an entry."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Any
+
+from peckorder._threads import Team
+from peckorder.estimators import RankBoost
+from peckorder.estimators._boosted_blocks import (
+    CheckedBlocks,
+    options_for_blocks,
+    publish,
+)
+from peckorder.exceptions import DataError
+from peckorder.solvers.columns import no_sorted
+from peckorder.solvers.distribution import Distribution
+from peckorder.solvers.rankboost import Options, Run
+from peckorder.solvers.rounds import Watch
+from peckorder.solvers.scratch import Scratch
+from peckorder.solvers.spool import Spool
+from peckorder.streams._binned_rows import (
+    BinnedRows,
+    KeptRows,
+    bin_rows,
+    room_for_bins,
+)
+from peckorder.streams._block import Stream
+from peckorder.streams._checkpoint import Checkpoint, Place, terms_of
+from peckorder.streams._prefetch import prefetched
+
+# Bytes a row of scores, potentials, and what both are made from.
+_BYTES_A_ROW = 32
+# More rounds than there will be.
+_NEVER = 1 << 62
+
+
+def fit_boosted(
+    model: RankBoost,
+    stream: Stream,
+    *,
+    checkpoint: Any = None,
+    every: float = 60.0,
+    prefetch: int = 2,
+    progress: Callable[[int, int | None], Any] | None = None,
+    folder: Any = None,
+) -> RankBoost:
+    """Fit RankBoost to a stream; the model is that of `fit` with all rows, to the bit.
+
+    The stream is read once. Its rows go to a file without a name in `folder`; from
+    there every column is sorted and cut, and its bins are what rounds look at. The
+    model of rounds so far is in the checkpoint, and the bins are beside it, so that
+    neither the stream is read again nor a column sorted when the fit goes on.
+
+    Parameters
+    ----------
+    model : RankBoost
+        A model that nobody else uses: it is left half-changed if anything goes wrong.
+    stream : Stream
+        The rows, with queries.
+    checkpoint, every, prefetch, progress
+        As in `fit`; `progress` is told how many rows are read.
+    folder : path or None, default=None
+        Where temporary files go: all rows as they are, then a byte an entry. None for
+        the folder of the checkpoint, or that of the system without one.
+
+    Returns
+    -------
+    model : RankBoost
+        The model, or the one in a checkpoint that is finished.
+    """
+    options = options_for_blocks(model, "on a stream")
+    if not stream.has_queries:
+        raise DataError(
+            f"{model._who}: stream must have queries, of which a block holds whole "
+            "ones; got one without."
+        )
+    kept, earlier = None, None
+    if checkpoint is not None:
+        kept = Checkpoint.of(checkpoint, every, terms_of(model, stream, None, 1))
+        earlier, place = kept.read() or (None, Place())
+        if place.is_finished:
+            return earlier  # type: ignore[return-value]
+        folder = kept.path.parent if folder is None else folder
+    scratch = Scratch(model._who, _checked(folder))
+    with Team(model._n_threads()) as team:
+        beside = None if kept is None else KeptRows(kept.path, kept.terms)
+        rows = None if beside is None else beside.read()
+        if rows is None:
+            rows = _gather(model, stream, scratch, beside, team, prefetch, progress)
+        run = _begin(rows, options, scratch, team)
+        model.n_features_in_ = len(rows.bins)
+        if earlier is not None:
+            run.resume(earlier.weak_rankers_)
+        _go(model, run, kept, every)
+        if beside is not None:
+            beside.remove()
+    return model
+
+
+def _checked(folder: Any) -> Path:
+    path = Path(gettempdir() if folder is None else folder)
+    if not path.is_dir():
+        raise NotADirectoryError(
+            f"fit: folder must be a folder that exists; got {str(path)!r}."
+        )
+    return path
+
+
+def _gather(
+    model: RankBoost,
+    stream: Stream,
+    scratch: Scratch,
+    beside: KeptRows | None,
+    team: Team,
+    prefetch: int,
+    progress: Callable[[int, int | None], Any] | None,
+) -> BinnedRows:
+    """Read the stream, and cut its columns into bins."""
+    blocks = CheckedBlocks(model, team)
+    spool: Spool | None = None
+    try:
+        with prefetched(stream.blocks(), prefetch) as items:
+            for block in items:
+                X, some = blocks.add(block.X, block.y, block.qid, block.weight)
+                if spool is None:
+                    spool = Spool(scratch, X.shape[1], X.dtype, model.max_bins)
+                    n_entries = (stream.n_rows or 0) * X.shape[1]
+                    scratch.check(n_entries * (X.itemsize + 1), "all rows")
+                spool.add(X, some)
+                if progress is not None:
+                    progress(blocks.n_rows, stream.n_rows)
+        if spool is None:
+            raise DataError(f"{model._who}: stream must hold a row; got none.")
+        blocks.check()
+        bins = room_for_bins(scratch, beside, (spool.n_columns, spool.n_rows))
+        rows = bin_rows(spool, blocks.graded.joined(), bins, team)
+        if beside is not None:
+            beside.write(rows)
+        return rows
+    finally:
+        if spool is not None:
+            spool.close()
+
+
+def _begin(rows: BinnedRows, options: Options, scratch: Scratch, team: Team) -> Run:
+    """Return a run with no round yet."""
+    n_features, n_rows = rows.bins.shape
+    room = scratch.room(_BYTES_A_ROW * n_rows)
+    distribution = Distribution([rows.queries.part(room)], n_rows, team, room)
+    smoothing = options.smoothing_for(rows.queries.n_pairs)
+    columns = rows.cuts.columns(rows.bins, n_rows), no_sorted()
+    learner = options.thresholds(columns, n_features, smoothing, team)
+    return Run(distribution, [learner], options, smoothing)
+
+
+def _go(model: RankBoost, run: Run, kept: Checkpoint | None, every: float) -> None:
+    """Do all rounds; keep what there is now and then, and in the end."""
+    if kept is None:
+        run.go()
+        publish(model, run)
+        return
+    n_kept = len(run.boosted.rounds)
+
+    def keep(is_finished: bool) -> None:
+        nonlocal n_kept
+        n_rounds = len(run.boosted.rounds)
+        if is_finished or n_rounds > n_kept:
+            publish(model, run)
+            kept.write(model, Place(0, 0, is_finished))
+            n_kept = n_rounds
+
+    def tell(boosted: Any) -> None:
+        if kept.is_due:
+            keep(False)
+
+    try:
+        run.go(watch=Watch(1 if every == 0 else _NEVER, tell))
+    except BaseException:
+        # What was learnt is kept; what went wrong is said in any case.
+        with suppress(Exception):
+            keep(False)
+        raise
+    keep(True)
