@@ -219,7 +219,7 @@ class Failing(Stream):
 
 
 def test_a_stream_that_fails_leaves_no_files(small_pieces, tmp_path):
-    with pytest.raises(OSError, match="^gone$"):
+    with pytest.raises(OSError, match=r"^gone$"):
         fit_boosted(RankBoost(max_bins=9), Failing(), folder=tmp_path)
     assert list(tmp_path.iterdir()) == []
 

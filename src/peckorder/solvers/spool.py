@@ -71,14 +71,12 @@ class Spool:
     def _look_at(self, columns: Any) -> None:
         """Note the values of columns; refuse one with too many."""
         for c, column in enumerate(columns):
-            seen = self._seen[c]
+            seen, others = self._seen[c], column
             if len(seen):
                 place = np.searchsorted(seen, column).clip(max=len(seen) - 1)
-                column = column[seen[place] != column]
-            if len(column) == 0:
-                continue
-            column = np.unique(column)
-            self._seen[c] = np.union1d(seen, column[~np.isnan(column)])
+                others = column[seen[place] != column]
+            others = np.unique(others)
+            self._seen[c] = np.union1d(seen, others[~np.isnan(others)])
             if len(self._seen[c]) > MOST_BINS:
                 raise DataError(
                     f"{self._scratch.who}: max_bins must be an integer from 2 to 255 "

@@ -8,6 +8,7 @@ from mmap import mmap
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class KeptRows:
                 return None
             with np.load(self._path("rest.npz")) as rest:
                 arrays = dict(rest)
-        except (OSError, ValueError):
+        except (OSError, ValueError, BadZipFile):
             return None
         cuts = Cuts(0)
         for name in _CUTS:

@@ -45,7 +45,7 @@ def fit_boosted(
     prefetch: int = 2,
     progress: Callable[[int, int | None], Any] | None = None,
     folder: Any = None,
-) -> RankBoost:
+) -> Any:
     """Fit RankBoost to a stream; the model is that of `fit` with all rows, to the bit.
 
     The stream is read once. Its rows go to a file without a name in `folder`; from
@@ -76,16 +76,18 @@ def fit_boosted(
             f"{model._who}: stream must have queries, of which a block holds whole "
             "ones; got one without."
         )
-    kept, earlier = None, None
+    kept, beside, earlier = None, None, None
     if checkpoint is not None:
         kept = Checkpoint.of(checkpoint, every, terms_of(model, stream, None, 1))
-        earlier, place = kept.read() or (None, Place())
+        beside = KeptRows(kept.path, kept.terms)
+        found: Any = kept.read()
+        earlier, place = found or (None, Place())
         if place.is_finished:
-            return earlier  # type: ignore[return-value]
+            beside.remove()
+            return earlier
         folder = kept.path.parent if folder is None else folder
     scratch = Scratch(model._who, _checked(folder))
     with Team(model._n_threads()) as team:
-        beside = None if kept is None else KeptRows(kept.path, kept.terms)
         rows = None if beside is None else beside.read()
         if rows is None:
             rows = _gather(model, stream, scratch, beside, team, prefetch, progress)

@@ -1,0 +1,124 @@
+"""RankBoost on a stream that was interrupted ends with the identical model."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from peckorder import RankBoost, load
+from peckorder.solvers import rounds
+from peckorder.streams import from_arrays
+from peckorder.streams._boosting import fit_boosted
+
+N_ROUNDS = 400
+
+
+def problem():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(3000, 4))
+    y = (X[:, 0] + X[:, 1] + rng.normal(size=3000) > 0.5).astype(int)
+    return X, y, np.repeat(np.arange(100), 30)
+
+
+def boosted(path, **options):
+    model = RankBoost(n_rounds=N_ROUNDS, max_bins=32)
+    stream = from_arrays(*problem(), rows=500)
+    return fit_boosted(model, stream, checkpoint=path, **options)
+
+
+def expected():
+    X, y, qid = problem()
+    return RankBoost(n_rounds=N_ROUNDS, max_bins=32).fit(X, y, qid=qid)
+
+
+def assert_same_model(one, other):
+    assert one.weak_rankers_.tolist() == other.weak_rankers_.tolist()
+    assert_array_equal(one.bounds_, other.bounds_)
+    assert one.smoothing_ == other.smoothing_
+
+
+def test_after_kill_9_the_same_call_goes_on(tmp_path):
+    path = tmp_path / "model"
+    here = os.path.dirname(__file__)
+    slowly = (
+        "import sys, time; sys.path.insert(0, sys.argv[2]);"
+        "import test_boosting_checkpoint as the;"
+        "from peckorder.streams._checkpoint import Checkpoint;"
+        "write = Checkpoint.write;"
+        "Checkpoint.write = lambda *a: (write(*a), time.sleep(0.05));"
+        "the.boosted(sys.argv[1], every=0)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", slowly, str(path), here])
+    try:
+        while process.poll() is None and not (path.exists() and n_rounds(path) > 3):
+            time.sleep(0.02)
+        os.kill(process.pid, signal.SIGKILL)
+    finally:
+        process.kill()
+    assert process.wait() == -signal.SIGKILL
+    assert 3 < n_rounds(path) < N_ROUNDS
+    read = []
+    model = boosted(path, progress=lambda *told: read.append(told))
+    assert_same_model(model, expected())
+    assert read == []  # nor was the stream read again
+    assert list(tmp_path.iterdir()) == [path]
+    assert_same_model(load(path), expected())
+    assert_same_model(boosted(path), expected())
+
+
+def n_rounds(path):
+    return load(path).n_rounds_
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.fixture
+def interrupted(tmp_path, monkeypatch):
+    """Return a checkpoint of a fit that failed in the middle of its rounds."""
+    path = tmp_path / "model"
+    run = rounds._run
+    calls = []
+
+    def fail_later(*arguments):
+        calls.append(1)
+        if len(calls) == 8:
+            raise Stop
+        return run(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rounds, "_run", fail_later)
+        with pytest.raises(Stop):
+            boosted(path, every=0)
+    return path
+
+
+def test_an_error_leaves_the_rounds_before_it(interrupted):
+    kept = load(interrupted)
+    assert kept.n_rounds_ == 7
+    whole = expected()
+    assert kept.weak_rankers_.tolist() == whole.weak_rankers_[:7].tolist()
+    assert_same_model(boosted(interrupted), whole)
+
+
+@pytest.mark.parametrize("name", ["bins", "rest.npz", "terms"])
+def test_rows_that_are_not_whole_are_read_again(interrupted, name):
+    folder = interrupted.with_name("model.rows")
+    (folder / name).write_bytes(b"cut")
+    read = []
+    model = boosted(interrupted, progress=lambda *told: read.append(told))
+    assert_same_model(model, expected())
+    assert len(read) == 7
+    assert not folder.exists()
+
+
+def test_another_estimator_is_refused(interrupted):
+    stream = from_arrays(*problem(), rows=500)
+    with pytest.raises(ValueError, match="another set of parameters"):
+        fit_boosted(RankBoost(max_bins=31), stream, checkpoint=interrupted)
