@@ -1,7 +1,7 @@
 """Columns of bins, one byte an entry, and where columns are cut into these."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -72,6 +72,13 @@ class Cuts:
             bins,
         )
 
+    def extended(self, others: Self) -> Self:
+        """Return these columns and others behind them."""
+        both = type(self)(0)
+        for name, value in vars(self).items():
+            setattr(both, name, np.concatenate([value, getattr(others, name)]))
+        return both
+
     def columns(self, bins: Ints, n_rows: int) -> BinnedColumns:
         """Return those columns that are cut, of which there are n rows."""
         kept = np.flatnonzero(self.n_bins >= 0)
@@ -90,3 +97,9 @@ class Cuts:
 def cells() -> Ints:
     """Return room in which to look up where values belong."""
     return np.empty(_CELLS, dtype=np.int16)
+
+
+def threshold_at(values: Floats, groups: Ints, c: int, cut: int) -> float:
+    """Return the threshold that a cut of column c stands for."""
+    own = values[groups[c] : groups[c + 1]]
+    return float(own[cut]) if cut < len(own) else -np.inf

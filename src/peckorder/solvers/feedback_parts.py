@@ -169,9 +169,9 @@ class GradedBlocks:
         return rows
 
     def joined(self) -> GradedQueries:
-        """Return the queries of all blocks, of which there must be one."""
+        """Return the queries of all blocks."""
         zero = np.zeros(1, dtype=np.int64)
-        columns = zip(*self._blocks, strict=True)
+        columns = zip((zero[:0], zero[:0], _NONE, _NONE), *self._blocks, strict=True)
         self._blocks = []
         levels, starts = (np.concatenate([zero, *next(columns)]) for _ in range(2))
         log_weight, log_query = (np.concatenate(next(columns)) for _ in range(2))

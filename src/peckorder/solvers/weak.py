@@ -12,7 +12,7 @@ from peckorder._typing import Floats, Ints
 from peckorder.kernels import account as accounts
 from peckorder.kernels import thresholds as kernels
 from peckorder.kernels import weak_rankings
-from peckorder.solvers.binned import BinnedColumns
+from peckorder.solvers.binned import BinnedColumns, threshold_at
 from peckorder.solvers.columns import SortedColumns
 from peckorder.solvers.distribution import UNIT, Distribution
 
@@ -106,13 +106,13 @@ class Account:
         has = 0.0 if place < 0 else float(self.sums[place])
         return not self.cumulative or has + alpha > 0.0
 
-    def note(self, weak: Weak, alpha: float) -> None:
+    def enter(self, feature: int, cut: int, default: float, alpha: float) -> None:
         """Add to the sum of a threshold."""
         self.reserve(1)
         self.size = accounts.enter(
-            weak.feature,
-            weak.cut,
-            int(weak.default),
+            feature,
+            cut,
+            int(default),
             alpha,
             self.size,
             self.rate,
@@ -202,7 +202,7 @@ class Thresholds:
 
     def note(self, weak: Weak, alpha: float) -> None:
         """Take notice that a ranking has been added."""
-        self.account.note(weak, alpha)
+        self.account.enter(weak.feature, weak.cut, weak.default, alpha)
         # From now on it may count with r < 0, too.
         self.ceilings[weak.feature] = inf
 
@@ -312,8 +312,7 @@ class Thresholds:
     def threshold(self, feature: int, cut: int) -> float:
         """Return the threshold that a cut of a feature stands for."""
         columns, c = self._column(feature)
-        groups = columns.values[columns.groups[c] : columns.groups[c + 1]]
-        return float(groups[cut]) if cut < len(groups) else -inf
+        return threshold_at(columns.values, columns.groups, c, cut)
 
     def _rank(self, feature: int, cut: int, default: float, values: Floats) -> None:
         """Write the ranking by a cut."""
