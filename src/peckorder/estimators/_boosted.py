@@ -15,8 +15,8 @@ from peckorder._validation import check_csr
 from peckorder.estimators._early_stopping import EarlyStopping
 from peckorder.estimators._scores import ScoreEstimator, checked_offset
 from peckorder.exceptions import DataError
-from peckorder.solvers.boosting import bounds
-from peckorder.solvers.rankboost import RECORD, Run
+from peckorder.solvers.boosting import Finished, bounds
+from peckorder.solvers.rankboost import RECORD
 from peckorder.solvers.score_table import Columns, ScoreTable
 from peckorder.solvers.weak_own import ranked
 
@@ -113,7 +113,7 @@ class BoostedEstimator(ScoreEstimator):
         )
         return check_csr(self._who, X) if sparse.issparse(X) else X
 
-    def _publish(self, run: Run, stopping: EarlyStopping | None) -> None:
+    def _publish(self, run: Finished, stopping: EarlyStopping | None) -> None:
         boosted = run.boosted
         n_rounds = len(boosted.rounds) if stopping is None else stopping.best
         if len(boosted.rounds) == 0:
@@ -142,6 +142,7 @@ class BoostedEstimator(ScoreEstimator):
             self.validation_scores_ = np.array(stopping.values)
         elif hasattr(self, "validation_scores_"):
             del self.validation_scores_  # of an earlier fit
+        self.__dict__.pop("traffic_", None)  # of a fit on a cluster
         self._unstored = self.missing == "zero"
         self._table = ScoreTable.of(self.weak_rankers_)
 

@@ -16,8 +16,9 @@ from peckorder.estimators._rankboost import RankBoost
 from peckorder.estimators._scores import checked_weight
 from peckorder.exceptions import DataError
 from peckorder.feedback import Preferences
+from peckorder.solvers.boosting import Finished
 from peckorder.solvers.feedback_parts import GradedBlocks
-from peckorder.solvers.rankboost import Options, Run
+from peckorder.solvers.rankboost import Options
 
 # What takes all rows at hand, and what there is instead.
 _WANTED = {
@@ -95,7 +96,7 @@ class CheckedBlocks:
             refuse_feedback(self._model._who, got if self.n_flat else NOTHING_WEIGHS)
 
 
-def publish(model: RankBoost, run: Run) -> None:
+def publish(model: RankBoost, run: Finished) -> None:
     """Let the model know what was learnt."""
     model._has_offset = False
     model._publish(run, None)

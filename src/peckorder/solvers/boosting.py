@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import exp, inf, isfinite, log
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -39,6 +39,13 @@ class Boosted:
         """Add a round, which multiplies the bound by Z."""
         self.rounds.append(round_)
         self.log_bounds.append(self.log_bounds[-1] + log_z)
+
+
+class Finished(Protocol):
+    """What is left of a run: its rounds, and the smoothing that was used."""
+
+    boosted: Boosted
+    smoothing: float
 
 
 def take(

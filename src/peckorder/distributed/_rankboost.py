@@ -1,0 +1,48 @@
+"""RankBoost on a cluster: histograms of potentials, summed in every round."""
+
+from typing import Any
+
+import numpy as np
+
+from peckorder.distributed._crew import DaskCrew
+from peckorder.distributed._partitions import load
+from peckorder.distributed._shared import set_features, unfitted
+from peckorder.distributed._sources import Source
+from peckorder.estimators import RankBoost
+from peckorder.estimators._boosted import (
+    NOTHING_WEIGHS,
+    refuse_feedback,
+    without_pairs,
+)
+from peckorder.estimators._boosted_blocks import options_for_blocks, publish
+from peckorder.exceptions import DataError
+from peckorder.solvers.sharded_run import ShardedRun
+
+# What went to and fro in a round.
+TRAFFIC = np.dtype(
+    [("bytes", np.int64), ("questions", np.int64), ("columns", np.int64)]
+)
+
+
+def fit_rankboost(estimator: RankBoost, source: Source, client: Any) -> None:
+    """Learn rounds from sums; the model is that of `fit` with all rows, to the bit."""
+    options = options_for_blocks(estimator, "on a cluster")
+    if not source.has_queries:
+        raise DataError(
+            f"{source.who}: qid must be given for RankBoost on a cluster, as without "
+            "queries every row makes a pair with rows of all other partitions; got "
+            "None."
+        )
+    who = type(estimator).__name__
+    partitions = load(client, source)
+    with DaskCrew(partitions, unfitted(estimator)) as crew:
+        rows, facts = crew.rows()
+        if rows.n_rows == 0:
+            got = without_pairs(facts.all_rows, facts.all_queries, facts.flat_queries)
+            refuse_feedback(who, got if facts.flat_queries else NOTHING_WEIGHS)
+        run = ShardedRun(who, crew, rows, options)
+        run.cut()
+        run.go()
+    set_features(estimator, partitions)
+    publish(estimator, run)
+    estimator.traffic_ = np.array(run.traffic.rounds, dtype=TRAFFIC)

@@ -1,0 +1,201 @@
+"""RankBoost on a cluster of processes is RankBoost in one, to the bit."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from peckorder import RankBoost
+from peckorder.distributed import _crew
+from peckorder.distributed._rankboost import fit_rankboost
+from peckorder.distributed._sources import source_of
+from peckorder.exceptions import ClusterError, DataError
+
+da = pytest.importorskip("dask.array")
+
+
+def problem(n_queries=40, dtype=np.float64):
+    rng = np.random.default_rng(11)
+    n_rows = 30 * n_queries
+    X = rng.normal(size=(n_rows, 5)).astype(dtype)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    X[:, 3] = X[:, 3].round(1)
+    qid = np.repeat(rng.permutation(n_queries), 30)
+    y = (np.nan_to_num(X[:, 0]) + rng.normal(size=n_rows) > 0.5).astype(int)
+    weight = rng.integers(0, 4, n_rows) / 2.0
+    return X, y + (np.nan_to_num(X[:, 1]) > 1.0), qid, weight
+
+
+def in_chunks(*columns, n_chunks=5):
+    """Return arrays of Dask whose chunks have whole queries."""
+    n_rows = len(columns[0])
+    size = 30 * -(-n_rows // 30 // n_chunks)
+    return [
+        da.from_array(column, chunks=(size, *column.shape[1:])) for column in columns
+    ]
+
+
+def fitted(client, model, X, y, qid, weight=None):
+    source = source_of("fit", X, y, qid, weight, None, None)
+    fit_rankboost(model, source, client)
+    return model
+
+
+def assert_same_model(one, other):
+    assert one.weak_rankers_.tolist() == other.weak_rankers_.tolist()
+    assert_array_equal(one.bounds_, other.bounds_)
+    assert one.smoothing_ == other.smoothing_
+    assert_array_equal(one.feature_importances_, other.feature_importances_)
+    assert one.n_features_in_ == other.n_features_in_
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_model_is_that_of_one_process(client, dtype, weighted):
+    X, y, qid, weight = problem(dtype=dtype)
+    parameters = {"max_bins": 20, "n_rounds": 25, "query_weight": "equal"}
+    parts = in_chunks(X, y, qid, weight)
+    if not weighted:
+        parts[-1] = weight = None
+    model = fitted(client, RankBoost(**parameters), *parts)
+    expected = RankBoost(**parameters).fit(X, y, qid=qid, sample_weight=weight)
+    assert_same_model(model, expected)
+    assert_array_equal(model.predict(X), expected.predict(X))
+
+
+@pytest.mark.parametrize("n_chunks", [1, 2, 13])
+def test_partitions_do_not_matter_and_traffic_is_as_said(client, n_chunks):
+    X, y, qid, _ = problem()
+    parts = in_chunks(X, y, qid, n_chunks=n_chunks)
+    model = fitted(client, RankBoost(max_bins=20, n_rounds=10), *parts)
+    expected = RankBoost(max_bins=20, n_rounds=10).fit(X, y, qid=qid)
+    assert_same_model(model, expected)
+    n_workers = min(n_chunks, 2)
+    traffic = model.traffic_
+    assert_array_equal(
+        traffic["bytes"],
+        8 * n_workers * (10 + traffic["questions"] + traffic["columns"] * (20 + 1)),
+    )
+    assert len(traffic) == 10
+    model.fit(X, y, qid=qid)
+    assert not hasattr(model, "traffic_")
+
+
+# How many questions come before the worker is killed: 0 while shards are made, some
+# while columns are cut, the others in rounds.
+@pytest.mark.parametrize(
+    "n_before",
+    [
+        pytest.param(0, marks=pytest.mark.slow),
+        pytest.param(5, marks=pytest.mark.slow),
+        30,
+    ],
+)
+def test_a_worker_killed_does_not_change_the_model(
+    start_cluster, monkeypatch, n_before
+):
+    X, y, qid, _ = problem()
+    asked = []
+    ask = _crew.DaskCrew._ask
+
+    def kill_later(crew, shards, question, *arguments):
+        if len(asked) == n_before:
+            address = crew._shards[min(crew._shards)].address
+            pid = crew._client.run(os.getpid, workers=[address])[address]
+            os.kill(pid, signal.SIGKILL)
+        asked.append(question)
+        return ask(crew, shards, question, *arguments)
+
+    monkeypatch.setattr(_crew.DaskCrew, "_ask", kill_later)
+    with start_cluster(2) as client:
+        parts = in_chunks(X, y, qid)
+        model = fitted(client, RankBoost(max_bins=20, n_rounds=15), *parts)
+    assert "repeat" in asked
+    assert_same_model(model, RankBoost(max_bins=20, n_rounds=15).fit(X, y, qid=qid))
+
+
+def test_rows_that_cannot_be_had_again_are_an_error(start_cluster, monkeypatch):
+    X, y, qid, _ = problem()
+    model = RankBoost(max_bins=20, n_rounds=15)
+    with start_cluster(2) as client:
+        parts = [
+            da.from_delayed(future, column.shape, column.dtype)
+            for column in (X, y, qid)
+            for future in [client.scatter(column)]
+        ]
+        asked = []
+        ask = _crew.DaskCrew._ask
+
+        def kill_later(crew, shards, question, *arguments):
+            if len(asked) == 5:
+                for pid in client.run(os.getpid).values():
+                    os.kill(pid, signal.SIGKILL)
+            asked.append(question)
+            return ask(crew, shards, question, *arguments)
+
+        monkeypatch.setattr(_crew.DaskCrew, "_ask", kill_later)
+        with pytest.raises(ClusterError, match="can make them again"):
+            fitted(client, model, *parts)
+
+
+def test_data_are_refused_as_in_one_process(client):
+    X, y, qid, _ = problem()
+    with pytest.raises(DataError) as caught:
+        fitted(client, RankBoost(max_bins=9), *in_chunks(X, 0 * y, qid))
+    assert str(caught.value) == (
+        "RankBoost: y must prefer some row that weighs to another; got 40 of 40 "
+        "queries with one grade only."
+    )
+    X[100, 2] = np.inf
+    with pytest.raises(
+        ValueError, match=r"infinity.* This is of partition 0\.$"
+    ) as caught:
+        fitted(client, RankBoost(max_bins=9), *in_chunks(X, y, qid))
+
+
+def test_many_values_need_bins(client):
+    X, y, qid, _ = problem()
+    with pytest.raises(DataError, match="got None, and more of feature 0"):
+        fitted(client, RankBoost(), *in_chunks(X, y, qid))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        (
+            {"alpha": "analytic"},
+            "alpha must be 'approximate' on a cluster; got 'analytic'.",
+        ),
+        ({"warm_start": True}, "warm_start must be False on a cluster; got True."),
+    ],
+)
+def test_what_needs_all_rows_is_refused(client, parameters, sentence):
+    X, y, qid, _ = problem()
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        fitted(client, RankBoost(**parameters), *in_chunks(X, y, qid))
+    assert str(caught.value) == f"RankBoost: {sentence}"
+
+
+def test_rows_without_queries_are_refused(client):
+    X, y, _, _ = problem()
+    with pytest.raises(DataError) as caught:
+        fitted(client, RankBoost(), *in_chunks(X, y), None)
+    assert str(caught.value) == (
+        "fit: qid must be given for RankBoost on a cluster, as without queries every "
+        "row makes a pair with rows of all other partitions; got None."
+    )
+
+
+def test_shards_go_when_the_fit_is_over(client):
+    X, y, qid, _ = problem()
+    fitted(client, RankBoost(max_bins=9, n_rounds=2), *in_chunks(X, y, qid))
+
+    def n_actors(dask_worker):
+        return len(dask_worker.state.actors)
+
+    for _ in range(100):
+        if not any(client.run(n_actors).values()):
+            break
+    assert not any(client.run(n_actors).values())
