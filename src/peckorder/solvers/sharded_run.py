@@ -181,6 +181,7 @@ class ShardedRun:
         move as far as they did before; the others if it turns out that they may be.
         """
         n_rounds = len(self._records or [])
+        self._log_total = nan  # that of the round before leads nowhere now
         self._largest, top = self._ask("weigh", n_rounds, *record).tolist()
         mass = self._ask("total", top, self._unit)
         self._log_total = graded.log_of_total(top, mass, self._unit)
