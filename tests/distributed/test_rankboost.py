@@ -8,9 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from peckorder import RankBoost
-from peckorder.distributed import _crew
-from peckorder.distributed._rankboost import fit_rankboost
-from peckorder.distributed._sources import source_of
+from peckorder.distributed import _crew, fit
 from peckorder.exceptions import ClusterError, DataError
 
 da = pytest.importorskip("dask.array")
@@ -38,9 +36,7 @@ def in_chunks(*columns, n_chunks=5):
 
 
 def fitted(client, model, X, y, qid, weight=None):
-    source = source_of("fit", X, y, qid, weight, None, None)
-    fit_rankboost(model, source, client)
-    return model
+    return fit(model, X, y, qid=qid, sample_weight=weight, client=client)
 
 
 def assert_same_model(one, other):
@@ -51,8 +47,9 @@ def assert_same_model(one, other):
     assert one.n_features_in_ == other.n_features_in_
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("dtype", "weighted"), [(np.float64, True), (np.float32, False)]
+)
 def test_the_model_is_that_of_one_process(client, dtype, weighted):
     X, y, qid, weight = problem(dtype=dtype)
     parameters = {"max_bins": 20, "n_rounds": 25, "query_weight": "equal"}

@@ -6,9 +6,10 @@ from typing import Any
 from peckorder.distributed._aggregate import fit_aggregate
 from peckorder.distributed._cluster import client_at_hand
 from peckorder.distributed._mprank import fit_mprank
+from peckorder.distributed._rankboost import fit_rankboost
 from peckorder.distributed._sources import Source, source_of
 from peckorder.distributed._svrank import fit_svrank
-from peckorder.estimators import AggregatePRank, MPRank, SVRank
+from peckorder.estimators import AggregatePRank, MPRank, RankBoost, SVRank
 from peckorder.estimators._state import all_or_nothing
 
 # How each learns: the estimator, what the data is, and the client.
@@ -16,6 +17,7 @@ _FITS: dict[type, Callable[[Any, Source, Any], None]] = {
     MPRank: fit_mprank,
     SVRank: fit_svrank,
     AggregatePRank: fit_aggregate,
+    RankBoost: fit_rankboost,
 }
 
 
@@ -43,6 +45,9 @@ def fit(
     SVRank (linear)  losses of pairs and their slopes, for each plane      the same
     AggregatePRank   nothing: each partition trains its share of the       that of the
                      members, which are merged                             same shards
+    RankBoost        potentials of rows by bins of features, each round    that of
+                                                                           `fit`, to
+                                                                           the bit
     ===============  ====================================================  ============
 
     A query must be whole in one partition: see `repartition_by_qid`. A worker that is
@@ -51,7 +56,7 @@ def fit(
 
     Parameters
     ----------
-    estimator : MPRank, SVRank or AggregatePRank
+    estimator : MPRank, SVRank, AggregatePRank or RankBoost
         It is fitted in place, as by its `fit`; or left as it was, if anything fails.
     data : dask.array.Array, dask.dataframe.DataFrame, or list of str or Path
         The rows: an array (n_samples, n_features), whose chunks of rows are the
@@ -61,7 +66,7 @@ def fit(
         The labels, if data is an array.
     qid : dask.array.Array of shape (n_samples,), or str, default=None
         The query of each row; the name of a column, if data is a frame or files. None
-        if all rows are one query, which is more than SVRank can do here.
+        if all rows are one query, which is more than SVRank and RankBoost can do here.
     sample_weight : dask.array.Array of shape (n_samples,), or str, default=None
         Weights of rows, as in the estimator's `fit`; or the name of a column.
     target : str, default=None
@@ -84,6 +89,12 @@ def fit(
           to the workers, and ``8 p (d + 1)`` bytes back.
         - AggregatePRank: O(1 / p) of the time that all members would take on all rows,
           shared by W workers; members travel once.
+        - RankBoost: rows stay in the workers' memory, and a byte an entry of them. To
+          find where columns are cut, O(n d log(n) / W) time and at most 17 questions
+          to all workers for each column, or some of them together. For each round,
+          O(n / W + n k / W) time, 3 or 4 questions q, and ``8 W (10 + q + k (b + 1))``
+          bytes for the sums of the k columns that may be the best, of at most b bins.
+          `traffic_` (n_rounds_,) has bytes, questions and columns as counted.
 
     See Also
     --------
@@ -95,6 +106,11 @@ def fit(
     -----
     MPRank is left as `MPRank.partial_fit` leaves it: without `dual_coef_`, and ready to
     go on with more rows. `solver` does not matter.
+
+    RankBoost wants ``max_bins``, unless features have at most 255 values, and takes
+    ``weak="threshold"`` and ``alpha="approximate"`` alone, without held-out queries. A
+    worker that is lost costs what it takes to make its rows again, to bin them and to
+    repeat the rounds so far; the model stays the same.
 
     Of AggregatePRank, partition k of p trains ``n_estimators // p`` members, the first
     ``n_estimators % p`` partitions one more, as `fit` would train them on these rows,
