@@ -80,6 +80,13 @@ def test_partitions_do_not_matter_and_traffic_is_as_said(client, n_chunks):
     assert not hasattr(model, "traffic_")
 
 
+@pytest.fixture(scope="module")
+def doomed(start_cluster):
+    """Two workers, to be killed; they are started again."""
+    with start_cluster(2) as client:
+        yield client
+
+
 # How many questions come before the worker is killed: 0 while shards are made, some
 # while columns are cut, the others in rounds.
 @pytest.mark.parametrize(
@@ -90,9 +97,7 @@ def test_partitions_do_not_matter_and_traffic_is_as_said(client, n_chunks):
         30,
     ],
 )
-def test_a_worker_killed_does_not_change_the_model(
-    start_cluster, monkeypatch, n_before
-):
+def test_a_worker_killed_does_not_change_the_model(doomed, monkeypatch, n_before):
     X, y, qid, _ = problem()
     asked = []
     ask = _crew.DaskCrew._ask
@@ -106,35 +111,34 @@ def test_a_worker_killed_does_not_change_the_model(
         return ask(crew, shards, question, *arguments)
 
     monkeypatch.setattr(_crew.DaskCrew, "_ask", kill_later)
-    with start_cluster(2) as client:
-        parts = in_chunks(X, y, qid)
-        model = fitted(client, RankBoost(max_bins=20, n_rounds=15), *parts)
+    doomed.wait_for_workers(2)
+    parts = in_chunks(X, y, qid)
+    model = fitted(doomed, RankBoost(max_bins=20, n_rounds=15), *parts)
     assert "repeat" in asked
     assert_same_model(model, RankBoost(max_bins=20, n_rounds=15).fit(X, y, qid=qid))
 
 
-def test_rows_that_cannot_be_had_again_are_an_error(start_cluster, monkeypatch):
+def test_rows_that_cannot_be_had_again_are_an_error(doomed, monkeypatch):
     X, y, qid, _ = problem()
+    parts = [
+        da.from_delayed(doomed.scatter(column), column.shape, column.dtype)
+        for column in (X, y, qid)
+    ]
+    asked = []
+    ask = _crew.DaskCrew._ask
+
+    def kill_later(crew, shards, question, *arguments):
+        if len(asked) == 5:
+            for pid in doomed.run(os.getpid).values():
+                os.kill(pid, signal.SIGKILL)
+        asked.append(question)
+        return ask(crew, shards, question, *arguments)
+
+    monkeypatch.setattr(_crew.DaskCrew, "_ask", kill_later)
     model = RankBoost(max_bins=20, n_rounds=15)
-    with start_cluster(2) as client:
-        parts = [
-            da.from_delayed(future, column.shape, column.dtype)
-            for column in (X, y, qid)
-            for future in [client.scatter(column)]
-        ]
-        asked = []
-        ask = _crew.DaskCrew._ask
-
-        def kill_later(crew, shards, question, *arguments):
-            if len(asked) == 5:
-                for pid in client.run(os.getpid).values():
-                    os.kill(pid, signal.SIGKILL)
-            asked.append(question)
-            return ask(crew, shards, question, *arguments)
-
-        monkeypatch.setattr(_crew.DaskCrew, "_ask", kill_later)
-        with pytest.raises(ClusterError, match="can make them again"):
-            fitted(client, model, *parts)
+    with pytest.raises(ClusterError, match="can make them again"):
+        fitted(doomed, model, *parts)
+    assert vars(model) == vars(RankBoost(max_bins=20, n_rounds=15))
 
 
 def test_data_are_refused_as_in_one_process(client):

@@ -55,10 +55,12 @@ class Cuts:
 
     def find(self, c: int, ordered: Any, max_bins: int | None) -> None:
         """Cut a column, whose entries ascend, NaN last, as `kernels.binning` does."""
-        n_values = int(np.searchsorted(ordered, np.inf, side="right"))
+        # Of its own type: else all of the column would be converted.
+        top = ordered.dtype.type(np.inf)
+        n_values = int(np.searchsorted(ordered, top, side="right"))
         self.n_values[c], self.lows[c] = n_values, ordered[0]
-        top = self.tops[c, :-1]
-        self.n_bins[c] = binning.cut_points(ordered, n_values, max_bins or 0, top)
+        room = self.tops[c, :-1]
+        self.n_bins[c] = binning.cut_points(ordered, n_values, max_bins or 0, room)
 
     def fill(self, c: int, column: Floats, bins: Ints, cells: Ints) -> None:
         """Write to bins (n,) the groups of values (n,) of a column that is cut."""
