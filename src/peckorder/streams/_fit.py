@@ -34,6 +34,7 @@ def fit(
     every: float = 60.0,
     prefetch: int = 2,
     progress: Report | None = None,
+    folder: Any = None,
 ) -> Estimator:
     """Learn from scratch from a stream that need not fit in memory.
 
@@ -42,7 +43,8 @@ def fit(
     bit for the on-line learners (`PRank`, `AggregatePRank`, `WidrowHoff`,
     `MulticlassPerceptron`), whatever the size of the blocks, and to rounding (1e-10)
     for `MPRank` with a linear kernel. Without a kernel, n passes are also what their
-    `fit` does with ``shuffle=False, max_iter=n``.
+    `fit` does with ``shuffle=False, max_iter=n``. The model of `RankBoost` is that of
+    its `fit`, to the bit.
 
     Parameters
     ----------
@@ -70,7 +72,10 @@ def fit(
         the one that is being learnt. 0 reads without a thread.
     progress : callable, default=None
         Called with the rows learnt so far and all there are (None if not known), after
-        every block.
+        every block; for RankBoost with the rows read.
+    folder : path, default=None
+        Where RankBoost keeps its temporary files; None for the folder of the
+        checkpoint, or that of the system without one.
 
     Returns
     -------
@@ -89,6 +94,16 @@ def fit(
     Memory is that of ``prefetch + 2`` blocks, the model, and 8 bytes a query; rows
     beyond that cost none. (A kernel and the voted rule keep rows in the model.) Time is
     that of `partial_fit`, or of reading where that is slower.
+
+    `RankBoost` reads the stream once, into a file without a name in `folder`. Each
+    column is sorted in memory, one a thread, and cut; its bins, a byte an entry, go to
+    another file, and the rounds look at that. So it takes n d (s + 1) bytes of disk for
+    n rows of d features of s bytes, one of them after the columns are cut, and 32 bytes
+    of memory a row, which go to files too where memory is short, 32 a level of grades
+    and 24 a query. It wants queries, and ``max_bins`` unless features have at most 255
+    values; ``weak="threshold"`` and ``alpha="approximate"`` alone, without held-out
+    queries. With a checkpoint the bins are kept beside it, in a folder named after it
+    with ``.rows``, until the fit is finished: then the stream is not read again.
 
     To go on with a model that is fitted already, call its `partial_fit` in a loop over
     the stream.
@@ -116,6 +131,7 @@ def fit(
             every=every,
             prefetch=prefetch,
             progress=progress,
+            folder=folder,
         )
     else:
         classes = _check_learner(model, stream, classes)
