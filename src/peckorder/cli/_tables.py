@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -264,8 +265,11 @@ def _whole(
 ) -> Columns:
     if kind in ("csv", "tsv"):
         delimiter = "\t" if kind == "tsv" else None
-        tables = csv_blocks(who, file, delimiter, None, ids=ids, names=names)
-        return to_columns(who, next(tables))
+        notes: list[str] = []
+        (table,) = csv_blocks(
+            who, file, delimiter, None, ids=ids, names=names, notes=notes
+        )
+        return replace(to_columns(who, table), notes=tuple(notes))
     if kind == "letor":
         columns = letor_columns(who, file)
     elif kind == "run":

@@ -13,8 +13,16 @@ import pyarrow.compute as pc
 
 from peckorder.compare import _column_names as words
 
-_EMPTY = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-nan", "-NaN")
-_IDS = words.USER | words.ITEM | words.QUERY | words.ID
+# What stands for a value that is not known.
+_SMALL = ("?", "na", "n/a", "n.a.", "#n/a", "null", "none", "nil", "-", "--", "missing")
+_MARKS = tuple({w for s in _SMALL for w in (s, s.upper(), s.title(), s.capitalize())})
+_EMPTY = ("", "NaN", "nan", "-nan", "-NaN", *_MARKS)
+_IDS = words.USER | words.ITEM | words.QUERY | words.ID | words.CODE
+_LABELS = words.TARGET | words.RATING
+# A column with so few cells that are no numbers looks like one of numbers.
+_FEW = 0.1
+_NUMBER = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
+_COMMA = r"^([+-]?[0-9]*),([0-9]+)$"
 # Digits that a number would not be written with again, or that none holds.
 _NO_NUMBER = "^-?0[0-9]|^[0-9]{20}"
 # Text is mostly told by its first cells.
@@ -27,28 +35,81 @@ def id_columns(names: Iterable[str], given: Iterable[str]) -> frozenset[str]:
     return frozenset([*usual, *given])
 
 
-def typed(column: pa.ChunkedArray, *, is_id: bool) -> pa.ChunkedArray:
+def typed(
+    name: str, column: pa.ChunkedArray, *, is_id: bool, has_commas: bool
+) -> pa.ChunkedArray:
     """Return a column of text as numbers if all cells are, else as it stands.
 
     An id is never changed: digits with zeros before them, or more than 64 bits hold,
-    are text. Elsewhere they are numbers.
+    are text. Elsewhere whole numbers with zeros before them are text too, unless they
+    are named as labels are: nobody writes amounts so.
     """
-    if numbers(column[:_FIRST]) is None:
+    if numbers(column[:_FIRST], has_commas=has_commas) is None:
         return column
     bare = _bare(column)
     if is_id and _any(bare, _NO_NUMBER):
         return column
     whole = _cast(bare, pa.int64())
+    if whole is not None and _any(bare, "^0[0-9]"):
+        return whole if words.first_named([name], _LABELS) else column
     if whole is not None and not _has_letter(bare, "x") and not _has_letter(bare, "X"):
         return whole  # Arrow takes 0x1F for one, which we do not
     if is_id and _any(bare, "^-?[0-9]{19,}$"):
         return column
-    found = numbers(column)
+    found = numbers(column, has_commas=has_commas)
     return column if found is None else found
 
 
-def numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+def remark(name: str, column: pa.ChunkedArray, found: pa.ChunkedArray) -> str | None:
+    """Say what one may not expect of how a column was read.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from peckorder.cli._tables_cells import remark, typed
+    >>> cells = pa.chunked_array([["1", "?", "2"]])
+    >>> remark("size", cells, typed("size", cells, is_id=False, has_commas=False))
+    "size: '?' was taken for an empty cell, 1 time."
+    >>> cells = pa.chunked_array([[*map(str, range(19)), "3 kg"]])
+    >>> remark("size", cells, typed("size", cells, is_id=False, has_commas=False))
+    "size: text, since '3 kg' in row 20 is no number; all but 1 of 20 cells are."
+    """
+    if not pa.types.is_string(found.type):
+        marks = pc.value_counts(column.filter(_is_marked(column)))
+        if not len(marks):
+            return None
+        seen = [(m["values"].strip(), m["counts"]) for m in marks.to_pylist()]
+        n_times = sum(count for _, count in seen)
+        which = ", ".join(dict.fromkeys(repr(mark) for mark, _ in seen))
+        times = "1 time" if n_times == 1 else f"{n_times} times"
+        return f"{name}: {which} was taken for an empty cell, {times}."
+    bare = _bare(column)
+    is_text = pc.invert(pc.match_substring_regex(bare, _NUMBER))
+    n_known = len(bare) - bare.null_count
+    n_texts = pc.sum(is_text).as_py() or 0
+    commas = pc.sum(pc.match_substring_regex(bare, _COMMA)).as_py() or 0
+    if not n_texts or (n_texts > _FEW * n_known and n_texts > commas):
+        return None
+    row = pc.index(is_text, pa.scalar(True)).as_py()
+    cell = bare[row].as_py()
+    cell = cell if len(cell) <= 40 else f"{cell[:37]}..."
+    if n_texts == commas:
+        return (
+            f"{name}: text, since {cell!r} in row {row + 1} has a decimal comma; with "
+            "';' between columns it would be a number."
+        )
+    return (
+        f"{name}: text, since {cell!r} in row {row + 1} is no number; all but "
+        f"{n_texts} of {n_known} cells are."
+    )
+
+
+def numbers(
+    column: pa.ChunkedArray, *, has_commas: bool = False
+) -> pa.ChunkedArray | None:
     """Return a column of text as numbers, true and false as 1 and 0; None if not all.
+
+    Decimals may stand behind commas where `has_commas`, if none stand behind points.
 
     Examples
     --------
@@ -63,6 +124,10 @@ def numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """
     bare = _bare(column)
     found = _cast(bare, pa.float64())
+    if found is None and has_commas and not _any(bare, "[.]"):
+        found = _cast(
+            pc.replace_substring_regex(bare, _COMMA, r"\1.\2"), pa.float64()
+        )
     if found is not None:
         return found
     lower = pc.utf8_lower(bare)
@@ -72,11 +137,14 @@ def numbers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     return pc.equal(lower, "true").cast(pa.int8()).cast(pa.float64())
 
 
-def first_text(column: pa.ChunkedArray) -> str:
+def first_text(column: pa.ChunkedArray, *, has_commas: bool = False) -> str:
     """Return the first cell of a column that is no number."""
     cells: list[str | None] = _bare(column).to_pylist()
     return next(
-        c for c in cells if c is not None and numbers(pa.chunked_array([[c]])) is None
+        cell
+        for cell in cells
+        if cell is not None
+        and numbers(pa.chunked_array([[cell]]), has_commas=has_commas) is None
     )
 
 
@@ -85,6 +153,12 @@ def _bare(column: pa.ChunkedArray) -> pa.ChunkedArray:
     bare = pc.utf8_trim_whitespace(column)
     is_gap = pc.is_in(bare, value_set=pa.array(_EMPTY, column.type))
     return pc.if_else(is_gap, pa.scalar(None, column.type), bare)
+
+
+def _is_marked(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Say which cells have a mark for what is not known."""
+    bare = pc.utf8_trim_whitespace(column)
+    return pc.is_in(bare, value_set=pa.array(_MARKS, column.type))
 
 
 def _cast(column: pa.ChunkedArray, kind: Any) -> pa.ChunkedArray | None:

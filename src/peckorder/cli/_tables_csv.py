@@ -16,6 +16,7 @@ from peckorder.cli._tables_cells import (
     id_columns,
     is_number,
     numbers,
+    remark,
     typed,
 )
 from peckorder.cli._tables_source import HEAD, Inflated, check_text, short
@@ -32,6 +33,7 @@ _TOO_LONG = "straddling object"
 _TWO: Final = "::"
 _ONE: Final = "\x1f"
 _TAIL: Final = 1 << 16
+_MOST_NOTES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,39 +53,62 @@ def csv_blocks(
     *,
     ids: Collection[str] = (),
     names: tuple[str, ...] | None = None,
+    notes: list[str] | None = None,
 ) -> Iterator[pa.Table]:
     """Yield the rows of a CSV file: all at once, or in blocks if `wanted` are named.
 
     In blocks a type cannot be told from all rows: columns in `wanted` are numbers
     then, and all others text as it stands in the file. `ids` are columns of ids, which
     are not changed, beside those that are named so. `names` are other names for the
-    columns, or names for those that have none.
+    columns, or names for those that have none. `notes` are added to, of a whole file,
+    by what one may not expect of how it was read.
     """
     header = _header(who, file.head, delimiter, names)
     watched = _Watched(file, header.delimiter)
     tables = _texts(who, watched, header, whole=wanted is None)
+    # Where a comma stands between columns it does not stand within numbers.
+    has_commas = header.delimiter in ";\t|"
     if wanted is None:
         (table,) = _ended(who, tables, watched)
         # Those of users and items come first.
         unnamed = () if header.is_there else header.names[:2]
         kept = id_columns(header.names, (*ids, *unnamed))
-        yield _each(table, lambda name, cells: typed(cells, is_id=name in kept))
+        found = _each(
+            table,
+            lambda name, cells: typed(
+                name, cells, is_id=name in kept, has_commas=has_commas
+            ),
+        )
+        if notes is not None:
+            notes += _remarks(table, found, kept)
+        yield found
         return
     some = wanted(tuple(header.names)) if callable(wanted) else wanted
 
     def read(name: str, cells: pa.ChunkedArray) -> pa.ChunkedArray:
         if name not in some:
             return cells
-        found = numbers(cells)
+        found = numbers(cells, has_commas=has_commas)
         if found is None:
             raise DataError(
                 f"{who}: column {short(name)} must be numbers; got "
-                f"{short(first_text(cells))}."
+                f"{short(first_text(cells, has_commas=has_commas))}."
             )
         return found
 
     for table in _ended(who, tables, watched):
         yield _each(table, read)
+
+
+def _remarks(table: pa.Table, found: pa.Table, ids: Collection[str]) -> list[str]:
+    """Say of columns, the first few, what one may not expect of how they were read."""
+    every = [
+        said
+        for name in table.column_names
+        if name not in ids and (said := remark(name, table[name], found[name]))
+    ]
+    more = len(every) - _MOST_NOTES
+    return every if more <= 1 else [*every[:_MOST_NOTES], f"And {more} such columns."]
 
 
 def _each(

@@ -111,10 +111,11 @@ def make_case(
     drawn, whole queries at a time.
     """
     rows, notes = _chosen(columns, task, most_rows, seed)
+    whole, notes = columns, (*columns.notes, *notes)
     if len(rows) < len(columns):
         arrays = {name: array[rows] for name, array in columns.arrays.items()}
         columns = Columns(arrays, columns.source)
-    coding = Coding.of(columns, task.features)
+    coding = Coding.of(columns, task.features, whole)
     coded = {taken.column: taken for taken in coding.taken}
     y = _labels(columns.arrays[task.target], task.classes)
     queries: tuple[Any, ...] = ()

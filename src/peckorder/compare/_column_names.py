@@ -29,10 +29,20 @@ TARGET: Final = _words(
     "target label y relevance rel grade rating quality class out1 out outcome response "
     "stars score"
 )
-ID: Final = _words(
-    "id docid doc_id doc document document_id row row_id index key uuid url name title "
-    "timestamp time date datetime created created_at unnamed_0 comment comments"
+_NAMES: Final = _words(
+    "id docid doc_id doc document document_id row row_id index key uuid guid url name "
+    "title unnamed_0"
 )
+_TIMES: Final = _words("timestamp time date datetime created created_at updated_at")
+_REMARKS: Final = _words("comment comments remark remarks")
+# Ids if there are many different ones; few may be kinds, or yes and no.
+CODE: Final = _words(
+    "sku ean upc gtin asin barcode account account_id account_number zip zip_code "
+    "zipcode postcode postal_code phone phone_number email order order_id "
+    "transaction_id serial serial_number"
+)
+# What is carried along, not learnt from, and what messages call it.
+ID: Final = _NAMES | _TIMES | _REMARKS
 
 
 def plain(name: str) -> str:
@@ -46,6 +56,25 @@ def first_named(names: Iterable[str], words: frozenset[str]) -> str | None:
     return next(
         (name for name in names if {plain(name), plain(name.lower())} & words), None
     )
+
+
+def carried(name: str) -> str:
+    """Say what a column is that is not learnt from, by its name; nothing if it may be.
+
+    Examples
+    --------
+    >>> from peckorder.compare._column_names import carried
+    >>> carried("Date"), carried("comment"), carried("doc id"), carried("alcohol")
+    ('a date or time, by its name', 'a remark, by its name', 'an id, by its name', '')
+    """
+    for kind, known in (
+        ("an id", _NAMES),
+        ("a date or time", _TIMES),
+        ("a remark", _REMARKS),
+    ):
+        if first_named([name], known):
+            return f"{kind}, by its name"
+    return ""
 
 
 def are_unnamed(names: Iterable[str]) -> bool:

@@ -13,11 +13,12 @@ class Columns:
 
     Numbers are float64 or integers, NaN where a cell is empty; everything else is an
     array of objects: text, None where a cell is empty. `source` is what messages call
-    the file.
+    the file; `notes` are sentences about what was read in a way one may not expect.
     """
 
     arrays: Mapping[str, NDArray[Any]]
     source: str
+    notes: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -191,7 +191,7 @@ def make_ratings_case(
     user, item = columns.arrays[task.user], columns.arrays[task.item]
     value = columns.arrays[task.target].astype(np.float64)
     known = np.isfinite(value) & _given(user) & _given(item)
-    notes = []
+    notes = list(columns.notes)
     if not known.all():
         notes.append(f"{(~known).sum():,} rows lack an id or a rating: left out.")
     ratings = Ratings(user[known], item[known], value[known], duplicates="last")

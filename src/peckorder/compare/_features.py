@@ -30,8 +30,13 @@ class Coding:
     taken: tuple[Taken, ...] = ()
 
     @classmethod
-    def of(cls, columns: Columns, names: Iterable[str]) -> Self:
+    def of(
+        cls, columns: Columns, names: Iterable[str], whole: Columns | None = None
+    ) -> Self:
         """Look at columns; leave out what says nothing, or what cannot be coded.
+
+        `whole` is the table of which `columns` are some rows: numbers of rows are told
+        there, before rows were left out.
 
         Examples
         --------
@@ -51,6 +56,8 @@ class Coding:
         for name in names:
             array = columns.arrays[name]
             why = _useless(name, array)
+            if not why and _numbers_rows((whole or columns).arrays[name]):
+                why = "the numbers of rows, by its values"
             if why:
                 taken.append(Taken(name, "left out", why))
             elif numeric(array):
@@ -158,21 +165,31 @@ def matrix_of(columns: Columns, features: Sequence[str]) -> Floats:
 def _useless(name: str, array: NDArray[Any]) -> str:
     """Say why a column cannot be learnt from; nothing if it can."""
     n_levels = len(distinct(array))
-    is_person = words.first_named([name], words.USER | words.ITEM) is not None
+    usual = words.USER | words.ITEM | words.CODE
+    is_code = words.first_named([name], usual) is not None
     why = ""
     if n_levels == 0:
         why = "empty"
     elif n_levels == 1:
         why = "the same value in all rows"
-    elif words.first_named([name], words.ID) or (is_person and n_levels > MOST_LEVELS):
+    elif words.carried(name):
+        why = words.carried(name)
+    elif is_code and n_levels > MOST_LEVELS:
         why = "an id, by its name"
-    elif numeric(array):
-        steps = np.diff(array.astype(np.float64))
-        if len(array) > 2 and ((steps == 1).all() or (steps == -1).all()):
-            why = "the numbers of rows, by its values"
-    elif n_levels > MOST_LEVELS:
+    elif not numeric(array) and n_levels > MOST_LEVELS:
         why = f"text of {n_levels} different values, more than {MOST_LEVELS}"
+        if all(str(v).isdecimal() for v in array.tolist() if v is not None):
+            why = f"an id, by zeros before its digits; {n_levels} different ones"
     return why
+
+
+def _numbers_rows(array: NDArray[Any]) -> bool:
+    """Say whether a column counts the rows up or down; some may have been left out."""
+    if not numeric(array) or len(array) < 3:
+        return False
+    steps = np.diff(array.astype(np.float64))
+    steps = steps if steps[0] > 0 else -steps
+    return bool((steps > 0).all() and (steps == 1).mean() > 0.9)
 
 
 def _check_finite(name: str, array: NDArray[Any]) -> None:
