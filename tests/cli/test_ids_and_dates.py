@@ -71,10 +71,10 @@ def test_queries_are_named_as_in_the_file(tmp_path):
 def test_a_given_column_of_queries_is_not_changed_either(tmp_path):
     data = tmp_path / "s.csv"
     data.write_text("part,x\n01,01\n1,02\n")
-    assert read_columns(data).arrays["part"].tolist() == [1, 1]
+    assert read_columns(data).arrays["part"].tolist() == ["01", "1"]
     found = read_columns(data, ids=["part"]).arrays
     assert found["part"].tolist() == ["01", "1"]
-    assert found["x"].tolist() == [1, 2]
+    assert found["x"].tolist() == ["01", "02"]
 
 
 def test_large_ids_beside_gaps(tmp_path):

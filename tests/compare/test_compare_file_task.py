@@ -185,7 +185,7 @@ def test_a_table_with_nothing_to_learn_from_is_refused():
     with pytest.raises(DataError, match=r"must have a column to learn from; got same"):
         Coding.of(table(same=np.ones(N)), ["same"])
     wild = table(size=np.where(np.arange(N) == 7, np.inf, SIZE))
-    with pytest.raises(DataError, match=r"'size' must be finite; got inf in row 7"):
+    with pytest.raises(DataError, match=r"'size' must be finite; got inf in row 8"):
         Coding.of(wild, ["size"])
 
 

@@ -7,7 +7,8 @@ from cyclopts import Parameter
 
 import peckorder
 from peckorder._validation import not_negative, optional, whole
-from peckorder.cli._rank_people import ranked_ratings, recommended
+from peckorder.cli._rank_notes import Noted
+from peckorder.cli._rank_people import one_score, ranked_ratings, recommended
 from peckorder.cli._rank_rows import Choices, ranked_blocks
 from peckorder.cli._say import AsJson, Quiet, Speaker
 from peckorder.cli._tables import format_of, write_columns
@@ -34,6 +35,7 @@ def rank(
     positions: bool = True,
     user: str | None = None,
     item: str | None = None,
+    columns: str | None = None,
     cut: Annotated[bool, Parameter(negative="")] = False,
     min_gap: float = 0.0,
     max_rows: int | None = None,
@@ -52,7 +54,7 @@ def rank(
     Example: zcat test.txt.gz | peckorder rank m.peckorder - --format letor
     --out-format run --docid docid > my.run
 
-    Example: peckorder rank films.peckorder --user 17 --max-rows 10
+    Example: peckorder rank films.peckorder --user 17 --max-rows 20
 
     Files may be larger than memory: rows are read in blocks, and a query is held until
     it is complete. The rows of a query must stand together, therefore. Columns of the
@@ -79,15 +81,19 @@ def rank(
         Number rows within their lists, and tell gaps. Without, rows go straight
         through, in any order of queries.
     user
-        For a PersonalRanker: the column of users, or the person if there is no file.
+        For a PersonalRanker: the column of users, or the person if there is no file,
+        who gets the 10 best of what he has not rated, or --max-rows.
     item
-        For a PersonalRanker: the column of items.
+        For a PersonalRanker: the column of items, or the one item to score for a
+        person if there is no file.
+    columns
+        Names for the columns of a file, as in user,item,rating.
     cut
         Write only rows above the largest gap of their list.
     min_gap
         Lists without a gap above this one are not cut.
     max_rows
-        Write no more rows of a list than this.
+        Write no more rows of a list than this, the first by their positions.
     sort
         Write lists best first, not in the order of the file.
     features
@@ -105,14 +111,17 @@ def rank(
     not_negative.check("rank", "min_gap", min_gap)
     optional(whole(1)).check("rank", "max_rows", max_rows)
     whole(1).check("rank", "rows", rows)
+    if not positions:
+        _check_without_positions({"cut": cut, "max_rows": max_rows, "sort": sort})
     check_target(out)
+    names = None if columns is None else tuple(map(str.strip, columns.split(",")))
     kind = _out_format(out, out_format, file, format)
     check_is_file(model)
     ranker = peckorder.load(model)
     choices = Choices(
         qid, docid, positions, cut, min_gap, max_rows, sort, features, kind
     )
-    n_lists = 0
+    n_lists, noted = 0, Noted()
 
     def on_lists(n_new: int) -> None:
         nonlocal n_lists
@@ -120,19 +129,24 @@ def rank(
 
     blocks: Iterator[Columns]
     if isinstance(ranker, PersonalRanker):
-        if file is None:
+        if file is None and item is not None:
+            blocks = one_score(ranker, user, item, choices)
+        elif file is None:
             blocks = recommended(ranker, user, choices, on_lists)
         else:
             blocks = ranked_ratings(
-                ranker, file, format, (user, item), choices, on_lists
+                ranker, file, format, names, (user, item), choices, on_lists, noted
             )
     elif file is None:
         raise ValueError("rank: file must be given for this model; got none.")
     else:
-        blocks = ranked_blocks(ranker, file, format, rows, choices, on_lists)
+        blocks = ranked_blocks(
+            ranker, file, format, rows, names, choices, on_lists, noted
+        )
     with speaker.bar("Ranking") as tell:
         n_rows = write_columns(out, _watched(blocks, tell), format=kind)
         tell(n_rows, n_rows)
+    of_lists = f" of {n_lists} list{'' if n_lists == 1 else 's'}" if n_lists else ""
     speaker.say(
         {
             "model": model,
@@ -140,10 +154,21 @@ def rank(
             "out": out,
             "rows": n_rows,
             "lists": n_lists,
+            "notes": noted.sentences,
         },
-        f"{n_rows} rows of {n_lists} list{'' if n_lists == 1 else 's'} in "
-        f"{shown_out(out)}",
+        f"{n_rows} row{'' if n_rows == 1 else 's'}{of_lists} in {shown_out(out)}",
+        *noted.sentences,
     )
+
+
+def _check_without_positions(given: dict[str, object]) -> None:
+    for name, value in given.items():
+        if value:
+            option = name.replace("_", "-")
+            raise ValueError(
+                f"rank: {option} must be left out with --no-positions, which it needs; "
+                f"got --{option}."
+            )
 
 
 def _out_format(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peckorder._typing import Floats
+from peckorder.cli._rank_notes import Noted
 from peckorder.cli._rank_one_list import Spilled
 from peckorder.cli._roles import check_column, column_of
 from peckorder.cli._tables import iter_columns, letor_documents
@@ -48,21 +49,29 @@ def ranked_blocks(
     file: str,
     format: str | None,
     rows: int,
+    names: tuple[str, ...] | None,
     choices: Choices,
     on_lists: Callable[[int], None],
+    noted: Noted,
 ) -> Iterator[Columns]:
     """Yield rows with scores and places, as soon as their lists are complete."""
     wanted = ModelRows.of(model)
-    blocks = scored_blocks(wanted, file, format, rows, choices)
+    blocks = scored_blocks(wanted, file, format, rows, names, choices, noted)
     return listed_blocks(name_of(file), blocks, choices, on_lists)
 
 
 def scored_blocks(
-    wanted: ModelRows, file: str, format: str | None, rows: int, choices: Choices
+    wanted: ModelRows,
+    file: str,
+    format: str | None,
+    rows: int,
+    names: tuple[str, ...] | None,
+    choices: Choices,
+    noted: Noted,
 ) -> Iterator[Columns]:
     """Yield what is kept of rows, with their scores."""
     n_before = 0
-    for kept, X in _rows(wanted, file, format, rows, choices):
+    for kept, X in _rows(wanted, file, format, rows, names, choices, noted):
         if n_before == 0 and choices.qid is not None:
             check_column("rank", kept.source, kept.names, "qid", choices.qid)
         added: dict[str, NDArray[Any]] = {"score": scores_of(wanted.model, X)}
@@ -76,7 +85,13 @@ def scored_blocks(
 
 
 def _rows(
-    wanted: ModelRows, file: str, format: str | None, rows: int, choices: Choices
+    wanted: ModelRows,
+    file: str,
+    format: str | None,
+    rows: int,
+    names: tuple[str, ...] | None,
+    choices: Choices,
+    noted: Noted,
 ) -> Iterator[tuple[Columns, Any]]:
     """Yield what is kept of rows, and their features."""
     n_before = 0
@@ -90,10 +105,13 @@ def _rows(
     def numbers(header: tuple[str, ...]) -> Any:
         return wanted.numbers(wanted.sources("rank", name_of(file), header))
 
-    for columns in iter_columns(file, rows=rows, format=format, numbers=numbers):
+    for columns in iter_columns(
+        file, rows=rows, format=format, numbers=numbers, names=names
+    ):
         X = wanted.matrix("rank", columns, n_before)
-        used = set(wanted.sources("rank", columns.source, columns.names).values())
-        used -= {choices.qid, choices.docid}
+        sources = wanted.sources("rank", columns.source, columns.names)
+        noted.look(columns, sources)
+        used = set(sources.values()) - {choices.qid, choices.docid}
         keeps = choices.features
         kept = {n: a for n, a in columns.arrays.items() if keeps or n not in used}
         n_before += len(columns)
@@ -151,7 +169,7 @@ def _one_list(
             done += len(block)
             placed = {name: column[here] for name, column in every.items()}
             part = Columns({**block.arrays, **placed}, block.source)
-            part = _written(part, np.flatnonzero(_is_asked(placed, choices)), choices)
+            part = written(part, np.flatnonzero(is_asked(placed, choices)), choices)
             if choices.sort:
                 held.append(part)
             else:
@@ -253,13 +271,13 @@ def numbered(
         if choices.sort:
             of_row = Queries.of("rank", qid, len(block)).of_rows()
             rows = np.lexsort((placed["position"], of_row))
-        rows = rows[_is_asked(placed, choices)[rows]]
-    return _written(block, rows, choices)
+        rows = rows[is_asked(placed, choices)[rows]]
+    return written(block, rows, choices)
 
 
 def _places(score: Floats, qid: Any, choices: Choices) -> dict[str, NDArray[Any]]:
     """Return where rows stand in their lists."""
-    above = cut_at_gap(score, qid, min_gap=choices.min_gap, max_rows=choices.max_rows)
+    above = cut_at_gap(score, qid, min_gap=choices.min_gap)
     return {
         "position": positions(score, qid),
         "gap": gaps(score, qid),
@@ -267,15 +285,14 @@ def _places(score: Floats, qid: Any, choices: Choices) -> dict[str, NDArray[Any]
     }
 
 
-def _is_asked(placed: dict[str, NDArray[Any]], choices: Choices) -> NDArray[np.bool_]:
+def is_asked(placed: dict[str, NDArray[Any]], choices: Choices) -> NDArray[np.bool_]:
     """Say which rows are to be written."""
-    if choices.cut:
-        return np.asarray(placed["above_cut"] == 1)
-    most = choices.max_rows
-    return np.asarray(placed["position"] <= (np.inf if most is None else most))
+    most = np.inf if choices.max_rows is None else choices.max_rows
+    asked = placed["position"] <= most
+    return np.asarray(asked & (placed["above_cut"] == 1) if choices.cut else asked)
 
 
-def _written(block: Columns, rows: Any, choices: Choices) -> Columns:
+def written(block: Columns, rows: Any, choices: Choices) -> Columns:
     """Return some rows, with the names by which they are written."""
     arrays = dict(block.arrays)
     if choices.kind in ("run", "letor"):

@@ -117,12 +117,13 @@ def iter_columns(
     rows: int = 65_536,
     format: str | None = None,
     numbers: Numbers = (),
+    names: tuple[str, ...] | None = None,
 ) -> Iterator[Columns]:
     """Yield the rows of a file in blocks, for files larger than memory.
 
     Parameters
     ----------
-    path, format
+    path, format, names
         As in `read_columns`. Runs and qrels are read whole.
     rows
         Rows of a block, at most.
@@ -135,7 +136,7 @@ def iter_columns(
     n_rows, last = 0, Columns({}, who)
     with opened(path, streamed=True) as file:
         kind = kind or guessed(who, file.head)
-        for found in _blocks(kind, who, path, file, rows, numbers):
+        for found in _blocks(kind, who, path, file, rows, numbers, names):
             block = found if n_rows == 0 else _alike(last, found)
             for begin in range(0, len(block), rows):
                 part = {
@@ -300,24 +301,27 @@ def _blocks(
     file: Inflated,
     rows: int,
     numbers: Numbers,
+    names: tuple[str, ...] | None,
 ) -> Iterator[Columns]:
     if kind == "letor":
         for documents in iter_letor_documents(who, file, rows):
             width = int(documents.X.indices.max(initial=-1)) + 1
-            yield documents_to_columns(who, documents, width)
+            yield _renamed(documents_to_columns(who, documents, width), names)
     elif kind == "run":
-        yield run_columns(who, file)
+        yield _renamed(run_columns(who, file), names)
     elif kind == "qrels":
-        yield qrels_columns(who, file)
+        yield _renamed(qrels_columns(who, file), names)
+    elif kind in ("csv", "tsv"):
+        delimiter = "\t" if kind == "tsv" else None
+        for table in csv_blocks(who, file, delimiter, numbers, names=names):
+            yield to_columns(who, table)
     else:
         if kind == "parquet":
             tables = parquet_blocks(who, path, file, rows)
-        elif kind == "jsonl":
-            tables = json_blocks(who, file, whole=False)
         else:
-            tables = csv_blocks(who, file, "\t" if kind == "tsv" else None, numbers)
+            tables = json_blocks(who, file, whole=False)
         for table in tables:
-            yield to_columns(who, table)
+            yield _renamed(to_columns(who, table), names)
 
 
 def _alike(first: Columns, block: Columns) -> Columns:

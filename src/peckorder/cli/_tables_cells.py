@@ -125,9 +125,7 @@ def numbers(
     bare = _bare(column)
     found = _cast(bare, pa.float64())
     if found is None and has_commas and not _any(bare, "[.]"):
-        found = _cast(
-            pc.replace_substring_regex(bare, _COMMA, r"\1.\2"), pa.float64()
-        )
+        found = _cast(pc.replace_substring_regex(bare, _COMMA, r"\1.\2"), pa.float64())
     if found is not None:
         return found
     lower = pc.utf8_lower(bare)

@@ -34,7 +34,7 @@ _NAMES: Final = _words(
     "title unnamed_0"
 )
 _TIMES: Final = _words("timestamp time date datetime created created_at updated_at")
-_REMARKS: Final = _words("comment comments remark remarks")
+_REMARKS: Final = _words("comment comments")
 # Ids if there are many different ones; few may be kinds, or yes and no.
 CODE: Final = _words(
     "sku ean upc gtin asin barcode account account_id account_number zip zip_code "

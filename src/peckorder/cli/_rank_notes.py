@@ -1,0 +1,50 @@
+"""What is to be said of ranked rows beside their scores: cells a model cannot use."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import NDArray
+
+from peckorder.cli._tables_source import short
+from peckorder.compare._columns import Columns
+from peckorder.compare._model_rows import unscaled
+
+
+class Noted:
+    """Counts, block by block, what people should know of the rows of a file."""
+
+    def __init__(self) -> None:
+        self._said: list[str] = []
+        self._unseen: dict[str, tuple[int, str]] = {}
+
+    def say(self, sentence: str) -> None:
+        """Take down a sentence."""
+        self._said.append(sentence)
+
+    def look(self, columns: Columns, sources: Mapping[str, str]) -> None:
+        """Count texts for which a model has no feature: `sources` are its columns."""
+        levels: dict[str, set[str]] = {}
+        for feature, column in sources.items():
+            inner = unscaled(feature)
+            if inner != column:
+                levels.setdefault(column, set()).add(inner[len(column) + 1 :])
+        for column, known in levels.items():
+            self._count(column, columns.arrays[column], known)
+
+    def _count(self, column: str, cells: NDArray[Any], known: set[str]) -> None:
+        unseen = [c for c in cells.tolist() if c is not None and str(c) not in known]
+        if unseen:
+            n_before, first = self._unseen.get(column, (0, str(unseen[0])))
+            self._unseen[column] = n_before + len(unseen), first
+
+    @property
+    def sentences(self) -> list[str]:
+        """All that is to be said."""
+        return [
+            *self._said,
+            *(
+                f"{column}: {n} row{' has' if n == 1 else 's have'} a value that the "
+                f"model has not learnt from, such as {short(first)}; it counts as none."
+                for column, (n, first) in self._unseen.items()
+            ),
+        ]

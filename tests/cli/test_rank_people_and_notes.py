@@ -1,0 +1,112 @@
+"""What `rank` says of rows that a model cannot score, or has seen before."""
+
+import json
+
+import numpy as np
+import pytest
+
+from command_line import check_refused, run, write_table
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("people")
+    rng = np.random.default_rng(3)
+    lines = [
+        f"{u}\t{100 + i}\t{rng.integers(1, 6)}\t{rng.integers(9**6)}"
+        for u in range(1, 21)
+        for i in range(15)
+        if (u + i) % 4
+    ]
+    (folder / "u.data").write_text("\n".join(lines) + "\n")
+    model = folder / "m.peckorder"
+    fit = ("fit", folder / "u.data", "--ranker", "PersonalRanker", "--quiet")
+    assert run(*fit, "-o", model) == 0
+    return model
+
+
+def test_files_without_names_need_no_flags(people, tmp_path, capsys):
+    data, out = people.parent / "u.data", tmp_path / "o.jsonl"
+    assert run("rank", people, data, "--json", "-o", out) == 0
+    (note,) = json.loads(capsys.readouterr().out)["notes"]
+    n_rows = len(data.read_text().splitlines())
+    assert note.startswith(f"{n_rows} rows have a rating that the model was fitted to")
+    named = ("--columns", "user,item,rating,time", "--quiet")
+    assert run("rank", people, data, *named, "-o", tmp_path / "n.jsonl") == 0
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    same = [json.loads(x) for x in (tmp_path / "n.jsonl").read_text().splitlines()]
+    assert [r["score"] for r in rows] == [r["score"] for r in same]
+    assert same[0]["user"] == rows[0]["column 1"]
+
+
+@pytest.mark.parametrize("how", [(), ("--sort",), ("--no-positions",)])
+def test_one_unknown_item_does_not_cost_the_others(people, tmp_path, capsys, how):
+    data, out = tmp_path / "t.csv", tmp_path / "o.jsonl"
+    data.write_text("user,item\n1,999\n1,103\n77,103\n1,107\n")
+    assert run("rank", people, data, "--json", *how, "-o", out) == 0
+    (note,) = json.loads(capsys.readouterr().out)["notes"]
+    assert note.startswith("2 rows have a user or an item that the model does not know")
+    assert "row 1 ('1', '999')" in note
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(rows) == 4
+    unknown = [row for row in rows if "999" in row.values() or "77" in row.values()]
+    assert [row["score"] for row in unknown] == [None, None]
+    if "--no-positions" not in how:
+        assert {(r["user"], r["item"], r["position"]) for r in unknown} == {
+            ("1", "999", 3),
+            ("77", "103", 1),
+        }
+        best = [row for row in rows if row["user"] == "1"]
+        best.sort(key=lambda row: row["position"])
+        assert best[0]["score"] >= best[1]["score"]
+    run_file = tmp_path / "o.run"
+    assert run("rank", people, data, "--quiet", "-o", run_file) == 0
+    assert len(run_file.read_text().splitlines()) == 2
+
+
+def test_one_item_for_one_person(people, tmp_path, capsys):
+    command = ("rank", people, "--user", 1, "--out-format", "jsonl")
+    assert run(*command, "--item", 103) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    row = json.loads(line)
+    assert (row["user"], row["item"], row["position"]) == ("1", "103", 1)
+    assert "item must be one" in check_refused(capsys, *command, "--item", "x")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rows")
+    data, model = write_table(folder / "t.csv"), folder / "m.peckorder"
+    fit = ("fit", data, "--ranker", "MPRank", "--target", "grade", "--quiet")
+    assert run(*fit, "-o", model) == 0
+    return data, model
+
+
+def test_the_cut_does_not_depend_on_how_many_rows_are_written(trained, tmp_path):
+    def above(*more):
+        out = tmp_path / "o.jsonl"
+        assert run("rank", trained[1], trained[0], "--quiet", *more, "-o", out) == 0
+        rows = map(json.loads, out.read_text().splitlines())
+        return {row["docid"]: row["above_cut"] for row in rows}
+
+    every, some = above(), above("--max-rows", 2)
+    assert len(some) < len(every)
+    assert some.items() <= every.items()
+    cut = above("--cut", "--max-rows", 2)
+    assert cut == {docid: 1 for docid, is_above in some.items() if is_above}
+
+
+@pytest.mark.parametrize("more", [("--max-rows", 2), ("--cut",), ("--sort",)])
+def test_what_needs_positions_is_refused_without(trained, capsys, more):
+    said = check_refused(capsys, "rank", trained[1], trained[0], "--no-positions", *more)
+    assert "must be left out with --no-positions" in said
+
+
+def test_values_that_were_not_learnt_are_counted(trained, tmp_path, capsys):
+    data, out = tmp_path / "t.csv", tmp_path / "o.csv"
+    text = trained[0].read_text()
+    data.write_text(text.replace("red", "mauve", 3))
+    assert run("rank", trained[1], data, "--rows", 50, "--json", "-o", out) == 0
+    (note,) = json.loads(capsys.readouterr().out)["notes"]
+    assert note.startswith("colour: 3 rows have a value that the model has not learnt")
+    assert "'mauve'" in note
