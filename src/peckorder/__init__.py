@@ -3,44 +3,48 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from peckorder import (
-    bounds,
-    collaborative,
-    datasets,
-    export,
-    gaps,
-    losses,
-    metrics,
-    model_selection,
-)
 from peckorder._version import __version__ as __version__
-from peckorder.estimators import (
-    AggregatePRank,
-    MPRank,
-    MPRankCV,
-    MulticlassPerceptron,
-    PRank,
-    RankBoost,
-    SVRank,
-    WidrowHoff,
-)
-from peckorder.feedback import Preferences, Ratings
 
 if TYPE_CHECKING:
-    from peckorder import streams
+    from peckorder import (
+        bounds,
+        collaborative,
+        datasets,
+        export,
+        gaps,
+        losses,
+        metrics,
+        model_selection,
+        streams,
+    )
+    from peckorder.estimators import (
+        AggregatePRank,
+        MPRank,
+        MPRankCV,
+        MulticlassPerceptron,
+        PRank,
+        RankBoost,
+        SVRank,
+        WidrowHoff,
+    )
+    from peckorder.feedback import Preferences, Ratings
     from peckorder.io import load
-else:
 
-    def __getattr__(name: str) -> Any:
-        """Find `load` and `streams` when asked for them: most programs never do."""
-        if name == "load":
-            from peckorder.io import load
-
-            return load
-        if name == "streams":
-            return import_module("peckorder.streams")
-        raise AttributeError(f"module 'peckorder' has no attribute {name!r}")
-
+# Where names are found when they are first asked for: a program that uses few of them,
+# or a command that only says what is wrong with it, does not wait for all.
+_HOMES = {
+    "AggregatePRank": "estimators",
+    "MPRank": "estimators",
+    "MPRankCV": "estimators",
+    "MulticlassPerceptron": "estimators",
+    "PRank": "estimators",
+    "Preferences": "feedback",
+    "RankBoost": "estimators",
+    "Ratings": "feedback",
+    "SVRank": "estimators",
+    "WidrowHoff": "estimators",
+    "load": "io",
+}
 
 __all__ = [
     "AggregatePRank",
@@ -64,3 +68,17 @@ __all__ = [
     "model_selection",
     "streams",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        found = getattr(import_module(f"peckorder.{_HOMES[name]}"), name)
+        globals()[name] = found
+        return found
+    if name in __all__:
+        return import_module(f"peckorder.{name}")
+    raise AttributeError(f"module 'peckorder' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
