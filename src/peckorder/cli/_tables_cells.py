@@ -83,11 +83,14 @@ def remark(name: str, column: pa.ChunkedArray, found: pa.ChunkedArray) -> str | 
         which = ", ".join(dict.fromkeys(repr(mark) for mark, _ in seen))
         times = "1 time" if n_times == 1 else f"{n_times} times"
         return f"{name}: {which} was taken for an empty cell, {times}."
+    bare = _bare(column[:_FIRST])
+    if 2 * _n(bare, f"{_NUMBER}|{_COMMA}") < len(bare) - bare.null_count:
+        return None
     bare = _bare(column)
     is_text = pc.invert(pc.match_substring_regex(bare, _NUMBER))
     n_known = len(bare) - bare.null_count
     n_texts = pc.sum(is_text).as_py() or 0
-    commas = pc.sum(pc.match_substring_regex(bare, _COMMA)).as_py() or 0
+    commas = _n(bare, _COMMA)
     if not n_texts or (n_texts > _FEW * n_known and n_texts > commas):
         return None
     row = pc.index(is_text, pa.scalar(True)).as_py()
@@ -151,6 +154,11 @@ def _bare(column: pa.ChunkedArray) -> pa.ChunkedArray:
     bare = pc.utf8_trim_whitespace(column)
     is_gap = pc.is_in(bare, value_set=pa.array(_EMPTY, column.type))
     return pc.if_else(is_gap, pa.scalar(None, column.type), bare)
+
+
+def _n(column: pa.ChunkedArray, pattern: str) -> int:
+    """Count the cells that match."""
+    return int(pc.sum(pc.match_substring_regex(column, pattern)).as_py() or 0)
 
 
 def _is_marked(column: pa.ChunkedArray) -> pa.ChunkedArray:
