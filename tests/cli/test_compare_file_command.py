@@ -239,7 +239,7 @@ def test_an_interrupt_leaves_nothing_behind(wine, tmp_path, capsys, monkeypatch)
 
 def test_a_file_that_is_not_there(tmp_path, capsys):
     assert run(tmp_path / "no.csv", "-o", tmp_path / "r.html") == 2
-    assert "must exist" in capsys.readouterr().err
+    assert "there is no such file" in capsys.readouterr().err
 
 
 def test_standard_input(wine, tmp_path, capsys, monkeypatch):

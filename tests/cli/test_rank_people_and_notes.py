@@ -98,7 +98,9 @@ def test_the_cut_does_not_depend_on_how_many_rows_are_written(trained, tmp_path)
 
 @pytest.mark.parametrize("more", [("--max-rows", 2), ("--cut",), ("--sort",)])
 def test_what_needs_positions_is_refused_without(trained, capsys, more):
-    said = check_refused(capsys, "rank", trained[1], trained[0], "--no-positions", *more)
+    said = check_refused(
+        capsys, "rank", trained[1], trained[0], "--no-positions", *more
+    )
     assert "must be left out with --no-positions" in said
 
 

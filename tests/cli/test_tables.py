@@ -246,8 +246,11 @@ WRONG = {
     "e.run": (b"", "the file must have rows; got none."),
     "e.txt": (b"what, ever", "a .txt file must be LETOR, a run or qrels; got 'what, "),
     "x.foo": (b"a", "the suffix must be one of .csv, .tsv,"),
-    "n.csv": (b"a,b\n1,\xff\n", "text must be UTF-8; got other bytes in column 'b'."),
-    "n2.csv": (b"\xff,b\n1,2\n", r"text must be UTF-8; got b'\xff,b' in the first"),
+    "n.csv": (
+        b"a,b\n1,\xff\n",
+        "text must be UTF-8; got other bytes in column 'b' in line 2.",
+    ),
+    "n2.csv": (b"\xff,b\n1,2\n", r"text must be UTF-8; got b'\xff,b' in line 1"),
     "u.csv": ("a,b\n1,2\n".encode("utf-16"), "text must be UTF-8; got UTF-16."),
     "z.csv": (b"a,b\n1,\0\n", "the file must be text; got one with zero bytes."),
     "dup.csv": (b"a,a\n1,2\n", "names of columns must differ; got 'a' twice."),

@@ -18,6 +18,7 @@ from peckorder.cli._fuse import fuse
 from peckorder.cli._info import info
 from peckorder.cli._rank import rank
 from peckorder.cli._reproduce import reproduce
+from peckorder.cli._say import note_text
 from peckorder.cli._tables_source import DASH, STDIN
 
 app = App(
@@ -55,7 +56,7 @@ def run(arguments: list[str] | None = None) -> None:
 
 
 def _warn(message: Any, category: Any, *rest: Any) -> None:
-    _print(f"Note: {message}", "yellow")
+    _print(f"Note: {note_text(message)}", "yellow")
 
 
 def _leave(message: str, code: int) -> None:

@@ -18,6 +18,7 @@ from peckorder.cli._compare_report import build_report
 from peckorder.cli._compare_words import KINDS, chosen_text, level_text, signed, written
 from peckorder.cli._say import Speaker
 from peckorder.cli._tables_write import check_target
+from peckorder.cli._taken import taken_lines
 from peckorder.compare._case import MOST_ROWS, Case, make_case
 from peckorder.compare._contest import Contest, Result, hold
 from peckorder.compare._contest_ratings import (
@@ -84,6 +85,7 @@ class Done:
     contest: Contest
     asked: Asked | None
     seconds: float
+    is_anew: bool = True
 
 
 def compare_file(wanted: Wanted, speaker: Speaker) -> None:
@@ -94,12 +96,12 @@ def compare_file(wanted: Wanted, speaker: Speaker) -> None:
     whole(2).check("compare", "folds", wanted.folds)
     if wanted.rows is not None:
         whole(20).check("compare", "rows", wanted.rows)
-    begin = perf_counter()
+    begin, is_anew = perf_counter(), not wanted.out.exists()
     with speaker.bar("Reading") as tell:
         case = make(wanted)
         contest, asked = play(case, wanted, tell)
         seconds = perf_counter() - begin
-        done = Done(case, contest, asked, seconds)
+        done = Done(case, contest, asked, seconds, is_anew)
         kept = None if wanted.save is None else keepable(contest)
         model = None
         if kept is not None:
@@ -174,22 +176,21 @@ def told(wanted: Wanted, done: Done, kept: Result | None) -> tuple[RenderableTyp
     case, contest = done.case, done.contest
     lines = [f"{case.source}: {KINDS[kind_of(case)]}"]
     plain_features = [t.column for t in case.taken if t.role.startswith("feature")]
-    lines += [
-        f"  {t.column}: {t.role} ({t.why})"
-        for t in case.taken
-        if not t.role.startswith("feature")
-    ]
+    lines += [f"  {line}" for line in taken_lines(case.taken)]
     if plain_features:
         names = ", ".join(plain_features[:6])
         more = ", ..." if len(plain_features) > 6 else ""
-        lines.append(f"  {len(plain_features)} columns to learn from: {names}{more}")
+        n = len(plain_features)
+        columns = "column" if n == 1 else "columns"
+        lines.append(f"  {n} {columns} to learn from: {names}{more}")
     lines += [f"  {note}" for note in case.notes]
     after = [f"{name} was left out: {why}" for name, why in contest.left_out]
     after.append(level_text(contest))
     if kept is not None:
         other = "" if kept is contest.best else ", the best of peckorder's own"
         after.append(f"Model: {wanted.save} ({kept.name}{other}, fitted to all rows)")
-    after.append(f"Report: {wanted.out}")
+    over = "" if done.is_anew else " (written over the one that was there)"
+    after.append(f"Report: {wanted.out}{over}")
     return "\n".join(lines), leaderboard(done), "\n".join(after)
 
 

@@ -5,7 +5,7 @@ from cyclopts import App
 from peckorder import datasets
 from peckorder._validation import did_you_mean
 from peckorder.cli._say import AsJson, Quiet, Speaker
-from peckorder.datasets._catalogue import catalogue
+from peckorder.datasets._catalogue import Entry, catalogue
 
 data = App(
     name="data",
@@ -13,6 +13,14 @@ data = App(
     "Example: PECKORDER_DATA=my-data peckorder data\n\n"
     "Example: peckorder data fetch ml-100k",
 )
+
+
+def _how(entry: Entry) -> str:
+    """Say how to get a data set that is not here."""
+    can_fetch = entry.published.fetch is not None
+    fetched = f", or: peckorder data fetch {entry.name}" if can_fetch else ""
+    get, page = entry.published.get.rstrip(","), entry.published.page
+    return f"    not here\n    get: {get}{fetched}\n    from: {page}\n"
 
 
 @data.default
@@ -44,14 +52,8 @@ def listing(*, json: AsJson = False, quiet: Quiet = False) -> None:
         },
         *(
             f"{entry.name}: {entry.published.title}\n"
-            f"    {'here: ' + str(entry.found) if entry.found else 'not here'}\n"
-            f"    get: {entry.published.get.rstrip(',')}"
-            + (
-                f", or: peckorder data fetch {entry.name}"
-                if entry.published.fetch
-                else ""
-            )
-            + f"\n    from: {entry.published.page}\n    terms: {entry.published.terms}"
+            + (f"    here: {entry.found}\n" if entry.found else _how(entry))
+            + f"    terms: {entry.published.terms}"
             for entry in entries
         ),
         "Put each in a folder of its name, below one that PECKORDER_DATA names.",
@@ -60,7 +62,7 @@ def listing(*, json: AsJson = False, quiet: Quiet = False) -> None:
 
 @data.command
 def fetch(
-    name: str,
+    name: str | None = None,
     /,
     *,
     url: str | None = None,
@@ -84,6 +86,8 @@ def fetch(
     """
     known = {entry.name: entry for entry in catalogue()}
     can = [name for name, entry in known.items() if entry.published.fetch]
+    if name is None:
+        raise ValueError(f"data fetch: NAME must be one of {', '.join(can)}; got none.")
     if name not in known:
         raise ValueError(
             f"data: name must be one of {', '.join(can)}; got {name!r}."

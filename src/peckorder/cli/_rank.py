@@ -176,7 +176,7 @@ def _out_format(
 ) -> str:
     """Return the format to write: as said, by the name, or that of the input."""
     if out_format is not None or not is_standard(out):
-        return format_of(out, out_format) or "letor"
+        return format_of(out, out_format, "--out-format") or "letor"
     if file is None:
         return "csv"
     return format_of(file, format) or "csv"

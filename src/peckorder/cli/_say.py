@@ -2,10 +2,11 @@
 
 import json as text
 import sys
+import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
 from math import isfinite
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import numpy as np
 from cyclopts import Parameter
@@ -14,6 +15,15 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Screen
 
 from peckorder.cli._tables_source import is_standard
+
+# What functions of peckorder.metrics are called here.
+_METRICS: Final = {
+    "average_precision": "ap",
+    "reciprocal_rank": "rr",
+    "precision_at": "p@k",
+    "recall_at": "recall@k",
+    "pairwise_disagreement": "disagreement",
+}
 
 AsJson: TypeAlias = Annotated[bool, Parameter(name="--json", negative="")]
 Quiet: TypeAlias = Annotated[bool, Parameter(negative="")]
@@ -37,10 +47,22 @@ class Speaker:
         self.console = Console(quiet=quiet or json, stderr=is_piped, soft_wrap=True)
         self._bars = Console(stderr=True)
         self._shows_bars = self._bars.is_terminal and not quiet
+        self._notes: list[str] = []
+        if json:
+            warnings.showwarning = self._note  # type: ignore[assignment]
+        elif quiet:
+            warnings.simplefilter("ignore", UserWarning)
+
+    def _note(self, message: Any, *rest: Any) -> None:
+        """Keep a warning for the result, where programs look for it."""
+        self._notes.append(note_text(message))
 
     def say(self, result: Mapping[str, Any], *shown: RenderableType) -> None:
         """Print a result: all of it as JSON, or what people want to see of it."""
         if self._json:
+            if self._notes:
+                notes = [*result.get("notes", ()), *dict.fromkeys(self._notes)]
+                result = {**result, "notes": notes}
             sys.stdout.write(text.dumps(plain(result), ensure_ascii=False) + "\n")
         for each in shown:
             self.console.print(each, highlight=False, markup=False)
@@ -60,6 +82,21 @@ class Speaker:
                 shown.update(task, completed=done, total=total, description=label)
 
             yield tell
+
+
+def note_text(message: object) -> str:
+    """Write a warning with the names that metrics have here.
+
+    Examples
+    --------
+    >>> from peckorder.cli._say import note_text
+    >>> note_text("average_precision: all are good. Is `good` what you mean?")
+    'ap: all are good. Rows of grade 1 and above are.'
+    """
+    asked, answer = "Is `good` what you mean?", "Rows of grade 1 and above are."
+    said = str(message).replace(asked, answer)
+    name = said.partition(":")[0]
+    return said.replace(name, _METRICS.get(name, name), 1)
 
 
 def plain(value: Any) -> Any:

@@ -50,7 +50,7 @@ _SUFFIXES = {
     ".qrel": "qrels",
 }
 _PACKED = (".gz", ".zst")
-_LETOR_LINE = re.compile(rb"\S+(\s+qid:\S+)?(\s+\d+:\S+)+\s*(#.*)?")
+_LETOR_LINE = re.compile(rb"\S+(\s+qid:\S+(\s+\d+:\S+)*|(\s+\d+:\S+)+)\s*(#.*)?")
 
 
 def read_columns(
@@ -195,13 +195,19 @@ def write_columns(
     n_rows
         How many rows were written.
     """
-    kind = format_of(path, format) or "letor"
+    is_bare = is_standard(path) and format is None
+    kind = "csv" if is_bare else format_of(path, format) or "letor"
     blocks = [columns] if isinstance(columns, Columns) else columns
     return write_blocks(path, blocks, kind)
 
 
-def format_of(path: str | os.PathLike[str], format: str | None) -> str | None:
-    """Return the format of a file; None of a text, which must be looked into."""
+def format_of(
+    path: str | os.PathLike[str], format: str | None, option: str = "--format"
+) -> str | None:
+    """Return the format of a file; None of a text, which must be looked into.
+
+    `option` is what messages advise to give.
+    """
     if format is not None:
         if format not in FORMATS:
             raise ValueError(
@@ -225,7 +231,7 @@ def format_of(path: str | os.PathLike[str], format: str | None) -> str | None:
     known = ", ".join([*_SUFFIXES, ".txt"])
     raise ValueError(
         f"{path}: the suffix must be one of {known}; got {suffix!r}. Or say what it "
-        "is, as by --format csv."
+        f"is, as by {option} csv."
     )
 
 

@@ -19,7 +19,13 @@ from peckorder.cli._tables_cells import (
     remark,
     typed,
 )
-from peckorder.cli._tables_source import HEAD, Inflated, check_text, short
+from peckorder.cli._tables_source import (
+    HEAD,
+    Inflated,
+    check_text,
+    not_utf_8,
+    short,
+)
 from peckorder.exceptions import DataError
 
 # Names of columns that are numbers, or what tells them from all names.
@@ -65,7 +71,7 @@ def csv_blocks(
     """
     header = _header(who, file.head, delimiter, names)
     watched = _Watched(file, header.delimiter)
-    tables = _texts(who, watched, header, whole=wanted is None)
+    tables = _texts(who, watched, header, file.head, whole=wanted is None)
     # Where a comma stands between columns it does not stand within numbers.
     has_commas = header.delimiter in ";\t|"
     if wanted is None:
@@ -118,7 +124,7 @@ def _each(
 
 
 def _texts(
-    who: str, file: "_Watched", header: _Header, *, whole: bool
+    who: str, file: "_Watched", header: _Header, head: bytes, *, whole: bool
 ) -> Iterator[pa.Table]:
     """Yield all cells as text, at once or in blocks."""
     wrong: list[Any] = []
@@ -153,7 +159,7 @@ def _texts(
                 n_named -= n_before
                 yield table[n_before:]
     except pa.ArrowInvalid as error:
-        sentence = _sentence(who, str(error), wrong, header)
+        sentence = _sentence(who, str(error), wrong, header, head)
         raise DataError(sentence) from None
 
 
@@ -217,6 +223,11 @@ def _header(
     """
     check_text(who, head)
     text = head.removeprefix("\N{BYTE ORDER MARK}".encode()).lstrip(b"\r\n")
+    if re.match(rb"(\s*%[^\n]*\n)*\s*@relation", text, re.IGNORECASE):
+        raise DataError(
+            f"{who}: the file must be CSV; got ARFF, which is not read. Save its data "
+            "as CSV, with a first line of names."
+        )
     if not text.strip():
         raise DataError(f"{who}: the file must begin with names of columns; got none.")
     first, *rest = re.split(rb"[\r\n]", text, maxsplit=1)
@@ -258,7 +269,8 @@ def check_names(who: str, names: Sequence[str], n_columns: int) -> None:
     again = [name for k, name in enumerate(names) if name in names[:k]]
     if again:
         raise DataError(
-            f"{who}: names of columns must differ; got {short(again[0])} twice."
+            f"{who}: names of columns must differ; got {short(again[0])} twice. If the "
+            "first line has no names, give them by --columns."
         )
 
 
@@ -275,11 +287,20 @@ def _cells(who: str, line: str, delimiter: str) -> list[str]:
     return [name.strip() or f"column {k}" for k, name in enumerate(cells, 1)]
 
 
-def _sentence(who: str, message: str, wrong: list[Any], header: _Header) -> str:
+def _line_of(text: str, head: bytes) -> int | None:
+    """Return the number of a line, if it is among the first."""
+    lines_ = head.decode("utf-8", "replace").splitlines()
+    return lines_.index(text.rstrip("\r\n")) + 1 if text in lines_ else None
+
+
+def _sentence(
+    who: str, message: str, wrong: list[Any], header: _Header, head: bytes
+) -> str:
     if wrong:
         row = wrong[0]
-        where = f"line {row.number}, " if row.number else ""
         text = row.text.replace(_ONE, _TWO)
+        number = row.number or _line_of(text, head)
+        where = f"line {number}, " if number else ""
         return (
             f"{who}: lines must have as many cells as the first, "
             f"{row.expected_columns}; got {row.actual_columns} in "
@@ -293,5 +314,5 @@ def _sentence(who: str, message: str, wrong: list[Any], header: _Header) -> str:
     refused = re.search(r"column #(\d+)", message)
     if refused:
         name = header.names[int(refused[1])]
-        return f"{who}: text must be UTF-8; got other bytes in column {short(name)}."
+        return not_utf_8(who, f"other bytes in column {short(name)}", head)
     return f"{who}: the file must be sound CSV; got {short(message, 200)}."

@@ -10,6 +10,7 @@ from typing import IO, Any, cast
 
 import pyarrow as pa
 
+from peckorder._validation import did_you_mean
 from peckorder.exceptions import DataError
 
 STDIN = "-"
@@ -162,9 +163,18 @@ def check_text(who: str, head: bytes) -> None:
         raise DataError(f"{who}: the file must be text; got one with zero bytes.")
     first = head.split(b"\n", 1)[0]
     if not is_utf_8(first if len(first) < HEAD else first[: HEAD - 4]):
-        raise DataError(
-            f"{who}: text must be UTF-8; got {short(first)} in the first line."
-        )
+        raise DataError(not_utf_8(who, short(first), head))
+
+
+def not_utf_8(who: str, what: str, head: bytes) -> str:
+    """Say that a file is not UTF-8, in which line if it is an early one; what to do."""
+    lines = head.splitlines()
+    row = next((k for k, line in enumerate(lines, 1) if not is_utf_8(line)), None)
+    where = "" if row is None else f" in line {row}"
+    return (
+        f"{who}: text must be UTF-8; got {what}{where}. Change it before, as by iconv "
+        "-f latin1 -t utf-8."
+    )
 
 
 def is_utf_8(text: bytes) -> bool:
@@ -182,9 +192,10 @@ def check_is_file(path: str | os.PathLike[str]) -> None:
     if is_standard(path):
         return
     if not Path(path).exists():
-        raise FileNotFoundError(
-            f"{path}: the file must exist; got a name that nothing has."
-        )
+        beside = Path(path).parent
+        names = [each.name for each in beside.iterdir()] if beside.is_dir() else []
+        hint = did_you_mean(Path(path).name, names, {})
+        raise FileNotFoundError(f"{path}: there is no such file.{hint}")
     if Path(path).is_dir():
         raise IsADirectoryError(f"{path}: the file must be a file; got a folder.")
 

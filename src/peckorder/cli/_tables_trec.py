@@ -1,5 +1,6 @@
 """LETOR files, TREC runs and TREC judgements as named columns."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -18,6 +19,10 @@ TARGET, QID, DOCID, COMMENT = "target", "qid", "docid", "comment"
 # As dense columns more than this would not be what anybody wants.
 _MOST_CELLS = 1 << 29
 _MOST_FEATURES = 2**31 - 1
+_ONE_LIST = "No line has a query, as in qid:7; all rows are one list."
+# What `rank` adds to rows.
+_ADDED = ("score", "position", "gap", "above_cut")
+_SAID = re.compile(r"(\w+) = ([^,]*?)(?:, |$)")
 
 
 def letor_columns(who: str, file: Inflated) -> Columns:
@@ -60,12 +65,38 @@ def documents_to_columns(
     arrays: dict[str, NDArray[Any]] = {TARGET: whole_numbers(documents.y)}
     if documents.qid is not None:
         arrays[QID] = _objects(documents.qid)
+    notes = () if QID in arrays else (_ONE_LIST,)
     arrays |= {str(k + 1): dense[:, k] for k in range(dense.shape[1])}
-    if documents.docid is not None:
+    said = _said(documents.comments)
+    if said:
+        arrays |= said
+    elif documents.docid is not None:
         arrays[DOCID] = _objects(documents.docid)
     elif documents.comments is not None and any(documents.comments):
         arrays[COMMENT] = _objects(documents.comments)
-    return Columns(arrays, who)
+    return Columns(arrays, who, notes)
+
+
+def _said(comments: Any) -> dict[str, NDArray[Any]]:
+    """Return what `rank` writes behind ``#``, `score = 1.5, position = 2`, as columns.
+
+    Nothing if it is not that in all rows.
+    """
+    if comments is None or not len(comments):
+        return {}
+    rows = [_SAID.findall(comment) for comment in comments]
+    names = [name for name, _ in rows[0]]
+    if "score" not in names or any([n for n, _ in row] != names for row in rows):
+        return {}
+    cells = zip(*([cell for _, cell in row] for row in rows), strict=True)
+    return {
+        name: _numbers(texts) if name in _ADDED else np.array(texts, dtype=object)
+        for name, texts in zip(names, cells, strict=True)
+    }
+
+
+def _numbers(texts: tuple[str, ...]) -> NDArray[Any]:
+    return whole_numbers(np.array([float(t) if t else np.nan for t in texts]))
 
 
 def run_columns(who: str, file: Inflated) -> Columns:

@@ -110,12 +110,17 @@ class _Csv:
 
     def write(self, columns: Columns) -> None:
         table = to_arrow(columns)
-        # Arrow puts all text in quotes, or none.
-        style = "needed" if _needs_quotes(table, self._mark) else "none"
-        options = csv.WriteOptions(
-            include_header=False, delimiter=self._mark, quoting_style=style
-        )
-        if len(table):
+        if _needs_quotes(table, self._mark):
+            # Arrow would put all text in quotes.
+            cells = [column.cast(pa.string()).to_pylist() for column in table.columns]
+            text = io.StringIO()
+            writer = lines.writer(text, delimiter=self._mark, lineterminator="\n")
+            writer.writerows(zip(*cells, strict=True))
+            self._sink.write(text.getvalue().encode())
+        elif len(table):
+            options = csv.WriteOptions(
+                include_header=False, delimiter=self._mark, quoting_style="none"
+            )
             csv.write_csv(table, _Unclosed(self._sink), options)
 
     def close(self) -> None:

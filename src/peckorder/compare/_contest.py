@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from math import sqrt
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from scipy import stats
 
+from peckorder import estimators
 from peckorder._typing import Floats, Ints
 from peckorder._validation import whole
 from peckorder.compare._case import Case
@@ -21,6 +22,11 @@ from peckorder.compare._measuring import Measure
 from peckorder.exceptions import DataError
 
 Tell = Callable[[int, int, str], None]
+
+# Those of other tasks exist too, whatever their names look like.
+_RANKERS: Final = {
+    name.lower(): name for name in (*estimators.__all__, "PersonalRanker")
+}
 
 
 class Behind(NamedTuple):
@@ -194,6 +200,8 @@ def choose(
             small = {known.lower(): known for known in names}
             close = [small[word] for word in get_close_matches(name.lower(), small)]
             hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+            if name.lower() in _RANKERS:
+                hint = f" {_RANKERS[name.lower()]} is not for this task."
             raise DataError(
                 f"compare: rankers must be some of {', '.join(map(repr, names))}; got "
                 f"{name!r}.{hint}"

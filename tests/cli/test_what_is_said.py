@@ -1,0 +1,138 @@
+"""Sentences that help: what is wrong, where, and what to do."""
+
+import json
+
+import numpy as np
+import pytest
+
+from command_line import check_refused, run, write_table
+from peckorder.cli._tables import read_columns, write_columns
+from peckorder.compare._columns import Columns
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        (
+            "t.arff",
+            b"% about\n@RELATION x\n@attribute a real\n@data\n1\n",
+            "the file must be CSV; got ARFF, which is not read.",
+        ),
+        (
+            "t.csv",
+            b"a,b\n1,2\n3,4,5\n",
+            "lines must have as many cells as the first, 2; got 3 in line 3, '3,4,5'",
+        ),
+        (
+            "t.csv",
+            "a,b\n1,x\n2,café\n".encode("latin1"),
+            "got other bytes in column 'b' in line 3. Change it before, as by iconv",
+        ),
+        ("t.csv", "é,b\n1,x\n".encode("latin1"), "in line 1. Change it before"),
+        ("t.csv", b"a,a\n1,2\n", "If the first line has no names, give them by"),
+    ],
+)
+def test_files_that_cannot_be_read(tmp_path, capsys, name, text, said):
+    (tmp_path / name).write_bytes(text)
+    assert said in check_refused(capsys, "compare", tmp_path / name)
+
+
+def test_a_file_that_is_not_there(tmp_path, capsys):
+    (tmp_path / "wine.csv").write_text("a,b\n1,2\n")
+    said = check_refused(capsys, "compare", tmp_path / "wien.csv")
+    assert said.endswith("wien.csv: there is no such file. Did you mean 'wine.csv'?")
+
+
+def test_a_ranker_of_another_task(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    size = np.random.default_rng(0).random(40)
+    path.write_text("size,price\n" + "".join(f"{x},{2 * x + 0.1}\n" for x in size))
+    said = check_refused(capsys, "compare", path, "--rankers", "prank")
+    assert said.endswith("got 'prank'. PRank is not for this task.")
+
+
+def test_letor_without_queries_is_said_and_columns_are_told_in_one_line(
+    tmp_path, capsys
+):
+    rng = np.random.default_rng(0)
+    lines = [
+        f"{int(x > 0.5)} 1:{x} " + " ".join(f"{k}:1" for k in range(2, 12))
+        for x in rng.random(40)
+    ]
+    (tmp_path / "t.txt").write_text("\n".join(lines) + "\n")
+    command = ("compare", tmp_path / "t.txt", "--rankers", "PRank")
+    out = tmp_path / "r.html"
+    assert run(*command, "-o", out) == 0
+    shown = capsys.readouterr().out
+    assert "No line has a query, as in qid:7; all rows are one list." in shown
+    assert "10 columns: left out (the same value in all rows): 2, 3, 4" in shown
+    assert "written over" not in shown
+    assert run(*command, "-o", out) == 0
+    assert "(written over the one that was there)" in capsys.readouterr().out
+
+
+def test_ranked_letor_can_be_measured(tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    lines = [
+        f"{int(x > 0.5)} qid:{k // 10} 1:{x} 2:{y} #docid = d{k}"
+        for k, (x, y) in enumerate(rng.random((60, 2)))
+    ]
+    data, model = tmp_path / "t.txt", tmp_path / "m.peckorder"
+    data.write_text("\n".join(lines) + "\n")
+    fit = ("fit", data, "--ranker", "MPRank", "--quiet")
+    assert run(*fit, "-o", model) == 0
+    values = []
+    for out in (tmp_path / "o.txt", tmp_path / "o.csv"):
+        assert run("rank", model, data, "--quiet", "-o", out) == 0
+        capsys.readouterr()
+        assert run("evaluate", out, "--json", "-m", "ap") == 0
+        values.append(json.loads(capsys.readouterr().out)["metrics"])
+    assert values[0] == values[1]
+    found = read_columns(tmp_path / "o.txt").arrays
+    assert found["docid"].tolist() == [f"d{k}" for k in range(60)]
+
+
+def test_notes_are_quiet_or_in_the_result(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("qid,target,score\na,1,2\na,1,1\nb,1,2\nb,0,1\n")
+    command = ("evaluate", path, "-m", "ap")
+    assert run(*command) == 0
+    said = capsys.readouterr().err
+    assert "Note: ap: in 1 of 2 queries every row is good" in said
+    assert "Rows of grade 1 and above are." in said
+    assert run(*command, "--quiet") == 0
+    assert capsys.readouterr() == ("", "")
+    assert run(*command, "--json") == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    (note,) = json.loads(shown.out)["notes"]
+    assert f"Note: {note}\n" == said
+
+
+def test_values_of_queries_on_standard_output(tmp_path, capfdbinary):
+    path = write_table(tmp_path / "t.csv")
+    words = ("--target", "grade", "--score", "a", "-m", "ap", "--quiet")
+    assert run("evaluate", path, *words, "--per-query", "-") == 0
+    assert capfdbinary.readouterr().out.startswith(b"qid,ap\n")
+
+
+def test_the_option_for_what_is_written_is_named(tmp_path, capsys):
+    path, model = write_table(tmp_path / "t.csv"), tmp_path / "m.peckorder"
+    fit = ("fit", path, "--target", "grade", "--ranker", "PRank", "--quiet")
+    assert run(*fit, "-o", model) == 0
+    said = check_refused(capsys, "rank", model, path, "-o", tmp_path / "o.xyz")
+    assert said.endswith("Or say what it is, as by --out-format csv.")
+
+
+def test_only_cells_that_need_them_are_in_quotes(tmp_path):
+    cells = np.array(["a", "b,c", None, 'd"e'], dtype=object)
+    table = Columns({"x": cells, "n": np.array([1.0, 2.5, np.nan, 1e-7])}, "t")
+    write_columns(tmp_path / "t.csv", table)
+    text = (tmp_path / "t.csv").read_text()
+    assert text == 'x,n\na,1\n"b,c",2.5\n,\n"d""e",1e-7\n'
+    back = read_columns(tmp_path / "t.csv").arrays
+    assert back["x"].tolist() == cells.tolist()
+
+
+def test_names_of_data_sets_are_listed(capsys):
+    assert "ml-100k" in check_refused(capsys, "data", "fetch")
