@@ -9,7 +9,7 @@ from rich.console import Console
 from peckorder import PRank
 from peckorder import compare as engine
 from peckorder.cli import _app
-from peckorder.cli._compare import leaderboard, row
+from peckorder.cli._compare_work import leaderboard, row
 from peckorder.compare import Comparison, Outcome
 
 

@@ -1,4 +1,8 @@
-"""The commands and their exit codes: 0 done, 2 wrong input, 130 interrupted."""
+"""The commands and their exit codes: 0 done, 2 wrong input, 130 interrupted.
+
+What is imported here, and by the modules of the commands, is what `--help` and a wrong
+option wait for: what does the work is imported when there is some.
+"""
 
 import os
 import sys
@@ -18,8 +22,7 @@ from peckorder.cli._fuse import fuse
 from peckorder.cli._info import info
 from peckorder.cli._rank import rank
 from peckorder.cli._reproduce import reproduce
-from peckorder.cli._say import note_text
-from peckorder.cli._tables_source import DASH, STDIN
+from peckorder.cli._standard import DASH, STDIN
 
 app = App(
     name="peckorder",
@@ -56,6 +59,8 @@ def run(arguments: list[str] | None = None) -> None:
 
 
 def _warn(message: Any, category: Any, *rest: Any) -> None:
+    from peckorder.cli._say import note_text
+
     _print(f"Note: {note_text(message)}", "yellow")
 
 

@@ -2,10 +2,7 @@
 
 from cyclopts import App
 
-from peckorder import datasets
-from peckorder._validation import did_you_mean
-from peckorder.cli._say import AsJson, Quiet, Speaker
-from peckorder.datasets._catalogue import Entry, catalogue
+from peckorder.cli._options import AsJson, Quiet
 
 data = App(
     name="data",
@@ -13,14 +10,6 @@ data = App(
     "Example: PECKORDER_DATA=my-data peckorder data\n\n"
     "Example: peckorder data fetch ml-100k",
 )
-
-
-def _how(entry: Entry) -> str:
-    """Say how to get a data set that is not here."""
-    can_fetch = entry.published.fetch is not None
-    fetched = f", or: peckorder data fetch {entry.name}" if can_fetch else ""
-    get, page = entry.published.get.rstrip(","), entry.published.page
-    return f"    not here\n    get: {get}{fetched}\n    from: {page}\n"
 
 
 @data.default
@@ -36,28 +25,9 @@ def listing(*, json: AsJson = False, quiet: Quiet = False) -> None:
     quiet
         Print nothing but errors.
     """
-    entries = catalogue()
-    Speaker(json=json, quiet=quiet).say(
-        {
-            entry.name: {
-                "title": entry.published.title,
-                "loader": f"peckorder.datasets.{entry.loader}",
-                "get": entry.published.get.rstrip(","),
-                "page": entry.published.page,
-                "terms": entry.published.terms,
-                "can_be_fetched": entry.published.fetch is not None,
-                "found": entry.found,
-            }
-            for entry in entries
-        },
-        *(
-            f"{entry.name}: {entry.published.title}\n"
-            + (f"    here: {entry.found}\n" if entry.found else _how(entry))
-            + f"    terms: {entry.published.terms}"
-            for entry in entries
-        ),
-        "Put each in a folder of its name, below one that PECKORDER_DATA names.",
-    )
+    from peckorder.cli._data_work import run_listing
+
+    run_listing(json=json, quiet=quiet)
 
 
 @data.command
@@ -84,28 +54,6 @@ def fetch(
     quiet
         Print nothing but errors.
     """
-    known = {entry.name: entry for entry in catalogue()}
-    can = [name for name, entry in known.items() if entry.published.fetch]
-    if name is None:
-        raise ValueError(f"data fetch: NAME must be one of {', '.join(can)}; got none.")
-    if name not in known:
-        raise ValueError(
-            f"data: name must be one of {', '.join(can)}; got {name!r}."
-            f"{did_you_mean(name, can, {})}"
-        )
-    published = known[name].published
-    if published.fetch is None:
-        raise ValueError(
-            f"data: name must be one of {', '.join(can)}; got {name!r}. Get "
-            f"{published.get.rstrip(',')} from {published.page}."
-        )
-    speaker = Speaker(json=json, quiet=quiet)
-    options = {} if url is None else {"url": url}
-    with speaker.bar(f"Fetching {name}"):
-        bunch = getattr(datasets, published.fetch)(**options)
-    found = next(entry.found for entry in catalogue() if entry.name == name)
-    speaker.say(
-        {"name": name, "found": found, "ratings": len(bunch.ratings)},
-        f"{published.title}: {len(bunch.ratings)} ratings, in {found}",
-        f"Terms: {published.terms}.",
-    )
+    from peckorder.cli._data_work import run_fetch
+
+    run_fetch(name, url=url, json=json, quiet=quiet)

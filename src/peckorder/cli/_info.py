@@ -1,15 +1,6 @@
 """`peckorder info`: what is in a model file."""
 
-import os
-from typing import Any
-
-import peckorder
-from peckorder.cli._say import AsJson, Quiet, Speaker
-from peckorder.cli._tables_source import check_is_file, short
-from peckorder.compare._model_rows import unscaled
-from peckorder.formats import VERSION, read_file
-
-_MOST_NAMES = 20
+from peckorder.cli._options import AsJson, Quiet
 
 
 def info(model: str, /, *, json: AsJson = False, quiet: Quiet = False) -> None:
@@ -28,64 +19,6 @@ def info(model: str, /, *, json: AsJson = False, quiet: Quiet = False) -> None:
     quiet
         Print nothing but errors.
     """
-    speaker = Speaker(json=json, quiet=quiet)
-    check_is_file(model)
-    ranker = peckorder.load(model)
-    header: Any = read_file(model)[0]
-    formulas = [str(name) for name in getattr(ranker, "feature_names_in_", ())]
-    names = list(map(unscaled, formulas))
-    result = {
-        "file": model,
-        "bytes": os.stat(model).st_size,
-        "class": type(ranker).__name__,
-        "parameters": ranker.get_params(deep=False),
-        "n_features": getattr(ranker, "n_features_in_", None),
-        "feature_names": names or None,
-        "scaled_as": formulas if formulas != names else None,
-        "learnt": _learnt(ranker),
-        "written_by": f"peckorder {header['peckorder']}",
-        "format": VERSION,
-        "checksum": "ok",
-    }
-    scaled = "mean 0, deviation 1" if formulas != names else None
-    shown = {
-        **result,
-        "scaled_as": scaled,
-        "feature_names": _some(names),
-        "checksum": "ok (SHA-256)",
-    }
-    for name in ("parameters", "learnt"):
-        pairs: Any = result[name]
-        shown[name] = ", ".join(f"{key}={short(value)}" for key, value in pairs.items())
-    width = max(map(len, shown))
-    speaker.say(
-        result,
-        *(
-            f"{name.replace('_', ' '):<{width}}  {value}"
-            for name, value in shown.items()
-            if value not in (None, "")
-        ),
-    )
+    from peckorder.cli._info_work import run_info
 
-
-def _learnt(ranker: Any) -> dict[str, Any]:
-    """Return the plain values among what was learnt, and the sizes of the rest."""
-    found: dict[str, Any] = {}
-    for name in sorted(vars(ranker)):
-        if (
-            name.startswith("_")
-            or not name.endswith("_")
-            or name == "feature_names_in_"
-        ):
-            continue
-        value = getattr(ranker, name)
-        if isinstance(value, bool | int | float | str):
-            found[name] = value
-        elif hasattr(value, "shape"):
-            found[name] = " x ".join(map(str, value.shape)) or "1"
-    return found
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMES} more"
-    return ", ".join(names[:_MOST_NAMES]) + (more if len(names) > _MOST_NAMES else "")
+    run_info(model, json=json, quiet=quiet)

@@ -6,15 +6,14 @@ import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
 from math import isfinite
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
-from cyclopts import Parameter
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Screen
 
-from peckorder.cli._tables_source import is_standard
+from peckorder.cli._standard import is_standard
 
 # What functions of peckorder.metrics are called here.
 _METRICS: Final = {
@@ -24,9 +23,6 @@ _METRICS: Final = {
     "recall_at": "recall@k",
     "pairwise_disagreement": "disagreement",
 }
-
-AsJson: TypeAlias = Annotated[bool, Parameter(name="--json", negative="")]
-Quiet: TypeAlias = Annotated[bool, Parameter(negative="")]
 
 
 class Speaker:

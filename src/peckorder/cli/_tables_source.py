@@ -11,22 +11,16 @@ from typing import IO, Any, cast
 import pyarrow as pa
 
 from peckorder._validation import did_you_mean
+from peckorder.cli._standard import STDIN as STDIN  # noqa: PLC0414
+from peckorder.cli._standard import is_standard as is_standard  # noqa: PLC0414
 from peckorder.exceptions import DataError
 
-STDIN = "-"
-# What the command line hands on for "-", which its parser would take for an option.
-DASH = "\0-"
 # What compresses better than this, and is this large, was made to fill a memory.
 _MOST_RATIO = 200
 _MOST_UNASKED = 1 << 28
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 HEAD = 1 << 20
-
-
-def is_standard(path: object) -> bool:
-    """Say whether a path stands for standard input or output."""
-    return str(path) in (STDIN, DASH)
 
 
 def name_of(path: str | os.PathLike[str]) -> str:

@@ -1,0 +1,184 @@
+"""The work of `peckorder explain`."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import peckorder
+from peckorder._validation import whole
+from peckorder.cli._rank_people import like
+from peckorder.cli._rank_rows import joined
+from peckorder.cli._say import Speaker, screen
+from peckorder.cli._tables import (
+    iter_columns,
+    letor_documents,
+    read_table,
+    write_columns,
+)
+from peckorder.cli._tables_source import check_is_file, name_of
+from peckorder.cli._tables_trec import documents_to_columns
+from peckorder.cli._tables_write import check_target
+from peckorder.collaborative import PersonalRanker
+from peckorder.compare._columns import Columns
+from peckorder.compare._features import matrix_of
+from peckorder.compare._model_rows import ModelRows, unscaled
+from peckorder.compare._scoring import contributions
+from peckorder.datasets import Documents
+
+
+def run_explain(
+    model: str,
+    file: str | None,
+    *,
+    row: list[int] | None,
+    top: int,
+    user: str | None,
+    item: str | None,
+    out: str | None,
+    format: str | None,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Tell how much each feature adds to the scores of rows."""
+    speaker = Speaker(json=json, quiet=quiet, out=out)
+    whole(1).check("explain", "top", top)
+    if out is not None:
+        check_target(out)
+    check_is_file(model)
+    ranker = peckorder.load(model)
+    if isinstance(ranker, PersonalRanker):
+        _explain_person(speaker, ranker, user, item, top)
+        return
+    if file is None:
+        raise ValueError("explain: file must be given for this model; got none.")
+    X, raw, names = _rows(ModelRows.of(ranker), file, format)
+    added, constant = contributions(ranker, X)
+    if out is not None:
+        columns = {name: added[:, k] for k, name in enumerate(names)}
+        parts = {"constant": constant, "score": constant + added.sum(axis=1)}
+        write_columns(out, Columns({**columns, **parts}, name_of(file)))
+    chosen = row or [1]
+    for number in chosen:
+        if not 1 <= number <= len(added):
+            raise ValueError(
+                f"explain: row must be from 1 to {len(added)}; got {number}."
+            )
+    told = [_told(names, raw, added, constant, number - 1) for number in chosen]
+    speaker.say(
+        {"model": model, "file": name_of(file), "rows": told},
+        *(_shown(each, top) for each in told),
+    )
+
+
+def _rows(
+    wanted: ModelRows, file: str, format: str | None
+) -> tuple[Any, Any, tuple[str, ...]]:
+    """Return the features of all rows, before they were scaled too, and their names."""
+    table: Columns | Documents
+    if letor_documents(file, format=format) is None:
+
+        def numbers(header: tuple[str, ...]) -> Any:
+            return wanted.numbers(wanted.sources("explain", name_of(file), header))
+
+        # Text as it stands, as `rank` reads it.
+        table = joined(list(iter_columns(file, format=format, numbers=numbers)))
+    else:
+        table = read_table(file, format=format)
+    if isinstance(table, Documents):
+        if wanted.names is None:
+            X = table.X[:, : wanted.n_features]
+            wanted.check_cells("explain", name_of(file), X)
+            return X, X, tuple(str(k + 1) for k in range(wanted.n_features))
+        table = documents_to_columns(name_of(file), table, None)
+    X = wanted.matrix("explain", table)
+    names = wanted.names or tuple(wanted.sources("explain", table.source, table.names))
+    plain = tuple(map(unscaled, names))
+    return X, matrix_of(table, plain), plain
+
+
+def _told(
+    names: tuple[str, ...],
+    raw: Any,
+    added: NDArray[Any],
+    constant: NDArray[Any],
+    place: int,
+) -> dict[str, Any]:
+    values = raw[[place]].toarray()[0] if hasattr(raw, "toarray") else raw[place]
+    order = np.argsort(-np.abs(added[place]), kind="stable")
+    return {
+        "row": place + 1,
+        "score": float(added[place].sum() + constant[place]),
+        "constant": float(constant[place]),
+        "features": [
+            {
+                "feature": names[k],
+                "value": float(values[k]),
+                "adds": float(added[place, k]),
+            }
+            for k in order.tolist()
+        ],
+    }
+
+
+def _shown(told: dict[str, Any], top: int) -> Any:
+    every = told["features"]
+    rows = [(f["feature"], f["value"], f["adds"]) for f in every[:top]]
+    rest = sum(f["adds"] for f in every[top:])
+    if len(every) > top:
+        rows.append((f"{len(every) - top} others", "", rest))
+    rows.append(("constant", "", told["constant"]))
+    title = f"row {told['row']}: score {told['score']:.4f}"
+    return screen(title, ("feature", "value", "adds"), rows)
+
+
+def _explain_person(
+    speaker: Speaker,
+    ranker: PersonalRanker,
+    user: str | None,
+    item: str | None,
+    top: int,
+) -> None:
+    if user is None or item is None:
+        raise ValueError(
+            "explain: user and item must be given for a PersonalRanker; got "
+            f"user={user!r}, item={item!r}."
+        )
+    who = _known("user", user, ranker.users_)
+    what = _known("item", item, ranker.items_)
+    try:
+        found = ranker.explain(who, what)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    items = list(zip(found.items.tolist(), found.by_items.tolist(), strict=True))
+    viewers = list(zip(found.viewers.tolist(), found.by_viewers.tolist(), strict=True))
+    speaker.say(
+        {
+            "user": user,
+            "item": item,
+            "score": found.score,
+            "item_mean": found.item_mean,
+            "person": found.person,
+            "by_factors": found.by_factors,
+            "by_items": [{"item": i, "adds": a} for i, a in items],
+            "by_viewers": [{"viewer": v, "adds": a} for v, a in viewers],
+        },
+        f"user {user}, item {item}: {found.score:.2f} = {found.item_mean:.2f} (the "
+        f"item's mean) {found.person:+.2f} (the person) "
+        f"{found.by_items.sum():+.2f} (what the person rated)",
+        screen("by what the person rated", ("item", "adds"), _texts(items[:top])),
+        screen("by others who rated it", ("viewer", "adds"), _texts(viewers[:top])),
+    )
+
+
+def _texts(pairs: list[tuple[Any, float]]) -> list[tuple[str, float]]:
+    return [(str(name), adds) for name, adds in pairs]
+
+
+def _known(what: str, given: str, known: NDArray[Any]) -> Any:
+    found = like(np.array([given], dtype=object), known).tolist()[0]
+    if found not in set(known.tolist()):
+        raise ValueError(
+            f"explain: {what} must be one that the model knows; got {given!r}."
+        )
+    return found
