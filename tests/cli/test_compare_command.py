@@ -135,3 +135,21 @@ def test_missing_extra_says_what_to_install():
     assert done.returncode != 0
     message = "cyclopts is not installed; run pip install 'peckorder[cli]'."
     assert done.stderr.strip() == message
+
+
+@pytest.mark.parametrize("words", [["--help"], ["fit", "--help"], ["rank", "--no"]])
+def test_help_and_wrong_options_wait_for_nothing(words):
+    script = (
+        "import sys\n"
+        "from peckorder.cli._app import run\n"
+        "try:\n"
+        f"    run({words!r})\n"
+        "except SystemExit:\n"
+        "    pass\n"
+        "slow = {'sklearn', 'numba', 'scipy', 'pandas', 'pyarrow', 'matplotlib'}\n"
+        "sys.exit(str(slow & set(sys.modules)) if slow & set(sys.modules) else 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -8,7 +8,7 @@ def main() -> None:
     try:
         from peckorder.cli._app import run
     except ModuleNotFoundError as missing:
-        if missing.name not in {"cyclopts", "rich", "pyarrow"}:
+        if missing.name not in {"cyclopts", "rich"}:
             raise
         sys.exit(f"{missing.name} is not installed; run pip install 'peckorder[cli]'.")
     except KeyboardInterrupt:

@@ -24,6 +24,10 @@ from peckorder.cli._rank import rank
 from peckorder.cli._reproduce import reproduce
 from peckorder.cli._standard import DASH, STDIN
 
+# What the work of some commands needs beside the parser.
+_EXTRA = {"pyarrow", "jinja2", "matplotlib"}
+_INSTALL = "pip install 'peckorder[cli]'"
+
 app = App(
     name="peckorder",
     help="Learn to put things in order: from ratings, grades, preferences and lists.",
@@ -54,6 +58,9 @@ def run(arguments: list[str] | None = None) -> None:
         sys.exit(141)
     except MemoryError:
         _leave("There is not enough memory for this.", 2)
+    except ModuleNotFoundError as missing:
+        advice = f"{missing.name} is not installed; run {_INSTALL}."
+        _leave(advice if missing.name in _EXTRA else str(missing), 2)
     except (ValueError, OSError, ImportError, CycloptsError) as error:
         _leave(str(error), 2)
 

@@ -81,7 +81,9 @@ def compare(
     folds
         Folds of the cross-validation; at least 2.
     rows
-        Compare on so many rows, or of ratings people, drawn at random, at most.
+        Compare on so many rows, drawn at random, at most; by default 50,000. Of
+        ratings: test so many people, by default 500; beyond 250,000 ratings it is
+        learnt from those of some people, drawn at random, and said.
     format
         Of the file, if its name does not tell: csv, tsv, parquet, jsonl, letor.
     save

@@ -220,6 +220,7 @@ def _ratings_data(case: RatingsCase) -> Section:
         ("people", ratings.n_users),
         ("items", ratings.n_items),
         ("people tested", len(case.people)),
+        ("people learnt from", case.some.n_users),
         ("ratings of a person, median", int(np.median(ratings.per_user))),
         ("ratings of an item, median", int(np.median(ratings.per_item))),
     )

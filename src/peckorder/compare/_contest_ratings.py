@@ -30,6 +30,8 @@ from peckorder.feedback import Ratings
 # Of whom something is known and something is asked.
 FEWEST_RATINGS: Final = 4
 MOST_PEOPLE: Final = 500
+# More are compared on those of some people: a minute or two in place of many.
+MOST_RATINGS: Final = 250_000
 # Those who compare people look at the ones who gave most, in a table of all items.
 _N_VIEWERS: Final = 300
 _MOST_CELLS: Final = 8_000_000
@@ -37,10 +39,15 @@ _MOST_CELLS: Final = 8_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatingsCase:
-    """Ratings made ready for a contest, and who is to be tested."""
+    """Ratings made ready for a contest, and who is to be tested.
+
+    `ratings` are all there are; the contest is held on `some`, in which `people` are
+    the places of those who are tested.
+    """
 
     source: str
     ratings: Ratings
+    some: Ratings
     people: Ints
     measures: tuple[Measure, ...]
     entrants: tuple[Entrant, ...]
@@ -184,8 +191,13 @@ def make_ratings_case(
     metric: str | None = None,
     most_people: int = MOST_PEOPLE,
     seed: int = 0,
+    most_ratings: int = MOST_RATINGS,
 ) -> RatingsCase:
-    """Make a table of ratings ready."""
+    """Make a table of ratings ready.
+
+    Beyond `most_people` some are drawn to be tested, and beyond `most_ratings` some of
+    the others, from whom is learnt too.
+    """
     assert task.user is not None
     assert task.item is not None
     user, item = columns.arrays[task.user], columns.arrays[task.item]
@@ -204,19 +216,28 @@ def make_ratings_case(
             f"compare: {columns.source} must have at least 10 people with "
             f"{FEWEST_RATINGS} ratings or more; got {len(can)}."
         )
+    rng = np.random.default_rng(seed)
     people = can
     if len(can) > most_people:
-        drawn = np.random.default_rng(seed).permutation(can)[:most_people]
-        people = np.sort(drawn)
+        people = np.sort(rng.permutation(can)[:most_people])
         notes.append(
             f"{len(people):,} of {len(can):,} people were drawn at random to be tested "
             "(--rows)."
+        )
+    some, kept = ratings, _kept(ratings, people, most_ratings, rng)
+    if len(kept) < ratings.n_users:
+        some = ratings.restrict(users=ratings.users[kept])
+        people = np.searchsorted(kept, people)
+        notes.append(
+            f"To learn from, {some.n_users:,} of {ratings.n_users:,} people were drawn "
+            f"at random, with {len(some):,} of {len(ratings):,} ratings."
         )
     usual = ("disagreement", "ndcg@10", "msd")
     measures = of_lists_by_name(metric, usual, float(ratings.csr.data.min()))
     return RatingsCase(
         columns.source,
         ratings,
+        some,
         people,
         measures,
         entrants(),
@@ -224,6 +245,14 @@ def make_ratings_case(
         tuple(notes),
         task.target,
     )
+
+
+def _kept(ratings: Ratings, people: Ints, most: int, rng: np.random.Generator) -> Ints:
+    """Return the places of those who are tested, and of others while there is room."""
+    others = rng.permutation(np.setdiff1d(np.arange(ratings.n_users), people))
+    n_left = most - int(ratings.per_user[people].sum())
+    fitting = others[np.cumsum(ratings.per_user[others]) <= n_left]
+    return np.sort(np.concatenate([people, fitting]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,7 +279,7 @@ def hold_ratings(
     playing = choose(case.entrants, only)
     asked = _asked(case, seed)
     rng = np.random.default_rng(seed)
-    fold_of = np.full(case.ratings.n_users, -1)
+    fold_of = np.full(case.some.n_users, -1)
     fold_of[case.people] = rng.permutation(np.arange(len(case.people)) % folds)
     fold = fold_of[asked.user]
     setting = Setting(seed, 0)
@@ -262,7 +291,7 @@ def hold_ratings(
     done, total = 0, folds * len(playing)
     for k in range(folds):
         test = np.flatnonzero(fold == k)
-        known = _without(case.ratings, asked, test)
+        known = _without(case.some, asked, test)
         for entrant in playing:
             tell(done, total, f"fold {k + 1}: {entrant.name}")
             done += 1
@@ -300,7 +329,7 @@ def _given(array: NDArray[Any]) -> NDArray[np.bool_]:
 
 def _asked(case: RatingsCase, seed: int) -> Asked:
     """Hold back a half of what each tested person gave."""
-    csr = case.ratings.csr
+    csr = case.some.csr
     rng = np.random.default_rng(seed)
     users, items, values, known = [], [], [], []
     for user in case.people.tolist():

@@ -1,0 +1,41 @@
+"""Beyond a number of ratings the contest is held on those of some people."""
+
+import numpy as np
+
+from peckorder.compare._columns import Columns
+from peckorder.compare._contest_ratings import hold_ratings, make_ratings_case
+from peckorder.compare._task import recognise
+
+
+def test_people_are_drawn_to_test_and_to_learn_from():
+    rng = np.random.default_rng(0)
+    user, item = (a.ravel() for a in np.meshgrid(np.arange(60), np.arange(12)))
+    rating = rng.integers(1, 6, len(user))
+    columns = Columns({"user": user, "item": item, "rating": rating}, "made")
+    task = recognise(columns)
+    case = make_ratings_case(columns, task, most_people=15, most_ratings=300)
+    assert len(case.ratings) == 720
+    assert len(case.people) == 15
+    assert case.some.n_users == 300 // 12
+    assert case.notes == (
+        "15 of 60 people were drawn at random to be tested (--rows).",
+        "To learn from, 25 of 60 people were drawn at random, with 300 of 720 ratings.",
+    )
+    contest, asked = hold_ratings(case, folds=3, only=["Ridge"])
+    tested = case.some.users[case.people]
+    assert set(case.some.users[asked.user]) == set(tested)
+    # Half of what each gave is asked, and what is asked is what was given.
+    assert len(asked.user) == 15 * 6
+    given = dict(zip(zip(user, item, strict=True), rating, strict=True))
+    who, what = case.some.users[asked.user], case.some.items[asked.item]
+    truth = [given[pair] for pair in zip(who, what, strict=True)]
+    assert asked.value.tolist() == truth
+    assert contest.unit == "people"
+
+
+def test_few_ratings_are_all_learnt_from():
+    user, item = (a.ravel() for a in np.meshgrid(np.arange(20), np.arange(6)))
+    columns = Columns({"user": user, "item": item, "rating": (user + item) % 5}, "made")
+    case = make_ratings_case(columns, recognise(columns))
+    assert case.some is case.ratings
+    assert case.notes == ()
