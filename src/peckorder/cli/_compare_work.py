@@ -1,6 +1,10 @@
 """The work of `peckorder compare`."""
 
+import os
 import platform
+import shlex
+import shutil
+import sys
 from collections.abc import Mapping
 from importlib.metadata import version
 from math import isnan
@@ -129,7 +133,22 @@ def compare_embedded(
         "report": str(out),
     }
     boards = (leaderboard(comparison, repeats) for comparison in comparisons)
-    speaker.say(result, *boards, f"Report with curves: {out}")
+    after = (
+        f"Report with curves, for your browser: {out}",
+        f"Next, on a file of your own: {program()} compare YOUR.csv",
+        f"All commands: {program()} --help",
+    )
+    speaker.say(result, *boards, *after)
+
+
+def program() -> str:
+    """Return how this program was called, so that it can be called again."""
+    called = Path(sys.argv[0])
+    if called.name != "peckorder":
+        return "python -m peckorder"
+    if shutil.which("peckorder") == str(called.absolute()):
+        return "peckorder"
+    return shlex.quote(os.path.relpath(called))
 
 
 def leaderboard(comparison: Comparison, repeats: int) -> Screen:
