@@ -46,3 +46,10 @@ def test_a_column_with_a_sentence_is_set_as_text_in_all_rows():
     page = page_of(tables=(Table(("who", "what"), rows),))
     assert '<td class="words">short</td>' in page
     assert '<th scope="row">a</th>' in page
+
+
+def test_names_stand_at_the_left_and_numbers_at_the_right():
+    rows = (("a", "home", "0.1 ± 0.2", "<0.01"), ("b", "", "", "3"))
+    page = page_of(tables=(Table(("who", "from", "loss", "seconds"), rows),))
+    assert '<td class="name">home</td>' in page
+    assert "<td>0.1 ±\N{NO-BREAK SPACE}0.2</td><td>&lt;0.01</td>" in page

@@ -227,7 +227,7 @@ def test_dollars_are_not_mathematics():
         ((-12.345, 1), ["\N{MINUS SIGN}12.35", "1"]),
         ((float("nan"), float("-inf")), ["\N{EN DASH}", "\N{MINUS SIGN}\N{INFINITY}"]),
         ((np.int64(12345), np.float32(0.5)), ["12,345", "0"]),
-        (("0.4 ± 0.1", "a-b"), ["0.4 ± 0.1", "a-b"]),
+        (("0.4 ± 0.1", "a-b"), ["0.4 ±\N{NO-BREAK SPACE}0.1", "a-b"]),
         ((0.0, 0.0), ["0.0", "0.0"]),
         ((1e-9, 2e-9), ["0.000000", "0.000000"]),
     ],

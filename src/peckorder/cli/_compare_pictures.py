@@ -24,6 +24,7 @@ from peckorder.reports import Chart, Curve, Dot, Dots, Section, Table
 
 # More lines than these cannot be told apart in a picture.
 _MOST_LINES: Final = 6
+_MOST_BY_CLASS: Final = 3
 NDCGS: Final = [f"ndcg@{k}" for k in CUTOFFS.tolist()]
 
 
@@ -117,6 +118,8 @@ def _won(contest: Contest, shown: Sequence[Result]) -> Dots:
 def _by_class(case: Case, contest: Contest, shown: Sequence[Result]) -> Chart:
     assert case.classes is not None
     measure = contest.measures[0]
+    # More lines of points that are nearly the same cannot be told apart.
+    shown = [*[r for r in shown if r.home][:_MOST_BY_CLASS], *shown[-1:]]
     levels = list(range(len(case.classes)))
     numbers = [c for c in case.classes if isinstance(c, int | float)]
     x = np.array(numbers if len(numbers) == len(levels) else levels, dtype=float)

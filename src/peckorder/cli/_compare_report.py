@@ -289,8 +289,10 @@ def _leaderboard(contest: Contest) -> Section:
 
 def _seconds(result: Result) -> str:
     """Write how long a fit took, if there was something to learn."""
+    if not result.home or result.home in ("run", "rule"):
+        return ""
     median = float(np.median(result.seconds))
-    return f"{median:.2f}" if median >= 0.005 else ""
+    return f"{median:.2f}" if median >= 0.005 else "<0.01"
 
 
 def _settings(contest: Contest) -> tuple[Section, ...]:

@@ -175,6 +175,8 @@ def _entrants(names: tuple[str, ...]) -> tuple[Entrant, ...]:
             )
         )
     equal = Entrant("(a random order)", lambda s: entrants.Constant(), home="")
+    if n == 1:  # which there is nothing to be fused with
+        return (*each, equal)
     return (*each, *rules, *fused, equal)
 
 

@@ -1,6 +1,7 @@
 """The page: a report put through the template, and written whole or not at all."""
 
 import os
+import re
 import secrets
 from collections.abc import Sequence
 from functools import cache
@@ -17,6 +18,11 @@ from peckorder.reports._model import Cell, Chart, Dots, Report, Table
 
 if TYPE_CHECKING:
     from jinja2 import Template
+
+# How numbers begin, and what stands in for one.
+_FIGURES = re.compile(
+    r"[<+\-\N{MINUS SIGN}]?\s*[\d.]|-?[\N{MINUS SIGN}\N{EN DASH}\N{INFINITY}]"
+)
 
 
 def render(report: Report) -> str:
@@ -61,7 +67,7 @@ def render(report: Report) -> str:
         {
             "section": section,
             "tables": [
-                (table, write_cells(table), wordy_columns(table))
+                (table, write_cells(table), kinds_of_columns(table))
                 for table in section.tables
             ],
             "charts": [
@@ -183,12 +189,20 @@ def write_cells(table: Table) -> list[tuple[str, ...]]:
     return list(zip(*map(write_column, columns), strict=True))
 
 
-def wordy_columns(table: Table) -> list[bool]:
-    """Say which columns hold sentences, which are set as such."""
+def kinds_of_columns(table: Table) -> list[str]:
+    """Say which columns hold "words", sentences that are set as such, or a "name"."""
     rows = write_cells(table)
-    return [
-        any(len(row[place]) > 30 for row in rows) for place in range(len(table.columns))
-    ]
+    kinds = [_kind([row[place] for row in rows]) for place in range(len(table.columns))]
+    # The first column is one of names in any case.
+    return ["" if kinds[0] == "name" else kinds[0], *kinds[1:]]
+
+
+def _kind(cells: list[str]) -> str:
+    if any(len(cell) > 30 for cell in cells):
+        return "words"
+    texts = [cell for cell in cells if cell]
+    is_name = texts and not any(_FIGURES.match(cell) for cell in texts)
+    return "name" if is_name else ""
 
 
 def write_column(cells: Sequence[Cell]) -> list[str]:
@@ -205,7 +219,10 @@ def write_column(cells: Sequence[Cell]) -> list[str]:
 def write_cell(cell: Cell, n_decimals: int) -> str:
     """Write one cell; a number that is missing is a dash."""
     if isinstance(cell, str):
-        return cell
+        # A line may end before an interval, not within.
+        return cell.replace("± ", "±\N{NO-BREAK SPACE}").replace(
+            " ≈", "\N{NO-BREAK SPACE}≈"
+        )
     if isinstance(cell, int | np.integer):
         text = f"{int(cell):,}"
     elif isnan(cell):
