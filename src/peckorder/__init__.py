@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         PRank,
         RankBoost,
         SVRank,
+        TableRanker,
         WidrowHoff,
     )
     from peckorder.feedback import Preferences, Ratings
@@ -42,6 +43,7 @@ _HOMES = {
     "RankBoost": "estimators",
     "Ratings": "feedback",
     "SVRank": "estimators",
+    "TableRanker": "estimators",
     "WidrowHoff": "estimators",
     "load": "io",
 }
@@ -56,6 +58,7 @@ __all__ = [
     "RankBoost",
     "Ratings",
     "SVRank",
+    "TableRanker",
     "WidrowHoff",
     "bounds",
     "collaborative",

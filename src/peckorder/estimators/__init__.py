@@ -7,6 +7,7 @@ from peckorder.estimators._multiclass_perceptron import MulticlassPerceptron
 from peckorder.estimators._prank import PRank
 from peckorder.estimators._rankboost import RankBoost
 from peckorder.estimators._svrank import SVRank
+from peckorder.estimators._table_ranker import TableRanker
 from peckorder.estimators._widrow_hoff import WidrowHoff
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "PRank",
     "RankBoost",
     "SVRank",
+    "TableRanker",
     "WidrowHoff",
 ]
