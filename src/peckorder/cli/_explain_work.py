@@ -21,8 +21,7 @@ from peckorder.cli._tables_trec import documents_to_columns
 from peckorder.cli._tables_write import check_target
 from peckorder.collaborative import PersonalRanker
 from peckorder.compare._columns import Columns
-from peckorder.compare._features import matrix_of
-from peckorder.compare._model_rows import ModelRows, unscaled
+from peckorder.compare._model_rows import ModelRows
 from peckorder.compare._scoring import contributions
 from peckorder.datasets import Documents
 
@@ -52,8 +51,9 @@ def run_explain(
         return
     if file is None:
         raise ValueError("explain: file must be given for this model; got none.")
-    X, raw, names = _rows(ModelRows.of(ranker), file, format)
-    added, constant = contributions(ranker, X)
+    wanted = ModelRows.of(ranker)
+    X, raw, names = _rows(wanted, file, format)
+    added, constant = contributions(wanted.model, X)
     if out is not None:
         columns = {name: added[:, k] for k, name in enumerate(names)}
         parts = {"constant": constant, "score": constant + added.sum(axis=1)}
@@ -87,14 +87,14 @@ def _rows(
         table = read_table(file, format=format)
     if isinstance(table, Documents):
         if wanted.names is None:
-            X = table.X[:, : wanted.n_features]
+            raw = table.X[:, : wanted.n_features]
+            X = wanted.array(raw)
             wanted.check_cells("explain", name_of(file), X)
-            return X, X, tuple(str(k + 1) for k in range(wanted.n_features))
+            return X, raw, tuple(str(k + 1) for k in range(wanted.n_features))
         table = documents_to_columns(name_of(file), table, None)
     X = wanted.matrix("explain", table)
-    names = wanted.names or tuple(wanted.sources("explain", table.source, table.names))
-    plain = tuple(map(unscaled, names))
-    return X, matrix_of(table, plain), plain
+    names, raw = wanted.before("explain", table)
+    return X, raw, names
 
 
 def _told(

@@ -46,7 +46,9 @@ def fit(
     out
         The model file to write.
     set_
-        A parameter, as in --set C=10; give it again for more.
+        A parameter, as in --set C=10; give it again for more. Other parameters are
+        those of `peckorder compare`. Without --set it is also chosen here what is
+        chosen there: C by leaving pairs out, rounds of boosting by early stopping.
     target, qid
         Columns: what to predict, and the queries within which rows are compared. By
         default the usual names, or the last column.

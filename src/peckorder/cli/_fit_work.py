@@ -8,8 +8,16 @@ from peckorder.cli._tables import read_table
 from peckorder.cli._tables_source import is_standard, name_of
 from peckorder.cli._tables_trec import QID, TARGET, whole_numbers
 from peckorder.cli._tables_write import check_target
+from peckorder.cli._taken import taken_lines
 from peckorder.collaborative import PersonalRanker
-from peckorder.compare._fitting import Fitted, fit_rows, fit_table, make_ranker
+from peckorder.compare._fitting import (
+    Fitted,
+    fit_rows,
+    fit_table,
+    make_ranker,
+    set_as_in_compare,
+)
+from peckorder.compare._settings import Settings
 from peckorder.compare._task import Task
 from peckorder.datasets import Documents
 from peckorder.exceptions import DataError
@@ -36,7 +44,7 @@ def run_fit(
 ) -> None:
     """Fit a ranker to a file; write the model, with the names of its features."""
     speaker = Speaker(json=json, quiet=quiet)
-    model = make_ranker(ranker, set_ or ())
+    model, by_hand = make_ranker(ranker, set_ or ())
     if is_standard(out):
         raise ValueError("fit: out must be a file; got '-'.")
     check_target(out)
@@ -49,22 +57,29 @@ def run_fit(
         "rating": rating,
     }
     with speaker.bar(f"Fitting {ranker}"):
-        found = _fitted(model, file, format, scale, classes, drop or [], named, given)
+        found = _fitted(
+            (model, by_hand), file, format, scale, classes, drop or [], named, given
+        )
         try:
             found.model.save(out)
         except TypeError as error:
             raise ValueError(str(error)) from None
-    names = list(getattr(found.model, "feature_names_in_", ()))
+    names = getattr(found.model, "prepared_names_", None)
+    names = list(
+        getattr(found.model, "feature_names_in_", ()) if names is None else names
+    )
     speaker.say(
         {
             "file": name_of(file),
             "rows": found.n_rows,
             "model": str(out),
-            "class": ranker,
-            "parameters": found.model.get_params(deep=False),
+            "class": type(found.ranker).__name__,
+            "parameters": found.ranker.get_params(deep=False),
+            "settings": found.settings._asdict(),
             "taken": {t.column: [t.role, t.why] for t in found.task.taken},
-            "features": names or getattr(found.model, "n_features_in_", None),
+            "features": names or getattr(found.ranker, "n_features_in_", None),
             "scaled": found.is_scaled,
+            "notes": list(found.notes),
         },
         *_told(found),
         f"{ranker}: fitted to {found.n_rows} rows, in {out}",
@@ -72,7 +87,7 @@ def run_fit(
 
 
 def _fitted(
-    model: Any,
+    ranker: tuple[Any, dict[str, Any]],
     file: str,
     format: str | None,
     scale: bool | None,
@@ -85,16 +100,29 @@ def _fitted(
     source = read_table(file, format=format, ids=ids, names=names)
     try:
         if isinstance(source, Documents):
-            return _fitted_sparse(model, source, scale)
+            return _fitted_sparse(ranker, source, scale)
+        model, by_hand = ranker
         return fit_table(
-            model, source, scale=scale, classes=classes, drop=drop, **given
+            model,
+            source,
+            by_hand=by_hand,
+            scale=scale,
+            classes=classes,
+            drop=drop,
+            **given,
         )
     except DataError as error:
         raise DataError(str(error).replace("compare: ", "fit: ", 1)) from None
 
 
-def _fitted_sparse(model: Any, documents: Documents, scale: bool | None) -> Fitted:
-    """Fit to a LETOR file with few features a row: as they are, by their numbers."""
+def _fitted_sparse(
+    ranker: tuple[Any, dict[str, Any]], documents: Documents, scale: bool | None
+) -> Fitted:
+    """Fit to a LETOR file with few features a row: as they are, by their numbers.
+
+    Nothing is chosen on rows left out there.
+    """
+    model, by_hand = ranker
     if isinstance(model, PersonalRanker):
         raise DataError("fit: PersonalRanker must have a table of ratings; got LETOR.")
     if scale:
@@ -105,18 +133,16 @@ def _fitted_sparse(model: Any, documents: Documents, scale: bool | None) -> Fitt
     X, y, qid = documents
     query = None if qid is None else QID
     task = Task("graded", TARGET, query)
-    return Fitted(fit_rows(model, X, whole_numbers(y), qid), task, len(y))
+    fixed = set_as_in_compare(model, task.kind, by_hand)
+    fitted = fit_rows(model, X, whole_numbers(y), qid)
+    return Fitted(fitted, fitted, task, len(y), Settings(fixed, {}, by_hand))
 
 
 def _told(found: Fitted) -> list[str]:
     """Say what columns were taken for; features are counted, not listed."""
-    lines = [
-        f"{t.column}: {t.role} ({t.why})" if t.why else f"{t.column}: {t.role}"
-        for t in found.task.taken
-        if not t.role.startswith("feature")
-    ]
-    n_features = getattr(found.model, "n_features_in_", None)
+    lines = taken_lines(found.task.taken)
+    n_features = getattr(found.ranker, "n_features_in_", None)
     if n_features is not None:
         scaled = ", scaled to mean 0 and deviation 1" if found.is_scaled else ""
         lines.append(f"{n_features} features{scaled}")
-    return lines
+    return [*lines, *found.notes, found.settings.told()]

@@ -7,6 +7,7 @@ import peckorder
 from peckorder.cli._say import Speaker
 from peckorder.cli._tables_source import check_is_file, short
 from peckorder.compare._model_rows import unscaled
+from peckorder.estimators import TableRanker
 from peckorder.formats import VERSION, read_file
 
 _MOST_NAMES = 20
@@ -18,22 +19,24 @@ def run_info(model: str, *, json: bool, quiet: bool) -> None:
     check_is_file(model)
     ranker = peckorder.load(model)
     header: Any = read_file(model)[0]
-    formulas = [str(name) for name in getattr(ranker, "feature_names_in_", ())]
-    names = list(map(unscaled, formulas))
+    names, formulas = _columns(ranker)
+    is_table = isinstance(ranker, TableRanker)
+    inner = ranker.ranker_ if isinstance(ranker, TableRanker) else ranker
     result = {
         "file": model,
         "bytes": os.stat(model).st_size,
-        "class": type(ranker).__name__,
-        "parameters": ranker.get_params(deep=False),
+        "class": type(inner).__name__,
+        "kept_as": "TableRanker" if is_table else None,
+        "parameters": inner.get_params(deep=False),
         "n_features": getattr(ranker, "n_features_in_", None),
         "feature_names": names or None,
-        "scaled_as": formulas if formulas != names else None,
-        "learnt": _learnt(ranker),
+        "scaled_as": formulas or None,
+        "learnt": _learnt(inner),
         "written_by": f"peckorder {header['peckorder']}",
         "format": VERSION,
         "checksum": "ok",
     }
-    scaled = "mean 0, deviation 1" if formulas != names else None
+    scaled = "mean 0, deviation 1" if formulas else None
     shown = {
         **result,
         "scaled_as": scaled,
@@ -52,6 +55,24 @@ def run_info(model: str, *, json: bool, quiet: bool) -> None:
             if value not in (None, "")
         ),
     )
+
+
+def _columns(ranker: Any) -> tuple[list[str], list[str]]:
+    """Return the names of columns, and formulas of features that are scaled."""
+    names = [str(name) for name in getattr(ranker, "feature_names_in_", ())]
+    if isinstance(ranker, TableRanker):
+        if ranker.shift_ is None or ranker.scale_ is None:
+            return names, []
+        scaling = zip(
+            ranker.prepared_names_,
+            ranker.shift_.tolist(),
+            ranker.scale_.tolist(),
+            strict=True,
+        )
+        return names, [f"({name} - {m!r}) / {s!r}" for name, m, s in scaling]
+    # Files of before TableRanker have formulas for names.
+    plain = list(map(unscaled, names))
+    return plain, names if names != plain else []
 
 
 def _learnt(ranker: Any) -> dict[str, Any]:

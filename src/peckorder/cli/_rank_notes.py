@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from peckorder.cli._tables_source import short
 from peckorder.compare._columns import Columns
-from peckorder.compare._model_rows import unscaled
 
 
 class Noted:
@@ -21,13 +20,8 @@ class Noted:
         """Take down a sentence."""
         self._said.append(sentence)
 
-    def look(self, columns: Columns, sources: Mapping[str, str]) -> None:
-        """Count texts for which a model has no feature: `sources` are its columns."""
-        levels: dict[str, set[str]] = {}
-        for feature, column in sources.items():
-            inner = unscaled(feature)
-            if inner != column:
-                levels.setdefault(column, set()).add(inner[len(column) + 1 :])
+    def look(self, columns: Columns, levels: Mapping[str, set[str]]) -> None:
+        """Count texts that a model has not learnt from, of columns with known ones."""
         for column, known in levels.items():
             self._count(column, columns.arrays[column], known)
 

@@ -110,7 +110,7 @@ def _rows(
     ):
         X = wanted.matrix("rank", columns, n_before)
         sources = wanted.sources("rank", columns.source, columns.names)
-        noted.look(columns, sources)
+        noted.look(columns, wanted.levels(sources))
         used = set(sources.values()) - {choices.qid, choices.docid}
         keeps = choices.features
         kept = {n: a for n, a in columns.arrays.items() if keeps or n not in used}
@@ -123,7 +123,7 @@ def _of_documents(
 ) -> tuple[Columns, Any]:
     """Return documents of a LETOR file: a feature that no line has is 0 in all."""
     if wanted.names is None:
-        X = block.X[:, : wanted.n_features]
+        X = wanted.array(block.X[:, : wanted.n_features])
         wanted.check_cells("rank", who, X, n_before)
         width = wanted.n_features
     else:

@@ -38,6 +38,7 @@ class Case:
     `y` are levels from 0 on in an ordinal task, else numbers; `qid` numbers of queries.
     `measures` are those of the leaderboard, the one that decides first; `unit` is what
     a value of a measure is of, and `spread` how much wider than usual intervals are.
+    `levels` has the columns that features come from, as in `Coding`.
     """
 
     kind: str
@@ -57,6 +58,7 @@ class Case:
     unit: str = "rows"
     spread: float = 1.0
     unlisted: Mapping[int, Floats] = field(default_factory=dict)
+    levels: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
 
     def setting(self, seed: int) -> Setting:
         """Return what rankers are made for."""
@@ -110,7 +112,7 @@ def make_case(
     Rows without a label or a query are left out; beyond `most_rows` rows, some are
     drawn, whole queries at a time.
     """
-    rows, notes = _chosen(columns, task, most_rows, seed)
+    rows, notes = chosen_rows(columns, task, most_rows, seed)
     whole, notes = columns, (*columns.notes, *notes)
     if len(rows) < len(columns):
         arrays = {name: array[rows] for name, array in columns.arrays.items()}
@@ -139,6 +141,7 @@ def make_case(
         target=task.target,
         taken=tuple(coded.get(taken.column, taken) for taken in task.taken),
         notes=notes,
+        levels=coding.levels,
     )
     return _with_measures(case, metric)
 
@@ -183,8 +186,8 @@ def _refuse_metric(metric: str | None, known: tuple[str, ...], kind: str) -> Non
         )
 
 
-def _chosen(
-    columns: Columns, task: Task, most_rows: int, seed: int
+def chosen_rows(
+    columns: Columns, task: Task, most_rows: float, seed: int, fewest: int = FEWEST_ROWS
 ) -> tuple[Ints, tuple[str, ...]]:
     """Return the rows to take part, and what is to be said of the others."""
     notes = []
@@ -197,15 +200,15 @@ def _chosen(
             notes.append(f"{_rows((~asked).sum())} no {task.query!r}: left out.")
         known &= asked
     rows = np.flatnonzero(known)
-    if len(rows) < FEWEST_ROWS:
+    if len(rows) < fewest:
         raise DataError(
-            f"compare: {columns.source} must have at least {FEWEST_ROWS} rows with a "
+            f"compare: {columns.source} must have at least {fewest} rows with a "
             f"{task.target!r}; got {len(rows)}."
         )
     if len(rows) > most_rows:
         rng = np.random.default_rng(seed)
         if task.query is None:
-            drawn = np.sort(rng.permutation(rows)[:most_rows])
+            drawn = np.sort(rng.permutation(rows)[: int(most_rows)])
         else:
             keys = _keys(columns.arrays[task.query][rows])
             query, sizes = np.unique(keys, return_inverse=True, return_counts=True)[1:]

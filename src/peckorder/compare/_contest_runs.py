@@ -127,6 +127,7 @@ def make_runs_case(
         notes=tuple(notes),
         unit="queries",
         unlisted=_unlisted(listed, qrels, queries),
+        levels=dict.fromkeys(names),
     )
 
 

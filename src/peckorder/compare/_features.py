@@ -1,8 +1,8 @@
 """From columns of a table to a matrix of numbers, and how to scale it."""
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from peckorder._typing import Floats
 from peckorder.compare import _column_names as words
 from peckorder.compare._columns import Columns
 from peckorder.compare._task import Taken, distinct, numeric
+from peckorder.estimators._preparing import apply_scaling, coded, learn_scaling, one_hot
 from peckorder.exceptions import DataError
 
 MOST_LEVELS: Final = 20
@@ -23,11 +24,13 @@ class Coding:
     """Which columns are features, and how text becomes numbers.
 
     `features` are names: of a column, or of a column and a value, ``colour=red``, for
-    1.0 where the column has it. `taken` says what became of every column.
+    1.0 where the column has it. `taken` says what became of every column; `levels` has
+    the columns that were taken, with their values if they are text, else None.
     """
 
     features: tuple[str, ...]
     taken: tuple[Taken, ...] = ()
+    levels: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -53,6 +56,7 @@ class Coding:
         """
         features: list[str] = []
         taken: list[Taken] = []
+        seen: dict[str, tuple[str, ...] | None] = {}
         for name in names:
             array = columns.arrays[name]
             why = _useless(name, array)
@@ -63,9 +67,11 @@ class Coding:
             elif numeric(array):
                 _check_finite(name, array)
                 features.append(name)
+                seen[name] = None
                 taken.append(Taken(name, "feature", "numbers"))
             else:
                 levels = distinct(array).tolist()
+                seen[name] = tuple(levels)
                 features.extend(f"{name}={level}" for level in levels)
                 why = f"text, a column for each of {len(levels)} values"
                 taken.append(Taken(name, "features", why))
@@ -75,14 +81,13 @@ class Coding:
                 + "; ".join(f"{t.column} ({t.why})" for t in taken)
                 + "."
             )
-        return cls(tuple(features), tuple(taken))
+        return cls(tuple(features), tuple(taken), seen)
 
     def matrix(self, columns: Columns) -> Floats:
         """Return the features of all rows; NaN where a cell is empty."""
-        X = np.empty((len(columns), len(self.features)))
-        for place, feature in enumerate(self.features):
-            X[:, place] = values_of(columns, feature)
-        return X
+        names = list(self.levels)
+        arrays = [columns.arrays[name] for name in names]
+        return coded("compare", names, arrays, list(self.levels.values()))
 
 
 def values_of(columns: Columns, feature: str) -> Floats:
@@ -92,10 +97,7 @@ def values_of(columns: Columns, feature: str) -> Floats:
     for at in (m.start() for m in re.finditer("=", feature)):
         name, level = feature[:at], feature[at + 1 :]
         if name in columns.arrays:
-            return np.array(
-                [v is not None and str(v) == level for v in columns.arrays[name]],
-                dtype=np.float64,
-            )
+            return one_hot(columns.arrays[name], [level])[:, 0]
     raise DataError(
         f"features: {columns.source} must have what the model learnt from; got no "
         f"column for {feature!r}."
@@ -106,9 +108,7 @@ def values_of(columns: Columns, feature: str) -> Floats:
 class Scaling:
     """Means and standard deviations of features, learnt on some rows.
 
-    Empty cells become the mean, 0 after scaling. A scaled feature is named by its
-    formula, ``(alcohol - 10.4) / 1.07``, so that a model that keeps the names of its
-    features keeps the scaling.
+    Empty cells become the mean, 0 after scaling.
     """
 
     mean: Floats
@@ -117,29 +117,18 @@ class Scaling:
     @classmethod
     def learn(cls, X: Floats) -> Self:
         """Learn from rows; what is constant or empty is scaled by 1."""
-        known = ~np.isnan(X)
-        count = np.maximum(known.sum(axis=0), 1)
-        mean = np.where(known, X, 0.0).sum(axis=0) / count
-        spread = np.sqrt((np.where(known, X - mean, 0.0) ** 2).sum(axis=0) / count)
-        return cls(mean, np.where(spread > 1e-12 * np.abs(mean), spread, 1.0))
+        return cls(*learn_scaling(X))
 
     def apply(self, X: Floats) -> Floats:
         """Return scaled rows without gaps."""
-        scaled = (X - self.mean) / self.scale
-        return np.asarray(np.where(np.isnan(scaled), 0.0, scaled))
-
-    def names(self, features: Sequence[str]) -> tuple[str, ...]:
-        """Return the formulas of scaled features."""
-        return tuple(
-            f"({name} - {float(mean)!r}) / {float(scale)!r}"
-            for name, mean, scale in zip(features, self.mean, self.scale, strict=True)
-        )
+        return apply_scaling(X, self.mean, self.scale)
 
 
 def matrix_of(columns: Columns, features: Sequence[str]) -> Floats:
     """Return the matrix that a model wants, by the names of its features.
 
-    Names are those of columns, of a column and a value, or formulas of `Scaling`.
+    Names are those of columns, of a column and a value, or formulas: files of before
+    `TableRanker` keep their scaling in the names of features.
 
     Examples
     --------

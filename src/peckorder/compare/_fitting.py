@@ -2,7 +2,7 @@
 
 import inspect
 from ast import literal_eval
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final
@@ -11,39 +11,59 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from peckorder import collaborative, estimators
-from peckorder._typing import Floats, Labels
+from peckorder._typing import Floats, Ints, Labels
 from peckorder._validation import check_parameters, did_you_mean
 from peckorder.compare import _column_names as words
+from peckorder.compare._case import _keys, chosen_rows
 from peckorder.compare._columns import Columns
+from peckorder.compare._contest_ratings import _given as is_given
 from peckorder.compare._features import Coding, Scaling
+from peckorder.compare._keeping import innermost, of_columns
+from peckorder.compare._settings import (
+    MOST_ROWS,
+    Settings,
+    chosen_of,
+    drawn,
+    entrant_of,
+    fit_as_in_compare,
+    fixed_settings,
+    setting_of,
+)
 from peckorder.compare._task import Task, recognise
-from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
 
 RANKERS: Final[dict[str, Any]] = {
-    name: getattr(estimators, name) for name in estimators.__all__
+    name: getattr(estimators, name)
+    for name in estimators.__all__
+    if name != "TableRanker"
 } | {"PersonalRanker": collaborative.PersonalRanker}
 _ORDINAL: Final = ("AggregatePRank", "MulticlassPerceptron", "PRank", "WidrowHoff")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """A model, what columns were taken for, and how many rows it was fitted to."""
+    """A model, what columns were taken for, and how many rows it was fitted to.
+
+    `ranker` is the class that was asked for; `model` may be a `TableRanker` around it.
+    """
 
     model: Any
+    ranker: Any
     task: Task
     n_rows: int
+    settings: Settings
     is_scaled: bool = False
+    notes: tuple[str, ...] = ()
 
 
-def make_ranker(name: str, settings: Iterable[str]) -> Any:
-    """Return an unfitted ranker; settings are such as ``C=10`` or ``kernel=rbf``.
+def make_ranker(name: str, settings: Iterable[str]) -> tuple[Any, dict[str, Any]]:
+    """Return an unfitted ranker, and what was set: such as ``C=10``, ``kernel=rbf``.
 
     Examples
     --------
     >>> from peckorder.compare._fitting import make_ranker
     >>> make_ranker("MPRank", ["C=10"])
-    MPRank(C=10)
+    (MPRank(C=10), {'C': 10})
     """
     if name not in RANKERS:
         lower = {known.lower(): known for known in RANKERS}
@@ -66,7 +86,7 @@ def make_ranker(name: str, settings: Iterable[str]) -> Any:
         parameters[key.strip()] = _value(value.strip())
     ranker = kind(**parameters)
     check_parameters(ranker, kind._rules)
-    return ranker
+    return ranker, parameters
 
 
 def _value(text: str) -> Any:
@@ -84,6 +104,7 @@ def fit_table(
     ranker: Any,
     columns: Columns,
     *,
+    by_hand: Mapping[str, Any] | None = None,
     scale: bool | None = None,
     classes: Iterable[str] | None = None,
     drop: Iterable[str] = (),
@@ -91,39 +112,96 @@ def fit_table(
 ) -> Fitted:
     """Fit a ranker to the columns that are given, or go by the usual names.
 
-    `scale` puts features to mean 0 and deviation 1 and fills empty cells; None: unless
-    the ranker is RankBoost, to which neither matters.
+    The ranker has the settings that `compare` gives it, but for those in `by_hand`; if
+    there are none of these, it also chooses what it chooses there. `scale` puts
+    features to mean 0 and deviation 1 and fills empty cells; None: unless the ranker is
+    RankBoost, to which neither matters. Rows without a label or a query are left out.
     """
-    name = type(ranker).__name__
+    name, by_hand = type(ranker).__name__, by_hand or {}
+    task = _recognised(name, columns, classes, drop, given)
+    if task.kind == "ratings":
+        table, notes = _ratings(columns, task)
+        settings = Settings({}, {}, by_hand)
+        fitted = ranker.fit(table)
+        n_rows = len(table)
+        return Fitted(fitted, fitted, task, n_rows, settings, notes=notes)
+    rows, notes = chosen_rows(columns, task, np.inf, 0, fewest=2)
+    whole, notes = columns, (*columns.notes, *notes)
+    columns = _some(columns, rows)
+    coding = Coding.of(columns, task.features, whole)
+    told = {line.column: line for line in coding.taken}
+    taken = tuple(told.get(line.column, line) for line in task.taken)
+    task = replace(task, taken=taken)
+    X, scaling = coding.matrix(columns), None
+    scaled = name != "RankBoost" if scale is None else scale
+    if scaled:
+        scaling = Scaling.learn(X)
+        X = scaling.apply(X)
+    y, qid = _labels(columns, task), _query(columns, task)
+    if task.kind == "ordinal" and classes is not None:
+        ranker.set_params(classes=list(task.classes or ()))
+    fitted, settings = _fit(ranker, task, X, y, qid, by_hand)
+    model = of_columns(fitted, coding.levels, scaling)
+    return Fitted(model, fitted, task, len(columns), settings, scaled, notes)
+
+
+def _recognised(
+    name: str,
+    columns: Columns,
+    classes: Iterable[str] | None,
+    drop: Iterable[str],
+    given: Mapping[str, str | None],
+) -> Task:
+    """Say what a table is for, to a ranker."""
     named = {role: column for role, column in given.items() if column is not None}
     kind = "ratings" if name == "PersonalRanker" else "magnitude"
+    by_name: str | None = None
     if kind != "ratings" and "qid" not in named:
         others = [column for column in columns.names if column != named.get("target")]
-        query = words.first_named(others, words.QUERY)
-        named |= {} if query is None else {"qid": query}
+        by_name = words.first_named(others, words.QUERY)
+        named |= {} if by_name is None else {"qid": by_name}
     if "qid" in named:
         kind = "graded"
     if name in _ORDINAL:
         kind = "ordinal"
     task = recognise(columns, task=kind, classes=classes, drop=drop, **named)
-    if task.kind == "ratings":
-        model = ranker.fit(_ratings(columns, task))
-        return Fitted(model, task, len(columns))
-    coding = Coding.of(columns, task.features)
-    told = {line.column: line for line in coding.taken}
-    taken = tuple(told.get(line.column, line) for line in task.taken)
-    task = replace(task, taken=taken)
-    X, names = coding.matrix(columns), coding.features
-    scaled = name != "RankBoost" if scale is None else scale
-    if scaled:
-        scaling = Scaling.learn(X)
-        X, names = scaling.apply(X), scaling.names(names)
-    y = _labels(columns, task)
-    if task.kind == "ordinal" and classes is not None:
-        ranker.set_params(classes=list(task.classes or ()))
-    model = fit_rows(ranker, X, y, _query(columns, task))
-    model.feature_names_in_ = np.asarray(names, dtype=object)
-    return Fitted(model, task, len(columns), scaled)
+    taken = (
+        t._replace(why="its name") if t.column == by_name else t for t in task.taken
+    )
+    return replace(task, taken=tuple(taken))
+
+
+def _fit(
+    ranker: Any,
+    task: Task,
+    X: Floats,
+    y: Any,
+    qid: Labels | None,
+    by_hand: Mapping[str, Any],
+) -> tuple[Any, Settings]:
+    """Fit with the settings of `compare`, or those by hand."""
+    entrant = entrant_of(type(ranker).__name__, task.kind)
+    if entrant is None:
+        return fit_rows(ranker, X, y, qid), Settings({}, {}, by_hand)
+    n_levels = len(task.classes or ()) or 2
+    setting = setting_of(task.kind, X.shape[1], n_levels, seed=0)
+    fixed = {
+        name: value
+        for name, value in fixed_settings(entrant, setting).items()
+        if name not in by_hand
+    }
+    ranker.set_params(**fixed)
+    if by_hand or task.kind == "ordinal":
+        return fit_rows(ranker, X, y, qid), Settings(fixed, {}, by_hand)
+    query = None if qid is None else np.unique(_keys(qid), return_inverse=True)[1]
+    if type(ranker).__name__ == "RankBoost" and len(y) > MOST_ROWS:
+        rows = drawn(len(y), query, seed=0)
+        some = None if query is None else query[rows]
+        chosen = chosen_of(fit_as_in_compare(entrant, setting, X[rows], y[rows], some))
+        ranker.set_params(**chosen)
+        return fit_rows(ranker, X, y, qid), Settings(fixed, chosen, {})
+    model = fit_as_in_compare(entrant, setting, X, y, query)
+    return innermost(model), Settings(fixed, chosen_of(model), {})
 
 
 def fit_rows(ranker: Any, X: Any, y: Any, qid: Labels | None) -> Any:
@@ -136,13 +214,6 @@ def fit_rows(ranker: Any, X: Any, y: Any, qid: Labels | None) -> Any:
 def _labels(columns: Columns, task: Task) -> Any:
     labels = columns.arrays[task.target]
     is_text = labels.dtype == object
-    is_gap = np.array([v is None for v in labels]) if is_text else np.isnan(labels)
-    if is_gap.any():
-        row = int(np.argmax(is_gap))
-        raise DataError(
-            f"fit: column {task.target!r} of {columns.source} must be without gaps; "
-            f"got an empty cell in row {row + 1}."
-        )
     if task.kind != "ordinal":
         return np.asarray(labels, dtype=np.float64)
     is_whole = not is_text and (np.trunc(labels) == labels).all()
@@ -153,7 +224,17 @@ def _query(columns: Columns, task: Task) -> Labels | None:
     return None if task.query is None else columns.arrays[task.query]
 
 
-def _ratings(columns: Columns, task: Task) -> Ratings:
+def _some(columns: Columns, rows: Ints) -> Columns:
+    if len(rows) == len(columns):
+        return columns
+    return Columns({n: a[rows] for n, a in columns.arrays.items()}, columns.source)
+
+
+def _ratings(columns: Columns, task: Task) -> tuple[Ratings, tuple[str, ...]]:
     user, item = columns.arrays[str(task.user)], columns.arrays[str(task.item)]
     rating: Floats = columns.arrays[task.target].astype(np.float64)
-    return Ratings(user, item, rating)
+    known = np.isfinite(rating) & is_given(user) & is_given(item)
+    n_left = int((~known).sum())
+    notes = (f"{n_left:,} rows lack an id or a rating: left out.",) if n_left else ()
+    table = Ratings(user[known], item[known], rating[known])
+    return table, (*columns.notes, *notes)

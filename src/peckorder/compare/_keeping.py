@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from peckorder.compare._contest import Contest, Result
 from peckorder.compare._contest_ratings import RatingsCase
 from peckorder.compare._features import Scaling
 from peckorder.compare._finishing import fit
-from peckorder.estimators import AggregatePRank, PRank
+from peckorder.estimators import AggregatePRank, PRank, TableRanker
 from peckorder.exceptions import DataError
 
 
@@ -42,8 +43,8 @@ def keepable(contest: Contest) -> Result:
 def refit(case: Case | RatingsCase, contest: Contest, name: str) -> Any:
     """Fit a ranker of the contest to all rows; return the part that can be saved.
 
-    Of scores that were cut into classes the scores are kept. The features have the
-    names of columns, or formulas if they were scaled.
+    Of scores that were cut into classes the scores are kept. What is returned is asked
+    about rows as they are in the file.
     """
     (entrant,) = (entrant for entrant in case.entrants if entrant.name == name)
     with warnings.catch_warnings():
@@ -53,22 +54,46 @@ def refit(case: Case | RatingsCase, contest: Contest, name: str) -> Any:
             if name.endswith("SVD"):
                 model.set_params(factorizer="svd")
             return model.fit(case.ratings)
-        names: tuple[str, ...] = case.features
-        X = case.X
+        X, scaling = case.X, None
         if entrant.scaled:
             scaling = Scaling.learn(X)
-            X, names = scaling.apply(X), scaling.names(names)
+            X = scaling.apply(X)
         model = fit(entrant.make(case.setting(contest.seed)), X, case.y, case.qid)
-        inner: Any = model
-        while type(inner).__module__.startswith("peckorder.compare"):
-            seen = vars(inner)
-            inner = seen.get("scorer_", seen.get("model_"))
+        if getattr(model, "fill", False):
+            # What a run does not list is 0 there.
+            n_runs = len(case.levels)
+            scaling = Scaling(np.zeros(n_runs), np.ones(n_runs))
+        inner = innermost(model)
         if case.classes is not None and isinstance(inner, PRank | AggregatePRank):
             labels = np.array(case.classes, dtype=_type(case.classes))
             inner = clone(inner).set_params(classes=list(case.classes))
             inner.fit(X, labels[case.y.astype(np.int64)])
-    inner.feature_names_in_ = np.array(names, dtype=object)
-    return inner
+    return of_columns(inner, case.levels, scaling)
+
+
+def innermost(model: Any) -> Any:
+    """Return the fitted ranker inside of what chooses settings or cuts scores."""
+    while type(model).__module__.startswith("peckorder.compare"):
+        seen = vars(model)
+        model = seen.get("scorer_", seen.get("model_"))
+    return model
+
+
+def of_columns(
+    ranker: Any,
+    levels: Mapping[str, Sequence[str] | None],
+    scaling: Scaling | None,
+) -> Any:
+    """Return a model of columns as they are in a file.
+
+    A ranker that was fitted to numbers as they are is one itself; it is told their
+    names.
+    """
+    if scaling is None and all(values is None for values in levels.values()):
+        ranker.feature_names_in_ = np.array(list(levels), dtype=object)
+        return ranker
+    parts = None if scaling is None else (scaling.mean, scaling.scale)
+    return TableRanker._of(ranker, levels, parts)
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:

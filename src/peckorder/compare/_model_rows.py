@@ -11,7 +11,8 @@ from scipy import sparse as sp
 from peckorder.compare import _column_names as words
 from peckorder.compare._columns import Columns
 from peckorder.compare._features import matrix_of
-from peckorder.estimators import RankBoost
+from peckorder.estimators import RankBoost, TableRanker
+from peckorder.estimators._preparing import coded, coded_names
 from peckorder.exceptions import DataError
 
 _SCALED: Final = re.compile(r"\((.*) - (\S+)\) / (\S+)", re.DOTALL)
@@ -21,24 +22,31 @@ _MOST_NAMED: Final = 30
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelRows:
-    """A fitted model that is asked by arrays, with the names of its features if any."""
+    """A fitted model that is asked by arrays, with the names of its features if any.
+
+    `model` is the ranker itself; `table`, if there is one, what makes columns ready for
+    it, and `names` those of columns then.
+    """
 
     model: Any
     names: tuple[str, ...] | None
+    table: TableRanker | None = None
 
     @classmethod
     def of(cls, model: Any) -> Self:
         """Take the names off a model, which would ask for frames that have them."""
-        names = getattr(model, "feature_names_in_", None)
-        if names is None:
-            return cls(model, None)
-        del model.feature_names_in_
-        return cls(model, tuple(map(str, names)))
+        found = getattr(model, "feature_names_in_", None)
+        names = None if found is None else tuple(map(str, found))
+        if isinstance(model, TableRanker):
+            return cls(model.ranker_, names, model)
+        if names is not None:
+            del model.feature_names_in_
+        return cls(model, names)
 
     @property
     def n_features(self) -> int:
         """How many features a row has."""
-        return int(self.model.n_features_in_)
+        return int((self.table or self.model).n_features_in_)
 
     def sources(self, who: str, source: str, header: Sequence[str]) -> dict[str, str]:
         """Return the column that each feature comes from; refuse if one is missing.
@@ -55,7 +63,10 @@ class ModelRows:
                     f"{listed(left)}."
                 )
             return {name: name for name in left}
-        found = {name: source_of(name, header) for name in self.names}
+        if self.table is None:
+            found = {name: source_of(name, header) for name in self.names}
+        else:
+            found = {name: name if name in header else None for name in self.names}
         missing = [unscaled(name) for name, column in found.items() if column is None]
         if missing:
             raise DataError(
@@ -66,7 +77,22 @@ class ModelRows:
 
     def numbers(self, sources: dict[str, str]) -> Collection[str]:
         """Return the columns that are numbers; others are compared with a text."""
+        if self.table is not None:
+            pairs = zip(sources, self.table.levels_, strict=True)
+            return {name for name, values in pairs if values is None}
         return {column for name, column in sources.items() if unscaled(name) == column}
+
+    def levels(self, sources: dict[str, str]) -> dict[str, set[str]]:
+        """Return, for columns of text, the values that were learnt from."""
+        found: dict[str, set[str]] = {}
+        if self.table is not None:
+            pairs = zip(sources, self.table.levels_, strict=True)
+            return {name: set(values) for name, values in pairs if values is not None}
+        for feature, column in sources.items():
+            inner = unscaled(feature)
+            if inner != column:
+                found.setdefault(column, set()).add(inner[len(column) + 1 :])
+        return found
 
     def matrix(self, who: str, columns: Columns, n_before: int = 0) -> Any:
         """Return the features of rows, the first of which is row `n_before` + 1."""
@@ -74,9 +100,31 @@ class ModelRows:
         for name in sorted(self.numbers(sources)):
             if columns.arrays[name].dtype == object:
                 _check_numbers(who, columns, name, n_before)
-        X = matrix_of(columns, self.names or tuple(sources))
-        self.check_cells(who, columns.source, X, n_before, tuple(sources))
+        if self.table is None:
+            names = self.names or tuple(sources)
+            X = matrix_of(columns, names)
+        else:
+            names = tuple(coded_names(list(sources), self.table.levels_))
+            arrays = [columns.arrays[name] for name in sources]
+            X = self.table._prepared(list(sources), arrays)
+        self.check_cells(who, columns.source, X, n_before, names)
         return X
+
+    def array(self, X: Any) -> Any:
+        """Return rows without names, which are in their order, as the ranker wants."""
+        if self.table is None:
+            return X
+        return self.table.prepare(X.toarray() if sp.issparse(X) else X)
+
+    def before(self, who: str, columns: Columns) -> tuple[tuple[str, ...], Any]:
+        """Return names and values of features as they are before scaling."""
+        sources = self.sources(who, columns.source, columns.names)
+        if self.table is None:
+            plain = tuple(map(unscaled, self.names or tuple(sources)))
+            return plain, matrix_of(columns, plain)
+        arrays, levels = [columns.arrays[n] for n in sources], self.table.levels_
+        names = list(sources)
+        return tuple(coded_names(names, levels)), coded(who, names, arrays, levels)
 
     def check_cells(
         self,

@@ -1,4 +1,4 @@
-"""Columns of a table made ready for a ranker: text coded, numbers scaled, gaps filled."""
+"""Columns made ready for a ranker: text coded, numbers scaled, gaps filled."""
 
 from collections.abc import Sequence
 from numbers import Real
@@ -34,7 +34,7 @@ def apply_scaling(X: Floats, shift: Floats, scale: Floats) -> Floats:
 
 def is_missing(cell: Any) -> bool:
     """Say whether a cell of objects is empty: None, NaN, or what pandas has for it."""
-    is_nan = isinstance(cell, float | np.floating) and cell != cell
+    is_nan = isinstance(cell, float | np.floating) and bool(np.isnan(cell))
     return cell is None or is_nan or type(cell).__name__ in ("NAType", "NaTType")
 
 
@@ -71,10 +71,13 @@ def as_numbers(who: str, name: str, column: NDArray[Any]) -> Floats:
     return numbers
 
 
-def has_level(column: NDArray[Any], level: str) -> NDArray[np.bool_]:
-    """Say in which rows a column has a value, by its text."""
+def one_hot(column: NDArray[Any], levels: Sequence[str]) -> Floats:
+    """Return, for each of some texts, 1 where a column has it, else 0."""
+    place = {level: k for k, level in enumerate(levels)}
     cells = column.tolist()
-    return np.array([not is_missing(v) and str(v) == level for v in cells], dtype=bool)
+    found = [-1 if is_missing(v) else place.get(str(v), -1) for v in cells]
+    code = np.array(found, dtype=np.int64)
+    return np.asarray(code[:, None] == np.arange(len(levels)), dtype=np.float64)
 
 
 def coded(
@@ -89,9 +92,8 @@ def coded(
             X[:, place] = as_numbers(who, name, column)
             place += 1
             continue
-        for value in values:
-            X[:, place] = has_level(column, value)
-            place += 1
+        X[:, place : place + len(values)] = one_hot(column, values)
+        place += len(values)
     return X
 
 

@@ -31,9 +31,11 @@ if TYPE_CHECKING:
 
 _ranker = Rule(
     "an estimator with fit and predict",
-    lambda value: hasattr(value, "fit")
-    and hasattr(value, "predict")
-    and not isinstance(value, type),
+    lambda value: (
+        hasattr(value, "fit")
+        and hasattr(value, "predict")
+        and not isinstance(value, type)
+    ),
 )
 
 
@@ -170,7 +172,8 @@ class TableRanker(StoredModel, BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Return a fitted model of a ranker that was fitted to prepared rows."""
         model = cls(clone(ranker), scale=scaling is not None)
-        model.ranker_, model.levels_ = ranker, list(levels.values())
+        every = (None if v is None else tuple(v) for v in levels.values())
+        model.ranker_, model.levels_ = ranker, list(every)
         model.shift_, model.scale_ = (None, None) if scaling is None else scaling
         model.n_features_in_ = len(levels)
         model.feature_names_in_ = np.array(list(levels), dtype=object)
@@ -285,10 +288,12 @@ class TableRanker(StoredModel, BaseEstimator):  # type: ignore[misc]
             return [f"x{k}" for k in range(self.n_features_in_)]
         return [str(name) for name in names]
 
-    def _prepared(self, names: Sequence[str], columns: Sequence[NDArray[Any]]) -> Any:
+    def _prepared(
+        self, names: Sequence[str], columns: Sequence[NDArray[Any]]
+    ) -> Floats:
         """Return what the ranker sees of columns, which are in their order."""
         X = coded(type(self).__name__, names, columns, self.levels_)
-        if self.shift_ is None:
+        if self.shift_ is None or self.scale_ is None:
             return X
         return apply_scaling(X, self.shift_, self.scale_)
 
@@ -305,9 +310,7 @@ class TableRanker(StoredModel, BaseEstimator):  # type: ignore[misc]
             if reset:
                 validate_data(self, X, reset=True, skip_check_array=True)
             return names, [X[name].to_numpy() for name in names]
-        table = validate_data(
-            self, X, reset=reset, dtype=None, ensure_all_finite=False
-        )
+        table = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
         names = self._names()
         if table.dtype.kind not in "biufOU":
             table = check_array(table, dtype=np.float64, ensure_all_finite=False)

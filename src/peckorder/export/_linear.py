@@ -12,6 +12,15 @@ from peckorder.solvers.online import View
 _TINY = 1e-300
 
 
+def write_scaling(graph: Graph, shift: Floats | None, scale: Floats | None) -> None:
+    """Scale rows before all else, if they are; gaps become 0, the mean."""
+    if shift is None or scale is None:
+        return
+    centred = graph("Sub", graph.X, graph.constant(shift))
+    scaled = graph("Div", centred, graph.constant(scale))
+    graph.X = graph("Where", graph("IsNaN", scaled), graph.constant(0.0), scaled)
+
+
 def write_prank(graph: Graph, model: Any, classes: Labels) -> None:
     """Cut a score by thresholds: by the sums that the model itself predicts by."""
     learner = model._learner

@@ -14,6 +14,7 @@ from peckorder.estimators import (
     PRank,
     RankBoost,
     SVRank,
+    TableRanker,
     WidrowHoff,
 )
 from peckorder.export._graph import Graph, onnx_package
@@ -21,6 +22,7 @@ from peckorder.export._linear import (
     write_magnitudes,
     write_perceptron,
     write_prank,
+    write_scaling,
     write_widrow_hoff,
 )
 from peckorder.export._trees import write_rankboost
@@ -58,7 +60,8 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     model : estimator
         A fitted `WidrowHoff`, `MulticlassPerceptron`, or one of `PRank` (the averaged
         or the last rule), `MPRank`, `MPRankCV` and `SVRank` with a linear kernel, or a
-        `RankBoost` whose weak rankings are thresholds or features.
+        `RankBoost` whose weak rankings are thresholds or features; or a `TableRanker`
+        of numbers with one of these inside, whose scaling is in the graph.
     dtype : {numpy.float64, numpy.float32}, default=numpy.float64
         The type of `X`. Arithmetic is in float64 for both, as in the model.
 
@@ -102,17 +105,34 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     True
     """
     given = _input_type(dtype)
+    table = model if type(model) is TableRanker else None
+    if table is not None:
+        _check_numbers(table)
+        model = table.ranker_
     what = _obstacle(model)
     if what is not None:
         error = ValueError if type(model) in _ORDINAL | _SCORES else TypeError
         raise error(f"to_onnx: model must be {_EXPORTABLE}; got {what}.")
     onnx_package()
     graph = Graph(model.n_features_in_, given)
+    if table is not None:
+        write_scaling(graph, table.shift_, table.scale_)
     if type(model) in _ORDINAL:
         _ORDINAL[type(model)](graph, model, _writable(model.classes_))
     else:
         _SCORES[type(model)](graph, model)
     return graph.model(type(model).__name__)
+
+
+def _check_numbers(table: TableRanker) -> None:
+    check_is_fitted(table)
+    pairs = zip(table._names(), table.levels_, strict=True)
+    text = [name for name, values in pairs if values is not None]
+    if text:
+        raise ValueError(
+            "to_onnx: columns of a TableRanker must be numbers, as X is; got text in "
+            f"{text[0]!r}. Export model.ranker_, and give it model.prepare(X)."
+        )
 
 
 def _input_type(dtype: Any) -> Any:
