@@ -18,6 +18,7 @@ from peckorder import (
     RankBoost,
     Ratings,
     SVRank,
+    TableRanker,
     WidrowHoff,
 )
 from peckorder.collaborative import (
@@ -130,6 +131,23 @@ def _personal(model: Any) -> Case:
     return Case(fit, ask, lambda m: m.update("new", 30, 5.0).update("u01", 0, 2.0))
 
 
+def _table(model: Any, y: Any = RELEVANCE, *, text: bool = False) -> Case:
+    """Return the case of columns as they are in a file, with gaps, with text."""
+
+    def columns(rows: Any) -> Any:
+        if not text:
+            return rows
+        kinds = np.array(["red", "blüe", None], dtype=object)
+        return np.c_[rows.astype(object), kinds[np.arange(len(rows)) % 3]]
+
+    def ask(fitted: Any) -> list[Any]:
+        asked = columns(np.where(NEW > 0.9, np.nan, NEW) if fitted.scale else NEW)
+        return [fitted.predict(asked), fitted.prepare(asked)]
+
+    gaps = np.where(X < -0.9, np.nan, X) if model.scale else X
+    return Case(lambda: model.fit(columns(gaps), y), ask)
+
+
 _few = partial(AggregatePRank, n_estimators=5, random_state=0, n_jobs=1)
 _poly = {"kernel": "poly", "gamma": 1.0}
 _rbf = {"kernel": "rbf", "gamma": 0.5}
@@ -185,6 +203,11 @@ CASES: dict[str, Case] = {
     ),
     "rankboost-held-out": _boosted(
         RankBoost(n_rounds=12, validation_fraction=0.3, random_state=0), qid=QUERY
+    ),
+    "table": _table(TableRanker(MPRank(C=10.0))),
+    "table-text": _table(TableRanker(PRank(classes=[1, 2, 3, 4])), Y, text=True),
+    "table-boosted": _table(
+        TableRanker(RankBoost(n_rounds=7), scale=False), Y, text=True
     ),
     "item-mean": _viewers(ItemMean(damping=2.0)),
     "min-norm": _viewers(MinNormRegression()),

@@ -76,7 +76,8 @@ def test_ordered_classes_from_a_file_to_a_model(wine, tmp_path, capsys):
         assert heading in page
     assert "http" not in page.replace("http://www.w3.org", "")
     loaded = peckorder.load(model)
-    assert len(loaded.feature_names_in_) == 4
+    assert loaded.feature_names_in_.tolist() == ["alcohol", "acid, total", "kind"]
+    assert len(loaded.prepared_names_) == 4
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         *("report.html", "wine.csv", "wine.peckorder"),
     ]

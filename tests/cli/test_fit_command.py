@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import peckorder
@@ -36,13 +37,70 @@ def test_fits_what_python_would(tmp_path, capsys, data):
 def test_scales_unless_told_not_to(tmp_path, data):
     out = tmp_path / "m.peckorder"
     words = ("fit", data, "--target", "grade", "--ranker", "MPRank", "--quiet")
-    assert run(*words, "-o", out) == 0
+    assert run(*words, "--set", "C=1", "-o", out) == 0
     X, y, qid = table()
     scaling = Scaling.learn(X)
     expected = peckorder.MPRank().fit(scaling.apply(X), y.astype(float), qid=qid)
     model = peckorder.load(out)
-    np.testing.assert_array_equal(model.coef_, expected.coef_)
-    assert model.feature_names_in_.tolist() == list(scaling.names(["a", "b", "c"]))
+    np.testing.assert_array_equal(model.ranker_.coef_, expected.coef_)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    scores = expected.predict(scaling.apply(X))
+    np.testing.assert_array_equal(model.predict(pd.read_csv(data)), scores)
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        np.testing.assert_array_equal(model.predict(X), scores)
+
+
+def test_settings_are_those_of_compare_unless_set(tmp_path, capsys):
+    file, out = tmp_path / "w.csv", tmp_path / "m.peckorder"
+    X, y, _ = table()
+    rows = [f"{a},{b},{c},{n}" for (a, b, c), n in zip(X, y, strict=True)]
+    file.write_text("\n".join(["a,b,c,size", *rows]) + "\n")
+    words = ("fit", file, "--target", "size", "-o", out, "--json", "--ranker")
+    settings, models = {}, {}
+    for more in ("PRank", "PRank --set max_iter=3", "MPRank", "MPRank --set C=7"):
+        assert run(*words, *more.split()) == 0
+        settings[more] = json.loads(capsys.readouterr().out)["settings"]
+        models[more] = peckorder.load(out).ranker_
+    fixed = {"random_state": 0, "shuffle": True, "unit_norm": False}
+    assert settings["PRank"]["as_in_compare"] == {"max_iter": 10, **fixed}
+    assert settings["PRank --set max_iter=3"]["as_in_compare"] == fixed
+    assert settings["PRank --set max_iter=3"]["by_hand"] == {"max_iter": 3}
+    assert models["PRank --set max_iter=3"].n_iter_ == 3
+    scaled = Scaling.learn(X).apply(X)
+    best = peckorder.MPRankCV().fit(scaled, y.astype(float))
+    assert settings["MPRank"]["chosen"] == {"C": best.C_}
+    np.testing.assert_array_equal(models["MPRank"].coef_, best.coef_)
+    assert models["MPRank --set C=7"].C == 7
+    assert run("fit", file, "--ranker", "PRank", "--target", "size", "-o", out) == 0
+    assert "settings: max_iter=10, " in capsys.readouterr().out
+
+
+def test_what_fit_learns_is_what_compare_saves(tmp_path, capsys):
+    file = tmp_path / "w.csv"
+    X, y, _ = table()
+    rows = [f"{a},{b},{c},{n}" for (a, b, c), n in zip(X, y, strict=True)]
+    file.write_text("\n".join(["a,b,c,quality", *rows]) + "\n")
+    for ranker in ("PRank", "MPRank", "RankBoost"):
+        saved, fitted = tmp_path / "s.peckorder", tmp_path / "f.peckorder"
+        words = ("compare", file, "--rankers", ranker, "--folds", 2, "--quiet")
+        assert run(*words, "--save", saved, "-o", tmp_path / "r.html") == 0
+        assert run("fit", file, "--ranker", ranker, "-o", fitted, "--quiet") == 0
+        frame = pd.read_csv(file)[["a", "b", "c"]]
+        one, other = (peckorder.load(path).predict(frame) for path in (saved, fitted))
+        np.testing.assert_array_equal(one, other)
+
+
+def test_rows_without_a_label_are_left_out_and_counted(tmp_path, capsys, data):
+    lines = data.read_text().splitlines()
+    for row in (5, 9):
+        lines[row] = lines[row].rsplit(",", 1)[0] + ","
+    data.write_text("\n".join(lines) + "\n")
+    out = tmp_path / "m.peckorder"
+    words = ("fit", data, "--target", "grade", "--ranker", "MPRank", "-o", out)
+    assert run(*words, "--set", "C=1") == 0
+    shown = capsys.readouterr().out
+    assert "2 rows have no 'grade': left out." in shown
+    assert "fitted to 118 rows" in shown
 
 
 def test_json_says_what_columns_were_taken_for(tmp_path, capsys, data):
@@ -131,7 +189,7 @@ def test_interrupt_leaves_nothing_behind(tmp_path, capsys, data, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(peckorder.MPRank, "fit", interrupt)
-    words = ("fit", data, "--target", "grade", "--ranker", "MPRank")
+    words = ("fit", data, "--target", "grade", "--ranker", "MPRank", "--set", "C=1")
     assert run(*words, "-o", tmp_path / "m.peckorder") == 130
     assert capsys.readouterr().err == "Interrupted.\n"
     assert list(tmp_path.iterdir()) == [data]

@@ -40,7 +40,7 @@ def test_contributions_add_up_to_scores(name):
 def trained(tmp_path):
     data = write_table(tmp_path / "w.csv", colours=False)
     words = ("fit", data, "--target", "grade", "--ranker", "MPRank", "--quiet")
-    assert run(*words, "-o", tmp_path / "m.peckorder") == 0
+    assert run(*words, "--set", "C=1", "-o", tmp_path / "m.peckorder") == 0
     return data, tmp_path / "m.peckorder"
 
 
@@ -49,7 +49,7 @@ def test_explain_a_row(trained, tmp_path, capsys):
     out = tmp_path / "all.csv"
     assert run("explain", model, data, "--row", 3, "--json", "-o", out) == 0
     (told,) = json.loads(capsys.readouterr().out)["rows"]
-    coef = peckorder.load(model).coef_
+    coef = peckorder.load(model).ranker_.coef_
     scaled = (X[2] - X.mean(axis=0)) / X.std(axis=0)
     expected = dict(zip("abc", coef * scaled, strict=True))
     for part in told["features"]:
@@ -105,7 +105,7 @@ def test_info_tells_what_is_in_a_file(trained, capsys):
     _, model = trained
     assert run("info", model, "--json") == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["class"] == "MPRank"
+    assert (told["class"], told["kept_as"]) == ("MPRank", "TableRanker")
     assert told["parameters"]["C"] == 1.0
     assert told["feature_names"] == ["a", "b", "c"]
     assert told["scaled_as"][0].startswith("(a - ")

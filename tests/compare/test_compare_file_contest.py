@@ -3,6 +3,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,6 @@ from peckorder.compare._columns import Columns
 from peckorder.compare._contest import Contest, Result, hold
 from peckorder.compare._contest_ratings import hold_ratings, make_ratings_case
 from peckorder.compare._contest_runs import make_runs_case
-from peckorder.compare._features import matrix_of
 from peckorder.compare._findings import confusion, reliability, shares_won
 from peckorder.compare._finishing import inner_folds, least_errors
 from peckorder.compare._keeping import keepable, refit
@@ -236,10 +236,8 @@ def test_the_winner_is_fitted_to_all_rows_and_kept_with_its_scaling(tmp_path):
     assert model.classes_.tolist() == [1, 2, 3]
     model.save(tmp_path / "winner.peckorder")
     loaded = peckorder.load(tmp_path / "winner.peckorder")
-    X = matrix_of(columns, loaded.feature_names_in_.tolist())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # X has no names
-        right = (loaded.predict(X) == columns.arrays["grade"]).mean()
+    frame = pd.DataFrame(dict(columns.arrays))
+    right = (loaded.predict(frame) == columns.arrays["grade"]).mean()
     assert right > 0.7
     boosted = refit(case, contest, "RankBoost")
     assert type(boosted).__name__ == "RankBoost"

@@ -189,7 +189,7 @@ def test_a_table_with_nothing_to_learn_from_is_refused():
         Coding.of(wild, ["size"])
 
 
-def test_scaled_features_are_named_by_formulas_that_can_be_read_again():
+def test_formulas_of_older_files_are_read_as_they_were():
     columns = table(
         **{
             "size": np.where(np.arange(N) % 7 == 0, np.nan, 1e3 * SIZE),
@@ -201,7 +201,9 @@ def test_scaled_features_are_named_by_formulas_that_can_be_read_again():
     X = coding.matrix(columns)
     scaling = Scaling.learn(X)
     scaled = scaling.apply(X)
-    again = matrix_of(columns, scaling.names(coding.features))
+    parts = zip(coding.features, scaling.mean, scaling.scale, strict=True)
+    formulas = [f"({n} - {float(m)!r}) / {float(s)!r}" for n, m, s in parts]
+    again = matrix_of(columns, formulas)
     np.testing.assert_array_equal(again, scaled)
     np.testing.assert_allclose(scaled.mean(axis=0), 0.0, atol=1e-12)
     assert not np.isnan(scaled).any()

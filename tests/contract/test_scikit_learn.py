@@ -18,6 +18,7 @@ from peckorder import (
     PRank,
     RankBoost,
     SVRank,
+    TableRanker,
     WidrowHoff,
 )
 from peckorder.datasets import make_square
@@ -42,6 +43,7 @@ ESTIMATORS = [
     ),
     AggregatePRank(n_estimators=5, kernel="poly", random_state=0),
     AggregatePRank(n_estimators=5, kernel="rbf", random_state=0),
+    TableRanker(PRank()),
 ]
 # Those that score rows within queries, of which there may be one.
 RANKERS = [
@@ -56,6 +58,8 @@ RANKERS = [
     SVRank(),
     SVRank(power=2, loss="hmpc"),
     SVRank(kernel="rbf"),
+    TableRanker(MPRank()),
+    TableRanker(RankBoost(n_rounds=5, smoothing=0.1), scale=False),
 ]
 
 # Name of a check: why it must fail. For every estimator alike.

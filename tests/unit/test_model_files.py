@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 import peckorder
 from fuzzing import closed, opened
@@ -55,6 +55,8 @@ def assert_same_attributes(one, other):
             assert theirs[name].tolist() == value.tolist() or (
                 theirs[name].tobytes() == value.tobytes()
             ), name
+        elif isinstance(value, BaseEstimator):
+            assert_same_attributes(value, theirs[name])
         else:
             assert theirs[name] == value, name
 

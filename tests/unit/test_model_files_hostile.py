@@ -135,6 +135,43 @@ HOSTILE = {
         put(10**15, "state", "begun_with", "degree"),
         "in which degree must be at most 4096",
     ),
+    "a table in a table": (
+        "table",
+        put("TableRanker", "state", "ranker", "model"),
+        "in which state.ranker.model must be one of 'AggregatePRank', 'MPRank', "
+        "'MPRankCV', 'MulticlassPerceptron', 'PRank', 'RankBoost', 'SVRank', "
+        "'WidrowHoff'",
+    ),
+    "a ranker of fewer columns": (
+        "table-boosted",
+        put(3, "state", "ranker", "n_features"),
+        "in which state.ranker",
+    ),
+    "a column more than there is": (
+        "table",
+        put(4, "n_features"),
+        r"in which state.is_text must be of shape \(4\)",
+    ),
+    "a scale of nothing": (
+        "table",
+        fill(0.0, 1, "scale"),
+        "in which state.scale must be positive",
+    ),
+    "a mean beyond all numbers": (
+        "table",
+        fill(np.inf, 1, "shift"),
+        "in which state.shift must be finite",
+    ),
+    "values of text that point outside": (
+        "table-text",
+        fill(3, 1, "ends"),
+        "in which state.ends must be from 0 to 2, never falling",
+    ),
+    "a mean without a deviation": (
+        "table",
+        put(None, "state", "scale"),
+        "in which state.scale must be one of the arrays",
+    ),
     "threads without end": (
         "aggregate-voted",
         put(10**9, "parameters", "n_jobs"),

@@ -20,6 +20,7 @@ from peckorder import (
     RankBoost,
     Ratings,
     SVRank,
+    TableRanker,
     WidrowHoff,
 )
 from peckorder._saving import PlainMatrix
@@ -98,6 +99,14 @@ def test_rankers(model, form):
     rows, y = form(X / 10), LEVEL if isinstance(model, RankBoost) else SCORE
     model = copy.deepcopy(model).fit(rows, y)
     assert_array_equal(loaded(model).predict(rows), model.predict(rows))
+
+
+def test_rankers_of_tables():
+    kinds = np.array(["red", "blue", None], dtype=object)[np.arange(60) % 3]
+    table = np.c_[X.astype(object), kinds]
+    for ranker in (MPRank(), RankBoost(n_rounds=5)):
+        model = TableRanker(ranker).fit(table, SCORE)
+        assert_array_equal(loaded(model).predict(table), model.predict(table))
 
 
 def test_words_for_classes():

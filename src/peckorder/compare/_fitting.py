@@ -183,14 +183,8 @@ def _fit(
     entrant = entrant_of(type(ranker).__name__, task.kind)
     if entrant is None:
         return fit_rows(ranker, X, y, qid), Settings({}, {}, by_hand)
-    n_levels = len(task.classes or ()) or 2
-    setting = setting_of(task.kind, X.shape[1], n_levels, seed=0)
-    fixed = {
-        name: value
-        for name, value in fixed_settings(entrant, setting).items()
-        if name not in by_hand
-    }
-    ranker.set_params(**fixed)
+    setting = setting_of(task.kind, X.shape[1], seed=0)
+    fixed = set_as_in_compare(ranker, task.kind, by_hand)
     if by_hand or task.kind == "ordinal":
         return fit_rows(ranker, X, y, qid), Settings(fixed, {}, by_hand)
     query = None if qid is None else np.unique(_keys(qid), return_inverse=True)[1]
@@ -202,6 +196,21 @@ def _fit(
         return fit_rows(ranker, X, y, qid), Settings(fixed, chosen, {})
     model = fit_as_in_compare(entrant, setting, X, y, query)
     return innermost(model), Settings(fixed, chosen_of(model), {})
+
+
+def set_as_in_compare(
+    ranker: Any, kind: str, by_hand: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Give a ranker the fixed settings that `compare` gives it; return these."""
+    name = type(ranker).__name__
+    entrant = entrant_of(name, "ordinal" if name in _ORDINAL else kind)
+    if entrant is None:
+        return {}
+    # None of them depends on the number of features.
+    every = fixed_settings(entrant, setting_of(kind, n_features=1, seed=0))
+    fixed = {name: value for name, value in every.items() if name not in by_hand}
+    ranker.set_params(**fixed)
+    return fixed
 
 
 def fit_rows(ranker: Any, X: Any, y: Any, qid: Labels | None) -> Any:

@@ -47,10 +47,10 @@ def entrant_of(name: str, kind: str) -> Entrant | None:
     return next((entrant for entrant in ours if entrant.name == title), None)
 
 
-def setting_of(kind: str, n_features: int, n_levels: int, seed: int) -> Setting:
+def setting_of(kind: str, n_features: int, seed: int) -> Setting:
     """Return what an entrant is made for."""
     loss = list_loss("ndcg@10") if kind == "graded" else pair_loss
-    return Setting(seed, n_features, n_levels, loss)
+    return Setting(seed, n_features, loss=loss)
 
 
 def fixed_settings(entrant: Entrant, setting: Setting) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def fixed_settings(entrant: Entrant, setting: Setting) -> dict[str, Any]:
     Examples
     --------
     >>> from peckorder.compare._settings import entrant_of, fixed_settings, setting_of
-    >>> fixed_settings(entrant_of("PRank", "ordinal"), setting_of("ordinal", 2, 3, 0))
+    >>> fixed_settings(entrant_of("PRank", "ordinal"), setting_of("ordinal", 2, 0))
     {'max_iter': 10, 'random_state': 0, 'shuffle': True, 'unit_norm': False}
     """
     model = entrant.make(setting)

@@ -42,6 +42,10 @@ def learn_levels(who: str, name: str, column: NDArray[Any]) -> tuple[str, ...] |
     """Return the values of a column of text, ascending; None of one of numbers."""
     if column.dtype.kind in "biuf":
         return None
+    if column.dtype != object:
+        raise TypeError(
+            f"{who}: column {name!r} must be numbers or text; got {column.dtype}."
+        )
     known = [cell for cell in column.tolist() if not is_missing(cell)]
     if all(isinstance(cell, Real) for cell in known):
         return None

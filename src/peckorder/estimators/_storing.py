@@ -111,6 +111,7 @@ def _storable(name: str) -> str:
         "weak": "'threshold' or 'feature'",
         "random_state": "None or an integer",
         "estimator": "None or one of peckorder's own estimators",
+        "ranker": "one of peckorder's own estimators",
     }.get(name, "plain values")
 
 
