@@ -1,15 +1,17 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import peckorder
 from command_line import check_refused, give_standard_input, run, table
 from peckorder.cli._tables import read_columns
 from peckorder.compare._columns import Columns
 from peckorder.compare._judging import judge, measure
-from peckorder.metrics import evaluate
+from peckorder.metrics import evaluate, rank_loss
 
 
 @pytest.fixture
@@ -163,3 +165,94 @@ def test_judgements_of_other_queries(judged, capsys):
     assert check_refused(capsys, *words).startswith(
         "evaluate: metrics with qrels must be of ap, rr, p, recall, hits, ndcg,"
     )
+
+
+@pytest.fixture
+def pipeline(tmp_path):
+    """Return a file to learn from, and what `rank` makes of it by PRank's words."""
+    X, y, _ = table()
+    words = np.array(["poor", "fair", "good"])[y]
+    file = tmp_path / "w.csv"
+    rows = [f"{a},{b},{c},{w}" for (a, b, c), w in zip(X, words, strict=True)]
+    file.write_text("\n".join(["a,b,c,quality", *rows]) + "\n")
+    model, out = tmp_path / "m.peckorder", tmp_path / "ranked.csv"
+    given = ("--classes", "poor,fair,good", "--quiet")
+    assert run("fit", file, "--ranker", "PRank", "-o", model, *given) == 0
+    assert run("rank", model, file, "-o", out, "--quiet") == 0
+    return out, peckorder.load(model).predict(pd.read_csv(file)), words
+
+
+def test_predicted_words_are_measured_as_compare_does_it(pipeline, capsys):
+    file, guesses, words = pipeline
+    names = ["poor", "fair", "good"]
+    given = ("evaluate", file, "--classes", ",".join(names), "--json")
+    assert run(*given) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["taken"] == {
+        "quality": ["target", "its name"],
+        "score": ["score", "its name"],
+        "predicted": ["predicted class", "its name"],
+    }
+    assert list(told["metrics"]) == ["disagreement", "mean rank loss", "exactly right"]
+    found = told["metrics"]["mean rank loss"]
+    assert found["mean"] == pytest.approx(rank_loss(words, guesses, classes=names))
+    assert found["low"] < found["mean"] < found["high"]
+    assert run(*given, "-m", "zero-one", "-m", "accuracy") == 0
+    told = json.loads(capsys.readouterr().out)["metrics"]
+    right = (guesses == words).mean()
+    assert told["exactly right"]["mean"] == pytest.approx(right)
+    assert told["zero-one loss"]["mean"] == pytest.approx(1 - right)
+    said = check_refused(capsys, "evaluate", file)
+    assert said.startswith("evaluate: classes must be given, lowest first, for labels")
+    said = check_refused(capsys, "evaluate", file, "--classes", "poor,good")
+    assert "'quality'" in said
+    assert "must be one of poor, good; got 'fair' in row" in said
+
+
+def test_steps_are_from_class_to_class(tmp_path, capsys):
+    file = tmp_path / "r.csv"
+    file.write_text("grade,predicted,score\n1,7,2\n3,3,1\n7,1,3\n")
+    assert run("evaluate", file, "-m", "rank_loss", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["metrics"]["mean rank loss"]["mean"] == pytest.approx(4 / 3)
+    file.write_text("grade,score\n1,7\n3,3\n")
+    assert check_refused(capsys, "evaluate", file, "-m", "rank_loss") == (
+        f"evaluate: {file} must have a column of the predicted for 'mean rank loss', "
+        "which has grade, score; got none by its usual names. Add --predicted NAME."
+    )
+
+
+@pytest.mark.parametrize(
+    ("header", "taken"),
+    [
+        ("quality,score,position", {"quality": "target", "score": "score"}),
+        (
+            "customer,product,stars,score",
+            {"stars": "target", "score": "score", "customer": "query"},
+        ),
+        (
+            "Query ID,doc,Grade,Score,gap",
+            {"Grade": "target", "Score": "score", "Query ID": "query"},
+        ),
+        ("y_pred,y_true", {"y_true": "target", "y_pred": "score"}),
+    ],
+)
+def test_columns_are_found_by_the_names_that_compare_knows(
+    tmp_path, capsys, header, taken
+):
+    file = tmp_path / "r.csv"
+    width = header.count(",") + 1
+    rows = [",".join([str((k * j) % 5) for j in range(1, width + 1)]) for k in range(9)]
+    file.write_text("\n".join([header, *rows]) + "\n")
+    assert run("evaluate", file, "-m", "disagreement", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {name: role for name, (role, _) in told["taken"].items()} == taken
+    assert run("evaluate", file, "-m", "disagreement") == 0
+    shown = capsys.readouterr().out
+    for name, role in taken.items():
+        assert f"{name}: {role} (its name)" in shown
+    assert ("all rows are one list" in shown) == ("query" not in taken.values())
+    assert run("evaluate", file, "-m", "disagreement", "--qid", "none", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert "query" not in {role for role, _ in told["taken"].values()}
+    assert told["metrics"]["disagreement"]["queries"] == 1

@@ -1,22 +1,33 @@
 """The work of `peckorder evaluate`."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from peckorder import metrics
+from peckorder._typing import Floats
 from peckorder._validation import did_you_mean, whole
+from peckorder.cli._evaluate_classes import (
+    LOSS,
+    RIGHT,
+    class_measure,
+    levels_of,
+    measured_classes,
+)
+from peckorder.cli._evaluate_roles import NONE, Roles, find_roles
 from peckorder.cli._roles import column_of, numbers_of
 from peckorder.cli._say import Speaker, screen
 from peckorder.cli._tables import as_qrels, format_of, read_columns, write_columns
 from peckorder.cli._tables_source import name_of
+from peckorder.cli._taken import taken_lines
 from peckorder.compare._columns import Columns
 from peckorder.compare._judging import Judged, check_measures, judge, measure
+from peckorder.compare._model_rows import listed
+from peckorder.compare._task import Taken
+from peckorder.exceptions import DataError
 
-_SCORES = ("score", "scores", "prediction", "predicted", "pred", "y_score", "y_pred")
-_TARGETS = ("target", "grade", "label", "relevance", "rel", "y", "y_true", "rating")
-_QUERIES = ("qid", "query", "query_id", "topic", "user", "user_id")
+_LISTS = ("ndcg@10", "ap", "rr")
 _TIES = ("expected", "best", "worst", "order", "docid")
 
 
@@ -27,6 +38,8 @@ def run_evaluate(
     qrels: str | None,
     target: str | None,
     score: str | None,
+    predicted: str | None,
+    classes: list[str] | None,
     qid: str | None,
     ties: str,
     bootstrap: int,
@@ -38,71 +51,135 @@ def run_evaluate(
 ) -> None:
     """Measure predictions, or a TREC run: means over queries, 95 % intervals."""
     speaker = Speaker(json=json, quiet=quiet, out=per_query)
-    names = tuple(metric or ("ndcg@10", "ap", "rr"))
     if ties not in _TIES:
         raise ValueError(
             f"evaluate: ties must be one of {', '.join(_TIES)}; got {ties!r}."
             f"{did_you_mean(ties, _TIES, {})}"
         )
-    metrics.evaluate([1, 0], [1, 0], names, n_bootstrap=1)  # names, before any work
     whole(1).check("evaluate", "bootstrap", bootstrap)
     whole(0).check("evaluate", "seed", seed)
+    asked = None if metric is None else tuple(metric)
+    of_lists = [name for name in asked or () if class_measure(name) is None]
+    if of_lists:  # names, before any work
+        metrics.evaluate([1, 0], [1, 0], of_lists, n_bootstrap=1)
     more: dict[str, Any] = {"ties": ties, "n_bootstrap": bootstrap}
-    notes: Sequence[str] = ()
     with speaker.bar("Measuring"):
         if qrels is None:
-            ids = () if qid is None else (qid,)
+            ids = () if qid in (None, NONE) else (str(qid),)
             columns = read_columns(file, format=format, ids=ids)
-            n_rows, table = _of_table(columns, (target, score, qid), names, seed, more)
+            given = {"target": target, "score": score, "predicted": predicted}
+            roles = find_roles(columns, {**given, "qid": qid})
+            found = _of_table(columns, roles, asked, classes, seed, more)
         else:
+            names = asked or _LISTS
             check_measures(names)
             judged = _judged(file, format, qrels)
-            n_rows, notes = int(np.isfinite(judged.score).sum()), judged.notes
+            n_rows = int(np.isfinite(judged.score).sum())
             table = measure(judged, names, seed=seed, **more)
-    rows = table._rows()
+            found = Measured(n_rows, table, notes=judged.notes)
+    rows = [] if found.table is None else found.table._rows()
     if per_query is not None:
-        write_columns(per_query, _by_query(table))
+        if found.table is None:
+            raise ValueError(
+                "evaluate: per-query must go with a metric of lists, such as ndcg@10; "
+                f"got {', '.join(asked or ())}."
+            )
+        write_columns(per_query, _by_query(found.table))
+    values = {row.pop("metric"): row for row in [dict(r) for r in rows]}
+    values |= {row.pop("metric"): row for row in [dict(r) for r in found.classes]}
     speaker.say(
         {
             "file": name_of(file),
-            "rows": n_rows,
+            "rows": found.n_rows,
             "ties": ties,
-            "notes": list(notes),
-            "metrics": {row.pop("metric"): row for row in [dict(r) for r in rows]},
+            "taken": {t.column: [t.role, t.why] for t in found.taken},
+            "notes": list(found.notes),
+            "metrics": values,
         },
-        screen(
-            f"{name_of(file)} ({n_rows} rows, 95 % intervals)",
-            ("metric", "mean", "low", "high", "queries", "undefined"),
-            [tuple(row.values()) for row in rows],
-        ),
-        *notes,
+        *_shown(name_of(file), found, rows),
     )
+
+
+class Measured(NamedTuple):
+    """What was measured: lists in `table`, predicted classes in `classes`."""
+
+    n_rows: int
+    table: metrics.Evaluation | None
+    classes: tuple[dict[str, Any], ...] = ()
+    taken: tuple[Taken, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def _shown(file: str, found: Measured, rows: Sequence[Any]) -> list[Any]:
+    """Return what people see: what was taken for what, then tables."""
+    lines: list[Any] = [f"  {line}" for line in taken_lines(found.taken)]
+    if found.taken and not any(t.role == "query" for t in found.taken):
+        lines.append("  no column of queries: all rows are one list (--qid NAME)")
+    title = f"{file} ({found.n_rows} rows, 95 % intervals)"
+    headings: tuple[str, ...]
+    if found.classes:
+        headings = ("metric", "mean", "low", "high", "rows")
+        every = [tuple(row.values()) for row in found.classes]
+        lines.append(screen(title, headings, every))
+    if rows:
+        headings = ("metric", "mean", "low", "high", "queries", "undefined")
+        lines.append(screen(title, headings, [tuple(row.values()) for row in rows]))
+    return [*lines, *found.notes]
 
 
 def _of_table(
     columns: Columns,
-    given: tuple[str | None, str | None, str | None],
-    names: tuple[str, ...],
+    roles: Roles,
+    asked: tuple[str, ...] | None,
+    classes: list[str] | None,
     seed: int,
     more: dict[str, Any],
-) -> tuple[int, metrics.Evaluation]:
-    """Measure a table that has targets and scores."""
-    who = "evaluate"
-    score = column_of(who, columns, "score", given[1], _SCORES)
-    others = tuple(word for word in _TARGETS if word != score)
-    target = column_of(who, columns, "target", given[0], others)
-    query = column_of(who, columns, "qid", given[2], _QUERIES, optional=True)
+) -> Measured:
+    """Measure a table that has targets, and scores or predicted classes."""
+    has_classes = roles.predicted not in (None, roles.score)
+    if asked is None:
+        asked = (*((LOSS, RIGHT) if has_classes else ()),)
+        if roles.score is not None:
+            asked += ("disagreement",) if has_classes else _LISTS
+    of_classes = [name for each in asked if (name := class_measure(each))]
+    of_lists = [name for name in asked if class_measure(name) is None]
+    notes = columns.notes
+    rows: list[dict[str, Any]] = []
+    if of_classes:
+        if roles.predicted is None:
+            raise _missing(columns, "predicted", of_classes[0])
+        truth, guess = levels_of(columns, (roles.target, roles.predicted), classes)
+        samples = more["n_bootstrap"]
+        rows = measured_classes(truth, guess, of_classes, samples, seed)
+    if not of_lists:
+        return Measured(len(columns), None, tuple(rows), roles.taken, notes)
+    if roles.score is None:
+        raise _missing(columns, "score", of_lists[0])
+    is_text = columns.arrays[roles.target].dtype.kind not in "iuf"
+    if classes is not None or (is_text and of_classes):
+        (level,) = levels_of(columns, (roles.target,), classes)
+        target: Floats = level.astype(np.float64)
+    else:
+        target = numbers_of("evaluate", columns, roles.target)
     if more["ties"] == "docid":
         more = {**more, "docid": columns.arrays[_docid(columns)]}
     table = metrics.evaluate(
-        numbers_of(who, columns, target),
-        numbers_of(who, columns, score),
-        names,
-        qid=None if query is None else columns.arrays[query],
+        target,
+        numbers_of("evaluate", columns, roles.score),
+        of_lists,
+        qid=None if roles.query is None else columns.arrays[roles.query],
         random_state=seed,
         **more,
     )
-    return len(columns), table
+    return Measured(len(columns), table, tuple(rows), roles.taken, notes)
+
+
+def _missing(columns: Columns, what: str, metric: str) -> DataError:
+    return DataError(
+        f"evaluate: {columns.source} must have a column of the {what} for {metric!r}, "
+        f"which has {listed(columns.names)}; got none by its usual names. Add --{what} "
+        "NAME."
+    )
 
 
 def _docid(columns: Columns) -> str:
