@@ -124,7 +124,7 @@ def test_a_damaged_model_is_refused(trained, capsys):
     model.write_bytes(content)
     for words in (("info", model), ("rank", model, data), ("explain", model, data)):
         sentence = check_refused(capsys, *words)
-        assert sentence.startswith("load: path must be a sound model file; got ")
+        assert sentence.startswith("model must be a sound model file; got ")
 
 
 def test_data_lists_what_is_here(tmp_path, capsys, monkeypatch):

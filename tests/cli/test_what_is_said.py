@@ -136,3 +136,28 @@ def test_only_cells_that_need_them_are_in_quotes(tmp_path):
 
 def test_names_of_data_sets_are_listed(capsys):
     assert "ml-100k" in check_refused(capsys, "data", "fetch")
+
+
+def test_of_one_list_there_is_no_interval(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("target,score\n1,3\n0,2\n1,1\n")
+    assert run("evaluate", path, "-m", "ap") == 0
+    shown = capsys.readouterr().out
+    assert "Intervals are over lists; of one list there is none." in shown
+    assert "nan" not in shown
+
+
+def test_options_are_called_by_their_names(tmp_path, capsys):
+    path = write_table(tmp_path / "t.csv")
+    said = check_refused(capsys, "evaluate", path, "-m", "nosuch")
+    assert said.startswith("evaluate: metric must be one such as 'ap'")
+    said = check_refused(capsys, "info", path)
+    assert said.startswith("model must be a sound model file; got ")
+
+
+def test_info_tells_values_or_how_many_there_are(tmp_path, capsys):
+    path, model = write_table(tmp_path / "t.csv"), tmp_path / "m.peckorder"
+    fit = ("fit", path, "--target", "grade", "--ranker", "PRank", "--quiet")
+    assert run(*fit, "-o", model) == 0
+    assert run("info", model) == 0
+    assert "classes_=[0, 1, 2]" in capsys.readouterr().out

@@ -27,6 +27,10 @@ from peckorder.cli._standard import DASH, STDIN
 # What the work of some commands needs beside the parser.
 _EXTRA = {"pyarrow", "jinja2", "matplotlib"}
 _INSTALL = "pip install 'peckorder[cli]'"
+_WORDS = {
+    "load: path must be": "model must be",
+    "names must be a metric": "metric must be one",
+}
 
 app = App(
     name="peckorder",
@@ -62,13 +66,20 @@ def run(arguments: list[str] | None = None) -> None:
         advice = f"{missing.name} is not installed; run {_INSTALL}."
         _leave(advice if missing.name in _EXTRA else str(missing), 2)
     except (ValueError, OSError, ImportError, CycloptsError) as error:
-        _leave(str(error), 2)
+        _leave(_worded(str(error)), 2)
 
 
 def _warn(message: Any, category: Any, *rest: Any) -> None:
     from peckorder.cli._say import note_text
 
     _print(f"Note: {note_text(message)}", "yellow")
+
+
+def _worded(sentence: str) -> str:
+    """Call what the library's functions are given by the names that it has here."""
+    for ours, here in _WORDS.items():
+        sentence = sentence.replace(ours, here, 1)
+    return sentence
 
 
 def _leave(message: str, code: int) -> None:

@@ -78,6 +78,9 @@ def run_evaluate(
             table = measure(judged, names, seed=seed, **more)
             found = Measured(n_rows, table, notes=judged.notes)
     rows = [] if found.table is None else found.table._rows()
+    if any(row["queries"] == 1 for row in rows):
+        alone = "Intervals are over lists; of one list there is none."
+        found = found._replace(notes=(*found.notes, alone))
     if per_query is not None:
         if found.table is None:
             raise ValueError(

@@ -11,6 +11,7 @@ from peckorder.estimators import TableRanker
 from peckorder.formats import VERSION, read_file
 
 _MOST_NAMES = 20
+_MOST_VALUES = 12
 
 
 def run_info(model: str, *, json: bool, quiet: bool) -> None:
@@ -45,7 +46,9 @@ def run_info(model: str, *, json: bool, quiet: bool) -> None:
     }
     for name in ("parameters", "learnt"):
         pairs: Any = result[name]
-        shown[name] = ", ".join(f"{key}={short(value)}" for key, value in pairs.items())
+        shown[name] = ", ".join(
+            f"{key}={_shown(value)}" for key, value in pairs.items()
+        )
     width = max(map(len, shown))
     speaker.say(
         result,
@@ -89,8 +92,20 @@ def _learnt(ranker: Any) -> dict[str, Any]:
         if isinstance(value, bool | int | float | str):
             found[name] = value
         elif hasattr(value, "shape"):
-            found[name] = " x ".join(map(str, value.shape)) or "1"
+            is_short = value.ndim == 1 and value.size <= _MOST_VALUES
+            size = " x ".join(map(str, value.shape)) or "1"
+            found[name] = value.tolist() if is_short else f"<{size} values>"
     return found
+
+
+def _shown(value: Any) -> str:
+    """Write a value; how many there are, if they are not told."""
+    if isinstance(value, list):
+        return f"[{', '.join(_shown(each) for each in value)}]"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    is_size = isinstance(value, str) and value.startswith("<")
+    return value if is_size else short(value)
 
 
 def _some(names: list[str]) -> str:

@@ -122,4 +122,6 @@ def screen(title: str, headings: tuple[str, ...], rows: Any) -> Screen:
 
 def number(value: Any) -> str:
     """Write a number as a table has it."""
-    return str(value) if isinstance(value, int) else f"{value:.4f}"
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.4f}" if isfinite(value) else "\N{EN DASH}"
