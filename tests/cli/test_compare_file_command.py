@@ -292,3 +292,23 @@ def test_ratings_below_zero(tmp_path, capsys):
     words = (path, "--rankers", "Ridge", "--folds", 2, "-o", out)
     assert run(*words) == 0
     assert "disagreement" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("ranker", "sentence"),
+    [
+        ("PRank", "It cannot be exported (to_onnx): columns of text are coded for it."),
+        (
+            "MPRank, RBF kernel",
+            "It cannot be explained (peckorder explain) or exported (to_onnx): "
+            "MPRankCV with kernel='rbf'.",
+        ),
+    ],
+)
+def test_what_a_saved_model_cannot_do_is_said(wine, tmp_path, capsys, ranker, sentence):
+    out = ("-o", tmp_path / "r.html", "--save", tmp_path / "m.peckorder")
+    words = (wine, "--rankers", ranker, "--folds", 2, *out)
+    assert run(*words, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["saved"]["limits"] == sentence
+    assert run(*words) == 0
+    assert sentence in " ".join(capsys.readouterr().out.split())

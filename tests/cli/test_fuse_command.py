@@ -1,12 +1,13 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import peckorder
 from command_line import check_refused, give_standard_input, run
 from peckorder.compare._fusion import fuse
-from peckorder.datasets import Qrels, Run, load_run
+from peckorder.datasets import Qrels, Run, from_runs, load_run
 
 
 @pytest.fixture
@@ -84,7 +85,11 @@ def test_unjudged_queries_are_scored_by_the_whole_model():
     qid, docid = np.repeat(np.arange(8), 6).astype(str), np.tile(list("abcdef"), 8)
     runs = {n: Run(qid, docid, rng.normal(size=48)) for n in "xy"}
     known = qid.astype(int) < 6
-    qrels = Qrels(qid[known], docid[known], rng.integers(0, 2, known.sum()))
+    grade = rng.integers(0, 2, known.sum())
+    qrels = Qrels(qid[known], docid[known], grade)
+    # A query in which nothing is relevant teaches nothing.
+    known = np.isin(qid, qid[known][grade > 0])
+    assert 0 < known.sum() < 36
     fused = fuse(runs, qrels, n_rounds=5, n_folds=3)
     assert fused.is_judged.tolist() == known.tolist()
     expected = fused.model.predict(fused.documents.X[~known])
@@ -136,3 +141,87 @@ def test_judgements_below_zero_earn_nothing(runs, tmp_path, capsys):
     assert found[0] == found[1]
     words = ("compare", *runs, "--qrels", tmp_path / "spam.txt", "--rankers", "Ridge")
     assert run(*words, "--folds", 2, "--quiet", "-o", tmp_path / "r.html") == 0
+
+
+@pytest.fixture
+def tied(runs):
+    """Round scores, so that many are equal in a run."""
+    for path in runs:
+        lines = [line.split() for line in path.read_text().splitlines()]
+        for words in lines:
+            words[4] = str(round(float(words[4])))
+        path.write_text("\n".join(map(" ".join, lines)) + "\n")
+    return runs
+
+
+@pytest.mark.parametrize("metric", ["ndcg@10", "ap"])
+def test_all_commands_tell_the_same_figures(tied, tmp_path, capsys, metric):
+    qrels = ("--qrels", tmp_path / "qrels.txt", "--json")
+    words = ("--folds", 3, "--metric", metric)
+    assert run("fuse", *tied, *qrels, *words, "-o", tmp_path / "f.run") == 0
+    fused = json.loads(capsys.readouterr().out)
+    board = ("--rankers", "RankBoost", "-o", tmp_path / "r.html")
+    each = [name for path in tied for name in ("--rankers", path.stem)]
+    assert run("compare", *tied, *qrels, *words, *board, *each) == 0
+    compared = json.loads(capsys.readouterr().out)["leaderboard"]
+    compared = {row["ranker"]: row for row in compared}
+    for name in ("good", "fair", "blind", "RankBoost"):
+        one, other = fused["metrics"][name][metric], compared[name][metric]
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    for path in tied:
+        assert run("evaluate", path, *qrels, "-m", metric) == 0
+        alone = json.loads(capsys.readouterr().out)["metrics"][metric]["mean"]
+        np.testing.assert_allclose(alone, compared[path.stem][metric], rtol=1e-12)
+
+
+def test_how_far_behind_and_what_a_single_run_does(runs, tmp_path, capsys):
+    words = ("fuse", *runs, "--qrels", tmp_path / "qrels.txt", "-o", tmp_path / "f.run")
+    assert run(*words, "--method", "borda", "-m", "ap", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    first = next(iter(told["metrics"]))
+    assert told["behind"][first] == {"mean": 0.0, "half_width": 0.0}
+    for name, found in told["metrics"].items():
+        gap = told["metrics"][first]["ap"] - found["ap"]
+        assert told["behind"][name]["mean"] == pytest.approx(gap)
+        assert gap >= 0
+    assert told["notes"][0].startswith(f"{first} is first")
+    assert told["notes"][1].startswith("The run good alone does as well by ap: Borda, ")
+    assert run(*words, "--method", "borda", "-m", "ap") == 0
+    shown = capsys.readouterr().out
+    assert "behind the first" in shown
+    assert "The run good alone does as well by ap" in shown
+
+
+@pytest.mark.parametrize("command", ["fuse", "compare"])
+def test_a_learnt_fusion_is_used_on_other_runs(runs, tmp_path, capsys, command):
+    model, out = tmp_path / "f.peckorder", tmp_path / "new.run"
+    words = (command, *runs, "--qrels", tmp_path / "qrels.txt", "--folds", 3, "--quiet")
+    if command == "compare":
+        words += ("--rankers", "MPRank")
+    assert run(*words, "--save", model, "-o", tmp_path / "x.txt") == 0
+    loaded = peckorder.load(model)
+    # In any order; one by another name, one left out.
+    other = tmp_path / "other.run"
+    other.write_bytes(runs[1].read_bytes())
+    ranked = ("rank", model, f"fair={other}", runs[0], "-o", out, "--json", "--sort")
+    assert run(*ranked) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["lists"] == 12
+    assert told["taken"]["fair"] == ["run", f"of {other}"]
+    assert told["notes"] == [
+        "No run is given for blind: taken to list no document.",
+    ]
+    listed = {n.stem: load_run(n) for n in runs[:2]}
+    documents = from_runs(listed)
+    X = np.c_[documents.X, np.full(len(documents), np.nan)]
+    expected = loaded.predict(pd.DataFrame(X, columns=["good", "fair", "blind"]))
+    pairs = zip(documents.qid, documents.docid, strict=True)
+    by_pair = dict(zip(pairs, expected.tolist(), strict=True))
+    found = load_run(out)
+    assert len(found) == len(documents)
+    for q, d, s in zip(found.qid, found.docid, found.score, strict=True):
+        assert by_pair[q, d] == pytest.approx(s, rel=1e-12)
+    assert check_refused(capsys, "rank", model, other, runs[0]) == (
+        "rank: runs must be called as those that the model learnt from, good, fair, "
+        "blind; got 'other'. Say which it is: good=FILE."
+    )

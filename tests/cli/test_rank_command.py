@@ -248,3 +248,25 @@ def test_a_run_has_places(trained, tmp_path, capsys):
         capsys, *words, "--out-format", "run", "-o", tmp_path / "o"
     )
     assert "a run must have the columns qid, docid, score and rank" in sentence
+
+
+def test_says_what_columns_were_taken_for(trained, tmp_path, capsys):
+    out = ("-o", tmp_path / "o.csv")
+    assert ranks(trained, "m", *out, "--json") == 0
+    told = json.loads(capsys.readouterr().out)["taken"]
+    assert told == {"qid": ["query", "its name"], "docid": ["document", "its name"]}
+    assert ranks(trained, "m", *out, "--docid", "docid") == 0
+    shown = capsys.readouterr().out
+    assert "  qid: query (its name)" in shown
+    assert "  docid: document (--docid)" in shown
+    bare = pd.read_csv(trained / "w.csv").drop(columns="qid")
+    bare.to_csv(tmp_path / "bare.csv", index=False)
+    assert run("rank", trained / "m.peckorder", tmp_path / "bare.csv", *out) == 0
+    assert "No column of queries: all rows are one list" in capsys.readouterr().out
+
+
+def test_several_files_are_for_models_of_runs(trained, capsys):
+    words = ("rank", trained / "p.peckorder", trained / "w.csv", trained / "w.csv")
+    assert check_refused(capsys, *words).startswith(
+        "rank: file must be one, unless the model has learnt from runs; got "
+    )

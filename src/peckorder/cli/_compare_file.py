@@ -13,6 +13,7 @@ from rich.table import Table as Screen
 
 from peckorder import reports
 from peckorder._validation import whole
+from peckorder.cli._compare_limits import refusals
 from peckorder.cli._compare_read import read_runs, read_table
 from peckorder.cli._compare_report import build_report
 from peckorder.cli._compare_words import KINDS, chosen_text, level_text, signed, written
@@ -113,7 +114,8 @@ def compare_file(wanted: Wanted, speaker: Speaker) -> None:
         )
         if model is not None:
             save(model, str(wanted.save))
-    speaker.say(as_json(wanted, done, kept), *told(wanted, done, kept))
+    limits = "" if model is None else refusals(model)
+    speaker.say(as_json(wanted, done, kept, limits), *told(wanted, done, kept, limits))
 
 
 def make(wanted: Wanted) -> Case | RatingsCase:
@@ -171,7 +173,9 @@ def play(
     return hold(case, **options), None
 
 
-def told(wanted: Wanted, done: Done, kept: Result | None) -> tuple[RenderableType, ...]:
+def told(
+    wanted: Wanted, done: Done, kept: Result | None, limits: str = ""
+) -> tuple[RenderableType, ...]:
     """Return what people see: what was taken for what, the leaderboard, files."""
     case, contest = done.case, done.contest
     lines = [f"{case.source}: {KINDS[kind_of(case)]}"]
@@ -189,6 +193,8 @@ def told(wanted: Wanted, done: Done, kept: Result | None) -> tuple[RenderableTyp
     if kept is not None:
         other = "" if kept is contest.best else ", the best of peckorder's own"
         after.append(f"Model: {wanted.save} ({kept.name}{other}, fitted to all rows)")
+        if limits:
+            after.append(f"  {limits} --rankers chooses among others.")
     over = "" if done.is_anew else " (written over the one that was there)"
     after.append(f"Report: {wanted.out}{over}")
     return "\n".join(lines), leaderboard(done), "\n".join(after)
@@ -224,7 +230,9 @@ def leaderboard(done: Done) -> Screen:
     return table
 
 
-def as_json(wanted: Wanted, done: Done, kept: Result | None) -> dict[str, Any]:
+def as_json(
+    wanted: Wanted, done: Done, kept: Result | None, limits: str = ""
+) -> dict[str, Any]:
     """Return the whole result for programs."""
     case, contest = done.case, done.contest
     first = contest.measures[0]
@@ -261,5 +269,5 @@ def as_json(wanted: Wanted, done: Done, kept: Result | None) -> dict[str, Any]:
         "report": str(wanted.out),
         "saved": None
         if kept is None
-        else {"ranker": kept.name, "file": str(wanted.save)},
+        else {"ranker": kept.name, "file": str(wanted.save), "limits": limits or None},
     }

@@ -1,9 +1,8 @@
 """Files to be compared on, with a header or without."""
 
-import re
 from collections.abc import Collection, Mapping
-from pathlib import Path
 
+from peckorder.cli._runs import as_run, read_run_columns, run_names
 from peckorder.cli._tables import as_qrels, format_of, guessed, read_columns
 from peckorder.cli._tables_source import check_is_file as check_file
 from peckorder.cli._tables_source import is_standard, name_of, opened
@@ -58,17 +57,11 @@ def _kind(path: str, format: str | None, head: bytes) -> str:
 
 def read_runs(paths: tuple[str, ...], qrels: str) -> tuple[Mapping[str, Run], Qrels]:
     """Read TREC runs, called by their files' names, and judgements."""
-    runs: dict[str, Run] = {}
-    for path in paths:
-        check_file(path)
-        columns = read_columns(path, format="run")
-        name = re.sub(r"\.(run|res|trec|txt)?(\.gz|\.zst)?$", "", Path(path).name)
-        if name in runs:
-            name = str(path)
-        table = columns.arrays
-        runs[name] = Run(
-            table["qid"], table["docid"], table["score"], table["rank"], table["tag"]
-        )
+    names = run_names("compare", paths)
+    runs = {
+        name: as_run("compare", read_run_columns("compare", path))
+        for name, path in zip(names, paths, strict=True)
+    }
     check_file(qrels)
     judged = as_qrels(qrels).arrays
     return runs, Qrels(judged["qid"], judged["docid"], judged["grade"])

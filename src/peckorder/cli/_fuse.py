@@ -15,7 +15,7 @@ def fuse(
     qrels: str | None = None,
     out: Annotated[str, Parameter(name=["--out", "-o"])] = "fused.run",
     method: str | None = None,
-    rounds: int = 50,
+    rounds: int | None = None,
     folds: int = 5,
     metric: Annotated[
         list[str] | None, Parameter(name=["--metric", "-m"], negative="")
@@ -33,6 +33,8 @@ def fuse(
     With judgements RankBoost learns how to combine the runs, whole queries held out in
     turn, and stands beside Borda's count and reciprocal rank fusion. Scores written
     for a judged query come from models that did not see it; for others, from all.
+    Folds, ties (expected over all orders) and figures are those of `peckorder compare
+    RUN RUN --qrels FILE`, which tries more ways to fuse.
 
     Parameters
     ----------
@@ -46,13 +48,16 @@ def fuse(
     method
         rankboost, borda or rrf. By default rankboost with qrels, rrf without.
     rounds
-        Rounds of boosting.
+        Rounds of boosting; by default those that do best on queries left out, as in
+        `peckorder compare`.
     folds
         Folds of the cross-validation.
     metric
-        What to measure, such as ap or ndcg@10; give it again for more.
+        What to measure, such as ap or ndcg@10; give it again for more. The first
+        decides; by default ndcg@10, as in `peckorder compare`.
     save
-        A file for the learnt model; its features are called like the runs.
+        A file for the learnt model; its features are called like the runs, and
+        `peckorder rank MODEL RUN RUN` fuses other runs of these names.
     tag
         The name of the system in the run that is written.
     seed

@@ -5,17 +5,21 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._validation import did_you_mean, whole
+from peckorder._validation import did_you_mean, optional, whole
+from peckorder.cli._compare_words import level_text, signed
 from peckorder.cli._roles import column_of, numbers_of
+from peckorder.cli._runs import as_run, read_run_columns, run_names
 from peckorder.cli._say import Speaker, screen
-from peckorder.cli._tables import as_qrels, format_of, read_columns, write_columns
-from peckorder.cli._tables_source import is_standard, name_of, shown_out
+from peckorder.cli._tables import as_qrels, format_of, write_columns
+from peckorder.cli._tables_source import is_standard, shown_out
 from peckorder.cli._tables_write import check_target
 from peckorder.compare._columns import Columns
+from peckorder.compare._contest import Contest, Result, ranked
 from peckorder.compare._fusion import LEARNT, METHODS, RRF, Fused
 from peckorder.compare._fusion import fuse as fused
 from peckorder.compare._judging import check_measures, judge, measure
-from peckorder.datasets import Qrels, Run
+from peckorder.compare._measuring import Measure
+from peckorder.datasets import Qrels
 
 
 def run_fuse(
@@ -24,7 +28,7 @@ def run_fuse(
     qrels: str | None,
     out: str,
     method: str | None,
-    rounds: int,
+    rounds: int | None,
     folds: int,
     metric: list[str] | None,
     save: Path | None,
@@ -37,9 +41,9 @@ def run_fuse(
     speaker = Speaker(json=json, quiet=quiet, out=out)
     check_target(out)
     kind = "run" if is_standard(out) else format_of(out, None) or "run"
-    names = tuple(metric or ("ap", "ndcg@10", "rr"))
+    names = tuple(metric or ("ndcg@10", "ap", "rr"))
     check_measures(names)
-    whole(1).check("fuse", "rounds", rounds)
+    optional(whole(1)).check("fuse", "rounds", rounds)
     whole(2).check("fuse", "folds", folds)
     chosen = _method(method, qrels)
     if save is not None:
@@ -48,32 +52,87 @@ def run_fuse(
         check_target(save)
     if len(runs) < 2:
         raise ValueError(f"fuse: runs must be two or more; got {len(runs)}.")
-    tables = {_name(path, runs): _run(path) for path in runs}
+    called = run_names("fuse", runs)
+    pairs = zip(called, runs, strict=True)
+    tables = {name: read_run_columns("fuse", path) for name, path in pairs}
     known = None if qrels is None else _qrels(qrels)
     with speaker.bar("Fusing") as tell:
         result = fused(
-            {name: _as_run(columns) for name, columns in tables.items()},
+            {name: as_run("fuse", columns) for name, columns in tables.items()},
             None if known is None else _as_qrels(known),
             n_rounds=rounds,
             n_folds=folds,
             seed=seed,
+            metric=names[0] if names[0].startswith(("ap", "ndcg")) else "ndcg@10",
             on_progress=tell,
         )
-        rows = [] if known is None else _measured(result, tables, known, names)
+        board = None if known is None else _measured(result, tables, known, names)
     n_rows = write_columns(out, _written(result, chosen, tag), format=kind)
     if save is not None and result.model is not None:
         _named(result.model, list(tables)).save(save)
-    headings = ("method", *names)
     speaker.say(
         {
             "runs": list(tables),
             "written": {"method": chosen, "file": out, "rows": n_rows},
-            "folds": folds if rows else None,
-            "metrics": {row[0]: dict(zip(names, row[1:], strict=True)) for row in rows},
+            "folds": None if board is None else folds,
+            **({"metrics": {}} if board is None else _as_json(board)),
+            "notes": [] if board is None else _remarks(board, chosen, list(tables)),
         },
-        *([screen(f"{folds} folds, {names[0]} first", headings, rows)] if rows else []),
+        *([] if board is None else [_screen(board, folds)]),
+        *([] if board is None else _remarks(board, chosen, list(tables))),
         f"{chosen}: {n_rows} rows in {shown_out(out)}",
     )
+
+
+def _as_json(board: Contest) -> dict[str, Any]:
+    """Return the means of all methods, and how far behind the first they are."""
+    return {
+        "decides": board.measures[0].name,
+        "metrics": {
+            result.name: {m.name: result.mean(m) for m in board.measures}
+            for result in board.results
+        },
+        "behind": {
+            result.name: dict(
+                zip(("mean", "half_width"), board.behind(result), strict=True)
+            )
+            for result in board.results
+        },
+    }
+
+
+def _screen(board: Contest, folds: int) -> Any:
+    """Return the table for the terminal: as `compare` has it."""
+    first, *others = board.measures
+    rows = [
+        (
+            result.name,
+            result.mean(first),
+            "" if result is board.best else signed(board, result),
+            *(result.mean(measure) for measure in others),
+        )
+        for result in board.results
+    ]
+    headings = (first.name, "behind the first", *(m.name for m in others))
+    title = f"{folds} folds, 95 % intervals over {board.unit}"
+    return screen(title, ("method", *headings), rows)
+
+
+def _remarks(board: Contest, chosen: str, runs: list[str]) -> list[str]:
+    """Say who is first, and if a single run does as well as what is written."""
+    remarks = [level_text(board)]
+    by_name = {result.name: result for result in board.results}
+    single = next(result for result in board.results if result.name in runs)
+    name = board.measures[0].name
+    gap = by_name[chosen].values[name] - single.values[name]
+    mean, half = float(np.nanmean(gap)), board.half_width(gap)
+    if mean - half <= 0:
+        known = "is behind it" if mean + half < 0 else "cannot be told from it"
+        remarks.append(
+            f"The run {single.name} alone does as well by {name}: {chosen}, which is "
+            f"written, {known} ({mean:+.4f} ± {half:.4f})."
+        )
+    return remarks
 
 
 def _method(method: str | None, qrels: str | None) -> str:
@@ -92,32 +151,6 @@ def _method(method: str | None, qrels: str | None) -> str:
     return METHODS[method]
 
 
-def _name(path: str, paths: list[str]) -> str:
-    """Call a run by its file, by the whole path if others are called the same."""
-    if is_standard(path):
-        return name_of(path)
-    stem = Path(path).name.split(".")[0]
-    alike = [other for other in paths if Path(other).name.split(".")[0] == stem]
-    if paths.count(path) > 1:
-        raise ValueError(f"fuse: runs must differ; got {path!r} twice.")
-    return stem if len(alike) == 1 else path
-
-
-def _run(path: str) -> Columns:
-    kind = "run" if is_standard(path) else format_of(path, None)
-    columns = read_columns(path, format=kind or "run")
-    for name in ("qid", "docid", "score"):
-        column_of("fuse", columns, name, name, ())
-    return columns
-
-
-def _as_run(columns: Columns) -> Run:
-    arrays = columns.arrays
-    rank: Any = arrays.get("rank")
-    score = numbers_of("fuse", columns, "score")
-    return Run(arrays["qid"], arrays["docid"], score, rank)
-
-
 def _qrels(path: str) -> Columns:
     columns = as_qrels(path)
     for name in ("qid", "docid", "grade"):
@@ -132,19 +165,20 @@ def _as_qrels(columns: Columns) -> Qrels:
 
 def _measured(
     result: Fused, runs: dict[str, Columns], qrels: Columns, names: tuple[str, ...]
-) -> list[tuple[Any, ...]]:
-    """Return a row for each method, and each run by itself, the best first.
+) -> Contest:
+    """Return how each method, and each run by itself, fared, the best first.
 
-    All are measured on the judged queries that any run lists; one that a run leaves
-    out counts as 0.
+    All are measured on the queries in which something is relevant and that any run
+    lists; one that a run leaves out counts as 0.
     """
     queries = np.unique(np.asarray(result.documents.qid)[result.is_judged])
     every = {method: _written(result, method, "") for method in result.scores} | runs
     found = []
     for name, columns in every.items():
         table = measure(judge(columns, qrels, queries), names, n_bootstrap=1)
-        found.append((name, *table.means.values()))
-    return sorted(found, key=lambda row: -row[1])
+        found.append(Result(name, "", dict(table.values)))
+    measures = tuple(map(Measure.of_lists, names))
+    return Contest(measures, ranked(found, measures[0]), (), 0, 0, "queries")
 
 
 def _written(result: Fused, method: str, tag: str) -> Columns:

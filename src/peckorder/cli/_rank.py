@@ -10,9 +10,8 @@ from peckorder.cli._standard import STDIN
 
 def rank(
     model: str,
-    file: str | None = None,
     /,
-    *,
+    *files: str,
     out: Annotated[str, Parameter(name=["--out", "-o"])] = STDIN,
     qid: str | None = None,
     docid: str | None = None,
@@ -40,6 +39,8 @@ def rank(
 
     Example: peckorder rank films.peckorder --user 17 --max-rows 20
 
+    Example: peckorder rank fused.peckorder new/bm25.run dense=new/d2.run --out my.run
+
     Files may be larger than memory: rows are read in blocks, and a query is held until
     it is complete. The rows of a query must stand together, therefore. Columns of the
     file that are no features are kept; score, position, gap (to the next in the list)
@@ -51,10 +52,11 @@ def rank(
     ----------
     model
         A model file.
-    file
+    files
         A table with the features of the model; further columns are kept. For a
         PersonalRanker one of users and items, or none with --user. "-" reads standard
-        input.
+        input. For a model of `peckorder fuse --save`, or `peckorder compare --save` of
+        runs, as many runs as it learnt from, called as then, or NAME=FILE.
     out
         The file to write; "-", the default, for standard output.
     qid
@@ -95,7 +97,7 @@ def rank(
 
     run_rank(
         model,
-        file,
+        files,
         out=out,
         qid=qid,
         docid=docid,

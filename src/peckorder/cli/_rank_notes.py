@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from peckorder.cli._tables_source import short
 from peckorder.compare._columns import Columns
+from peckorder.compare._task import Taken
 
 
 class Noted:
@@ -14,11 +15,16 @@ class Noted:
 
     def __init__(self) -> None:
         self._said: list[str] = []
+        self.taken: list[Taken] = []
         self._unseen: dict[str, tuple[int, str]] = {}
 
     def say(self, sentence: str) -> None:
         """Take down a sentence."""
         self._said.append(sentence)
+
+    def take(self, taken: Taken) -> None:
+        """Take down what a column was taken for."""
+        self.taken.append(taken)
 
     def look(self, columns: Columns, levels: Mapping[str, set[str]]) -> None:
         """Count texts that a model has not learnt from, of columns with known ones."""

@@ -24,6 +24,7 @@ from peckorder.compare._column_names import ITEM, USER, are_unnamed, first_named
 from peckorder.compare._columns import Columns
 from peckorder.compare._model_rows import listed
 from peckorder.compare._scoring import positions
+from peckorder.compare._task import Taken
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 
@@ -49,6 +50,8 @@ def ranked_ratings(
     columns = joined(list(iter_columns(file, format=format, names=names)))
     user = _column(columns, "user", given[0], USER, 0)
     item = _column(columns, "item", given[1], ITEM, 1)
+    for role, name, option in (("user", user, given[0]), ("item", item, given[1])):
+        noted.take(Taken(name, role, f"--{role}" if option else "its name or place"))
     who = like(columns.arrays[user], model.users_)
     what = like(columns.arrays[item], model.items_)
     is_known = _among(who, model.users_) & _among(what, model.items_)

@@ -19,6 +19,7 @@ from peckorder.compare._column_names import QUERY, first_named
 from peckorder.compare._columns import Columns
 from peckorder.compare._model_rows import ModelRows, unscaled
 from peckorder.compare._scoring import classes_of, positions
+from peckorder.compare._task import Taken
 from peckorder.datasets import Documents
 from peckorder.estimators._row_scores import scores_of
 from peckorder.exceptions import DataError
@@ -57,7 +58,7 @@ def ranked_blocks(
     """Yield rows with scores and places, as soon as their lists are complete."""
     wanted = ModelRows.of(model)
     blocks = scored_blocks(wanted, file, format, rows, names, choices, noted)
-    return listed_blocks(name_of(file), blocks, choices, on_lists)
+    return listed_blocks(name_of(file), blocks, choices, on_lists, noted)
 
 
 def scored_blocks(
@@ -140,11 +141,20 @@ def listed_blocks(
     blocks: Iterable[Columns],
     choices: Choices,
     on_lists: Callable[[int], None],
+    noted: Noted,
 ) -> Iterator[Columns]:
     """Yield rows numbered within their lists, all of which are complete."""
     left = iter(blocks)
     first = next(left)
     found = _with_columns(first, choices)
+    for role, name, asked in (
+        ("query", found.qid, choices.qid and "--qid"),
+        ("document", found.docid, choices.docid and "--docid"),
+    ):
+        if name is not None:
+            noted.take(Taken(name, role, asked or "its name"))
+    if found.qid is None:
+        noted.say("No column of queries: all rows are one list (--qid NAME).")
     blocks = chain([first], left)
     if found.positions and found.qid is None:
         yield from _one_list(blocks, found, on_lists)

@@ -1,12 +1,14 @@
 """The work of `peckorder rank`."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import peckorder
 from peckorder._validation import not_negative, optional, whole
 from peckorder.cli._rank_notes import Noted
 from peckorder.cli._rank_people import one_score, ranked_ratings, recommended
-from peckorder.cli._rank_rows import Choices, ranked_blocks
+from peckorder.cli._rank_rows import Choices, listed_blocks, ranked_blocks
+from peckorder.cli._rank_runs import fused_runs
 from peckorder.cli._say import Speaker
 from peckorder.cli._tables import format_of, write_columns
 from peckorder.cli._tables_source import (
@@ -16,13 +18,14 @@ from peckorder.cli._tables_source import (
     shown_out,
 )
 from peckorder.cli._tables_write import check_target
+from peckorder.cli._taken import taken_lines
 from peckorder.collaborative import PersonalRanker
 from peckorder.compare._columns import Columns
 
 
 def run_rank(
     model: str,
-    file: str | None,
+    files: tuple[str, ...],
     *,
     out: str,
     qid: str | None,
@@ -50,8 +53,9 @@ def run_rank(
     if not positions:
         _check_without_positions({"cut": cut, "max_rows": max_rows, "sort": sort})
     check_target(out)
+    file = files[0] if files else None
     names = None if columns is None else tuple(map(str.strip, columns.split(",")))
-    kind = _out_format(out, out_format, file, format)
+    kind = _out_format(out, out_format, file if len(files) < 2 else "the.run", format)
     check_is_file(model)
     ranker = peckorder.load(model)
     choices = Choices(
@@ -64,7 +68,16 @@ def run_rank(
         n_lists += n_new
 
     blocks: Iterator[Columns]
-    if isinstance(ranker, PersonalRanker):
+    is_fusion = _are_runs(ranker, files, format)
+    if is_fusion:
+        lines = fused_runs(ranker, files, noted)
+        blocks = listed_blocks("the runs", lines, choices, on_lists, noted)
+    elif len(files) > 1:
+        raise ValueError(
+            "rank: file must be one, unless the model has learnt from runs; got "
+            f"{', '.join(files)}."
+        )
+    elif isinstance(ranker, PersonalRanker):
         if file is None and item is not None:
             blocks = one_score(ranker, user, item, choices)
         elif file is None:
@@ -87,13 +100,30 @@ def run_rank(
         {
             "model": model,
             "file": None if file is None else name_of(file),
+            "files": [name_of(each) for each in files],
             "out": out,
             "rows": n_rows,
             "lists": n_lists,
+            "taken": {t.column: [t.role, t.why] for t in noted.taken},
             "notes": noted.sentences,
         },
+        *(f"  {line}" for line in taken_lines(noted.taken)),
         f"{n_rows} row{'' if n_rows == 1 else 's'}{of_lists} in {shown_out(out)}",
         *noted.sentences,
+    )
+
+
+def _are_runs(ranker: Any, files: tuple[str, ...], format: str | None) -> bool:
+    """Say whether runs are to be fused: several, or one that is a run by its name."""
+    if isinstance(ranker, PersonalRanker) or not files:
+        return False
+    if len(files) > 1:
+        return not hasattr(ranker, "classes_")
+    path = files[0].partition("=")[2] or files[0]
+    is_run = not is_standard(path) and format_of(path, format) == "run"
+    # A run may be a table of features itself: its ranks and scores.
+    return is_run and not {"rank", "score"} & set(
+        getattr(ranker, "feature_names_in_", ())
     )
 
 

@@ -68,17 +68,7 @@ class Case:
     def folds(self, n_folds: int, seed: int) -> Ints:
         """Return the fold of each row: whole queries, or classes evenly dealt out."""
         if self.qid is not None:
-            n_queries = int(self.qid.max()) + 1
-            if n_queries < 2:
-                raise DataError(
-                    f"compare: {self.source} must have at least two queries, so that "
-                    f"some can be left out; got {n_queries}."
-                )
-            deal = QueryKFold(min(n_folds, n_queries), shuffle=True, random_state=seed)
-            fold = np.empty(len(self.y), dtype=np.int64)
-            for k, (_, test) in enumerate(deal.split(None, qid=self.qid)):
-                fold[test] = k
-            return fold
+            return folds_of_queries(self.source, self.qid, n_folds, seed)
         rng = np.random.default_rng(seed)
         order = rng.permutation(len(self.y))
         if self.kind == "ordinal":
@@ -97,6 +87,21 @@ class Case:
         if self.qid is not None:
             return of_lists(self.y, self.qid, names)
         return of_pairs(self.y, fold)
+
+
+def folds_of_queries(source: str, qid: Ints, n_folds: int, seed: int) -> Ints:
+    """Return the fold of each row, queries being whole and numbered from 0 on."""
+    n_queries = int(qid.max()) + 1
+    if n_queries < 2:
+        raise DataError(
+            f"compare: {source} must have at least two queries, so that some can be "
+            f"left out; got {n_queries}."
+        )
+    deal = QueryKFold(min(n_folds, n_queries), shuffle=True, random_state=seed)
+    fold = np.empty(len(qid), dtype=np.int64)
+    for k, (_, test) in enumerate(deal.split(None, qid=qid)):
+        fold[test] = k
+    return fold
 
 
 def make_case(

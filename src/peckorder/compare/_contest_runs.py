@@ -23,18 +23,19 @@ _RRF: Final = 60.0
 
 
 class One(BaseEstimator):  # type: ignore[misc]
-    """One run as it is; NaN for what it does not list."""
+    """One run as it is, by its scores; NaN for what it does not list."""
 
-    def __init__(self, run: int) -> None:
+    def __init__(self, run: int, n_runs: int) -> None:
         self.run = run
+        self.n_runs = n_runs
 
     def fit(self, X: Floats, y: Floats) -> Self:
         """Learn nothing."""
         return self
 
     def predict(self, X: Floats) -> Floats:
-        """Return 1 / place."""
-        return np.asarray(X[:, self.run])
+        """Return its scores, of which equal ones are a tie."""
+        return np.asarray(X[:, 2 * self.n_runs + self.run])
 
 
 class Rule(BaseEstimator):  # type: ignore[misc]
@@ -50,7 +51,7 @@ class Rule(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Floats) -> Floats:
         """Return sums over the runs that list a row."""
-        places, scores = X[:, : self.n_runs], X[:, self.n_runs :]
+        places, scores = X[:, : self.n_runs], X[:, self.n_runs : 2 * self.n_runs]
         if self.rule == "rrf":
             return np.asarray(np.nansum(1.0 / (_RRF + 1.0 / places), axis=1))
         total = np.nansum(scores, axis=1)
@@ -107,7 +108,9 @@ def make_runs_case(
             f"{str(asked[:1].tolist())[1:-1]}."
         )
     queries, qid = np.unique(asked[is_judged], return_inverse=True)
-    X = np.hstack([listed.X[is_judged], _scaled(scores[is_judged], qid)])
+    # 1 / place, scores from 0 to 1, and scores as they are.
+    scores = scores[is_judged]
+    X = np.hstack([listed.X[is_judged], _scaled(scores, qid), scores])
     first = Measure.of_lists(_checked(metric or "ndcg@10"))
     others = map(Measure.of_lists, ("ndcg@10", "ap"))
     measures = (first, *(m for m in others if m.name != first.name))
@@ -141,7 +144,7 @@ def _entrants(names: tuple[str, ...]) -> tuple[Entrant, ...]:
         return RidgeCV((0.01, 0.1, 1.0, 10.0, 100.0))
 
     def one(run: int) -> Any:
-        return lambda setting: One(run)
+        return lambda setting: One(run, n)
 
     def rule_of(rule: str) -> Any:
         return lambda setting: Rule(rule, n)

@@ -1,5 +1,6 @@
 """One list out of several: by counts of places, or by what judgements teach."""
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -8,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peckorder._typing import Floats
+from peckorder.compare._case import folds_of_queries
+from peckorder.compare._choosing import list_loss
+from peckorder.compare._entrants import Setting, rankboost
+from peckorder.compare._finishing import fit
 from peckorder.datasets import Documents, Qrels, Run, from_runs
 from peckorder.estimators import RankBoost
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
-from peckorder.model_selection import QueryKFold
 
 # Cormack, Clarke and Buettcher (SIGIR 2009) found it, and everybody keeps it.
 _RRF_SHIFT = 60
@@ -26,8 +30,9 @@ METHODS: Final = {"borda": BORDA, "rrf": RRF, "rankboost": LEARNT}
 class Fused:
     """Documents of all runs with the scores of each method.
 
-    Learnt scores of judged queries come from models that did not see these queries;
-    those of others from `model`, which saw all judged ones.
+    Learnt scores of judged queries, those in which something is relevant, come from
+    models that did not see these queries; those of others from `model`, which saw all
+    judged ones.
     """
 
     runs: tuple[str, ...]
@@ -41,16 +46,19 @@ def fuse(
     runs: Mapping[str, Run],
     qrels: Qrels | None = None,
     *,
-    n_rounds: int = 50,
+    n_rounds: int | None = None,
     n_folds: int = 5,
     seed: int = 0,
+    metric: str = "ndcg@10",
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Fused:
     """Fuse runs, a column each; a run abstains on documents that it does not list.
 
     Borda's count gives a document, from each run that lists it, the number of
     documents of its query that do not stand above it; reciprocal rank fusion
-    1 / (60 + place). RankBoost learns from 1 / place and the judgements.
+    1 / (60 + place). RankBoost learns from 1 / place and the judgements, as in
+    `compare`: on the same folds of queries in which something is relevant, for
+    `n_rounds` rounds, or those that do best by `metric` on queries left out.
     O(n log n) for n rows of all runs, and what RankBoost takes for `n_folds` + 1 fits.
 
     Examples
@@ -63,6 +71,9 @@ def fuse(
     >>> fused.documents.docid.tolist(), fused.scores["Borda"].tolist()
     (['x', 'y', 'z'], [3.0, 5.0, 2.0])
     """
+    if qrels is not None:
+        # Judgements below 0, of spam, earn nothing, as in trec_eval.
+        qrels = Qrels(qrels.qid, qrels.docid, np.maximum(qrels.grade, 0))
     documents = from_runs(runs, qrels)
     place = 1 / documents.X
     queries = Queries.of("fuse", documents.qid, len(documents))
@@ -73,8 +84,12 @@ def fuse(
     if qrels is None:
         none = np.zeros(len(documents), dtype=bool)
         return Fused(tuple(runs), documents, scores, none)
-    is_judged = np.isin(np.asarray(documents.qid), np.unique(qrels.qid))
-    learnt, model = _learnt(documents, is_judged, n_rounds, n_folds, seed, on_progress)
+    relevant = np.unique(qrels.qid[qrels.grade > 0])
+    is_judged = np.isin(np.asarray(documents.qid), relevant)
+    setting = Setting(seed, len(runs), loss=list_loss(metric))
+    learnt, model = _learnt(
+        documents, is_judged, n_rounds, n_folds, setting, on_progress
+    )
     return Fused(tuple(runs), documents, {LEARNT: learnt, **scores}, is_judged, model)
 
 
@@ -87,23 +102,36 @@ def _borda(place: Floats, queries: Queries) -> Floats:
 def _learnt(
     documents: Documents,
     is_judged: NDArray[np.bool_],
-    n_rounds: int,
+    n_rounds: int | None,
     n_folds: int,
-    seed: int,
+    setting: Setting,
     on_progress: Callable[[int, int], None],
 ) -> tuple[Floats, RankBoost]:
     rows = np.flatnonzero(is_judged)
     X, y = documents.X[rows], documents.y[rows]
-    qid: Any = np.asarray(documents.qid)[rows]
-    _check_teachable(y, qid, n_folds)
+    asked: Any = np.asarray(documents.qid)[rows]
+    _check_teachable(y, asked, n_folds)
+    qid = np.unique(asked, return_inverse=True)[1]
+
+    def learn(some: Any) -> RankBoost:
+        if n_rounds is not None:
+            plain = RankBoost(n_rounds=n_rounds)
+            return plain.fit(X[some], y[some], qid=qid[some])
+        with warnings.catch_warnings():
+            # Of fits on parts of the queries.
+            warnings.simplefilter("ignore")
+            fitted = fit(rankboost(setting), X[some], y[some], qid[some])
+        best: RankBoost = fitted.model_
+        return best
+
     scores = np.empty(len(documents))
-    folds = QueryKFold(n_folds, shuffle=True, random_state=seed)
-    for done, (train, test) in enumerate(folds.split(X, y, groups=qid)):
-        on_progress(done, n_folds + 1)
-        model = RankBoost(n_rounds=n_rounds).fit(X[train], y[train], qid=qid[train])
-        scores[rows[test]] = model.predict(X[test])
+    fold = folds_of_queries("the runs", qid, n_folds, setting.seed)
+    for k in range(n_folds):
+        on_progress(k, n_folds + 1)
+        test = fold == k
+        scores[rows[test]] = learn(~test).predict(X[test])
     on_progress(n_folds, n_folds + 1)
-    model = RankBoost(n_rounds=n_rounds).fit(X, y, qid=qid)
+    model = learn(slice(None))
     if not is_judged.all():
         scores[~is_judged] = model.predict(documents.X[~is_judged])
     return scores, model

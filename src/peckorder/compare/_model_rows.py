@@ -114,7 +114,8 @@ class ModelRows:
         """Return rows without names, which are in their order, as the ranker wants."""
         if self.table is None:
             return X
-        return self.table.prepare(X.toarray() if sp.issparse(X) else X)
+        dense = X.toarray() if sp.issparse(X) else X
+        return self.table._prepared(self.table._names(), list(dense.T))
 
     def before(self, who: str, columns: Columns) -> tuple[tuple[str, ...], Any]:
         """Return names and values of features as they are before scaling."""

@@ -124,6 +124,17 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     return graph.model(type(model).__name__)
 
 
+def is_exportable(model: Any) -> bool:
+    """Say whether `to_onnx` takes a fitted model, but for its classes."""
+    try:
+        if type(model) is TableRanker:
+            _check_numbers(model)
+            model = model.ranker_
+    except ValueError:
+        return False
+    return _obstacle(model) is None
+
+
 def _check_numbers(table: TableRanker) -> None:
     check_is_fitted(table)
     pairs = zip(table._names(), table.levels_, strict=True)

@@ -1,0 +1,53 @@
+"""TREC runs by the names of their files."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from peckorder.cli._roles import column_of, numbers_of
+from peckorder.cli._tables import format_of, read_columns
+from peckorder.cli._tables_source import check_is_file, is_standard, name_of
+from peckorder.compare._columns import Columns
+from peckorder.datasets import Run
+
+_SUFFIX = re.compile(r"\.(run|res|trec|txt)?(\.gz|\.zst)?$")
+
+
+def run_names(who: str, paths: Sequence[str]) -> list[str]:
+    """Call runs by their files, by whole paths if two are called the same.
+
+    Examples
+    --------
+    >>> from peckorder.cli._runs import run_names
+    >>> run_names("fuse", ["runs/bm25.v2.run.gz", "dense.txt"])
+    ['bm25.v2', 'dense']
+    """
+    for path in paths:
+        if list(paths).count(path) > 1:
+            raise ValueError(f"{who}: runs must differ; got {path!r} twice.")
+    stems = [
+        name_of(path) if is_standard(path) else _SUFFIX.sub("", Path(path).name)
+        for path in paths
+    ]
+    pairs = zip(paths, stems, strict=True)
+    return [stem if stems.count(stem) == 1 else path for path, stem in pairs]
+
+
+def read_run_columns(who: str, path: str) -> Columns:
+    """Read a run, or a table with its columns."""
+    if not is_standard(path):
+        check_is_file(path)
+    kind = "run" if is_standard(path) else format_of(path, None)
+    columns = read_columns(path, format=kind or "run")
+    for name in ("qid", "docid", "score"):
+        column_of(who, columns, name, name, ())
+    return columns
+
+
+def as_run(who: str, columns: Columns) -> Run:
+    """Return a run, whose own ranks decide between equal scores."""
+    arrays = columns.arrays
+    rank: Any = arrays.get("rank")
+    score = numbers_of(who, columns, "score")
+    return Run(arrays["qid"], arrays["docid"], score, rank)
