@@ -270,3 +270,23 @@ def test_several_files_are_for_models_of_runs(trained, capsys):
     assert check_refused(capsys, *words).startswith(
         "rank: file must be one, unless the model has learnt from runs; got "
     )
+
+
+def test_files_with_formulas_for_names_are_read_as_before(tmp_path, capsys):
+    X, y, qid = table()
+    coded = np.c_[(X[:, 0] - 0.5) / 2.0, np.arange(120) % 2 == 0]
+    model = peckorder.MPRank().fit(coded, y, qid=qid)
+    expected = model.predict(coded)
+    names = ["(a - 0.5) / 2.0", "(colour=red - 0.0) / 1.0"]
+    model.feature_names_in_ = np.array(names, dtype=object)
+    model.save(tmp_path / "old.peckorder")
+    file, out = write_table(tmp_path / "w.csv"), tmp_path / "o.csv"
+    assert run("rank", tmp_path / "old.peckorder", file, "-o", out, "--quiet") == 0
+    np.testing.assert_allclose(read_columns(out).arrays["score"], expected, rtol=1e-12)
+    assert run("info", tmp_path / "old.peckorder", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["feature_names"] == ["a", "colour=red"]
+    assert told["scaled_as"] == names
+    assert run("explain", tmp_path / "old.peckorder", file, "--json") == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert {part["feature"] for part in row["features"]} == {"a", "colour=red"}
