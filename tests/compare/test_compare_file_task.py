@@ -3,6 +3,7 @@ import re
 import numpy as np
 import pytest
 
+from peckorder.compare._case import make_case
 from peckorder.compare._columns import Columns
 from peckorder.compare._features import Coding, Scaling, matrix_of
 from peckorder.compare._task import recognise
@@ -209,3 +210,10 @@ def test_formulas_of_older_files_are_read_as_they_were():
     assert not np.isnan(scaled).any()
     # Without scaling gaps stay gaps.
     np.testing.assert_array_equal(matrix_of(columns, coding.features), X)
+
+
+def test_a_case_knows_whether_rows_were_drawn():
+    columns = table(size=SIZE, grade=np.arange(N) % 3)
+    task = recognise(columns, target="grade")
+    assert not make_case(columns, task).is_sample
+    assert make_case(columns, task, most_rows=30).is_sample

@@ -192,7 +192,9 @@ def told(
     after.append(level_text(contest))
     if kept is not None:
         other = "" if kept is contest.best else ", the best of peckorder's own"
-        after.append(f"Model: {wanted.save} ({kept.name}{other}, fitted to all rows)")
+        is_sample = not isinstance(case, RatingsCase) and case.is_sample
+        rows = "the rows drawn" if is_sample else "all rows"
+        after.append(f"Model: {wanted.save} ({kept.name}{other}, fitted to {rows})")
         if limits:
             after.append(f"  {limits} --rankers chooses among others.")
     over = "" if done.is_anew else " (written over the one that was there)"

@@ -29,6 +29,7 @@ from peckorder.model_selection import QueryKFold
 FEWEST_ROWS: Final = 10
 # More are compared on a sample: rankers of many rows differ little from those of some.
 MOST_ROWS: Final = 50_000
+_DRAWN: Final = "rows were drawn at random to compare on (--rows)."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +60,11 @@ class Case:
     spread: float = 1.0
     unlisted: Mapping[int, Floats] = field(default_factory=dict)
     levels: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether these are some of the rows that there were."""
+        return any(note.endswith(_DRAWN) for note in self.notes)
 
     def setting(self, seed: int) -> Setting:
         """Return what rankers are made for."""
@@ -220,10 +226,7 @@ def chosen_rows(
             order = rng.permutation(len(sizes))
             kept = order[np.cumsum(sizes[order]) <= most_rows]
             drawn = rows[np.isin(query, kept)]
-        notes.append(
-            f"{len(drawn):,} of {len(rows):,} rows were drawn at random to compare on "
-            "(--rows)."
-        )
+        notes.append(f"{len(drawn):,} of {len(rows):,} {_DRAWN}")
         rows = drawn
     return rows, tuple(notes)
 
