@@ -8,7 +8,8 @@ import peckorder
 from command_line import check_refused, run, table, write_table
 from peckorder import datasets
 from peckorder.cli._tables import read_columns
-from peckorder.compare._scoring import contributions, scores_of
+from peckorder.compare._scoring import contributions
+from peckorder.estimators._row_scores import scores_of
 
 X, Y, QID = table()
 RANKERS = {
