@@ -66,8 +66,9 @@ def test_a_frame_is_read_by_name_and_an_array_by_place():
     assert_array_equal(model.predict(pl.from_pandas(mixed)), wanted)
     nullable = FRAME.convert_dtypes().astype({"colour": "category"})
     assert_array_equal(model.predict(nullable), wanted)
-    with pytest.warns(UserWarning, match="X does not have valid feature names"):
-        assert_array_equal(model.predict(FRAME.to_numpy()), wanted)
+    assert_array_equal(model.predict(FRAME.to_numpy()), wanted)
+    with pytest.raises(ValueError, match="X has 2 features, but TableRanker is expect"):
+        model.predict(NUMBERS.to_numpy())
     with pytest.raises(DataError, match=r"got none called 'width'\."):
         model.predict(FRAME[["size", "colour"]])
     plain = TableRanker(MPRank()).fit(NUMBERS.to_numpy(), Y)

@@ -310,7 +310,14 @@ class TableRanker(StoredModel, BaseEstimator):  # type: ignore[misc]
             if reset:
                 validate_data(self, X, reset=True, skip_check_array=True)
             return names, [X[name].to_numpy() for name in names]
-        table = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
+        options: dict[str, Any] = {"dtype": None, "ensure_all_finite": False}
+        if reset:
+            table = validate_data(self, X, **options)
+        else:
+            # Not by validate_data, which would warn of arrays: columns in their order
+            # are as good as names.
+            table = check_array(X, **options, estimator=self, input_name="X")
+            self._check_width(table.shape[1])
         names = self._names()
         if table.dtype.kind not in "biufOU":
             table = check_array(table, dtype=np.float64, ensure_all_finite=False)
@@ -318,14 +325,18 @@ class TableRanker(StoredModel, BaseEstimator):  # type: ignore[misc]
             table = table.astype(object)
         return names, list(table.T)
 
-    def _wanted(self, frame: list[str]) -> list[str]:
-        if not hasattr(self, "feature_names_in_"):
-            if len(frame) == self.n_features_in_:
-                return frame
+    def _check_width(self, n_columns: int) -> None:
+        """Refuse another number of columns than there was, in scikit-learn's words."""
+        if n_columns != self.n_features_in_:
             raise ValueError(
-                f"X has {len(frame)} features, but TableRanker is expecting "
+                f"X has {n_columns} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
+
+    def _wanted(self, frame: list[str]) -> list[str]:
+        if not hasattr(self, "feature_names_in_"):
+            self._check_width(len(frame))
+            return frame
         names = self._names()
         missing = [name for name in names if name not in set(frame)]
         if missing:
