@@ -87,7 +87,8 @@ def compare(
     format
         Of the file, if its name does not tell: csv, tsv, parquet, jsonl, letor.
     save
-        A model file for the best of peckorder's own rankers, fitted to all rows.
+        A model file for the best of peckorder's own rankers, fitted to all rows that
+        were compared (see --rows).
     repeats
         Without a file: repetitions, each with rows of its own; at least 2.
     seed

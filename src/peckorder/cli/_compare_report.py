@@ -317,7 +317,7 @@ def _next(wanted: "Wanted", case: Case | RatingsCase, contest: Contest) -> Secti
     if kept is not None and wanted.save is None:
         commands.append(
             (
-                "Keep the best of peckorder's rankers, fitted to all rows:",
+                "Keep the best of peckorder's rankers, fitted to the rows compared:",
                 shlex.join([*again, "--save", model]),
             )
         )
