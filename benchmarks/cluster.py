@@ -1,7 +1,8 @@
 """Distributed fits with one and two worker processes, against the fit in one process.
 
 Every worker has a core of its own and one thread for its algebra; the fit in one
-process runs on one of them, and reads the same files. Let nothing else run meanwhile:
+process runs on one of them, and reads the same files. RankBoost's rounds have a script
+of their own, distributed_rankboost.py. Let nothing else run meanwhile:
 
     python benchmarks/cluster.py
     python benchmarks/cluster.py --rows 20000 --repeats 1    # a quick look
@@ -24,8 +25,8 @@ from pyarrow import parquet as pq
 from sklearn.base import clone
 
 from measure import grades
-from peckorder import AggregatePRank, MPRank, RankBoost, SVRank
-from peckorder.distributed import _fit, fit, score
+from peckorder import AggregatePRank, MPRank, SVRank
+from peckorder.distributed import fit, score
 from peckorder.distributed._partitions import Partitions
 
 QUERY = 20
@@ -122,8 +123,6 @@ def speed_up(paths: list[str], features: list[str], repeats: int) -> None:
         "SVRank, power 2": (SVRank(C=1.0, power=2), "y"),
         "AggregatePRank": (ensemble, "grade"),
     }
-    if RankBoost in _fit._FITS:
-        entrants["RankBoost, 50 rounds"] = (RankBoost(n_rounds=50), "grade")
     taken: dict[str, list[float]] = {name: [] for name in [*entrants, "score"]}
     taken["score"].append(float("nan"))
     for n in (1, 2):
@@ -178,38 +177,12 @@ def messages(paths: list[str], features: list[str]) -> None:
     )
 
 
-def rounds(folder: Path, n_rows: int, n_features: int, n_rounds: int) -> None:
-    """Show RankBoost's time a round, and bytes, for more and more partitions."""
-    if RankBoost not in _fit._FITS:
-        return
-    features = [f"f{i}" for i in range(n_features)]
-    titles = ("ms a round", "in one process", "bytes a round")
-    print("\n" + f"{'partitions':<12}" + "".join(f"{title:>16}" for title in titles))
-    for n_parts in (1, 4, 16, 64):
-        paths = write_rows(folder, n_rows, n_features, n_parts)
-        times = []
-        with workers(2) as client:
-            for n in (n_rounds, 2 * n_rounds):
-                model = RankBoost(n_rounds=n)
-                actions = (
-                    partial(fit_there, model, paths, "grade", features),
-                    partial(fit_alone, client, model, paths, "grade"),
-                )
-                times.append([best(action, 1) for action in actions])
-            fitted = fit_there(model, paths, "grade", features)
-        # What does not grow with rounds, such as reading, is left out.
-        there, alone = 1e3 * np.subtract(times[1], times[0]) / n_rounds
-        size = np.mean(fitted.traffic_["bytes"])
-        print(f"{n_parts:<12}{there:>16.2f}{alone:>16.2f}{size:>16.0f}")
-
-
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--features", type=int, default=50)
     parser.add_argument("--partitions", type=int, default=8)
-    parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
     features = [f"f{i}" for i in range(given.features)]
@@ -222,7 +195,6 @@ def main() -> None:
         )
         speed_up(paths, features, given.repeats)
         messages(paths, features)
-        rounds(where, given.rows // 10, given.features, given.rounds)
 
 
 if __name__ == "__main__":
