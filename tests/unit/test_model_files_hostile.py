@@ -135,6 +135,11 @@ HOSTILE = {
         put(10**15, "state", "begun_with", "degree"),
         "in which degree must be at most 4096",
     ),
+    "a table without a ranker to begin with": (
+        "table",
+        put({}, "parameters"),
+        "in which parameters must be all that TableRanker needs",
+    ),
     "a table in a table": (
         "table",
         put("TableRanker", "state", "ranker", "model"),

@@ -183,7 +183,12 @@ def _made(kind: type[Any], parameters: dict[str, Any]) -> Any:
     """Return a model with parameters that keep its rules."""
     if not parameters.keys() <= set(kind._get_param_names()):
         raise Damaged(f"in which parameters must be those of {kind.__name__}")
-    model = kind(**parameters)
+    try:
+        model = kind(**parameters)
+    except TypeError:  # one without a default is missing
+        raise Damaged(
+            f"in which parameters must be all that {kind.__name__} needs"
+        ) from None
     check_rules(lambda: check_parameters(model, kind._rules))
     check_bounds(parameters)
     return model
