@@ -69,12 +69,12 @@ def test_partitions_do_not_matter_and_traffic_is_as_said(client, n_chunks):
     model = fitted(client, RankBoost(max_bins=20, n_rounds=10), *parts)
     expected = RankBoost(max_bins=20, n_rounds=10).fit(X, y, qid=qid)
     assert_same_model(model, expected)
-    n_workers = min(n_chunks, 2)
     traffic = model.traffic_
-    assert_array_equal(
-        traffic["bytes"],
-        8 * n_workers * (10 + traffic["questions"] + traffic["columns"] * (20 + 1)),
-    )
+    of_one = 8 * (10 + traffic["questions"] + traffic["columns"] * (20 + 1))
+    # Dask says who keeps which partitions: sometimes all of them are with one.
+    n_workers = traffic["bytes"][0] // of_one[0]
+    assert 1 <= n_workers <= min(n_chunks, 2)
+    assert_array_equal(traffic["bytes"], n_workers * of_one)
     assert len(traffic) == 10
     model.fit(X, y, qid=qid)
     assert not hasattr(model, "traffic_")
