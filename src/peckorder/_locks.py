@@ -1,6 +1,11 @@
 """Files that one process at a time may write to."""
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import IOBase
+from pathlib import Path
 from typing import IO, Any
 
 
@@ -19,3 +24,38 @@ def lock(file: IO[Any]) -> bool:
     except OSError:
         return False
     return True
+
+
+@contextmanager
+def only_one(path: Path) -> Iterator[bool]:
+    """Keep others out while inside, by a file that is taken away in the end.
+
+    Gives False if another is in, in this process or any other of the machine; True
+    where no file can be made, as nobody can write there then.
+    """
+    file = _locked(path)
+    if not isinstance(file, IOBase):
+        yield file
+        return
+    try:
+        yield True
+    finally:
+        with suppress(OSError):
+            path.unlink()
+        file.close()
+
+
+def _locked(path: Path) -> IOBase | bool:
+    """Return the file, open and locked; or whether nobody can be in."""
+    while True:
+        try:
+            file = path.open("ab")
+        except OSError:
+            return True
+        if not lock(file):
+            file.close()
+            return False
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        file.close()  # whoever was in has just taken it away

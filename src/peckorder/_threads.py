@@ -1,7 +1,9 @@
 """Work shared among threads, so that Ctrl-C is still heard."""
 
 from _thread import start_new_thread
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise
 from os import cpu_count
 from queue import SimpleQueue
@@ -13,6 +15,32 @@ Stop: TypeAlias = Callable[[], bool]
 
 # Entries that a thread goes through in about a millisecond.
 _WORTH_A_THREAD = 1 << 21
+# The most threads that work begun here may take; None for all cores.
+_most: ContextVar[int | None] = ContextVar("most threads", default=None)
+
+
+def n_cores() -> int:
+    """Return how many threads work begun here may take: one a core, or fewer."""
+    return allowed(cpu_count() or 1)
+
+
+def allowed(n_threads: int) -> int:
+    """Return so many threads, or as many as work begun here may take.
+
+    A worker of a cluster has its share of the cores, and others have theirs.
+    """
+    most = _most.get()
+    return n_threads if most is None else min(n_threads, most)
+
+
+@contextmanager
+def at_most(n_threads: int) -> Iterator[None]:
+    """Let work that is begun inside, in this thread, take no more threads."""
+    token = _most.set(max(1, n_threads))
+    try:
+        yield
+    finally:
+        _most.reset(token)
 
 
 class Team:
@@ -113,5 +141,5 @@ def share(n: int, n_threads: int, work: Callable[[slice, Stop], T]) -> list[T]:
 
 def share_rows(X: Any, work: Callable[[slice, Stop], T]) -> list[T]:
     """Share the rows of a dense array among as many threads as a pass is worth."""
-    n_threads = min(cpu_count() or 1, max(1, X.size // _WORTH_A_THREAD))
+    n_threads = min(n_cores(), max(1, X.size // _WORTH_A_THREAD))
     return share(len(X), n_threads, work)

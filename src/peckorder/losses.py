@@ -1,13 +1,12 @@
 """Losses of pairs of rows: what rankers that keep magnitudes minimise."""
 
 from collections.abc import Callable
-from os import cpu_count
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._threads import share
+from peckorder._threads import n_cores, share
 from peckorder._typing import Floats, Ints
 from peckorder._validation import (
     Rule,
@@ -239,7 +238,7 @@ def _descending(key: Floats, offsets: Ints) -> Ints:
 def _share(queries: Queries, kernel: Callable[..., None], *arguments: Any) -> None:
     """Call a kernel for ranges of queries, shared among threads."""
     offsets = queries.offsets
-    n_threads = min(cpu_count() or 1, int(offsets[-1]) // _WORTH_A_THREAD)
+    n_threads = min(n_cores(), int(offsets[-1]) // _WORTH_A_THREAD)
 
     def work(some: slice, give_up: Callable[[], bool]) -> None:
         kernel(offsets, some.start, some.stop, *arguments)

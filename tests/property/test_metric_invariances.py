@@ -298,9 +298,9 @@ def of_all(table, options):
 @every_way
 def test_threads_do_not_show(monkeypatch, options, n_queries, real):
     table = queries(n_queries, n_queries, longest=300, real=real)
-    monkeypatch.setattr(_lists, "cpu_count", lambda: 1)
+    monkeypatch.setattr(_lists, "n_cores", lambda: 1)
     one = of_all(table, options)
-    monkeypatch.setattr(_lists, "cpu_count", lambda: 7)
+    monkeypatch.setattr(_lists, "n_cores", lambda: 7)
     monkeypatch.setattr(_lists, "_WORTH_A_THREAD", 1)
     for got, wanted in zip(of_all(table, options), one, strict=True):
         assert_array_equal(got, wanted)
@@ -330,6 +330,6 @@ def test_differences_do_not_show_how_they_are_sorted(monkeypatch, power):
     for length in (0, 10**9):
         monkeypatch.setattr(_lists, "_LONG", length)
         assert_same(values(metric, *table), wanted)
-    monkeypatch.setattr(_lists, "cpu_count", lambda: 7)
+    monkeypatch.setattr(_lists, "n_cores", lambda: 7)
     monkeypatch.setattr(_lists, "_WORTH_A_THREAD", 1)
     assert_same(values(metric, *table), wanted)

@@ -178,7 +178,7 @@ def test_threads_and_queries_out_of_order_change_nothing(
     how = {"power": power, "top_weight": top_weight} | epsilon_of(kind)
     alone = pair_loss(kind, h, y, qid=qid, **how)
     monkeypatch.setattr(losses, "_WORTH_A_THREAD", 64)
-    monkeypatch.setattr(losses, "cpu_count", lambda: 4)
+    monkeypatch.setattr(losses, "n_cores", lambda: 4)
     shared = pair_loss(kind, h, y, qid=qid, **how)
     assert shared.value == alone.value
     assert_array_equal(shared.gradient, alone.gradient)

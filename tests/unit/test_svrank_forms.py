@@ -256,7 +256,7 @@ def test_threads_do_not_change_a_bit(monkeypatch, power, loss, top_weight):
     queries = np.arange(60) % 7
     alone = SVRank(**settings).fit(X, Y, qid=queries)
     monkeypatch.setattr(svrank_loss, "_WORTH_A_THREAD", 10)
-    monkeypatch.setattr(svrank_loss, "cpu_count", lambda: 4)
+    monkeypatch.setattr(svrank_loss, "n_cores", lambda: 4)
     shared = SVRank(**settings).fit(X, Y, qid=queries)
     assert_array_equal(shared.coef_, alone.coef_)
     assert shared.objective_ == alone.objective_

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from peckorder._version import __version__
-from peckorder.exceptions import ClusterError, MissingExtraError
+from peckorder.exceptions import ClusterError, DataError, MissingExtraError
 
 # Seconds between two looks at whether there are workers left, and how long a cluster
 # may be without any before it is given up.
@@ -51,8 +51,32 @@ def client_at_hand(who: str, client: Any = None) -> Any:
             f"{who}: client must be one that waits for results; got one made with "
             "asynchronous=True."
         )
+    if client.status != "running":
+        raise ClusterError(
+            f"{who}: client must be connected to its scheduler; got one that is "
+            f"{client.status}."
+        )
     _check_workers(who, client)
     return client
+
+
+@contextmanager
+def in_reach(who: str, client: Any) -> Iterator[None]:
+    """Say of a scheduler that is gone, or a client that was closed, that it is.
+
+    Whatever Dask says then: that may be any kind of error.
+    """
+    try:
+        yield
+    except (DataError, MissingExtraError):
+        raise
+    except Exception as error:
+        if client is None or client.status == "running":
+            raise
+        raise ClusterError(
+            f"{who}: the scheduler must stay in reach; got a client that is "
+            f"{client.status} ({type(error).__name__})."
+        ) from error
 
 
 def _check_workers(who: str, client: Any) -> None:
@@ -61,10 +85,14 @@ def _check_workers(who: str, client: Any) -> None:
         client.wait_for_workers(1, timeout=PATIENCE)
         # Workers that are dying just now do not matter.
         versions = client.run(_reporter(), on_error="ignore")
-    except (TimeoutError, OSError) as error:
+    except TimeoutError as error:
         raise ClusterError(
             f"{who}: the cluster must have a worker that answers; got none within "
             f"{PATIENCE:g} seconds ({type(error).__name__})."
+        ) from error
+    except OSError as error:
+        raise ClusterError(
+            f"{who}: the scheduler must be in reach; got {type(error).__name__}."
         ) from error
     for address, version in sorted(versions.items()):
         if version != __version__:

@@ -9,6 +9,7 @@ workers at once and gets an error instead.
 import asyncio
 import time
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from math import nan
 from typing import Any, Final, NamedTuple, Self
 from uuid import uuid4
@@ -111,12 +112,13 @@ class DaskCrew:
 
     def rows(self) -> tuple[Rows, Facts]:
         """Return what is known of all rows."""
-        while True:
+        answers: list[Any] | None = None
+        while answers is None:
             try:
                 answers = self.ask("facts")
-                break
             except Lost:
-                self.replace(Cuts(0), None, nan)
+                with suppress(Lost):  # another one, which the next question will miss
+                    self.replace(Cuts(0), None, nan)
         counts = np.array([count for some in answers for count, _ in some])
         facts = Facts(*counts.sum(axis=0).tolist())
         dtype = np.dtype(answers[0][0][1])
@@ -127,6 +129,8 @@ class DaskCrew:
 
     def ask(self, question: str, *arguments: Any) -> list[Any]:
         """Ask all shards; return an answer a worker. Raises Lost if one is gone."""
+        if self._homeless:
+            raise Lost  # what all others say is not all
         if any(shard.future.status == "error" for shard in self._shards.values()):
             raise Lost
         answers = self._ask(self._shards, question, *arguments)

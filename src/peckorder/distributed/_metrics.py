@@ -12,7 +12,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._typing import Floats
 from peckorder._validation import weights
-from peckorder.distributed._cluster import client_at_hand
+from peckorder.distributed._cluster import client_at_hand, in_reach
 from peckorder.distributed._partitions import Partitions, pass_over
 from peckorder.distributed._shared import refuse_weightless
 from peckorder.distributed._sources import source_of
@@ -114,10 +114,11 @@ def score(
     source = source_of("score", data, y, qid, sample_weight, target, features)
     bare = copy(estimator)
     names_in = vars(bare).pop("feature_names_in_", None)
-    partitions = pass_over(client, source, sums_of, bare, metrics, ties, undefined)
-    _check_names(partitions, names_in)
-    _check_queries(partitions, metrics)
-    sums = partitions.joined(joined)
+    with in_reach("score", client):
+        partitions = pass_over(client, source, sums_of, bare, metrics, ties, undefined)
+        _check_names(partitions, names_in)
+        _check_queries(partitions, metrics)
+        sums = partitions.joined(joined)
     return {
         str(metric if isinstance(metric, str) else metric.name): _mean(metric, column)
         for metric, column in zip(metrics, sums, strict=True)

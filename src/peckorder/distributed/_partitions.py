@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from peckorder._threads import at_most
 from peckorder._typing import Labels
 from peckorder._version import __version__
 from peckorder.distributed._cluster import check_version, results, wait_for
@@ -128,6 +129,7 @@ class Partitions:
                     self.places_of(places),
                     [self.blocks[place] for place in places],
                     [_own(arguments, place) for place in places],
+                    apart,
                     pure=False,
                     allow_other_workers=address is not None,
                     **where,
@@ -251,7 +253,8 @@ def _made_and_looked(
     facts, found = facts_of(part, queries), None
     if len(part):
         try:
-            found = _in_partition(k, find, part, *arguments)
+            with at_most(1):  # others have tasks of their own
+                found = _in_partition(k, find, part, *arguments)
         except Exception as error:
             return Looked(facts, queries, None, error)
     return Looked(facts, queries, found)
@@ -262,11 +265,19 @@ def _each(
     places: list[int],
     blocks: list[Any],
     arguments: list[tuple[Any, ...]],
+    apart: bool,
 ) -> list[Any]:
-    return [
-        _in_partition(k, function, block, *own)
-        for k, block, own in zip(places, blocks, arguments, strict=True)
-    ]
+    """Ask partitions one after the other, with the threads of this worker.
+
+    With one of them, if the others have tasks of their own.
+    """
+    from distributed import get_worker
+
+    with at_most(1 if apart else get_worker().state.nthreads):
+        return [
+            _in_partition(k, function, block, *own)
+            for k, block, own in zip(places, blocks, arguments, strict=True)
+        ]
 
 
 def _own(arguments: tuple[Any, ...], place: int) -> tuple[Any, ...]:

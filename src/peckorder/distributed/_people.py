@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from peckorder._validation import Rule, optional, whole
 from peckorder.collaborative._problem import check_ratings
-from peckorder.distributed._cluster import client_at_hand
+from peckorder.distributed._cluster import client_at_hand, in_reach
 from peckorder.distributed._people_learning import WHO, Record, Task
 from peckorder.distributed._people_plan import Table, judged, planned
 from peckorder.distributed._people_progress import Tell, teller
@@ -190,7 +190,8 @@ def _run(
 
     workers = workers_for(task, client, n_workers)
     try:
-        Run(workers, missing, take).finish()
+        with in_reach(WHO, client):
+            Run(workers, missing, take).finish()
     except Deaths as deaths:
         users = task.ratings.users
         raise _ended(

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from peckorder._saving import SavedPlainly
+from peckorder._threads import at_most
 from peckorder._typing import Floats, Ints
 from peckorder.collaborative import PersonalRanker
 from peckorder.collaborative._storing_personal import person_bytes
@@ -154,8 +155,8 @@ class OnShared(SavedPlainly):
 
 
 def learn_people(task: Task, rows: list[int]) -> list[Record]:
-    """Learn the people of some rows, with one thread for algebra."""
-    with threadpool_limits(1):
+    """Learn the people of some rows, with one thread."""
+    with threadpool_limits(1), at_most(1):
         return [_learn_one(task, row) for row in rows]
 
 

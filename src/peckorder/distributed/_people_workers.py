@@ -236,8 +236,9 @@ class OnDask:
 
     def close(self) -> None:
         """Take back what has not been done, if there is a cluster left."""
-        with suppress(OSError, TimeoutError):
-            self._client.cancel(list(self._running))
+        if self._client.status == "running":
+            with suppress(OSError):
+                self._client.cancel(list(self._running))
         self._running, self._shared = {}, None
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from peckorder._typing import Ints, Labels
-from peckorder.distributed._cluster import client_at_hand, results
+from peckorder.distributed._cluster import client_at_hand, in_reach, results
 from peckorder.distributed._facts import overlapping
 from peckorder.distributed._partitions import pass_over
 from peckorder.distributed._sources import Part, Source, cut_alike
@@ -69,9 +69,9 @@ def repartition_by_qid(
     client = client_at_hand(_WHO, client)
     import dask.dataframe as dd
 
-    if isinstance(data, dd.DataFrame):
-        return _frame(client, data, y, qid, sample_weight)
-    return _arrays(client, data, y, qid, sample_weight)
+    make = _frame if isinstance(data, dd.DataFrame) else _arrays
+    with in_reach(_WHO, client):
+        return make(client, data, y, qid, sample_weight)
 
 
 def _frame(client: Any, data: Any, y: Any, qid: Any, weight: Any) -> Any:

@@ -105,6 +105,7 @@ def source_of(
             f"{short(y if y is not None else target)}."
         )
     roles = Roles(target, qid, sample_weight, _feature_names(who, features))
+    _check_apart(who, [*roles.others, *(roles.features or ())])
     for name, column in (("qid", qid), ("sample_weight", sample_weight)):
         if column is not None and not isinstance(column, str):
             raise TypeError(
@@ -120,6 +121,16 @@ def source_of(
         items = [(path, roles) for path in paths or ()]
         make = part_of_file
     return Source(who, make, items, qid is not None, sample_weight is not None)
+
+
+def _check_apart(who: str, names: list[Any]) -> None:
+    """Refuse a column that is to be two things: labels would be learnt from labels."""
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise DataError(
+            f"{who}: target, qid, sample_weight and features must be different columns;"
+            f" got {twice[0]!r} twice."
+        )
 
 
 def _feature_names(who: str, features: Any) -> tuple[Any, ...] | None:
@@ -224,7 +235,7 @@ def part_of_frame(who: str, frame: Any, roles: Roles) -> Part:
     names = roles.names(who, list(frame.columns))
     _check_once(who, list(frame.columns))
     types = [(str(c), str(frame[c].dtype)) for c in [*names, *roles.others]]
-    columns = [_numbers(frame[c].to_numpy()) for c in names] if len(frame) else []
+    columns = [_numbers(_plain(frame[c])) for c in names] if len(frame) else []
     for name, column in zip(names, columns, strict=False):
         if column is None:
             _refuse_type(who, name, str(frame[name].dtype))
@@ -280,6 +291,17 @@ def _part(
         tuple(names) if has_names else None,
         tuple(types),
     )
+
+
+def _plain(column: Any) -> Any:
+    """Return a column of pandas as an array; a gap among numbers is NaN."""
+    kind = column.dtype
+    if getattr(kind, "na_value", None) is None or not column.hasnans:
+        return column.to_numpy()
+    if getattr(kind, "kind", "O") not in "biuf":
+        return column.to_numpy()
+    is_single = kind.kind == "f" and kind.itemsize == 4
+    return column.to_numpy(np.float32 if is_single else np.float64, na_value=np.nan)
 
 
 def _numbers(column: Any) -> Any:

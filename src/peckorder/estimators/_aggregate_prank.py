@@ -12,6 +12,7 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from peckorder._threads import allowed
 from peckorder._typing import Floats, Seed
 from peckorder._validation import Rule, Rules, fraction, one_of, optional, whole
 from peckorder.estimators._kernels import KERNEL_RULES
@@ -359,7 +360,7 @@ class AggregatePRank(EnsembleEstimator):
         self._rules["n_jobs"].check(self._who, "n_jobs", self.n_jobs)
         if self.n_jobs is not None and self.n_jobs < 0 and parent_process() is not None:
             return 1  # one of several processes that share the cores already
-        return int(effective_n_jobs(self.n_jobs))
+        return allowed(int(effective_n_jobs(self.n_jobs)))
 
     def _resumed(self, learner: Any) -> Any:
         return learner.copy().with_threads(self._n_threads())

@@ -1,13 +1,12 @@
 """RankBoost: weak rankings combined."""
 
-from os import cpu_count
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from peckorder._threads import Team
+from peckorder._threads import Team, allowed, n_cores
 from peckorder._typing import Floats
 from peckorder._validation import (
     Rule,
@@ -277,7 +276,7 @@ class RankBoost(BoostedEstimator):
 
     def _n_threads(self) -> int:
         self._check()
-        return (cpu_count() or 1) if self.n_jobs == -1 else self.n_jobs
+        return n_cores() if self.n_jobs == -1 else allowed(self.n_jobs)
 
     def _check(self) -> None:
         """Refuse parameters that break a rule, alone or together."""

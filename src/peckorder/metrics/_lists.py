@@ -5,14 +5,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from os import cpu_count
 from reprlib import repr as repr_
 from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from peckorder._threads import share
+from peckorder._threads import n_cores, share
 from peckorder._typing import Floats, Ints
 from peckorder._validation import numbers, one_of
 from peckorder.exceptions import DataError
@@ -138,7 +137,7 @@ def row_weights(lists: RankedLists, sample_weight: Any) -> Floats:
 
 def n_threads(n_rows: int) -> int:
     """Return how many threads are worth their start."""
-    return max(1, min(cpu_count() or 1, n_rows // _WORTH_A_THREAD))
+    return max(1, min(n_cores(), n_rows // _WORTH_A_THREAD))
 
 
 def _ranked(

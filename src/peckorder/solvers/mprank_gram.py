@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from os import cpu_count
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 
 from peckorder._saving import SavedPlainly
-from peckorder._threads import share
+from peckorder._threads import n_cores, share
 from peckorder._typing import Floats
 from peckorder.exceptions import DataError
 from peckorder.kernels import mprank as kernels
@@ -154,7 +153,7 @@ class Gram(SavedPlainly):
                     total[columns] += x[rows] @ K
             return total
 
-        n_threads = 1 if self.function.function is not None else cpu_count() or 1
+        n_threads = 1 if self.function.function is not None else n_cores()
         return np.sum(share(len(tiles), n_threads, work), axis=0)  # type: ignore[no-any-return]
 
     def _tiles(self) -> Iterator[tuple[slice, slice]]:

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from os import cpu_count
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
-from peckorder._threads import share
+from peckorder._threads import n_cores, share
 from peckorder._typing import Floats, Ints
 from peckorder._validation import as_rows
 from peckorder.kernels import score_tables as kernels
@@ -96,7 +95,7 @@ class ScoreTable:
         def work(rows: slice, give_up: Callable[[], bool]) -> None:
             kernel(rows.start, rows.stop, *X, *arguments, scores)
 
-        share(n_rows, max(1, min(cpu_count() or 1, size // _WORTH_A_THREAD)), work)
+        share(n_rows, max(1, min(n_cores(), size // _WORTH_A_THREAD)), work)
         return scores
 
     @property

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from os import cpu_count
 from typing import Any, Protocol
 
 import numpy as np
 
-from peckorder._threads import share
+from peckorder._threads import n_cores, share
 from peckorder._typing import Floats, Ints
 from peckorder.kernels import label_pair_losses, pair_losses
 from peckorder.solvers.mprank_weighing import Weighing
@@ -148,7 +147,7 @@ class _State:
             np.empty((2, n if risk.is_by_label else 0, n_fields)),
             np.arange(n),
             [slice(*offsets[q : q + 2]) for q in np.flatnonzero(sizes >= _LONG)],
-            min(cpu_count() or 1, n // _WORTH_A_THREAD, len(sizes)),
+            min(n_cores(), n // _WORTH_A_THREAD, len(sizes)),
         )
         if risk.top_weight > 0.0:
             top = y, weight, risk.top_weight, state.lifted

@@ -3,6 +3,7 @@
 import mmap
 from collections.abc import Callable, Iterator
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import finalize
 
@@ -19,7 +20,8 @@ from peckorder.streams._sizes import OF_ARRAYS, default_rows
 _WHO = "from_arrays"
 # Queries of rows that are skipped are looked at in pieces of so many.
 _MANY = 1 << 16
-# Pieces of so many bytes, at both ends and between, tell an array from others.
+# Arrays are told apart by pieces of so many bytes; maps by some, at both ends and
+# between.
 _SAMPLE = 1 << 16
 # Maps whose changes, if any, are in the file: their pages can be had again.
 _SHARED = ("r", "r+", "w+")
@@ -254,18 +256,27 @@ class _Pages:
 
 
 def _digest(array: Any) -> list[Any]:
-    """Return what tells an array from others: shape, type, and some of its bytes."""
+    """Return what tells an array from others: shape, type, and its bytes.
+
+    Of a map, which may be large, some of them, and when its file was written last.
+    """
     if sparse.issparse(array):
         parts = [_digest(part) for part in (array.data, array.indices, array.indptr)]
         return [list(array.shape), *parts]
     mixed = sha256()
     n_rows = len(array)
+    told: list[Any] = [list(array.shape), array.dtype.str]
     size = max(1, _SAMPLE // max(array[:1].nbytes, 1))
-    for first in np.unique(np.linspace(0, max(n_rows - size, 0), 16).astype(int)):
+    places: Any = range(0, n_rows, size)
+    if isinstance(array, np.memmap):
+        places = np.unique(np.linspace(0, max(n_rows - size, 0), 16).astype(int))
+        if array.filename is not None:
+            told.append(Path(array.filename).stat().st_mtime_ns)
+    for first in places:
         some = np.ascontiguousarray(array[first : first + size])
         mixed.update(
             repr(some.tolist()).encode()
             if array.dtype.kind == "O"
             else some.view(np.uint8).data
         )
-    return [list(array.shape), array.dtype.str, mixed.hexdigest()]
+    return [*told, mixed.hexdigest()]

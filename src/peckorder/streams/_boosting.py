@@ -76,9 +76,25 @@ def fit_boosted(
             f"{model._who}: stream must have queries, of which a block holds whole "
             "ones; got one without."
         )
-    kept, beside, earlier = None, None, None
-    if checkpoint is not None:
-        kept = Checkpoint.of(checkpoint, every, terms_of(model, stream, None, 1))
+    if checkpoint is None:
+        return _fit(model, stream, options, None, prefetch, progress, folder)
+    kept = Checkpoint.of(checkpoint, every, terms_of(model, stream, None, 1))
+    with kept.held():
+        return _fit(model, stream, options, kept, prefetch, progress, folder)
+
+
+def _fit(
+    model: RankBoost,
+    stream: Stream,
+    options: Options,
+    kept: Checkpoint | None,
+    prefetch: int,
+    progress: Callable[[int, int | None], Any] | None,
+    folder: Any,
+) -> Any:
+    """Go on from a checkpoint, or begin."""
+    beside, earlier = None, None
+    if kept is not None:
         beside = KeptRows(kept.path, kept.terms)
         found: Any = kept.read()
         earlier, place = found or (None, Place())
@@ -95,7 +111,7 @@ def fit_boosted(
         model.n_features_in_ = len(rows.bins)
         if earlier is not None:
             run.resume(earlier.weak_rankers_)
-        _go(model, run, kept, every)
+        _go(model, run, kept)
         if beside is not None:
             beside.remove()
     return model
@@ -157,7 +173,7 @@ def _begin(rows: BinnedRows, options: Options, scratch: Scratch, team: Team) -> 
     return Run(distribution, [learner], options, smoothing)
 
 
-def _go(model: RankBoost, run: Run, kept: Checkpoint | None, every: float) -> None:
+def _go(model: RankBoost, run: Run, kept: Checkpoint | None) -> None:
     """Do all rounds; keep what there is now and then, and in the end."""
     if kept is None:
         run.go()
@@ -178,7 +194,7 @@ def _go(model: RankBoost, run: Run, kept: Checkpoint | None, every: float) -> No
             keep(False)
 
     try:
-        run.go(watch=Watch(1 if every == 0 else _NEVER, tell))
+        run.go(watch=Watch(1 if kept.every == 0 else _NEVER, tell))
     except BaseException:
         # What was learnt is kept; what went wrong is said in any case.
         with suppress(Exception):

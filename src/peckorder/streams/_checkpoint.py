@@ -8,13 +8,15 @@ model learnt so far.
 import json
 import os
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
+from peckorder._locks import only_one
 from peckorder._version import __version__
 from peckorder.estimators._stored import StoredModel
 from peckorder.estimators._storing import (
@@ -57,6 +59,21 @@ class Checkpoint:
         path = _checked(path)
         digests = {name: _digest(term) for name, term in terms.items()}
         return cls(path, digests, every, monotonic())
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other fits from the file while inside.
+
+        Two of them would remove each other's drafts, and mix what they keep beside it.
+        """
+        with only_one(self.path.with_name(f".{self.path.name}.lock")) as is_free:
+            if not is_free:
+                raise FileExistsError(
+                    f"{WHO}: checkpoint must be of one fit at a time; got "
+                    f"{str(self.path)!r}, which another fit writes to. Wait for it, or "
+                    "choose another."
+                )
+            yield
 
     def read(self) -> tuple[StoredModel, Place] | None:
         """Return what is in the file; None if there is none yet."""

@@ -1,7 +1,7 @@
 """Learning from a stream, block after block."""
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from copy import copy
 from inspect import signature
 from typing import Any, TypeVar
@@ -118,7 +118,7 @@ def fit(
     >>> round(-model.score(X[2000:], y[2000:]), 2)
     0.27
     """
-    _check(estimator, stream, n_passes, every, prefetch, progress)
+    _check(estimator, stream, classes, n_passes, every, prefetch, progress)
     model: Any = clone(estimator)
     fresh = dict(vars(model))
     if isinstance(model, RankBoost):
@@ -136,7 +136,9 @@ def fit(
     else:
         classes = _check_learner(model, stream, classes)
         run = _Run(model, stream, classes, n_passes, prefetch, progress)
-        model = run.finished(_opened(run, checkpoint, every))
+        kept = _opened(run, checkpoint, every)
+        with nullcontext() if kept is None else kept.held():
+            model = run.finished(kept)
     _hand_over(fresh | vars(model), estimator)
     return estimator
 
@@ -243,7 +245,13 @@ class _Run:
 
 
 def _check(
-    estimator: Any, stream: Any, n_passes: Any, every: Any, prefetch: Any, progress: Any
+    estimator: Any,
+    stream: Any,
+    classes: Any,
+    n_passes: Any,
+    every: Any,
+    prefetch: Any,
+    progress: Any,
 ) -> None:
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         raise TypeError(
@@ -259,6 +267,11 @@ def _check(
     not_negative.check(WHO, "every", every)
     whole(0).check(WHO, "prefetch", prefetch)
     optional(_CALLABLE).check(WHO, "progress", progress)
+    if isinstance(estimator, RankBoost) and classes is not None:
+        raise TypeError(
+            f"{WHO}: classes must be None for RankBoost, which knows none; got "
+            f"{classes!r}."
+        )
     if isinstance(estimator, MPRank | RankBoost) and n_passes != 1:
         raise ValueError(
             f"{WHO}: n_passes must be 1 for {type(estimator).__name__}, which learns "

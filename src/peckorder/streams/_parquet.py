@@ -223,7 +223,7 @@ class _ArrowFiles(Stream):
         for batch in self._batches([name], _MANY, 0):
             if number >= end:
                 return
-            values = values_of(self._pa, batch.column(0))[: end - number]
+            values = values_of(self._pa, batch.column(name))[: end - number]
             number += len(values)
             yield values
 
