@@ -26,15 +26,22 @@ def processes(n_workers):
 
 
 @pytest.fixture(scope="session")
-def client():
-    """Two worker processes, shared by tests that do them no harm."""
+def cluster():
+    """Two worker processes for all tests: starting them is what takes the time."""
     with processes(2) as client:
         yield client
 
 
+@pytest.fixture
+def client(cluster):
+    """Both workers are there, also if one was killed before: it is started again."""
+    cluster.wait_for_workers(2, timeout=60)
+    return cluster
+
+
 @pytest.fixture(scope="session")
 def start_cluster():
-    """Start a cluster of one's own: to be harmed."""
+    """Start a cluster of one's own, to be left without workers."""
     return processes
 
 

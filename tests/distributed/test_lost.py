@@ -64,30 +64,21 @@ def wait_until(is_so, seconds=60.0):
         time.sleep(0.01)
 
 
-@pytest.fixture(scope="module")
-def doomed(start_cluster):
-    """A cluster for all tests of this file; a worker that dies is started again."""
-    # Functions of this module travel as they are: workers cannot import it.
+@pytest.fixture(scope="module", autouse=True)
+def by_value():
+    """Functions of this module travel as they are: workers cannot import it."""
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    with start_cluster(2) as client:
-        yield client
+    yield
     cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
-
-
-@pytest.fixture
-def cluster(doomed):
-    """Both workers are there again."""
-    doomed.wait_for_workers(2, timeout=60)
-    return doomed
 
 
 @pytest.mark.parametrize(
     "estimator", [MPRank(), pytest.param(SVRank(), marks=pytest.mark.slow)]
 )
-def test_a_worker_killed_in_the_middle(cluster, tmp_path, estimator):
+def test_a_worker_killed_in_the_middle(client, tmp_path, estimator):
     X, y, qid = slow_data(str(tmp_path), 0.1)
-    pids = list(cluster.run(os.getpid).values())
-    thread, told = in_thread(lambda: fit(estimator, X, y, qid=qid, client=cluster))
+    pids = list(client.run(os.getpid).values())
+    thread, told = in_thread(lambda: fit(estimator, X, y, qid=qid, client=client))
     wait_until(lambda: len(list(tmp_path.iterdir())) >= 5)
     os.kill(pids[0], signal.SIGKILL)
     assert thread.is_alive()
@@ -101,19 +92,19 @@ def test_a_worker_killed_in_the_middle(cluster, tmp_path, estimator):
     assert_allclose(estimator.intercept_, expected.intercept_, atol=1e-10)
 
 
-def test_rows_that_were_only_in_memory(cluster):
-    address, other = sorted(cluster.scheduler_info()["workers"])
-    pid = cluster.run(os.getpid)[address]
+def test_rows_that_were_only_in_memory(client):
+    address, other = sorted(client.scheduler_info()["workers"])
+    pid = client.run(os.getpid)[address]
     rows = [np.arange(20.0).reshape(10, 2) + k for k in range(2)]
     places = [
-        cluster.scatter(part, workers=[where], direct=False)
+        client.scatter(part, workers=[where], direct=False)
         for part, where in zip(rows, (address, other), strict=True)
     ]
     X = da.concatenate(
         [da.from_delayed(dask.delayed(part), (10, 2), float) for part in places]
     )
     os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: address not in cluster.nthreads())
+    wait_until(lambda: address not in client.nthreads())
     model = MPRank()
     with pytest.raises(ClusterError, match="lost together with a worker"):
         fit(model, X, da.arange(20, chunks=10))
@@ -121,7 +112,7 @@ def test_rows_that_were_only_in_memory(cluster):
 
 
 @pytest.mark.slow
-def test_a_partition_that_kills_its_worker(cluster):
+def test_a_partition_that_kills_its_worker(client):
     def allow(n, dask_scheduler=None):
         before = dask_scheduler.allowed_failures
         dask_scheduler.allowed_failures = n
@@ -134,21 +125,22 @@ def test_a_partition_that_kills_its_worker(cluster):
             os._exit(1)
         return x
 
-    before = cluster.run_on_scheduler(allow, 0)
+    before = client.run_on_scheduler(allow, 0)
     X = da.ones((2, 1), chunks=(2, 1)).map_blocks(fatal, meta=np.empty((0, 1)))
     with pytest.raises(ClusterError, match="died with the same one"):
         fit(MPRank(), X, da.arange(2, chunks=2))
-    cluster.run_on_scheduler(allow, before)
+    client.run_on_scheduler(allow, before)
 
 
-# The last one: nobody starts workers again after it.
-def test_no_worker_left(cluster, tmp_path, monkeypatch):
+@pytest.mark.slow
+def test_no_worker_left(start_cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(_cluster, "PATIENCE", 0.5)
     X, y, _ = slow_data(str(tmp_path), 1.0)
-    thread, told = in_thread(lambda: fit(MPRank(), X, y, client=cluster))
-    wait_until(lambda: any(tmp_path.iterdir()))
-    cluster.cluster.scale(0)
-    thread.join(60)
-    assert "after the last one was lost" in str(told["error"])
-    with pytest.raises(ClusterError, match=r"got none within 0\.5 seconds"):
-        fit(MPRank(), X, y)
+    with start_cluster(1) as client:
+        thread, told = in_thread(lambda: fit(MPRank(), X, y, client=client))
+        wait_until(lambda: any(tmp_path.iterdir()))
+        client.cluster.scale(0)
+        thread.join(60)
+        assert "after the last one was lost" in str(told["error"])
+        with pytest.raises(ClusterError, match=r"got none within 0\.5 seconds"):
+            fit(MPRank(), X, y, client=client)

@@ -24,13 +24,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def mortal(start_cluster):
-    """Two workers that may be killed: others are started in their place."""
-    with start_cluster(2) as client:
-        yield client
-
-
 class KillOne:
     """Kills a worker once so many people are learnt."""
 
@@ -46,10 +39,10 @@ class KillOne:
 @pytest.mark.parametrize(
     "name", ["people", pytest.param("people.sqlite", marks=pytest.mark.slow)]
 )
-def test_a_killed_worker_changes_nothing(mortal, name, tmp_path):
-    model, killer = RankBoost(n_rounds=20), KillOne(mortal, after=5)
+def test_a_killed_worker_changes_nothing(client, name, tmp_path):
+    model, killer = RankBoost(n_rounds=20), KillOne(client, after=5)
     people = fit_people(
-        RATINGS, None, model, client=mortal, store=tmp_path / name, progress=killer
+        RATINGS, None, model, client=client, store=tmp_path / name, progress=killer
     )
     assert len(killer.killed) == 1
     assert all_of(people) == all_of(fit_people(RATINGS, None, model, n_jobs=1))

@@ -144,7 +144,7 @@ from peckorder.distributed import fit_people
 from peckorder.distributed._people_parquet import ParquetStore
 from peckorder.distributed._people_sqlite import SqliteStore
 
-path, number = sys.argv[1], int(sys.argv[2])
+path, number, n_jobs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 ParquetStore.batch = SqliteStore.batch = 5
 
 def stop(done, total):
@@ -154,23 +154,24 @@ def stop(done, total):
 
 ratings = make_ratings(60, 30, random_state=1)
 model = RankBoost(n_rounds=20)
-fit_people(ratings, None, model, n_jobs=2, store=path, progress=stop)
+fit_people(ratings, None, model, n_jobs=n_jobs, store=path, progress=stop)
 """
 
 
 @pytest.mark.parametrize(
-    ("name", "number"),
+    ("name", "number", "n_jobs"),
     [
-        ("people", signal.SIGKILL),
-        pytest.param("people.sqlite", signal.SIGINT, marks=pytest.mark.slow),
-        pytest.param("people", signal.SIGINT, marks=pytest.mark.slow),
-        pytest.param("people.sqlite", signal.SIGKILL, marks=pytest.mark.slow),
+        ("people", signal.SIGKILL, 1),
+        pytest.param("people", signal.SIGKILL, 2, marks=pytest.mark.slow),
+        pytest.param("people.sqlite", signal.SIGINT, 2, marks=pytest.mark.slow),
+        pytest.param("people", signal.SIGINT, 2, marks=pytest.mark.slow),
+        pytest.param("people.sqlite", signal.SIGKILL, 2, marks=pytest.mark.slow),
     ],
 )
-def test_a_driver_that_is_stopped_goes_on_where_it_was(name, number, tmp_path):
+def test_a_driver_that_is_stopped_goes_on_where_it_was(name, number, n_jobs, tmp_path):
     path, held = tmp_path / name, tmp_path / "held"
     held.mkdir()
-    ended = driver(path, number, held)
+    ended = driver(path, number, n_jobs, held)
     if number == signal.SIGKILL:
         assert ended.returncode == -signal.SIGKILL
     else:
@@ -200,10 +201,10 @@ def check_all_is_taken_away(folder):
         sleep(0.1)
 
 
-def driver(path, number, folder):
+def driver(path, number, n_jobs, folder):
     """Run a program that sends itself a signal in the midst of its work."""
     return subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(path), str(int(number))],
+        [sys.executable, "-c", SCRIPT, str(path), str(int(number)), str(n_jobs)],
         env=os.environ | {"PYTHONPATH": SOURCES, "TMPDIR": str(folder)},
         capture_output=True,
         text=True,

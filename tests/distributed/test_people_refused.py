@@ -234,10 +234,30 @@ fit_people(ratings, None, PRank(), n_jobs=1, store=sys.argv[1], progress=wait)
 """
 
 
-@pytest.mark.parametrize(
-    "name", ["people", pytest.param("people.sqlite", marks=pytest.mark.slow)]
-)
+def in_use(path):
+    return exactly(
+        f"fit_people: store must be of one run at a time; got {str(path)!r}, which "
+        "another run writes to. Wait for it, or choose another."
+    )
+
+
+@STORES
 def test_a_store_in_use(name, tmp_path):
+    path, refused = tmp_path / name, []
+
+    def once_more(done, total):
+        with pytest.raises(FileExistsError, match=in_use(path)):
+            fit(store=path)
+        refused.append(done)
+
+    assert len(fit(store=path, progress=once_more)) == 3
+    assert refused[-1] == 3
+    assert len(fit(store=path)) == 3
+
+
+@pytest.mark.slow
+@STORES
+def test_a_store_that_another_process_uses(name, tmp_path):
     path = tmp_path / name
     sources = str(next(p for p in map(str, sys.path) if p.endswith("src")))
     with subprocess.Popen(
@@ -246,11 +266,7 @@ def test_a_store_in_use(name, tmp_path):
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as other:  # fmt: skip
         assert other.stdout.readline() == "there\n"
-        sentence = (
-            f"fit_people: store must be of one run at a time; got {str(path)!r}, which "
-            "another run writes to. Wait for it, or choose another."
-        )
-        with pytest.raises(FileExistsError, match=exactly(sentence)):
+        with pytest.raises(FileExistsError, match=in_use(path)):
             fit(store=path)
         open_people(path)  # reading is no matter
         other.communicate("\n")

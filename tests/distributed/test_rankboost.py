@@ -80,13 +80,6 @@ def test_partitions_do_not_matter_and_traffic_is_as_said(client, n_chunks):
     assert not hasattr(model, "traffic_")
 
 
-@pytest.fixture(scope="module")
-def doomed(start_cluster):
-    """Two workers, to be killed; they are started again."""
-    with start_cluster(2) as client:
-        yield client
-
-
 # How many questions come before the worker is killed: 0 while shards are made, some
 # while columns are cut, the others in rounds.
 @pytest.mark.parametrize(
@@ -97,7 +90,7 @@ def doomed(start_cluster):
         30,
     ],
 )
-def test_a_worker_killed_does_not_change_the_model(doomed, monkeypatch, n_before):
+def test_a_worker_killed_does_not_change_the_model(client, monkeypatch, n_before):
     X, y, qid, _ = problem()
     asked = []
     ask = _crew.DaskCrew._ask
@@ -111,17 +104,17 @@ def test_a_worker_killed_does_not_change_the_model(doomed, monkeypatch, n_before
         return ask(crew, shards, question, *arguments)
 
     monkeypatch.setattr(_crew.DaskCrew, "_ask", kill_later)
-    doomed.wait_for_workers(2)
     parts = in_chunks(X, y, qid)
-    model = fitted(doomed, RankBoost(max_bins=20, n_rounds=15), *parts)
+    model = fitted(client, RankBoost(max_bins=20, n_rounds=15), *parts)
     assert "repeat" in asked
     assert_same_model(model, RankBoost(max_bins=20, n_rounds=15).fit(X, y, qid=qid))
 
 
-def test_rows_that_cannot_be_had_again_are_an_error(doomed, monkeypatch):
+@pytest.mark.slow
+def test_rows_that_cannot_be_had_again_are_an_error(client, monkeypatch):
     X, y, qid, _ = problem()
     parts = [
-        da.from_delayed(doomed.scatter(column), column.shape, column.dtype)
+        da.from_delayed(client.scatter(column), column.shape, column.dtype)
         for column in (X, y, qid)
     ]
     asked = []
@@ -129,7 +122,7 @@ def test_rows_that_cannot_be_had_again_are_an_error(doomed, monkeypatch):
 
     def kill_later(crew, shards, question, *arguments):
         if len(asked) == 5:
-            for pid in doomed.run(os.getpid).values():
+            for pid in client.run(os.getpid).values():
                 os.kill(pid, signal.SIGKILL)
         asked.append(question)
         return ask(crew, shards, question, *arguments)
@@ -137,7 +130,7 @@ def test_rows_that_cannot_be_had_again_are_an_error(doomed, monkeypatch):
     monkeypatch.setattr(_crew.DaskCrew, "_ask", kill_later)
     model = RankBoost(max_bins=20, n_rounds=15)
     with pytest.raises(ClusterError, match="can make them again"):
-        fitted(doomed, model, *parts)
+        fitted(client, model, *parts)
     assert vars(model) == vars(RankBoost(max_bins=20, n_rounds=15))
 
 

@@ -217,6 +217,7 @@ class TestCluster:
             fit(MPRank(), *rows())
         assert "client = Client()" in str(error.value)
 
+    @pytest.mark.slow
     def test_no_dask(self):
         script = """
             import sys

@@ -177,13 +177,13 @@ def load(client: Any, source: Source) -> Partitions:
     # Rows are looked at where they are, which is known when they are there.
     wait_for(who, client, blocks)
     partitions = _unchecked(client, source, blocks, [])
-    partitions = replace(partitions, facts=partitions.ask(_facts))
+    partitions = replace(partitions, facts=partitions.ask(_facts, who))
     partitions = _without_empty(partitions)
     check_alike(who, partitions.facts, partitions.places)
     if source.has_queries:
         near = overlapping(partitions.facts)
         some = partitions.only(near)
-        check_whole(who, some.ask(_queries) if near else [], some.places)
+        check_whole(who, some.ask(_queries, who) if near else [], some.places)
     return partitions
 
 
@@ -236,12 +236,12 @@ def _made(who: str, version: str, k: int, make: Callable[..., Part], *item: Any)
     return _in_partition(k, make, who, *item)
 
 
-def _queries(part: Part) -> Labels | None:
-    return None if part.qid is None else Queries.of("qid", part.qid).ids
+def _queries(part: Part, who: str) -> Labels | None:
+    return None if part.qid is None else Queries.of(who, part.qid).ids
 
 
-def _facts(part: Part) -> Facts:
-    return facts_of(part, _queries(part))
+def _facts(part: Part, who: str) -> Facts:
+    return facts_of(part, _queries(part, who))
 
 
 def _made_and_looked(
@@ -249,7 +249,7 @@ def _made_and_looked(
 ) -> Looked:
     make, find, arguments = shared
     part = _made(who, version, k, make, *item)
-    queries = _in_partition(k, _queries, part)
+    queries = _in_partition(k, _queries, part, who)
     facts, found = facts_of(part, queries), None
     if len(part):
         try:
