@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from peckorder import AggregatePRank, MPRank, SVRank
+from peckorder import AggregatePRank, MPRank, RankBoost, SVRank
 from peckorder.datasets import make_square
 from peckorder.distributed import fit
 
@@ -250,6 +250,17 @@ class TestForms:
         model = fit(SVRank(), data, **columns, features=some)
         expected = SVRank().fit(frame[some], letor["y"], **here)
         check_same(model, expected, frame[some])
+
+    def test_gaps_in_columns_of_pandas_are_nan(self, client):
+        rng = np.random.default_rng(0)
+        X = rng.integers(0, 9, size=(40, 2)).astype(float)
+        X[[3, 25], [0, 1]] = np.nan
+        frame = pd.DataFrame(X, columns=["a", "b"]).astype({"a": "Int8", "b": "Float32"})
+        frame = frame.assign(y=rng.integers(0, 3, 40), q=np.repeat(np.arange(4), 10))
+        data = dd.from_pandas(frame, npartitions=2)
+        model = fit(RankBoost(n_rounds=9), data, target="y", qid="q")
+        expected = RankBoost(n_rounds=9).fit(X, frame["y"], qid=frame["q"])
+        assert model.weak_rankers_.tolist() == expected.weak_rankers_.tolist()
 
     def test_columns_cut_otherwise_than_rows(self, client, letor):
         X, y, qid = arrays(letor, 3, "X", "y", "qid")

@@ -10,6 +10,7 @@ from numpy.testing import assert_array_equal
 from peckorder import RankBoost
 from peckorder.distributed import _crew, fit
 from peckorder.exceptions import ClusterError, DataError
+from peckorder.solvers.sharded_run import Lost
 
 da = pytest.importorskip("dask.array")
 
@@ -108,6 +109,15 @@ def test_a_worker_killed_does_not_change_the_model(client, monkeypatch, n_before
     model = fitted(client, RankBoost(max_bins=20, n_rounds=15), *parts)
     assert "repeat" in asked
     assert_same_model(model, RankBoost(max_bins=20, n_rounds=15).fit(X, y, qid=qid))
+
+
+def test_who_is_left_does_not_answer_for_all():
+    class Partitions(list):
+        client, who = None, "fit"
+
+    crew = _crew.DaskCrew(Partitions("ab"), RankBoost())
+    with pytest.raises(Lost):
+        crew.ask("facts")  # nobody has made a shard yet
 
 
 @pytest.mark.slow

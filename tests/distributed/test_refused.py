@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 from textwrap import dedent
 
 import dask.array as da
@@ -167,6 +168,8 @@ class TestArguments:
             ({"target": "y", "features": "a"}, TypeError, "features must be a list"),
             ({"target": "y", "features": ["a", "a"]}, TypeError, "each once"),
             ({"target": "y", "features": ["b"]}, DataError, "must include 'b'"),
+            ({"target": "y", "features": ["a", "y"]}, DataError, "got 'y' twice"),
+            ({"target": "y", "qid": "y"}, DataError, "must be different columns"),
         ],
     )
     def test_of_frames(self, client, given, error, said):
@@ -249,6 +252,38 @@ class TestCluster:
     def test_something_else_as_client(self):
         with pytest.raises(TypeError, match="client must be a dask"):
             fit(MPRank(), None, client="localhost")
+
+    def test_a_client_that_is_closed(self, cluster):
+        from distributed import Client
+
+        with Client(cluster.cluster, set_as_default=False) as client:
+            pass
+        with pytest.raises(ClusterError) as error:
+            fit(MPRank(), *rows(), client=client)
+        assert str(error.value) == (
+            "fit: client must be connected to its scheduler; got one that is closed."
+        )
+
+    def test_a_client_that_is_closed_meanwhile(self, cluster):
+        from distributed import Client
+
+        client = Client(cluster.cluster, set_as_default=False)
+        model = MPRank()
+        X, y = rows()
+
+        def slow(x):
+            import time
+
+            time.sleep(1.0)
+            return x
+
+        slowly = X.map_blocks(slow, meta=np.empty((0, 2)))
+        closing = threading.Timer(0.5, client.close)
+        closing.start()
+        with pytest.raises(ClusterError, match="the scheduler must stay in reach"):
+            fit(model, slowly, y, client=client)
+        closing.join()
+        assert not hasattr(model, "coef_")
 
     def test_another_version_on_a_worker(self, client):
         def report(version):

@@ -118,6 +118,19 @@ def test_rows_that_are_not_whole_are_read_again(interrupted, name):
     assert not folder.exists()
 
 
+def test_two_fits_of_one_checkpoint_are_refused(tmp_path):
+    path, refused = tmp_path / "model", []
+
+    def once_more(*told):
+        with pytest.raises(FileExistsError, match="of one fit at a time"):
+            boosted(path)
+        refused.append(told)
+
+    assert_same_model(boosted(path, progress=once_more), expected())
+    assert len(refused) == 7
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_another_estimator_is_refused(interrupted):
     stream = from_arrays(*problem(), rows=500)
     with pytest.raises(ValueError, match="another set of parameters"):

@@ -145,6 +145,26 @@ def test_a_fit_goes_on_where_it_was(begun):
     check_same(model, PRank().fit(X, y), X)
 
 
+def test_two_fits_of_one_checkpoint_are_refused(begun):
+    X, y, file = begun
+    sentence = (
+        f"fit: checkpoint must be of one fit at a time; got {str(file)!r}, which "
+        "another fit writes to. Wait for it, or choose another."
+    )
+    refused = []
+
+    def once_more(done, _):
+        with pytest.raises(FileExistsError, match=exactly(sentence)):
+            fit(PRank(), from_arrays(X, y, rows=10), checkpoint=file)
+        refused.append(done)
+
+    stream = from_arrays(X, y, rows=10)
+    model = fit(PRank(), stream, checkpoint=file, every=0, progress=once_more)
+    assert refused == [30, 40, 50, 60]
+    check_same(model, PRank().fit(X, y), X)
+    assert list(file.parent.iterdir()) == [file]
+
+
 def test_a_fit_that_is_finished_gives_its_model_at_once(begun):
     X, y, file = begun
     stream = from_arrays(X, y, rows=10)
@@ -196,6 +216,26 @@ def test_other_terms_are_refused(begun, estimator, change, options, what):
     with pytest.raises(ValueError, match=exactly(sentence)):
         fit(estimator, stream, checkpoint=file, **options)
     assert file.read_bytes() == content
+
+
+def test_one_value_of_many_makes_another_stream(tmp_path):
+    X, y = np.zeros((20_000, 20)), np.arange(20_000) % 3
+    file = tmp_path / "model.peckorder"
+    fit(PRank(), from_arrays(X, y), checkpoint=file)
+    X[12_345, 6] = 1.0
+    with pytest.raises(ValueError, match=r"written with another stream \(X\)"):
+        fit(PRank(), from_arrays(X, y), checkpoint=file)
+
+
+def test_a_map_that_was_written_since_is_another_stream(tmp_path):
+    np.save(tmp_path / "X.npy", np.zeros((60, 2)))
+    X, y = np.load(tmp_path / "X.npy", mmap_mode="r"), np.arange(60) % 3
+    file = tmp_path / "model.peckorder"
+    fit(PRank(), from_arrays(X, y), checkpoint=file)
+    fit(PRank(), from_arrays(X, y), checkpoint=file)
+    os.utime(tmp_path / "X.npy", (1, 1))
+    with pytest.raises(ValueError, match=r"written with another stream \(X\)"):
+        fit(PRank(), from_arrays(X, y), checkpoint=file)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv", "letor"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import SGDClassifier
 
-from peckorder import MPRank, PRank, SVRank, WidrowHoff
+from peckorder import MPRank, PRank, RankBoost, SVRank, WidrowHoff
 from peckorder.streams import fit, from_arrays
 
 STREAM = from_arrays(np.eye(3), [1, 2, 3])
@@ -51,6 +51,13 @@ WEIGHED = from_arrays(np.eye(3), [1, 2, 3], weight=[1.0, 1.0, 2.0])
             {"classes": [1]},
             TypeError,
             "classes must be None for MPRan",
+        ),
+        (
+            RankBoost(),
+            STREAM,
+            {"classes": [1, 2]},
+            TypeError,
+            "classes must be None for RankB",
         ),
         (
             PRank(),

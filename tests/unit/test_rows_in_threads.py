@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from peckorder import MPRank, _threads
+from peckorder import AggregatePRank, MPRank, RankBoost, _threads
 from peckorder.solvers import mprank_primal
 
 
@@ -19,6 +19,17 @@ def problem(n_rows, dtype=np.float32):
     rng = np.random.default_rng(0)
     X = (2.0 + rng.standard_normal((n_rows, 3))).astype(dtype)
     return X, X @ [1.0, -2.0, 0.5] + rng.standard_normal(n_rows)
+
+
+def test_a_limit_holds_where_work_is_begun(monkeypatch):
+    monkeypatch.setattr(_threads, "cpu_count", lambda: 3)
+    alone, several = RankBoost(n_jobs=-1), RankBoost(n_jobs=8)
+    assert (_threads.n_cores(), several._n_threads()) == (3, 8)
+    with _threads.at_most(2):
+        assert (_threads.n_cores(), _threads.allowed(1)) == (2, 1)
+        assert (alone._n_threads(), several._n_threads()) == (2, 2)
+        assert AggregatePRank(n_jobs=8)._n_threads() == 2
+    assert (alone._n_threads(), several._n_threads()) == (3, 8)
 
 
 @pytest.mark.usefixtures("_shared")
