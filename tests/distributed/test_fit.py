@@ -255,7 +255,9 @@ class TestForms:
         rng = np.random.default_rng(0)
         X = rng.integers(0, 9, size=(40, 2)).astype(float)
         X[[3, 25], [0, 1]] = np.nan
-        frame = pd.DataFrame(X, columns=["a", "b"]).astype({"a": "Int8", "b": "Float32"})
+        frame = pd.DataFrame(X, columns=["a", "b"]).astype(
+            {"a": "Int8", "b": "Float32"}
+        )
         frame = frame.assign(y=rng.integers(0, 3, 40), q=np.repeat(np.arange(4), 10))
         data = dd.from_pandas(frame, npartitions=2)
         model = fit(RankBoost(n_rounds=9), data, target="y", qid="q")

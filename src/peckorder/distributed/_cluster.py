@@ -56,7 +56,8 @@ def client_at_hand(who: str, client: Any = None) -> Any:
             f"{who}: client must be connected to its scheduler; got one that is "
             f"{client.status}."
         )
-    _check_workers(who, client)
+    with in_reach(who, client):
+        _check_workers(who, client)
     return client
 
 

@@ -42,7 +42,7 @@ def fit(
     reads the next ones. The model is that of one `partial_fit` with all rows: to the
     bit for the on-line learners (`PRank`, `AggregatePRank`, `WidrowHoff`,
     `MulticlassPerceptron`), whatever the size of the blocks, and to rounding (1e-10)
-    for `MPRank` with a linear kernel. Without a kernel, n passes are also what their
+    for `MPRank` with a linear kernel, whose sums are in double precision. Without a kernel, n passes are also what their
     `fit` does with ``shuffle=False, max_iter=n``. The model of `RankBoost` is that of
     its `fit`, to the bit.
 
@@ -64,7 +64,8 @@ def fit(
     checkpoint : path, default=None
         A file that is kept up to date with the model learnt so far. The same call with
         the same file goes on from there, and ends with the identical model; a file of
-        a fit that was finished gives its model at once. For estimators of ours.
+        a fit that was finished gives its model at once. One fit at a time may use it.
+        For estimators of ours.
     every : float, default=60.0
         Seconds between two writes of the checkpoint; 0 for one after every block.
     prefetch : int, default=2
