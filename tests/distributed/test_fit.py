@@ -119,9 +119,9 @@ class TestSVRank:
         ("label", "parameters"),
         [
             ("y", {}),
-            ("grade", {"epsilon": 0.0, "C": 3.0}),
-            ("y", {"power": 2, "C": 10.0}),
             ("grade", {"power": 2, "loss": "hmpc", "top_weight": 2.0}),
+            pytest.param("grade", {"epsilon": 0.0, "C": 3.0}, marks=pytest.mark.slow),
+            pytest.param("y", {"power": 2, "C": 10.0}, marks=pytest.mark.slow),
             pytest.param("y", {"loss": "hmpc"}, marks=pytest.mark.slow),
             pytest.param("grade", {"top_weight": 1.0}, marks=pytest.mark.slow),
             pytest.param("y", {"tol": 1e-10}, marks=pytest.mark.slow),

@@ -46,16 +46,24 @@ class KillOne:
             self.killed.append(victim.pid)
 
 
-# Starting processes is what takes the time: one of each always, the other on request.
+# Starting processes is what takes the time: one at a time always, two on request.
+RANKER = PersonalRanker(n_factors=3, random_state=0)
+
+
 @pytest.mark.parametrize(
-    ("name", "model"),
+    ("name", "model", "n_jobs"),
     [
-        ("people", PersonalRanker(n_factors=3, random_state=0)),
-        pytest.param("people.sqlite", RankBoost(n_rounds=20), marks=pytest.mark.slow),
+        ("people", RANKER, 1),
+        pytest.param("people", RANKER, 2, marks=pytest.mark.slow),
+        pytest.param(
+            "people.sqlite", RankBoost(n_rounds=20), 2, marks=pytest.mark.slow
+        ),
     ],
-    ids=["parquet", "sqlite"],
+    ids=["one", "parquet", "sqlite"],
 )
-def test_a_killed_process_changes_nothing(name, model, tmp_path):
+def test_a_killed_process_changes_nothing(name, model, n_jobs, tmp_path, monkeypatch):
+    if n_jobs == 1:  # which would else be this process
+        monkeypatch.setattr(_people, "workers_for", lambda task, *_: Processes(task, 1))
     killer, path = KillOne(after=5), tmp_path / name
     train, test = RATINGS.split(0.3, random_state=0)
     asked = {"test": test, "metrics": ["disagreement", "ndcg@5"]}
@@ -63,6 +71,7 @@ def test_a_killed_process_changes_nothing(name, model, tmp_path):
         train, None, model, n_jobs=2, store=path, progress=killer, **asked
     )
     assert len(killer.killed) == 1
+    monkeypatch.undo()
     assert all_of(people) == all_of(fit_people(train, None, model, n_jobs=1, **asked))
     assert len(people) + len(people.reasons) == RATINGS.n_users
     assert workers_of(psutil.Process()) == []

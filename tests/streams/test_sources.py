@@ -179,7 +179,9 @@ def resident(path):
 @pytest.mark.skipif(
     not Path("/proc/self/smaps").exists(), reason="the system tells no sizes of maps"
 )
-@pytest.mark.parametrize("has_queries", [False, True])
+@pytest.mark.parametrize(
+    "has_queries", [pytest.param(False, marks=pytest.mark.slow), True]
+)
 def test_pages_of_a_map_are_given_back(tmp_path, has_queries):
     # Large beside what a system brings to memory with a page.
     n_rows = 400_000
