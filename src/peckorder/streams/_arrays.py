@@ -47,7 +47,7 @@ def from_arrays(
     Parameters
     ----------
     X : array-like or CSR matrix of shape (n_rows, n_features)
-        The features. What is neither float64 nor float32, or not stored by rows, is
+        The features; those of a frame have names. What is neither float64 nor float32, or not stored by rows, is
         copied, block by block.
     y : array-like of shape (n_rows,)
         The labels.
@@ -76,7 +76,9 @@ def from_arrays(
     [(4, 2), (2, 2)]
     """
     optional(whole(1)).check(_WHO, "rows", rows)
-    return _Arrays(_features(X), y, qid, weight, rows)
+    stream = _Arrays(_features(X), y, qid, weight, rows)
+    stream.feature_names = _names(X)
+    return stream
 
 
 class _Arrays(Stream):
@@ -164,6 +166,13 @@ def _features(X: Any) -> Any:
             f"{X.shape} and type {X.dtype}."
         )
     return X
+
+
+def _names(X: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a frame, if they are texts."""
+    names = tuple(getattr(X, "columns", ()))
+    is_text = all(isinstance(name, str) for name in names)
+    return names if names and is_text else None
 
 
 def _column(name: str, values: Any, n_rows: int | None) -> NDArray[Any]:

@@ -28,6 +28,7 @@ from peckorder.streams._binned_rows import (
 )
 from peckorder.streams._block import Stream
 from peckorder.streams._checkpoint import Checkpoint, Place, terms_of
+from peckorder.streams._names import name_features
 from peckorder.streams._prefetch import prefetched
 
 # Bytes a row of scores, potentials, and what both are made from.
@@ -109,6 +110,7 @@ def _fit(
             rows = _gather(model, stream, scratch, beside, team, prefetch, progress)
         run = _begin(rows, options, scratch, team)
         model.n_features_in_ = len(rows.bins)
+        name_features(model, stream)
         if earlier is not None:
             run.resume(earlier.weak_rankers_)
         _go(model, run, kept)

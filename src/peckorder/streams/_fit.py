@@ -16,6 +16,7 @@ from peckorder.feedback import Scale
 from peckorder.streams._block import Block, Stream
 from peckorder.streams._checkpoint import WHO, Checkpoint, Place, terms_of
 from peckorder.streams._classes import classes_of
+from peckorder.streams._names import name_features
 from peckorder.streams._prefetch import prefetched
 
 Estimator = TypeVar("Estimator")
@@ -81,7 +82,8 @@ def fit(
     Returns
     -------
     estimator
-        The estimator, fitted.
+        The estimator, fitted. It knows the names of columns, where the stream has them:
+        a frame with others is refused, as after `fit` with a frame.
 
     Raises
     ------
@@ -180,6 +182,8 @@ class _Run:
         found = None if checkpoint is None else checkpoint.read()
         if found is not None:
             self.model, self.kept = found
+            # Blocks are arrays, which have none: one would be warned of each.
+            vars(self.model).pop("feature_names_in_", None)
             self.known = self.kept, dict(vars(self.model))
         try:
             while not self.known[0].is_finished:
@@ -190,6 +194,7 @@ class _Run:
                 self._keep(checkpoint)
             raise
         self._keep(checkpoint)
+        name_features(self.model, self.stream)
         return self.model
 
     def _go_through(self, checkpoint: Checkpoint | None) -> None:
@@ -241,6 +246,7 @@ class _Run:
             model = copy(self.model)
             vars(model).clear()
             vars(model).update(state)
+            name_features(model, self.stream)
             checkpoint.write(model, place)
             self.kept = place
 
