@@ -217,18 +217,32 @@ class TestAggregatePRank:
         model = AggregatePRank(n_estimators=2, classes=["bad", "good"], random_state=0)
         assert fit(model, X, y).classes_.tolist() == ["bad", "good"]
 
+    def test_queries_are_no_features(self, client):
+        X, y = make_square(200, random_state=0)
+        qid = np.arange(200) // 7  # 98 to 104 are in two partitions
+        table = pd.DataFrame(X).add_prefix("x").assign(grade=y, q=qid)
+        model = AggregatePRank(n_estimators=4, random_state=0)
+        there = dd.from_pandas(table, npartitions=2)
+        fit(model, there, target="grade", qid="q")
+        alone = dd.from_pandas(table.drop(columns="q"), npartitions=2)
+        expected = fit(clone(model), alone, target="grade")
+        names = [name for name in table if name.startswith("x")]
+        assert model.feature_names_in_.tolist() == names
+        assert_array_equal(model.member_coef_, expected.member_coef_)
+        assert_array_equal(model.predict(table[names]), expected.predict(table[names]))
+
     def test_what_it_does_not_take(self, client, letor):
-        X, y, qid = arrays(letor, 3, "X", "grade", "qid")
+        X, y = arrays(letor, 3, "X", "grade")
         with pytest.raises(ValueError, match="n_estimators must be 3 or more"):
             fit(AggregatePRank(n_estimators=2), X, y)
-        with pytest.raises(ValueError, match="qid must be None"):
-            fit(AggregatePRank(), X, y, qid=qid)
+        with pytest.raises(ValueError, match="sample_weight must be None"):
+            fit(AggregatePRank(), X, y, sample_weight=y)
         with pytest.raises(ValueError, match="got 'precomputed'"):
             fit(AggregatePRank(kernel="precomputed"), X, y)
 
 
 class TestForms:
-    @pytest.mark.parametrize("form", ["frame", "files"])
+    @pytest.mark.parametrize("form", ["frame", "files", "folder"])
     def test_frames_and_files_are_as_arrays(self, client, letor, tmp_path, form):
         frame = frame_of(letor)
         ends = letor["bounds"][[0, 20, 41, 60]]
@@ -239,6 +253,7 @@ class TestForms:
             data = [tmp_path / f"{k}.parquet" for k in range(len(parts))]
             for path, part in zip(data, parts, strict=True):
                 pq.write_table(pa.Table.from_pandas(part, preserve_index=False), path)
+            data = tmp_path if form == "folder" else data
         columns = {"target": "y", "qid": "q", "sample_weight": "w"}
         model = fit(MPRank(), data, **columns)
         features = frame[[f"f{i}" for i in range(7)]]

@@ -77,9 +77,21 @@ class TestPartitions:
     @pytest.mark.parametrize(
         ("name", "values", "said"),
         [
-            ("a", [1, 2], "'a' must be of type double, as in partition 0; got int64"),
-            ("y", ["1", "2"], "'y' must be of type int64, as in partition 0; got str"),
-            ("q", [1.0, 2.0], "'q' must be of type int64, as in partition 0; got dou"),
+            (
+                "a",
+                [1, 2],
+                "'a' must be of type double, as in partition 0 .*; got int64",
+            ),
+            (
+                "y",
+                ["1", "2"],
+                "'y' must be of type int64, as in partition 0 .*; got str",
+            ),
+            (
+                "q",
+                [1.0, 2.0],
+                "'q' must be of type int64, as in partition 0 .*; got dou",
+            ),
         ],
     )
     def test_other_types(self, client, tmp_path, name, values, said):
@@ -106,17 +118,29 @@ class TestPartitions:
     def test_gaps(self, client, tmp_path):
         frame = {"a": [1.0, None, 2.0], "y": [1, 2, 3], "q": [1, 1, None]}
         paths = write(tmp_path, frame)
-        with pytest.raises(ValueError, match=r"NaN.* of partition 0"):
+        said = rf"(?s)NaN.*\nThis is of partition 0 \('{paths[0]}'\)\.$"
+        with pytest.raises(DataError, match=said):
             fit(MPRank(), paths, target="y", features=["a"])
         with pytest.raises(DataError, match=r"without gaps.* of partition 0"):
             fit(MPRank(), paths, target="y", features=["a"], qid="q")
 
     def test_files_that_are_none(self, client, tmp_path):
-        with pytest.raises(DataError, match="sound Parquet that workers can read"):
+        with pytest.raises(DataError, match="sound Parquet that workers can read") as e:
             fit(MPRank(), [tmp_path / "none.parquet"], target="y")
+        assert "No such file or directory. This is of" in str(e.value)
         (tmp_path / "text.parquet").write_text("hello")
         with pytest.raises(DataError, match=r"text\.parquet"):
             fit(MPRank(), [tmp_path / "text.parquet"], target="y")
+
+    def test_a_query_in_two_files(self, client, tmp_path):
+        one = {"a": [1.0, 2.0], "y": [1, 2], "q": [1, 2]}
+        paths = write(tmp_path, one, one)
+        with pytest.raises(DataError, match="must be whole in one file") as error:
+            fit(MPRank(), paths, target="y", qid="q")
+        assert f"'{paths[0]}' and '{paths[1]}'. Read them by dask" in str(error.value)
+        table = dd.read_parquet([str(path) for path in paths])
+        table = repartition_by_qid(table, qid="q")
+        assert fit(MPRank(), table, target="y", qid="q").n_features_in_ == 1
 
     def test_the_partition_is_named(self, client):
         X, y = rows(9)

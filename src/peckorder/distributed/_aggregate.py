@@ -1,6 +1,7 @@
 """Ensembles of PRanks on a cluster: members learn on shards, and are merged."""
 
 import warnings
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -21,9 +22,11 @@ def fit_aggregate(estimator: AggregatePRank, source: Source, client: Any) -> Non
 
     Partition k of p, without empty ones, trains ``n_estimators // p`` members, the
     first ``n_estimators % p`` partitions one more, with the k-th of p seeds drawn by
-    ``check_random_state(random_state).randint(2**31 - 1, size=p)``.
+    ``check_random_state(random_state).randint(2**31 - 1, size=p)``. Queries are of no
+    matter, be they whole or not: a column of them is no feature, that is all.
     """
     _check(estimator, source)
+    source = replace(source, has_queries=False)
     partitions = load(client, source)
     n_shards, n_members = len(partitions), int(estimator.n_estimators)
     if n_members < n_shards:
@@ -60,15 +63,11 @@ def _check(estimator: AggregatePRank, source: Source) -> None:
             "a distributed fit, since columns of precomputed ones stand for rows of "
             "one training set; got 'precomputed'."
         )
-    for name, is_given in (
-        ("qid", source.has_queries),
-        ("sample_weight", source.has_weight),
-    ):
-        if is_given:
-            raise ValueError(
-                f"{source.who}: {name} must be None for AggregatePRank, which learns "
-                "rows one by one; got another."
-            )
+    if source.has_weight:
+        raise ValueError(
+            f"{source.who}: sample_weight must be None for AggregatePRank, which "
+            "weighs all rows alike; got another."
+        )
 
 
 def labels_of(block: Block, estimator: AggregatePRank) -> Labels | None:

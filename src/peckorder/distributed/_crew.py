@@ -48,13 +48,13 @@ class Facts(NamedTuple):
 class HeldShard(Shard):
     """A shard made of the partitions of a worker."""
 
-    def __init__(self, model: RankBoost, places: list[int], blocks: list[Any]) -> None:
+    def __init__(self, model: RankBoost, names: list[str], blocks: list[Any]) -> None:
         made = []
         with Team(1) as team:
             checked = CheckedBlocks(model, team)
-            for place, block in zip(places, blocks, strict=True):
+            for name, block in zip(names, blocks, strict=True):
                 rows = block.X, block.y, block.qid, block.weight
-                made.append(_in_partition(place, checked.add, *rows))
+                made.append(_in_partition(name, checked.add, *rows))
         queries = checked.graded.joined()
         self._facts = Facts(
             queries.n_rows,
@@ -238,7 +238,7 @@ class DaskCrew:
         future = self._client.submit(
             HeldShard,
             self._model,
-            self._partitions.places_of(places),
+            self._partitions.titles_of(places),
             [self._partitions.blocks[place] for place in places],
             key=self._name + str(number),
             workers=[address],

@@ -46,11 +46,16 @@ def _ends(queries: Labels) -> tuple[Any, Any]:
     return None, None
 
 
-def check_alike(who: str, facts: list[Facts], places: list[int]) -> None:
+def title(place: int, files: tuple[str, ...] | None) -> str:
+    """Return what a partition is called: its number, and its file if it has one."""
+    return f"partition {place}" + ("" if files is None else f" ({files[place]!r})")
+
+
+def check_alike(who: str, facts: list[Facts], titles: list[str]) -> None:
     """Refuse partitions with other columns, or types, than the first has."""
-    model, at = facts[0], places[0]
+    model, at = facts[0], titles[0]
     wanted = [name for name, _ in model.types]
-    for place, other in zip(places, facts, strict=True):
+    for name_of, other in zip(titles, facts, strict=True):
         columns = [name for name, _ in other.types]
         if columns != wanted or other.n_features != model.n_features:
             odd = min(set(columns) ^ set(wanted), default=None)
@@ -60,18 +65,20 @@ def check_alike(who: str, facts: list[Facts], places: list[int]) -> None:
             elif other.n_features == model.n_features:
                 got = "the same ones in another order"
             raise DataError(
-                f"{who}: every partition must have the columns of partition {at}; got "
-                f"{got} in partition {place}."
+                f"{who}: every partition must have the columns of {at}; got "
+                f"{got} in {name_of}."
             )
         for (name, kind), (_, rule) in zip(other.types, model.types, strict=True):
             if kind != rule:
                 raise DataError(
                     f"{who}: the column {name!r} must be of type {rule}, as in "
-                    f"partition {at}; got {kind} in partition {place}."
+                    f"{at}; got {kind} in {name_of}."
                 )
 
 
-def check_whole(who: str, names: list[Any], places: list[int]) -> None:
+def check_whole(
+    who: str, names: list[Any], places: list[int], files: tuple[str, ...] | None
+) -> None:
     """Refuse a query that is among the names of two partitions."""
     if not names:
         return
@@ -83,6 +90,12 @@ def check_whole(who: str, names: list[Any], places: list[int]) -> None:
     q = int(np.argmax(queries.sizes > 1))
     a, b = queries.arrange(place)[queries.offsets[q] :][:2].tolist()
     name = queries.ids[q : q + 1].tolist()[0]
+    if files is not None:
+        raise DataError(
+            f"{who}: a query must be whole in one file; got rows of {name!r} in "
+            f"{files[a]!r} and {files[b]!r}. Read them by dask.dataframe.read_parquet, "
+            "and bring queries together by repartition_by_qid."
+        )
     raise DataError(
         f"{who}: a query must be whole in one partition; got rows of {name!r} in "
         f"partitions {a} and {b}. Bring queries together by repartition_by_qid."

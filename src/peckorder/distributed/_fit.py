@@ -58,15 +58,19 @@ def fit(
     ----------
     estimator : MPRank, SVRank, AggregatePRank or RankBoost
         It is fitted in place, as by its `fit`; or left as it was, if anything fails.
-    data : dask.array.Array, dask.dataframe.DataFrame, or list of str or Path
+    data : dask.array.Array, dask.dataframe.DataFrame, path or list of paths
         The rows: an array (n_samples, n_features), whose chunks of rows are the
         partitions; a frame; or files of Parquet, each of which is a partition, at
-        places where all workers can read them. Partitions without rows are left out.
+        places where all workers can read them. A folder stands for the files in it
+        whose names end in .parquet or .pq, in the order of their names with numbers by
+        their value. Partitions without rows are left out.
     y : dask.array.Array of shape (n_samples,), default=None
         The labels, if data is an array.
     qid : dask.array.Array of shape (n_samples,), or str, default=None
         The query of each row; the name of a column, if data is a frame or files. None
         if all rows are one query, which is more than SVRank and RankBoost can do here.
+        AggregatePRank learns rows one by one: a column named here is no feature to it,
+        and queries need not be whole.
     sample_weight : dask.array.Array of shape (n_samples,), or str, default=None
         Weights of rows, as in the estimator's `fit`; or the name of a column.
     target : str, default=None

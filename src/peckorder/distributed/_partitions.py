@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from peckorder._located import located
 from peckorder._threads import at_most
 from peckorder._typing import Labels
 from peckorder._version import __version__
@@ -20,6 +21,7 @@ from peckorder.distributed._facts import (
     check_whole,
     facts_of,
     overlapping,
+    title,
 )
 from peckorder.distributed._sources import Part, Source
 from peckorder.exceptions import DataError
@@ -53,7 +55,8 @@ class Partitions:
 
     `blocks` are futures of `Block` objects that workers hold, empty if they do not.
     `facts` has what is known of each, `places` where it stood among those given.
-    `found` are futures of what was asked for when they were looked at.
+    `found` are futures of what was asked for when they were looked at; `files` are
+    those of all partitions that were given, if they are read from files.
     """
 
     who: str
@@ -64,6 +67,7 @@ class Partitions:
     found: list[Any]
     has_queries: bool
     has_weight: bool
+    files: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.places)
@@ -126,7 +130,7 @@ class Partitions:
                 self.client.submit(
                     _each,
                     function,
-                    self.places_of(places),
+                    self.titles_of(places),
                     [self.blocks[place] for place in places],
                     [_own(arguments, place) for place in places],
                     apart,
@@ -142,9 +146,14 @@ class Partitions:
                 answers[place] = answer
         return answers
 
-    def places_of(self, places: list[int]) -> list[int]:
-        """Return where partitions stood among those given."""
-        return [self.places[place] for place in places]
+    @property
+    def titles(self) -> list[str]:
+        """What each partition is called: by its number among those given."""
+        return [title(place, self.files) for place in self.places]
+
+    def titles_of(self, places: list[int]) -> list[str]:
+        """Return what some partitions are called."""
+        return [title(self.places[place], self.files) for place in places]
 
     def joined(self, join: Callable[[list[Any]], Any]) -> Any:
         """Join what was found, neighbours first, on the workers; return the result.
@@ -170,7 +179,9 @@ def load(client: Any, source: Source) -> Partitions:
 
     who = source.who
     tasks = [
-        delayed(_made, pure=False)(who, __version__, k, source.make, *item)
+        delayed(_made, pure=False)(
+            who, __version__, title(k, source.files), source.make, *item
+        )
         for k, item in enumerate(source.items)
     ]
     blocks = client.compute(tasks)
@@ -179,11 +190,12 @@ def load(client: Any, source: Source) -> Partitions:
     partitions = _unchecked(client, source, blocks, [])
     partitions = replace(partitions, facts=partitions.ask(_facts, who))
     partitions = _without_empty(partitions)
-    check_alike(who, partitions.facts, partitions.places)
+    check_alike(who, partitions.facts, partitions.titles)
     if source.has_queries:
         near = overlapping(partitions.facts)
         some = partitions.only(near)
-        check_whole(who, some.ask(_queries, who) if near else [], some.places)
+        names = some.ask(_queries, who) if near else []
+        check_whole(who, names, some.places, source.files)
     return partitions
 
 
@@ -205,18 +217,20 @@ def pass_over(
     # Arguments as they are, once for all partitions.
     shared = delayed((source.make, find, arguments), pure=False, traverse=False)
     tasks = [
-        delayed(_made_and_looked, pure=False)(who, __version__, k, shared, *item)
+        delayed(_made_and_looked, pure=False)(
+            who, __version__, title(k, source.files), shared, *item
+        )
         for k, item in enumerate(source.items)
     ]
     looked = client.compute(tasks)
     facts = results(who, client, client.map(_facts_in, looked, pure=False))
     partitions = replace(_unchecked(client, source, [], looked), facts=facts)
     partitions = _without_empty(partitions)
-    check_alike(who, partitions.facts, partitions.places)
+    check_alike(who, partitions.facts, partitions.titles)
     if source.has_queries and whole:
         some = partitions.only(overlapping(partitions.facts))
         names = client.map(_queries_in, some.found, pure=False)
-        check_whole(who, results(who, client, names), some.places)
+        check_whole(who, results(who, client, names), some.places, source.files)
     return replace(
         partitions, found=client.map(_found_in, partitions.found, pure=False)
     )
@@ -227,13 +241,17 @@ def _unchecked(
 ) -> Partitions:
     places = list(range(len(source.items)))
     is_given = source.has_queries, source.has_weight
-    return Partitions(source.who, client, blocks, [], places, found, *is_given)
+    return Partitions(
+        source.who, client, blocks, [], places, found, *is_given, source.files
+    )
 
 
-def _made(who: str, version: str, k: int, make: Callable[..., Part], *item: Any) -> Any:
+def _made(
+    who: str, version: str, name: str, make: Callable[..., Part], *item: Any
+) -> Any:
     """Make a partition; say which one if that fails."""
     check_version(who, version)
-    return _in_partition(k, make, who, *item)
+    return _in_partition(name, make, who, *item)
 
 
 def _queries(part: Part, who: str) -> Labels | None:
@@ -245,16 +263,16 @@ def _facts(part: Part, who: str) -> Facts:
 
 
 def _made_and_looked(
-    who: str, version: str, k: int, shared: tuple[Any, ...], *item: Any
+    who: str, version: str, name: str, shared: tuple[Any, ...], *item: Any
 ) -> Looked:
     make, find, arguments = shared
-    part = _made(who, version, k, make, *item)
-    queries = _in_partition(k, _queries, part, who)
+    part = _made(who, version, name, make, *item)
+    queries = _in_partition(name, _queries, part, who)
     facts, found = facts_of(part, queries), None
     if len(part):
         try:
             with at_most(1):  # others have tasks of their own
-                found = _in_partition(k, find, part, *arguments)
+                found = _in_partition(name, find, part, *arguments)
         except Exception as error:
             return Looked(facts, queries, None, error)
     return Looked(facts, queries, found)
@@ -262,7 +280,7 @@ def _made_and_looked(
 
 def _each(
     function: Callable[..., Any],
-    places: list[int],
+    names: list[str],
     blocks: list[Any],
     arguments: list[tuple[Any, ...]],
     apart: bool,
@@ -275,8 +293,8 @@ def _each(
 
     with at_most(1 if apart else get_worker().state.nthreads):
         return [
-            _in_partition(k, function, block, *own)
-            for k, block, own in zip(places, blocks, arguments, strict=True)
+            _in_partition(name, function, block, *own)
+            for name, block, own in zip(names, blocks, arguments, strict=True)
         ]
 
 
@@ -285,16 +303,15 @@ def _own(arguments: tuple[Any, ...], place: int) -> tuple[Any, ...]:
     return tuple(a[place] if isinstance(a, Single) else a for a in arguments)
 
 
-def _in_partition(k: int, function: Callable[..., Any], *arguments: Any) -> Any:
+def _in_partition(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function; an error about data says in which partition that is."""
     try:
         return function(*arguments)
-    except DataError as error:
-        raise DataError(f"{error} This is of partition {k}.") from None
     except ValueError as error:
-        if type(error) is not ValueError:
+        told = located(error, f"This is of {name}.")
+        if told is None:
             raise
-        raise ValueError(f"{error} This is of partition {k}.") from None
+        raise told from None
 
 
 def _facts_in(looked: Looked) -> Facts:

@@ -10,8 +10,12 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import sparse
 
+from peckorder._located import cause
 from peckorder.exceptions import DataError
 from peckorder.streams._block import Block
+from peckorder.streams._files import found_files
+
+_SUFFIXES = (".parquet", ".pq")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +63,8 @@ class Roles:
 class Source:
     """What each partition is made of: `make(who, *items[k])` on a worker gives a Part.
 
-    Items may hold Delayed objects, which Dask computes first.
+    Items may hold Delayed objects, which Dask computes first. `files` are those that
+    partitions are read from, if they are.
     """
 
     who: str
@@ -67,6 +72,7 @@ class Source:
     items: list[tuple[Any, ...]]
     has_queries: bool
     has_weight: bool
+    files: tuple[str, ...] | None = None
 
 
 def source_of(
@@ -91,10 +97,10 @@ def source_of(
                 )
         return _of_arrays(who, data, y, qid, sample_weight)
     is_frame = isinstance(data, dd.DataFrame)
-    paths = None if is_frame else _paths(data)
+    paths = None if is_frame else _paths(who, data)
     if not is_frame and paths is None:
         raise TypeError(
-            f"{who}: data must be a Dask array, a Dask DataFrame, or a list of Parquet "
+            f"{who}: data must be a Dask array, a Dask DataFrame, or Parquet "
             f"files; got {short(data)}."
         )
     if y is not None or target is None:
@@ -120,7 +126,8 @@ def source_of(
     else:
         items = [(path, roles) for path in paths or ()]
         make = part_of_file
-    return Source(who, make, items, qid is not None, sample_weight is not None)
+    files = None if paths is None else tuple(paths)
+    return Source(who, make, items, qid is not None, sample_weight is not None, files)
 
 
 def _check_apart(who: str, names: list[Any]) -> None:
@@ -146,15 +153,21 @@ def _feature_names(who: str, features: Any) -> tuple[Any, ...] | None:
     return names
 
 
-def _paths(data: Any) -> list[str] | None:
-    """Return the files of a list of them, or of one."""
+def _paths(who: str, data: Any) -> list[str] | None:
+    """Return the files of a list of them, of one, or of a folder that is here."""
     if isinstance(data, str | os.PathLike):
         data = [data]
     if not isinstance(data, list | tuple) or not data:
         return None
     if not all(isinstance(path, str | os.PathLike) for path in data):
         return None
-    return [os.fspath(path) for path in data]
+    files: list[str] = []
+    for path in data:
+        if Path(path).is_dir():
+            files += map(os.fspath, found_files(who, path, _SUFFIXES))
+        else:
+            files.append(os.fspath(path))
+    return files
 
 
 def _of_arrays(who: str, X: Any, y: Any, qid: Any, weight: Any) -> Source:
@@ -257,7 +270,7 @@ def part_of_file(who: str, path: str, roles: Roles) -> Part:
     except (pa.ArrowException, OSError) as error:
         raise DataError(
             f"{who}: every file must be sound Parquet that workers can read; got "
-            f"{path!r}: {short(str(error))}."
+            f"{path!r}: {cause(error)}."
         ) from None
     types = [(c, str(schema.field(c).type)) for c in [*names, *roles.others]]
     columns = [_numbers(table.column(c).to_numpy()) for c in names if len(table)]

@@ -47,8 +47,8 @@ def from_arrays(
     Parameters
     ----------
     X : array-like or CSR matrix of shape (n_rows, n_features)
-        The features; those of a frame have names. What is neither float64 nor float32, or not stored by rows, is
-        copied, block by block.
+        The features; those of a frame have names. What is neither float64 nor float32,
+        or not stored by rows, is copied, block by block.
     y : array-like of shape (n_rows,)
         The labels.
     qid : array-like of shape (n_rows,), default=None
