@@ -24,5 +24,5 @@ def cause(error: Any) -> str:
     """Return what another package says of a failure, to be ended by a full stop."""
     said = " ".join(str(error).split())
     if len(said) > _LONGEST:
-        return f"{said[:_LONGEST]} ..."
+        return f"{said[:_LONGEST].rstrip()} .."
     return said.rstrip(". ")

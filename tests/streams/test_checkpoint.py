@@ -24,6 +24,10 @@ from stream_files import written
 TESTS = Path(__file__).parents[1]
 
 
+# Models remember the names of columns, and are shown arrays.
+pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+
+
 def check_same(model, other, X):
     assert same(shown(model, X), shown(other, X))
 

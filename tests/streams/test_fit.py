@@ -1,6 +1,7 @@
 """A model learnt from a stream is the one learnt from all rows at once."""
 
 import threading
+from copy import copy
 
 import numpy as np
 import pytest
@@ -32,6 +33,10 @@ NAMES = [*LEARNERS, "poly", "rbf", "budget", "bayes_point members", "rbf members
 
 
 def check_same(model, other, X):
+    # One of both may know names of columns, and all are shown arrays.
+    model, other = copy(model), copy(other)
+    for each in (model, other):
+        vars(each).pop("feature_names_in_", None)
     assert same(shown(model, X), shown(other, X))
 
 
@@ -223,11 +228,9 @@ def test_rows_that_cannot_be_learnt_are_placed(tmp_path):
     X[33, 1] = np.nan
     file = tmp_path / "model.peckorder"
     model = PRank()
-    with pytest.raises(ValueError, match="NaN") as caught:
+    said = r"(?s)^Input X contains NaN\..*\nThis is in row 33 of the stream\.$"
+    with pytest.raises(DataError, match=said):
         fit(model, from_arrays(X, y, rows=10), checkpoint=file)
-    assert caught.value.__notes__ == [
-        "fit: rows are counted from the first of their block, row 30 of the stream."
-    ]
     assert not hasattr(model, "classes_")
     check_same(
         peckorder.load(file), PRank(classes=range(1, 5)).fit(X[:30], y[:30]), X[:9]

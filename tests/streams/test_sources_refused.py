@@ -144,26 +144,44 @@ def test_text_that_comes_late_in_a_csv_file(tmp_path):
     lines = ["y,q,a", *("1,7,0.123456789" for _ in range(100_000))]
     (tmp_path / "f.csv").write_text("\n".join([*lines, "2,8,none", "2,x,3", ""]))
     stream = from_csv(tmp_path / "f.csv", "y", "q")
-    with pytest.raises(DataError, match=r"^from_csv: path must be sound CSV files"):
+    said = "sound CSV files; got 'f.csv': column 'a', Row #100002: CSV conversion"
+    with pytest.raises(DataError, match=said) as error:
         list(stream)
+    assert "qid_dtype" not in str(error.value)
     stream = from_csv(tmp_path / "f.csv", "y", "q", features=["a"], qid_dtype=str)
     assert next(stream.pieces(0, print)).qid.dtype.kind == "U"
+
+
+def test_queries_that_turn_to_text_ask_for_it(tmp_path):
+    lines = ["y,a,q", *("1,0.123456789,7" for _ in range(100_000)), "2,1,x", ""]
+    (tmp_path / "f.csv").write_text("\n".join(lines))
+    with pytest.raises(DataError, match=r"column 'q', .*asks for qid_dtype=str\.$"):
+        list(from_csv(tmp_path / "f.csv", "y", "q"))
+
+
+def test_a_quotation_mark_that_is_open(tmp_path):
+    lines = ["y,a", *("1,0.123456789" for _ in range(250_000))]
+    lines[90_000] = '1,"2\n'
+    (tmp_path / "f.csv").write_text("\n".join(lines))
+    with pytest.raises(DataError, match="a quotation mark that is open"):
+        list(from_csv(tmp_path / "f.csv", "y"))
 
 
 def test_labels_that_are_not_there(tmp_path):
     (tmp_path / "f.csv").write_text("y,a\n1,2\n,3\n")
     with pytest.raises(
-        DataError, match=exactly("from_csv: y must be without gaps; got nan in row 1.")
+        DataError,
+        match=exactly("from_csv: y must be without gaps; got nan in row 1 ('f.csv')."),
     ):
         list(from_csv(tmp_path / "f.csv", "y"))
     (tmp_path / "f.csv").write_text("y,q,a\ngood,u,2\n,u,3\n")
     with pytest.raises(
-        DataError, match=r"y must be without gaps; got None in row 1\.$"
+        DataError, match=r"y must be without gaps; got None in row 1 \('f\.csv'\)\.$"
     ):
         list(from_csv(tmp_path / "f.csv", "y", "q"))
     frame = pd.DataFrame({"y": [1, 2, None], "a": 1.0})
     frame.to_parquet(tmp_path / "f.parquet")
-    with pytest.raises(DataError, match=r"y must be without gaps; got nan in row 2\.$"):
+    with pytest.raises(DataError, match=r"got nan in row 2 \('f\.parquet'\)\.$"):
         list(from_parquet(tmp_path / "f.parquet", "y"))
 
 

@@ -10,6 +10,9 @@ from scipy import sparse
 
 from peckorder._typing import Floats, Labels
 
+# Names of columns that a stream shows.
+_FEW = 3
+
 
 @dataclass(frozen=True, eq=False)
 class Block:
@@ -152,8 +155,30 @@ class Stream(ABC):
 
         return whole_queries(self, start)
 
+    def where(self, row: int) -> str | None:
+        """Say in which file, or the like, a row is that was read; None if in none."""
+        return None
+
+    def called(self, row: int) -> str:
+        """Return what a row is called in refusals: its number, and where it is."""
+        where = self.where(row)
+        return f"row {row}" + ("" if where is None else f" ({where})")
+
     def __iter__(self) -> Iterator[Block]:
         return self.blocks()
+
+    def __repr__(self) -> str:
+        source = getattr(self, "_source", None)
+        told = [] if source is None else [str(source)]
+        if self.n_rows is not None:
+            told.append(f"{self.n_rows:,} rows")
+        columns = f"{self.n_features:,} features"
+        if self.feature_names is not None:
+            few = ", ".join(map(repr, self.feature_names[:_FEW]))
+            columns += f" {few}{', ...' if self.n_features > _FEW else ''}"
+        told.append(columns)
+        told += ["queries"] * self.has_queries + ["weights"] * self.has_weights
+        return f"<{self.who}: {'; '.join(told)}>"
 
 
 def _joined(columns: list[Any]) -> Any:

@@ -30,6 +30,7 @@ from peckorder.streams._block import Stream
 from peckorder.streams._checkpoint import Checkpoint, Place, terms_of
 from peckorder.streams._names import name_features
 from peckorder.streams._prefetch import prefetched
+from peckorder.streams._refused import told_where
 
 # Bytes a row of scores, potentials, and what both are made from.
 _BYTES_A_ROW = 32
@@ -143,7 +144,8 @@ def _gather(
     try:
         with prefetched(stream.blocks(), prefetch) as items:
             for block in items:
-                X, some = blocks.add(block.X, block.y, block.qid, block.weight)
+                with told_where(stream, block, blocks.n_rows):
+                    X, some = blocks.add(block.X, block.y, block.qid, block.weight)
                 if spool is None:
                     spool = Spool(scratch, X.shape[1], X.dtype, model.max_bins)
                     n_entries = (stream.n_rows or 0) * X.shape[1]

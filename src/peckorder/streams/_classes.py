@@ -36,7 +36,7 @@ def _distinct(who: str, stream: Stream, *, ordered: bool) -> Labels:
     known: Labels = np.empty(0)
     number = 0
     for y in stream.labels():
-        check_gaps(stream.who, "y", y, number)
+        check_gaps(stream, "y", y, number)
         labels = np.unique(y)
         if ordered and labels.dtype.kind not in "biuf":
             Scale.inferred(who, read_labels(who, labels))  # says why not

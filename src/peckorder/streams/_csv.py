@@ -1,5 +1,6 @@
 """Streams of CSV files."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from peckorder._located import cause
 from peckorder._typing import Labels
 from peckorder._validation import Rule, optional, whole
 from peckorder.exceptions import DataError
@@ -21,13 +23,15 @@ from peckorder.streams._arrow import (
     values_of,
 )
 from peckorder.streams._block import Block, Stream
-from peckorder.streams._files import file_identity, found_files
+from peckorder.streams._files import FileRows, file_identity, found_files
 from peckorder.streams._sizes import default_rows
 
 _WHO = "from_csv"
 _SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.zst", ".tsv", ".tsv.gz")
 # Bytes of text that become a piece of rows.
 _TEXT = 1 << 20
+# How refusals of pyarrow begin that are about a column.
+_COLUMN = re.compile(r"In CSV column #(\d+): ")
 
 _DELIMITER = Rule(
     "a character", lambda value: isinstance(value, str) and len(value) == 1
@@ -106,9 +110,10 @@ def from_csv(
     _QID_DTYPE.check(_WHO, "qid_dtype", qid_dtype)
     pa = pyarrow(_WHO)
     files = found_files(_WHO, path, _SUFFIXES)
-    roles, kinds = None, {}
+    roles, kinds, names = None, {}, []
     for file in files:
         schema = _schema(pa, file, delimiter)
+        names.append(schema.names)
         if roles is None:
             roles = find_roles(_WHO, schema.names, features, target, qid, weight, file)
             kinds = _kinds(pa, schema, roles, qid_dtype)
@@ -116,7 +121,7 @@ def from_csv(
             check_column(_WHO, "every column", name, schema.names, file)
         check_numbers(_WHO, pa, _without_gaps(pa, schema), roles, file)
     assert roles is not None  # there is one file at least
-    return _CSVFiles(pa, files, roles, kinds, delimiter, rows)
+    return _CSVFiles(pa, files, names, roles, kinds, delimiter, rows)
 
 
 class _CSVFiles(Stream):
@@ -126,13 +131,15 @@ class _CSVFiles(Stream):
         self,
         pa: Any,
         files: list[Path],
+        names: list[list[str]],
         roles: Roles,
         kinds: dict[str, Any],
         delimiter: str,
         rows: Any,
     ) -> None:
         self._pa, self._files, self._roles = pa, files, roles
-        self._kinds, self._delimiter = kinds, delimiter
+        self._names, self._kinds, self._delimiter = names, kinds, delimiter
+        self._source = FileRows(files)
         self.n_features = len(roles.features)
         self.feature_names = roles.features
         self.has_queries = roles.qid is not None
@@ -150,6 +157,9 @@ class _CSVFiles(Stream):
                 skipped(values_of(pa, batch.column(roles.qid))[:n_before])
             if n_before < batch.num_rows:
                 yield block_of(pa, batch.slice(n_before), roles, np.float64)
+
+    def where(self, row: int) -> str:
+        return self._source.where(row)
 
     def labels(self) -> Iterator[Labels]:
         for batch in self._batches([self._roles.target]):
@@ -173,10 +183,15 @@ class _CSVFiles(Stream):
         convert = csv.ConvertOptions(
             include_columns=columns, column_types=kinds, strings_can_be_null=True
         )
-        for file in self._files:
+        for place, file in enumerate(self._files):
+            n_rows = 0
             reader = _opened(file, self._delimiter, convert)
-            with _sound(self._pa, file), reader as batches:
-                yield from batches
+            names = self._names[place], self._roles.qid
+            with _sound(self._pa, file, *names), reader as batches:
+                for batch in batches:
+                    n_rows += batch.num_rows
+                    yield batch
+            self._source.ended(place, n_rows)
 
 
 @contextmanager
@@ -221,15 +236,23 @@ def _without_gaps(pa: Any, schema: Any) -> Any:
 
 
 @contextmanager
-def _sound(pa: Any, file: Path) -> Iterator[None]:
-    """Say of what cannot be read what is wrong with it."""
+def _sound(
+    pa: Any, file: Path, names: Sequence[str] = (), qid: str | None = None
+) -> Iterator[None]:
+    """Say of what cannot be read what is wrong with it, and of columns their names."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        told = " ".join(str(error).split())[:200]
-        hint = ""
-        if "conversion error" in told:
-            hint = " Text among queries asks for qid_dtype=str."
+        told, hint = cause(error), ""
+        if "newlines_in_values" in told:
+            told = "a quotation mark that is open at the end of a line"
+        elif "straddling" in told:
+            told = "a row of more than a MB"
+        elif (found := _COLUMN.match(told)) and int(found[1]) < len(names):
+            name = names[int(found[1])]
+            told = f"column {name!r}, {told[found.end() :]}"
+            if name == qid:
+                hint = " Text among queries asks for qid_dtype=str."
         raise DataError(
             f"{_WHO}: path must be sound CSV files; got {file.name!r}: {told}.{hint}"
         ) from None

@@ -71,3 +71,33 @@ def file_identity(path: Path) -> list[Any]:
         file.seek(max(0, found.st_size - _ENDS))
         mixed.update(file.read(_ENDS))
     return [path.name, found.st_size, found.st_mtime_ns, mixed.hexdigest()]
+
+
+class FileRows:
+    """Files one after the other, and how many rows they have as far as that is known.
+
+    Text tells its rows when it is read, file after file.
+    """
+
+    def __init__(self, paths: list[Path], sizes: Iterable[int] = ()) -> None:
+        self.paths, self._sizes = paths, list(sizes)
+
+    def ended(self, place: int, n_rows: int) -> None:
+        """Know how many rows a file has, once it is read to its end."""
+        if place == len(self._sizes):
+            self._sizes.append(n_rows)
+
+    def where(self, row: int) -> str:
+        """Say where a row is that has been read: all files before have been, too."""
+        place = 0
+        while place < len(self.paths) - 1 and place < len(self._sizes):
+            if row < self._sizes[place]:
+                break
+            row -= self._sizes[place]
+            place += 1
+        name = repr(self.paths[place].name)
+        return name if len(self.paths) == 1 else f"row {row} of {name}"
+
+    def __str__(self) -> str:
+        first, n = self.paths[0].name, len(self.paths)
+        return repr(first) if n == 1 else f"{n} files from {first!r} on"

@@ -18,6 +18,7 @@ from peckorder.streams._checkpoint import WHO, Checkpoint, Place, terms_of
 from peckorder.streams._classes import classes_of
 from peckorder.streams._names import name_features
 from peckorder.streams._prefetch import prefetched
+from peckorder.streams._refused import told_where
 
 Estimator = TypeVar("Estimator")
 Report = Callable[[int, int | None], Any]
@@ -222,14 +223,8 @@ class _Run:
             told = told | {"qid": block.qid}
         if block.weight is not None:
             told = told | {"sample_weight": block.weight}
-        try:
+        with told_where(self.stream, block, first):
             self.model.partial_fit(block.X, block.y, **told)
-        except Exception as error:
-            error.add_note(
-                f"{WHO}: rows are counted from the first of their block, row {first} "
-                "of the stream."
-            )
-            raise
 
     def _arrive(self, place: Place) -> None:
         self.known = place, dict(vars(self.model))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from peckorder._located import cause
 from peckorder._text import Source
 from peckorder._typing import Labels
 from peckorder._validation import boolean, optional, whole
@@ -17,7 +18,7 @@ from peckorder.datasets._letor_blocks import Reader, documents
 from peckorder.exceptions import DataError
 from peckorder.streams._arrow import pyarrow
 from peckorder.streams._block import Block, Stream
-from peckorder.streams._files import file_identity, found_files
+from peckorder.streams._files import FileRows, file_identity, found_files
 from peckorder.streams._sizes import default_rows
 
 _WHO = "from_letor"
@@ -109,6 +110,7 @@ class _LetorFiles(Stream):
         options: dict[str, Any],
     ) -> None:
         self._files, self._options = files, options
+        self._source = FileRows(files)
         self._dtype, self._sparse = np.dtype(dtype), sparse
         self._qid_dtype, self._n_columns = qid_dtype, n_features
         self._has_qid: bool | None = None
@@ -149,6 +151,9 @@ class _LetorFiles(Stream):
                 )
                 yield Block(X, y, qid)
 
+    def where(self, row: int) -> str:
+        return self._source.where(row)
+
     def labels(self) -> Iterator[Labels]:
         for lines in self._lines():
             yield lines.grade
@@ -165,7 +170,8 @@ class _LetorFiles(Stream):
 
     def _lines(self) -> Iterator[Lines]:
         """Yield what is in the files, some MB of text at a time."""
-        for file in self._files:
+        for place, file in enumerate(self._files):
+            n_rows = 0
             reader = Reader(
                 f"{_WHO}: {file.name}",
                 base=0 if self._options["zero_based"] else 1,
@@ -178,7 +184,10 @@ class _LetorFiles(Stream):
                 has_qid=self._has_qid,
             )
             with _opened(file) as source:
-                yield from reader.blocks(source)
+                for lines in reader.blocks(source):
+                    n_rows += len(lines)
+                    yield lines
+            self._source.ended(place, n_rows)
 
 
 @contextmanager
@@ -192,5 +201,5 @@ def _opened(file: Path) -> Iterator[Source]:
             yield inflated
     except (pa.ArrowException, OSError) as error:
         raise DataError(
-            f"{_WHO}: path must be sound files; got {file.name!r}: {error}."
+            f"{_WHO}: path must be sound files; got {file.name!r}: {cause(error)}."
         ) from None

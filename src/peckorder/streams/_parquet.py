@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from peckorder._located import cause
 from peckorder._typing import Labels
 from peckorder._validation import optional, whole
 from peckorder.exceptions import DataError
@@ -20,7 +21,7 @@ from peckorder.streams._arrow import (
     values_of,
 )
 from peckorder.streams._block import Block, Stream
-from peckorder.streams._files import file_identity, found_files
+from peckorder.streams._files import FileRows, file_identity, found_files
 from peckorder.streams._sizes import default_rows
 
 _WHO = "from_parquet"
@@ -186,7 +187,9 @@ class _ArrowFiles(Stream):
 
     def __init__(self, pa: Any, files: list[_File], roles: Roles, rows: Any) -> None:
         self._pa, self._files, self._roles = pa, files, roles
-        self.n_rows = sum(sum(file.sizes) for file in files)
+        sizes = [sum(file.sizes) for file in files]
+        self._source = FileRows([file.path for file in files], sizes)
+        self.n_rows = sum(sizes)
         self.n_features = len(roles.features)
         self.feature_names = roles.features
         self.has_queries = roles.qid is not None
@@ -205,6 +208,9 @@ class _ArrowFiles(Stream):
                 left -= len(qid)
         for batch in self._batches(self._roles.columns, self.rows, start):
             yield block_of(self._pa, batch, self._roles, self._dtype)
+
+    def where(self, row: int) -> str:
+        return self._source.where(row)
 
     def labels(self) -> Iterator[Labels]:
         return self._column(self._roles.target, self.n_rows or 0)
@@ -253,8 +259,7 @@ def _sound(pa: Any, path: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        told = " ".join(str(error).split())[:200]
         raise DataError(
             f"{_WHO}: path must be sound Parquet or Arrow files; got {path.name!r}: "
-            f"{told}."
+            f"{cause(error)}."
         ) from None

@@ -48,7 +48,7 @@ def check_piece(stream: Stream, piece: Block, number: int) -> None:
             f"{piece.X.shape[0]} rows of {piece.X.shape[1]} features with {len(y)} "
             f"labels from row {number} on."
         )
-    check_gaps(who, "y", y, number)
+    check_gaps(stream, "y", y, number)
     if (qid is not None) != stream.has_queries or (
         piece.weight is not None
     ) != stream.has_weights:
@@ -57,10 +57,10 @@ def check_piece(stream: Stream, piece: Block, number: int) -> None:
             f"others from row {number} on."
         )
     if qid is not None:
-        check_gaps(who, "qid", qid, number)
+        check_gaps(stream, "qid", qid, number)
 
 
-def check_gaps(who: str, name: str, column: Labels, number: int) -> None:
+def check_gaps(stream: Stream, name: str, column: Labels, number: int) -> None:
     """Refuse a column with a missing value; its first row has a number."""
     if column.dtype.kind in "fcMm":
         # What is missing is the only value that differs from itself.
@@ -73,7 +73,8 @@ def check_gaps(who: str, name: str, column: Labels, number: int) -> None:
         row = int(np.argmax(is_missing))
         value = column[row : row + 1].tolist()[0]
         raise DataError(
-            f"{who}: {name} must be without gaps; got {value!r} in row {number + row}."
+            f"{stream.who}: {name} must be without gaps; got {value!r} in "
+            f"{stream.called(number + row)}."
         )
 
 
