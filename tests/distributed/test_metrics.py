@@ -105,6 +105,10 @@ def test_a_frame_has_names(client, letor):
     options = {"qid": letor["qid"], "undefined": "zero"}
     expected = evaluate(letor["y"], model.predict(frame), "msd", **options)["msd"]
     assert found["msd"] == pytest.approx(expected, rel=1e-13)
+    more = table.assign(other="text")[["other", *table.columns[::-1]]]
+    assert score(model, more, names="msd", target="y", qid="q", undefined="zero") == (
+        pytest.approx(found, rel=1e-13)
+    )
     with pytest.raises(DataError, match=r"got \['a', 'c'\]\. Name them in features="):
         score(model, table, names="msd", target="y", qid="q", features=["a", "c"])
 

@@ -33,12 +33,12 @@ def fit(people=None, estimator=None, ratings=RATINGS, **options):
         (
             {"people": ["a", "d"]},
             DataError,
-            "fit_people: user must be one of the 3 that are known; got 'd'.",
+            "fit_people: each of people must be one of the 3 that are known; got 'd'.",
         ),
         (
             {"people": ["a", "b", "a"]},
             DataError,
-            "fit_people: users must be distinct; got 'a' again.",
+            "fit_people: people must be distinct; got 'a' again.",
         ),
         (
             {"people": []},
@@ -48,7 +48,7 @@ def fit(people=None, estimator=None, ratings=RATINGS, **options):
         (
             {"people": "ab"},
             DataError,
-            "fit_people: users must be a list of ids; got 'ab'.",
+            "fit_people: people must be a list of ids; got 'ab'.",
         ),
         (
             {"estimator": "PRank"},
@@ -179,7 +179,7 @@ def test_ids_that_no_column_holds(tmp_path):
     ("change", "named"),
     [
         ({"estimator": MPRank()}, "estimator, parameters, fill, ..."),
-        ({"estimator": PRank(max_iter=9)}, "parameters"),
+        ({"estimator": PRank(max_iter=9)}, "parameters (max_iter)"),
         ({"ratings": Ratings(list("abc"), [1, 2, 3], [5, 4, 4])}, None),
         ({"test": RATINGS}, "test, metrics"),
         ({"references": 2}, "references"),

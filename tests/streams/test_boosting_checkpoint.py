@@ -133,5 +133,5 @@ def test_two_fits_of_one_checkpoint_are_refused(tmp_path):
 
 def test_another_estimator_is_refused(interrupted):
     stream = from_arrays(*problem(), rows=500)
-    with pytest.raises(ValueError, match="another set of parameters"):
+    with pytest.raises(ValueError, match="with another value of max_bins"):
         fit_boosted(RankBoost(max_bins=31), stream, checkpoint=interrupted)

@@ -65,7 +65,8 @@ def score(
     estimator : estimator
         Fitted, here or anywhere; with `predict`.
     data, y, qid, sample_weight, target, features, client
-        As in `fit`. Weights are for metrics of pairs, as in `evaluate`, and of rows.
+        As in `fit`; features are those of the model, if it knows names. Weights are for
+        metrics of pairs, as in `evaluate`, and of rows.
     names : str or iterable of str, default=("ndcg@10", "ap", "rr")
         Metrics of lists, as in `evaluate`, which need `qid` unless there is only one
         partition. Metrics of rows: "rank_loss", the mean number of steps between true
@@ -111,9 +112,11 @@ def score(
             if isinstance(metric, Metric):
                 metric.check_weighable("score")
     client = client_at_hand("score", client)
-    source = source_of("score", data, y, qid, sample_weight, target, features)
     bare = copy(estimator)
     names_in = vars(bare).pop("feature_names_in_", None)
+    if features is None and target is not None and names_in is not None:
+        features = names_in.tolist()  # other columns may be there as well
+    source = source_of("score", data, y, qid, sample_weight, target, features)
     with in_reach("score", client):
         partitions = pass_over(client, source, sums_of, bare, metrics, ties, undefined)
         _check_names(partitions, names_in)

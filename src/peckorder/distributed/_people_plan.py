@@ -81,7 +81,7 @@ def planned(ratings: Ratings, estimator: Any, judge: Judge, table: Table) -> Pla
         "format": FORMAT,
         "peckorder": __version__,
         "estimator": type(estimator).__name__,
-        "parameters": _digest_of_parameters(estimator),
+        "parameters": _digests_of_parameters(estimator),
         "shown": repr(estimator),
         "ratings": fingerprint(WHO, ratings),
         "test": None if judge.test is None else fingerprint(WHO, judge.test),
@@ -107,11 +107,15 @@ def _check_estimator(estimator: Any) -> None:
     check_parameters(estimator, estimator._rules)
 
 
-def _digest_of_parameters(estimator: Any) -> str:
-    arrays: list[Any] = []
-    header = pack(parameters_of(estimator), arrays)
-    data = to_bytes(type(estimator).__name__, Contents(header, arrays))
-    return hashlib.sha256(data).hexdigest()
+def _digests_of_parameters(estimator: Any) -> dict[str, str]:
+    """Return a digest of each parameter, so that one that differs can be named."""
+    who, found = type(estimator).__name__, {}
+    for name, value in parameters_of(estimator).items():
+        arrays: list[Any] = []
+        header = {"value": pack(value, arrays)}
+        data = to_bytes(who, Contents(header, arrays))
+        found[name] = hashlib.sha256(data).hexdigest()[:32]
+    return found
 
 
 def _on_shared(

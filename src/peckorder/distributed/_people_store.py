@@ -131,11 +131,21 @@ def check_same(path: Any, known: About, about: About) -> None:
         for name in about
         if name not in _TOLD and known.get(name) != as_stored(about[name])
     ]
+    if "parameters" in others and known.get("estimator") == about["estimator"]:
+        names = _unlike(known.get("parameters"), about["parameters"])
+        others[others.index("parameters")] += f" ({', '.join(names)})" if names else ""
     if others:
         raise DataError(
             f"{WHO}: store must be new, or one of the same call; got {str(path)!r}, "
             f"which was made with other {', '.join(others)}. Choose another store."
         )
+
+
+def _unlike(known: Any, mine: dict[str, str]) -> list[str]:
+    """Return which parameters differ, if they are known one by one."""
+    if not isinstance(known, dict):
+        return []
+    return [name for name in mine if known.get(name) != mine[name]]
 
 
 def as_stored(value: Any) -> Any:

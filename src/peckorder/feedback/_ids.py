@@ -54,34 +54,35 @@ class Ids:
     def _places(self) -> dict[Any, int]:
         return {value: place for place, value in enumerate(listed(self.values))}
 
-    def place(self, who: str, value: Any) -> int:
-        """Return where an id stands; refuse one that is not known."""
+    def place(self, who: str, value: Any, name: str | None = None) -> int:
+        """Return where an id stands; refuse one that is not known.
+
+        The refusal calls it by a name, that of all ids without one.
+        """
         try:
             known = self._places.get(value)
         except TypeError:  # not hashable
             known = None
         if known is None:
             raise DataError(
-                f"{who}: {self.name} must be one of the {len(self):,} that are known; "
-                f"got {value!r}.{self._hint(value)}"
+                f"{who}: {name or self.name} must be one of the {len(self):,} that are "
+                f"known; got {value!r}.{self._hint(value)}"
             )
         return known
 
-    def places(self, who: str, values: Any) -> Ints:
-        """Return where some ids stand, each of them once."""
+    def places(self, who: str, values: Any, name: str | None = None) -> Ints:
+        """Return where some ids stand, each of them once; name is what these are."""
+        each = None if name is None else f"each of {name}"
+        name = name or f"{self.name}s"
         if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-            raise DataError(
-                f"{who}: {self.name}s must be a list of ids; got {values!r}."
-            )
+            raise DataError(f"{who}: {name} must be a list of ids; got {values!r}.")
         asked = listed(values) if isinstance(values, np.ndarray) else list(values)
-        found = np.array([self.place(who, value) for value in asked], dtype=np.int64)
+        found = np.array([self.place(who, value, each) for value in asked], np.int64)
         order = np.argsort(found, kind="stable")
         again = order[1:][found[order[1:]] == found[order[:-1]]]
         if len(again):
             value = asked[int(again.min())]
-            raise DataError(
-                f"{who}: {self.name}s must be distinct; got {value!r} again."
-            )
+            raise DataError(f"{who}: {name} must be distinct; got {value!r} again.")
         return found
 
     def _hint(self, value: Any) -> str:

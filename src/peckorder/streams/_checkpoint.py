@@ -30,6 +30,8 @@ from peckorder.formats import Damaged, Node, pack, read_file, write_file
 from peckorder.streams._block import Stream
 
 WHO = "fit"
+# How terms begin that are parameters.
+_VALUE = "value of "
 
 
 class Place(NamedTuple):
@@ -110,6 +112,8 @@ class Checkpoint:
     def _check_terms(self, terms: dict[str, Any]) -> None:
         names = [*self.terms, *(name for name in terms if name not in self.terms)]
         others = [name for name in names if terms.get(name) != self.terms.get(name)]
+        if "estimator" in others:  # whose parameters are others anyway
+            others = [name for name in others if not name.startswith(_VALUE)]
         if others:
             raise ValueError(
                 f"{WHO}: checkpoint must be of the same stream, estimator and options; "
@@ -128,16 +132,19 @@ class Checkpoint:
 
 def terms_of(model: Any, stream: Stream, classes: Any, n_passes: int) -> dict[str, Any]:
     """Return all that a model learnt from a stream depends on, by name."""
-    arrays: list[Any] = []
-    parameters = pack(parameters_of(model), arrays)
     return {
         "version of peckorder": __version__,
         "estimator": type(model).__name__,
-        "set of parameters": [parameters, [a.tobytes().hex() for a in arrays]],
+        **{f"{_VALUE}{k}": _plain(v) for k, v in parameters_of(model).items()},
         "list of classes": None if classes is None else repr(classes.tolist()),
         "number of passes": n_passes,
         **{f"stream ({name})": part for name, part in stream.identity().items()},
     }
+
+
+def _plain(parameter: Any) -> list[Any]:
+    arrays: list[Any] = []
+    return [pack(parameter, arrays), [array.tobytes().hex() for array in arrays]]
 
 
 def _digest(term: Any) -> str:
