@@ -44,9 +44,11 @@ def fit(
     reads the next ones. The model is that of one `partial_fit` with all rows: to the
     bit for the on-line learners (`PRank`, `AggregatePRank`, `WidrowHoff`,
     `MulticlassPerceptron`), whatever the size of the blocks, and to rounding (1e-10)
-    for `MPRank` with a linear kernel, whose sums are in double precision. Without a
-    kernel, n passes are also what their `fit` does with ``shuffle=False, max_iter=n``.
-    The model of `RankBoost` is that of its `fit`, to the bit.
+    for `MPRank` with a linear kernel, against its `fit` with float64 rows. (Its `fit`
+    multiplies float32 rows of large tables in single precision, which makes a
+    difference of some 1e-8 to 1e-6.) Without a kernel, n passes are also what the
+    `fit` of the others does with ``shuffle=False, max_iter=n``. The model of
+    `RankBoost` is that of its `fit`, to the bit.
 
     Parameters
     ----------
