@@ -32,7 +32,7 @@ def test_frames_must_have_the_columns_of_the_stream(name, tmp_path):
         model = fit(MODELS[name](), stream)
         scores = model.predict(frame)
     with warnings.catch_warnings(action="ignore"):
-        assert np.array_equal(scores, model.predict(X))
+        assert np.array_equal(scores, model.predict(frame.to_numpy()))
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(frame[frame.columns[::-1]])
 

@@ -92,7 +92,7 @@ def from_parquet(
     ...     frame.to_parquet(f"{folder}/part.0.parquet")
     ...     stream = from_parquet(folder, target="stars", qid="q")
     ...     model = fit(MPRank(C=1e6), stream)
-    >>> model.predict([[3.0]]).round(3)
+    >>> model.predict(pd.DataFrame({"x": [3.0]})).round(3)
     array([4.])
     """
     optional(whole(1)).check(_WHO, "rows", rows)
