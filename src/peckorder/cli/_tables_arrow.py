@@ -155,7 +155,7 @@ def _array(who: str, name: str, column: pa.ChunkedArray) -> NDArray[Any]:
             numbers = numbers.astype(np.int64 if is_whole else np.float64, copy=False)
         return numbers
     if _is_text(kind):
-        # Not by Arrow's if_else: up to version 21 at least it garbles text beside a gap.
+        # Not by Arrow's if_else: up to version 21 it garbles text beside a gap.
         return np.asarray([text or None for text in column.to_pylist()], dtype=object)
     raise DataError(
         f"{who}: column {short(name)} must be numbers or text; got {short(str(kind))}."
