@@ -187,7 +187,7 @@ def test_what_cannot_be_written_as_a_graph():
         ),
         (
             TableRanker(MPRank()),
-            NUMBERS.assign(when=pd.Timestamp("2020-01-01")),
+            NUMBERS.assign(when=np.datetime64("2020-01-01", "us")),
             TypeError,
             "TableRanker: column 'when' must be numbers or text; got datetime64[us].",
         ),
