@@ -9,6 +9,7 @@ import argparse
 import os
 import warnings
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -18,34 +19,60 @@ from peckorder.distributed import fit
 QUERY = 100
 
 
-def problem(n_rows: int, n_features: int) -> tuple[np.ndarray, ...]:
-    """Return X, skewed grades and queries of 100 rows."""
-    rng = np.random.default_rng(0)
+def problem(n_rows: int, n_features: int, seed: int = 0) -> tuple[np.ndarray, ...]:
+    """Return X, skewed grades and queries of 100 rows; the seed shifts the queries."""
+    weight = np.random.default_rng(0).standard_normal(n_features)
+    rng = np.random.default_rng([1, seed])
     X = rng.standard_normal((n_rows, n_features))
-    score = X @ rng.standard_normal(n_features) / np.sqrt(n_features)
+    score = X @ weight / np.sqrt(n_features)
     y = np.searchsorted([0.0, 0.95, 1.8, 2.65], score + rng.standard_normal(n_rows))
-    return X, y, np.arange(n_rows) // QUERY
+    return X, y, (seed * n_rows + np.arange(n_rows)) // QUERY
 
 
-def timed(action: object) -> float:
+def partitions_of(n_partitions: int, n_pieces: int, *size: int) -> list[Any]:
+    """Return X, y and qid whose rows are made where they are to be, and stay there."""
+    import dask
+    import dask.array as da
+
+    each = n_pieces // n_partitions
+
+    def partition(first: int) -> list[np.ndarray]:
+        pieces = [problem(*size, seed) for seed in range(first, first + each)]
+        return [np.concatenate(columns) for columns in zip(*pieces, strict=True)]
+
+    made = [dask.delayed(partition, nout=3)(each * k) for k in range(n_partitions)]
+    n_rows, n_features = each * size[0], size[1]
+    shapes = [(n_rows, n_features), (n_rows,), (n_rows,)]
+    dtypes = [np.float64, np.int64, np.int64]
+    return list(
+        dask.persist(
+            *(
+                da.concatenate(
+                    [da.from_delayed(part[c], shapes[c], dtypes[c]) for part in made]
+                )
+                for c in range(3)
+            )
+        )
+    )
+
+
+def timed(action: Any) -> float:
     """Return how many seconds a call takes."""
     begin = perf_counter()
-    action()  # type: ignore[operator]
+    action()
     return perf_counter() - begin
 
 
-def a_round(fit_rounds: object, n_rounds: int) -> tuple[float, float]:
+def a_round(fit_rounds: Any, n_rounds: int) -> tuple[float, float]:
     """Return the seconds before the second round, and those of a round."""
-    fit_rounds(1)  # type: ignore[operator]
-    before = timed(lambda: fit_rounds(1))  # type: ignore[operator]
-    both = timed(lambda: fit_rounds(1 + n_rounds))  # type: ignore[operator]
+    fit_rounds(1)
+    before = timed(lambda: fit_rounds(1))
+    both = timed(lambda: fit_rounds(1 + n_rounds))
     return before, (both - before) / n_rounds
 
 
 def main() -> None:
     """Measure all that was asked for."""
-    import dask.array as da
-
     from distributed import Client, LocalCluster
 
     parser = argparse.ArgumentParser(description=__doc__)
@@ -55,14 +82,17 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--partitions", type=int, nargs="+", default=[1, 4, 16, 64])
     given = parser.parse_args()
-    X, y, qid = problem(given.rows, given.features)
-    n_rounds = given.rounds
+    n_rounds, n_pieces = given.rounds, max(given.partitions)
+    size = QUERY * -(-given.rows // QUERY // n_pieces), given.features
+    pieces = [problem(*size, seed) for seed in range(n_pieces)]
+    X, y, qid = map(np.concatenate, zip(*pieces, strict=True))
+    del pieces
 
     def in_process(n: int) -> RankBoost:
         return RankBoost(n_rounds=n, max_bins=255, n_jobs=1).fit(X, y, qid=qid)
 
     print(
-        f"{given.rows:,} rows, {given.features} features, 255 bins, {os.cpu_count()} "
+        f"{len(X):,} rows, {given.features} features, 255 bins, {os.cpu_count()} "
         "processors; n_jobs=1, workers of one thread"
     )
     print("workers partitions  before (s)  a round (ms)  questions  columns   bytes")
@@ -79,11 +109,7 @@ def main() -> None:
         )
         with cluster, Client(cluster) as client:
             for n_partitions in given.partitions:
-                size = QUERY * -(-given.rows // QUERY // n_partitions)
-                parts = [
-                    da.from_array(column, chunks=(size, *column.shape[1:])).persist()
-                    for column in (X, y, qid)
-                ]
+                parts = partitions_of(n_partitions, n_pieces, *size)
                 model = RankBoost(max_bins=255)
 
                 def on_cluster(n: int, parts: list = parts, model=model) -> None:
