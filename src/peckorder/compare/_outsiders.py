@@ -17,8 +17,8 @@ def installed(package: str) -> bool:
     return find_spec(package) is not None
 
 
-class LightGBM(BaseEstimator):  # type: ignore[misc]
-    """LightGBM: LambdaMART within queries, least squares without."""
+class _Trees(BaseEstimator):  # type: ignore[misc]
+    """What boosters of trees are told."""
 
     def __init__(
         self, n_estimators: int = 100, learning_rate: float = 0.1, seed: int = 0
@@ -26,6 +26,10 @@ class LightGBM(BaseEstimator):  # type: ignore[misc]
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.seed = seed
+
+
+class LightGBM(_Trees):
+    """LightGBM: LambdaMART within queries, least squares without."""
 
     def fit(self, X: Floats, y: Floats, qid: Ints | None = None) -> Self:
         """Boost trees."""
@@ -55,15 +59,8 @@ class LightGBM(BaseEstimator):  # type: ignore[misc]
         return np.asarray(booster.predict(X, num_iteration=rounds or -1))
 
 
-class XGBoost(BaseEstimator):  # type: ignore[misc]
+class XGBoost(_Trees):
     """XGBoost: LambdaMART within queries, least squares without."""
-
-    def __init__(
-        self, n_estimators: int = 100, learning_rate: float = 0.1, seed: int = 0
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.seed = seed
 
     def fit(self, X: Floats, y: Floats, qid: Ints | None = None) -> Self:
         """Boost trees."""

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABCMeta, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,12 @@ from peckorder.estimators._stored import StoredModel
 from peckorder.feedback import Queries
 from peckorder.metrics import disagreement
 
+# What reaches a ranker of scores under scikit-learn's metadata routing. Pipelines ask
+# every last step for weights to score by.
+ROUTED_TO_FIT: Final = {"qid": True, "sample_weight": True, "offset": True}
+ROUTED_TO_PREDICT: Final = {"offset": True}
+ROUTED_TO_SCORE: Final = {"qid": True, "offset": True, "sample_weight": None}
+
 
 class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Gives every row a real score, larger is better.
@@ -22,18 +28,9 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
     `_has_offset` whether it was fitted on top of given scores.
     """
 
-    __metadata_request__fit: ClassVar = {
-        "qid": True,
-        "sample_weight": True,
-        "offset": True,
-    }
-    __metadata_request__predict: ClassVar = {"offset": True}
-    # Pipelines ask every last step for weights under metadata routing.
-    __metadata_request__score: ClassVar = {
-        "qid": True,
-        "offset": True,
-        "sample_weight": None,
-    }
+    __metadata_request__fit: ClassVar = ROUTED_TO_FIT
+    __metadata_request__predict: ClassVar = ROUTED_TO_PREDICT
+    __metadata_request__score: ClassVar = ROUTED_TO_SCORE
 
     _has_offset: bool
 

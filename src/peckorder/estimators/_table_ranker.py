@@ -23,6 +23,11 @@ from peckorder.estimators._preparing import (
     learn_levels,
     learn_scaling,
 )
+from peckorder.estimators._scores import (
+    ROUTED_TO_FIT,
+    ROUTED_TO_PREDICT,
+    ROUTED_TO_SCORE,
+)
 from peckorder.estimators._stored import StoredModel
 from peckorder.exceptions import DataError
 
@@ -104,17 +109,9 @@ class TableRanker(StoredModel, BaseEstimator):  # type: ignore[misc]
 
     _rules: ClassVar[Rules] = {"ranker": _ranker, "scale": boolean}
 
-    __metadata_request__fit: ClassVar = {
-        "qid": True,
-        "sample_weight": True,
-        "offset": True,
-    }
-    __metadata_request__predict: ClassVar = {"offset": True}
-    __metadata_request__score: ClassVar = {
-        "qid": True,
-        "offset": True,
-        "sample_weight": None,
-    }
+    __metadata_request__fit: ClassVar = ROUTED_TO_FIT
+    __metadata_request__predict: ClassVar = ROUTED_TO_PREDICT
+    __metadata_request__score: ClassVar = ROUTED_TO_SCORE
 
     def __init__(self, ranker: Any, *, scale: bool = True) -> None:
         self.ranker = ranker
