@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from numbers import Real
 from reprlib import repr as short
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,27 @@ from peckorder.exceptions import DataError
 # Of a column of text its values in order; None of one of numbers.
 Levels: TypeAlias = Sequence[Sequence[str] | None]
 
+# Deviations that are nothing beside a mean: numbers that differ by their last bits.
+_ROUNDING: Final = 4.0 * np.finfo(np.float64).eps
+
 
 def learn_scaling(X: Floats) -> tuple[Floats, Floats]:
-    """Return means and deviations of columns; what is constant or empty has 1."""
+    """Return means and deviations of columns; what is constant or empty has 1.
+
+    Columns are halved or doubled to below 1 first, so that no square overflows, and
+    measured from one of their values, so that little is lost to a large mean.
+    """
+    if not len(X):
+        return np.zeros(X.shape[1]), np.ones(X.shape[1])
     known = ~np.isnan(X)
     count = np.maximum(known.sum(axis=0), 1)
-    mean = np.where(known, X, 0.0).sum(axis=0) / count
-    spread = np.sqrt((np.where(known, X - mean, 0.0) ** 2).sum(axis=0) / count)
-    return mean, np.where(spread > 1e-12 * np.abs(mean), spread, 1.0)
+    _, power = np.frexp(np.abs(X).max(axis=0, initial=0.0, where=known))
+    small = np.where(known, np.ldexp(X, -power), 0.0)
+    origin = small[known.argmax(axis=0), np.arange(X.shape[1])]
+    mean = origin + np.where(known, small - origin, 0.0).sum(axis=0) / count
+    spread = np.sqrt((np.where(known, small - mean, 0.0) ** 2).sum(axis=0) / count)
+    scale = np.where(spread > _ROUNDING * np.abs(mean), np.ldexp(spread, power), 1.0)
+    return np.ldexp(mean, power), scale
 
 
 def apply_scaling(X: Floats, shift: Floats, scale: Floats) -> Floats:
