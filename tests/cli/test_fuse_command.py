@@ -185,11 +185,11 @@ def test_how_far_behind_and_what_a_single_run_does(runs, tmp_path, capsys):
         assert told["behind"][name]["mean"] == pytest.approx(gap)
         assert gap >= 0
     assert told["notes"][0].startswith(f"{first} is first")
-    assert told["notes"][1].startswith("The run good alone does as well by ap: Borda, ")
+    assert told["notes"][1].startswith("By ap Borda, which is written, ")
     assert run(*words, "--method", "borda", "-m", "ap") == 0
     shown = capsys.readouterr().out
     assert "behind the first" in shown
-    assert "The run good alone does as well by ap" in shown
+    assert "the run good alone" in shown
 
 
 @pytest.mark.parametrize("command", ["fuse", "compare"])

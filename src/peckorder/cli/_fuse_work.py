@@ -119,7 +119,7 @@ def _screen(board: Contest, folds: int) -> Any:
 
 
 def _remarks(board: Contest, chosen: str, runs: list[str]) -> list[str]:
-    """Say who is first, and if a single run does as well as what is written."""
+    """Say who is first, and if what is written is not known to beat a single run."""
     remarks = [level_text(board)]
     by_name = {result.name: result for result in board.results}
     single = next(result for result in board.results if result.name in runs)
@@ -127,10 +127,10 @@ def _remarks(board: Contest, chosen: str, runs: list[str]) -> list[str]:
     gap = by_name[chosen].values[name] - single.values[name]
     mean, half = float(np.nanmean(gap)), board.half_width(gap)
     if mean - half <= 0:
-        known = "is behind it" if mean + half < 0 else "cannot be told from it"
+        known = "is behind" if mean + half < 0 else "cannot be told from"
         remarks.append(
-            f"The run {single.name} alone does as well by {name}: {chosen}, which is "
-            f"written, {known} ({mean:+.4f} ± {half:.4f})."
+            f"By {name} {chosen}, which is written, {known} the run {single.name} "
+            f"alone ({mean:+.4f} ± {half:.4f})."
         )
     return remarks
 
