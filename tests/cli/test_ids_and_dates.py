@@ -94,7 +94,7 @@ def test_dates_stand_as_in_lines_of_json(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
-def test_dates_times_and_truth_are_ranked_as_they_were_learnt(tmp_path, kind):
+def test_times_and_truth_are_ranked_as_they_were_learnt(tmp_path, kind):
     days = ["2024-01-05T00:00:00", "2024-01-06T12:30:00", "2024-01-07T00:00:00"]
     times, truth = ["10:30", "11:30"], ["true", "false"]
     data, out = tmp_path / f"t.{kind}", tmp_path / "o.csv"
@@ -103,7 +103,7 @@ def test_dates_times_and_truth_are_ranked_as_they_were_learnt(tmp_path, kind):
             file.write("day,at,is_new,grade\n")
         for k in range(36):
             cells = (days[k % 3], times[k % 2], truth[k % 4 // 2])
-            grade = k % 3 + 10 * (k % 2) + 100 * (k % 4 // 2)
+            grade = 10 * (k % 2) + 100 * (k % 4 // 2)
             if kind == "csv":
                 file.write(",".join([*cells, f"{grade}"]) + "\n")
             else:
@@ -116,6 +116,27 @@ def test_dates_times_and_truth_are_ranked_as_they_were_learnt(tmp_path, kind):
     found = read_columns(out).arrays
     apart = found["score"] - found["score"][0], found["grade"] - found["grade"][0]
     np.testing.assert_allclose(*apart, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("days", "is_left_out"),
+    [
+        (["2024-01-05", "2023-12-31", ""], True),
+        (["5/1/2024", "31/12/23", "1/1/2024"], True),
+        (["5.1.2024", "31.12.2023", "1.1.2024 10:30"], True),
+        (["2024-01", "2023-12", "2024-02"], False),
+        (["1-2-3", "small", "2024-01-05"], False),
+    ],
+)
+def test_dates_are_not_learnt_from(tmp_path, capsys, days, is_left_out):
+    path = tmp_path / "t.csv"
+    lines = [f"{days[k % 3]},{k % 5},{k % 4}" for k in range(40)]
+    path.write_text("\n".join(["seen,size,grade", *lines]) + "\n")
+    command = ("fit", path, "--ranker", "MPRank", "--json", "-o", tmp_path / "m")
+    assert run(*command) == 0
+    taken = json.loads(capsys.readouterr().out)["taken"]["seen"]
+    assert (taken == ["left out", "dates, by its values"]) is is_left_out
+    assert taken[0] == ("left out" if is_left_out else "features")
 
 
 @pytest.mark.parametrize("name", ["ratings.dat", "ratings.txt", "u.data", "bare.csv"])

@@ -16,6 +16,10 @@ from peckorder.estimators._preparing import apply_scaling, coded, learn_scaling,
 from peckorder.exceptions import DataError
 
 MOST_LEVELS: Final = 20
+# 2024-1-31, 2024/01/31, 31.1.2024, 1/31/24; a time may follow.
+_DATE: Final = re.compile(
+    r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3(\d\d){1,2})([T ]\d\d?:.*)?"
+)
 _SCALED: Final = re.compile(r"\((.*) - (\S+)\) / (\S+)", re.DOTALL)
 
 
@@ -153,7 +157,8 @@ def matrix_of(columns: Columns, features: Sequence[str]) -> Floats:
 
 def _useless(name: str, array: NDArray[Any]) -> str:
     """Say why a column cannot be learnt from; nothing if it can."""
-    n_levels = len(distinct(array))
+    levels = distinct(array)
+    n_levels = len(levels)
     usual = words.USER | words.ITEM | words.CODE
     is_code = words.first_named([name], usual) is not None
     why = ""
@@ -163,6 +168,8 @@ def _useless(name: str, array: NDArray[Any]) -> str:
         why = "the same value in all rows"
     elif words.carried(name):
         why = words.carried(name)
+    elif not numeric(array) and all(map(_DATE.fullmatch, levels)):
+        why = "dates, by its values"
     elif is_code and n_levels > MOST_LEVELS:
         why = "an id, by its name"
     elif not numeric(array) and n_levels > MOST_LEVELS:
