@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from peckorder import Ratings, experiments
 from peckorder.exceptions import MissingDataError
@@ -244,6 +245,9 @@ def test_fingerprints_tell_data_apart():
         Ratings(["u"], ["i"], [1.0]),
         Ratings(["u"], ["j"], [1.0]),
         np.array(["x", None], dtype=object),
+        sparse.csr_array(np.eye(2)),
+        sparse.csr_array(np.eye(2, 3)),
+        sparse.csr_array(np.eye(3, 2)),
     ]
     prints = [experiments.fingerprint(value) for value in values]
     assert len(set(prints)) == len(values)

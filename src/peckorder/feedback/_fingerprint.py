@@ -32,6 +32,8 @@ def _update(who: str, digest: Any, value: Any) -> None:
             digest.update(np.ascontiguousarray(value).tobytes())
     elif sparse.issparse(value):
         ordered = value.tocsr()
+        # Columns and last rows without entries are in the shape alone.
+        digest.update(str(ordered.shape).encode())
         for each in (ordered.data, ordered.indices, ordered.indptr):
             _update(who, digest, each)
     elif isinstance(value, Ratings):
