@@ -12,8 +12,8 @@ from typing import IO, Any
 def lock(file: IO[Any]) -> bool:
     """Keep others from locking an open file; return False if one of them has.
 
-    Until the file is closed, or the process ends in whatever way. Where the system has
-    no such locks, nobody is kept out.
+    Until the file is closed, or the process ends in whatever way. Where the system, or
+    the disk, has no such locks, nobody is kept out.
     """
     if sys.platform == "win32":
         return True
@@ -21,8 +21,11 @@ def lock(file: IO[Any]) -> bool:
 
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except (BlockingIOError, PermissionError):
+        # Systems that lock files of others' disks by records may say either.
         return False
+    except OSError:
+        return True  # a disk without locks
     return True
 
 
