@@ -156,7 +156,7 @@ class ShardedRun:
         """Add a round; return the best threshold for the next one."""
         feature, cut, default, alpha = record
         traffic, log_total = self.traffic, self._log_total
-        n_bytes, n_questions = traffic.n_bytes, traffic.n_questions
+        n_sent, n_questions = traffic.n_bytes, traffic.n_questions
         account = self._account
         account.enter(feature, cut, default, alpha)
         # From now on it may count with r < 0, too.
@@ -167,7 +167,7 @@ class ShardedRun:
         self.boosted.add(round_, self._log_total - log_total)
         traffic.rounds.append(
             RoundTraffic(
-                traffic.n_bytes - n_bytes,
+                traffic.n_bytes - n_sent,
                 traffic.n_questions - n_questions,
                 self._n_asked,
             )

@@ -202,10 +202,8 @@ class _ArrowFiles(Stream):
         self, start: int, skipped: Callable[[Labels], object]
     ) -> Iterator[Block]:
         if self._roles.qid is not None and start:
-            left = start
             for qid in self._column(self._roles.qid, start):
-                skipped(qid[:left])
-                left -= len(qid)
+                skipped(qid)
         for batch in self._batches(self._roles.columns, self.rows, start):
             yield block_of(self._pa, batch, self._roles, self._dtype)
 
