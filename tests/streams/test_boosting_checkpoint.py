@@ -118,6 +118,57 @@ def test_rows_that_are_not_whole_are_read_again(interrupted, name):
     assert not folder.exists()
 
 
+@pytest.fixture
+def elsewhere(tmp_path):
+    """Return where rows would be kept, with a file of somebody else."""
+    folder = tmp_path / "model.rows"
+    folder.mkdir()
+    (folder / "bins").write_text("mine")
+    (folder / "precious.txt").write_text("years of work")
+    return folder
+
+
+def test_a_folder_of_somebody_else_is_refused_before_a_row_is_read(elsewhere):
+    read = []
+    with pytest.raises(FileExistsError) as caught:
+        boosted(elsewhere.with_name("model"), progress=lambda *told: read.append(told))
+    assert str(caught.value) == (
+        "fit: checkpoint must be one beside which rows can be kept, in "
+        f"{str(elsewhere)!r}; got 'precious.txt' there. Choose another."
+    )
+    assert read == []
+    assert (elsewhere / "precious.txt").read_text() == "years of work"
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+def test_what_is_no_folder_of_rows_is_refused(tmp_path, is_link):
+    place = tmp_path / "model.rows"
+    if is_link:
+        (tmp_path / "other").mkdir()
+        place.symlink_to(tmp_path / "other")
+    else:
+        place.write_text("mine")
+    with pytest.raises(FileExistsError, match=r"got what is no folder there\."):
+        boosted(tmp_path / "model")
+    assert place.is_symlink() == is_link
+    assert is_link or place.read_text() == "mine"
+
+
+def test_what_others_bring_to_the_folder_stays(tmp_path, interrupted):
+    folder, note = tmp_path / "model.rows", tmp_path / "model.rows" / "note"
+
+    def leave_a_note(*told):
+        note.write_text("mine")
+
+    (folder / "terms").unlink()
+    assert_same_model(boosted(interrupted, progress=leave_a_note), expected())
+    assert list(folder.iterdir()) == [note]
+    # The model is there, and asks for no room beside it.
+    (folder / "bins").write_text("mine")
+    assert_same_model(boosted(interrupted), expected())
+    assert sorted(folder.iterdir()) == [folder / "bins", note]
+
+
 def test_two_fits_of_one_checkpoint_are_refused(tmp_path):
     path, refused = tmp_path / "model", []
 

@@ -6,20 +6,20 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from mmap import mmap
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
-from peckorder._threads import Team
 from peckorder._typing import Ints
 from peckorder.solvers.binned import Cuts
 from peckorder.solvers.feedback_parts import GradedQueries
 from peckorder.solvers.scratch import Scratch, mapped
-from peckorder.solvers.spool import Spool
+from peckorder.streams._checkpoint import WHO
 
 _CUTS = ("tops", "n_bins", "n_values", "lows")
+# What rows are kept in: what makes them whole is the first to go.
+_NAMES = ("terms", "draft", "rest.npz", "bins")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +29,6 @@ class BinnedRows:
     bins: Ints
     cuts: Cuts
     queries: GradedQueries
-
-
-def bin_rows(
-    spool: Spool, queries: GradedQueries, bins: Ints, team: Team
-) -> BinnedRows:
-    """Bin the columns of rows that are all there."""
-    return BinnedRows(bins, spool.bin(bins, team), queries)
 
 
 class KeptRows:
@@ -48,6 +41,24 @@ class KeptRows:
     def __init__(self, checkpoint: Path, terms: dict[str, str]) -> None:
         self._folder = checkpoint.with_name(checkpoint.name + ".rows")
         self._terms = terms
+
+    def check(self) -> None:
+        """Refuse a place at which something else is."""
+        others = self._others()
+        if others:
+            raise FileExistsError(
+                f"{WHO}: checkpoint must be one beside which rows can be kept, in "
+                f"{str(self._folder)!r}; got {others} there. Choose another."
+            )
+
+    def _others(self) -> str:
+        """Say what is there that no fit has made; nothing if all is well."""
+        if not os.path.lexists(self._folder):
+            return ""
+        if self._folder.is_symlink() or not self._folder.is_dir():
+            return "what is no folder"
+        names = sorted(path.name for path in self._folder.iterdir())
+        return next((repr(name) for name in names if name not in _NAMES), "")
 
     def read(self) -> BinnedRows | None:
         """Return what is there; None if it is not whole, or of other terms."""
@@ -73,7 +84,7 @@ class KeptRows:
     def bins(self, shape: tuple[int, int]) -> Ints:
         """Return room for bins in the folder, which is emptied first."""
         self.remove()
-        self._folder.mkdir()
+        self._folder.mkdir(exist_ok=True)
         with self._path("bins").open("w+b") as file:
             bins: Ints = mapped(file, shape, np.uint8)
         return bins
@@ -93,11 +104,16 @@ class KeptRows:
         draft.rename(self._path("terms"))
 
     def remove(self) -> None:
-        """Remove the folder, if there is one."""
-        with suppress(FileNotFoundError):
-            # What was whole is so no longer.
-            self._path("terms").unlink()
-        rmtree(self._folder, ignore_errors=True)
+        """Remove what was kept, and the folder unless something came into it since.
+
+        For a folder that was checked.
+        """
+        self._path("terms").unlink(missing_ok=True)
+        for name in _NAMES[1:]:
+            with suppress(OSError):
+                self._path(name).unlink()
+        with suppress(OSError):
+            self._folder.rmdir()
 
     def _path(self, name: str) -> Path:
         return self._folder / name

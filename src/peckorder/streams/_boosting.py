@@ -23,7 +23,6 @@ from peckorder.solvers.spool import Spool
 from peckorder.streams._binned_rows import (
     BinnedRows,
     KeptRows,
-    bin_rows,
     room_for_bins,
 )
 from peckorder.streams._block import Stream
@@ -101,8 +100,11 @@ def _fit(
         found: Any = kept.read()
         earlier, place = found or (None, Place())
         if place.is_finished:
-            beside.remove()
+            with suppress(FileExistsError):  # what is not ours stays
+                beside.check()
+                beside.remove()
             return earlier
+        beside.check()
         folder = kept.path.parent if folder is None else folder
     scratch = Scratch(model._who, _checked(folder))
     with Team(model._n_threads()) as team:
@@ -157,7 +159,7 @@ def _gather(
             raise DataError(f"{model._who}: stream must hold a row; got none.")
         blocks.check()
         bins = room_for_bins(scratch, beside, (spool.n_columns, spool.n_rows))
-        rows = bin_rows(spool, blocks.graded.joined(), bins, team)
+        rows = BinnedRows(bins, spool.bin(bins, team), blocks.graded.joined())
         if beside is not None:
             beside.write(rows)
         return rows
