@@ -97,6 +97,13 @@ def small_pieces(monkeypatch):
 def test_rows_in_files(monkeypatch, small_pieces, tmp_path, dtype, is_short, max_bins):
     if is_short:
         monkeypatch.setattr(scratch, "free_memory", lambda: 0)
+    in_files, zeros = [], scratch.Scratch.zeros
+
+    def noted(self, shape, dtype=np.float64):
+        in_files.append(np.dtype(dtype))
+        return zeros(self, shape, dtype)
+
+    monkeypatch.setattr(scratch.Scratch, "zeros", noted)
     X, y, qid = problem(dtype=dtype)
     model = RankBoost(n_rounds=30, max_bins=max_bins)
     stream = from_arrays(X, y, qid, rows=128)
@@ -104,6 +111,9 @@ def test_rows_in_files(monkeypatch, small_pieces, tmp_path, dtype, is_short, max
     expected = RankBoost(n_rounds=30, max_bins=max_bins).fit(X, y, qid=qid)
     assert_same_model(fitted, expected)
     assert_array_equal(fitted.predict(X), expected.predict(X))
+    # Bins always are; where memory is short, scores and potentials are as well.
+    assert in_files[0] == np.uint8
+    assert (np.float64 in in_files[1:]) == is_short
     assert list(tmp_path.iterdir()) == []
 
 
