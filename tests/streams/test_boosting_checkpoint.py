@@ -5,14 +5,17 @@ import signal
 import subprocess
 import sys
 import time
+from mmap import mmap
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from peckorder import RankBoost, load
-from peckorder.solvers import rounds
-from peckorder.streams import from_arrays
+from peckorder.exceptions import DataError
+from peckorder.solvers import rounds, scratch
+from peckorder.streams import Stream, _binned_rows, from_arrays
 from peckorder.streams._boosting import fit_boosted
 
 N_ROUNDS = 400
@@ -167,6 +170,71 @@ def test_what_others_bring_to_the_folder_stays(tmp_path, interrupted):
     (folder / "bins").write_text("mine")
     assert_same_model(boosted(interrupted), expected())
     assert sorted(folder.iterdir()) == [folder / "bins", note]
+
+
+class Disks:
+    """Two disks, of which a folder of some name is the smaller one."""
+
+    def __init__(self, monkeypatch, small, n_free):
+        self.small, self.n_free = small, n_free
+        monkeypatch.setattr(scratch, "disk_usage", self.usage)
+        monkeypatch.setattr(_binned_rows, "on_one_disk", lambda *folders: False)
+
+    def usage(self, folder):
+        return SimpleNamespace(free=self.n_free if folder.name == self.small else 2**40)
+
+
+def test_bins_take_room_where_the_checkpoint_is(tmp_path, monkeypatch):
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    # There is room for 12,000 entries as they are, and none for their bins.
+    disks = Disks(monkeypatch, "there", 12_000 * 8)
+    assert_same_model(boosted(here / "model", folder=there), expected())
+    disks.small, disks.n_free = "here", 11_999
+    read = []
+    with pytest.raises(DataError) as caught:
+        boosted(here / "other", folder=there, progress=lambda *_: read.append(1))
+    assert str(caught.value) == (
+        "fit: checkpoint must be on a disk with 12,000 bytes free for a byte an entry; "
+        f"got {str(here)!r}, with 11,999 bytes."
+    )
+    assert read == []
+
+
+def test_bins_are_looked_for_room_when_all_rows_are_known(tmp_path, monkeypatch):
+    class Unknown(Stream):
+        who, rows, n_features, has_queries = "Unknown", 500, 4, True
+
+        def pieces(self, start, skipped):
+            yield from from_arrays(*problem(), rows=500)
+
+        def identity(self):
+            return {}
+
+    (tmp_path / "there").mkdir()
+    Disks(monkeypatch, tmp_path.name, 11_999)
+    with pytest.raises(DataError, match=r"^fit: checkpoint must be on a disk with 12,"):
+        fit_boosted(
+            RankBoost(max_bins=9),
+            Unknown(),
+            checkpoint=tmp_path / "model",
+            folder=tmp_path / "there",
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+def test_bins_are_in_their_file_before_they_count_as_whole(tmp_path, monkeypatch):
+    flushed = []
+
+    class Noted(mmap):
+        def flush(self, *arguments):
+            flushed.append((tmp_path / "model.rows" / "terms").exists())
+            return super().flush(*arguments)
+
+    monkeypatch.setattr(_binned_rows, "mmap", Noted)
+    boosted(tmp_path / "model")
+    assert flushed == [False]
 
 
 def test_two_fits_of_one_checkpoint_are_refused(tmp_path):

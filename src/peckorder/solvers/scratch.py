@@ -31,12 +31,7 @@ class Scratch:
 
     def check(self, n_bytes: int, what: str) -> None:
         """Refuse to begin what the disk has no room for."""
-        free = disk_usage(self.folder).free
-        if n_bytes > free:
-            raise DataError(
-                f"{self.who}: folder must be on a disk with {size(n_bytes)} free for "
-                f"{what}; got {str(self.folder)!r}, with {size(free)}."
-            )
+        check_disk(self.who, "folder", self.folder, n_bytes, what)
 
     def zeros(self, shape: Any, dtype: Any = np.float64) -> Any:
         """Return an array of zeros in a file of its own."""
@@ -68,6 +63,21 @@ def reserve(file: IO[bytes], n_bytes: int) -> None:
         os.posix_fallocate(file.fileno(), 0, n_bytes)
     else:
         file.truncate(n_bytes)
+
+
+def check_disk(who: str, name: str, folder: Path, n_bytes: int, what: str) -> None:
+    """Refuse a parameter that leads to a disk without so many bytes free."""
+    free = disk_usage(folder).free
+    if n_bytes > free:
+        raise DataError(
+            f"{who}: {name} must be on a disk with {size(n_bytes)} free for {what}; "
+            f"got {str(folder)!r}, with {size(free)}."
+        )
+
+
+def on_one_disk(folder: Path, other: Path) -> bool:
+    """Tell whether what one folder takes the other lacks."""
+    return folder.stat().st_dev == other.stat().st_dev
 
 
 def free_memory() -> int:

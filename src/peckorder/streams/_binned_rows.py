@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from mmap import mmap
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -14,12 +14,13 @@ import numpy as np
 from peckorder._typing import Ints
 from peckorder.solvers.binned import Cuts
 from peckorder.solvers.feedback_parts import GradedQueries
-from peckorder.solvers.scratch import Scratch, mapped
+from peckorder.solvers.scratch import Scratch, check_disk, on_one_disk, reserve
 from peckorder.streams._checkpoint import WHO
 
 _CUTS = ("tops", "n_bins", "n_values", "lows")
 # What rows are kept in: what makes them whole is the first to go.
 _NAMES = ("terms", "draft", "rest.npz", "bins")
+_BYTES = "a byte an entry"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,14 @@ class KeptRows:
                 f"{str(self._folder)!r}; got {others} there. Choose another."
             )
 
+    def shares_disk(self, folder: Path) -> bool:
+        """Tell whether a folder is on the disk that the rows are kept on."""
+        return on_one_disk(self._folder.parent, folder)
+
+    def check_disk(self, n_entries: int) -> None:
+        """Refuse a disk that has no room for the bins."""
+        check_disk(WHO, "checkpoint", self._folder.parent, n_entries, _BYTES)
+
     def _others(self) -> str:
         """Say what is there that no fit has made; nothing if all is well."""
         if not os.path.lexists(self._folder):
@@ -76,23 +85,27 @@ class KeptRows:
         queries = GradedQueries(**arrays, n_pairs=n_pairs)
         shape = len(cuts.n_bins), queries.n_rows
         with suppress(OSError, ValueError), self._path("bins").open("r+b") as file:
-            stored = mmap(file.fileno(), shape[0] * shape[1])
-            bins = np.frombuffer(stored, dtype=np.uint8).reshape(shape)
-            return BinnedRows(bins, cuts, queries)
+            return BinnedRows(self._mapped(file, shape), cuts, queries)
         return None
+
+    def _mapped(self, file: IO[bytes], shape: tuple[int, int]) -> Ints:
+        self._map = mmap(file.fileno(), shape[0] * shape[1])
+        return np.frombuffer(self._map, dtype=np.uint8).reshape(shape)
 
     def bins(self, shape: tuple[int, int]) -> Ints:
         """Return room for bins in the folder, which is emptied first."""
         self.remove()
+        self.check_disk(shape[0] * shape[1])
         self._folder.mkdir(exist_ok=True)
         with self._path("bins").open("w+b") as file:
-            bins: Ints = mapped(file, shape, np.uint8)
-        return bins
+            reserve(file, shape[0] * shape[1])
+            return self._mapped(file, shape)
 
     def write(self, rows: BinnedRows) -> None:
         """Keep all but the bins, which are there."""
         queries = {f.name: getattr(rows.queries, f.name) for f in fields(GradedQueries)}
         cuts: dict[str, Any] = {name: getattr(rows.cuts, name) for name in _CUTS}
+        self._map.flush()
         with self._path("bins").open("r+b") as file:
             os.fsync(file.fileno())
         with self._path("rest.npz").open("wb") as file:
@@ -119,12 +132,23 @@ class KeptRows:
         return self._folder / name
 
 
+def check_room(
+    scratch: Scratch, beside: KeptRows | None, n_entries: int, itemsize: int
+) -> None:
+    """Refuse disks that have no room for rows as they are, and for their bins."""
+    if beside is None or beside.shares_disk(scratch.folder):
+        scratch.check(n_entries * (itemsize + 1), "all rows")
+        return
+    scratch.check(n_entries * itemsize, "all rows")
+    beside.check_disk(n_entries)
+
+
 def room_for_bins(
     scratch: Scratch, beside: KeptRows | None, shape: tuple[int, int]
 ) -> Ints:
     """Return room for bins in a file, beside a checkpoint or without a name."""
-    scratch.check(shape[0] * shape[1], "a byte an entry")
     if beside is not None:
         return beside.bins(shape)
+    scratch.check(shape[0] * shape[1], _BYTES)
     bins: Ints = scratch.zeros(shape, np.uint8)
     return bins

@@ -23,6 +23,7 @@ from peckorder.solvers.spool import Spool
 from peckorder.streams._binned_rows import (
     BinnedRows,
     KeptRows,
+    check_room,
     room_for_bins,
 )
 from peckorder.streams._block import Stream
@@ -151,7 +152,7 @@ def _gather(
                 if spool is None:
                     spool = Spool(scratch, X.shape[1], X.dtype, model.max_bins)
                     n_entries = (stream.n_rows or 0) * X.shape[1]
-                    scratch.check(n_entries * (X.itemsize + 1), "all rows")
+                    check_room(scratch, beside, n_entries, X.itemsize)
                 spool.add(X, some)
                 if progress is not None:
                     progress(blocks.n_rows, stream.n_rows)
