@@ -98,6 +98,54 @@ def test_mprank_to_rounding(seed, rows, lengths, has_queries, has_weights):
     assert_allclose(model.predict(X), expected.predict(X), rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("first", [0, 100, 280])
+def test_blocks_of_which_no_row_weighs_anything(tmp_path, first):
+    X, y = real_data(7, n=300)
+    weight = np.ones(300)
+    weight[first : first + 20] = 0.0
+    told = []
+    model = fit(
+        MPRank(),
+        from_arrays(X, y, weight=weight, rows=10),
+        checkpoint=tmp_path / "model",
+        every=0,
+        progress=lambda done, _: told.append(done),
+    )
+    expected = MPRank().fit(X, y, sample_weight=weight)
+    assert_allclose(model.coef_, expected.coef_, rtol=1e-10)
+    assert_allclose(model.intercept_, expected.intercept_, rtol=1e-10)
+    assert told == list(range(10, 301, 10))
+    X[first + 3, 1] = np.nan
+    said = rf"contains NaN(?s:.*)This is in row {first + 3} of the stream\.$"
+    with pytest.raises(DataError, match=said):
+        fit(MPRank(), from_arrays(X, y, weight=weight, rows=10))
+
+
+def test_a_checkpoint_of_nothing_that_weighs_is_not_written(tmp_path):
+    X, y = real_data(7, n=30)
+    weight = np.repeat([0.0, 1.0], [20, 10])
+    stream = from_arrays(X, y, weight=weight, rows=10)
+
+    def stop(done, _):
+        if done == 20:
+            raise KeyboardInterrupt
+
+    file = tmp_path / "model"
+    with pytest.raises(KeyboardInterrupt):
+        fit(MPRank(), stream, checkpoint=file, every=0, progress=stop)
+    assert list(tmp_path.iterdir()) == []
+    model = fit(MPRank(), stream, checkpoint=file)
+    assert_allclose(model.coef_, MPRank().fit(X[20:], y[20:]).coef_, rtol=1e-10)
+
+
+def test_a_stream_of_which_no_row_weighs_anything():
+    X, y = real_data(7, n=30)
+    sentence = "fit: weight must be > 0 for some row of the stream; got zero for all."
+    model = MPRank()
+    with raises_unchanged(model, DataError, sentence):
+        fit(model, from_arrays(X, y, weight=np.zeros(30), rows=10))
+
+
 def test_sparse_rows():
     X, y = integer_data(0)
     model = fit(PRank(), from_arrays(sparse.csr_array(X), y, rows=7))

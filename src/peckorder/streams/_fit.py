@@ -1,6 +1,6 @@
 """Learning from a stream, block after block."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from copy import copy
 from inspect import signature
@@ -217,6 +217,11 @@ class _Run:
                 self._report()
         if n_rows == 0:
             raise DataError(f"{WHO}: stream must hold at least one row; got none.")
+        if _is_blank(self.model, vars(self.model)):
+            raise DataError(
+                f"{WHO}: weight must be > 0 for some row of the stream; got zero for "
+                "all."
+            )
         self.n_rows = n_rows
         self._arrive(Place(n_passes + 1, 0, n_passes + 1 == self.n_passes))
 
@@ -226,7 +231,14 @@ class _Run:
         if block.weight is not None:
             told = told | {"sample_weight": block.weight}
         with told_where(self.stream, block, first):
-            self.model.partial_fit(block.X, block.y, **told)
+            if isinstance(self.model, MPRank) and _weighs_nothing(block):
+                # Rows that are refused when they are all, and not among others.
+                is_first = _is_blank(self.model, vars(self.model))
+                copy(self.model)._read(
+                    block.X, block.y, block.qid, None, None, reset=is_first
+                )
+            else:
+                self.model.partial_fit(block.X, block.y, **told)
 
     def _arrive(self, place: Place) -> None:
         self.known = place, dict(vars(self.model))
@@ -239,13 +251,23 @@ class _Run:
 
     def _keep(self, checkpoint: Checkpoint | None) -> None:
         place, state = self.known
-        if checkpoint is not None and place != self.kept:
+        is_new = place != self.kept and not _is_blank(self.model, state)
+        if checkpoint is not None and is_new:
             model = copy(self.model)
             vars(model).clear()
             vars(model).update(state)
             name_features(model, self.stream)
             checkpoint.write(model, place)
             self.kept = place
+
+
+def _weighs_nothing(block: Block) -> bool:
+    return block.weight is not None and not block.weight.any()
+
+
+def _is_blank(model: Any, state: Mapping[str, Any]) -> bool:
+    """Tell whether MPRank has seen no row yet that weighs something."""
+    return isinstance(model, MPRank) and "n_iter_" not in state
 
 
 def _check(
