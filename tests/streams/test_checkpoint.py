@@ -149,6 +149,30 @@ def test_a_fit_goes_on_where_it_was(begun):
     check_same(model, PRank().fit(X, y), X)
 
 
+def test_rows_of_passes_before_are_known_after_a_stop(tmp_path):
+    X, y = real_data(4)
+    # A CSV file does not say how many rows it has.
+    stream = written("csv", tmp_path, X, y * 1.0, rows=25)
+    assert stream.n_rows is None
+    file = tmp_path / "model.peckorder"
+
+    def stop(done, _):
+        if done == 85:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(PRank(), stream, n_passes=2, checkpoint=file, progress=stop)
+    told = []
+    fit(
+        PRank(),
+        stream,
+        n_passes=2,
+        checkpoint=file,
+        progress=lambda *seen: told.append(seen),
+    )
+    assert told == [(110, 120), (120, 120)]
+
+
 def test_two_fits_of_one_checkpoint_are_refused(begun):
     X, y, file = begun
     sentence = (

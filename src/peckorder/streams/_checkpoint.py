@@ -35,11 +35,15 @@ _VALUE = "value of "
 
 
 class Place(NamedTuple):
-    """How far a stream has been learnt: whole passes, and rows of the next one."""
+    """How far a stream has been learnt: whole passes, and rows of the next one.
+
+    `n_all` are the rows of a whole pass, 0 before the end of the first.
+    """
 
     n_passes: int = 0
     n_rows: int = 0
     is_finished: bool = False
+    n_all: int = 0
 
 
 @dataclass
@@ -100,6 +104,7 @@ class Checkpoint:
             "passes": place.n_passes,
             "rows": place.n_rows,
             "finished": place.is_finished,
+            "rows_of_pass": place.n_all,
         }
         write_file(WHO, self.path, packed(model, stream))
         self._written = monotonic()
@@ -174,6 +179,11 @@ def _stream_of(header: dict[str, Any]) -> tuple[dict[str, Any], Place]:
     terms = node.raw("terms")
     if not isinstance(terms, dict):
         raise node.refuse("terms", "an object")
-    place = Place(node.whole("passes"), node.whole("rows"), node.flag("finished"))
+    place = Place(
+        node.whole("passes"),
+        node.whole("rows"),
+        node.flag("finished"),
+        node.whole("rows_of_pass"),
+    )
     node.close()
     return terms, place

@@ -185,6 +185,7 @@ class _Run:
         found = None if checkpoint is None else checkpoint.read()
         if found is not None:
             self.model, self.kept = found
+            self.n_rows = self.n_rows or self.kept.n_all or None
             # Blocks are arrays, which have none: one would be warned of each.
             vars(self.model).pop("feature_names_in_", None)
             self.known = self.kept, dict(vars(self.model))
@@ -202,7 +203,7 @@ class _Run:
 
     def _go_through(self, checkpoint: Checkpoint | None) -> None:
         """Learn the rest of a pass."""
-        n_passes, n_rows, _ = self.known[0]
+        n_passes, n_rows, _, n_all = self.known[0]
         told: dict[str, Any] = {}
         if not n_passes and not n_rows and "classes" in self._takes:
             told["classes"] = classes_of(self.model, self.stream, self.classes)
@@ -211,7 +212,7 @@ class _Run:
                 self._learn(block, told, n_rows)
                 told = {}
                 n_rows += len(block)
-                self._arrive(Place(n_passes, n_rows))
+                self._arrive(Place(n_passes, n_rows, n_all=n_all))
                 if checkpoint is not None and checkpoint.is_due:
                     self._keep(checkpoint)
                 self._report()
@@ -223,7 +224,8 @@ class _Run:
                 "all."
             )
         self.n_rows = n_rows
-        self._arrive(Place(n_passes + 1, 0, n_passes + 1 == self.n_passes))
+        n_passes += 1
+        self._arrive(Place(n_passes, 0, n_passes == self.n_passes, n_rows))
 
     def _learn(self, block: Block, told: dict[str, Any], first: int) -> None:
         if block.qid is not None and "qid" in self._takes:
@@ -245,9 +247,9 @@ class _Run:
 
     def _report(self) -> None:
         if self.progress is not None:
-            (n_passes, n_rows, _), n_all = self.known[0], self.n_rows
+            place, n_all = self.known[0], self.n_rows
             total = None if n_all is None else n_all * self.n_passes
-            self.progress(n_passes * (n_all or 0) + n_rows, total)
+            self.progress(place.n_passes * (n_all or 0) + place.n_rows, total)
 
     def _keep(self, checkpoint: Checkpoint | None) -> None:
         place, state = self.known
