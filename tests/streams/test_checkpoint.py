@@ -193,6 +193,29 @@ def test_two_fits_of_one_checkpoint_are_refused(begun):
     assert list(file.parent.iterdir()) == [file]
 
 
+def test_a_link_stands_for_the_file_it_leads_to(begun, tmp_path):
+    X, y, file = begun
+    (tmp_path / "links").mkdir()
+    link = tmp_path / "links" / "latest"
+    link.symlink_to(file)
+    draft = file.with_name(f".{file.name}.0123abcd")
+    draft.write_bytes(b"of a process that was killed")
+    refused = []
+
+    def once_more(done, _):
+        with pytest.raises(FileExistsError, match="of one fit at a time"):
+            fit(PRank(), from_arrays(X, y, rows=10), checkpoint=file)
+        refused.append(done)
+
+    stream = from_arrays(X, y, rows=10)
+    model = fit(PRank(), stream, checkpoint=link, progress=once_more)
+    assert refused == [30, 40, 50, 60]
+    check_same(model, peckorder.load(file), X)
+    assert link.is_symlink()
+    assert not draft.exists()
+    assert list(link.parent.iterdir()) == [link]
+
+
 def test_a_fit_that_is_finished_gives_its_model_at_once(begun):
     X, y, file = begun
     stream = from_arrays(X, y, rows=10)

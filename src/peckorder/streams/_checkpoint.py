@@ -159,7 +159,8 @@ def _digest(term: Any) -> str:
 def _checked(path: Any) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{WHO}: checkpoint must be None or a path; got {path!r}.")
-    target = Path(path)
+    # Of a link, the file it leads to: what is beside a link is beside another file.
+    target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(
             f"{WHO}: checkpoint must be a file; got {str(path)!r}, a folder."

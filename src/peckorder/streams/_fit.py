@@ -68,8 +68,8 @@ def fit(
     checkpoint : path, default=None
         A file that is kept up to date with the model learnt so far. The same call with
         the same file goes on from there, and ends with the identical model; a file of
-        a fit that was finished gives its model at once. One fit at a time may use it.
-        For estimators of ours.
+        a fit that was finished gives its model at once. One fit at a time may use it,
+        by its name or by a link. For estimators of ours.
     every : float, default=60.0
         Seconds between two writes of the checkpoint; 0 for one after every block.
     prefetch : int, default=2
