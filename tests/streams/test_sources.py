@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from peckorder import PRank
 from peckorder.datasets import dump_letor
@@ -109,6 +110,19 @@ def test_kinds_of_columns(tmp_path):
     assert block.y.tolist() == ["good", "poor", "good"]
     assert block.weight.tolist() == [1.0, 2.0, 3.0]
     assert block.qid.dtype.kind == "M"
+
+
+def test_true_and_false_in_text(tmp_path):
+    (tmp_path / "f.csv").write_text("y,q,w,a,b\ntrue,t,1,True,0\nfalse,t,1,,2\n")
+    stream = from_csv(tmp_path / "f.csv", "y", "q", weight="w")
+    (block,) = stream
+    assert_array_equal(block.X, [[1.0, 0.0], [np.nan, 2.0]])
+    assert block.y.tolist() == [True, False]
+    assert [labels.tolist() for labels in stream.labels()] == [[True, False]]
+    assert fit(PRank(), from_csv(tmp_path / "f.csv", "y", features=["b"])).n_rounds_
+    (block,) = from_csv(tmp_path / "f.csv", "b", "y", features=["w"], weight="a")
+    assert block.qid.tolist() == ["true", "false"]
+    assert_array_equal(block.weight, [1.0, np.nan])
 
 
 def test_row_groups_without_rows(tmp_path):

@@ -132,6 +132,30 @@ def test_one_of_several_files_is_unlike_the_first(folder):
         from_csv(folder, "grade")
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "rule", "kind"),
+    [
+        ("true", "0.5", "true or false", "double"),
+        ("3", "false", "numbers", "bool"),
+    ],
+)
+@pytest.mark.parametrize("name", ["y", "a"])
+def test_numbers_beside_true_and_false(tmp_path, name, first, second, rule, kind):
+    for file, value in (("f", first), ("g", second)):
+        row = {"y": "1", "a": "2", name: value}
+        (tmp_path / f"{file}.csv").write_text(f"y,a\n{row['y']},{row['a']}\n")
+    if name == "y":
+        (tmp_path / "h.csv").write_text("y,a\n,2\n")  # nothing is of any kind
+    sentence = (
+        f"from_csv: column {name!r} must be {rule} in every file, as in 'f.csv'; got "
+        f"{kind} in 'g.csv'."
+    )
+    with pytest.raises(DataError, match=exactly(sentence)):
+        from_csv(tmp_path, "y")
+    (tmp_path / "g.csv").unlink()
+    from_csv(tmp_path, "y")
+
+
 def test_text_among_numbers(folder):
     frame = pd.read_parquet(folder / "f.parquet").assign(a=list("wxyz"))
     frame.to_parquet(folder / "f.parquet")

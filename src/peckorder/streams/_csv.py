@@ -63,11 +63,12 @@ def from_csv(
         inflated; in the order of their names with numbers by their value.
     target : str
         The column of labels. Numbers are float64, as nothing says that they are whole;
-        texts are for estimators that are given classes.
+        true and false are bool; texts are for estimators that are given classes.
     qid : str, default=None
         The column of queries, whose rows stand together.
     features : list of str, default=None
-        The columns of features, numbers; empty ones are NaN. None: all that are left.
+        The columns of features, numbers, or true and false, which are 1 and 0; empty
+        ones are NaN. None: all that are left.
     weight : str, default=None
         The column of weights.
     delimiter : str, default=","
@@ -87,7 +88,8 @@ def from_csv(
     ------
     DataError
         If a file lacks a column of the first, or the first MB of a file has text among
-        numbers; text that comes later is refused when it is read.
+        numbers, or numbers where another file has true and false; what comes later is
+        refused when it is read.
 
     Notes
     -----
@@ -120,6 +122,7 @@ def from_csv(
         for name in roles.columns:
             check_column(_WHO, "every column", name, schema.names, file)
         check_numbers(_WHO, pa, _without_gaps(pa, schema), roles, file)
+        _check_flags(pa, schema, kinds, file, files[0])
     assert roles is not None  # there is one file at least
     return _CSVFiles(pa, files, names, roles, kinds, delimiter, rows)
 
@@ -217,6 +220,9 @@ def _schema(pa: Any, file: Path, delimiter: str) -> Any:
 def _kinds(pa: Any, schema: Any, roles: Roles, qid_dtype: Any) -> dict[str, Any]:
     """Return the types that columns are read as, in all files."""
     kinds = dict.fromkeys(roles.columns, pa.float64())
+    for name in roles.columns:
+        if pa.types.is_boolean(schema.field(name).type):
+            kinds[name] = pa.bool_()
     target = schema.field(roles.target).type
     if not is_number(pa, target) and not pa.types.is_null(target):
         kinds[roles.target] = pa.string()
@@ -225,6 +231,23 @@ def _kinds(pa: Any, schema: Any, roles: Roles, qid_dtype: Any) -> dict[str, Any]
         is_whole = is_whole if qid_dtype is None else qid_dtype is int
         kinds[roles.qid] = pa.int64() if is_whole else pa.string()
     return kinds
+
+
+def _check_flags(
+    pa: Any, schema: Any, kinds: dict[str, Any], file: Path, first: Path
+) -> None:
+    """Refuse numbers where the first file has true and false, and the other way."""
+    for name, kind in kinds.items():
+        found = schema.field(name).type
+        if pa.types.is_null(found) or pa.types.is_string(kind):
+            continue
+        is_flag = pa.types.is_boolean(kind)
+        if pa.types.is_boolean(found) != is_flag:
+            raise DataError(
+                f"{_WHO}: column {name!r} must be "
+                f"{'true or false' if is_flag else 'numbers'} in every file, as in "
+                f"{first.name!r}; got {found} in {file.name!r}."
+            )
 
 
 def _without_gaps(pa: Any, schema: Any) -> Any:
