@@ -1,6 +1,7 @@
 """Files of every kind give the same rows."""
 
 import gzip
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ from numpy.testing import assert_array_equal
 
 from peckorder import PRank
 from peckorder.datasets import dump_letor
+from peckorder.distributed._sources import Roles, part_of_file
 from peckorder.streams import fit, from_arrays, from_csv, from_letor, from_parquet
+from peckorder.streams._arrow import queries_of
 from stream_files import KINDS, expected_sizes, frame_of, rows_of, written
 
 
@@ -110,6 +113,52 @@ def test_kinds_of_columns(tmp_path):
     assert block.y.tolist() == ["good", "poor", "good"]
     assert block.weight.tolist() == [1.0, 2.0, 3.0]
     assert block.qid.dtype.kind == "M"
+
+
+@pytest.mark.parametrize(
+    ("kind", "ids", "read"),
+    [
+        (pa.decimal128(18, 0), [10**18 - 1, 10**18 - 2], [10**18 - 1, 10**18 - 2]),
+        (pa.decimal128(20, 0), [2**53, 2**53 + 1], [str(2**53), str(2**53 + 1)]),
+        (pa.decimal256(40, 0), [10**30, 10**30 + 1], [f"{10**30}", f"{10**30 + 1}"]),
+        (pa.decimal128(20, 2), ["1.25", "-7.50"], ["1.25", "-7.50"]),
+        (
+            pa.dictionary(pa.int8(), pa.decimal128(20, 0)),
+            [2**53, 2**53 + 1],
+            [str(2**53), str(2**53 + 1)],
+        ),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_decimal_queries_keep_all_digits(tmp_path, kind, ids, read, suffix):
+    value_type = getattr(kind, "value_type", kind)
+    qid = pa.array([Decimal(one) for one in ids for _ in range(2)], value_type)
+    qid = qid.dictionary_encode() if value_type is not kind else qid
+    label = pa.array(map(Decimal, range(4)), pa.decimal128(9, 1))
+    table = pa.table({"q": qid, "y": label, "a": label})
+    if suffix == "parquet":
+        pq.write_table(table, tmp_path / "f.parquet")
+    else:
+        with pa.ipc.new_file(tmp_path / "f.arrow", table.schema) as writer:
+            writer.write_table(table)
+    stream = from_parquet(tmp_path, "y", "q", rows=2)
+    assert [block.qid.tolist() for block in stream] == [[one] * 2 for one in read]
+    assert [block.qid.tolist() for block in stream.blocks(2)] == [[read[1]] * 2]
+    assert rows_of(stream)["y"] == [0.0, 1.0, 2.0, 3.0]
+    # On a cluster they are the same.
+    if suffix == "parquet":
+        part = part_of_file("fit", tmp_path / "f.parquet", Roles("y", "q", None, None))
+        assert part.qid.tolist() == np.repeat(read, 2).tolist()
+        assert part.y.tolist() == [0.0, 1.0, 2.0, 3.0]
+        assert part.X.tolist() == [[0.0], [1.0], [2.0], [3.0]]
+
+
+@pytest.mark.skipif(not hasattr(pa, "decimal32"), reason="pyarrow has no short ones")
+def test_short_decimals_are_whole_numbers():
+    for kind in (pa.decimal32(9, 0), pa.decimal64(15, 0)):
+        column = pa.array([Decimal(10**8), None], kind)
+        assert_array_equal(queries_of(pa, column), [1e8, np.nan])
 
 
 def test_true_and_false_in_text(tmp_path):

@@ -1,6 +1,8 @@
 """What is wrong with files and arrays is said in a sentence, before rows are read."""
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from helpers import exactly
@@ -162,6 +164,15 @@ def test_text_among_numbers(folder):
     sentence = "from_parquet: column 'a' of 'f.parquet' must be numbers; got "
     with pytest.raises(DataError, match=f"^{sentence}"):
         from_parquet(folder / "f.parquet", "grade")
+
+
+@pytest.mark.parametrize("ids", [[[1], [2]], [{"a": 1}, {"a": 2}]])
+def test_queries_that_are_no_values(tmp_path, ids):
+    table = pa.table({"y": [1, 2], "a": [1.0, 2.0], "q": ids})
+    pq.write_table(table, tmp_path / "f.parquet")
+    sentence = "from_parquet: qid must be numbers, texts or dates; got object."
+    with pytest.raises(DataError, match=exactly(sentence)):
+        list(from_parquet(tmp_path, "y", "q"))
 
 
 def test_text_that_comes_late_in_a_csv_file(tmp_path):

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from peckorder._located import cause
 from peckorder.exceptions import DataError
+from peckorder.streams._arrow import is_number, numbers_of, queries_of, values_of
 from peckorder.streams._block import Block
 from peckorder.streams._files import found_files
 
@@ -273,12 +274,25 @@ def part_of_file(who: str, path: str, roles: Roles) -> Part:
             f"{path!r}: {cause(error)}."
         ) from None
     types = [(c, str(schema.field(c).type)) for c in [*names, *roles.others]]
-    columns = [_numbers(table.column(c).to_numpy()) for c in names if len(table)]
-    for name, column in zip(names, columns, strict=False):
-        if column is None:
+    given = names if len(table) else []
+    for name in given:
+        kind = schema.field(name).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if not is_number(pa, kind) and not pa.types.is_null(kind):
             _refuse_type(who, name, str(schema.field(name).type))
-    others = {c: table.column(c).to_numpy() for c in roles.others}
+    columns = [_read(pa, table.column(c), numbers_of) for c in given]
+    others = {
+        c: _read(pa, table.column(c), queries_of if c == roles.qid else values_of)
+        for c in roles.others
+    }
     return _part(columns, len(names), others, roles, names, types)
+
+
+def _read(pa: Any, column: Any, read: Callable[[Any, Any], Any]) -> Any:
+    """Return a column of a table as an array."""
+    chunks = column.chunks or [pa.nulls(0, column.type)]
+    parts = [read(pa, chunk) for chunk in chunks]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _part(

@@ -13,6 +13,8 @@ from peckorder.streams._block import Block
 
 # Rows that are moved at a time: as many as stay in a cache while columns become rows.
 _STRIP = 1024
+# Digits of a whole number that fits in 64 bits whatever they are.
+_DIGITS = 18
 
 
 def pyarrow(who: str) -> Any:
@@ -119,7 +121,7 @@ def check_numbers(who: str, pa: Any, schema: Any, roles: Roles, where: Path) -> 
 def block_of(pa: Any, batch: Any, roles: Roles, dtype: Any) -> Block:
     """Return the rows of a record batch."""
     X = np.empty((batch.num_rows, len(roles.features)), dtype=dtype)
-    columns = [_numbers(pa, batch.column(name)) for name in roles.features]
+    columns = [numbers_of(pa, batch.column(name)) for name in roles.features]
     for first in range(0, len(X), _STRIP):
         some = slice(first, first + _STRIP)
         strip = X[some]
@@ -129,33 +131,56 @@ def block_of(pa: Any, batch: Any, roles: Roles, dtype: Any) -> Block:
     return Block(
         X,
         values_of(pa, batch.column(roles.target)),
-        None if roles.qid is None else values_of(pa, batch.column(roles.qid)),
+        None if roles.qid is None else queries_of(pa, batch.column(roles.qid)),
         None
         if weight is None
-        else _numbers(pa, batch.column(weight)).astype(np.float64),
+        else numbers_of(pa, batch.column(weight)).astype(np.float64),
     )
 
 
-def _numbers(pa: Any, column: Any) -> NDArray[Any]:
+def numbers_of(pa: Any, column: Any) -> NDArray[Any]:
     """Return numbers; what is missing is NaN."""
+    column = _decoded(pa, column)
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         column = column.cast(pa.float64())
     return column.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
 
+def queries_of(pa: Any, column: Any) -> NDArray[Any]:
+    """Return queries; what is missing is NaN, NaT or None.
+
+    Decimals are whole numbers or texts by their type alone: as float64, two queries
+    that differ in a late digit would be one.
+    """
+    column = _decoded(pa, column)
+    kind = column.type
+    if pa.types.is_decimal(kind):
+        if kind.bit_width < 128:  # of these pyarrow makes no larger integers
+            column = column.cast(pa.decimal128(kind.precision, kind.scale))
+        is_whole = kind.scale <= 0 and kind.precision - kind.scale <= _DIGITS
+        column = column.cast(pa.int64() if is_whole else pa.string())
+    return values_of(pa, column)
+
+
 def values_of(pa: Any, column: Any) -> NDArray[Any]:
-    """Return labels or queries; what is missing is NaN, NaT or None."""
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    """Return labels; what is missing is NaN, NaT or None."""
+    column = _decoded(pa, column)
     kind = column.type
     if pa.types.is_decimal(kind) or pa.types.is_null(kind):
         column = column.cast(pa.float64())
-    is_text = not is_number(pa, kind) and not pa.types.is_temporal(kind)
-    if not is_text or column.null_count:
+    is_other = pa.types.is_temporal(kind) or pa.types.is_nested(kind)
+    if is_other or is_number(pa, kind) or column.null_count:
         # Views would keep the whole batch.
         return np.array(column.to_numpy(zero_copy_only=False))
     # Equal texts are decoded once.
     encoded = column.dictionary_encode()
     names = np.array(encoded.dictionary.to_pylist() or [""])
     return names[encoded.indices.to_numpy(zero_copy_only=False)]  # type: ignore[no-any-return]
+
+
+def _decoded(pa: Any, column: Any) -> Any:
+    """Return a column as values of a plain type."""
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

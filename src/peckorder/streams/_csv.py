@@ -20,6 +20,7 @@ from peckorder.streams._arrow import (
     find_roles,
     is_number,
     pyarrow,
+    queries_of,
     values_of,
 )
 from peckorder.streams._block import Block, Stream
@@ -157,7 +158,7 @@ class _CSVFiles(Stream):
             n_before = min(start, batch.num_rows)
             start -= n_before
             if n_before and roles.qid is not None:
-                skipped(values_of(pa, batch.column(roles.qid))[:n_before])
+                skipped(queries_of(pa, batch.column(roles.qid))[:n_before])
             if n_before < batch.num_rows:
                 yield block_of(pa, batch.slice(n_before), roles, np.float64)
 

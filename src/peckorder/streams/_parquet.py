@@ -18,6 +18,7 @@ from peckorder.streams._arrow import (
     check_numbers,
     find_roles,
     pyarrow,
+    queries_of,
     values_of,
 )
 from peckorder.streams._block import Block, Stream
@@ -55,7 +56,8 @@ def from_parquet(
     target : str
         The column of labels: numbers, or texts for estimators that are given classes.
     qid : str, default=None
-        The column of queries, whose rows stand together.
+        The column of queries, whose rows stand together. Decimals are int64 if their
+        type has no digits behind the point and 18 at most before it, else texts.
     features : list of str, default=None
         The columns of features, numbers; nulls are NaN. None: all that are left.
     weight : str, default=None
@@ -202,7 +204,7 @@ class _ArrowFiles(Stream):
         self, start: int, skipped: Callable[[Labels], object]
     ) -> Iterator[Block]:
         if self._roles.qid is not None and start:
-            for qid in self._column(self._roles.qid, start):
+            for qid in self._column(self._roles.qid, start, queries_of):
                 skipped(qid)
         for batch in self._batches(self._roles.columns, self.rows, start):
             yield block_of(self._pa, batch, self._roles, self._dtype)
@@ -211,7 +213,7 @@ class _ArrowFiles(Stream):
         return self._source.where(row)
 
     def labels(self) -> Iterator[Labels]:
-        return self._column(self._roles.target, self.n_rows or 0)
+        return self._column(self._roles.target, self.n_rows or 0, values_of)
 
     def identity(self) -> dict[str, Any]:
         return {
@@ -221,13 +223,15 @@ class _ArrowFiles(Stream):
             "rows": self.rows,
         }
 
-    def _column(self, name: str, end: int) -> Iterator[Labels]:
+    def _column(
+        self, name: str, end: int, read: Callable[[Any, Any], Labels]
+    ) -> Iterator[Labels]:
         """Yield one column of the rows before number `end`."""
         number = 0
         for batch in self._batches([name], _MANY, 0):
             if number >= end:
                 return
-            values = values_of(self._pa, batch.column(name))[: end - number]
+            values = read(self._pa, batch.column(name))[: end - number]
             number += len(values)
             yield values
 
