@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import secrets
 import zlib
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,8 @@ from peckorder.exceptions import DataError
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 
 BLOCK = 1 << 22
+# Bytes that tell two drafts of one file apart.
+_TOKEN = 4
 # Ids and comments come back as they went in, whatever their encoding.
 ENCODING = ("utf-8", "surrogateescape")
 
@@ -47,7 +50,7 @@ def whole_file(who: str, path: Any) -> Iterator[IO[bytes]]:
     """Open a file to write that appears, on the disk, when all is written, or never."""
     _PATH.check(who, "path", path)
     final = Path(os.path.realpath(path))
-    draft = final.with_name(f".{final.name}.{secrets.token_hex(4)}")
+    draft = final.with_name(f".{final.name}.{secrets.token_hex(_TOKEN)}")
     try:
         with draft.open("xb") as raw:
             yield raw
@@ -59,6 +62,19 @@ def whole_file(who: str, path: Any) -> Iterator[IO[bytes]]:
             draft.unlink()
         raise
     _sync_folder(final.parent)
+
+
+def remove_drafts(path: Any) -> None:
+    """Remove what processes that were killed in `whole_file` had begun to write.
+
+    For one who is alone with the file: drafts of others would go, too.
+    """
+    final = Path(os.path.realpath(path))
+    draft = re.compile(re.escape(f".{final.name}.") + f"[0-9a-f]{{{2 * _TOKEN}}}")
+    for file in final.parent.iterdir():
+        if draft.fullmatch(file.name):
+            with suppress(OSError):
+                file.unlink()
 
 
 def _sync_folder(folder: Path) -> None:

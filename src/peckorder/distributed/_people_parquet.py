@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from peckorder._locks import lock
-from peckorder._text import whole_file
+from peckorder._text import remove_drafts, whole_file
 from peckorder.distributed._people_learning import WHO, Record
 from peckorder.distributed._people_store import (
     About,
@@ -76,8 +76,6 @@ class ParquetStore(Store):
             raise
 
     def _begin(self, shared: Shared) -> None:
-        for draft in self.folder.glob(".*.????????"):
-            draft.unlink()  # left by a run that was killed
         self.shared = None
         if (self.folder / ABOUT).exists():
             check_same(self.folder, read_about(self.folder), self.about)
@@ -95,7 +93,11 @@ class ParquetStore(Store):
         for part in parts:
             self.rows.update(read_part(part, ["row"])["row"].to_pylist())
         numbers = [int(part.stem.partition("-")[2]) for part in parts]
-        super().__init__(max(numbers, default=-1) + 1)
+        place = max(numbers, default=-1) + 1
+        # A run that was killed wrote one of these; all before are whole.
+        for name in (ABOUT, SHARED, _name_of_part(place)):
+            remove_drafts(self.folder / name)
+        super().__init__(place)
 
     def _write(self, place: int, records: list[Record]) -> None:
         import pyarrow as pa
@@ -120,7 +122,7 @@ class ParquetStore(Store):
         ]
         columns.append(pa.array([r.model for r in records], pa.large_binary()))
         table = pa.table(columns, names)
-        with whole_file(WHO, self.folder / f"part-{place:05d}.parquet") as file:
+        with whole_file(WHO, self.folder / _name_of_part(place)) as file:
             # Models differ from each other: a dictionary of them is of no use.
             plain = [name for name in names if name != "model"]
             parquet().write_table(table, file, compression="zstd", use_dictionary=plain)
@@ -128,6 +130,10 @@ class ParquetStore(Store):
     def close(self) -> None:
         """Let others have the folder."""
         self._lock.close()
+
+
+def _name_of_part(place: int) -> str:
+    return f"part-{place:05d}.parquet"
 
 
 def _remove(folder: Path) -> None:

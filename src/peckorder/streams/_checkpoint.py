@@ -7,9 +7,8 @@ model learnt so far.
 
 import json
 import os
-import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +16,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from peckorder._locks import only_one
+from peckorder._text import remove_drafts
 from peckorder._version import __version__
 from peckorder.estimators._stored import StoredModel
 from peckorder.estimators._storing import (
@@ -83,7 +83,7 @@ class Checkpoint:
 
     def read(self) -> tuple[StoredModel, Place] | None:
         """Return what is in the file; None if there is none yet."""
-        self._remove_drafts()
+        remove_drafts(self.path)  # of a process that was killed
         try:
             contents = read_file(self.path)
             terms, place = _stream_of(contents.header)
@@ -125,14 +125,6 @@ class Checkpoint:
                 f"got {str(self.path)!r}, written with another "
                 f"{', another '.join(others)}. Remove it to start anew."
             )
-
-    def _remove_drafts(self) -> None:
-        """Remove what a process that was killed was about to write."""
-        draft = re.compile(re.escape(f".{self.path.name}.") + "[0-9a-f]{8}")
-        for file in self.path.parent.iterdir():
-            if draft.fullmatch(file.name):
-                with suppress(OSError):
-                    file.unlink()
 
 
 def terms_of(model: Any, stream: Stream, classes: Any, n_passes: int) -> dict[str, Any]:
