@@ -35,7 +35,7 @@ def fit_people(
     *,
     store: Any = None,
     features: Any = None,
-    references: Any = 300,
+    references: Any = None,
     fill: str | None = None,
     center: str | float | None = None,
     test: Ratings | None = None,
@@ -67,16 +67,18 @@ def fit_people(
     features : array-like or sparse matrix of shape (n_items, n_features), default=None
         The rows of items, in the order of ``ratings.items``. None: what reference
         viewers gave to them, as in `problem`.
-    references : int or array-like, default=300
-        The reference viewers: so many with the most ratings, or their ids. A person is
-        no reference to himself: his own column is left out.
+    references : int, array-like or None, default=None
+        The reference viewers: so many with the most ratings, None for 300, or their
+        ids. A person is no reference to himself: his own column is left out.
     fill, center : default=None
         As in `problem`. `fill` None is "abstain" for estimators that take NaN, and
-        "median" for others.
+        "median" for others. Where there are no such viewers, with `features` and for a
+        `PersonalRanker`, these two and `references` must be None.
     test : Ratings or None, default=None
         Ratings held out, of the same users and items, to measure each model on.
     metrics : str or list of str, default="disagreement"
-        What is measured on them; names as in `peckorder.metrics.evaluate`.
+        What is measured on them; names as in `peckorder.metrics.evaluate`. NaN where
+        that is undefined.
     client : distributed.Client or None, default=None
         A Dask cluster. None: processes of this machine.
     n_jobs : int or None, default=None
@@ -96,7 +98,7 @@ def fit_people(
     DataError
         If people are not known or named twice, or if the store is of something else:
         another estimator, other parameters, ratings, features, metrics or another
-        version of peckorder.
+        version of peckorder. If ratings held out are none that a metric takes.
     FileExistsError
         If another run writes to the store.
     ClusterError

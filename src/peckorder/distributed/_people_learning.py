@@ -1,7 +1,10 @@
 """One person after the other, in whatever process this is."""
 
+import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from math import nan
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
@@ -9,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from peckorder._located import cause
 from peckorder._saving import SavedPlainly
 from peckorder._threads import at_most
 from peckorder._typing import Floats, Ints
@@ -16,10 +20,11 @@ from peckorder.collaborative import PersonalRanker
 from peckorder.collaborative._storing_personal import person_bytes
 from peckorder.collaborative._viewers import ViewerModel
 from peckorder.estimators._row_scores import scores_of
+from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
 from peckorder.feedback._ids import listed
 from peckorder.metrics._lists import RankedLists
-from peckorder.metrics._names import metrics_by_name
+from peckorder.metrics._names import Metric, metrics_by_name
 
 WHO = "fit_people"
 
@@ -49,11 +54,36 @@ class Judge(NamedTuple):
         stored = slice(csr.indptr[row], csr.indptr[row + 1])
         return csr.indices[stored].astype(np.intp), csr.data[stored]
 
+    def check(self) -> None:
+        """Refuse held-out ratings that a metric refuses, whatever the scores are."""
+        if self.test is None or len(self.test.csr.data) == 0:
+            return
+        y = self.test.csr.data
+        scores, person = np.zeros(len(y)), self.test.csr.tocoo().row
+        lists = RankedLists.of(WHO, y, scores, person, "expected", None)
+        for metric in metrics_by_name(WHO, self.metrics):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of scores that nobody gave
+                    metric.per_query(y, scores, person, lists)
+            except ValueError as error:
+                raise DataError(
+                    f"{WHO}: test must have ratings that {metric.name!r} can be "
+                    f"measured on; got others: {cause(error)}."
+                ) from None
+
     def measured(self, y: Floats, scores: Floats) -> tuple[float, ...]:
         """Return what a person's scores are worth; NaN where that is undefined."""
         lists = RankedLists.of(WHO, y, scores, None, "expected", None)
         found = metrics_by_name(WHO, self.metrics)
-        return tuple(float(m.per_query(y, scores, None, lists)[0]) for m in found)
+        return tuple(_measured(metric, y, scores, lists) for metric in found)
+
+
+def _measured(metric: Metric, y: Floats, scores: Floats, lists: RankedLists) -> float:
+    try:
+        return float(metric.per_query(y, scores, None, lists)[0])
+    except ValueError:  # scores too large for it, say: no reason to end all others
+        return nan
 
 
 class Task(Protocol):
@@ -179,7 +209,7 @@ def _learn_one(task: Task, row: int) -> Record:
     stored = slice(csr.indptr[row], csr.indptr[row + 1])
     rated, values = csr.indices[stored].astype(np.intp), csr.data[stored]
     person = listed(task.ratings.users[row : row + 1])[0]
-    measures = (float("nan"),) * len(task.judge.metrics)
+    measures = (nan,) * len(task.judge.metrics)
     begin = perf_counter()
     try:
         model = task.learn(row, rated, values)
@@ -193,5 +223,6 @@ def _learn_one(task: Task, row: int) -> Record:
     if task.judge.test is not None:
         items, given = task.judge.held_out(person)
         if len(items):
-            measures = task.judge.measured(given, task.scores(row, model, items))
+            with suppress(ValueError, ArithmeticError):  # scores that are none
+                measures = task.judge.measured(given, task.scores(row, model, items))
     return Record(row, person, len(values), taken, measures, None, data)

@@ -4,7 +4,8 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from reprlib import repr as short
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -21,6 +22,7 @@ from peckorder.collaborative._problem import (
     viewer_table,
 )
 from peckorder.distributed._people_learning import WHO, Judge, OnRows, OnShared, Task
+from peckorder.distributed._people_reader import shared_ranker
 from peckorder.distributed._people_store import FORMAT, About
 from peckorder.estimators._stored import StoredModel
 from peckorder.estimators._storing import parameters_of
@@ -29,10 +31,11 @@ from peckorder.feedback import Ratings
 from peckorder.feedback._fingerprint import fingerprint
 from peckorder.feedback._ids import listed
 from peckorder.formats import Contents, pack, to_bytes
-from peckorder.io import from_bytes
 from peckorder.metrics._names import metrics_by_name
 
 _COUNT = whole(1)
+# Reference viewers, if nothing is said of them.
+_REFERENCES: Final = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,16 +52,28 @@ class Plan:
 
 
 class Table(NamedTuple):
-    """How items become rows: given features, or reference viewers."""
+    """How items become rows: given features, or reference viewers; None if not said."""
 
     features: Any
     references: Any
     fill: str | None
     center: Any
 
+    def check_without_viewers(self, with_what: str) -> None:
+        """Refuse to be told of viewers where there are none: it would do nothing."""
+        for name in ("references", "fill", "center"):
+            value = getattr(self, name)
+            if value is not None:
+                raise TypeError(
+                    f"{WHO}: {name} must be None with {with_what}; got {short(value)}."
+                )
+
 
 def judged(ratings: Ratings, test: Any, metrics: Any) -> Judge:
-    """Check ratings that are held out, and the names of metrics."""
+    """Check ratings that are held out, and metrics, also where none will be asked."""
+    names = [metric.name for metric in metrics_by_name(WHO, metrics)]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{WHO}: metrics must be distinct; got {names!r}.")
     if test is None:
         return Judge(None, ())
     check_ratings(f"{WHO}: test", test)
@@ -68,10 +83,9 @@ def judged(ratings: Ratings, test: Any, metrics: Any) -> Judge:
                 f"{WHO}: test must have the same {name} as ratings, as after "
                 "ratings.split(); got others."
             )
-    names = [metric.name for metric in metrics_by_name(WHO, metrics)]
-    if len(set(names)) < len(names):
-        raise ValueError(f"{WHO}: metrics must be distinct; got {names!r}.")
-    return Judge(test, tuple(names))
+    judge = Judge(test, tuple(names))
+    judge.check()
+    return judge
 
 
 def planned(ratings: Ratings, estimator: Any, judge: Judge, table: Table) -> Plan:
@@ -130,6 +144,7 @@ def _on_shared(
             f"{WHO}: features must be None with a PersonalRanker, which has its own; "
             f"got an object of type {type(table.features).__name__}."
         )
+    table.check_without_viewers("a PersonalRanker, which has its own")
     if not hasattr(ranker, "_shared"):
         about = about | {"shared": None}
         everybody = np.arange(ratings.n_items)
@@ -152,8 +167,7 @@ def _task_on_shared(
     ratings: Ratings, places: Ints, is_its_own: bool, judge: Judge
 ) -> Callable[[bytes | None], Task]:
     def task(data: bytes | None) -> Task:
-        assert data is not None
-        ranker = from_bytes(data)
+        ranker = shared_ranker(data)
         if is_its_own:
             ranker._publish(ratings, ranker._shared)  # one copy of the same ratings
         return OnShared(ranker, ratings, places, is_its_own, judge)
@@ -167,6 +181,7 @@ def _on_rows(
     takes_nan = bool(get_tags(estimator).input_tags.allow_nan)
     own = np.full(ratings.n_users, -1, dtype=np.intp)
     if table.features is not None:
+        table.check_without_viewers("features, which are taken as they are")
         features = _given(table.features, ratings.n_items, takes_nan)
         about = about | {"features": fingerprint(WHO, features)}
     else:
@@ -211,6 +226,8 @@ def _given(features: Any, n_items: int, takes_nan: bool) -> Any:
 
 
 def _reference_rows(ratings: Ratings, references: Any) -> Ints:
+    if references is None:
+        references = _REFERENCES
     if isinstance(references, Integral):
         _COUNT.check(WHO, "references", references)
         # As many with ratings as there are.

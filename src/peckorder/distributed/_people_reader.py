@@ -180,13 +180,7 @@ class People(Mapping[Any, Any]):
         return self._shared_anew()
 
     def _shared_anew(self) -> PersonalRanker:
-        data = self._source.shared()
-        ranker = None if not data else from_bytes(data)
-        if not isinstance(ranker, PersonalRanker):
-            raise ModelFileError(
-                "people: a store of PersonalRanker must have what is shared; got none."
-            )
-        return ranker
+        return shared_ranker(self._source.shared())
 
     def _take(self, ranker: PersonalRanker, data: bytes) -> None:
         try:
@@ -219,6 +213,16 @@ class MemorySource:
         data = self._records[place].model
         assert data is not None
         return data
+
+
+def shared_ranker(data: bytes | None) -> PersonalRanker:
+    """Return what people share, or say that the store has lost it."""
+    ranker = None if not data else from_bytes(data)
+    if not isinstance(ranker, PersonalRanker):
+        raise ModelFileError(
+            "people: a store of PersonalRanker must have what is shared; got none."
+        )
+    return ranker
 
 
 def open_people(path: Any) -> People:
