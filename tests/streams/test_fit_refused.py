@@ -116,6 +116,13 @@ WEIGHED = from_arrays(np.eye(3), [1, 2, 3], weight=[1.0, 1.0, 2.0])
             "checkpoint must be None or a p",
         ),
         (
+            PRank(),
+            STREAM,
+            {"folder": "/nowhere"},
+            TypeError,
+            "folder must be None for PRank, which keeps no temporary files; got '/now",
+        ),
+        (
             SGDClassifier(),
             STREAM,
             {"checkpoint": "x"},

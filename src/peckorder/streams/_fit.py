@@ -80,7 +80,7 @@ def fit(
         every block; for RankBoost with the rows read.
     folder : path, default=None
         Where RankBoost keeps its temporary files; None for the folder of the
-        checkpoint, or that of the system without one.
+        checkpoint, or that of the system without one. None for all others.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def fit(
     >>> round(-model.score(X[2000:], y[2000:]), 2)
     0.27
     """
-    _check(estimator, stream, classes, n_passes, every, prefetch, progress)
+    _check(estimator, stream, classes, n_passes, every, prefetch, progress, folder)
     model: Any = clone(estimator)
     fresh = dict(vars(model))
     if isinstance(model, RankBoost):
@@ -280,6 +280,7 @@ def _check(
     every: Any,
     prefetch: Any,
     progress: Any,
+    folder: Any,
 ) -> None:
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         raise TypeError(
@@ -299,6 +300,11 @@ def _check(
         raise TypeError(
             f"{WHO}: classes must be None for RankBoost, which knows none; got "
             f"{classes!r}."
+        )
+    if not isinstance(estimator, RankBoost) and folder is not None:
+        raise TypeError(
+            f"{WHO}: folder must be None for {type(estimator).__name__}, which keeps "
+            f"no temporary files; got {folder!r}."
         )
     if isinstance(estimator, MPRank | RankBoost) and n_passes != 1:
         raise ValueError(
