@@ -135,6 +135,22 @@ def test_a_personal_ranker_is_what_its_own_people_are(is_fitted):
     assert people[USERS[0]].explain(item).score == wanted.explain(USERS[0], item).score
 
 
+def test_a_person_brings_no_others_along():
+    ranker = PersonalRanker(n_factors=2, random_state=0)
+    people = alone(USERS[:5], ranker)
+    persons = [people[user] for user in USERS[:5]]
+    assert [list(person.ranker._people) for person in persons] == [
+        [user] for user in USERS[:5]
+    ]
+    assert persons[0].ranker._shared is persons[1].ranker._shared
+    assert persons[0].ranker._ratings is persons[1].ranker._ratings
+    # What is done to one is done to no other, nor to who is asked for later.
+    before = persons[1].predict()
+    persons[0].ranker.update(USERS[1], TRAIN.items.tolist()[0], 1.0)
+    assert_array_equal(persons[1].predict(), before)
+    assert_array_equal(people[USERS[1]].predict(), before)
+
+
 def test_new_people_on_top_of_a_fitted_ranker(tmp_path):
     ranker = PersonalRanker(n_factors=2, random_state=0).fit(TRAIN)
     items = TRAIN.items.tolist()

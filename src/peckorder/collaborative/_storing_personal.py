@@ -1,5 +1,6 @@
 """Personal rankers as files: ratings, what is shared, and the people learnt so far."""
 
+from copy import copy
 from itertools import pairwise
 from typing import Any
 
@@ -80,6 +81,16 @@ def take_person(model: Any, data: bytes) -> None:
     node.close()
     model._changed.update(changed)
     model._people.update(people)
+
+
+def without_people(model: Any) -> Any:
+    """Return a ranker on the same shared part and ratings that knows nobody yet.
+
+    O(1): nothing of what is shared is copied.
+    """
+    bare = copy(model)
+    bare._changed, bare._people = {}, {}
+    return bare
 
 
 def _of_shared(shared: Community) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from peckorder.collaborative._problem import (
     check_table,
     viewer_table,
 )
+from peckorder.collaborative._storing_personal import without_people
 from peckorder.distributed._people_learning import WHO, Judge, OnRows, OnShared, Task
 from peckorder.distributed._people_reader import shared_ranker
 from peckorder.distributed._people_store import FORMAT, About
@@ -155,9 +156,7 @@ def _on_shared(
         return Plan(about, learnt, _task_on_shared(ratings, everybody, True, judge))
     places = ranker._ratings._items.places(WHO, ratings.items)
     is_its_own = fingerprint(WHO, ranker._ratings) == about["ratings"]
-    bare = clone(ranker)
-    bare._publish(ranker._ratings, ranker._shared)  # without people learnt so far
-    data = bare.to_bytes()
+    data = without_people(ranker).to_bytes()
     about = about | {"shared": hashlib.sha256(data).hexdigest()}
     task = _task_on_shared(ratings, places, is_its_own, judge)
     return Plan(about, lambda: data, task)

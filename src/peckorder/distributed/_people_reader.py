@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from peckorder._typing import Floats
 from peckorder.collaborative import Explanation, PersonalRanker, Recommendations
-from peckorder.collaborative._storing_personal import take_person
+from peckorder.collaborative._storing_personal import take_person, without_people
 from peckorder.distributed._people_learning import Record
 from peckorder.distributed._people_store import About, Memory, no_store
 from peckorder.exceptions import DataError, ModelFileError
@@ -36,7 +36,7 @@ class Person:
     """One person of a fleet on top of a `PersonalRanker`.
 
     Asked as the ranker is, without naming the person; `ranker` knows what is shared,
-    and this person.
+    which is in memory once for all of a fleet, and this person.
     """
 
     def __init__(self, ranker: PersonalRanker, person: Any) -> None:
@@ -110,8 +110,10 @@ class People(Mapping[Any, Any]):
             raise KeyError(f"people: there is no model of {person!r}: {why}") from None
         if self.about["estimator"] != "PersonalRanker":
             return from_bytes(data)
-        self._take(self._shared, data)
-        return Person(self._shared, person)
+        # One of their own: else all who were ever asked for would stay in memory.
+        ranker = without_people(self._shared)
+        self._take(ranker, data)
+        return Person(ranker, person)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._places)
