@@ -94,3 +94,19 @@ def test_refused(client):
         repartition_by_qid(frame, qid="z")
     with pytest.raises(TypeError, match="y must be None for a frame"):
         repartition_by_qid(frame, 3, qid="q")
+
+
+def test_names_of_queries_that_are_longer_in_some_chunks(client):
+    numbers = da.from_array([8, 8, 9, 9, 10, 10, 11, 11], 3)
+    # Text of two characters in the first chunk, of three in the others.
+    qid = numbers.map_blocks(lambda some: np.array([f"q{n}" for n in some]), dtype="U3")
+    X = da.from_array(np.arange(16.0).reshape(8, 2) ** 2, (3, 2))
+    y = da.from_array([0, 1, 0, 1, 0, 1, 1, 0], 3)
+    X, y, qid = repartition_by_qid(X, y, qid=qid)
+    (chunks,) = {array.chunks[0] for array in (X, y, qid)}
+    rows, labels, names = computed(X, y, qid)
+    check_whole(cut(names, chunks))
+    assert names.tolist() == [f"q{n}" for n in numbers.compute()]
+    model = fit(MPRank(), X, y, qid=qid)
+    expected = MPRank().fit(rows, labels, qid=names)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)

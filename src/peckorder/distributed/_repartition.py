@@ -11,7 +11,7 @@ from peckorder._typing import Ints, Labels
 from peckorder.distributed._cluster import client_at_hand, in_reach, results
 from peckorder.distributed._facts import overlapping
 from peckorder.distributed._partitions import pass_over
-from peckorder.distributed._sources import Part, Source, cut_alike
+from peckorder.distributed._sources import Part, Source, cut_alike, type_of
 from peckorder.feedback import Queries
 from peckorder.streams._block import Block
 
@@ -191,7 +191,7 @@ def _column(frame: Any, name: str) -> Labels:
 
 def _part_of_names(who: str, names: Labels) -> Part:
     names = np.asarray(names)
-    types = (("qid", names.dtype.name),) if len(names) else ()
+    types = (("qid", type_of(names)),) if len(names) else ()
     return Part(names[:, np.newaxis], names, names, None, None, types)
 
 

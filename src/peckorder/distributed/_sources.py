@@ -233,7 +233,7 @@ def part_of_arrays(who: str, X: Any, y: Any, qid: Any, weight: Any) -> Part:
     types = [("data", f"{form}{X.dtype}")]
     if X.dtype.kind in "biuf" and X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
-    types += [(name, column.dtype.name) for name, column in kept.items()]
+    types += [(name, type_of(column)) for name, column in kept.items()]
     return Part(
         X,
         kept["y"],
@@ -242,6 +242,15 @@ def part_of_arrays(who: str, X: Any, y: Any, qid: Any, weight: Any) -> Part:
         None,
         tuple(types),
     )
+
+
+def type_of(column: Any) -> str:
+    """Return the type of an array as partitions are compared by.
+
+    Text is of one type, however long the longest of a chunk is.
+    """
+    name: str = column.dtype.name
+    return {"U": "str", "S": "bytes"}.get(column.dtype.kind, name)
 
 
 def part_of_frame(who: str, frame: Any, roles: Roles) -> Part:
