@@ -225,6 +225,17 @@ class TestArguments:
             with pytest.raises(DataError, match="must be > 0 for some row; got zero"):
                 fit(model, X, y, qid=qid, **nothing)
 
+    @pytest.mark.parametrize("model", [MPRank(), SVRank()])
+    def test_rows_that_weigh_nothing_are_checked(self, client, model):
+        X, y = (each.compute() for each in rows())
+        X[4, 1] = np.nan
+        qid, weight = np.repeat([1, 2], 3), np.repeat([1.0, 0.0], 3)
+        with pytest.raises(ValueError, match="NaN"):
+            model.fit(X, y, qid=qid, sample_weight=weight)
+        X, y, qid, weight = (da.from_array(c, 3) for c in (X, y, qid, weight))
+        with pytest.raises(ValueError, match=r"(?s)NaN.*partition 1"):
+            fit(model, X, y, qid=qid, sample_weight=weight)
+
     def test_a_model_stays_as_it_was(self, client):
         X, y = rows()
         model = MPRank().fit(X.compute(), y.compute())

@@ -8,10 +8,10 @@ import numpy as np
 from peckorder.distributed._partitions import pass_over
 from peckorder.distributed._shared import (
     check_linear,
+    read,
     refuse_weightless,
     set_features,
     unfitted,
-    weighs_nothing,
 )
 from peckorder.distributed._sources import Source
 from peckorder.estimators import MPRank
@@ -38,9 +38,9 @@ def moments_of(
     block: Block, estimator: MPRank, has_queries: bool
 ) -> RunningMoments | None:
     """Return the moments of a partition; None if nothing in it weighs anything."""
-    if weighs_nothing(block):
+    given = read(estimator, block)
+    if given is None:
         return None
-    given = estimator._read(block.X, block.y, block.qid, block.weight, None, reset=True)
     none = RunningMoments.none(
         estimator._who, estimator.n_features_in_, has_queries=has_queries
     )

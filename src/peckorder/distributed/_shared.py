@@ -5,6 +5,7 @@ from typing import Any, NoReturn
 from sklearn.base import clone
 
 from peckorder.distributed._partitions import Partitions
+from peckorder.estimators._magnitude import Given, MagnitudeModel
 from peckorder.streams._block import Block
 
 
@@ -13,9 +14,16 @@ def unfitted(estimator: Any) -> Any:
     return clone(estimator)
 
 
-def weighs_nothing(block: Block) -> bool:
-    """Whether there is nothing to learn from: weights of zero."""
-    return block.weight is not None and not block.weight.any()
+def read(estimator: MagnitudeModel, block: Block) -> Given | None:
+    """Check a partition as `fit` does; None if nothing in it weighs anything.
+
+    Rows without weight are checked as well, so that what is refused does not depend on
+    where partitions end.
+    """
+    is_weightless = block.weight is not None and not block.weight.any()
+    weight = None if is_weightless else block.weight
+    given = estimator._read(block.X, block.y, block.qid, weight, None, reset=True)
+    return None if is_weightless else given
 
 
 def refuse_weightless(who: str) -> NoReturn:

@@ -19,10 +19,10 @@ from peckorder._validation import check_parameters
 from peckorder.distributed._partitions import Partitions, load
 from peckorder.distributed._shared import (
     check_linear,
+    read,
     refuse_weightless,
     set_features,
     unfitted,
-    weighs_nothing,
 )
 from peckorder.distributed._sources import Source
 from peckorder.estimators import SVRank
@@ -163,7 +163,6 @@ class SummedRisk:
 class _State:
     """What a worker keeps of a partition: checked rows, their risk, some scores."""
 
-    fit: str
     risk: PairRisk
     space: Features
     scores: OrderedDict[bytes, Floats] = field(default_factory=OrderedDict)
@@ -185,23 +184,23 @@ class _State:
 
 
 # Goes with the rows: what Dask drops, or moves, is read again where it then is.
-_states: WeakKeyDictionary[Block, _State | None] = WeakKeyDictionary()
+# By fit; None where nothing weighs anything.
+_states: WeakKeyDictionary[Block, tuple[str, _State | None]] = WeakKeyDictionary()
 _lock = Lock()
 
 
 def _state(block: Block, estimator: SVRank, fit: str) -> _State | None:
     """Return what is kept of a partition; None if nothing in it weighs anything."""
-    if weighs_nothing(block):
-        return None
     with _lock:
-        state = _states.get(block)
-        if state is None or state.fit != fit:
-            given = estimator._read(
-                block.X, block.y, block.qid, block.weight, None, reset=True
-            )
-            sample = estimator._sampled(given, None)
-            state = _State(fit, estimator._risk(sample), Features(sample.rows))
-            _states[block] = state
+        known, state = _states.get(block, (None, None))
+        if known != fit:
+            given = read(estimator, block)
+            if given is None:
+                state = None
+            else:
+                sample = estimator._sampled(given, None)
+                state = _State(estimator._risk(sample), Features(sample.rows))
+            _states[block] = fit, state
     return state
 
 
