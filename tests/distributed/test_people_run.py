@@ -88,6 +88,31 @@ def test_those_who_kill_are_found_among_those_out_with_them():
     assert workers.deadly[4] == 99 - 4
 
 
+@pytest.mark.parametrize("killers", [range(4), range(5, 11), (0, 4, 5, 6, 11)])
+@pytest.mark.parametrize("all_are_lost", [True, False])
+def test_several_who_kill_keep_nobody_else_from_being_learnt(killers, all_are_lost):
+    workers = Mortal(
+        dict.fromkeys(killers, 99), lambda n: n - 1, 4, 3, all_are_lost=all_are_lost
+    )
+    learnt = []
+    run = Run(workers, range(12), lambda records: learnt.extend(r.row for r in records))
+    with pytest.raises(Deaths) as caught:
+        run.finish()
+    assert (sorted(caught.value.rows), caught.value.is_over) == (list(killers), True)
+    assert sorted(learnt) == sorted(set(range(12)) - set(killers))
+
+
+def test_one_who_was_unlucky_is_learnt_at_last():
+    # Two deaths that are not theirs: with others, and alone.
+    workers = Mortal({0: 99, 1: 2, 2: 99}, lambda n: 0, 1, 3, all_are_lost=True)
+    learnt = []
+    run = Run(workers, range(4), lambda records: learnt.extend(r.row for r in records))
+    with pytest.raises(Deaths) as caught:
+        run.finish()
+    assert (sorted(caught.value.rows), caught.value.is_over) == ([0, 2], True)
+    assert learnt == [3, 1]
+
+
 def test_where_all_die_it_is_over_soon():
     deadly = dict.fromkeys(range(99), 99)
     workers = Mortal(deadly, lambda n: n - 1, 2, 3, all_are_lost=True)

@@ -103,7 +103,8 @@ def fit_people(
         If another run writes to the store.
     ClusterError
         If the process of a person dies again and again, out of memory for instance. All
-        others are in the store by then; the same call tries those again.
+        others are in the store by then, unless one process after the other has died
+        whoever was with it; the same call tries the rest again.
 
     Notes
     -----

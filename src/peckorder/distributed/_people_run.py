@@ -10,14 +10,15 @@ from peckorder.distributed._people_workers import Workers
 # Seconds that a lot of rows should take, and the most rows in one.
 _LOT: Final = 0.25
 _MOST: Final = 256
-# So many deaths of processes in a row, nobody having been learnt: it is not people.
+# So many deaths of processes in a row, each with others, nobody having been learnt: it
+# is not people.
 _HOPELESS: Final = 12
 
 
 class Deaths(RuntimeError):
-    """Processes died; `rows` are of people who were alone with them, or all at last.
+    """Processes died; `rows` are of people who were with them, alone if it `is_over`.
 
-    `is_over` tells that everybody else is learnt.
+    Then everybody else is learnt.
     """
 
     def __init__(self, rows: list[int], *, is_over: bool) -> None:
@@ -30,9 +31,11 @@ class Run:
 
     Where a process died, those who were with it are suspects. They are given out again
     one by one, and nobody else meanwhile: so whoever ends a process is found. Such a
-    person is left out when processes have died often enough, and told of once all
-    others are learnt. This comes to an end: every few deaths are followed by a person
-    who is learnt, or left out.
+    person is set aside until all others are learnt, then tried again, and to blame when
+    processes have died often enough. So however many there are, nobody has to wait for
+    them; and if one process after the other dies with different people, it is over
+    soon. This comes to an end: every few deaths are followed by a person who is learnt
+    or set aside, and of those set aside each is tried a few times.
     """
 
     def __init__(
@@ -43,6 +46,7 @@ class Run:
     ) -> None:
         self._workers, self._take = workers, take
         self._waiting, self._suspects = deque(rows), deque[int]()
+        self._aside = deque[int]()
         self._deaths: Counter[int] = Counter()
         self._guilty: list[int] = []
         self._n_out = self._in_a_row = 0
@@ -73,6 +77,9 @@ class Run:
         self._is_alone = False
         while self._waiting and self._n_out < self._workers.room:
             self._submit(self._next_lot())
+        if self._n_out == 0 and self._aside:
+            self._is_alone = True
+            self._submit([self._aside.popleft()])
         return self._n_out > 0
 
     def _submit(self, rows: list[int]) -> None:
@@ -96,9 +103,8 @@ class Run:
         else:
             [[row]] = lost
             self._deaths[row] += 1
-            if self._deaths[row] < self._workers.attempts:
-                self._suspects.appendleft(row)
-            else:
-                self._guilty.append(row)
-        if self._in_a_row >= _HOPELESS:
-            raise Deaths([*self._guilty, *self._suspects], is_over=False)
+            is_guilty = self._deaths[row] >= self._workers.attempts
+            (self._guilty if is_guilty else self._aside).append(row)
+        if self._in_a_row >= _HOPELESS and (self._suspects or self._waiting):
+            some = [*self._guilty, *self._aside, *self._suspects]
+            raise Deaths(some, is_over=False)
