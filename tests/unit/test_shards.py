@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from peckorder import RankBoost
+from peckorder import RankBoost, distributed
 from peckorder._threads import Team
 from peckorder.estimators._boosted_blocks import CheckedBlocks, publish
 from peckorder.exceptions import DataError
@@ -219,3 +219,23 @@ def test_short_keys_have_the_order_of_values(values):
     assert_array_equal(
         np.argsort(keys, kind="stable"), np.argsort(values, kind="stable")
     )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "n_questions"), [(np.float64, 18), (np.float32, 10)]
+)
+def test_the_widest_columns_are_cut_within_few_questions(dtype, n_questions):
+    rng = np.random.default_rng(3)
+    bits = np.finfo(dtype).bits
+    keys = rng.integers(-(2 ** (bits - 1)), 2 ** (bits - 1), size=(3000, 2))
+    most = 1e-4 * np.finfo(dtype).max  # so that sums of rows are finite
+    X = np.nan_to_num(keys.astype(f"i{bits // 8}").view(dtype))
+    X = np.clip(X, -most, most).astype(dtype)
+    y, qid = rng.integers(0, 2, 3000), np.arange(3000) // 50
+    model = RankBoost(max_bins=255)
+    make, rows = shards_of(model, X, y, qid, None, qid % 3)
+    run = ShardedRun("RankBoost", Crew(make, 3), rows, model._options())
+    run.cut()
+    # What values there are, 4 bits of the order statistics in each, and where to cut.
+    assert run.traffic.n_questions == n_questions <= 18
+    assert "at most 18 questions" in " ".join(distributed.fit.__doc__.split())

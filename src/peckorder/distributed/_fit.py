@@ -94,7 +94,7 @@ def fit(
         - AggregatePRank: O(1 / p) of the time that all members would take on all rows,
           shared by W workers; members travel once.
         - RankBoost: rows stay in the workers' memory, and a byte an entry of them. To
-          find where columns are cut, O(n d log(n) / W) time and at most 17 questions
+          find where columns are cut, O(n d log(n) / W) time and at most 18 questions
           to all workers for each column, or some of them together. For each round,
           O(n / W + n k / W) time, 3 or 4 questions q, and ``8 W (10 + q + k (b + 1))``
           bytes for the sums of the k columns that may be the best, of at most b bins.
