@@ -117,7 +117,7 @@ def test_who_is_left_does_not_answer_for_all():
 
     crew = _crew.DaskCrew(Partitions("ab"), RankBoost())
     with pytest.raises(Lost):
-        crew.ask("facts")  # nobody has made a shard yet
+        crew.ask("counts")  # nobody has made a shard yet
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from peckorder.estimators._boosted_blocks import CheckedBlocks, publish
 from peckorder.exceptions import DataError
 from peckorder.solvers import sharded_run
 from peckorder.solvers.global_cuts import keys_of, values_of
-from peckorder.solvers.sharded_run import Lost, Rows, ShardedRun
+from peckorder.solvers.sharded_run import Lost, Rows, ShardedRun, answered
 from peckorder.solvers.shards import Shard, joined
 
 
@@ -190,6 +190,22 @@ def test_a_lost_shard_catches_up(at):
     assert_same_model(other, RankBoost(max_bins=16, n_rounds=30).fit(X, y, qid=qid))
 
 
+def test_one_lost_while_another_is_replaced_is_replaced_as_well():
+    events = iter([Lost, Lost, Lost, None, ["answer"]])
+    told = []
+
+    def next_of(who):
+        told.append(who)
+        event = next(events)
+        if event is Lost:
+            raise Lost
+        return event
+
+    answers = answered(lambda: next_of("ask"), lambda: next_of("recover"))
+    assert answers == ["answer"]
+    assert told == ["ask", "recover", "ask", "recover", "ask"]
+
+
 def test_too_many_values_are_refused():
     X, y, qid = problem()
     with pytest.raises(DataError) as caught:
@@ -221,9 +237,7 @@ def test_short_keys_have_the_order_of_values(values):
     )
 
 
-@pytest.mark.parametrize(
-    ("dtype", "n_questions"), [(np.float64, 18), (np.float32, 10)]
-)
+@pytest.mark.parametrize(("dtype", "n_questions"), [(np.float64, 18), (np.float32, 10)])
 def test_the_widest_columns_are_cut_within_few_questions(dtype, n_questions):
     rng = np.random.default_rng(3)
     bits = np.finfo(dtype).bits

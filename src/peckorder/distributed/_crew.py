@@ -9,7 +9,6 @@ workers at once and gets an error instead.
 import asyncio
 import time
 from concurrent.futures import CancelledError
-from contextlib import suppress
 from math import nan
 from typing import Any, Final, NamedTuple, Self
 from uuid import uuid4
@@ -19,12 +18,12 @@ import numpy as np
 from peckorder._threads import Team
 from peckorder._typing import Ints
 from peckorder.distributed._cluster import results
-from peckorder.distributed._partitions import Partitions, _in_partition
+from peckorder.distributed._partitions import Partitions, in_partition
 from peckorder.estimators import RankBoost
 from peckorder.estimators._boosted_blocks import CheckedBlocks
 from peckorder.exceptions import ClusterError
 from peckorder.solvers.binned import Cuts
-from peckorder.solvers.sharded_run import Lost, Rows
+from peckorder.solvers.sharded_run import Lost, Rows, answered
 from peckorder.solvers.shards import Shard, joined
 
 # Seconds between two looks at who is there; how long to wait for Dask to notice that a
@@ -34,8 +33,8 @@ _NOTICE: Final = 10.0
 _MOST_LOSSES: Final = 5
 
 
-class Facts(NamedTuple):
-    """What is known of the rows of shards, those that count first."""
+class Counts(NamedTuple):
+    """How many rows of shards there are, those that weigh first."""
 
     n_rows: int
     n_queries: int
@@ -54,9 +53,9 @@ class HeldShard(Shard):
             checked = CheckedBlocks(model, team)
             for name, block in zip(names, blocks, strict=True):
                 rows = block.X, block.y, block.qid, block.weight
-                made.append(_in_partition(name, checked.add, *rows))
+                made.append(in_partition(name, checked.add, *rows))
         queries = checked.graded.joined()
-        self._facts = Facts(
+        self._counts = Counts(
             queries.n_rows,
             len(queries.levels) - 1,
             queries.n_pairs,
@@ -67,9 +66,9 @@ class HeldShard(Shard):
         self._dtype = made[0][0].dtype
         super().__init__(made, queries, model.n_features_in_)
 
-    def facts(self, team: Team) -> tuple[Ints, str]:
+    def counts(self, team: Team) -> tuple[Ints, str]:
         """Return how many rows of which kind there are, and the type of their X."""
-        return np.array(self._facts), str(self._dtype)
+        return np.array(self._counts), str(self._dtype)
 
 
 class HeldBy(NamedTuple):
@@ -110,22 +109,18 @@ class DaskCrew:
         """How many workers have a shard."""
         return len(_addresses(self._shards))
 
-    def rows(self) -> tuple[Rows, Facts]:
+    def rows(self) -> tuple[Rows, Counts]:
         """Return what is known of all rows."""
-        answers: list[Any] | None = None
-        while answers is None:
-            try:
-                answers = self.ask("facts")
-            except Lost:
-                with suppress(Lost):  # another one, which the next question will miss
-                    self.replace(Cuts(0), None, nan)
-        counts = np.array([count for some in answers for count, _ in some])
-        facts = Facts(*counts.sum(axis=0).tolist())
+        answers = answered(
+            lambda: self.ask("counts"), lambda: self.replace(Cuts(0), None, nan)
+        )
+        each = np.array([counts for some in answers for counts, _ in some])
+        counts = Counts(*each.sum(axis=0).tolist())
         dtype = np.dtype(answers[0][0][1])
-        most = int(counts[:, 0].max())
+        most = int(each[:, 0].max())
         n_columns = self._partitions.n_features
-        rows = Rows(*facts[:3], n_columns, dtype, max(most, 1))
-        return rows, facts
+        rows = Rows(*counts[:3], n_columns, dtype, max(most, 1))
+        return rows, counts
 
     def ask(self, question: str, *arguments: Any) -> list[Any]:
         """Ask all shards; return an answer a worker. Raises Lost if one is gone."""
@@ -299,6 +294,6 @@ async def _answer(
             return [getattr(shard, question)(*arguments, team) for shard in shards]
 
     answers = await asyncio.get_running_loop().run_in_executor(None, answer)
-    if question == "facts" or not answers:
+    if question == "counts" or not answers:
         return len(answers), answers
     return len(answers), joined(question, answers)

@@ -251,7 +251,7 @@ def _made(
 ) -> Any:
     """Make a partition; say which one if that fails."""
     check_version(who, version)
-    return _in_partition(name, make, who, *item)
+    return in_partition(name, make, who, *item)
 
 
 def _queries(part: Part, who: str) -> Labels | None:
@@ -267,12 +267,12 @@ def _made_and_looked(
 ) -> Looked:
     make, find, arguments = shared
     part = _made(who, version, name, make, *item)
-    queries = _in_partition(name, _queries, part, who)
+    queries = in_partition(name, _queries, part, who)
     facts, found = facts_of(part, queries), None
     if len(part):
         try:
             with at_most(1):  # others have tasks of their own
-                found = _in_partition(name, find, part, *arguments)
+                found = in_partition(name, find, part, *arguments)
         except Exception as error:
             return Looked(facts, queries, None, error)
     return Looked(facts, queries, found)
@@ -293,7 +293,7 @@ def _each(
 
     with at_most(1 if apart else get_worker().state.nthreads):
         return [
-            _in_partition(name, function, block, *own)
+            in_partition(name, function, block, *own)
             for name, block, own in zip(names, blocks, arguments, strict=True)
         ]
 
@@ -303,7 +303,7 @@ def _own(arguments: tuple[Any, ...], place: int) -> tuple[Any, ...]:
     return tuple(a[place] if isinstance(a, Single) else a for a in arguments)
 
 
-def _in_partition(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+def in_partition(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function; an error about data says in which partition that is."""
     try:
         return function(*arguments)

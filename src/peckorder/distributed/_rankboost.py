@@ -9,12 +9,11 @@ from peckorder.distributed._partitions import load
 from peckorder.distributed._shared import set_features, unfitted
 from peckorder.distributed._sources import Source
 from peckorder.estimators import RankBoost
-from peckorder.estimators._boosted import (
-    NOTHING_WEIGHS,
-    refuse_feedback,
-    without_pairs,
+from peckorder.estimators._boosted_blocks import (
+    options_for_blocks,
+    publish,
+    refuse_blocks,
 )
-from peckorder.estimators._boosted_blocks import options_for_blocks, publish
 from peckorder.exceptions import DataError
 from peckorder.solvers.sharded_run import ShardedRun
 
@@ -36,10 +35,9 @@ def fit_rankboost(estimator: RankBoost, source: Source, client: Any) -> None:
     who = type(estimator).__name__
     partitions = load(client, source)
     with DaskCrew(partitions, unfitted(estimator)) as crew:
-        rows, facts = crew.rows()
+        rows, counts = crew.rows()
         if rows.n_rows == 0:
-            got = without_pairs(facts.all_rows, facts.all_queries, facts.flat_queries)
-            refuse_feedback(who, got if facts.flat_queries else NOTHING_WEIGHS)
+            refuse_blocks(who, counts.all_rows, counts.all_queries, counts.flat_queries)
         run = ShardedRun(who, crew, rows, options)
         run.cut()
         run.go()

@@ -1,6 +1,6 @@
 """RankBoost on rows that come in blocks of whole queries, wherever these are."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -92,8 +92,14 @@ class CheckedBlocks:
     def check(self) -> None:
         """Refuse blocks of which there is nothing to learn."""
         if self.graded.n_rows == 0:
-            got = without_pairs(self.n_rows, self.n_queries, self.n_flat)
-            refuse_feedback(self._model._who, got if self.n_flat else NOTHING_WEIGHS)
+            seen = self.n_rows, self.n_queries, self.n_flat
+            refuse_blocks(self._model._who, *seen)
+
+
+def refuse_blocks(who: str, n_rows: int, n_queries: int, n_flat: int) -> NoReturn:
+    """Refuse so many rows in so many queries, so many flat, of which none weighs."""
+    got = without_pairs(n_rows, n_queries, n_flat) if n_flat else NOTHING_WEIGHS
+    refuse_feedback(who, got)
 
 
 def publish(model: RankBoost, run: Finished) -> None:

@@ -1,5 +1,7 @@
 """RankBoost over shards: rounds that know the rows by their sums alone."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf, nan
 from typing import Any, NamedTuple, Protocol
@@ -36,7 +38,20 @@ class Crew(Protocol):
         """Ask all shards; return an answer a worker. Raises Lost if one is gone."""
 
     def replace(self, *arguments: Any) -> None:
-        """Make lost shards again, and let them `repeat`. Raises Lost if it must."""
+        """Make lost shards again, and let them `repeat`. Raises Lost if it must.
+
+        Then `ask` does so, too, until all are there.
+        """
+
+
+def answered(ask: Callable[[], list[Any]], recover: Callable[[], None]) -> list[Any]:
+    """Ask until nobody is lost meanwhile; `recover` makes up for those who are."""
+    while True:
+        try:
+            return ask()
+        except Lost:
+            with suppress(Lost):  # another one, whom the next question will miss
+                recover()
 
 
 @dataclass(frozen=True)
@@ -95,26 +110,16 @@ class ShardedRun:
 
     def _ask(self, question: str, *arguments: Any) -> Any:
         """Ask all shards, bringing back those that are lost; join their answers."""
-        while True:
-            try:
-                answers = self._crew.ask(question, *arguments)
-                break
-            except Lost:
-                self._recover()
+        answers = answered(lambda: self._crew.ask(question, *arguments), self._recover)
         sent = self._crew.n_workers * n_bytes(arguments)
         self.traffic.n_bytes += sent + n_bytes(answers)
         self.traffic.n_questions += 1
         return joined(question, answers)
 
     def _recover(self) -> None:
-        while True:
-            try:
-                self._crew.replace(self._cuts, self._records, self._log_total)
-            except Lost:
-                continue
-            # How far potentials moved is known of old shards only.
-            self._ceilings[:] = inf
-            return
+        # How far potentials moved is known of old shards only.
+        self._ceilings[:] = inf
+        self._crew.replace(self._cuts, self._records, self._log_total)
 
     def cut(self) -> None:
         """Find where to cut all columns, and have them binned."""
@@ -156,7 +161,7 @@ class ShardedRun:
         """Add a round; return the best threshold for the next one."""
         feature, cut, default, alpha = record
         traffic, log_total = self.traffic, self._log_total
-        n_sent, n_questions = traffic.n_bytes, traffic.n_questions
+        bytes_before, asked_before = traffic.n_bytes, traffic.n_questions
         account = self._account
         account.enter(feature, cut, default, alpha)
         # From now on it may count with r < 0, too.
@@ -167,8 +172,8 @@ class ShardedRun:
         self.boosted.add(round_, self._log_total - log_total)
         traffic.rounds.append(
             RoundTraffic(
-                traffic.n_bytes - n_sent,
-                traffic.n_questions - n_questions,
+                traffic.n_bytes - bytes_before,
+                traffic.n_questions - asked_before,
                 self._n_asked,
             )
         )
