@@ -78,7 +78,7 @@ def fit_people(
         Ratings held out, of the same users and items, to measure each model on.
     metrics : str or list of str, default="disagreement"
         What is measured on them; names as in `peckorder.metrics.evaluate`. NaN where
-        that is undefined.
+        that is undefined, or a metric does not take a model's scores.
     client : distributed.Client or None, default=None
         A Dask cluster. None: processes of this machine.
     n_jobs : int or None, default=None

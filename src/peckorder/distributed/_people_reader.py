@@ -164,7 +164,8 @@ class People(Mapping[Any, Any]):
         Returns
         -------
         columns : dict of str to list
-            One entry a person; metrics are NaN where they are undefined.
+            One entry a person; metrics are NaN where they are undefined, or do not take
+            a model's scores.
         """
         names = ["person", "n_ratings", "seconds", *self.about["metrics"], "reason"]
         return {name: list(self._source.columns[name]) for name in names}
