@@ -28,10 +28,10 @@ def test_fits_what_python_would(tmp_path, capsys, data):
     assert f"MPRank: fitted to 120 rows, in {out}" in shown
     model = peckorder.load(out)
     X, y, qid = table()
-    assert model.C == 10
+    assert model.ranker_.C == 10
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     expected = peckorder.MPRank(C=10).fit(X, y.astype(float), qid=qid)
-    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    np.testing.assert_array_equal(model.ranker_.coef_, expected.coef_)
 
 
 def test_scales_unless_told_not_to(tmp_path, data):

@@ -240,8 +240,13 @@ def test_the_winner_is_fitted_to_all_rows_and_kept_with_its_scaling(tmp_path):
     right = (loaded.predict(frame) == columns.arrays["grade"]).mean()
     assert right > 0.7
     boosted = refit(case, contest, "RankBoost")
-    assert type(boosted).__name__ == "RankBoost"
+    assert type(boosted.ranker_).__name__ == "RankBoost"
     assert boosted.feature_names_in_.tolist() == ["a", "b", "noise"]
+    # Columns are found by their names, as for rankers whose columns are scaled.
+    scores = boosted.predict(frame)
+    assert_array_equal = np.testing.assert_array_equal
+    assert_array_equal(boosted.predict(frame[frame.columns[::-1]]), scores)
+    assert_array_equal(boosted.ranker_.predict(case.X), scores)
 
 
 def test_people_are_tested_on_what_they_did_not_tell():

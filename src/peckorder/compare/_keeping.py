@@ -84,14 +84,7 @@ def of_columns(
     levels: Mapping[str, Sequence[str] | None],
     scaling: Scaling | None,
 ) -> Any:
-    """Return a model of columns as they are in a file.
-
-    A ranker that was fitted to numbers as they are is one itself; it is told their
-    names.
-    """
-    if scaling is None and all(values is None for values in levels.values()):
-        ranker.feature_names_in_ = np.array(list(levels), dtype=object)
-        return ranker
+    """Return a model of columns as they are in a file, found by their names."""
     parts = None if scaling is None else (scaling.mean, scaling.scale)
     return TableRanker._of(ranker, levels, parts)
 
