@@ -73,8 +73,11 @@ def of_lists(y: Floats, qid: Ints, names: Sequence[str]) -> Measuring:
 def of_pairs(y: Floats, fold: Ints) -> Measuring:
     """Return, for each row, the mean over its pairs with other rows of its fold.
 
-    The mean of these over rows is that over pairs. Since a pair is in the means of two
-    rows, the standard error of that mean is twice the usual one.
+    The mean of these over the rows of a fold is that over its pairs. For disagreement,
+    of pairs whose labels differ, a row that has fewer of them than others is drawn
+    towards the mean of its fold as it would be by weights. Since a pair is in the
+    means of two rows, the standard error of their mean is twice the usual one. A row
+    without others in its fold has NaN.
     """
 
     def values(scores: Floats) -> Values:
@@ -92,23 +95,32 @@ def _row_msd(y: Floats, scores: Floats) -> Floats:
     """Return the mean squared difference of each row's distances to the others."""
     error = scores - y
     n = len(error)
+    if n < 2:
+        return np.full(n, np.nan)
     centred = error - error.mean()
-    return np.asarray((n * centred**2 + float(centred @ centred)) / max(n - 1, 1))
+    return np.asarray((n * centred**2 + float(centred @ centred)) / (n - 1))
 
 
 def _row_disagreement(y: Floats, scores: Floats) -> Floats:
-    """Return the share of each row's pairs that are wrong; O(n^2) time."""
+    """Return the share of each row's pairs that are wrong; O(n^2) time.
+
+    With c_i pairs of row i, w_i of them wrong, and w the share of all, it is
+    ``w + (w_i - w c_i) / mean(c)``, which is w_i / c_i if all rows have as many pairs:
+    the mean over rows is w, and their deviations are those of a ratio of sums.
+    """
     n = len(y)
-    wrong = np.empty(n)
+    lost, counts = np.empty(n), np.empty(n)
     step = max(1, _BLOCK // n)
     for begin in range(0, n, step):
         some = slice(begin, begin + step)
         truth = np.sign(y[some, None] - y)
         said = np.sign(scores[some, None] - scores)
-        counts = (truth != 0).sum(axis=1)
-        lost = (0.5 * (1.0 - said * truth) * (truth != 0)).sum(axis=1)
-        wrong[some] = np.where(counts > 0, lost / np.maximum(counts, 1), np.nan)
-    return wrong
+        counts[some] = (truth != 0).sum(axis=1)
+        lost[some] = (0.5 * (1.0 - said * truth) * (truth != 0)).sum(axis=1)
+    if not counts.any():
+        return np.full(n, np.nan)
+    share = lost.sum() / counts.sum()
+    return np.asarray(share + (lost - share * counts) / counts.mean())
 
 
 def of_runs(
@@ -119,10 +131,11 @@ def of_runs(
     Grades of judged documents that no run lists are in `unlisted`, by query. The ideal
     list, or the number of what is relevant, is that of all judged documents.
     """
-    queries = np.unique(qid)
+    queries, sizes = np.unique(qid, return_counts=True)
+    rows_of = np.split(np.argsort(qid, kind="stable"), np.cumsum(sizes)[:-1])
     every = [
-        np.concatenate([y[qid == q], unlisted.get(int(q), np.zeros(0))])
-        for q in queries.tolist()
+        np.concatenate([y[rows], unlisted.get(int(query), np.zeros(0))])
+        for query, rows in zip(queries.tolist(), rows_of, strict=True)
     ]
 
     def values(scores: Floats) -> Values:
@@ -136,9 +149,9 @@ def of_runs(
             for name in names:
                 found[name][place] = np.nan_to_num(said.values[name])
         for name in names:
-            for at, query in enumerate(queries.tolist()):
+            for at, rows in enumerate(rows_of):
                 best = _ideal(every[at], name)
-                here = _ideal(y[listed & (qid == query)], name)
+                here = _ideal(y[rows[listed[rows]]], name)
                 found[name][at] *= here / best if best > 0 else np.nan
         return found
 
