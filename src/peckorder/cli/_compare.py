@@ -62,7 +62,8 @@ def compare(
     target, qid
         Columns: what to predict, and the queries within which rows are compared.
     user, item, rating
-        Columns of ratings.
+        Columns of ratings. Without ratings or queries, --user is the column of people,
+        whose rows no fold cuts in two; by default one that is named so.
     drop
         A column to leave out; give it again for more.
     classes
@@ -79,9 +80,11 @@ def compare(
     rankers
         A ranker of the leaderboard to take part; give it again for more.
     folds
-        Folds of the cross-validation; at least 2.
+        Folds of the cross-validation; at least 2. Where there are fewer queries or
+        people than folds, or fewer than two rows a fold for msd, there are fewer.
     rows
-        Compare on so many rows, drawn at random, at most; by default 50,000. Of
+        Compare on so many rows, drawn at random, at most; by default 50,000. Queries
+        and people are drawn whole, two of them though they have more rows. Of
         ratings: test so many people, by default 500; beyond 250,000 ratings it is
         learnt from those of some people, drawn at random, and said.
     format
@@ -92,9 +95,9 @@ def compare(
     repeats
         Without a file: repetitions, each with rows of its own; at least 2.
     seed
-        Where the random numbers start.
+        Where the random numbers start; from 0 to 2**31.
     out
-        The HTML file to write.
+        The HTML file to write; not the one of --save.
     json
         Print the result as JSON.
     quiet

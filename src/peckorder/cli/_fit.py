@@ -53,7 +53,9 @@ def fit(
         Columns: what to predict, and the queries within which rows are compared. By
         default the usual names, or the last column.
     user, item, rating
-        Columns of ratings, for PersonalRanker.
+        Columns of ratings, for PersonalRanker. For others --user, or a column named so
+        where there are no queries, has the people who are left out whole where
+        settings are chosen; it is no feature.
     classes
         The labels from lowest to highest, if they are text.
     drop

@@ -22,7 +22,8 @@ from peckorder.compare._measuring import (
     of_pairs,
     of_runs,
 )
-from peckorder.compare._task import Taken, Task, numeric
+from peckorder.compare._sampling import drawn
+from peckorder.compare._task import Taken, Task, is_empty, numeric
 from peckorder.exceptions import DataError
 from peckorder.model_selection import QueryKFold
 
@@ -36,7 +37,8 @@ _DRAWN: Final = "rows were drawn at random to compare on (--rows)."
 class Case:
     """Rows, what is to be said of them, who tries and how it is measured.
 
-    `y` are levels from 0 on in an ordinal task, else numbers; `qid` numbers of queries.
+    `y` are levels from 0 on in an ordinal task, else numbers; `qid` numbers of queries;
+    `people` those of people, whose rows are kept whole where there are no queries.
     `measures` are those of the leaderboard, the one that decides first; `unit` is what
     a value of a measure is of, and `spread` how much wider than usual intervals are.
     `levels` has the columns that features come from, as in `Coding`.
@@ -51,6 +53,7 @@ class Case:
     entrants: tuple[Entrant, ...]
     loss: Loss
     qid: Ints | None = None
+    people: Ints | None = None
     queries: tuple[Any, ...] = ()
     classes: tuple[Any, ...] | None = None
     target: str = ""
@@ -66,15 +69,26 @@ class Case:
         """Whether these are some of the rows that there were."""
         return any(note.endswith(_DRAWN) for note in self.notes)
 
+    @property
+    def groups(self) -> Ints | None:
+        """The queries, or else people, of rows: what no fold cuts in two."""
+        return self.people if self.qid is None else self.qid
+
     def setting(self, seed: int) -> Setting:
         """Return what rankers are made for."""
         n_levels = len(self.classes) if self.classes else 2
         return Setting(seed, len(self.features), n_levels, self.loss)
 
     def folds(self, n_folds: int, seed: int) -> Ints:
-        """Return the fold of each row: whole queries, or classes evenly dealt out."""
-        if self.qid is not None:
-            return folds_of_queries(self.source, self.qid, n_folds, seed)
+        """Return the fold of each row: whole groups, or classes evenly dealt out.
+
+        Distances are of two rows, so that a fold of them has two at least.
+        """
+        if self.qid is None and self.kind == "magnitude":
+            n_folds = min(n_folds, len(self.y) // 2)
+        if self.groups is not None:
+            called = "queries" if self.qid is not None else "people"
+            return folds_of_queries(self.source, self.groups, n_folds, seed, called)
         rng = np.random.default_rng(seed)
         order = rng.permutation(len(self.y))
         if self.kind == "ordinal":
@@ -95,12 +109,14 @@ class Case:
         return of_pairs(self.y, fold)
 
 
-def folds_of_queries(source: str, qid: Ints, n_folds: int, seed: int) -> Ints:
+def folds_of_queries(
+    source: str, qid: Ints, n_folds: int, seed: int, called: str = "queries"
+) -> Ints:
     """Return the fold of each row, queries being whole and numbered from 0 on."""
     n_queries = int(qid.max()) + 1
     if n_queries < 2:
         raise DataError(
-            f"compare: {source} must have at least two queries, so that some can be "
+            f"compare: {source} must have at least two {called}, so that some can be "
             f"left out; got {n_queries}."
         )
     deal = QueryKFold(min(n_folds, n_queries), shuffle=True, random_state=seed)
@@ -121,7 +137,7 @@ def make_case(
     """Make a table ready, all but one of ratings.
 
     Rows without a label or a query are left out; beyond `most_rows` rows, some are
-    drawn, whole queries at a time.
+    drawn, whole queries or people at a time, of which two come in any case.
     """
     rows, notes = chosen_rows(columns, task, most_rows, seed)
     whole, notes = columns, (*columns.notes, *notes)
@@ -131,12 +147,8 @@ def make_case(
     coding = Coding.of(columns, task.features, whole)
     coded = {taken.column: taken for taken in coding.taken}
     y = _labels(columns.arrays[task.target], task.classes)
-    queries: tuple[Any, ...] = ()
-    qid = None
-    if task.query is not None:
-        keys = _keys(columns.arrays[task.query])
-        values, qid = np.unique(keys, return_inverse=True)
-        queries = tuple(values.tolist())
+    queries, qid = _numbered(columns, task.query)
+    _, people = _numbered(columns, task.user)
     case = Case(
         kind=task.kind,
         source=columns.source,
@@ -147,6 +159,7 @@ def make_case(
         entrants=(),
         loss=pair_loss,
         qid=qid,
+        people=people,
         queries=queries,
         classes=task.classes,
         target=task.target,
@@ -202,11 +215,11 @@ def chosen_rows(
 ) -> tuple[Ints, tuple[str, ...]]:
     """Return the rows to take part, and what is to be said of the others."""
     notes = []
-    known = ~_empty(columns.arrays[task.target])
+    known = ~is_empty(columns.arrays[task.target])
     if not known.all():
         notes.append(f"{_rows((~known).sum())} no {task.target!r}: left out.")
     if task.query is not None:
-        asked = ~_empty(columns.arrays[task.query])
+        asked = ~is_empty(columns.arrays[task.query])
         if not asked.all():
             notes.append(f"{_rows((~asked).sum())} no {task.query!r}: left out.")
         known &= asked
@@ -217,17 +230,11 @@ def chosen_rows(
             f"{task.target!r}; got {len(rows)}."
         )
     if len(rows) > most_rows:
-        rng = np.random.default_rng(seed)
-        if task.query is None:
-            drawn = np.sort(rng.permutation(rows)[: int(most_rows)])
-        else:
-            keys = _keys(columns.arrays[task.query][rows])
-            query, sizes = np.unique(keys, return_inverse=True, return_counts=True)[1:]
-            order = rng.permutation(len(sizes))
-            kept = order[np.cumsum(sizes[order]) <= most_rows]
-            drawn = rows[np.isin(query, kept)]
-        notes.append(f"{len(drawn):,} of {len(rows):,} {_DRAWN}")
-        rows = drawn
+        group = task.query or task.user
+        keys = None if group is None else _keys(columns.arrays[group][rows])
+        some = rows[drawn(len(rows), keys, most_rows, seed, fewest=2)]
+        notes.append(f"{len(some):,} of {len(rows):,} {_DRAWN}")
+        rows = some
     return rows, tuple(notes)
 
 
@@ -235,12 +242,17 @@ def _rows(n: Any) -> str:
     return "1 row has" if n == 1 else f"{n:,} rows have"
 
 
-def _empty(array: NDArray[Any]) -> NDArray[np.bool_]:
-    if numeric(array):
-        return (
-            np.isnan(array) if array.dtype.kind == "f" else np.zeros(len(array), bool)
-        )
-    return np.array([value is None for value in array.tolist()])
+def _numbered(
+    columns: Columns, name: str | None
+) -> tuple[tuple[Any, ...], Ints | None]:
+    """Return the values of a column, and for each row the number of its value.
+
+    Rows of nobody are one value.
+    """
+    if name is None:
+        return (), None
+    values, number = np.unique(_keys(columns.arrays[name]), return_inverse=True)
+    return tuple(values.tolist()), number
 
 
 def _keys(array: NDArray[Any]) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from peckorder._typing import Floats, Ints
 from peckorder.compare._finishing import fit, inner_folds
+from peckorder.compare._sampling import drawn
 from peckorder.estimators import MPRank, MPRankCV
 from peckorder.metrics import disagreement
 from peckorder.metrics._names import metric_by_name
@@ -59,12 +60,19 @@ class Chosen(BaseEstimator):  # type: ignore[misc]
         self.loss = loss
         self.seed = seed
 
-    def fit(self, X: Floats, y: Floats, qid: Ints | None = None) -> Self:
-        """Try the grid on inner folds; fit the best on all rows."""
+    def fit(
+        self,
+        X: Floats,
+        y: Floats,
+        qid: Ints | None = None,
+        groups: Ints | None = None,
+    ) -> Self:
+        """Try the grid on inner folds of whole groups; fit the best on all rows."""
+        groups = qid if groups is None else groups
         # A fold in which the loss is undefined speaks for none of them.
         settings = list(ParameterGrid(dict(self.grid)))
         losses = np.zeros(len(settings))
-        for train, test in inner_folds(len(y), qid, self.seed):
+        for train, test in inner_folds(len(y), groups, self.seed):
             inside = None if qid is None else qid[train]
             left = None if qid is None else qid[test]
             for place, values in enumerate(settings):
@@ -104,12 +112,19 @@ class Stopped(BaseEstimator):  # type: ignore[misc]
         self.loss = loss
         self.seed = seed
 
-    def fit(self, X: Floats, y: Floats, qid: Ints | None = None) -> Self:
+    def fit(
+        self,
+        X: Floats,
+        y: Floats,
+        qid: Ints | None = None,
+        groups: Ints | None = None,
+    ) -> Self:
         """Choose the rounds, and what the grid has, on inner folds; fit all rows."""
+        groups = qid if groups is None else groups
         settings = list(ParameterGrid(dict(self.grid or {})))
         curves = np.zeros((len(settings), len(ROUNDS)))
         scores = np.empty((len(settings), len(ROUNDS), len(y)))
-        folds = list(inner_folds(len(y), qid, self.seed))
+        folds = list(inner_folds(len(y), groups, self.seed))
         for train, test in folds:
             inside = None if qid is None else qid[train]
             left = None if qid is None else qid[test]
@@ -171,7 +186,7 @@ class SampledMPRank(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Floats, y: Floats, qid: Ints | None = None) -> Self:
         """Choose, then fit all rows."""
-        rows = self._drawn(len(y), qid)
+        rows = drawn(len(y), qid, self.most_rows, self.seed)
         inside = None if qid is None else qid[rows]
         # With queries every pair left out would change the weights of the others.
         keep = "C" if qid is None else "C_prime"
@@ -186,18 +201,6 @@ class SampledMPRank(BaseEstimator):  # type: ignore[misc]
             model = MPRank(kernel=self.kernel, **self.chosen_)
             self.model_ = model.fit(X, y, qid=qid)
         return self
-
-    def _drawn(self, n_rows: int, qid: Ints | None) -> Ints:
-        rng = np.random.default_rng(self.seed)
-        if n_rows <= self.most_rows:
-            return np.arange(n_rows)
-        if qid is None:
-            return np.sort(rng.permutation(n_rows)[: self.most_rows])
-        queries, query, sizes = np.unique(qid, return_inverse=True, return_counts=True)
-        order = rng.permutation(len(queries))
-        kept = order[np.cumsum(sizes[order]) <= self.most_rows]
-        rows = np.flatnonzero(np.isin(query, kept))
-        return rows if len(rows) else np.flatnonzero(query == order[0])
 
     def predict(self, X: Floats) -> Floats:
         """Return scores."""

@@ -15,6 +15,7 @@ from peckorder import estimators
 from peckorder._typing import Floats, Ints
 from peckorder._validation import whole
 from peckorder.compare._case import Case
+from peckorder.compare._engine import SEED
 from peckorder.compare._entrants import Entrant, Setting
 from peckorder.compare._features import Scaling
 from peckorder.compare._finishing import fit
@@ -38,7 +39,7 @@ class Behind(NamedTuple):
     @property
     def is_level(self) -> bool:
         """Whether the 95 % interval holds zero: the two cannot be told apart."""
-        return abs(self.mean) <= self.half_width
+        return not abs(self.mean) > self.half_width  # which may be unknown
 
 
 @dataclass(slots=True, eq=False)
@@ -69,7 +70,12 @@ class Result:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contest:
-    """All results, the best first, and who was left out for which reason."""
+    """All results, the best first, and who was left out for which reason.
+
+    `unit` is what a value of a measure is of. Where values of rows came in groups,
+    queries or people as `called` says, `groups` has them: rows of a group are not
+    independent.
+    """
 
     measures: tuple[Measure, ...]
     results: tuple[Result, ...]
@@ -78,6 +84,13 @@ class Contest:
     seed: int
     unit: str
     spread: float = 1.0
+    groups: Ints | None = None
+    called: str = ""
+
+    @property
+    def over(self) -> str:
+        """What intervals are over."""
+        return self.called or self.unit
 
     @property
     def best(self) -> Result:
@@ -86,11 +99,18 @@ class Contest:
 
     def half_width(self, values: Floats) -> float:
         """Return half the 95 % interval of a mean over units."""
-        known = values[~np.isnan(values)]
-        if len(known) < 2:
+        is_known = ~np.isnan(values)
+        off = values[is_known] - values[is_known].mean() if is_known.any() else values
+        n = len(off)
+        if self.groups is not None:
+            # Sums of groups vary independently; their mean is 0.
+            group = np.unique(self.groups[is_known], return_inverse=True)[1]
+            off = np.bincount(group, off)
+        m = len(off)
+        if m < 2:
             return float("nan")
-        spread = self.spread * float(np.std(known, ddof=1))
-        return float(stats.t.ppf(0.975, len(known) - 1) * spread / sqrt(len(known)))
+        error = sqrt(float(off @ off) * m / (m - 1)) / n
+        return float(stats.t.ppf(0.975, m - 1) * self.spread * error)
 
     def behind(self, result: Result, measure: Measure | None = None) -> Behind:
         """Return by how much a ranker is worse than the first; paired."""
@@ -135,7 +155,7 @@ def hold(
         The results, the best first.
     """
     whole(2).check("compare", "folds", folds)
-    whole(0).check("compare", "seed", seed)
+    SEED.check("compare", "seed", seed)
     taking = choose(case.entrants, only)
     fold = case.folds(folds, seed)
     n_folds = int(fold.max()) + 1
@@ -175,6 +195,7 @@ def hold(
             warnings.simplefilter("ignore")
             assert result.answers is not None
             result.values.update(measuring(result.answers))
+    groups = case.groups if case.unit == "rows" else None
     return Contest(
         case.measures,
         ranked(results.values(), case.measures[0]),
@@ -183,6 +204,8 @@ def hold(
         seed,
         case.unit,
         case.spread,
+        groups,
+        "" if groups is None else "people" if case.qid is None else "queries",
     )
 
 
@@ -230,6 +253,7 @@ class _Split:
     scaled: tuple[Floats, Floats]
     y: Floats
     qid: Ints | None
+    groups: Ints | None
     test: Ints
 
     @classmethod
@@ -239,7 +263,8 @@ class _Split:
         scaling = Scaling.learn(plain[0])
         scaled = scaling.apply(plain[0]), scaling.apply(plain[1])
         qid = None if case.qid is None else case.qid[train]
-        return cls(plain, scaled, case.y[train], qid, test)
+        groups = None if case.groups is None else case.groups[train]
+        return cls(plain, scaled, case.y[train], qid, groups, test)
 
 
 def _try(entrant: Entrant, setting: Setting, split: _Split, result: Result) -> str:
@@ -250,18 +275,25 @@ def _try(entrant: Entrant, setting: Setting, split: _Split, result: Result) -> s
             # Of thousands of fits on parts of the data; the leaderboard tells.
             warnings.simplefilter("ignore")
             begin = perf_counter()
-            model = fit(entrant.make(setting), X_train, split.y, split.qid)
+            model = fit(
+                entrant.make(setting), X_train, split.y, split.qid, split.groups
+            )
             result.seconds.append(perf_counter() - begin)
             scores = getattr(model, "scorer_", model).predict(X_test)
             is_finished = hasattr(model, "answer")
             answers = model.answer(scores) if is_finished else scores
-    except (ValueError, ArithmeticError, RuntimeError, np.linalg.LinAlgError) as error:
-        return f"failed: {error}".splitlines()[0]
+    except Exception as error:  # those of other packages may be of any kind
+        return f"failed: {reason(error)}"
     assert result.answers is not None
     assert result.scores is not None
     result.answers[split.test], result.scores[split.test] = answers, scores
     _look(model, setting.n_features, result)
     return ""
+
+
+def reason(error: Exception) -> str:
+    """Return the first line of an error, or at least its kind."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _look(model: Any, n_features: int, result: Result) -> None:

@@ -12,7 +12,6 @@ from time import perf_counter
 from typing import Any, Final, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
@@ -20,10 +19,12 @@ from peckorder._typing import Floats, Ints
 from peckorder._validation import whole
 from peckorder.collaborative import NearestRanker, PersonalRanker, VectorSimilarity
 from peckorder.compare._columns import Columns
-from peckorder.compare._contest import Contest, Result, Tell, choose, ranked
+from peckorder.compare._contest import Contest, Result, Tell, choose, ranked, reason
+from peckorder.compare._engine import SEED
 from peckorder.compare._entrants import Entrant, Setting
 from peckorder.compare._measuring import Measure, of_lists, of_lists_by_name
-from peckorder.compare._task import Taken, Task, numeric
+from peckorder.compare._rating_table import ratings_of
+from peckorder.compare._task import Taken, Task
 from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
 
@@ -198,18 +199,8 @@ def make_ratings_case(
     Beyond `most_people` some are drawn to be tested, and beyond `most_ratings` some of
     the others, from whom is learnt too.
     """
-    assert task.user is not None
-    assert task.item is not None
-    user, item = columns.arrays[task.user], columns.arrays[task.item]
-    value = columns.arrays[task.target].astype(np.float64)
-    known = np.isfinite(value) & _given(user) & _given(item)
-    notes = list(columns.notes)
-    if not known.all():
-        notes.append(f"{(~known).sum():,} rows lack an id or a rating: left out.")
-    ratings = Ratings(user[known], item[known], value[known], duplicates="last")
-    if len(ratings) < known.sum():
-        again = int(known.sum()) - len(ratings)
-        notes.append(f"{again:,} ratings were given again later: the last one counts.")
+    ratings, told = ratings_of(columns, task)
+    notes = list(told)
     can = np.flatnonzero(ratings.per_user >= FEWEST_RATINGS)
     if len(can) < 10:
         raise DataError(
@@ -275,7 +266,8 @@ def hold_ratings(
 ) -> tuple[Contest, Asked]:
     """Cross-validate all rankers of people; also return what was asked."""
     whole(2).check("compare", "folds", folds)
-    whole(0).check("compare", "seed", seed)
+    SEED.check("compare", "seed", seed)
+    folds = min(folds, len(case.people))
     playing = choose(case.entrants, only)
     asked = _asked(case, seed)
     rng = np.random.default_rng(seed)
@@ -321,12 +313,6 @@ def hold_ratings(
     return contest, asked
 
 
-def _given(array: NDArray[Any]) -> NDArray[np.bool_]:
-    if numeric(array):
-        return np.isfinite(array.astype(np.float64))
-    return np.array([value is not None for value in array.tolist()])
-
-
 def _asked(case: RatingsCase, seed: int) -> Asked:
     """Hold back a half of what each tested person gave."""
     csr = case.some.csr
@@ -367,6 +353,6 @@ def _try(
             for user, rows in zip(users.tolist(), parts, strict=True):
                 result.scores[rows] = model.scores(user, asked.item[rows])
             result.seconds.append(perf_counter() - begin)
-    except (ValueError, ArithmeticError, RuntimeError, np.linalg.LinAlgError) as error:
-        return str(error).splitlines()[0]
+    except Exception as error:  # those of other packages may be of any kind
+        return reason(error)
     return ""

@@ -19,7 +19,7 @@ from peckorder.compare._problem import Problem, Split
 from peckorder.compare._problems import PROBLEMS
 
 # NumPy's generators take no larger seed, and every repetition adds one.
-_SEED = Rule(
+SEED = Rule(
     "an integer from 0 to 2**31",
     lambda value: whole(0).accepts(value) and value <= 2**31,
 )
@@ -107,7 +107,7 @@ def run(
     'PRank, averaged'
     """
     whole(2).check("compare", "repeats", repeats)
-    _SEED.check("compare", "seed", seed)
+    SEED.check("compare", "seed", seed)
     chosen = [
         (problem, problem.rankers if rankers is None else rankers)
         for problem in problems

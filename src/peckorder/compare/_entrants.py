@@ -225,10 +225,16 @@ class Standardised(BaseEstimator):  # type: ignore[misc]
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    def fit(self, X: Floats, y: Floats, qid: Ints | None = None) -> Self:
+    def fit(
+        self,
+        X: Floats,
+        y: Floats,
+        qid: Ints | None = None,
+        groups: Ints | None = None,
+    ) -> Self:
         """Fit to scaled labels."""
         self.mean_, self.scale_ = float(y.mean()), float(y.std()) or 1.0
-        self.model_ = fit(self.model, X, (y - self.mean_) / self.scale_, qid)
+        self.model_ = fit(self.model, X, (y - self.mean_) / self.scale_, qid, groups)
         return self
 
     def predict(self, X: Floats) -> Floats:
@@ -237,14 +243,14 @@ class Standardised(BaseEstimator):  # type: ignore[misc]
 
 
 class WithoutQueries(BaseEstimator):  # type: ignore[misc]
-    """A model that is not told the queries."""
+    """A model that is not told the queries, though its inner folds keep them whole."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    def fit(self, X: Floats, y: Floats) -> Self:
+    def fit(self, X: Floats, y: Floats, groups: Ints | None = None) -> Self:
         """Fit all rows as one list."""
-        self.model_ = self.model.fit(X, y)
+        self.model_ = fit(self.model, X, y, None, groups)
         return self
 
     def predict(self, X: Floats) -> Floats:

@@ -13,20 +13,42 @@ from peckorder._typing import Floats, Ints
 N_INNER = 3
 
 
-def inner_folds(n_rows: int, qid: Ints | None, seed: int) -> Iterator[tuple[Any, Any]]:
-    """Return rows to learn from and rows left out, whole queries at a time."""
+def inner_folds(
+    n_rows: int, groups: Ints | None, seed: int
+) -> Iterator[tuple[Any, Any]]:
+    """Return rows to learn from and rows left out, whole groups at a time.
+
+    Groups are queries or people; if all rows are of one, its rows are dealt out.
+    """
     rng = np.random.default_rng(seed)
-    unit = np.arange(n_rows) if qid is None else np.unique(qid, return_inverse=True)[1]
-    fold = rng.permutation(np.arange(unit.max() + 1) % N_INNER)[unit]
-    for k in range(N_INNER):
+    unit = np.arange(n_rows)
+    if groups is not None and (groups != groups[0]).any():
+        unit = np.unique(groups, return_inverse=True)[1]
+    n_units = int(unit.max()) + 1
+    n_folds = min(N_INNER, n_units)
+    fold = rng.permutation(np.arange(n_units) % n_folds)[unit]
+    for k in range(n_folds):
         yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
 
 
-def fit(model: Any, X: Floats, y: Floats, qid: Ints | None) -> Any:
-    """Fit a model, and tell it the queries if it wants to know them."""
-    if qid is not None and has_fit_parameter(model, "qid"):
-        return model.fit(X, y, qid=qid)
-    return model.fit(X, y)
+def fit(
+    model: Any, X: Floats, y: Floats, qid: Ints | None, groups: Ints | None = None
+) -> Any:
+    """Fit a model, and tell it the queries if it wants to know them.
+
+    So with `groups`, which what chooses on rows left out is to keep whole: people, or
+    queries that the ranker inside is not told.
+    """
+    known = {"qid": qid, "groups": groups}
+    return model.fit(
+        X,
+        y,
+        **{
+            name: values
+            for name, values in known.items()
+            if values is not None and has_fit_parameter(model, name)
+        },
+    )
 
 
 def least_errors(scores: Floats, levels: Ints, n_levels: int) -> Floats:
@@ -68,23 +90,33 @@ class Finished(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         self.scorer = scorer
         self.seed = seed
 
-    def fit(self, X: Floats, y: Floats, qid: Ints | None = None) -> Self:
+    def fit(
+        self,
+        X: Floats,
+        y: Floats,
+        qid: Ints | None = None,
+        groups: Ints | None = None,
+    ) -> Self:
         """Fit the scorer; then what turns scores into answers."""
-        self.scorer_ = fit(clone(self.scorer), X, y, qid)
-        self._finish(self._left_out(X, y, qid), y)
+        groups = qid if groups is None else groups
+        self.scorer_ = fit(clone(self.scorer), X, y, qid, groups)
+        self._finish(self._left_out(X, y, qid, groups), y)
         return self
 
-    def _left_out(self, X: Floats, y: Floats, qid: Ints | None) -> Floats:
+    def _left_out(
+        self, X: Floats, y: Floats, qid: Ints | None, groups: Ints | None
+    ) -> Floats:
         if hasattr(self.scorer_, "left_out_scores_"):
             return np.asarray(self.scorer_.left_out_scores_)
-        if hasattr(self.scorer_, "leave_one_out_predictions"):
+        # Of queries and people all rows are left out at once, not one at a time.
+        if groups is None and hasattr(self.scorer_, "leave_one_out_predictions"):
             return np.asarray(self.scorer_.leave_one_out_predictions())
         scores = np.empty(len(y))
-        for train, test in inner_folds(len(y), qid, self.seed):
+        for train, test in inner_folds(len(y), groups, self.seed):
             some = None if qid is None else qid[train]
-            scores[test] = fit(clone(self.scorer), X[train], y[train], some).predict(
-                X[test]
-            )
+            inside = None if groups is None else groups[train]
+            model = fit(clone(self.scorer), X[train], y[train], some, inside)
+            scores[test] = model.predict(X[test])
         return scores
 
     def predict(self, X: Floats) -> Floats:

@@ -16,21 +16,20 @@ from peckorder._validation import check_parameters, did_you_mean
 from peckorder.compare import _column_names as words
 from peckorder.compare._case import _keys, chosen_rows
 from peckorder.compare._columns import Columns
-from peckorder.compare._contest_ratings import _given as is_given
 from peckorder.compare._features import Coding, Scaling
 from peckorder.compare._keeping import innermost, of_columns
+from peckorder.compare._rating_table import ratings_of
+from peckorder.compare._sampling import drawn
 from peckorder.compare._settings import (
     MOST_ROWS,
     Settings,
     chosen_of,
-    drawn,
     entrant_of,
     fit_as_in_compare,
     fixed_settings,
     setting_of,
 )
-from peckorder.compare._task import Task, recognise
-from peckorder.feedback import Ratings
+from peckorder.compare._task import Task, _parted, recognise
 
 RANKERS: Final[dict[str, Any]] = {
     name: getattr(estimators, name)
@@ -120,7 +119,7 @@ def fit_table(
     name, by_hand = type(ranker).__name__, by_hand or {}
     task = _recognised(name, columns, classes, drop, given)
     if task.kind == "ratings":
-        table, notes = _ratings(columns, task)
+        table, notes = ratings_of(columns, task)
         settings = Settings({}, {}, by_hand)
         fitted = ranker.fit(table)
         n_rows = len(table)
@@ -137,10 +136,11 @@ def fit_table(
     if scaled:
         scaling = Scaling.learn(X)
         X = scaling.apply(X)
-    y, qid = _labels(columns, task), _query(columns, task)
+    y, qid = _labels(columns, task), _column(columns, task.query)
+    people = _column(columns, task.user)
     if task.kind == "ordinal" and classes is not None:
         ranker.set_params(classes=list(task.classes or ()))
-    fitted, settings = _fit(ranker, task, X, y, qid, by_hand)
+    fitted, settings = _fit(ranker, task, X, y, qid, people, by_hand)
     model = of_columns(fitted, coding.levels, scaling)
     return Fitted(model, fitted, task, len(columns), settings, scaled, notes)
 
@@ -157,7 +157,8 @@ def _recognised(
     kind = "ratings" if name == "PersonalRanker" else "magnitude"
     by_name: str | None = None
     if kind != "ratings" and "qid" not in named:
-        others = [column for column in columns.names if column != named.get("target")]
+        left_out = {*_parted(drop, columns.names), *named.values()}
+        others = [column for column in columns.names if column not in left_out]
         by_name = words.first_named(others, words.QUERY)
         named |= {} if by_name is None else {"qid": by_name}
     if "qid" in named:
@@ -177,6 +178,7 @@ def _fit(
     X: Floats,
     y: Any,
     qid: Labels | None,
+    people: Labels | None,
     by_hand: Mapping[str, Any],
 ) -> tuple[Any, Settings]:
     """Fit with the settings of `compare`, or those by hand."""
@@ -187,14 +189,17 @@ def _fit(
     fixed = set_as_in_compare(ranker, task.kind, by_hand)
     if by_hand or task.kind == "ordinal":
         return fit_rows(ranker, X, y, qid), Settings(fixed, {}, by_hand)
-    query = None if qid is None else np.unique(_keys(qid), return_inverse=True)[1]
+    query = _numbers(qid)
+    groups = query if people is None else _numbers(people)
     if type(ranker).__name__ == "RankBoost" and len(y) > MOST_ROWS:
-        rows = drawn(len(y), query, seed=0)
+        rows = drawn(len(y), groups, MOST_ROWS, seed=0)
         some = None if query is None else query[rows]
-        chosen = chosen_of(fit_as_in_compare(entrant, setting, X[rows], y[rows], some))
+        inside = None if groups is None else groups[rows]
+        sample = fit_as_in_compare(entrant, setting, X[rows], y[rows], some, inside)
+        chosen = chosen_of(sample)
         ranker.set_params(**chosen)
         return fit_rows(ranker, X, y, qid), Settings(fixed, chosen, {})
-    model = fit_as_in_compare(entrant, setting, X, y, query)
+    model = fit_as_in_compare(entrant, setting, X, y, query, groups)
     return innermost(model), Settings(fixed, chosen_of(model), {})
 
 
@@ -229,21 +234,16 @@ def _labels(columns: Columns, task: Task) -> Any:
     return labels.astype(np.int64) if is_whole else labels
 
 
-def _query(columns: Columns, task: Task) -> Labels | None:
-    return None if task.query is None else columns.arrays[task.query]
+def _column(columns: Columns, name: str | None) -> Labels | None:
+    return None if name is None else columns.arrays[name]
+
+
+def _numbers(labels: Any) -> Ints | None:
+    """Return the number of each label."""
+    return None if labels is None else np.unique(_keys(labels), return_inverse=True)[1]
 
 
 def _some(columns: Columns, rows: Ints) -> Columns:
     if len(rows) == len(columns):
         return columns
     return Columns({n: a[rows] for n, a in columns.arrays.items()}, columns.source)
-
-
-def _ratings(columns: Columns, task: Task) -> tuple[Ratings, tuple[str, ...]]:
-    user, item = columns.arrays[str(task.user)], columns.arrays[str(task.item)]
-    rating: Floats = columns.arrays[task.target].astype(np.float64)
-    known = np.isfinite(rating) & is_given(user) & is_given(item)
-    n_left = int((~known).sum())
-    notes = (f"{n_left:,} rows lack an id or a rating: left out.",) if n_left else ()
-    table = Ratings(user[known], item[known], rating[known])
-    return table, (*columns.notes, *notes)

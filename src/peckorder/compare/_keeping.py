@@ -58,7 +58,8 @@ def refit(case: Case | RatingsCase, contest: Contest, name: str) -> Any:
         if entrant.scaled:
             scaling = Scaling.learn(X)
             X = scaling.apply(X)
-        model = fit(entrant.make(case.setting(contest.seed)), X, case.y, case.qid)
+        made = entrant.make(case.setting(contest.seed))
+        model = fit(made, X, case.y, case.qid, case.groups)
         if getattr(model, "fill", False):
             # What a run does not list is 0 there.
             n_runs = len(case.levels)

@@ -4,8 +4,6 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from peckorder._typing import Floats, Ints
 from peckorder.compare import _entrants as entrants
 from peckorder.compare._choosing import SampledMPRank, list_loss, pair_loss
@@ -78,13 +76,18 @@ def fixed_settings(entrant: Entrant, setting: Setting) -> dict[str, Any]:
 
 
 def fit_as_in_compare(
-    entrant: Entrant, setting: Setting, X: Floats, y: Floats, qid: Ints | None
+    entrant: Entrant,
+    setting: Setting,
+    X: Floats,
+    y: Floats,
+    qid: Ints | None,
+    groups: Ints | None,
 ) -> Any:
     """Fit an entrant, which chooses what it does not know on rows left out."""
     with warnings.catch_warnings():
         # Of fits on parts of the rows.
         warnings.simplefilter("ignore")
-        return fit(entrant.make(setting), X, y, qid)
+        return fit(entrant.make(setting), X, y, qid, groups)
 
 
 def chosen_of(model: Any) -> dict[str, Any]:
@@ -95,17 +98,6 @@ def chosen_of(model: Any) -> dict[str, Any]:
         chosen |= seen.get("chosen_", {})
         model = seen.get("scorer_", seen.get("model_"))
     return {k: v.item() if hasattr(v, "item") else v for k, v in chosen.items()}
-
-
-def drawn(n_rows: int, qid: Ints | None, seed: int) -> Ints:
-    """Return at most `MOST_ROWS` rows, whole queries at a time."""
-    rng = np.random.default_rng(seed)
-    if qid is None:
-        return np.sort(rng.permutation(n_rows)[:MOST_ROWS])
-    query, sizes = np.unique(qid, return_inverse=True, return_counts=True)[1:]
-    order = rng.permutation(len(sizes))
-    kept = order[np.cumsum(sizes[order]) <= MOST_ROWS]
-    return np.flatnonzero(np.isin(query, kept if len(kept) else order[:1]))
 
 
 def _written(values: Mapping[str, Any]) -> str:

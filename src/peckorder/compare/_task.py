@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from peckorder._validation import did_you_mean, one_of, optional
 from peckorder.compare import _column_names as words
+from peckorder.compare._class_labels import ordered_classes
 from peckorder.compare._columns import Columns
 from peckorder.exceptions import DataError
 
@@ -31,9 +32,10 @@ class Task:
     """What is to be learnt, from which columns.
 
     `kind` is one of `TASKS`. `target` is what is to be predicted (of ratings, the
-    rating); `query` and, of ratings, `user` and `item` may be columns too; `features`
-    are the others that may be learnt from. `classes` are the ordered labels of an
-    ordinal task, lowest first. `taken` says of every column what it was taken for.
+    rating); `query` and, of ratings, `user` and `item` may be columns too; without a
+    query, `user` is the column of people whose rows are kept whole. `features` are the
+    others that may be learnt from. `classes` are the ordered labels of an ordinal
+    task, lowest first. `taken` says of every column what it was taken for.
     """
 
     kind: str
@@ -70,7 +72,8 @@ def recognise(
         if the target is of few whole numbers or `classes` are given; else magnitude.
     target, qid, user, item, rating : str or None
         Names of columns; None to look for the usual names, and for a target at the
-        last column if none has one.
+        last column if none has one. Users are people to be kept whole where there are
+        neither ratings nor queries; items and ratings are for ratings only.
     drop : iterable of str
         Columns to leave out.
     classes : iterable of str or None
@@ -110,12 +113,38 @@ def recognise(
     left = [name for name in columns.names if name not in dropped]
     table = Columns({name: columns.arrays[name] for name in left}, columns.source)
     given = {name: column for name, column in asked.items() if column is not None}
+    _check_apart(given, dropped)
     ordered = None if classes is None else tuple(_parted(classes, ()))
     if task == "ratings" or (task is None and not {"target", "qid"} & set(given)):
         found = _ratings(table, given, must=task == "ratings")
         if found is not None:
+            _check_alone(given, "qid", "where there are no ratings")
             return _told(columns, found, given, dropped)
+    for role in ("item", "rating"):
+        _check_alone(given, role, "for ratings (--task ratings)")
     return _told(columns, _rows(table, task, given, ordered), given, dropped)
+
+
+def _check_apart(given: Mapping[str, str], dropped: tuple[str, ...]) -> None:
+    """Refuse a column that is to be two things."""
+    for role, column in given.items():
+        if column in dropped:
+            raise DataError(
+                f"compare: drop must not name what --{role} does; got {column!r}."
+            )
+        others = [other for other in given if given[other] == column and other != role]
+        if others and {role, *others} != {"target", "rating"}:
+            raise DataError(
+                f"compare: {role} and {others[0]} must be two columns; got {column!r} "
+                "for both."
+            )
+
+
+def _check_alone(given: Mapping[str, str], role: str, when: str) -> None:
+    if role in given:
+        raise DataError(
+            f"compare: {role} must only be given {when}; got {given[role]!r}."
+        )
 
 
 def _parted(texts: Iterable[str], known: Iterable[str]) -> Iterator[str]:
@@ -152,6 +181,15 @@ def distinct(array: NDArray[Any]) -> NDArray[Any]:
     return np.array(sorted({str(v) for v in array.tolist() if v is not None}), object)
 
 
+def is_empty(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Say which cells of a column are empty."""
+    if numeric(array):
+        return (
+            np.isnan(array) if array.dtype.kind == "f" else np.zeros(len(array), bool)
+        )
+    return np.array([value is None for value in array.tolist()])
+
+
 def is_whole(values: NDArray[Any]) -> bool:
     """Say whether numbers are whole, or halves, as grades are."""
     return bool(
@@ -173,7 +211,7 @@ def _ratings(table: Columns, given: Mapping[str, str], *, must: bool) -> Task | 
         shaped = _shaped_ratings(table)
         found = {role: found[role] or shaped.get(role) for role in found}
     missing = [role for role, column in found.items() if column is None]
-    wanted = must or {"user", "item", "rating"} & set(given)
+    wanted = must or {"item", "rating"} & set(given)
     if missing and wanted:
         raise DataError(
             f"compare: {missing[0]} must be a column of {table.source}, given by "
@@ -223,7 +261,7 @@ def _rows(
 ) -> Task:
     """Take a table for rows of features with something to predict."""
     query = given.get("qid")
-    if query is None and task in (None, "graded"):
+    if query is None:
         query = words.first_named(table.names, words.QUERY)
         query = None if query == given.get("target") else query
     if query is None and task == "graded":
@@ -231,7 +269,8 @@ def _rows(
             f"compare: qid must be a column of {table.source}, given by --qid, where "
             f"none is named so; got {', '.join(table.names)}."
         )
-    others = [name for name in table.names if name != query]
+    user = _people(table, query, given)
+    others = [name for name in table.names if name not in (query, user)]
     target = given.get("target") or words.first_named(others, words.TARGET)
     if target is None and words.are_unnamed(others):
         target = _unnamed_target(table, others)
@@ -246,7 +285,8 @@ def _rows(
     kind = task or _kind(labels, query, classes)
     ordered = None
     if kind == "ordinal":
-        ordered = _classes(target, labels, classes)
+        seen = distinct(labels).tolist()
+        ordered = ordered_classes(target, seen, classes, is_text=not numeric(labels))
     elif not numeric(labels):
         raise DataError(
             f"compare: target must be a column of numbers for task={kind!r}; got "
@@ -258,7 +298,30 @@ def _rows(
             f"{distinct(labels).tolist()!r} in {target!r}."
         )
     features = tuple(name for name in others if name != target)
-    return Task(kind, target, query, features=features, classes=ordered)
+    return Task(kind, target, query, user, features=features, classes=ordered)
+
+
+def _people(table: Columns, query: str | None, given: Mapping[str, str]) -> str | None:
+    """Return the column of people, each of whom has rows to be kept whole."""
+    user = given.get("user")
+    if query is not None:
+        _check_alone(given, "user", f"where there are no queries ({query!r} has some)")
+        return None
+    if user is None:
+        free = [name for name in table.names if name not in given.values()]
+        user = words.first_named(free, words.USER)
+        if user is None:
+            return None
+        n_people = len(distinct(table.arrays[user]))
+        n_known = int((~is_empty(table.arrays[user])).sum())
+        # Whose rows are one each, or all of them, cannot be kept whole.
+        return user if 1 < n_people < n_known else None
+    if len(distinct(table.arrays[user])) < 2:
+        raise DataError(
+            "compare: user must have at least two different values, so that some can "
+            f"be left out; got {distinct(table.arrays[user]).tolist()!r} in {user!r}."
+        )
+    return user
 
 
 def _unnamed_target(table: Columns, names: list[str]) -> str | None:
@@ -280,36 +343,6 @@ def _kind(
     return "ordinal" if few and is_whole(values) else "magnitude"
 
 
-def _classes(
-    target: str, labels: NDArray[Any], classes: tuple[str, ...] | None
-) -> tuple[Any, ...]:
-    """Return the ordered classes; text has no order unless it is given."""
-    seen = distinct(labels).tolist()
-    if numeric(labels):
-        by_text = {f"{value:g}": value for value in seen}
-        if classes is None:
-            return tuple(int(v) if float(v).is_integer() else v for v in seen)
-        unknown = [label for label in classes if label not in by_text]
-        ordered = tuple(by_text.get(label, label) for label in classes)
-    else:
-        unknown = []
-        ordered = classes or ()
-    if classes is None:
-        shown = ",".join(map(str, seen[:MOST_CLASSES]))
-        raise DataError(
-            f"compare: classes must be given, lowest first, for labels that are text "
-            f"(such as --classes {shown} in their right order); got none for "
-            f"{target!r}."
-        )
-    missing = [label for label in seen if label not in ordered]
-    if missing or unknown or len(set(ordered)) < max(len(ordered), 2):
-        raise DataError(
-            f"compare: classes must be the labels in {target!r}, each once, lowest "
-            f"first: {', '.join(map(str, seen))}; got {', '.join(map(str, classes))}."
-        )
-    return ordered
-
-
 def _told(
     columns: Columns, task: Task, given: Mapping[str, str], dropped: tuple[str, ...]
 ) -> Task:
@@ -317,7 +350,7 @@ def _told(
     roles = {
         task.target: "rating" if task.kind == "ratings" else "to predict",
         task.query: "query",
-        task.user: "user",
+        task.user: "user" if task.kind == "ratings" else "person, kept whole",
         task.item: "item",
     }
     taken = []
