@@ -18,6 +18,7 @@ from peckorder.cli._compare_read import read_runs, read_table
 from peckorder.cli._compare_report import build_report
 from peckorder.cli._compare_words import KINDS, chosen_text, level_text, signed, written
 from peckorder.cli._say import Speaker
+from peckorder.cli._standard import is_standard
 from peckorder.cli._tables_write import check_target
 from peckorder.cli._taken import taken_lines
 from peckorder.compare._case import MOST_ROWS, Case, make_case
@@ -30,6 +31,7 @@ from peckorder.compare._contest_ratings import (
     make_ratings_case,
 )
 from peckorder.compare._contest_runs import make_runs_case
+from peckorder.compare._engine import SEED
 from peckorder.compare._keeping import keepable, refit, save
 from peckorder.compare._task import recognise
 
@@ -91,10 +93,9 @@ class Done:
 
 def compare_file(wanted: Wanted, speaker: Speaker) -> None:
     """Read, recognise, compare, tell, write."""
-    reports.check_path(wanted.out)
-    if wanted.save is not None:
-        check_target(wanted.save)
+    check_files(wanted)
     whole(2).check("compare", "folds", wanted.folds)
+    SEED.check("compare", "seed", wanted.seed)
     if wanted.rows is not None:
         whole(20).check("compare", "rows", wanted.rows)
     begin, is_anew = perf_counter(), not wanted.out.exists()
@@ -116,6 +117,42 @@ def compare_file(wanted: Wanted, speaker: Speaker) -> None:
             save(model, str(wanted.save))
     limits = "" if model is None else refusals(model)
     speaker.say(as_json(wanted, done, kept, limits), *told(wanted, done, kept, limits))
+
+
+def check_files(wanted: Wanted) -> None:
+    """Refuse, before any work, files that the result cannot go to or be told of."""
+    check_out(wanted.out)
+    check_named("file", *wanted.files, *([wanted.qrels] if wanted.qrels else []))
+    if wanted.save is None:
+        return
+    check_named("save", wanted.save)
+    if is_standard(wanted.save):
+        raise ValueError("compare: save must be a file; got '-'.")
+    check_target(wanted.save)
+    if wanted.save.resolve() == wanted.out.resolve():
+        raise ValueError(
+            "compare: save and out must be two files; got "
+            f"{str(wanted.save)!r} for both."
+        )
+
+
+def check_out(out: Path) -> None:
+    """Refuse a place where no report can be written."""
+    if is_standard(out):
+        raise ValueError("compare: out must be a file; got '-'.")
+    check_named("out", out)
+    reports.check_path(out)
+
+
+def check_named(what: str, *paths: str | Path) -> None:
+    """Refuse names that are not UTF-8, as the page that has them is."""
+    for path in paths:
+        try:
+            str(path).encode("utf-8")
+        except UnicodeEncodeError:
+            raise ValueError(
+                f"compare: {what} must have a name in UTF-8; got {str(path)!a}."
+            ) from None
 
 
 def make(wanted: Wanted) -> Case | RatingsCase:
@@ -213,7 +250,7 @@ def leaderboard(done: Done) -> Screen:
     first, *others = contest.measures
     table = Screen(
         title=f"{contest.n_folds} folds, {done.seconds:.0f} s, 95 % intervals over "
-        f"{contest.unit}",
+        f"{contest.over}",
         title_justify="left",
         title_style="bold",
     )
@@ -264,7 +301,7 @@ def as_json(
         "larger_is_better": first.larger_is_better,
         "folds": contest.n_folds,
         "seed": contest.seed,
-        "intervals_over": contest.unit,
+        "intervals_over": contest.over,
         "leaderboard": board,
         "left_out": dict(contest.left_out),
         "seconds": done.seconds,

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from peckorder._typing import Floats
 from peckorder.compare._case import Case
 from peckorder.compare._choosing import ROUNDS
 from peckorder.compare._contest import Contest, Result
@@ -48,7 +47,7 @@ def pictures(
         return (Section("Where each ranker wins", charts=tuple(where)),)
     inside: list[Chart | Dots] = []
     if case.kind == "ordinal":
-        where.append(_by_class(case, contest, rankers))
+        where.append(_by_class(case, contest, shown))
         tables.append(_confusion(case, contest))
     if case.qid is not None:
         measuring = (
@@ -119,7 +118,8 @@ def _by_class(case: Case, contest: Contest, shown: Sequence[Result]) -> Chart:
     assert case.classes is not None
     measure = contest.measures[0]
     # More lines of points that are nearly the same cannot be told apart.
-    shown = [*[r for r in shown if r.home][:_MOST_BY_CLASS], *shown[-1:]]
+    floor = [r for r in shown if not r.home]
+    shown = [*[r for r in shown if r.home][:_MOST_BY_CLASS], *floor]
     levels = list(range(len(case.classes)))
     numbers = [c for c in case.classes if isinstance(c, int | float)]
     x = np.array(numbers if len(numbers) == len(levels) else levels, dtype=float)
@@ -173,7 +173,12 @@ def _by_size(case: Case, contest: Contest, shown: Sequence[Result]) -> Chart:
             Curve(r.name, middles, means_by(r, measure, part, range(10))) for r in shown
         ),
         f"Rows in ten parts of equal size by their {case.target}: the mean over pairs "
-        "of each part's rows with all others.",
+        "of each part's rows with all others of their fold"
+        + (
+            ", rows that have few with another label weighing less."
+            if measure.name == "disagreement"
+            else "."
+        ),
     )
 
 
@@ -197,10 +202,12 @@ def _by_known(contest: Contest, asked: Asked, shown: Sequence[Result]) -> Chart:
 
 
 def _rounds(contest: Contest) -> list[Chart | Dots]:
+    first = contest.measures[0]
     curves = []
     for result in contest.results:
         if result.curves:
-            table = np.stack(result.curves)
+            # They are of losses: less is better.
+            table = (-1 if first.larger_is_better else 1) * np.stack(result.curves)
             curves.append(
                 Curve(
                     result.name,
@@ -212,29 +219,19 @@ def _rounds(contest: Contest) -> list[Chart | Dots]:
             )
     if not curves:
         return []
-    first = contest.measures[0]
-    loss = first.name if first.name != "mean rank loss" else "disagreement"
-    if first.larger_is_better:
-        curves = [
-            Curve(c.label, c.x, -c.y, -_known(c.high), -_known(c.low)) for c in curves
-        ]
-    elif loss == "msd":
-        loss = "disagreement"
+    # Boosting knows neither steps nor distances.
+    of_pairs = first.name in ("mean rank loss", "msd")
     return [
         Chart(
             "Boosting, round by round",
             "rounds",
-            loss,
+            "disagreement" if of_pairs else first.name,
             tuple(curves),
             "On rows left out of what was learnt from, by which the number of rounds "
             "is chosen: the mean over folds, and the least and most.",
             log_x=True,
         )
     ]
-
-
-def _known(values: Any) -> Floats:
-    return np.asarray(values)
 
 
 def _reliability(case: Case, contest: Contest) -> list[Chart | Dots]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Mapping
 
-from peckorder.cli._runs import as_run, read_run_columns, run_names
-from peckorder.cli._tables import as_qrels, format_of, guessed, read_columns
+from peckorder.cli._runs import as_run, read_qrels, read_run_columns, run_names
+from peckorder.cli._tables import format_of, guessed, read_columns
 from peckorder.cli._tables_source import check_is_file as check_file
 from peckorder.cli._tables_source import is_standard, name_of, opened
 from peckorder.compare._columns import Columns
@@ -63,5 +63,4 @@ def read_runs(paths: tuple[str, ...], qrels: str) -> tuple[Mapping[str, Run], Qr
         for name, path in zip(names, paths, strict=True)
     }
     check_file(qrels)
-    judged = as_qrels(qrels).arrays
-    return runs, Qrels(judged["qid"], judged["docid"], judged["grade"])
+    return runs, read_qrels("compare", qrels)

@@ -1,17 +1,14 @@
 """The page about a contest."""
 
-import hashlib
-import os
-import platform
 import shlex
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from peckorder import __version__, reports
+from peckorder import reports
+from peckorder.cli._compare_facts import facts_of
 from peckorder.cli._compare_pictures import pictures
 from peckorder.cli._compare_words import (
     KINDS,
@@ -35,15 +32,6 @@ if TYPE_CHECKING:
 _MOST_LINES: Final = 40
 # Whose scores are sums over features.
 _TAKEN_APART: Final = ("MPRank", "PRank", "PRank on grades", "RankBoost", "SVRank")
-_PACKAGES: Final = (
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "numba",
-    "lightgbm",
-    "xgboost",
-    "mord",
-)
 
 
 def build_report(
@@ -66,7 +54,7 @@ def build_report(
             _next(wanted, case, contest),
         ),
         command=wanted.command,
-        facts=_facts(wanted, contest, seconds),
+        facts=facts_of(wanted, contest, seconds),
     )
 
 
@@ -97,7 +85,7 @@ def _asked(wanted: "Wanted", case: Case | RatingsCase, contest: Contest) -> Sect
     kind = "ratings" if isinstance(case, RatingsCase) else case.kind
     how = {
         "ordinal": "Rows are dealt out to the folds class by class.",
-        "magnitude": "Rows are dealt out to the folds at random, queries whole.",
+        "magnitude": "Rows are dealt out to the folds at random.",
         "graded": "Queries are kept whole: those of a fold are not learnt from.",
         "ratings": "Of the people of a fold a half of what they gave is known, as are "
         "all ratings of the other people; the other half is ranked.",
@@ -105,6 +93,13 @@ def _asked(wanted: "Wanted", case: Case | RatingsCase, contest: Contest) -> Sect
         "they are measured on. What no run lists cannot be found, but counts as "
         "missed; what a run does not list counts as not found by it.",
     }[kind]
+    if kind in ("ordinal", "magnitude") and contest.unit != "rows":
+        how = "Queries are kept whole: those of a fold are not learnt from."
+    elif contest.called:
+        how = (
+            f"{contest.called.capitalize()} are kept whole: rows of those of a fold "
+            "are not learnt from."
+        )
     inside: tuple[str, ...] = (
         "Settings are chosen inside what a ranker learns from: C of MPRank by leaving "
         "every pair out, exactly, the number of rounds of boosting and other settings "
@@ -269,22 +264,27 @@ def _leaderboard(contest: Contest) -> Section:
         ),
         tuple(rows),
         f"{words}. Means over {contest.unit} that were left out, with half their 95 % "
-        f"intervals. Behind the first: the mean difference on the same {contest.unit}; "
-        "≈ where its interval holds zero, so that the two cannot be told apart here.",
+        f"intervals over {contest.over}. Behind the first: the mean difference on the "
+        f"same {contest.unit}; ≈ where its interval holds zero, so that the two cannot "
+        "be told apart here.",
     )
-    chart = Dots(
+    left = tuple(f"{name} was left out: {why}." for name, why in contest.left_out)
+    charts = (_behind_chart(contest, dots),) if dots else ()
+    return Section("Leaderboard", left, (table,), charts)
+
+
+def _behind_chart(contest: Contest, dots: list[Dot]) -> Dots:
+    return Dots(
         f"Behind {contest.best.name}",
-        f"{first.name}: how much worse",
+        f"{contest.measures[0].name}: how much worse",
         tuple(dots),
         f"The further left the better. Lines are 95 % intervals of paired differences "
-        f"over {contest.unit}; those that cross the dashed line cannot be told from "
+        f"over {contest.over}; those that cross the dashed line cannot be told from "
         "the first. They say what the rows left out say: how models would vary if "
         "learnt from other rows is not in them, and the first of many is a little "
         "lucky.",
         (contest.best.name, 0.0),
     )
-    left = tuple(f"{name} was left out: {why}." for name, why in contest.left_out)
-    return Section("Leaderboard", left, (table,), (chart,) if dots else ())
 
 
 def _seconds(result: Result) -> str:
@@ -343,7 +343,9 @@ def _next(wanted: "Wanted", case: Case | RatingsCase, contest: Contest) -> Secti
     level = [name for name in level if not name.startswith("(")]
     if len(level) > 1:
         text = f"Look closer at {listed(level)}, with other folds:"
-        closer = replace(wanted, rankers=tuple(level), seed=wanted.seed + 1, save=None)
+        closer = replace(
+            wanted, rankers=tuple(level), seed=(wanted.seed + 1) % 2**31, save=None
+        )
         commands.append((text, closer.command))
     if case.taken:
         text = (
@@ -356,35 +358,3 @@ def _next(wanted: "Wanted", case: Case | RatingsCase, contest: Contest) -> Secti
             other = ["peckorder", "compare", *files, *roles]
         commands.append((text, shlex.join(other)))
     return Section("What to do next", commands=tuple(commands))
-
-
-def _facts(
-    wanted: "Wanted", contest: Contest, seconds: float
-) -> tuple[tuple[str, str], ...]:
-    packages = []
-    for name in _PACKAGES:
-        try:
-            packages.append((name, version(name)))
-        except PackageNotFoundError:
-            packages.append((name, "not installed"))
-    named = [*wanted.files, *([wanted.qrels] if wanted.qrels else [])]
-    hashes = tuple(
-        (f"SHA-256 of {Path(file).name}", _checksum(file))
-        for file in named
-        if file != "-"
-    )
-    return (
-        ("seed", str(contest.seed)),
-        ("folds", str(contest.n_folds)),
-        ("seconds in all", f"{seconds:.0f}"),
-        ("processors", str(os.cpu_count())),
-        ("python", platform.python_version()),
-        ("peckorder", __version__),
-        *packages,
-        *hashes,
-    )
-
-
-def _checksum(file: str) -> str:
-    with Path(file).open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()

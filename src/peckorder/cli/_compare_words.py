@@ -1,6 +1,6 @@
 """Words about a contest that the terminal and the page share."""
 
-from math import floor, log10
+from math import floor, isnan, log10
 from typing import Any, Final
 
 from peckorder.compare._contest import Contest, Result
@@ -35,7 +35,7 @@ def meaning(measure: str) -> str:
 def decimals(contest: Contest, measure: Measure) -> int:
     """Return how many decimals give the best mean four figures."""
     size = abs(contest.best.mean(measure))
-    return 4 if size == 0 else min(max(3 - floor(log10(size)), 0), 8)
+    return 4 if size == 0 or isnan(size) else min(max(3 - floor(log10(size)), 0), 8)
 
 
 def written(contest: Contest, result: Result, measure: Measure) -> str:

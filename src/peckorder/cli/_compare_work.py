@@ -16,7 +16,7 @@ from rich.table import Table as Screen
 from peckorder import __version__, reports
 from peckorder import compare as engine
 from peckorder._typing import Floats
-from peckorder.cli._compare_file import Wanted, compare_file
+from peckorder.cli._compare_file import Wanted, check_out, compare_file
 from peckorder.cli._say import Speaker
 from peckorder.cli._tables_source import STDIN, is_standard
 from peckorder.compare import Comparison, Outcome
@@ -104,7 +104,7 @@ def compare_embedded(
     repeats: int, seed: int, out: Path, json: bool, quiet: bool
 ) -> None:
     """Train every ranker on embedded data."""
-    reports.check_path(out)
+    check_out(out)
     speaker = Speaker(json=json, quiet=quiet)
     with speaker.bar("Comparing") as tell:
         comparisons = engine.run(repeats=repeats, seed=seed, on_progress=tell)

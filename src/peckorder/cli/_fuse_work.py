@@ -7,10 +7,10 @@ import numpy as np
 
 from peckorder._validation import did_you_mean, optional, whole
 from peckorder.cli._compare_words import level_text, signed
-from peckorder.cli._roles import column_of, numbers_of
-from peckorder.cli._runs import as_run, read_run_columns, run_names
+from peckorder.cli._roles import numbers_of
+from peckorder.cli._runs import as_run, qrels_columns, read_run_columns, run_names
 from peckorder.cli._say import Speaker, screen
-from peckorder.cli._tables import as_qrels, format_of, write_columns
+from peckorder.cli._tables import format_of, write_columns
 from peckorder.cli._tables_source import is_standard, shown_out
 from peckorder.cli._tables_write import check_target
 from peckorder.compare._columns import Columns
@@ -55,7 +55,7 @@ def run_fuse(
     called = run_names("fuse", runs)
     pairs = zip(called, runs, strict=True)
     tables = {name: read_run_columns("fuse", path) for name, path in pairs}
-    known = None if qrels is None else _qrels(qrels)
+    known = None if qrels is None else qrels_columns("fuse", qrels)
     with speaker.bar("Fusing") as tell:
         result = fused(
             {name: as_run("fuse", columns) for name, columns in tables.items()},
@@ -149,13 +149,6 @@ def _method(method: str | None, qrels: str | None) -> str:
             f"{method!r}."
         )
     return METHODS[method]
-
-
-def _qrels(path: str) -> Columns:
-    columns = as_qrels(path)
-    for name in ("qid", "docid", "grade"):
-        column_of("fuse", columns, name, name, ())
-    return columns
 
 
 def _as_qrels(columns: Columns) -> Qrels:

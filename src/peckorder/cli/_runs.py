@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from peckorder.cli._roles import column_of, numbers_of
-from peckorder.cli._tables import format_of, read_columns
+from peckorder.cli._tables import as_qrels, format_of, read_columns
 from peckorder.cli._tables_source import check_is_file, is_standard, name_of
 from peckorder.compare._columns import Columns
-from peckorder.datasets import Run
+from peckorder.datasets import Qrels, Run
 
 _SUFFIX = re.compile(r"\.(run|res|trec|txt)?(\.gz|\.zst)?$")
 
@@ -41,6 +41,21 @@ def read_run_columns(who: str, path: str) -> Columns:
     kind = "run" if is_standard(path) else format_of(path, None)
     columns = read_columns(path, format=kind or "run")
     for name in ("qid", "docid", "score"):
+        column_of(who, columns, name, name, ())
+    return columns
+
+
+def read_qrels(who: str, path: str) -> Qrels:
+    """Read judgements, or a table with their columns."""
+    columns = qrels_columns(who, path)
+    grade = numbers_of(who, columns, "grade")
+    return Qrels(columns.arrays["qid"], columns.arrays["docid"], grade)
+
+
+def qrels_columns(who: str, path: str) -> Columns:
+    """Read the columns of judgements; refuse a table that lacks one."""
+    columns = as_qrels(path)
+    for name in ("qid", "docid", "grade"):
         column_of(who, columns, name, name, ())
     return columns
 
