@@ -153,6 +153,48 @@ def test_ratings(tmp_path, capsys):
     assert len(peckorder.load(out).users_) == 12
 
 
+def test_what_is_left_out_is_not_the_query(tmp_path, capsys, data):
+    words = ("fit", data, "--target", "grade", "--ranker", "MPRank", "--set", "C=1")
+    out = ("-o", tmp_path / "m.peckorder")
+    assert run(*words, *out, "--drop", "docid,qid", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["taken"]["qid"] == ["left out", "--drop"]
+    X, y, _ = table()
+    expected = peckorder.MPRank().fit(Scaling.learn(X).apply(X), y.astype(float))
+    found = peckorder.load(tmp_path / "m.peckorder").ranker_
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    sentence = check_refused(capsys, *words, *out, "--qid", "qid", "--drop", "qid")
+    assert sentence == "fit: drop must not name what --qid does; got 'qid'."
+
+
+def test_ratings_given_again_count_as_in_compare(tmp_path, capsys):
+    file, out = tmp_path / "r.csv", tmp_path / "m.peckorder"
+    lines = [f"{u},{i},{(u * i) % 5 + 1}" for u in range(12) for i in range(9)]
+    file.write_text("\n".join(["user,item,rating", "3,4,1", "3,5,1", *lines]) + "\n")
+    words = ("fit", file, "--ranker", "PersonalRanker", "-o", out, "--set")
+    assert run(*words, "random_state=0") == 0
+    sentence = "2 ratings were given again later: the last one counts."
+    assert sentence in capsys.readouterr().out
+    again = peckorder.load(out).predict(3)
+    file.write_text("\n".join(["user,item,rating", *lines]) + "\n")
+    assert run(*words, "random_state=0", "--quiet") == 0
+    np.testing.assert_array_equal(again, peckorder.load(out).predict(3))
+
+
+def test_rounds_are_chosen_on_people_left_out(tmp_path):
+    rng = np.random.default_rng(0)
+    file = tmp_path / "w.csv"
+    grade = rng.integers(0, 3, 20)
+    mark = rng.normal(size=20)  # of each person the same, and of no use for another
+    rows = [f"u{k % 20},{mark[k % 20]},{grade[k % 20]}" for k in range(100)]
+    file.write_text("\n".join(["user,mark,grade", *rows]) + "\n")
+    rounds = {}
+    for more in ((), ("--drop", "user")):
+        out = tmp_path / "m.peckorder"
+        assert run("fit", file, "--ranker", "RankBoost", "-o", out, *more) == 0
+        rounds[more] = peckorder.load(out).n_rounds
+    assert rounds[()] < rounds["--drop", "user"]
+
+
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [

@@ -75,9 +75,7 @@ def test_means_of_rows_are_means_over_pairs(rows):
     y = np.array([float(a) for a, _ in rows])
     scores = np.array([float(b) for _, b in rows])
     values = of_pairs(y, np.zeros(len(y), dtype=int))(scores)
-    # Over pairs of different rows; the metric counts each row with itself, for nothing.
     n = len(y)
-    expected = mean_squared_difference(y, scores)
     pairs = [
         ((scores[i] - scores[j]) - (y[i] - y[j])) ** 2
         for i in range(n)
@@ -85,9 +83,34 @@ def test_means_of_rows_are_means_over_pairs(rows):
         if i != j
     ]
     assert values["msd"].mean() == pytest.approx(np.mean(pairs))
-    assert expected == pytest.approx(np.mean(pairs)) or expected < np.mean(pairs)
-    if len(set(y.tolist())) == n:  # then every row has as many pairs
+    # The metric counts each row with itself, too.
+    whole = mean_squared_difference(y, scores)
+    assert values["msd"].mean() == pytest.approx(whole * n / (n - 1))
+    if len(set(y.tolist())) == 1:
+        assert np.isnan(values["disagreement"]).all()
+    else:
         assert values["disagreement"].mean() == pytest.approx(disagreement(y, scores))
+    said = np.zeros(n)
+    if len(set(y.tolist())) > 1:
+        same = of_pairs(y, np.zeros(n, dtype=int))(said)["disagreement"]
+        np.testing.assert_allclose(same, 0.5)
+
+
+def test_disagreement_of_a_row_is_its_share_where_labels_differ():
+    y, scores = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 2.0])
+    values = of_pairs(y, np.zeros(4, dtype=int))(scores)
+    assert (3 * values["disagreement"]).tolist() == pytest.approx([0, 2, 1.5, 1.5])
+
+
+def test_a_row_alone_in_its_fold_has_no_distances():
+    fold = np.arange(12) % 8
+    values = of_pairs(np.arange(12.0), fold)(np.zeros(12))
+    assert np.flatnonzero(np.isnan(values["msd"])).tolist() == [4, 5, 6, 7]
+    assert np.nanmean(values["msd"]) == pytest.approx(64.0)
+    arrays = {"a": np.sqrt(np.arange(12.0)), "y": np.linspace(0, 3, 12) ** 2}
+    contest = hold(case_of(Columns(arrays, "made.csv")), folds=12, only=["Ridge"])
+    assert contest.n_folds == 6
+    assert not np.isnan(contest.best.values["msd"]).any()
 
 
 def test_what_a_run_does_not_list_is_not_found():
@@ -99,6 +122,47 @@ def test_what_a_run_does_not_list_is_not_found():
     assert values["ap"].tolist() == pytest.approx([0.5 / 3, 0.0])
     ideal = 2 + 1 / np.log2(3)
     assert values["ndcg@2"].tolist() == pytest.approx([1 / np.log2(3) / ideal, 0.0])
+
+
+def test_queries_of_runs_are_not_looked_for_again_and_again():
+    class Counted(np.ndarray):
+        n_compared = 0
+
+        def __eq__(self, other):
+            Counted.n_compared += 1
+            return np.asarray(self) == other
+
+        __hash__ = None
+
+    rng = np.random.default_rng(0)
+    qid = rng.integers(0, 20, 200)
+    y, scores = rng.integers(0, 3, 200).astype(float), rng.normal(size=200)
+    scores[::3] = np.nan
+    unlisted = {3: np.array([1.0, 2.0])}
+    names = ["ap", "ndcg@5"]
+    values = of_runs(y, qid.view(Counted), unlisted, names)(scores)
+    assert Counted.n_compared < 5
+    for query in range(20):
+        mine = qid == query
+        alone = of_runs(
+            y[mine],
+            np.zeros(mine.sum(), dtype=int),
+            {0: unlisted.get(query, [])},
+            names,
+        )(scores[mine])
+        for name in names:
+            assert values[name][query] == pytest.approx(alone[name][0])
+
+
+def test_what_was_measured_once_cannot_be_told_apart():
+    results = tuple(
+        Result(name, "", {"loss": np.array([value])})
+        for name, value in [("a", 0), ("b", 1)]
+    )
+    contest = Contest((Measure("loss"),), results, (), 5, 0, "queries")
+    assert contest.behind(results[1]).mean == 1
+    assert np.isnan(contest.behind(results[1]).half_width)
+    assert contest.level() == (results[1],)
 
 
 def test_differences_are_paired_and_the_first_is_marked():
@@ -181,13 +245,35 @@ def test_queries_are_whole_in_every_fold_and_ndcg_decides():
     assert contest.results[-1].values["disagreement"].mean() == 0.5
 
 
+class Strange(Exception):
+    """As other packages have them: of no kind that one knows."""
+
+
+class StrangePerson:
+    def fit(self, ratings):
+        raise Strange("no luck")
+
+
+def test_a_failure_of_a_ranker_of_people_stops_nobody():
+    case, _ = _ratings()
+    strange = _entrants.Entrant("strange", lambda s: StrangePerson())
+    entrants = (strange, case.entrants[-1])
+    contest, _ = hold_ratings(replace(case, entrants=entrants), folds=2)
+    assert contest.left_out == (("strange", "no luck"),)
+    assert [r.name for r in contest.results] == ["(a random order)"]
+
+
 def test_a_failure_of_one_is_told_and_stops_nobody():
     def broken(setting):
         raise ValueError("no luck today.\nMore.")
 
+    def stranger(setting):
+        raise Strange
+
     case = case_of(ordinal_table())
     entrants = (
         _entrants.Entrant("broken", broken),
+        _entrants.Entrant("stranger", stranger),
         _entrants.Entrant("huge", broken, most_rows=10),
         *case.entrants[:1],
         case.entrants[-1],
@@ -195,6 +281,7 @@ def test_a_failure_of_one_is_told_and_stops_nobody():
     contest = hold(replace(case, entrants=entrants), folds=2)
     assert dict(contest.left_out) == {
         "broken": "failed: no luck today.",
+        "stranger": "failed: Strange",
         "huge": "more than 10 rows to learn from",
     }
     assert [r.name for r in contest.results] == ["PRank", "(always the median class)"]
@@ -218,7 +305,8 @@ def test_rows_without_labels_are_left_out_and_many_rows_are_drawn():
     ("options", "sentence"),
     [
         ({"folds": 1}, "compare: folds must be an integer >= 2; got 1."),
-        ({"seed": -1}, "compare: seed must be an integer >= 0; got -1."),
+        ({"seed": -1}, "compare: seed must be an integer from 0 to"),
+        ({"seed": 2**32}, "compare: seed must be an integer from 0 to"),
         ({"only": ["PRnk"]}, "got 'PRnk'. Did you mean 'PRank' or 'MPRank'?"),
     ],
 )

@@ -95,6 +95,49 @@ def test_flags_overrule():
     assert recognise(columns, drop=["size,other"]).features == ("group",)
 
 
+@pytest.mark.parametrize("kind", ["ordinal", "magnitude", "graded"])
+def test_queries_are_known_by_name_whatever_the_task(kind):
+    task = recognise(table(size=SIZE, qid=QUERY, grade=GRADE), task=kind)
+    assert (task.kind, task.query, task.features) == (kind, "qid", ("size",))
+
+
+def test_people_are_kept_whole_where_there_are_no_queries():
+    columns = table(size=SIZE, who=QUERY, user=QUERY, grade=GRADE)
+    task = recognise(columns)
+    assert (task.kind, task.user, task.query) == ("ordinal", "user", None)
+    assert task.features == ("size", "who")
+    assert roles(task)["user"] == "person, kept whole"
+    assert recognise(columns, target="grade", user="who").user == "who"
+    assert recognise(columns, user="who").user == "who"
+    assert recognise(columns, qid="who").user is None
+    assert recognise(columns, drop=["user"]).user is None
+    # One row each, or all of one: there is nothing to keep whole.
+    for user in (np.arange(N), np.zeros(N), np.where(SIZE > 0, np.arange(N), np.nan)):
+        assert recognise(table(size=SIZE, user=user, grade=GRADE)).user is None
+    gaps = text(*(None if k % 7 == 0 else f"p{k % 5}" for k in range(N)))
+    columns = table(size=SIZE, user=gaps, grade=GRADE)
+    case = make_case(columns, recognise(columns))
+    assert np.bincount(case.people).tolist()[0] == 9
+    assert len(case.people) == N
+
+
+def test_classes_that_are_numbers_are_the_same_by_value():
+    large = 1_000_001 + np.arange(N) % 3
+    columns = table(size=SIZE, grade=large)
+    order = ["1000003,1000001.0", "1000002"]
+    assert recognise(columns, classes=order).classes == (1000003, 1000001, 1000002)
+    halves = table(size=SIZE, grade=large / 2)
+    found = recognise(halves, classes=["500000.5,500001,500001.5"]).classes
+    assert found == (500000.5, 500001, 500001.5)
+    beyond = 2**53 + np.arange(N) % 3
+    named = [f"{2**53 + 1},{2**53},{2**53 + 2}"]
+    found = recognise(table(size=SIZE, grade=beyond), classes=named).classes
+    assert found == (2**53 + 1, 2**53, 2**53 + 2)
+    for wrong in (["1000001", "1000002", "1e6"], ["1000001", "1000001.0", "x"]):
+        with pytest.raises(DataError, match="classes must be the labels in 'grade'"):
+            recognise(columns, classes=wrong)
+
+
 def test_classes_that_are_text_want_an_order():
     columns = table(size=SIZE, taste=text(*["good", "bad", "fair"] * 20))
     assert recognise(columns, classes=["bad,fair,good"]).classes == (
@@ -137,6 +180,28 @@ def test_classes_that_are_text_want_an_order():
             {"task": "ranking"},
             "compare: task must be None or one of 'ordinal', 'magnitude', 'graded', "
             "'ratings'; got 'ranking'. Did you mean 'graded'?",
+        ),
+        (
+            {"target": "quality", "drop": ["quality"]},
+            "compare: drop must not name what --target does; got 'quality'.",
+        ),
+        (
+            {"task": "ratings", "user": "size", "drop": ["size"]},
+            "compare: drop must not name what --user does; got 'size'.",
+        ),
+        (
+            {"target": "quality", "qid": "quality"},
+            "compare: target and qid must be two columns; got 'quality' for both.",
+        ),
+        (
+            {"target": "quality", "item": "size"},
+            "compare: item must only be given for ratings (--task ratings); got "
+            "'size'.",
+        ),
+        (
+            {"qid": "size", "user": "quality"},
+            "compare: user must only be given where there are no queries ('size' has "
+            "some); got 'quality'.",
         ),
         (
             {"drop": ["size"]},
