@@ -18,7 +18,7 @@ def drawn(
     >>> import numpy as np
     >>> from peckorder.compare._sampling import drawn
     >>> drawn(6, np.array([7, 7, 7, 8, 8, 8]), 4, seed=0).tolist()
-    [3, 4, 5]
+    [0, 1, 2]
     """
     if n_rows <= most:
         return np.arange(n_rows)
