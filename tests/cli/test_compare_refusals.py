@@ -9,6 +9,7 @@ import pytest
 from command_line import check_refused, run
 from peckorder.cli._compare_pictures import pictures
 from peckorder.cli._compare_report import _leaderboard
+from peckorder.cli._compare_words import level_text
 from peckorder.compare._case import make_case
 from peckorder.compare._columns import Columns
 from peckorder.compare._contest import Contest, Result, hold
@@ -92,11 +93,13 @@ def test_classes_by_task_with_queries(tmp_path, capsys):
 
 
 def test_a_page_of_one_result():
-    one = Result("alone", "", {"loss": np.arange(3.0)}, seconds=[0.1])
+    one = Result("it", "", {"loss": np.arange(3.0)}, seconds=[0.1])
     contest = Contest((Measure("loss"),), (one,), (("other", "tired"),), 5, 0, "rows")
     section = _leaderboard(contest)
     assert section.charts == ()
-    assert section.tables[0].rows[0][0] == "1. alone"
+    assert section.tables[0].rows[0][0] == "1. it"
+    said = "it is alone: there is nobody to compare it with."
+    assert level_text(contest) == said
 
 
 def test_classes_are_shown_for_the_first_few_and_what_knows_nothing():

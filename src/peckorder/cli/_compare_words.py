@@ -53,6 +53,8 @@ def signed(contest: Contest, result: Result) -> str:
 def level_text(contest: Contest) -> str:
     """Say who is first and who cannot be told from it."""
     best, level = contest.best, [result.name for result in contest.level()]
+    if len(contest.results) == 1:
+        return f"{best.name} is alone: there is nobody to compare it with."
     if not level:
         return f"{best.name} is first, and no other is level with it."
     names = listed(level)

@@ -1,7 +1,7 @@
 """The contest of ranked lists: each run by itself, and ways to fuse them."""
 
 from collections.abc import Mapping
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,12 +14,11 @@ from peckorder.compare._case import Case
 from peckorder.compare._choosing import SampledMPRank, list_loss
 from peckorder.compare._entrants import Entrant, Setting
 from peckorder.compare._finishing import fit
+from peckorder.compare._fusion import RRF_SHIFT
 from peckorder.compare._measuring import Measure
 from peckorder.compare._outsiders import LightGBM, installed
 from peckorder.datasets import Qrels, Run, from_runs
 from peckorder.exceptions import DataError
-
-_RRF: Final = 60.0
 
 
 class One(BaseEstimator):  # type: ignore[misc]
@@ -53,7 +52,7 @@ class Rule(BaseEstimator):  # type: ignore[misc]
         """Return sums over the runs that list a row."""
         places, scores = X[:, : self.n_runs], X[:, self.n_runs : 2 * self.n_runs]
         if self.rule == "rrf":
-            return np.asarray(np.nansum(1.0 / (_RRF + 1.0 / places), axis=1))
+            return np.asarray(np.nansum(1.0 / (RRF_SHIFT + 1.0 / places), axis=1))
         total = np.nansum(scores, axis=1)
         if self.rule == "mnz":
             total = total * (~np.isnan(places)).sum(axis=1)

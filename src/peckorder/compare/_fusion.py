@@ -19,7 +19,7 @@ from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 
 # Cormack, Clarke and Buettcher (SIGIR 2009) found it, and everybody keeps it.
-_RRF_SHIFT = 60
+RRF_SHIFT = 60
 BORDA: Final = "Borda"
 RRF: Final = "reciprocal rank fusion"
 LEARNT: Final = "RankBoost"
@@ -79,7 +79,7 @@ def fuse(
     queries = Queries.of("fuse", documents.qid, len(documents))
     scores = {
         BORDA: _borda(place, queries),
-        RRF: np.nansum(1 / (_RRF_SHIFT + place), axis=1),
+        RRF: np.nansum(1 / (RRF_SHIFT + place), axis=1),
     }
     if qrels is None:
         none = np.zeros(len(documents), dtype=bool)
