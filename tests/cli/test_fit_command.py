@@ -191,7 +191,7 @@ def test_rounds_are_chosen_on_people_left_out(tmp_path):
     for more in ((), ("--drop", "user")):
         out = tmp_path / "m.peckorder"
         assert run("fit", file, "--ranker", "RankBoost", "-o", out, *more) == 0
-        rounds[more] = peckorder.load(out).n_rounds
+        rounds[more] = peckorder.load(out).ranker_.n_rounds
     assert rounds[()] < rounds["--drop", "user"]
 
 

@@ -121,6 +121,13 @@ def test_people_are_kept_whole_where_there_are_no_queries():
     assert len(case.people) == N
 
 
+def test_ratings_have_no_queries():
+    columns = table(user=QUERY, item=np.tile(np.arange(10), 6), rating=GRADE, q=QUERY)
+    sentence = "compare: qid must only be given where there are no ratings; got 'q'."
+    with pytest.raises(DataError, match=re.escape(sentence)):
+        recognise(columns, task="ratings", qid="q")
+
+
 def test_classes_that_are_numbers_are_the_same_by_value():
     large = 1_000_001 + np.arange(N) % 3
     columns = table(size=SIZE, grade=large)
