@@ -112,3 +112,75 @@ def test_values_that_were_not_learnt_are_counted(trained, tmp_path, capsys):
     (note,) = json.loads(capsys.readouterr().out)["notes"]
     assert note.startswith("colour: 3 rows have a value that the model has not learnt")
     assert "'mauve'" in note
+
+
+def _ranked(model, file, out, *more):
+    assert run("rank", model, file, "--quiet", *more, "-o", out) == 0
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("how", [(), ("--cut",), ("--sort",)])
+def test_a_file_that_was_ranked_before_is_ranked_anew(people, tmp_path, capsys, how):
+    fresh, old = tmp_path / "t.csv", tmp_path / "old.csv"
+    items = [str(100 + k) for k in range(12)]
+    fresh.write_text("\n".join(["user,item", *(f"1,{i}" for i in items), "zed,100"]))
+    head = "user,item,score,position,gap,above_cut"
+    rows = [f"1,{i},{k},{12 - k},1,0" for k, i in enumerate(items)]
+    old.write_text("\n".join([head, *rows, "zed,100,5,1,,1"]) + "\n")
+    found = _ranked(people, old, tmp_path / "o.jsonl", *how)
+    assert found == _ranked(people, fresh, tmp_path / "f.jsonl", *how)
+    assert found
+    assert run("rank", people, old, "--json", "-o", tmp_path / "o.csv") == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert notes[0].startswith("score, position, gap, above_cut of ")
+
+
+def test_rows_without_a_user_come_last_without_a_score(people, tmp_path):
+    data = tmp_path / "t.csv"
+    data.write_text("user,item\n,103\n1,103\n,107\n1,107\n")
+    found = _ranked(people, data, tmp_path / "o.jsonl")
+    gone = [row for row in found if row["user"] is None]
+    assert [(row["score"], row["position"]) for row in gone] == [(None, 1), (None, 2)]
+    assert {row["position"] for row in found if row["user"] == "1"} == {1, 2}
+
+
+@pytest.mark.parametrize("other", ["1_0", "010", "+10", "10.0"])
+def test_ids_are_those_that_are_written_so(people, tmp_path, capsys, other):
+    data = tmp_path / "t.csv"
+    data.write_text(f"user,item\n{other},103\n10,103\n")
+    rows = _ranked(people, data, tmp_path / "o.jsonl")
+    assert [row["score"] is None for row in rows] == [True, False]
+    for command in ("rank", "explain"):
+        said = check_refused(
+            capsys, command, people, "--user", other, "--item", 103, "--quiet"
+        )
+        assert f"{command}: user must be one that the model knows" in said
+
+
+def test_a_person_is_not_asked_by_files_or_rows(people, tmp_path, capsys):
+    ask = ("explain", people, "--user", 1, "--item", 103)
+    for more in (("-o", tmp_path / "x.csv"), ("--row", 2)):
+        assert "must not be given for a PersonalRanker" in check_refused(
+            capsys, *ask, *more
+        )
+    assert not (tmp_path / "x.csv").exists()
+    assert run(*ask, "--quiet") == 0
+
+
+def test_a_score_of_the_file_is_not_lost_without_a_word(trained, tmp_path, capsys):
+    data, out = tmp_path / "t.csv", tmp_path / "o.csv"
+    data.write_text(trained[0].read_text().replace(",grade\n", ",score\n"))
+    command = ("rank", trained[1], data, "--rows", 50, "--json", "-o", out)
+    assert run(*command) == 0
+    (note,) = json.loads(capsys.readouterr().out)["notes"]
+    assert note == (
+        f"score of {data}: left out, since `rank` writes its own. Give what you want "
+        "to keep another name."
+    )
+
+
+def test_a_row_that_is_not_there_leaves_no_file(trained, tmp_path, capsys):
+    out = tmp_path / "ex.csv"
+    command = ("explain", trained[1], trained[0], "-o", out, "--row", 999)
+    assert "row must be from 1 to 120; got 999." in check_refused(capsys, *command)
+    assert not out.exists()

@@ -42,7 +42,7 @@ def explain(
     top
         How many features of a row are shown, those that add most first.
     user, item
-        For a PersonalRanker: the person and the item.
+        For a PersonalRanker: the person and the item, without file, row and out.
     out
         A file for all rows of the table: a column a feature, the constant, the score.
     format

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 import peckorder
 from peckorder._validation import whole
-from peckorder.cli._rank_people import like
+from peckorder.cli._rank_people import known_id
 from peckorder.cli._rank_rows import joined
 from peckorder.cli._say import Speaker, screen
 from peckorder.cli._tables import (
@@ -47,23 +47,29 @@ def run_explain(
     check_is_file(model)
     ranker = peckorder.load(model)
     if isinstance(ranker, PersonalRanker):
+        for name, given in (("file", file), ("row", row), ("out", out)):
+            if given is not None:
+                raise ValueError(
+                    f"explain: {name} must not be given for a PersonalRanker, which is "
+                    f"asked by user and item; got one."
+                )
         _explain_person(speaker, ranker, user, item, top)
         return
     if file is None:
         raise ValueError("explain: file must be given for this model; got none.")
     wanted = ModelRows.of(ranker)
     X, raw, names = _rows(wanted, file, format)
+    chosen = row or [1]
+    for number in chosen:
+        if not 1 <= number <= X.shape[0]:
+            raise ValueError(
+                f"explain: row must be from 1 to {X.shape[0]}; got {number}."
+            )
     added, constant = contributions(wanted.model, X)
     if out is not None:
         columns = {name: added[:, k] for k, name in enumerate(names)}
         parts = {"constant": constant, "score": constant + added.sum(axis=1)}
         write_columns(out, Columns({**columns, **parts}, name_of(file)))
-    chosen = row or [1]
-    for number in chosen:
-        if not 1 <= number <= len(added):
-            raise ValueError(
-                f"explain: row must be from 1 to {len(added)}; got {number}."
-            )
     told = [_told(names, raw, added, constant, number - 1) for number in chosen]
     speaker.say(
         {"model": model, "file": name_of(file), "rows": told},
@@ -144,8 +150,8 @@ def _explain_person(
             "explain: user and item must be given for a PersonalRanker; got "
             f"user={user!r}, item={item!r}."
         )
-    who = _known("user", user, ranker.users_)
-    what = _known("item", item, ranker.items_)
+    who = known_id("explain", "user", user, ranker.users_)
+    what = known_id("explain", "item", item, ranker.items_)
     try:
         found = ranker.explain(who, what)
     except TypeError as error:
@@ -173,12 +179,3 @@ def _explain_person(
 
 def _texts(pairs: list[tuple[Any, float]]) -> list[tuple[str, float]]:
     return [(str(name), adds) for name, adds in pairs]
-
-
-def _known(what: str, given: str, known: NDArray[Any]) -> Any:
-    found = like(np.array([given], dtype=object), known).tolist()[0]
-    if found not in set(known.tolist()):
-        raise ValueError(
-            f"explain: {what} must be one that the model knows; got {given!r}."
-        )
-    return found

@@ -14,9 +14,10 @@ from peckorder.cli._rank_rows import (
     is_asked,
     joined,
     numbered,
+    without_added,
     written,
 )
-from peckorder.cli._roles import check_column
+from peckorder.cli._roles import check_column, is_gap
 from peckorder.cli._tables import iter_columns
 from peckorder.cli._tables_source import short
 from peckorder.collaborative import PersonalRanker
@@ -47,7 +48,9 @@ def ranked_ratings(
     lists, without a score; in a run, which has no place for them, not at all.
     """
     # Text as it stands: no id is changed on its way through.
-    columns = joined(list(iter_columns(file, format=format, names=names)))
+    columns = without_added(
+        joined(list(iter_columns(file, format=format, names=names))), noted
+    )
     user = _column(columns, "user", given[0], USER, 0)
     item = _column(columns, "item", given[1], ITEM, 1)
     for role, name, option in (("user", user, given[0]), ("item", item, given[1])):
@@ -107,7 +110,7 @@ def _with_unknown(
     """Return all rows: those without a score are the last of their lists."""
     arrays: dict[str, NDArray[Any]] = dict(columns.arrays)
     for name, column in placed.arrays.items():
-        if name not in arrays or name == "score":
+        if name not in arrays:
             is_whole = column.dtype.kind in "iu"
             arrays[name] = np.zeros(len(columns), np.int64 if is_whole else np.float64)
             arrays[name][is_known] = column
@@ -115,7 +118,9 @@ def _with_unknown(
     table = Columns(arrays, columns.source)
     if not choices.positions:
         return table
-    qid = arrays[str(choices.qid)]
+    # Rows without a user are one list, too; no name of a user is empty.
+    users = arrays[str(choices.qid)].tolist()
+    qid = ["" if is_gap(user) else str(user) for user in users]
     arrays["position"] = positions(
         np.where(is_known, -arrays["position"].astype(np.float64), -np.inf), qid
     )
@@ -193,28 +198,33 @@ def one_score(
 
 
 def _one(role: str, given: str | None, known: NDArray[Any]) -> Any:
-    """Return an id that a model must know."""
     if given is None:
         raise ValueError("rank: file or user must be given; got neither.")
-    found = like(np.array([given], dtype=object), known)[0]
-    if not _among(np.array([found], dtype=object), known)[0]:
+    return known_id("rank", role, given, known)
+
+
+def known_id(who: str, role: str, given: str, known: NDArray[Any]) -> Any:
+    """Return an id as a model knows it; refuse one that it does not know."""
+    found = like(np.array([given], dtype=object), known)
+    if not _among(found, known)[0]:
         raise ValueError(
-            f"rank: {role} must be one that the model knows; got {given!r}."
+            f"{who}: {role} must be one that the model knows; got {given!r}."
         )
-    return found
+    return found[0]
 
 
 def like(ids: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
     """Return ids of a file in the type that a model knows: numbers, or text.
 
-    Text that is no such number stays text, which no model of numbers knows.
+    Text that is no such number stays text, which no model of numbers knows; nor is one
+    that the number would be written otherwise: 007 and 7 are two ids.
 
     Examples
     --------
     >>> import numpy as np
     >>> from peckorder.cli._rank_people import like
-    >>> like(np.array(["7", "1.5"], dtype=object), np.array([1, 7])).tolist()
-    [7, '1.5']
+    >>> like(np.array(["7", "1.5", "007"], dtype=object), np.array([1, 7])).tolist()
+    [7, '1.5', '007']
     """
     is_number = known.dtype.kind in "iuf"
     if is_number and ids.dtype.kind not in "iuf":
@@ -229,6 +239,7 @@ def _as(read: Callable[[str], Any], text: Any) -> Any:
     """Return the number that is written so, to the last digit, or the text."""
     try:
         found = read(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return text
-    return found if isinstance(text, str) else text
+    forms = {str(found), str(found).removesuffix(".0")}
+    return found if isinstance(text, str) and text.strip() in forms else text

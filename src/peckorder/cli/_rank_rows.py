@@ -80,9 +80,24 @@ def scored_blocks(
         if classes is not None:
             is_text = classes.dtype.kind not in "iuf"
             added["predicted"] = classes.astype(object) if is_text else classes
-        others = {n: a for n, a in kept.arrays.items() if n not in _ADDED}
+        others = without_added(kept, noted if n_before == 0 else None)
         n_before += len(kept)
-        yield Columns({**others, **added}, kept.source)
+        yield Columns({**others.arrays, **added}, kept.source)
+
+
+def without_added(columns: Columns, noted: Noted | None) -> Columns:
+    """Return a file's rows without columns of the names that are added; say so.
+
+    A file that was ranked before has them, or its labels are called so.
+    """
+    own = [name for name in columns.names if name in _ADDED]
+    if own and noted is not None:
+        noted.say(
+            f"{', '.join(own)} of {columns.source}: left out, since `rank` writes its "
+            "own. Give what you want to keep another name."
+        )
+    kept = {name: a for name, a in columns.arrays.items() if name not in own}
+    return Columns(kept, columns.source)
 
 
 def _rows(

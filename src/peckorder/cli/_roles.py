@@ -71,11 +71,18 @@ def numbers_of(who: str, columns: Columns, name: str) -> Floats:
     is_bad = np.isnan(found)
     if is_bad.any():
         row = int(np.argmax(is_bad))
+        cell = column[row]
+        got = "an empty cell" if is_gap(cell) else short(cell)
         raise DataError(
             f"{who}: column {short(name)} of {columns.source} must be numbers; got "
-            f"{short(column[row])} in row {row + 1}."
+            f"{got} in row {row + 1}."
         )
     return np.asarray(found, dtype=np.float64)
+
+
+def is_gap(cell: Any) -> bool:
+    """Say whether a cell is empty."""
+    return cell is None or cell != cell  # noqa: PLR0124
 
 
 def _parsed(column: NDArray[Any]) -> Floats:
