@@ -1,4 +1,5 @@
 import json
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -256,3 +257,66 @@ def test_columns_are_found_by_the_names_that_compare_knows(
     told = json.loads(capsys.readouterr().out)
     assert "query" not in {role for role, _ in told["taken"].values()}
     assert told["metrics"]["disagreement"]["queries"] == 1
+
+
+@pytest.mark.parametrize("more", [(), ("--classes", "1000001,1000002,1000003")])
+def test_classes_differ_in_their_last_digits(tmp_path, capsys, more):
+    file = tmp_path / "r.csv"
+    rows = ["1000001,1000002", "1000002,1000003", "1000003,1000001"]
+    file.write_text("\n".join(["grade,predicted", *rows]) + "\n")
+    assert run("evaluate", file, "-m", "rank_loss", "--json", *more) == 0
+    found = json.loads(capsys.readouterr().out)["metrics"]["mean rank loss"]
+    assert found["mean"] == pytest.approx(4 / 3)
+
+
+def test_classes_beyond_the_digits_of_a_float(tmp_path, capsys):
+    file, big = tmp_path / "r.csv", 2**60
+    file.write_text(f"grade,predicted\n{big},{big + 1}\n{big + 1},{big + 1}\n")
+    for more in ((), ("--classes", f"{big},{big + 1}")):
+        assert run("evaluate", file, "-m", "accuracy", "--json", *more) == 0
+        found = json.loads(capsys.readouterr().out)["metrics"]["exactly right"]
+        assert found["mean"] == 0.5
+
+
+def test_cells_that_are_no_scores_are_named(tmp_path, capsys):
+    runs, qrels = tmp_path / "r.csv", tmp_path / "q.qrels"
+    runs.write_text("qid,docid,score\n1,a,2\n1,b,x\n")
+    qrels.write_text("1 0 a 1\n")
+    assert check_refused(capsys, "evaluate", runs, "--qrels", qrels) == (
+        f"evaluate: column 'score' of {runs} must be numbers; got 'x' in row 2."
+    )
+    runs.write_text("grade,score\n1,2\n0,\n")
+    assert check_refused(capsys, "evaluate", runs) == (
+        f"evaluate: column 'score' of {runs} must be numbers; got an empty cell in row "
+        "2."
+    )
+    other = tmp_path / "q.csv"
+    other.write_text("query,doc,grade\n1,a,1\n")
+    for command in ("evaluate", "compare"):
+        (tmp_path / "a.run").write_text("1 Q0 a 1 2 me\n")
+        words = (command, tmp_path / "a.run", "--qrels", other)
+        said = check_refused(capsys, *words)
+        assert f"qid must be a column of {other}, which has query, doc, grade" in said
+
+
+def test_cuts_far_beyond_all_lists_take_no_memory(judged, capsys):
+    listed, qrels = judged
+    far = 3 * 10**6
+    names = [
+        f"{n}@{k}" for n in ("ndcg", "recall", "hits", "rr", "p") for k in (9, far)
+    ]
+    words = [word for name in names for word in ("-m", name)]
+    tracemalloc.start()
+    assert run("evaluate", listed, "--qrels", qrels, *words, "--json") == 0
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 25
+    found = json.loads(capsys.readouterr().out)["metrics"]
+    for name in ("ndcg", "recall", "hits", "rr"):
+        assert found[f"{name}@{far}"]["mean"] == found[f"{name}@9"]["mean"]
+    # Of two queries with one document each that is good, and listed.
+    assert found["p@9"]["mean"] == pytest.approx(1 / 9)
+    assert found[f"p@{far}"]["mean"] == pytest.approx(1 / far)
+    assert run("evaluate", listed, "--qrels", qrels, "-m", "p@009", "--json") == 0
+    found = json.loads(capsys.readouterr().out)["metrics"]
+    assert found["p@009"]["mean"] == pytest.approx(1 / 9)

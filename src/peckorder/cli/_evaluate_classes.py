@@ -1,12 +1,14 @@
 """Measures of predicted classes: how many steps they are off, how often right."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peckorder._typing import Floats, Ints
+from peckorder.cli._roles import is_gap
+from peckorder.cli._tables_cells import is_number
 from peckorder.cli._tables_source import short
 from peckorder.compare._columns import Columns
 from peckorder.compare._task import _parted, distinct, numeric
@@ -45,7 +47,8 @@ def levels_of(
     """Return the places of labels on their scale, from 0 on.
 
     Without `classes` the scale is of all numbers there are, ascending: a step is one
-    from a class to the next, as in `compare`.
+    from a class to the next, as in `compare`. Numbers are compared by their values, to
+    the last digit, text as it stands.
     """
     arrays = {name: columns.arrays[name] for name in names}
     if classes is None:
@@ -56,30 +59,54 @@ def levels_of(
                     f"are text, by --classes; got none for {name!r}, which has "
                     f"{', '.join(map(str, distinct(array)[:12]))}."
                 )
-        every = np.unique(np.concatenate([distinct(a) for a in arrays.values()]))
-        order = [f"{value:g}" for value in every.tolist()]
+        every = sorted({v for a in arrays.values() for v in distinct(a).tolist()})
+        scale = _Scale(tuple(map(_text, every)), {v: k for k, v in enumerate(every)})
     else:
-        order = list(_parted(classes, ()))
-    place = {label: k for k, label in enumerate(order)}
-    return [_places(columns, name, array, place) for name, array in arrays.items()]
+        given = tuple(_parted(classes, ()))
+        values = {value: k for k, c in enumerate(given) for value in _values(c)}
+        scale = _Scale(given, values)
+    return [_places(columns, name, array, scale) for name, array in arrays.items()]
 
 
-def _places(
-    columns: Columns, name: str, array: NDArray[Any], place: dict[str, int]
-) -> Ints:
+class _Scale(NamedTuple):
+    """Classes as they are written, and the places of their values and texts."""
+
+    labels: tuple[str, ...]
+    place: dict[Any, int]
+
+
+def _values(label: str) -> tuple[Any, ...]:
+    """Return what a label stands for: its text, and a number if it is one.
+
+    Whole numbers are such, of which a float would not hold every digit.
+    """
+    if not is_number(label):
+        return (label,)
+    try:
+        return label, int(label)
+    except ValueError:
+        return label, float(label)
+
+
+def _text(value: float) -> str:
+    """Write a number of a scale."""
+    return str(int(value) if float(value).is_integer() else value)
+
+
+def _places(columns: Columns, name: str, array: NDArray[Any], scale: _Scale) -> Ints:
     found = np.empty(len(array), dtype=np.int64)
-    is_number = numeric(array)
+    labels, place = scale
+    is_text = not numeric(array)
     for row, label in enumerate(array.tolist()):
-        text = f"{label:g}" if is_number else str(label)
-        if text not in place:
-            rule = f"one of {', '.join(place)}" if len(place) <= 31 else "a class"
-            is_gap = label is None or text == "nan"
-            got = "an empty cell" if is_gap else short(label)
+        key = str(label) if is_text and label is not None else label
+        if key not in place:
+            rule = f"one of {', '.join(labels)}" if len(labels) <= 31 else "a class"
+            got = "an empty cell" if is_gap(label) else short(label)
             raise DataError(
                 f"evaluate: column {name!r} of {columns.source} must be {rule}; got "
                 f"{got} in row {row + 1}."
             )
-        found[row] = place[text]
+        found[row] = place[key]
     return found
 
 

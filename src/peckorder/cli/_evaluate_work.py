@@ -17,8 +17,9 @@ from peckorder.cli._evaluate_classes import (
 )
 from peckorder.cli._evaluate_roles import NONE, Roles, find_roles
 from peckorder.cli._roles import column_of, numbers_of
+from peckorder.cli._runs import qrels_columns, read_run_columns
 from peckorder.cli._say import Speaker, screen
-from peckorder.cli._tables import as_qrels, format_of, read_columns, write_columns
+from peckorder.cli._tables import read_columns, write_columns
 from peckorder.cli._tables_source import name_of
 from peckorder.cli._taken import taken_lines
 from peckorder.compare._columns import Columns
@@ -190,15 +191,8 @@ def _docid(columns: Columns) -> str:
 
 
 def _judged(file: str, format: str | None, qrels: str) -> Judged:
-    run = read_columns(file, format=format_of(file, format) or "run")
-    known = as_qrels(qrels)
-    for columns, needed in (
-        (run, ("qid", "docid", "score")),
-        (known, ("qid", "docid", "grade")),
-    ):
-        for name in needed:
-            column_of("evaluate", columns, name, name, ())
-    return judge(run, known)
+    run = read_run_columns("evaluate", file, format)
+    return judge(run, qrels_columns("evaluate", qrels))
 
 
 def _by_query(table: Any) -> Columns:

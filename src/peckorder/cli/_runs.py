@@ -34,30 +34,32 @@ def run_names(who: str, paths: Sequence[str]) -> list[str]:
     return [stem if stems.count(stem) == 1 else path for path, stem in pairs]
 
 
-def read_run_columns(who: str, path: str) -> Columns:
-    """Read a run, or a table with its columns."""
-    if not is_standard(path):
-        check_is_file(path)
-    kind = "run" if is_standard(path) else format_of(path, None)
-    columns = read_columns(path, format=kind or "run")
-    for name in ("qid", "docid", "score"):
-        column_of(who, columns, name, name, ())
-    return columns
+def read_run_columns(who: str, path: str, format: str | None = None) -> Columns:
+    """Read a run, or a table with its columns; scores are numbers."""
+    check_is_file(path)
+    if format is None and is_standard(path):
+        format = "run"
+    columns = read_columns(path, format=format_of(path, format) or "run")
+    return _with_numbers(who, columns, "score")
 
 
 def read_qrels(who: str, path: str) -> Qrels:
     """Read judgements, or a table with their columns."""
-    columns = qrels_columns(who, path)
-    grade = numbers_of(who, columns, "grade")
-    return Qrels(columns.arrays["qid"], columns.arrays["docid"], grade)
+    arrays = qrels_columns(who, path).arrays
+    return Qrels(arrays["qid"], arrays["docid"], arrays["grade"])
 
 
 def qrels_columns(who: str, path: str) -> Columns:
-    """Read the columns of judgements; refuse a table that lacks one."""
-    columns = as_qrels(path)
-    for name in ("qid", "docid", "grade"):
+    """Read the columns of judgements; refuse a table that lacks one, or numbers."""
+    check_is_file(path)
+    return _with_numbers(who, as_qrels(path), "grade")
+
+
+def _with_numbers(who: str, columns: Columns, value: str) -> Columns:
+    for name in ("qid", "docid", value):
         column_of(who, columns, name, name, ())
-    return columns
+    numbers = numbers_of(who, columns, value)
+    return Columns({**columns.arrays, value: numbers}, columns.source, columns.notes)
 
 
 def as_run(who: str, columns: Columns) -> Run:

@@ -1,5 +1,6 @@
 """A run held against judgements, as trec_eval does it."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -113,11 +114,13 @@ def measure(
 ) -> Evaluation:
     """Return metrics of a run; what it does not list earns nothing.
 
-    Lists are filled up with documents of grade 0, behind which the unlisted ones
-    stand, beyond all cut-offs. Average precision of the listed ones is multiplied by
-    the share of good documents among them. O(n log n) for the filled lists.
+    Lists are filled up with documents of grade 0 to the length of the longest, behind
+    which the unlisted ones stand. A cut-off beyond is one there, where nothing more is
+    to be found, whatever it is; precision alone is less by as much. Average precision
+    of the listed ones is multiplied by the share of good documents among them.
+    O(n log n) for the filled lists.
     """
-    filled, most = _filled(judged, names)
+    filled, most = _filled(judged)
     options: dict[str, Any] = {"ties": ties, "n_bootstrap": 1}
     values, ids = {}, np.unique(judged.qid)
     for name in names:
@@ -132,7 +135,10 @@ def measure(
             word = "rr" if function == "reciprocal_rank" else "ndcg"
             values[name] = _values(filled, f"{word}@{most}{brackets}", ids, options)
         else:
-            values[name] = _values(filled, name, ids, options)
+            cut = int(metric.options["k"])
+            within = re.sub(r"@\d+", f"@{min(cut, most)}", name)
+            share = min(1.0, most / cut) if function == "precision_at" else 1.0
+            values[name] = share * _values(filled, within, ids, options)
     rows, weight = np.stack(list(values.values())), np.ones(len(ids))
     means = weighted_means(rows, weight).tolist()
     bounds = intervals(rows, weight, n_bootstrap, seed).tolist()
@@ -162,11 +168,10 @@ def _values(
     return found
 
 
-def _filled(judged: Judged, names: Iterable[str]) -> tuple[Judged, int]:
-    """Fill up lists with documents of grade 0 to a common length, beyond all cuts."""
-    cuts = [int(c) for n in names for c in n.partition("(")[0].split("@")[1:]]
+def _filled(judged: Judged) -> tuple[Judged, int]:
+    """Fill up lists with documents of grade 0 to a common length."""
     ids, query, sizes = np.unique(judged.qid, return_inverse=True, return_counts=True)
-    most = max(int(sizes.max()), *cuts, 1)
+    most = int(sizes.max())
     n_listed = np.bincount(query, np.isfinite(judged.score), len(ids)).astype(int)
     fill = np.repeat(ids, most - n_listed)
     return Judged(
