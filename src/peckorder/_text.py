@@ -21,6 +21,7 @@ _TOKEN = 4
 # Ids and comments come back as they went in, whatever their encoding.
 ENCODING = ("utf-8", "surrogateescape")
 
+_OPEN = re.compile(r"/dev/(stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)")
 _PATH = Rule("a path", lambda value: isinstance(value, str | os.PathLike))
 _SOURCE = Rule(
     "a path or an open file",
@@ -45,10 +46,55 @@ def read_text(who: str, path: Source) -> Iterator[bytes]:
         yield from _whole_lines(_inflated(who, _chunks(path)))
 
 
+def check_target(who: str, what: str, path: Any) -> None:
+    """Raise, before any work, if `whole_file` could write nothing at a path.
+
+    `who` and `what` are how the message calls what writes, and the path.
+    """
+    _PATH.check(who, what, path)
+    shown, final = repr(os.fspath(path)), Path(path)
+    if _descriptor(path) is not None:
+        if not final.exists():
+            raise FileNotFoundError(f"{who}: {what} must be open; got {shown}.")
+        return
+    if final.is_dir():
+        raise IsADirectoryError(
+            f"{who}: {what} must be a file, not a folder; got {shown}."
+        )
+    if not final.parent.is_dir():
+        raise FileNotFoundError(
+            f"{who}: {what} must be in a folder that exists; got {shown}."
+        )
+    if final.exists() and not final.is_file():
+        if not (final.is_fifo() or final.is_char_device()):
+            raise OSError(f"{who}: {what} must be a file or a pipe; got {shown}.")
+        if not os.access(final, os.W_OK):
+            raise PermissionError(
+                f"{who}: {what} must be one that can be written to; got {shown}."
+            )
+    elif not os.access(Path(os.path.realpath(path)).parent, os.W_OK):
+        raise PermissionError(
+            f"{who}: {what} must be in a folder that can be written to; got {shown}."
+        )
+
+
 @contextmanager
 def whole_file(who: str, path: Any) -> Iterator[IO[bytes]]:
-    """Open a file to write that appears, on the disk, when all is written, or never."""
-    _PATH.check(who, "path", path)
+    """Open a file to write that appears, on the disk, when all is written, or never.
+
+    Pipes and devices are no such files: nothing takes their place, they are written to.
+    """
+    check_target(who, "path", path)
+    descriptor = _descriptor(path)
+    if descriptor is not None:
+        # As the shell opened it: at its end, where it appends.
+        with open(os.dup(descriptor), "wb") as stream:
+            yield stream
+        return
+    if Path(path).exists() and not Path(path).is_file():
+        with Path(path).open("wb") as stream:
+            yield stream
+        return
     final = Path(os.path.realpath(path))
     draft = final.with_name(f".{final.name}.{secrets.token_hex(_TOKEN)}")
     try:
@@ -75,6 +121,14 @@ def remove_drafts(path: Any) -> None:
         if draft.fullmatch(file.name):
             with suppress(OSError):
                 file.unlink()
+
+
+def _descriptor(path: Any) -> int | None:
+    """Return the number of an open file that a path stands for, as /dev/stdout does."""
+    found = _OPEN.fullmatch(os.fsdecode(path))
+    if found is None:
+        return None
+    return {"stdout": 1, "stderr": 2}.get(found[1]) or int(found[2] or found[3])
 
 
 def _sync_folder(folder: Path) -> None:

@@ -257,7 +257,7 @@ def test_places_where_nothing_can_be_written(tmp_path):
         model,
         tmp_path,
         IsADirectoryError,
-        f"PRank: path must be a file; got {str(tmp_path)!r}, a folder.",
+        f"PRank: path must be a file, not a folder; got {str(tmp_path)!r}.",
     )
     nowhere = tmp_path / "none" / "model"
     sentence = f"PRank: path must be in a folder that exists; got {str(nowhere)!r}."

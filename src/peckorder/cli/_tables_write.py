@@ -5,10 +5,9 @@ import gzip
 import io
 import json
 import os
-import secrets
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -19,6 +18,8 @@ from numpy.typing import NDArray
 from pyarrow import csv
 from pyarrow import parquet as pq
 
+from peckorder._text import check_target as check_path
+from peckorder._text import whole_file
 from peckorder.cli._tables_source import is_standard, short, shown_out
 from peckorder.cli._tables_trec import COMMENT, DOCID, QID, TARGET
 from peckorder.compare._columns import Columns
@@ -36,13 +37,7 @@ def check_target(path: str | os.PathLike[str]) -> None:
     """Raise, before any work, if nothing can be written at a path."""
     if is_standard(path):
         return
-    if Path(path).is_dir():
-        raise IsADirectoryError(f"{path}: the output must be a file; got a folder.")
-    if not Path(path).parent.is_dir():
-        raise FileNotFoundError(
-            f"{path}: the output must be in a folder that exists; got none at "
-            f"{str(Path(path).parent)!r}."
-        )
+    check_path(str(path), "the output", path)
 
 
 def write_blocks(
@@ -76,16 +71,9 @@ def _sink(path: str | os.PathLike[str]) -> Iterator[Any]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    final = Path(os.path.realpath(path))
-    draft = final.with_name(f".{final.name}.{secrets.token_hex(4)}")
-    try:
-        with draft.open("xb") as raw, _packed(final.suffix.lower(), raw) as sink:
-            yield sink
-        draft.replace(final)
-    except BaseException:
-        with suppress(OSError):
-            draft.unlink()
-        raise
+    suffix = Path(os.path.realpath(path)).suffix.lower()
+    with whole_file(str(path), path) as raw, _packed(suffix, raw) as sink:
+        yield sink
 
 
 @contextmanager
@@ -95,7 +83,8 @@ def _packed(suffix: str, raw: IO[bytes]) -> Iterator[Any]:
         with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
             yield packed
     elif suffix == ".zst":
-        with pa.CompressedOutputStream(pa.PythonFile(raw, "w"), "zstd") as packed:
+        below = pa.PythonFile(_Unclosed(raw), "w")
+        with pa.CompressedOutputStream(below, "zstd") as packed:
             yield packed
     else:
         yield raw

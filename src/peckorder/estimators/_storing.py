@@ -1,11 +1,12 @@
 """Models as files: what every estimator writes, and how it is made from that again."""
 
+import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from peckorder._text import check_target
 from peckorder._validation import check_parameters, whole
 from peckorder._version import __version__
 from peckorder.estimators._stored import StoredModel
@@ -35,7 +36,9 @@ _SEED = whole(0)
 def write_model(model: StoredModel, path: Any) -> None:
     """Write a fitted model to a file."""
     who, contents = type(model).__name__, packed(model)
-    _check_target(who, path)
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{who}: path must be a path; got {path!r}.")
+    check_target(who, "path", path)
     write_file(who, path, contents)
 
 
@@ -113,20 +116,6 @@ def _storable(name: str) -> str:
         "estimator": "None or one of peckorder's own estimators",
         "ranker": "one of peckorder's own estimators",
     }.get(name, "plain values")
-
-
-def _check_target(who: str, path: Any) -> None:
-    if not isinstance(path, str | Path) and not hasattr(path, "__fspath__"):
-        raise TypeError(f"{who}: path must be a path; got {path!r}.")
-    target = Path(path)
-    if target.is_dir():
-        raise IsADirectoryError(
-            f"{who}: path must be a file; got {str(path)!r}, a folder."
-        )
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"{who}: path must be in a folder that exists; got {str(path)!r}."
-        )
 
 
 def own_models() -> dict[str, type[StoredModel]]:

@@ -2,7 +2,6 @@
 
 import os
 import re
-import secrets
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from peckorder._text import check_target, whole_file
 from peckorder.exceptions import MissingExtraError
 from peckorder.reports._model import Cell, Chart, Dots, Report, Table
 
@@ -88,7 +88,8 @@ def write(report: Report, path: str | os.PathLike[str]) -> None:
     """Write a report to `path` as one HTML file, whole or not at all.
 
     The page goes to a new file beside `path` first, which then takes the place
-    of any old one; a failure on the way leaves the old file as it was.
+    of any old one; a failure on the way leaves the old file as it was. A link stays
+    one, to the new page; a pipe or a device is written to.
 
     Parameters
     ----------
@@ -116,16 +117,8 @@ def write(report: Report, path: str | os.PathLike[str]) -> None:
     """
     path = check_path(path)
     page = render(report).encode("utf-8")
-    # Opened by hand, not by tempfile, whose files only their owner may read.
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with beside.open("xb") as file:
-            file.write(page)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with whole_file("write", path) as file:
+        file.write(page)
 
 
 def check_path(path: str | os.PathLike[str]) -> Path:
@@ -150,21 +143,8 @@ def check_path(path: str | os.PathLike[str]) -> Path:
     Traceback (most recent call last):
     FileNotFoundError: write: path must be in a folder that exists; got 'no/p.html'.
     """
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"write: path must be in a folder that exists; got {str(path)!r}."
-        )
-    if path.is_dir():
-        raise IsADirectoryError(
-            f"write: path must be a file, not a folder; got {str(path)!r}."
-        )
-    if not os.access(path.parent, os.W_OK):
-        raise PermissionError(
-            f"write: path must be in a folder that can be written to; "
-            f"got {str(path)!r}."
-        )
-    return path
+    check_target("write", "path", path)
+    return Path(path)
 
 
 @cache
