@@ -215,3 +215,17 @@ def test_text_among_numbers_and_what_a_ranker_is_not_told_are_refused():
         TableRanker(PRank()).fit(NUMBERS, LEVEL, qid=QID)
     with pytest.raises(TypeError, match="ranker must be one of peckorder's own"):
         TableRanker(Ridge()).fit(NUMBERS, Y).save("never.peckorder")
+
+
+@pytest.mark.parametrize("other", [FRAME[["width"]], np.ones((N, 1))])
+def test_a_fit_that_fails_changes_nothing(other):
+    model = TableRanker(MPRank()).fit(FRAME, Y)
+    expected = model.predict(FRAME)
+    with pytest.raises(ValueError, match="y"):
+        model.fit(other, Y[:-1])
+    assert model.n_features_in_ == 3
+    assert model.feature_names_in_.tolist() == ["size", "colour", "width"]
+    assert_array_equal(model.predict(FRAME), expected)
+    model.fit(np.c_[WIDTH, WIDTH**2], Y)
+    assert model.n_features_in_ == 2
+    assert not hasattr(model, "feature_names_in_")

@@ -1,6 +1,7 @@
 """TableRanker: columns made ready, then ranked."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -141,7 +142,9 @@ class TableRanker(StoredModel, BaseEstimator):  # type: ignore[misc]
                     f"TableRanker: {name} must be left out of fit for a "
                     f"{type(self.ranker).__name__}, which is not told it; got one."
                 )
-        names, columns = self._table(X, reset=True)
+        # Names are kept of a copy: a fit that fails leaves this model as it was.
+        fresh: Any = copy(self)
+        names, columns = fresh._table(X, reset=True)
         who = type(self).__name__
         levels = [learn_levels(who, n, c) for n, c in zip(names, columns, strict=True)]
         prepared = coded(who, names, columns, levels)
@@ -158,6 +161,11 @@ class TableRanker(StoredModel, BaseEstimator):  # type: ignore[misc]
         ranker = clone(self.ranker).fit(prepared, y, **told)
         self.ranker_, self.levels_ = ranker, levels
         self.shift_, self.scale_ = shift, scale
+        self.n_features_in_ = fresh.n_features_in_
+        if hasattr(fresh, "feature_names_in_"):
+            self.feature_names_in_ = fresh.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         return self
 
     @classmethod
