@@ -315,13 +315,13 @@ def test_a_bomb_is_not_inflated(tmp_path, monkeypatch, kind, reads):
     path = tmp_path / f"bomb.{kind}.gz"
     path.write_bytes(packed.getvalue())
     given = []
-    count = source.Inflated._check_size
+    check = source.Inflated.check_holds
 
-    def counted(self):
-        given.append(self._given)
-        count(self)
+    def counted(self, size, taken=None):
+        given.append(size)
+        check(self, size, taken)
 
-    monkeypatch.setattr(source.Inflated, "_check_size", counted)
+    monkeypatch.setattr(source.Inflated, "check_holds", counted)
     with pytest.raises(DataError) as caught:
         reads(path)
     rule = "a compressed file must hold less than 200 times its size; got more than "

@@ -100,7 +100,8 @@ def _fitted(
     source = read_table(file, format=format, ids=ids, names=names)
     try:
         if isinstance(source, Documents):
-            return _fitted_sparse(ranker, source, scale)
+            asked = {**given, "drop": drop, "classes": classes, "scale": scale}
+            return _fitted_sparse(ranker, source, asked)
         model, by_hand = ranker
         return fit_table(
             model,
@@ -116,7 +117,7 @@ def _fitted(
 
 
 def _fitted_sparse(
-    ranker: tuple[Any, dict[str, Any]], documents: Documents, scale: bool | None
+    ranker: tuple[Any, dict[str, Any]], documents: Documents, asked: dict[str, Any]
 ) -> Fitted:
     """Fit to a LETOR file with few features a row: as they are, by their numbers.
 
@@ -125,12 +126,14 @@ def _fitted_sparse(
     model, by_hand = ranker
     if isinstance(model, PersonalRanker):
         raise DataError("fit: PersonalRanker must have a table of ratings; got LETOR.")
-    if scale:
-        raise ValueError(
-            "fit: scale must not be asked for where most features of a LETOR file are "
-            "absent; got --scale."
-        )
     X, y, qid = documents
+    own = {"target": TARGET, "qid": None if qid is None else QID}
+    for name, value in asked.items():
+        if value and value != own.get(name):
+            raise ValueError(
+                f"fit: {name} must not be asked for where most features of a LETOR "
+                f"file are absent; got --{name}."
+            )
     query = None if qid is None else QID
     task = Task("graded", TARGET, query)
     fixed = set_as_in_compare(model, task.kind, by_hand)

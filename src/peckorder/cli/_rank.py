@@ -83,7 +83,7 @@ def rank(
     sort
         Write lists best first, not in the order of the file.
     features
-        Keep the columns of features too.
+        Keep the columns of features too; of a LETOR file those of the model.
     format, out_format
         csv, tsv, parquet, jsonl, letor or run, if names of files do not tell.
     rows

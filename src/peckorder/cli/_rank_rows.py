@@ -1,5 +1,6 @@
 """Rows of a file scored in blocks, and numbered within queries that are complete."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -14,7 +15,7 @@ from peckorder.cli._rank_one_list import Spilled
 from peckorder.cli._roles import check_column, column_of
 from peckorder.cli._tables import iter_columns, letor_documents
 from peckorder.cli._tables_source import name_of, short
-from peckorder.cli._tables_trec import documents_to_columns
+from peckorder.cli._tables_trec import MOST_FEATURES, documents_to_columns
 from peckorder.compare._column_names import QUERY, first_named
 from peckorder.compare._columns import Columns
 from peckorder.compare._model_rows import ModelRows, unscaled
@@ -137,18 +138,27 @@ def _rows(
 def _of_documents(
     wanted: ModelRows, who: str, block: Documents, n_before: int, choices: Choices
 ) -> tuple[Columns, Any]:
-    """Return documents of a LETOR file: a feature that no line has is 0 in all."""
+    """Return documents of a LETOR file: a feature that no line has is 0 in all.
+
+    Of all features those of the model are taken, be their numbers large or small.
+    """
+    shown: int | list[int]
     if wanted.names is None:
         X = wanted.array(block.X[:, : wanted.n_features])
         wanted.check_cells("rank", who, X, n_before)
-        width = wanted.n_features
+        shown = wanted.n_features
     else:
-        needed = [unscaled(name) for name in wanted.names]
-        width = max((int(n) for n in needed if n.isdecimal()), default=0)
-        columns = documents_to_columns(who, block, width)
+        needed = {unscaled(name) for name in wanted.names}
+        shown = sorted(int(name) for name in needed if _is_feature(name))
+        columns = documents_to_columns(who, block, shown)
         X = wanted.matrix("rank", columns, n_before)
-    shown = width if choices.features else 0
-    return documents_to_columns(who, block, shown), X
+    return documents_to_columns(who, block, shown if choices.features else 0), X
+
+
+def _is_feature(name: str) -> bool:
+    """Say whether a name is a number by which a LETOR file knows a feature."""
+    is_number = re.fullmatch("[1-9][0-9]{0,9}", name) is not None
+    return is_number and int(name) <= MOST_FEATURES
 
 
 def listed_blocks(

@@ -95,18 +95,22 @@ class Inflated(io.RawIOBase):
                 "damaged or cut short."
             ) from None
         self._given += len(data)
-        self._check_size()
+        self.check_holds(self._given)
         return data
 
-    def _check_size(self) -> None:
-        taken = self._counted.taken
-        if self._given > max(_MOST_UNASKED, _MOST_RATIO * taken):
+    def check_holds(self, size: int, taken: int | None = None) -> None:
+        """Raise if `size` bytes are more than a file of `taken` bytes may hold.
+
+        By default those that were read from it so far.
+        """
+        taken = self._counted.taken if taken is None else taken
+        if size > max(_MOST_UNASKED, _MOST_RATIO * taken):
             raise DataError(
                 f"{self._who}: a compressed file must hold less than {_MOST_RATIO} "
-                f"times its size; got more than {self._given >> 20} MB out of "
+                f"times its size; got more than {size >> 20} MB out of "
                 f"{taken >> 10} kB."
             )
-        if not self._streamed and self._given > self._memory:
+        if not self._streamed and size > self._memory:
             raise DataError(
                 f"{self._who}: the file must fit in memory, {self._memory >> 20} MB; "
                 "got one that is larger."

@@ -1,7 +1,7 @@
 """LETOR files, TREC runs and TREC judgements as named columns."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +18,8 @@ _T = TypeVar("_T")
 TARGET, QID, DOCID, COMMENT = "target", "qid", "docid", "comment"
 # As dense columns more than this would not be what anybody wants.
 _MOST_CELLS = 1 << 29
-_MOST_FEATURES = 2**31 - 1
+_MOST_COLUMNS = 1 << 20
+MOST_FEATURES = 2**31 - 1
 _ONE_LIST = "No line has a query, as in qid:7; all rows are one list."
 # What `rank` adds to rows.
 _ADDED = ("score", "position", "gap", "above_cut")
@@ -40,7 +41,7 @@ def iter_letor_documents(who: str, file: Inflated, rows: int) -> Iterator[Docume
     """Yield the rows of a LETOR file with sparse features, however many there are."""
     source = text_of(who, file)
     parts = iter_letor(
-        source, n_features=_MOST_FEATURES, rows=rows, sparse=True, comments=True
+        source, n_features=MOST_FEATURES, rows=rows, sparse=True, comments=True
     )
     while True:
         part = renamed(who, "iter_letor", lambda: next(parts, None))
@@ -50,23 +51,31 @@ def iter_letor_documents(who: str, file: Inflated, rows: int) -> Iterator[Docume
 
 
 def documents_to_columns(
-    who: str, documents: Documents, n_features: int | None
+    who: str, documents: Documents, features: int | Sequence[int] | None
 ) -> Columns:
-    """Return documents as columns, of so many features."""
+    """Return documents as columns: so many features, or some of sparse ones.
+
+    Those are given by their numbers, in ascending order.
+    """
     X: Any = documents.X
-    if n_features is not None:
-        X = X[:, :n_features]
-    if X.shape[0] * X.shape[1] > _MOST_CELLS:
+    if isinstance(features, int):
+        X = X[:, :features]
+    elif features is not None:
+        X = _picked(X, np.asarray(features, dtype=np.int64) - 1)
+    n_rows, n_columns = X.shape
+    if n_rows * n_columns > _MOST_CELLS or n_columns > _MOST_COLUMNS:
         raise DataError(
-            f"{who}: rows times features must be at most {_MOST_CELLS} for this; got "
-            f"{X.shape[0]} times {X.shape[1]}."
+            f"{who}: rows times features must be at most {_MOST_CELLS} for this, and "
+            f"features {_MOST_COLUMNS}; got {n_rows} times {n_columns}."
         )
+    every = range(1, n_columns + 1)
+    numbers = features if isinstance(features, Sequence) else every
     dense = X.toarray() if sp.issparse(X) else X
     arrays: dict[str, NDArray[Any]] = {TARGET: whole_numbers(documents.y)}
     if documents.qid is not None:
         arrays[QID] = _objects(documents.qid)
     notes = () if QID in arrays else (_ONE_LIST,)
-    arrays |= {str(k + 1): dense[:, k] for k in range(dense.shape[1])}
+    arrays |= {str(number): dense[:, k] for k, number in enumerate(numbers)}
     said = _said(documents.comments)
     if said:
         arrays |= said
@@ -75,6 +84,18 @@ def documents_to_columns(
     elif documents.comments is not None and any(documents.comments):
         arrays[COMMENT] = _objects(documents.comments)
     return Columns(arrays, who, notes)
+
+
+def _picked(X: Any, places: NDArray[np.int64]) -> Any:
+    """Return some columns, in ascending order, of sparse rows.
+
+    By hand: SciPy would count all columns that there may be.
+    """
+    found = np.searchsorted(places, X.indices)
+    is_there = np.append(places, -1)[found] == X.indices
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    cells = X.data[is_there], (row[is_there], found[is_there])
+    return sp.csr_array(cells, shape=(X.shape[0], len(places)))
 
 
 def _said(comments: Any) -> dict[str, NDArray[Any]]:

@@ -4,7 +4,9 @@ import csv as lines
 import gzip
 import io
 import json
+import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -20,12 +22,15 @@ from pyarrow import parquet as pq
 
 from peckorder._text import check_target as check_path
 from peckorder._text import whole_file
+from peckorder.cli._tables_cells import is_number
 from peckorder.cli._tables_source import is_standard, short, shown_out
 from peckorder.cli._tables_trec import COMMENT, DOCID, QID, TARGET
 from peckorder.compare._columns import Columns
 from peckorder.exceptions import DataError
 
 _SPACES = " \t\r\n\v\f"
+# All at which any reader may end a line.
+_LINE_ENDS = re.compile("[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
 
 
 class _Writer(Protocol):
@@ -194,10 +199,15 @@ def to_arrow(columns: Columns) -> pa.Table:
 
 
 def _json_lines(who: str, columns: Columns) -> Iterator[str]:
-    cells = [_cells(column, None) for column in columns.arrays.values()]
+    cells = [_finite(_cells(column, None)) for column in columns.arrays.values()]
     for row in zip(*cells, strict=True):
         record = dict(zip(columns.names, row, strict=True))
-        yield json.dumps(record, ensure_ascii=False) + "\n"
+        yield json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _finite(cells: list[Any]) -> list[Any]:
+    """Put gaps in the place of infinities, for which JSON has no words."""
+    return [None if c in (math.inf, -math.inf) else c for c in cells]
 
 
 def _letor_lines(who: str, columns: Columns) -> Iterator[str]:
@@ -205,6 +215,12 @@ def _letor_lines(who: str, columns: Columns) -> Iterator[str]:
     features = [name for name in arrays if name.isdecimal()]
     n_rows = len(columns)
     target = _cells(arrays.get(TARGET, np.zeros(n_rows, dtype=np.int64)), "NULL")
+    for row, grade in enumerate(target):
+        if isinstance(grade, str) and not is_number(grade.strip()):
+            raise DataError(
+                f"{who}: column {short(TARGET)} must be numbers to be written as "
+                f"LETOR; got {short(arrays[TARGET][row])} in row {row + 1}."
+            )
     qid = _words(who, columns, QID) if QID in arrays else None
     keys = [f" {name}:" for name in features]
     cells = list(zip(*(_cells(arrays[f], "NULL") for f in features), strict=True))
@@ -218,7 +234,7 @@ def _letor_lines(who: str, columns: Columns) -> Iterator[str]:
             str(note[row]) if name == COMMENT else f"{name} = {note[row]}"
             for name, note in zip(said, notes, strict=True)
         )
-        yield f"{head}{body}" + (f" #{shown}\n" if said else "\n")
+        yield f"{head}{body}" + (f" #{_LINE_ENDS.sub(' ', shown)}\n" if said else "\n")
 
 
 def _run_lines(who: str, columns: Columns) -> Iterator[str]:

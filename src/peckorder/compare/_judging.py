@@ -137,8 +137,9 @@ def measure(
         else:
             cut = int(metric.options["k"])
             within = re.sub(r"@\d+", f"@{min(cut, most)}", name)
-            share = min(1.0, most / cut) if function == "precision_at" else 1.0
-            values[name] = share * _values(filled, within, ids, options)
+            found = _values(filled, within, ids, options)
+            is_less = cut > most and function == "precision_at"
+            values[name] = found * (most / cut) if is_less else found
     rows, weight = np.stack(list(values.values())), np.ones(len(ids))
     means = weighted_means(rows, weight).tolist()
     bounds = intervals(rows, weight, n_bootstrap, seed).tolist()
