@@ -24,7 +24,7 @@ FILES = {
     "one column.csv": b"x\n1\n2\n",
     "mixed.csv": b"a,b,c,grade\n1,2,3,4\noops,2,3,what\n",
     "long.csv": b"a" * 1_000_000,
-    "unknown.suffix": b"a,b,c,grade\n1,2,3,4\n",
+    "unknown.suffix": b"\x89PNG\0\1",
     "no target.csv": b"p,q,r\n1,2,3\n4,5,6\n",
     "latin.csv": "a,b,c,grade\n1,2,3,ü\n".encode("latin-1"),
     "names in latin.csv": "ä,b,c,grade\n1,2,3,4\n".encode("latin-1"),

@@ -6,6 +6,8 @@ import pytest
 
 import peckorder
 from command_line import check_refused, run, table, write_table
+from peckorder.cli._compare_read import read_table
+from peckorder.cli._tables import read_columns
 from peckorder.compare._features import Scaling
 
 
@@ -234,3 +236,20 @@ def test_interrupt_leaves_nothing_behind(tmp_path, capsys, data, monkeypatch):
     assert run(*words, "-o", tmp_path / "m.peckorder") == 130
     assert capsys.readouterr().err == "Interrupted.\n"
     assert list(tmp_path.iterdir()) == [data]
+
+
+@pytest.mark.parametrize("name", ["t.txt", "t.xyz", "t"])
+def test_all_commands_read_a_table_of_any_name(tmp_path, capsys, data, name):
+    file, out = tmp_path / name, tmp_path / "m.peckorder"
+    file.write_bytes(data.read_bytes())
+    words = ("--target", "grade", "--ranker", "MPRank", "--quiet", "-o", out)
+    assert run("fit", file, *words) == 0
+    found = []
+    for each in (file, data):
+        assert run("rank", out, each, "--quiet", "-o", tmp_path / "o.csv") == 0
+        found.append((tmp_path / "o.csv").read_text())
+        ask = ("--target", "grade", "--score", "a", "-m", "ap", "--json")
+        assert run("evaluate", each, *ask) == 0
+        found.append(json.loads(capsys.readouterr().out)["metrics"])
+    assert found[:2] == found[2:]
+    assert read_table(str(file), None, None).names == read_columns(data).names

@@ -116,12 +116,19 @@ def test_letor_runs_and_qrels(tmp_path, packed):
         ("1 qid:3 1:0.5 # said", ("target", "qid", "1", "comment")),
         ("7 Q0 d2 1 9.5 bm25", ("qid", "docid", "rank", "score", "tag")),
         ("7 0 d2 1", ("qid", "docid", "grade")),
+        ("a,b\n1,2", ("a", "b")),
+        ("7 x d2 1", ("qid", "docid", "grade")),
+        ("7\t0\td2\t1", ("qid", "docid", "grade")),
+        ("a\tb\tc\td\n1\t2\t3\t4", ("a", "b", "c", "d")),
+        ("196::0::3::9\n1::5::4::8", tuple(f"column {k}" for k in range(1, 5))),
     ],
 )
-def test_a_txt_file_is_looked_into(tmp_path, line, names):
-    path = tmp_path / "some.txt"
+@pytest.mark.parametrize("name", ["some.txt", "some.xyz", "some"])
+def test_a_file_of_no_known_suffix_is_looked_into(tmp_path, line, names, name):
+    path = tmp_path / name
     path.write_text(f"{line}\n")
     assert read_columns(path).names == names
+    assert next(iter_columns(path)).names == names
 
 
 @pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
@@ -244,8 +251,9 @@ WRONG = {
     "e.parquet": (b"", "the file must be Parquet; got one of another kind."),
     "p.parquet": (b"PAR1....", "the file must be sound Parquet; got "),
     "e.run": (b"", "the file must have rows; got none."),
-    "e.txt": (b"what, ever", "a .txt file must be LETOR, a run or qrels; got 'what, "),
-    "x.foo": (b"a", "the suffix must be one of .csv, .tsv,"),
+    "e.txt": (b"what, ever", "the file must have rows; got none."),
+    "x.foo": (b"a", "the file must have rows; got none."),
+    "b.foo": (b"PAR1\0", "the file must be text; got one with zero bytes."),
     "n.csv": (
         b"a,b\n1,\xff\n",
         "text must be UTF-8; got other bytes in column 'b' in line 2.",

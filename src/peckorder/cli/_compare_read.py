@@ -19,40 +19,21 @@ def read_table(
 ) -> Columns:
     """Read a table; one without a line of names has those given, or numbers.
 
-    A file whose suffix says nothing is taken for text with a column between each two
-    delimiters. `ids` are columns of ids, beside those named so.
+    `ids` are columns of ids, beside those named so.
     """
     check_file(path)
     if is_standard(path):  # which can be read once only
         return read_columns(path, format=format, ids=ids, names=names)
-    with opened(path) as file:
-        head = file.head
-    kind = _kind(path, format, head)
+    kind = format_of(path, format)
+    if kind is None:
+        with opened(path) as file:
+            kind = guessed(file.head)
     if kind in ("run", "qrels"):
         raise DataError(
             f"compare: qrels must be given, by --qrels FILE, to compare runs; got "
             f"{name_of(path)} alone."
         )
     return read_columns(path, format=kind, ids=ids, names=names)
-
-
-def _kind(path: str, format: str | None, head: bytes) -> str:
-    """Return the format of a file; if nothing tells, it is a table in text."""
-    try:
-        kind = format_of(path, format)
-    except ValueError:
-        if format is not None:
-            raise
-        return "csv"
-    if kind is not None:
-        return kind
-    try:
-        kind = guessed(name_of(path), head)
-    except DataError:
-        return "csv"
-    words = head.split(b"\n", 1)[0].split()
-    is_trec = kind == "letor" or words[1:2] in ([b"Q0"], [b"0"])
-    return kind if is_trec else "csv"
 
 
 def read_runs(paths: tuple[str, ...], qrels: str) -> tuple[Mapping[str, Run], Qrels]:

@@ -10,7 +10,7 @@ from peckorder.cli._compare_words import level_text, signed
 from peckorder.cli._roles import numbers_of
 from peckorder.cli._runs import as_run, qrels_columns, read_run_columns, run_names
 from peckorder.cli._say import Speaker, screen
-from peckorder.cli._tables import format_of, write_columns
+from peckorder.cli._tables import format_to_write, write_columns
 from peckorder.cli._tables_source import is_standard, shown_out
 from peckorder.cli._tables_write import check_target
 from peckorder.compare._columns import Columns
@@ -40,7 +40,7 @@ def run_fuse(
     """Fuse TREC runs into one: learnt from judgements, or by counts of places."""
     speaker = Speaker(json=json, quiet=quiet, out=out)
     check_target(out)
-    kind = "run" if is_standard(out) else format_of(out, None) or "run"
+    kind = "run" if is_standard(out) else format_to_write(out, None, text="run")
     names = tuple(metric or ("ndcg@10", "ap", "rr"))
     check_measures(names)
     optional(whole(1)).check("fuse", "rounds", rounds)

@@ -10,7 +10,7 @@ from peckorder.cli._rank_people import one_score, ranked_ratings, recommended
 from peckorder.cli._rank_rows import Choices, listed_blocks, ranked_blocks
 from peckorder.cli._rank_runs import fused_runs
 from peckorder.cli._say import Speaker
-from peckorder.cli._tables import format_of, write_columns
+from peckorder.cli._tables import format_of, format_to_write, write_columns
 from peckorder.cli._tables_source import (
     check_is_file,
     is_standard,
@@ -142,7 +142,8 @@ def _out_format(
 ) -> str:
     """Return the format to write: as said, by the name, or that of the input."""
     if out_format is not None or not is_standard(out):
-        return format_of(out, out_format, "--out-format") or "letor"
+        advice = " Or say what it is, as by --out-format csv."
+        return format_to_write(out, out_format, advice=advice)
     if file is None:
         return "csv"
     return format_of(file, format) or "csv"

@@ -67,7 +67,8 @@ def read_columns(
     path
         The file, plain or in gzip or zstd; "-" is standard input.
     format
-        One of `FORMATS`. None: by the suffix; a .txt file is looked into.
+        One of `FORMATS`. None: by the suffix; where it does not tell, as of a .txt
+        file, by the first line.
     ids
         Columns of ids, beside those named so: as text, if numbers would change them.
     names
@@ -86,7 +87,7 @@ def read_columns(
     """
     kind, who = format_of(path, format), name_of(path)
     with opened(path) as file:
-        kind = kind or guessed(who, file.head)
+        kind = kind or guessed(file.head)
         columns = _whole(kind, who, path, file, ids, names)
     return _checked(columns)
 
@@ -101,7 +102,7 @@ def read_table(
     """Read all rows; of a LETOR file with few features a row, as sparse documents."""
     kind, who = format_of(path, format), name_of(path)
     with opened(path) as file:
-        kind = kind or guessed(who, file.head)
+        kind = kind or guessed(file.head)
         if kind == "letor":
             documents = read_letor(who, file)
             if sp.issparse(documents.X) and len(documents) and names is None:
@@ -135,7 +136,7 @@ def iter_columns(
     kind, who = format_of(path, format), name_of(path)
     n_rows, last = 0, Columns({}, who)
     with opened(path, streamed=True) as file:
-        kind = kind or guessed(who, file.head)
+        kind = kind or guessed(file.head)
         for found in _blocks(kind, who, path, file, rows, numbers, names):
             block = found if n_rows == 0 else _alike(last, found)
             for begin in range(0, len(block), rows):
@@ -157,7 +158,7 @@ def letor_documents(
     kind, who = format_of(path, format), name_of(path)
     if kind is None:
         with opened(path, streamed=True) as file:
-            kind = guessed(who, file.head)
+            kind = guessed(file.head)
     if kind != "letor":
         return None
 
@@ -196,18 +197,13 @@ def write_columns(
         How many rows were written.
     """
     is_bare = is_standard(path) and format is None
-    kind = "csv" if is_bare else format_of(path, format) or "letor"
+    kind = "csv" if is_bare else format_to_write(path, format)
     blocks = [columns] if isinstance(columns, Columns) else columns
     return write_blocks(path, blocks, kind)
 
 
-def format_of(
-    path: str | os.PathLike[str], format: str | None, option: str = "--format"
-) -> str | None:
-    """Return the format of a file; None of a text, which must be looked into.
-
-    `option` is what messages advise to give.
-    """
+def format_of(path: str | os.PathLike[str], format: str | None) -> str | None:
+    """Return the format of a file to read; None if it must be looked into."""
     if format is not None:
         if format not in FORMATS:
             raise ValueError(
@@ -220,46 +216,56 @@ def format_of(
             "standard input: format must be given, one of "
             f"{', '.join(FORMATS)}; got none. Add --format csv."
         )
+    return _SUFFIXES.get(_suffix(path))
+
+
+def format_to_write(
+    path: str | os.PathLike[str],
+    format: str | None,
+    *,
+    text: str = "letor",
+    advice: str = "",
+) -> str:
+    """Return the format of a file to write: `text` if it is called .txt.
+
+    `advice` is what one may do where a name does not tell.
+    """
+    if format is not None or is_standard(path) or _suffix(path) in _SUFFIXES:
+        return str(format_of(path, format))
+    if _suffix(path) == ".txt":
+        return text
+    known = ", ".join([*_SUFFIXES, ".txt"])
+    raise ValueError(
+        f"{path}: the suffix must be one of {known}; got {_suffix(path)!r}.{advice}"
+    )
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    """Return what a name ends in, before what says that it is compressed."""
     inner = Path(path)
     if inner.suffix.lower() in _PACKED:
         inner = inner.with_suffix("")
-    suffix = inner.suffix.lower()
-    if suffix in _SUFFIXES:
-        return _SUFFIXES[suffix]
-    if suffix == ".txt":
-        return None
-    known = ", ".join([*_SUFFIXES, ".txt"])
-    raise ValueError(
-        f"{path}: the suffix must be one of {known}; got {suffix!r}. Or say what it "
-        f"is, as by {option} csv."
-    )
+    return inner.suffix.lower()
 
 
 def as_qrels(path: str | os.PathLike[str]) -> Columns:
     """Read judgements; what no suffix tells to be something else is taken for them."""
-    try:
-        kind = format_of(path, None) or "qrels"
-    except ValueError:
-        kind = "qrels"
-    return read_columns(path, format=kind)
+    kind = None if is_standard(path) else format_of(path, None)
+    return read_columns(path, format=kind or "qrels")
 
 
-def guessed(who: str, head: bytes) -> str:
-    """Return the format of a text by its first line."""
+def guessed(head: bytes) -> str:
+    """Return the format of a file by its first line: a table, if nothing else."""
     lines = (line.strip() for line in head.splitlines())
     first = next((line for line in lines if line and line[:1] != b"#"), b"")
     if _LETOR_LINE.fullmatch(first):
         return "letor"
-    if re.search(rb"\S::\S", first):
-        return "csv"
-    n_words = len(first.split())
-    if n_words in (4, 6) and b"," not in first:
-        return {4: "qrels", 6: "run"}[n_words]
-    shown = short(first.decode("utf-8", "replace"))
-    raise DataError(
-        f"{who}: a .txt file must be LETOR, a run or qrels; got {shown} first. Say "
-        "what it is, as by --format csv."
-    )
+    words = first.split()
+    # Where nothing but spaces stands between words there is no other kind of table.
+    is_parted = re.search(rb"[;|\t]|\S::\S", first) is not None
+    is_trec = words[1:2] in ([b"Q0"], [b"0"]) or not is_parted
+    is_trec = is_trec and b"," not in first
+    return {4: "qrels", 6: "run"}.get(len(words), "csv") if is_trec else "csv"
 
 
 def _whole(
