@@ -43,5 +43,4 @@ def read_runs(paths: tuple[str, ...], qrels: str) -> tuple[Mapping[str, Run], Qr
         name: as_run("compare", read_run_columns("compare", path))
         for name, path in zip(names, paths, strict=True)
     }
-    check_file(qrels)
     return runs, read_qrels("compare", qrels)

@@ -7,7 +7,6 @@ import numpy as np
 
 from peckorder._validation import did_you_mean, optional, whole
 from peckorder.cli._compare_words import level_text, signed
-from peckorder.cli._roles import numbers_of
 from peckorder.cli._runs import as_run, qrels_columns, read_run_columns, run_names
 from peckorder.cli._say import Speaker, screen
 from peckorder.cli._tables import format_to_write, write_columns
@@ -152,8 +151,8 @@ def _method(method: str | None, qrels: str | None) -> str:
 
 
 def _as_qrels(columns: Columns) -> Qrels:
-    grade = numbers_of("fuse", columns, "grade")
-    return Qrels(columns.arrays["qid"], columns.arrays["docid"], grade)
+    arrays = columns.arrays
+    return Qrels(arrays["qid"], arrays["docid"], arrays["grade"])
 
 
 def _measured(
