@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from peckorder.cli._roles import check_column
 from peckorder.compare import _column_names as words
-from peckorder.compare._columns import Columns
-from peckorder.compare._model_rows import listed
+from peckorder.compare._columns import Columns, check_column, listed
 from peckorder.compare._task import Taken
 from peckorder.exceptions import DataError
 
@@ -50,7 +48,7 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
         known["qid"] = ""
     for role, name in known.items():
         if name:
-            check_column("evaluate", columns.source, columns.names, role, name)
+            check_column("evaluate", columns, role, name)
     small = {words.plain(name): name for name in reversed(columns.names)}
     free = [name for name in columns.names if name not in known.values()]
     others = {word: name for word, name in small.items() if name in free}

@@ -22,9 +22,8 @@ from peckorder.cli._say import Speaker, screen
 from peckorder.cli._tables import read_columns, write_columns
 from peckorder.cli._tables_source import name_of
 from peckorder.cli._taken import taken_lines
-from peckorder.compare._columns import Columns
+from peckorder.compare._columns import Columns, listed
 from peckorder.compare._judging import Judged, check_measures, judge, measure
-from peckorder.compare._model_rows import listed
 from peckorder.compare._task import Taken
 from peckorder.exceptions import DataError
 

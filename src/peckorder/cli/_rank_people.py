@@ -17,13 +17,12 @@ from peckorder.cli._rank_rows import (
     without_added,
     written,
 )
-from peckorder.cli._roles import check_column, is_gap
+from peckorder.cli._roles import is_gap
 from peckorder.cli._tables import iter_columns
 from peckorder.cli._tables_source import short
 from peckorder.collaborative import PersonalRanker
 from peckorder.compare._column_names import ITEM, USER, are_unnamed, first_named
-from peckorder.compare._columns import Columns
-from peckorder.compare._model_rows import listed
+from peckorder.compare._columns import Columns, check_column, listed
 from peckorder.compare._scoring import positions
 from peckorder.compare._task import Taken
 from peckorder.exceptions import DataError
@@ -152,7 +151,7 @@ def _column(
             f"rank: {columns.source} must have a column of the {what}, given by "
             f"--{what} where none is named so; got {listed(columns.names)}."
         )
-    check_column("rank", columns.source, columns.names, what, found)
+    check_column("rank", columns, what, found)
     return found
 
 

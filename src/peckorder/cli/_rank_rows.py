@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from peckorder._typing import Floats
 from peckorder.cli._rank_notes import Noted
 from peckorder.cli._rank_one_list import Spilled
-from peckorder.cli._roles import check_column, column_of
+from peckorder.cli._roles import column_of
 from peckorder.cli._tables import iter_columns, letor_documents
 from peckorder.cli._tables_source import name_of, short
 from peckorder.cli._tables_trec import MOST_FEATURES, documents_to_columns
 from peckorder.compare._column_names import QUERY, first_named
-from peckorder.compare._columns import Columns
+from peckorder.compare._columns import Columns, check_column
 from peckorder.compare._model_rows import ModelRows, unscaled
 from peckorder.compare._scoring import classes_of, positions
 from peckorder.compare._task import Taken
@@ -75,7 +75,7 @@ def scored_blocks(
     n_before = 0
     for kept, X in _rows(wanted, file, format, rows, names, choices, noted):
         if n_before == 0 and choices.qid is not None:
-            check_column("rank", kept.source, kept.names, "qid", choices.qid)
+            check_column("rank", kept, "qid", choices.qid)
         added: dict[str, NDArray[Any]] = {"score": scores_of(wanted.model, X)}
         classes = classes_of(wanted.model, X)
         if classes is not None:

@@ -7,8 +7,8 @@ import numpy as np
 
 from peckorder.cli._rank_notes import Noted
 from peckorder.cli._runs import as_run, read_run_columns, run_names
-from peckorder.compare._columns import Columns
-from peckorder.compare._model_rows import ModelRows, listed
+from peckorder.compare._columns import Columns, listed
+from peckorder.compare._model_rows import ModelRows
 from peckorder.compare._task import Taken
 from peckorder.datasets import from_runs
 from peckorder.estimators._row_scores import scores_of

@@ -7,10 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peckorder._typing import Floats
-from peckorder._validation import did_you_mean
 from peckorder.cli._tables_source import short
-from peckorder.compare._columns import Columns
-from peckorder.compare._model_rows import listed
+from peckorder.compare._columns import Columns, check_column, listed
 from peckorder.exceptions import DataError
 
 
@@ -39,7 +37,7 @@ def column_of(
 ) -> str | None:
     """Return the column that was named, or the first that has a usual name."""
     if given is not None:
-        check_column(who, columns.source, columns.names, what, given)
+        check_column(who, columns, what, given)
         return given
     small = {name.lower(): name for name in reversed(columns.names)}
     for word in usual:
@@ -51,17 +49,6 @@ def column_of(
         f"{who}: {columns.source} must have a column of the {what}, which has "
         f"{listed(columns.names)}; got none by its usual names. Add --{what} NAME."
     )
-
-
-def check_column(
-    who: str, source: str, names: tuple[str, ...], what: str, given: str
-) -> None:
-    """Refuse the name of a column that is not there; say which are."""
-    if given not in names:
-        raise DataError(
-            f"{who}: {what} must be a column of {source}, which has {listed(names)}; "
-            f"got {given!r}.{did_you_mean(given, names, {})}"
-        )
 
 
 def numbers_of(who: str, columns: Columns, name: str) -> Floats:

@@ -1,10 +1,15 @@
 """A table as a file gives it: named columns of numbers or text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from numpy.typing import NDArray
+
+from peckorder._validation import did_you_mean
+from peckorder.exceptions import DataError
+
+_MOST_NAMED: Final = 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,3 +32,20 @@ class Columns:
 
     def __len__(self) -> int:
         return len(next(iter(self.arrays.values()), ()))
+
+
+def check_column(who: str, columns: Columns, what: str, given: str) -> None:
+    """Refuse the name of a column that is not there; say which are."""
+    if given not in columns.arrays:
+        raise DataError(
+            f"{who}: {what} must be a column of {columns.source}, which has "
+            f"{listed(columns.names)}; got {given!r}."
+            f"{did_you_mean(given, columns.names, {})}"
+        )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write names, some of them if there are many."""
+    every = [name if len(name) <= 40 else f"{name[:37]}..." for name in names]
+    more = f" and {len(every) - _MOST_NAMED} more" if len(every) > _MOST_NAMED else ""
+    return ", ".join(every[:_MOST_NAMED]) + more

@@ -20,7 +20,8 @@ MOST_LEVELS: Final = 20
 _DATE: Final = re.compile(
     r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3(\d\d){1,2})([T ]\d\d?:.*)?"
 )
-_SCALED: Final = re.compile(r"\((.*) - (\S+)\) / (\S+)", re.DOTALL)
+# How files of before `TableRanker` name a feature that is scaled.
+SCALED: Final = re.compile(r"\((.*) - (\S+)\) / (\S+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,7 +146,7 @@ def matrix_of(columns: Columns, features: Sequence[str]) -> Floats:
     """
     X = np.empty((len(columns), len(features)))
     for place, name in enumerate(features):
-        formula = None if name in columns.arrays else _SCALED.fullmatch(name)
+        formula = None if name in columns.arrays else SCALED.fullmatch(name)
         if formula is None:
             X[:, place] = values_of(columns, name)
         else:

@@ -9,15 +9,13 @@ import numpy as np
 from scipy import sparse as sp
 
 from peckorder.compare import _column_names as words
-from peckorder.compare._columns import Columns
-from peckorder.compare._features import matrix_of
+from peckorder.compare._columns import Columns, listed
+from peckorder.compare._features import SCALED, matrix_of
 from peckorder.estimators import RankBoost, TableRanker
 from peckorder.estimators._preparing import coded, coded_names
 from peckorder.exceptions import DataError
 
-_SCALED: Final = re.compile(r"\((.*) - (\S+)\) / (\S+)", re.DOTALL)
 _NOT_FEATURES: Final = words.QUERY | words.TARGET | words.ID
-_MOST_NAMED: Final = 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,7 +152,7 @@ class ModelRows:
 
 def unscaled(feature: str) -> str:
     """Return a feature without its scaling."""
-    formula = _SCALED.fullmatch(feature)
+    formula = SCALED.fullmatch(feature)
     return feature if formula is None else formula[1]
 
 
@@ -169,13 +167,6 @@ def source_of(feature: str, header: Sequence[str]) -> str | None:
         if inner[:at] in header:
             return inner[:at]
     return None
-
-
-def listed(names: Sequence[str]) -> str:
-    """Write names, some of them if there are many."""
-    every = [name if len(name) <= 40 else f"{name[:37]}..." for name in names]
-    more = f" and {len(every) - _MOST_NAMED} more" if len(every) > _MOST_NAMED else ""
-    return ", ".join(every[:_MOST_NAMED]) + more
 
 
 def _check_numbers(who: str, columns: Columns, name: str, n_before: int) -> None:

@@ -7,10 +7,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from peckorder._validation import did_you_mean, one_of, optional
+from peckorder._validation import one_of, optional
 from peckorder.compare import _column_names as words
 from peckorder.compare._class_labels import ordered_classes
-from peckorder.compare._columns import Columns
+from peckorder.compare._columns import Columns, check_column
 from peckorder.exceptions import DataError
 
 TASKS: Final = ("ordinal", "magnitude", "graded", "ratings")
@@ -87,7 +87,7 @@ def recognise(
     Examples
     --------
     >>> import numpy as np
-    >>> from peckorder.compare._columns import Columns
+    >>> from peckorder.compare._columns import Columns, check_column
     >>> from peckorder.compare._task import recognise
     >>> size, grade = np.arange(30.0), np.arange(30) % 3
     >>> task = recognise(Columns({"size": size, "grade": grade}, "things.csv"))
@@ -106,10 +106,10 @@ def recognise(
     }
     for name, column in asked.items():
         if column is not None:
-            check_column(columns, name, column)
+            check_column("compare", columns, name, column)
     dropped = tuple(_parted(drop, columns.names))
     for column in dropped:
-        check_column(columns, "drop", column)
+        check_column("compare", columns, "drop", column)
     left = [name for name in columns.names if name not in dropped]
     table = Columns({name: columns.arrays[name] for name in left}, columns.source)
     given = {name: column for name, column in asked.items() if column is not None}
@@ -154,19 +154,6 @@ def _parted(texts: Iterable[str], known: Iterable[str]) -> Iterator[str]:
             yield text
         else:
             yield from (part.strip() for part in text.split(","))
-
-
-def check_column(columns: Columns, what: str, name: str) -> None:
-    """Refuse the name of a column that is not there; say which are."""
-    if name not in columns.arrays:
-        seen = ", ".join(columns.names[:30]) + (
-            ", ..." if len(columns.names) > 30 else ""
-        )
-        hint = did_you_mean(name, columns.names, {})
-        raise DataError(
-            f"compare: {what} must be a column of {columns.source}, which has {seen}; "
-            f"got {name!r}.{hint}"
-        )
 
 
 def numeric(array: NDArray[Any]) -> bool:
