@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, Self
+from weakref import WeakValueDictionary
 
 from peckorder._version import __version__
 from peckorder.exceptions import ClusterError, DataError, MissingExtraError
@@ -78,6 +79,52 @@ def in_reach(who: str, client: Any) -> Iterator[None]:
             f"{who}: the scheduler must stay in reach; got a client that is "
             f"{client.status} ({type(error).__name__})."
         ) from error
+
+
+class Borrowed:
+    """A client for the time of a `with`, after which nothing is left on its cluster.
+
+    Futures go when they are forgotten; but after an error they are not: the client
+    keeps the error with the future that failed, and the error the frames it went
+    through, which know this future and all others. So they are given up by hand.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        # Those that are not forgotten yet.
+        self._futures: WeakValueDictionary[int, Any] = WeakValueDictionary()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        for future in list(self._futures.values()):
+            future.release()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def submit(self, *arguments: Any, **options: Any) -> Any:
+        """Let a worker call a function."""
+        [future] = self._noted([self._client.submit(*arguments, **options)])
+        return future
+
+    def map(self, *arguments: Any, **options: Any) -> list[Any]:
+        """Let workers call a function for each of a list."""
+        return self._noted(self._client.map(*arguments, **options))
+
+    def compute(self, *arguments: Any, **options: Any) -> list[Any]:
+        """Let workers compute a list of delayed values."""
+        return self._noted(self._client.compute(*arguments, **options))
+
+    def scatter(self, *arguments: Any, **options: Any) -> list[Any]:
+        """Send a list of values to workers."""
+        return self._noted(self._client.scatter(*arguments, **options))
+
+    def _noted(self, futures: list[Any]) -> list[Any]:
+        for future in futures:
+            self._futures[id(future)] = future
+        return futures
 
 
 def _check_workers(who: str, client: Any) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from peckorder.distributed._aggregate import fit_aggregate
-from peckorder.distributed._cluster import client_at_hand, in_reach
+from peckorder.distributed._cluster import Borrowed, client_at_hand, in_reach
 from peckorder.distributed._mprank import fit_mprank
 from peckorder.distributed._rankboost import fit_rankboost
 from peckorder.distributed._sources import Source, source_of
@@ -147,6 +147,10 @@ def fit(
         )
     client = client_at_hand("fit", client)
     source = source_of("fit", data, y, qid, sample_weight, target, features)
-    with all_or_nothing(estimator), in_reach("fit", client):
-        learn(estimator, source, client)
+    with (
+        all_or_nothing(estimator),
+        in_reach("fit", client),
+        Borrowed(client) as borrowed,
+    ):
+        learn(estimator, source, borrowed)
     return estimator

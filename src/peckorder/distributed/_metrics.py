@@ -12,7 +12,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._typing import Floats
 from peckorder._validation import weights
-from peckorder.distributed._cluster import client_at_hand, in_reach
+from peckorder.distributed._cluster import Borrowed, client_at_hand, in_reach
 from peckorder.distributed._partitions import Partitions, pass_over
 from peckorder.distributed._shared import refuse_weightless
 from peckorder.distributed._sources import source_of
@@ -117,8 +117,10 @@ def score(
     if features is None and target is not None and names_in is not None:
         features = names_in.tolist()  # other columns may be there as well
     source = source_of("score", data, y, qid, sample_weight, target, features)
-    with in_reach("score", client):
-        partitions = pass_over(client, source, sums_of, bare, metrics, ties, undefined)
+    with in_reach("score", client), Borrowed(client) as borrowed:
+        partitions = pass_over(
+            borrowed, source, sums_of, bare, metrics, ties, undefined
+        )
         _check_names(partitions, names_in)
         _check_queries(partitions, metrics)
         sums = partitions.joined(joined)

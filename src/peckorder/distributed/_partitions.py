@@ -274,8 +274,14 @@ def _made_and_looked(
             with at_most(1):  # others have tasks of their own
                 found = in_partition(name, find, part, *arguments)
         except Exception as error:
-            return Looked(facts, queries, None, error)
+            return Looked(facts, queries, None, _without_frames(error))
     return Looked(facts, queries, found)
+
+
+def _without_frames(error: Exception) -> Exception:
+    """Return an error that does not hold the rows it was raised at."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 def _each(
@@ -311,7 +317,10 @@ def in_partition(name: str, function: Callable[..., Any], *arguments: Any) -> An
         told = located(error, f"This is of {name}.")
         if told is None:
             raise
-        raise told from None
+        try:
+            raise told from None
+        finally:
+            del told  # or this frame and the error would keep each other, and the rows
 
 
 def _facts_in(looked: Looked) -> Facts:

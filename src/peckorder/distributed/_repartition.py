@@ -8,7 +8,12 @@ import numpy as np
 from scipy import sparse
 
 from peckorder._typing import Ints, Labels
-from peckorder.distributed._cluster import client_at_hand, in_reach, results
+from peckorder.distributed._cluster import (
+    Borrowed,
+    client_at_hand,
+    in_reach,
+    results,
+)
 from peckorder.distributed._facts import overlapping
 from peckorder.distributed._partitions import pass_over
 from peckorder.distributed._sources import Part, Source, cut_alike, type_of
@@ -70,8 +75,8 @@ def repartition_by_qid(
     import dask.dataframe as dd
 
     make = _frame if isinstance(data, dd.DataFrame) else _arrays
-    with in_reach(_WHO, client):
-        return make(client, data, y, qid, sample_weight)
+    with in_reach(_WHO, client), Borrowed(client) as borrowed:
+        return make(borrowed, data, y, qid, sample_weight)
 
 
 def _frame(client: Any, data: Any, y: Any, qid: Any, weight: Any) -> Any:

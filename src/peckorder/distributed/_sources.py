@@ -26,6 +26,16 @@ class Part(Block):
     names: tuple[str, ...] | None = None
     types: tuple[tuple[str, str], ...] = ()
 
+    def __sizeof__(self) -> int:
+        # What Dask counts, and spills to disk by: here, and not registered with Dask,
+        # so that it holds wherever a partition comes to be.
+        from dask.sizeof import sizeof
+
+        X = self.X
+        rows = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+        columns = self.y, self.qid, self.weight
+        return object.__sizeof__(self) + sum(map(sizeof, (*rows, *columns)))
+
 
 @dataclass(frozen=True)
 class Roles:
