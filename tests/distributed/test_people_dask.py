@@ -2,11 +2,12 @@
 
 import os
 import signal
+import threading
 from time import monotonic, sleep
 
 import pytest
 
-from fleets import Deadly, all_of
+from fleets import Deadly, Unlucky, all_of
 from helpers import exactly
 from peckorder import RankBoost
 from peckorder.collaborative import PersonalRanker
@@ -69,6 +70,38 @@ def test_ctrl_c_leaves_the_cluster_as_it_was(client, tmp_path):
         sleep(0.1)
     people = fit_people(RATINGS, None, model, client=client, store=path)
     assert all_of(people) == all_of(fit_people(RATINGS, None, model, n_jobs=1))
+
+
+def test_a_worker_that_dies_while_it_fetches_what_is_shared(client, tmp_path):
+    found = []
+
+    def learn():
+        workers = OnDask(Unlucky({}, str(tmp_path)), client)
+        Run(workers, range(12), found.extend).finish()
+        workers.close()
+
+    thread = threading.Thread(target=learn, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert (tmp_path / "received-1").exists()
+    assert sorted(record.row for record in found) == list(range(12))
+
+
+def test_a_worker_that_left_a_moment_ago(client, monkeypatch):
+    scatter, failed = client.scatter, []
+
+    def scatter_late(*arguments, **options):
+        if not failed:
+            failed.append(True)
+            raise KeyError("tcp://127.0.0.1:1")  # what Dask says
+        return scatter(*arguments, **options)
+
+    monkeypatch.setattr(_people_workers, "_LOOK", 0.05)
+    monkeypatch.setattr(client, "scatter", scatter_late)
+    some, model = RATINGS.users[:2], RankBoost(n_rounds=2)
+    people = fit_people(RATINGS, some, model, client=client)
+    assert all_of(people) == all_of(fit_people(RATINGS, some, model, n_jobs=1))
+    assert failed
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import Any, Final, NamedTuple, Protocol
 
-from peckorder.distributed._cluster import PATIENCE, check_version
+from peckorder.distributed._cluster import PATIENCE, Borrowed, check_version
 from peckorder.distributed._people_learning import (
     WHO,
     Record,
@@ -158,7 +158,7 @@ class OnDask:
     attempts = 2
 
     def __init__(self, task: Task, client: Any) -> None:
-        self._task, self._client = task, client
+        self._task, self._client = task, Borrowed(client)
         self.room = 2 * max(1, sum(client.nthreads().values()))
         self._shared: Any = None
         self._running: dict[Any, list[int]] = {}
@@ -219,27 +219,50 @@ class OnDask:
         """Send what is shared to all workers; wait for some if there are none."""
         since = monotonic()
         while True:
+            reason: Exception
             try:
                 self._client.wait_for_workers(1, timeout=PATIENCE)
-                [sent] = self._client.scatter([self._task], broadcast=True, hash=False)
-            except (TimeoutError, OSError) as error:
-                # A worker that died a moment ago may still be on the list.
-                if monotonic() - since > PATIENCE:
-                    raise ClusterError(
-                        f"{WHO}: the cluster must have a worker to send ratings to; "
-                        f"got none within {PATIENCE:g} seconds "
-                        f"({type(error).__name__})."
-                    ) from error
-                sleep(_LOOK)
+                [sent] = self._client.scatter([self._task], hash=False)
+            except (TimeoutError, OSError, KeyError) as error:
+                # A worker that died a moment ago may still be on the list, or have
+                # left it meanwhile, of which Dask says no more than its address.
+                reason = error
             else:
-                return sent
+                if self._is_copied(sent):
+                    return sent
+                reason = CancelledError()
+            if monotonic() - since > PATIENCE:
+                raise ClusterError(
+                    f"{WHO}: the cluster must have a worker to send ratings to; got "
+                    f"none within {PATIENCE:g} seconds ({type(reason).__name__})."
+                ) from reason
+            sleep(_LOOK)
+
+    def _is_copied(self, sent: Any) -> bool:
+        """Let all workers fetch what one has; return whether it was not lost by that.
+
+        Dask's own way, ``scatter(broadcast=True)``, waits for ever for a worker that
+        dies meanwhile. What such a one was to fetch, another has.
+        """
+        from distributed import wait as wait_for
+
+        copies = [
+            self._client.submit(
+                _has, sent, workers=[address], allow_other_workers=True, pure=False
+            )
+            for address in self._client.nthreads()
+        ]
+        with suppress(TimeoutError, CancelledError):
+            wait_for(copies, PATIENCE)
+        return bool(sent.status == "finished")
 
     def close(self) -> None:
         """Take back what has not been done, if there is a cluster left."""
-        if self._client.status == "running":
-            with suppress(OSError):
-                self._client.cancel(list(self._running))
-        self._running, self._shared = {}, None
+        with self._client:
+            if self._client.status == "running":
+                with suppress(OSError):
+                    self._client.cancel(list(self._running))
+            self._running, self._shared = {}, None
 
 
 def workers_for(task: Task, client: Any, n_jobs: int) -> Workers:
@@ -247,6 +270,10 @@ def workers_for(task: Task, client: Any, n_jobs: int) -> Workers:
     if client is not None:
         return OnDask(task, client)
     return ThisProcess(task) if n_jobs == 1 else Processes(task, n_jobs)
+
+
+def _has(task: Task) -> None:
+    """Have what is shared: it was fetched for this call."""
 
 
 def _learn_on_worker(task: Task, version: str, rows: list[int]) -> list[Record]:
