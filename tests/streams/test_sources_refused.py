@@ -135,6 +135,23 @@ def test_one_of_several_files_is_unlike_the_first(folder):
 
 
 @pytest.mark.parametrize(
+    ("reader", "suffix"), [(from_parquet, "parquet"), (from_csv, "csv")]
+)
+def test_a_later_file_has_a_column_more(reader, suffix, folder):
+    other = pd.DataFrame({"b": [1.0], "grade": [1], "c": [2.0], "a": [1.0]})
+    other.to_parquet(folder / "g.parquet")
+    other.to_csv(folder / "g.csv", index=False)
+    sentence = (
+        f"{reader.__name__}: every file must have the columns of 'f.{suffix}', and no "
+        f"others unless features names some; got 'c' in 'g.{suffix}'."
+    )
+    with pytest.raises(DataError, match=exactly(sentence)):
+        reader(folder, "grade")
+    stream = reader(folder, "grade", features=["a", "b"])
+    assert [len(block) for block in stream] == [5]
+
+
+@pytest.mark.parametrize(
     ("first", "second", "rule", "kind"),
     [
         ("true", "0.5", "true or false", "double"),

@@ -101,6 +101,18 @@ def check_column(
         )
 
 
+def check_no_more(
+    who: str, roles: Roles, names: Sequence[str], where: Path, first: Path
+) -> None:
+    """Refuse a file with a column that the first has not: it might be a feature."""
+    more = [name for name in names if name not in roles.columns]
+    if more:
+        raise DataError(
+            f"{who}: every file must have the columns of {first.name!r}, and no others "
+            f"unless features names some; got {more[0]!r} in {where.name!r}."
+        )
+
+
 def is_number(pa: Any, kind: Any) -> bool:
     """Tell whether a type of Arrow is one of numbers."""
     t = pa.types

@@ -16,6 +16,7 @@ from peckorder.streams._arrow import (
     Roles,
     block_of,
     check_column,
+    check_no_more,
     check_numbers,
     find_roles,
     is_number,
@@ -88,9 +89,9 @@ def from_csv(
     Raises
     ------
     DataError
-        If a file lacks a column of the first, or the first MB of a file has text among
-        numbers, or numbers where another file has true and false; what comes later is
-        refused when it is read.
+        If a file lacks a column of the first, or, without `features`, has one more; if
+        the first MB of a file has text among numbers, or numbers where another file has
+        true and false; what comes later is refused when it is read.
 
     Notes
     -----
@@ -122,6 +123,8 @@ def from_csv(
             kinds = _kinds(pa, schema, roles, qid_dtype)
         for name in roles.columns:
             check_column(_WHO, "every column", name, schema.names, file)
+        if features is None:
+            check_no_more(_WHO, roles, schema.names, file, files[0])
         check_numbers(_WHO, pa, _without_gaps(pa, schema), roles, file)
         _check_flags(pa, schema, kinds, file, files[0])
     assert roles is not None  # there is one file at least

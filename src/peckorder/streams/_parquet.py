@@ -15,6 +15,7 @@ from peckorder.streams._arrow import (
     Roles,
     block_of,
     check_column,
+    check_no_more,
     check_numbers,
     find_roles,
     pyarrow,
@@ -75,8 +76,9 @@ def from_parquet(
     Raises
     ------
     DataError
-        If a file lacks a column, or has one of another type than the first file; all
-        files are looked at before the first row is read.
+        If a file lacks a column, has one of another type than the first file, or,
+        without `features`, one more; all files are looked at before the first row is
+        read. The order of columns is that of the first file.
 
     Notes
     -----
@@ -106,6 +108,8 @@ def from_parquet(
     check_numbers(_WHO, pa, first.schema, roles, first.path)
     for file in files[1:]:
         _check_like(file, first, roles)
+        if features is None:
+            check_no_more(_WHO, roles, file.schema.names, file.path, first.path)
     return _ArrowFiles(pa, files, roles, rows)
 
 
