@@ -23,7 +23,7 @@ from helpers import (
     same,
     shown,
 )
-from peckorder import MPRank, PRank
+from peckorder import MPRank, PRank, RankBoost
 from peckorder.exceptions import DataError
 from peckorder.streams import Stream, fit, from_arrays
 from stream_files import KINDS, written
@@ -313,7 +313,11 @@ def test_no_rows():
         def pieces(self, start, skipped):
             return iter(())
 
-    with pytest.raises(
-        DataError, match=exactly("fit: stream must hold at least one row; got none.")
-    ):
+    sentence = exactly("fit: stream must hold at least one row; got none.")
+    with pytest.raises(DataError, match=sentence):
         fit(PRank(), Empty(np.eye(2), np.array([1, 2]), 2))
+    # Also where labels are read apart, and where all is read before.
+    none = from_arrays(np.empty((0, 2)), np.empty(0), np.empty(0, dtype=int))
+    for model in (PRank(), MPRank(), RankBoost(max_bins=9)):
+        with pytest.raises(DataError, match=sentence):
+            fit(model, none)

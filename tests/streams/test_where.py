@@ -30,6 +30,23 @@ def test_the_file_of_a_bad_value_is_named(kind, estimator, tmp_path):
     )
 
 
+@pytest.mark.parametrize("kind", FILES)
+def test_the_file_of_a_query_that_comes_again_is_named(kind, tmp_path):
+    X, y = real_data(2)
+    n = len(y)
+    place = 2 * n // 3 + 4
+    qid = np.arange(n)
+    qid[place] = 1
+    stream = written(kind, tmp_path, X, y, qid, rows=10, files=3)
+    row = place - int(np.linspace(0, n, 4).astype(int)[2])
+    said = f"again after others, in row {place} (row {row} of 'part.2.{FILES[kind]}')."
+    # Also if rows before are not read again.
+    for start in (0, 20):
+        with pytest.raises(DataError, match="got the query 1 again") as error:
+            list(stream.blocks(start))
+        assert said in str(error.value)
+
+
 def test_a_bad_value_among_few(tmp_path):
     X = sparse.random_array((50, 4), density=0.3, rng=0, format="csr")
     X.data[20] = np.nan

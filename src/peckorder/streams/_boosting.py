@@ -28,6 +28,7 @@ from peckorder.streams._binned_rows import (
 )
 from peckorder.streams._block import Stream
 from peckorder.streams._checkpoint import Checkpoint, Place, terms_of
+from peckorder.streams._classes import refuse_empty
 from peckorder.streams._names import name_features
 from peckorder.streams._prefetch import prefetched
 from peckorder.streams._refused import told_where
@@ -157,7 +158,7 @@ def _gather(
                 if progress is not None:
                     progress(blocks.n_rows, stream.n_rows)
         if spool is None:
-            raise DataError(f"{model._who}: stream must hold a row; got none.")
+            refuse_empty()
         blocks.check()
         bins = room_for_bins(scratch, beside, (spool.n_columns, spool.n_rows))
         rows = BinnedRows(bins, spool.bin(bins, team), blocks.graded.joined())

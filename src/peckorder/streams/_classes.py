@@ -1,6 +1,6 @@
 """The classes of a stream: those given, or those that its labels show."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from peckorder.estimators._ordinal import OrdinalEstimator
 from peckorder.exceptions import DataError
 from peckorder.feedback import Scale, read_labels
 from peckorder.streams._block import Stream
+from peckorder.streams._checkpoint import WHO
 from peckorder.streams._whole import check_gaps
 
 # More are a quantity.
@@ -47,4 +48,11 @@ def _distinct(who: str, stream: Stream, *, ordered: bool) -> Labels:
                 f"{who}: y must hold at most {MOST_CLASSES:,} classes; got more. If it "
                 "is a quantity, cut it into grades first."
             )
+    if number == 0:
+        refuse_empty()
     return known
+
+
+def refuse_empty() -> NoReturn:
+    """Say of a stream that it has no rows."""
+    raise DataError(f"{WHO}: stream must hold at least one row; got none.")

@@ -15,7 +15,7 @@ from peckorder.exceptions import DataError
 from peckorder.feedback import Scale
 from peckorder.streams._block import Block, Stream
 from peckorder.streams._checkpoint import WHO, Checkpoint, Place, terms_of
-from peckorder.streams._classes import classes_of
+from peckorder.streams._classes import classes_of, refuse_empty
 from peckorder.streams._names import name_features
 from peckorder.streams._prefetch import prefetched
 from peckorder.streams._refused import told_where
@@ -45,10 +45,10 @@ def fit(
     bit for the on-line learners (`PRank`, `AggregatePRank`, `WidrowHoff`,
     `MulticlassPerceptron`), whatever the size of the blocks, and to rounding (1e-10)
     for `MPRank` with a linear kernel, against its `fit` with float64 rows. (Its `fit`
-    multiplies float32 rows of large tables in single precision, which makes a
-    difference of some 1e-8 to 1e-6.) Without a kernel, n passes are also what the
-    `fit` of the others does with ``shuffle=False, max_iter=n``. The model of
-    `RankBoost` is that of its `fit`, to the bit.
+    multiplies dense float32 rows in single precision, and mends the solution in
+    double, which leaves a difference of up to some 1e-6.) Without a kernel, n passes
+    are also what the `fit` of the others does with ``shuffle=False, max_iter=n``. The
+    model of `RankBoost` is that of its `fit`, to the bit.
 
     Parameters
     ----------
@@ -93,7 +93,9 @@ def fit(
     DataError
         If the stream has no rows, or rows that cannot be learnt. If reading or learning
         fails or is interrupted, the estimator is as it was before, and the model of all
-        blocks before the failure is in the checkpoint, which `peckorder.load` reads.
+        blocks before the failure is in the checkpoint, which `peckorder.load` reads. Of
+        RankBoost there is no model, nor a checkpoint, before all rows are read; then it
+        is that of the rounds so far.
 
     Notes
     -----
@@ -217,7 +219,7 @@ class _Run:
                     self._keep(checkpoint)
                 self._report()
         if n_rows == 0:
-            raise DataError(f"{WHO}: stream must hold at least one row; got none.")
+            refuse_empty()
         if _is_blank(self.model, vars(self.model)):
             raise DataError(
                 f"{WHO}: weight must be > 0 for some row of the stream; got zero for "

@@ -21,7 +21,7 @@ def whole_queries(stream: Stream, start: int) -> Iterator[Block]:
     that it does not matter where reading began. A row is copied once at most, and only
     if its block spans pieces.
     """
-    queries = Queries(stream.who)
+    queries = Queries(stream)
     waiting = _Waiting(stream.rows)
     number = start
     for piece in stream.pieces(start, queries.begin):
@@ -84,8 +84,9 @@ class Queries:
     Eight bytes a query: numbers as they are, texts by a digest.
     """
 
-    def __init__(self, who: str) -> None:
-        self.who = who
+    def __init__(self, stream: Stream) -> None:
+        self.who, self._stream = stream.who, stream
+        self._n_rows = 0  # before the column at hand
         self._last: Any = None
         self._kind: str | None = None
         # Sorted, each more than twice as long as the next.
@@ -101,7 +102,8 @@ class Queries:
         np.not_equal(qid[1:], qid[:-1], out=is_new[1:])
         starts = np.flatnonzero(is_new)
         self._last = qid[-1]
-        self._remember(qid[starts])
+        self._remember(qid[starts], starts)
+        self._n_rows += len(qid)
         return starts
 
     def _check_kind(self, qid: Labels) -> None:
@@ -117,26 +119,33 @@ class Queries:
             )
         self._kind = kind
 
-    def _remember(self, ids: Labels) -> None:
+    def _remember(self, ids: Labels, starts: Ints) -> None:
         if len(ids) == 0:
             return
         keys = _keys(ids)
         fresh, first = np.unique(keys, return_index=True)
         if len(fresh) < len(keys):
-            self._refuse(np.delete(ids, first))
+            is_again = np.ones(len(ids), dtype=bool)
+            is_again[first] = False
+            self._refuse(ids, starts, is_again)
         for known in self._known:
             place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
             is_known = known[place] == keys
             if is_known.any():
-                self._refuse(ids[is_known])
+                self._refuse(ids, starts, is_known)
         while self._known and len(self._known[-1]) <= 2 * len(fresh):
             fresh = np.sort(np.concatenate([self._known.pop(), fresh]))
         self._known.append(fresh)
 
-    def _refuse(self, ids: Labels) -> NoReturn:
+    def _refuse(
+        self, ids: Labels, starts: Ints, is_again: NDArray[np.bool_]
+    ) -> NoReturn:
+        place = int(np.argmax(is_again))
+        row = self._n_rows + int(starts[place])
         raise DataError(
             f"{self.who}: the rows of a query must stand together; got the query "
-            f"{ids.tolist()[0]!r} again after others. Sort the rows by query."
+            f"{ids[place : place + 1].tolist()[0]!r} again after others, in "
+            f"{self._stream.called(row)}. Sort the rows by query."
         )
 
 
