@@ -51,6 +51,19 @@ class TestPartitions:
         assert said in str(error.value)
         assert not hasattr(estimator, "n_features_in_")
 
+    @pytest.mark.parametrize("estimator", [MPRank(), SVRank()])
+    def test_a_partition_that_cannot_be_made(self, client, estimator):
+        def failing(x, block_info=None):
+            if block_info[0]["chunk-location"][0] == 1:
+                raise RuntimeError("no such sensor")
+            return x
+
+        X, y = rows()
+        X = X.map_blocks(failing, meta=np.empty((0, 2)))
+        with pytest.raises(RuntimeError, match="no such sensor") as error:
+            fit(estimator, X, y, qid=da.from_array(np.repeat([1, 2], 3), 3))
+        assert error.value.__notes__ == ["This is of partition 1."]
+
     def test_no_rows_at_all(self, client):
         X, y = rows()
         with pytest.raises(DataError, match="must have rows; got 1 partitions"):

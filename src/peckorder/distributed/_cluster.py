@@ -198,6 +198,22 @@ def wait_for(who: str, client: Any, futures: list[Any]) -> None:
 
 
 @contextmanager
+def naming(futures: list[Any], titles: list[str]) -> Iterator[None]:
+    """Let an error that a future has say which partition that is, whoever raised it."""
+    try:
+        yield
+    except Exception as error:
+        causes = (error, error.__cause__)
+        for future, name in zip(futures, titles, strict=True):
+            # Those that we raise say so themselves.
+            if name not in str(error) and future.status == "error":
+                failure = future.exception()
+                if any(failure is one for one in causes):
+                    error.add_note(f"This is of {name}.")
+        raise
+
+
+@contextmanager
 def _saying_what_is_lost(who: str) -> Iterator[None]:
     from concurrent.futures import CancelledError
 

@@ -46,11 +46,6 @@ def _ends(queries: Labels) -> tuple[Any, Any]:
     return None, None
 
 
-def title(place: int, files: tuple[str, ...] | None) -> str:
-    """Return what a partition is called: its number, and its file if it has one."""
-    return f"partition {place}" + ("" if files is None else f" ({files[place]!r})")
-
-
 def check_alike(who: str, facts: list[Facts], titles: list[str]) -> None:
     """Refuse partitions with other columns, or types, than the first has."""
     model, at = facts[0], titles[0]

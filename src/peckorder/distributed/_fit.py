@@ -42,7 +42,9 @@ def fit(
     MPRank (linear)  moments of features and labels, once                  that of
                                                                            `fit`, to
                                                                            rounding
-    SVRank (linear)  losses of pairs and their slopes, for each plane      the same
+    SVRank (linear)  losses of pairs and their slopes, for each plane      that of
+                                                                           `fit`, to
+                                                                           its `tol`
     AggregatePRank   nothing: each partition trains its share of the       that of the
                      members, which are merged                             same shards
     RankBoost        potentials of rows by bins of features, each round    that of
@@ -110,6 +112,10 @@ def fit(
     -----
     MPRank is left as `MPRank.partial_fit` leaves it: without `dual_coef_`, and ready to
     go on with more rows. `solver` does not matter.
+
+    SVRank goes the way of its `fit` to the same minimum, and both end within ``tol`` of
+    it. They are equal to rounding as a rule; where rounding decides which of two steps
+    is taken, they differ by what ``tol`` allows. So it is after a lost worker.
 
     RankBoost wants ``max_bins``, unless features have at most 255 values, and takes
     ``weak="threshold"`` and ``alpha="approximate"`` alone, without held-out queries. A

@@ -14,16 +14,20 @@ from peckorder._located import located
 from peckorder._threads import at_most
 from peckorder._typing import Labels
 from peckorder._version import __version__
-from peckorder.distributed._cluster import check_version, results, wait_for
+from peckorder.distributed._cluster import (
+    check_version,
+    naming,
+    results,
+    wait_for,
+)
 from peckorder.distributed._facts import (
     Facts,
     check_alike,
     check_whole,
     facts_of,
     overlapping,
-    title,
 )
-from peckorder.distributed._sources import Part, Source
+from peckorder.distributed._sources import Part, Source, title
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 
@@ -179,14 +183,13 @@ def load(client: Any, source: Source) -> Partitions:
 
     who = source.who
     tasks = [
-        delayed(_made, pure=False)(
-            who, __version__, title(k, source.files), source.make, *item
-        )
-        for k, item in enumerate(source.items)
+        delayed(_made, pure=False)(who, __version__, name, source.make, *item)
+        for name, item in zip(source.titles, source.items, strict=True)
     ]
     blocks = client.compute(tasks)
     # Rows are looked at where they are, which is known when they are there.
-    wait_for(who, client, blocks)
+    with naming(blocks, source.titles):
+        wait_for(who, client, blocks)
     partitions = _unchecked(client, source, blocks, [])
     partitions = replace(partitions, facts=partitions.ask(_facts, who))
     partitions = _without_empty(partitions)
@@ -217,13 +220,13 @@ def pass_over(
     # Arguments as they are, once for all partitions.
     shared = delayed((source.make, find, arguments), pure=False, traverse=False)
     tasks = [
-        delayed(_made_and_looked, pure=False)(
-            who, __version__, title(k, source.files), shared, *item
-        )
-        for k, item in enumerate(source.items)
+        delayed(_made_and_looked, pure=False)(who, __version__, name, shared, *item)
+        for name, item in zip(source.titles, source.items, strict=True)
     ]
     looked = client.compute(tasks)
-    facts = results(who, client, client.map(_facts_in, looked, pure=False))
+    told = client.map(_facts_in, looked, pure=False)
+    with naming(told, source.titles):
+        facts = results(who, client, told)
     partitions = replace(_unchecked(client, source, [], looked), facts=facts)
     partitions = _without_empty(partitions)
     check_alike(who, partitions.facts, partitions.titles)

@@ -34,7 +34,7 @@ class Part(Block):
         X = self.X
         rows = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
         columns = self.y, self.qid, self.weight
-        return object.__sizeof__(self) + sum(map(sizeof, (*rows, *columns)))
+        return object.__sizeof__(self) + sum(int(sizeof(c)) for c in (*rows, *columns))
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,16 @@ class Source:
     has_queries: bool
     has_weight: bool
     files: tuple[str, ...] | None = None
+
+    @property
+    def titles(self) -> list[str]:
+        """What partitions are called."""
+        return [title(place, self.files) for place in range(len(self.items))]
+
+
+def title(place: int, files: tuple[str, ...] | None) -> str:
+    """Return what a partition is called: its number, and its file if it has one."""
+    return f"partition {place}" + ("" if files is None else f" ({files[place]!r})")
 
 
 def source_of(
