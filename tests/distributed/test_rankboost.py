@@ -11,6 +11,7 @@ from peckorder import RankBoost
 from peckorder.distributed import _crew, fit
 from peckorder.exceptions import ClusterError, DataError
 from peckorder.solvers.sharded_run import Lost
+from same_boosting import assert_same_model
 
 da = pytest.importorskip("dask.array")
 
@@ -38,14 +39,6 @@ def in_chunks(*columns, n_chunks=5):
 
 def fitted(client, model, X, y, qid, weight=None):
     return fit(model, X, y, qid=qid, sample_weight=weight, client=client)
-
-
-def assert_same_model(one, other):
-    assert one.weak_rankers_.tolist() == other.weak_rankers_.tolist()
-    assert_array_equal(one.bounds_, other.bounds_)
-    assert one.smoothing_ == other.smoothing_
-    assert_array_equal(one.feature_importances_, other.feature_importances_)
-    assert one.n_features_in_ == other.n_features_in_
 
 
 @pytest.mark.parametrize(

@@ -12,16 +12,9 @@ from peckorder.exceptions import DataError
 from peckorder.solvers import scratch, spool
 from peckorder.streams import Stream, from_arrays
 from peckorder.streams._boosting import fit_boosted
+from same_boosting import PARAMETERS, assert_same_model
 
 VALUES = st.sampled_from([np.nan, -1.5, -0.0, 0.0, 0.5, 1.0, 2.0, 1e300])
-
-
-def assert_same_model(one, other):
-    assert one.weak_rankers_.tolist() == other.weak_rankers_.tolist()
-    assert_array_equal(one.bounds_, other.bounds_)
-    assert one.smoothing_ == other.smoothing_
-    assert_array_equal(one.feature_importances_, other.feature_importances_)
-    assert one.n_features_in_ == other.n_features_in_
 
 
 @st.composite
@@ -38,19 +31,6 @@ def feedback(draw):
         weights = st.sampled_from([0.0, 0.5, 1.0, 3.0])
         weight = np.array(draw(st.lists(weights, min_size=n_rows, max_size=n_rows)))
     return X, np.array(y), np.repeat(names, sizes), weight
-
-
-PARAMETERS = st.fixed_dictionaries(
-    {
-        "max_bins": st.sampled_from([None, 2, 3, 255]),
-        "cumulative": st.booleans(),
-        "default": st.sampled_from([None, 0, 1]),
-        "query_weight": st.sampled_from(["pairs", "equal"]),
-        "learning_rate": st.sampled_from([1.0, 0.3]),
-        "n_rounds": st.just(12),
-        "n_jobs": st.just(1),
-    }
-)
 
 
 @pytest.mark.filterwarnings("ignore:RankBoost. no weak ranking")

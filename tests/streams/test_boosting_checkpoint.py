@@ -10,13 +10,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
 
 from peckorder import RankBoost, load
 from peckorder.exceptions import DataError
 from peckorder.solvers import rounds, scratch
 from peckorder.streams import Stream, _binned_rows, from_arrays
 from peckorder.streams._boosting import fit_boosted
+from same_boosting import assert_same_model
 
 N_ROUNDS = 400
 
@@ -39,24 +39,19 @@ def expected():
     return RankBoost(n_rounds=N_ROUNDS, max_bins=32).fit(X, y, qid=qid)
 
 
-def assert_same_model(one, other):
-    assert one.weak_rankers_.tolist() == other.weak_rankers_.tolist()
-    assert_array_equal(one.bounds_, other.bounds_)
-    assert one.smoothing_ == other.smoothing_
-
-
 def test_after_kill_9_the_same_call_goes_on(tmp_path):
     path = tmp_path / "model"
     here = os.path.dirname(__file__)
+    folders = os.pathsep.join([here, os.path.dirname(here)])
     slowly = (
-        "import sys, time; sys.path.insert(0, sys.argv[2]);"
+        "import os, sys, time; sys.path[:0] = sys.argv[2].split(os.pathsep);"
         "import test_boosting_checkpoint as the;"
         "from peckorder.streams._checkpoint import Checkpoint;"
         "write = Checkpoint.write;"
         "Checkpoint.write = lambda *a: (write(*a), time.sleep(0.05));"
         "the.boosted(sys.argv[1], every=0)"
     )
-    process = subprocess.Popen([sys.executable, "-c", slowly, str(path), here])
+    process = subprocess.Popen([sys.executable, "-c", slowly, str(path), folders])
     try:
         while process.poll() is None and not (path.exists() and n_rounds(path) > 3):
             time.sleep(0.02)

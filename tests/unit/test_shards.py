@@ -14,6 +14,7 @@ from peckorder.solvers import sharded_run
 from peckorder.solvers.global_cuts import keys_of, values_of
 from peckorder.solvers.sharded_run import Lost, Rows, ShardedRun, answered
 from peckorder.solvers.shards import Shard, joined
+from same_boosting import PARAMETERS, assert_same_model
 
 
 class Crew:
@@ -81,13 +82,6 @@ def sharded(model, X, y, qid, weight, owner, unlucky=lambda: None):
     return model, run, crew
 
 
-def assert_same_model(one, other):
-    assert one.weak_rankers_.tolist() == other.weak_rankers_.tolist()
-    assert_array_equal(one.bounds_, other.bounds_)
-    assert one.smoothing_ == other.smoothing_
-    assert_array_equal(one.feature_importances_, other.feature_importances_)
-
-
 VALUES = st.sampled_from([np.nan, -1e300, -1.5, -0.0, 0.0, 0.5, 1.0, 2.0, 5e-324])
 
 
@@ -110,19 +104,6 @@ def feedback(draw):
         weight = column(st.sampled_from([0.0, 0.5, 1.0, 3.0]))
     owners = st.lists(st.integers(0, 2), min_size=n_queries, max_size=n_queries)
     return X, y, qid, weight, np.array(draw(owners))[qid]
-
-
-PARAMETERS = st.fixed_dictionaries(
-    {
-        "max_bins": st.sampled_from([None, 2, 3, 255]),
-        "cumulative": st.booleans(),
-        "default": st.sampled_from([None, 0, 1]),
-        "query_weight": st.sampled_from(["pairs", "equal"]),
-        "learning_rate": st.sampled_from([1.0, 0.3]),
-        "n_rounds": st.just(12),
-        "n_jobs": st.just(1),
-    }
-)
 
 
 @pytest.mark.filterwarnings("ignore:RankBoost. no weak ranking")
