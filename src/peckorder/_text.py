@@ -49,8 +49,21 @@ def read_text(who: str, path: Source) -> Iterator[bytes]:
 def check_target(who: str, what: str, path: Any) -> None:
     """Raise, before any work, if `whole_file` could write nothing at a path.
 
-    `who` and `what` are how the message calls what writes, and the path.
+    `who` and `what` are how the message calls what writes, and the path. A draft is made
+    and removed: rights of a folder do not tell all, as where a disk is full.
     """
+    _check_place(who, what, path)
+    if _has_draft(path):
+        draft = _draft_of(path)
+        try:
+            _new(who, what, path, draft).close()
+        finally:
+            with suppress(OSError):
+                draft.unlink()
+
+
+def _check_place(who: str, what: str, path: Any) -> None:
+    """Raise if a path, as it looks, is none to write to."""
     _PATH.check(who, what, path)
     shown, final = repr(os.fspath(path)), Path(path)
     if _descriptor(path) is not None:
@@ -72,10 +85,35 @@ def check_target(who: str, what: str, path: Any) -> None:
             raise PermissionError(
                 f"{who}: {what} must be one that can be written to; got {shown}."
             )
-    elif not os.access(Path(os.path.realpath(path)).parent, os.W_OK):
+
+
+def _has_draft(path: Any) -> bool:
+    """Say whether a file takes the place of what is there; of pipes none does."""
+    return _descriptor(path) is None and (
+        Path(path).is_file() or not Path(path).exists()
+    )
+
+
+def _draft_of(path: Any) -> Path:
+    """Return a new name beside a file, for what is to take its place."""
+    final = Path(os.path.realpath(path))
+    return final.with_name(f".{final.name}.{secrets.token_hex(_TOKEN)}")
+
+
+def _new(who: str, what: str, path: Any, draft: Path) -> IO[bytes]:
+    """Open a draft; errors name the path that was asked for."""
+    shown = repr(os.fspath(path))
+    try:
+        return draft.open("xb")
+    except PermissionError:
         raise PermissionError(
             f"{who}: {what} must be in a folder that can be written to; got {shown}."
-        )
+        ) from None
+    except OSError as error:
+        raise OSError(
+            f"{who}: {what} must be where a file can be made; got {shown} "
+            f"({error.strerror})."
+        ) from None
 
 
 @contextmanager
@@ -84,21 +122,21 @@ def whole_file(who: str, path: Any) -> Iterator[IO[bytes]]:
 
     Pipes and devices are no such files: nothing takes their place, they are written to.
     """
-    check_target(who, "path", path)
+    _check_place(who, "path", path)
     descriptor = _descriptor(path)
     if descriptor is not None:
         # As the shell opened it: at its end, where it appends.
         with open(os.dup(descriptor), "wb") as stream:
             yield stream
         return
-    if Path(path).exists() and not Path(path).is_file():
+    if not _has_draft(path):
         with Path(path).open("wb") as stream:
             yield stream
         return
     final = Path(os.path.realpath(path))
-    draft = final.with_name(f".{final.name}.{secrets.token_hex(_TOKEN)}")
+    draft = _draft_of(path)
     try:
-        with draft.open("xb") as raw:
+        with _new(who, "path", path, draft) as raw:
             yield raw
             raw.flush()
             os.fsync(raw.fileno())

@@ -33,7 +33,7 @@ def file(tmp_path):
         (("--out", "-"), "compare: out must be a file; got '-'."),
         (
             ("--out", "x.html", "--save", "./x.html"),
-            "compare: save and out must be two files; got 'x.html' for both.",
+            "compare: --save and -o must be two files; got 'x.html' for both.",
         ),
         (
             ("--seed", 2**32),

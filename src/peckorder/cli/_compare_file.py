@@ -17,9 +17,9 @@ from peckorder.cli._compare_limits import refusals
 from peckorder.cli._compare_read import read_runs, read_table
 from peckorder.cli._compare_report import build_report
 from peckorder.cli._compare_words import KINDS, chosen_text, level_text, signed, written
+from peckorder.cli._outputs import check_model, check_outputs
 from peckorder.cli._say import Speaker
 from peckorder.cli._standard import is_standard
-from peckorder.cli._tables_write import check_target
 from peckorder.cli._taken import taken_lines
 from peckorder.compare._case import MOST_ROWS, Case, make_case
 from peckorder.compare._contest import Contest, Result, hold
@@ -123,17 +123,14 @@ def check_files(wanted: Wanted) -> None:
     """Refuse, before any work, files that the result cannot go to or be told of."""
     check_out(wanted.out)
     check_named("file", *wanted.files, *([wanted.qrels] if wanted.qrels else []))
+    outputs = {"--save": wanted.save, "-o": wanted.out}
+    check_outputs("compare", outputs, [*wanted.files, wanted.qrels])
     if wanted.save is None:
         return
     check_named("save", wanted.save)
     if is_standard(wanted.save):
         raise ValueError("compare: save must be a file; got '-'.")
-    check_target(wanted.save)
-    if wanted.save.resolve() == wanted.out.resolve():
-        raise ValueError(
-            "compare: save and out must be two files; got "
-            f"{str(wanted.save)!r} for both."
-        )
+    check_model("compare", "--save", wanted.save)
 
 
 def check_out(out: Path) -> None:

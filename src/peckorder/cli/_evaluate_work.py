@@ -16,6 +16,7 @@ from peckorder.cli._evaluate_classes import (
     measured_classes,
 )
 from peckorder.cli._evaluate_roles import NONE, Roles, find_roles
+from peckorder.cli._outputs import check_outputs
 from peckorder.cli._roles import column_of, numbers_of
 from peckorder.cli._runs import qrels_columns, read_run_columns
 from peckorder.cli._say import Speaker, screen
@@ -56,6 +57,7 @@ def run_evaluate(
             f"evaluate: ties must be one of {', '.join(_TIES)}; got {ties!r}."
             f"{did_you_mean(ties, _TIES, {})}"
         )
+    check_outputs("evaluate", {"--per-query": per_query}, [file, qrels])
     whole(1).check("evaluate", "bootstrap", bootstrap)
     whole(0).check("evaluate", "seed", seed)
     asked = None if metric is None else tuple(metric)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 import peckorder
 from peckorder._validation import whole
+from peckorder.cli._outputs import check_outputs
 from peckorder.cli._rank_people import known_id
 from peckorder.cli._rank_rows import joined
 from peckorder.cli._say import Speaker, screen
@@ -18,7 +19,6 @@ from peckorder.cli._tables import (
 )
 from peckorder.cli._tables_source import check_is_file, name_of
 from peckorder.cli._tables_trec import documents_to_columns
-from peckorder.cli._tables_write import check_target
 from peckorder.collaborative import PersonalRanker
 from peckorder.compare._columns import Columns
 from peckorder.compare._model_rows import ModelRows
@@ -42,8 +42,7 @@ def run_explain(
     """Tell how much each feature adds to the scores of rows."""
     speaker = Speaker(json=json, quiet=quiet, out=out)
     whole(1).check("explain", "top", top)
-    if out is not None:
-        check_target(out)
+    check_outputs("explain", {"-o": out}, [model, file])
     check_is_file(model)
     ranker = peckorder.load(model)
     if isinstance(ranker, PersonalRanker):

@@ -44,7 +44,7 @@ def fit(
         MPRank, MPRankCV, SVRank or RankBoost for grades and magnitudes; PersonalRanker
         for ratings.
     out
-        The model file to write.
+        The model file to write: a new one, or in place of a model.
     set_
         A parameter, as in --set C=10; give it again for more. Other parameters are
         those of `peckorder compare`. Without --set it is also chosen here what is

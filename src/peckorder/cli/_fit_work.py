@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+from peckorder.cli._outputs import check_model, check_outputs
 from peckorder.cli._say import Speaker
 from peckorder.cli._tables import read_table
 from peckorder.cli._tables_source import is_standard, name_of
 from peckorder.cli._tables_trec import QID, TARGET, whole_numbers
-from peckorder.cli._tables_write import check_target
 from peckorder.cli._taken import taken_lines
 from peckorder.collaborative import PersonalRanker
 from peckorder.compare._fitting import (
@@ -47,7 +47,8 @@ def run_fit(
     model, by_hand = make_ranker(ranker, set_ or ())
     if is_standard(out):
         raise ValueError("fit: out must be a file; got '-'.")
-    check_target(out)
+    check_outputs("fit", {"-o": out}, [file])
+    check_model("fit", "-o", out)
     named = None if columns is None else tuple(map(str.strip, columns.split(",")))
     given = {
         "target": target,

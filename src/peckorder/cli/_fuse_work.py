@@ -7,11 +7,11 @@ import numpy as np
 
 from peckorder._validation import did_you_mean, optional, whole
 from peckorder.cli._compare_words import level_text, signed
+from peckorder.cli._outputs import check_model, check_outputs
 from peckorder.cli._runs import as_run, qrels_columns, read_run_columns, run_names
 from peckorder.cli._say import Speaker, screen
 from peckorder.cli._tables import format_to_write, write_columns
 from peckorder.cli._tables_source import is_standard, shown_out
-from peckorder.cli._tables_write import check_target
 from peckorder.compare._columns import Columns
 from peckorder.compare._contest import Contest, Result, ranked
 from peckorder.compare._fusion import LEARNT, METHODS, RRF, Fused
@@ -38,7 +38,7 @@ def run_fuse(
 ) -> None:
     """Fuse TREC runs into one: learnt from judgements, or by counts of places."""
     speaker = Speaker(json=json, quiet=quiet, out=out)
-    check_target(out)
+    check_outputs("fuse", {"-o": out, "--save": save}, [*runs, qrels])
     kind = "run" if is_standard(out) else format_to_write(out, None, text="run")
     names = tuple(metric or ("ndcg@10", "ap", "rr"))
     check_measures(names)
@@ -48,7 +48,7 @@ def run_fuse(
     if save is not None:
         if qrels is None:
             raise ValueError("fuse: save must go with qrels to learn from; got none.")
-        check_target(save)
+        check_model("fuse", "--save", save)
     if len(runs) < 2:
         raise ValueError(f"fuse: runs must be two or more; got {len(runs)}.")
     called = run_names("fuse", runs)

@@ -5,6 +5,7 @@ from typing import Any
 
 import peckorder
 from peckorder._validation import not_negative, optional, whole
+from peckorder.cli._outputs import check_outputs
 from peckorder.cli._rank_notes import Noted
 from peckorder.cli._rank_people import one_score, ranked_ratings, recommended
 from peckorder.cli._rank_rows import Choices, listed_blocks, ranked_blocks
@@ -17,7 +18,6 @@ from peckorder.cli._tables_source import (
     name_of,
     shown_out,
 )
-from peckorder.cli._tables_write import check_target
 from peckorder.cli._taken import taken_lines
 from peckorder.collaborative import PersonalRanker
 from peckorder.compare._columns import Columns
@@ -52,7 +52,9 @@ def run_rank(
     whole(1).check("rank", "rows", rows)
     if not positions:
         _check_without_positions({"cut": cut, "max_rows": max_rows, "sort": sort})
-    check_target(out)
+    # A run may be given as NAME=FILE.
+    named = [each.partition("=")[2] or None for each in files]
+    check_outputs("rank", {"-o": out}, [model, *files, *named])
     file = files[0] if files else None
     names = None if columns is None else tuple(map(str.strip, columns.split(",")))
     kind = _out_format(out, out_format, file if len(files) < 2 else "the.run", format)
