@@ -49,8 +49,8 @@ def read_text(who: str, path: Source) -> Iterator[bytes]:
 def check_target(who: str, what: str, path: Any) -> None:
     """Raise, before any work, if `whole_file` could write nothing at a path.
 
-    `who` and `what` are how the message calls what writes, and the path. A draft is made
-    and removed: rights of a folder do not tell all, as where a disk is full.
+    `who` and `what` are how the message calls what writes, and the path. A draft is
+    made and removed: the rights of a folder do not tell all, as of one in /proc.
     """
     _check_place(who, what, path)
     if _has_draft(path):

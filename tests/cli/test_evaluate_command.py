@@ -150,8 +150,8 @@ def test_a_run_against_judgements(judged, capsys):
     told = json.loads(capsys.readouterr().out)
     assert told["metrics"]["ap"]["mean"] == (0.5 / 2 + 1) / 2
     assert told["notes"] == [
-        "1 queries of the run are not judged: left out.",
-        "1 judged queries are not in the run: left out.",
+        "1 query of the run is not judged: left out.",
+        "1 judged query is not in the run: left out.",
     ]
 
 

@@ -302,7 +302,7 @@ def test_text_among_numbers_names_the_column(tmp_path):
     path.write_text("x,y\n1,2\nq,3\n")
     with pytest.raises(DataError) as caught:
         list(iter_columns(path, numbers=["x"]))
-    assert str(caught.value) == f"{path}: column 'x' must be numbers; got 'q'."
+    assert str(caught.value) == f"{path}: column 'x' must be numbers; got 'q' in row 2."
 
 
 def test_standard_input_needs_a_format():

@@ -78,7 +78,8 @@ def compare(
         What decides, as in ndcg@5 or ap; of grades and runs ndcg@10, of ratings
         disagreement, of classes the mean rank loss, of magnitudes msd.
     rankers
-        A ranker of the leaderboard to take part; give it again for more.
+        Rankers of the leaderboard to take part, as in PRank,RankBoost; or give it
+        again for each.
     folds
         Folds of the cross-validation; at least 2. Where there are fewer queries or
         people than folds, or fewer than two rows a fold for msd, there are fewer.

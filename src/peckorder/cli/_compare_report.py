@@ -21,6 +21,7 @@ from peckorder.cli._compare_words import (
     written,
 )
 from peckorder.compare._case import Case
+from peckorder.compare._columns import counted
 from peckorder.compare._contest import Contest, Result
 from peckorder.compare._contest_ratings import Asked, RatingsCase
 from peckorder.compare._keeping import best_own
@@ -134,7 +135,9 @@ def _taken_table(case: Case | RatingsCase) -> tuple[Table, ...]:
         rows = [*rows[:_MOST_LINES], (f"{n_more} more", "", "not shown")]
     n_plain = sum(taken.role == "feature" for taken in case.taken)
     if n_plain:
-        rows.append((f"{n_plain} others", "features", "numbers; see below"))
+        rows.append(
+            (counted(n_plain, "other", "others"), "features", "numbers; see below")
+        )
     caption = "What each column was taken for, and why."
     return (Table(("column", "taken for", "why"), tuple(rows), caption),)
 

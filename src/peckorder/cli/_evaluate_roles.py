@@ -60,6 +60,11 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
         score = None if is_text else predicted
     left = [name for name in free if name not in (score, predicted, *_ADDED)]
     target = known.get("target") or words.first_named(left, _TARGET)
+    if target is None and set(columns.names) >= {"qid", "docid", "score"}:
+        raise DataError(
+            f"evaluate: qrels must be given, by --qrels FILE, to measure a run (or "
+            f"targets, by --target NAME); got {columns.source} alone."
+        )
     if target is None:
         raise DataError(
             f"evaluate: {columns.source} must have a column of targets, which has "

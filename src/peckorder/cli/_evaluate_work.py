@@ -23,7 +23,7 @@ from peckorder.cli._say import Speaker, screen
 from peckorder.cli._tables import read_columns, write_columns
 from peckorder.cli._tables_source import name_of
 from peckorder.cli._taken import taken_lines
-from peckorder.compare._columns import Columns, listed
+from peckorder.compare._columns import Columns, counted, listed
 from peckorder.compare._judging import Judged, check_measures, judge, measure
 from peckorder.compare._task import Taken
 from peckorder.exceptions import DataError
@@ -120,7 +120,7 @@ def _shown(file: str, found: Measured, rows: Sequence[Any]) -> list[Any]:
     lines: list[Any] = [f"  {line}" for line in taken_lines(found.taken)]
     if found.taken and not any(t.role == "query" for t in found.taken):
         lines.append("  no column of queries: all rows are one list (--qid NAME)")
-    title = f"{file} ({found.n_rows} rows, 95 % intervals)"
+    title = f"{file} ({counted(found.n_rows, 'row', 'rows')}, 95 % intervals)"
     headings: tuple[str, ...]
     if found.classes:
         headings = ("metric", "mean", "low", "high", "rows")

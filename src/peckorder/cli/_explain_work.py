@@ -17,10 +17,10 @@ from peckorder.cli._tables import (
     read_table,
     write_columns,
 )
-from peckorder.cli._tables_source import check_is_file, name_of
+from peckorder.cli._tables_source import check_is_file, name_of, shown_out
 from peckorder.cli._tables_trec import documents_to_columns
 from peckorder.collaborative import PersonalRanker
-from peckorder.compare._columns import Columns
+from peckorder.compare._columns import Columns, counted
 from peckorder.compare._model_rows import ModelRows
 from peckorder.compare._scoring import contributions
 from peckorder.datasets import Documents
@@ -65,14 +65,17 @@ def run_explain(
                 f"explain: row must be from 1 to {X.shape[0]}; got {number}."
             )
     added, constant = contributions(wanted.model, X)
+    written = []
     if out is not None:
         columns = {name: added[:, k] for k, name in enumerate(names)}
         parts = {"constant": constant, "score": constant + added.sum(axis=1)}
-        write_columns(out, Columns({**columns, **parts}, name_of(file)))
+        n_rows = write_columns(out, Columns({**columns, **parts}, name_of(file)))
+        written.append(f"{counted(n_rows, 'row', 'rows')} in {shown_out(out)}")
     told = [_told(names, raw, added, constant, number - 1) for number in chosen]
     speaker.say(
-        {"model": model, "file": name_of(file), "rows": told},
+        {"model": model, "file": name_of(file), "rows": told, "out": out},
         *(_shown(each, top) for each in told),
+        *written,
     )
 
 
@@ -131,7 +134,7 @@ def _shown(told: dict[str, Any], top: int) -> Any:
     rows = [(f["feature"], f["value"], f["adds"]) for f in every[:top]]
     rest = sum(f["adds"] for f in every[top:])
     if len(every) > top:
-        rows.append((f"{len(every) - top} others", "", rest))
+        rows.append((counted(len(every) - top, "other", "others"), "", rest))
     rows.append(("constant", "", told["constant"]))
     title = f"row {told['row']}: score {told['score']:.4f}"
     return screen(title, ("feature", "value", "adds"), rows)

@@ -10,6 +10,7 @@ from peckorder.cli._tables_source import is_standard, name_of
 from peckorder.cli._tables_trec import QID, TARGET, whole_numbers
 from peckorder.cli._taken import taken_lines
 from peckorder.collaborative import PersonalRanker
+from peckorder.compare._columns import counted
 from peckorder.compare._fitting import (
     Fitted,
     fit_rows,
@@ -83,7 +84,7 @@ def run_fit(
             "notes": list(found.notes),
         },
         *_told(found),
-        f"{ranker}: fitted to {found.n_rows} rows, in {out}",
+        f"{ranker}: fitted to {counted(found.n_rows, 'row', 'rows')}, in {out}",
     )
 
 
@@ -148,5 +149,5 @@ def _told(found: Fitted) -> list[str]:
     n_features = getattr(found.ranker, "n_features_in_", None)
     if n_features is not None:
         scaled = ", scaled to mean 0 and deviation 1" if found.is_scaled else ""
-        lines.append(f"{n_features} features{scaled}")
+        lines.append(f"{counted(n_features, 'feature', 'features')}{scaled}")
     return [*lines, *found.notes, found.settings.told()]

@@ -12,7 +12,7 @@ from peckorder.cli._runs import as_run, qrels_columns, read_run_columns, run_nam
 from peckorder.cli._say import Speaker, screen
 from peckorder.cli._tables import format_to_write, write_columns
 from peckorder.cli._tables_source import is_standard, shown_out
-from peckorder.compare._columns import Columns
+from peckorder.compare._columns import Columns, counted
 from peckorder.compare._contest import Contest, Result, ranked
 from peckorder.compare._fusion import LEARNT, METHODS, RRF, Fused
 from peckorder.compare._fusion import fuse as fused
@@ -41,7 +41,7 @@ def run_fuse(
     check_outputs("fuse", {"-o": out, "--save": save}, [*runs, qrels])
     kind = "run" if is_standard(out) else format_to_write(out, None, text="run")
     names = tuple(metric or ("ndcg@10", "ap", "rr"))
-    check_measures(names)
+    check_measures(names, who="fuse")
     optional(whole(1)).check("fuse", "rounds", rounds)
     whole(2).check("fuse", "folds", folds)
     chosen = _method(method, qrels)
@@ -55,6 +55,9 @@ def run_fuse(
     pairs = zip(called, runs, strict=True)
     tables = {name: read_run_columns("fuse", path) for name, path in pairs}
     known = None if qrels is None else qrels_columns("fuse", qrels)
+    if known is not None:  # a run that has nothing to do with them, before any work
+        for columns in tables.values():
+            judge(columns, known, who="fuse")
     with speaker.bar("Fusing") as tell:
         result = fused(
             {name: as_run("fuse", columns) for name, columns in tables.items()},
@@ -79,7 +82,7 @@ def run_fuse(
         },
         *([] if board is None else [_screen(board, folds)]),
         *([] if board is None else _remarks(board, chosen, list(tables))),
-        f"{chosen}: {n_rows} rows in {shown_out(out)}",
+        f"{chosen}: {counted(n_rows, 'row', 'rows')} in {shown_out(out)}",
     )
 
 
@@ -167,7 +170,8 @@ def _measured(
     every = {method: _written(result, method, "") for method in result.scores} | runs
     found = []
     for name, columns in every.items():
-        table = measure(judge(columns, qrels, queries), names, n_bootstrap=1)
+        judged = judge(columns, qrels, queries, who="fuse")
+        table = measure(judged, names, n_bootstrap=1)
         found.append(Result(name, "", dict(table.values)))
     measures = tuple(map(Measure.of_lists, names))
     return Contest(measures, ranked(found, measures[0]), (), 0, 0, "queries")

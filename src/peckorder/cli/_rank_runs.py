@@ -1,6 +1,7 @@
 """Runs fused by a model that has learnt how."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from peckorder.compare._columns import Columns, listed
 from peckorder.compare._model_rows import ModelRows
 from peckorder.compare._task import Taken
 from peckorder.datasets import from_runs
+from peckorder.estimators import TableRanker
 from peckorder.estimators._row_scores import scores_of
 from peckorder.exceptions import DataError
 
@@ -26,6 +28,11 @@ def fused_runs(model: Any, files: Sequence[str], noted: Noted) -> Iterator[Colum
         raise DataError(
             "rank: the model must have learnt from runs, and know their names; got "
             f"{type(wanted.model).__name__} without names."
+        )
+    if _is_of_columns(wanted.table):
+        raise DataError(
+            "rank: file must be a table, with the columns that the model learnt from, "
+            f"{listed(wanted.names)}; got {listed(files)}."
         )
     tables = {
         name: read_run_columns("rank", path)
@@ -58,6 +65,9 @@ def _named(files: Sequence[str], known: Sequence[str]) -> list[tuple[str, str]]:
         path if named else file
         for (_, _, path), file, named in zip(given, files, is_named, strict=True)
     ]
+    for (name, _, path), file, is_known in zip(given, files, is_named, strict=True):
+        if path and not is_known and not Path(file).exists():
+            raise DataError(_unknown(name, known, ""))
     names = run_names("rank", paths)
     found = [
         given[k][0] if named else name
@@ -65,10 +75,26 @@ def _named(files: Sequence[str], known: Sequence[str]) -> list[tuple[str, str]]:
     ]
     for name in found:
         if name not in known:
-            raise DataError(
-                "rank: runs must be called as those that the model learnt from, "
-                f"{listed(known)}; got {name!r}. Say which it is: {known[0]}=FILE."
-            )
+            advice = f" Say which it is, as by {known[0]}=FILE."
+            raise DataError(_unknown(name, known, advice))
         if found.count(name) > 1:
             raise DataError(f"rank: runs must differ; got {name!r} twice.")
     return list(zip(found, paths, strict=True))
+
+
+def _unknown(name: str, known: Sequence[str], advice: str) -> str:
+    return (
+        "rank: runs must be called as those that the model learnt from, "
+        f"{listed(known)}; got {name!r}.{advice}"
+    )
+
+
+def _is_of_columns(table: TableRanker | None) -> bool:
+    """Say whether a model has surely not learnt from runs.
+
+    Models of runs have no text, and what they do not list is 0, if anything.
+    """
+    if table is None:
+        return False
+    has_text = any(values is not None for values in table.levels_)
+    return has_text or (table.shift_ is not None and bool(np.any(table.shift_)))

@@ -138,12 +138,12 @@ def numbers(
     return pc.equal(lower, "true").cast(pa.int8()).cast(pa.float64())
 
 
-def first_text(column: pa.ChunkedArray, *, has_commas: bool = False) -> str:
-    """Return the first cell of a column that is no number."""
+def first_text(column: pa.ChunkedArray, *, has_commas: bool = False) -> tuple[int, str]:
+    """Return the first cell of a column that is no number, and its place from 0 on."""
     cells: list[str | None] = _bare(column).to_pylist()
     return next(
-        cell
-        for cell in cells
+        (place, cell)
+        for place, cell in enumerate(cells)
         if cell is not None
         and numbers(pa.chunked_array([[cell]]), has_commas=has_commas) is None
     )

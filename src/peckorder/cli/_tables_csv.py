@@ -89,6 +89,7 @@ def csv_blocks(
             notes += _remarks(table, found, kept)
         yield found
         return
+    n_before = 0
     some = wanted(tuple(header.names)) if callable(wanted) else wanted
 
     def read(name: str, cells: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -96,14 +97,16 @@ def csv_blocks(
             return cells
         found = numbers(cells, has_commas=has_commas)
         if found is None:
+            place, text = first_text(cells, has_commas=has_commas)
             raise DataError(
-                f"{who}: column {short(name)} must be numbers; got "
-                f"{short(first_text(cells, has_commas=has_commas))}."
+                f"{who}: column {short(name)} must be numbers; got {short(text)} in "
+                f"row {n_before + place + 1}."
             )
         return found
 
     for table in _ended(who, tables, watched):
         yield _each(table, read)
+        n_before += len(table)
 
 
 def _remarks(table: pa.Table, found: pa.Table, ids: Collection[str]) -> list[str]:

@@ -156,7 +156,10 @@ def text_of(who: str, file: Inflated) -> IO[bytes]:
 def check_text(who: str, head: bytes) -> None:
     """Raise if a file does not begin as text does."""
     if head.startswith(_UTF_16):
-        raise DataError(f"{who}: text must be UTF-8; got UTF-16.")
+        raise DataError(
+            f"{who}: text must be UTF-8; got UTF-16. Change it before, as by iconv -f "
+            "utf-16 -t utf-8."
+        )
     if b"\0" in head:
         raise DataError(f"{who}: the file must be text; got one with zero bytes.")
     first = head.split(b"\n", 1)[0]

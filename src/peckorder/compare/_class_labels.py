@@ -6,15 +6,22 @@ from typing import Any
 from peckorder.exceptions import DataError
 
 _MOST_SHOWN = 12
+# Where so few labels are no numbers, they were meant to be.
+_FEW = 0.1
 
 
 def ordered_classes(
-    target: str, seen: Sequence[Any], classes: Sequence[str] | None, *, is_text: bool
+    target: str,
+    seen: Sequence[Any],
+    classes: Sequence[str] | None,
+    *,
+    is_text: bool,
+    advice: str = "",
 ) -> tuple[Any, ...]:
     """Return classes, lowest first; text has no order unless it is given.
 
     `seen` are the different labels of the column `target`, ascending; `classes` is the
-    order that was given, as text.
+    order that was given, as text. `advice` is what else may be wrong where none was.
 
     Examples
     --------
@@ -28,7 +35,7 @@ def ordered_classes(
         raise DataError(
             f"compare: classes must be given, lowest first, for labels that are text "
             f"(such as --classes {shown} in their right order); got none for "
-            f"{target!r}."
+            f"{target!r}.{advice}"
         )
     if is_text:
         ordered, unknown = tuple(classes or ()), []
@@ -46,6 +53,34 @@ def ordered_classes(
             f"{', '.join(map(str, classes or ()))}."
         )
     return ordered
+
+
+def slip_among(labels: Sequence[Any]) -> str:
+    """Point at the first text among labels that are numbers, all but a few.
+
+    Examples
+    --------
+    >>> from peckorder.compare._class_labels import slip_among
+    >>> slip_among(["1", "5", "five", None, "2"])
+    " Or mend 'five' in row 3: all other labels are numbers."
+    >>> slip_among(["low", "high", "1"])
+    ''
+    """
+    known = [label for label in labels if label is not None]
+    wrong = [label for label in known if not _is_number(label)]
+    if not wrong or len(wrong) > max(1, _FEW * len(known)) or len(known) < 3:
+        return ""
+    row = list(labels).index(wrong[0]) + 1
+    others = "all other" if len(wrong) == 1 else f"all but {len(wrong)}"
+    return f" Or mend {wrong[0]!r} in row {row}: {others} labels are numbers."
+
+
+def _is_number(label: Any) -> bool:
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return True
 
 
 def whole_if_it_is(value: Any) -> Any:

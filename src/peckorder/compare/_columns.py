@@ -44,6 +44,18 @@ def check_column(who: str, columns: Columns, what: str, given: str) -> None:
         )
 
 
+def counted(n: int, one: str, many: str) -> str:
+    """Write a number and what there are so many of.
+
+    Examples
+    --------
+    >>> from peckorder.compare._columns import counted
+    >>> counted(1, "query is", "queries are"), counted(2000, "row", "rows")
+    ('1 query is', '2,000 rows')
+    """
+    return f"{n:,} {one if n == 1 else many}"
+
+
 def listed(names: Sequence[str]) -> str:
     """Write names, some of them if there are many."""
     every = [name if len(name) <= 40 else f"{name[:37]}..." for name in names]

@@ -1,7 +1,7 @@
 """The contest: every ranker on the same folds, measured on rows it has not seen."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from math import sqrt
@@ -216,11 +216,11 @@ def choose(
     if only is None:
         return entrants
     names = [entrant.name for entrant in entrants if entrant.home]
+    small = {known.lower(): known for known in names}
     wanted = set()
-    for name in only:
+    for name in _parted(only, small):
         near = [known for known in names if known.lower() == name.lower()]
         if not near:
-            small = {known.lower(): known for known in names}
             close = [small[word] for word in get_close_matches(name.lower(), small)]
             hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
             if name.lower() in _RANKERS:
@@ -231,6 +231,15 @@ def choose(
             )
         wanted.update(near)
     return tuple(e for e in entrants if not e.home or e.name in wanted)
+
+
+def _parted(only: Iterable[str], known: Collection[str]) -> Iterator[str]:
+    """Yield names one by one, also of several with commas between."""
+    for name in only:
+        if name.lower() in known or "," not in name:
+            yield name
+        else:
+            yield from filter(None, map(str.strip, name.split(",")))
 
 
 def ranked(results: Iterable[Result], first: Measure) -> tuple[Result, ...]:

@@ -12,6 +12,7 @@ from peckorder._validation import did_you_mean
 from peckorder.compare import _entrants as entrants
 from peckorder.compare._case import Case
 from peckorder.compare._choosing import SampledMPRank, list_loss
+from peckorder.compare._columns import counted
 from peckorder.compare._entrants import Entrant, Setting
 from peckorder.compare._finishing import fit
 from peckorder.compare._fusion import RRF_SHIFT
@@ -99,7 +100,8 @@ def make_runs_case(
     n_all = len(np.unique(asked))
     if not is_judged.all():
         n_left = n_all - len(np.unique(asked[is_judged]))
-        notes.append(f"{n_left:,} queries have nothing that is relevant: left out.")
+        have = counted(n_left, "query has", "queries have")
+        notes.append(f"{have} nothing that is relevant: left out.")
     if not is_judged.any():
         raise DataError(
             "compare: qrels must judge queries of the runs; got none in common, such "

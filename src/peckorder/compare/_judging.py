@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peckorder._typing import Floats
-from peckorder.compare._columns import Columns
+from peckorder.compare._columns import Columns, counted
 from peckorder.exceptions import DataError
 from peckorder.metrics import Evaluation, evaluate
 from peckorder.metrics._names import metric_by_name
@@ -31,7 +31,13 @@ class Judged:
     notes: tuple[str, ...] = ()
 
 
-def judge(run: Columns, qrels: Columns, queries: NDArray[Any] | None = None) -> Judged:
+def judge(
+    run: Columns,
+    qrels: Columns,
+    queries: NDArray[Any] | None = None,
+    *,
+    who: str = "evaluate",
+) -> Judged:
     """Put the grades of judgements to the documents of a run.
 
     Documents that are not judged, or below 0, have grade 0. Judged ones that the run
@@ -56,15 +62,15 @@ def judge(run: Columns, qrels: Columns, queries: NDArray[Any] | None = None) -> 
     ids, query = np.unique(qid, return_inverse=True)
     names, name = np.unique(docid, return_inverse=True)
     pair = query * len(names) + name
-    _check_once(run.source, pair[:n_listed], qid, docid)
-    _check_once(qrels.source, pair[n_listed:], qid[n_listed:], docid[n_listed:])
+    _check_once(who, run.source, pair[:n_listed], qid, docid)
+    _check_once(who, qrels.source, pair[n_listed:], qid[n_listed:], docid[n_listed:])
     in_run, in_qrels = np.zeros((2, len(ids)), dtype=bool)
     in_run[query[:n_listed]] = True
     in_qrels[query[n_listed:]] = True
     kept = in_run & in_qrels if queries is None else np.isin(ids, queries.astype(str))
     if not (in_run & in_qrels).any():
         raise DataError(
-            f"evaluate: {run.source} and {qrels.source} must have queries in common; "
+            f"{who}: {run.source} and {qrels.source} must have queries in common; "
             f"got such as {str(qid[0])!r} and {str(qid[n_listed])!r}."
         )
     # Judgements below 0, of spam, earn nothing, as in trec_eval.
@@ -77,28 +83,34 @@ def judge(run: Columns, qrels: Columns, queries: NDArray[Any] | None = None) -> 
     score = np.asarray(run.arrays["score"], dtype=np.float64)
     unlisted = ~np.isin(pair[n_listed:], pair[:n_listed]) & kept[query[n_listed:]]
     rows = np.concatenate([kept[query[:n_listed]], unlisted])
-    counted = (
-        (int((in_run & ~in_qrels).sum()), "queries of the run are not judged"),
-        (int((in_qrels & ~in_run).sum()), "judged queries are not in the run"),
+    left_out = (
+        (in_run & ~in_qrels, "query of the run is not", "queries of the run are not"),
+        (in_qrels & ~in_run, "judged query is not", "judged queries are not"),
+    )
+    ends = ("judged", "in the run")
+    notes = tuple(
+        f"{counted(int(these.sum()), one, many)} {end}: left out."
+        for (these, one, many), end in zip(left_out, ends, strict=True)
+        if these.any()
     )
     return Judged(
         np.concatenate([grade, known])[rows],
         np.concatenate([score, np.full(len(known), -np.inf)])[rows],
         qid[rows],
         docid[rows],
-        tuple(f"{count} {words}: left out." for count, words in counted if count),
+        notes,
     )
 
 
-def check_measures(names: Iterable[str]) -> None:
+def check_measures(names: Iterable[str], *, who: str = "evaluate") -> None:
     """Refuse metrics that mean nothing where documents are not listed."""
     for name in names:
-        metric_by_name("evaluate", name)
+        metric_by_name(who, name)
         word = name.lower().replace("(", "@").split("@")[0]
         word = {"map": "ap", "mrr": "rr", "precision": "p"}.get(word, word)
         if word not in MEASURES or "(top)" in name:
             raise ValueError(
-                "evaluate: metrics with qrels must be of "
+                f"{who}: metrics with qrels must be of "
                 f"{', '.join(MEASURES)}, with a grade in brackets if any; got "
                 f"{name!r}."
             )
@@ -189,12 +201,12 @@ def _joined(run: Columns, qrels: Columns, name: str) -> NDArray[Any]:
 
 
 def _check_once(
-    source: str, pairs: NDArray[Any], qid: NDArray[Any], docid: NDArray[Any]
+    who: str, source: str, pairs: NDArray[Any], qid: NDArray[Any], docid: NDArray[Any]
 ) -> None:
     order = np.argsort(pairs, kind="stable")
     again = order[1:][pairs[order[1:]] == pairs[order[:-1]]]
     if len(again):
         raise DataError(
-            f"evaluate: {source} must have a document once a query; got "
+            f"{who}: {source} must have a document once a query; got "
             f"{str(docid[again[0]])!r} again for query {str(qid[again[0]])!r}."
         )

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peckorder.compare._columns import Columns
+from peckorder.compare._columns import Columns, counted
 from peckorder.compare._task import Task, numeric
 from peckorder.feedback import Ratings
 
@@ -33,7 +33,8 @@ def ratings_of(columns: Columns, task: Task) -> tuple[Ratings, tuple[str, ...]]:
     known = np.isfinite(value) & _given(user) & _given(item)
     notes = list(columns.notes)
     if not known.all():
-        notes.append(f"{(~known).sum():,} rows lack an id or a rating: left out.")
+        lacking = counted(int((~known).sum()), "row lacks", "rows lack")
+        notes.append(f"{lacking} an id or a rating: left out.")
     ratings = Ratings(user[known], item[known], value[known], duplicates="last")
     again = int(known.sum()) - len(ratings)
     if again:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from peckorder._validation import one_of, optional
 from peckorder.compare import _column_names as words
-from peckorder.compare._class_labels import ordered_classes
+from peckorder.compare._class_labels import ordered_classes, slip_among
 from peckorder.compare._columns import Columns, check_column
 from peckorder.exceptions import DataError
 
@@ -273,11 +273,13 @@ def _rows(
     ordered = None
     if kind == "ordinal":
         seen = distinct(labels).tolist()
-        ordered = ordered_classes(target, seen, classes, is_text=not numeric(labels))
+        is_text = not numeric(labels)
+        advice = slip_among(labels.tolist()) if is_text and classes is None else ""
+        ordered = ordered_classes(target, seen, classes, is_text=is_text, advice=advice)
     elif not numeric(labels):
         raise DataError(
             f"compare: target must be a column of numbers for task={kind!r}; got "
-            f"{target!r}, which is text."
+            f"{target!r}, which is text.{slip_among(labels.tolist())}"
         )
     if len(distinct(labels)) < 2:
         raise DataError(
