@@ -223,5 +223,6 @@ def test_a_learnt_fusion_is_used_on_other_runs(runs, tmp_path, capsys, command):
         assert by_pair[q, d] == pytest.approx(s, rel=1e-12)
     assert check_refused(capsys, "rank", model, other, runs[0]) == (
         "rank: runs must be called as those that the model learnt from, good, fair, "
-        "blind; got 'other'. Say which it is: good=FILE."
+        "blind; got 'other'. Say which it is: good=FILE; or give a table "
+        "if these are its columns."
     )

@@ -75,7 +75,10 @@ def _named(files: Sequence[str], known: Sequence[str]) -> list[tuple[str, str]]:
     ]
     for name in found:
         if name not in known:
-            advice = f" Say which it is, as by {known[0]}=FILE."
+            advice = (
+                f" Say which it is: {known[0]}=FILE; or give a table if these are its "
+                "columns."
+            )
             raise DataError(_unknown(name, known, advice))
         if found.count(name) > 1:
             raise DataError(f"rank: runs must differ; got {name!r} twice.")
