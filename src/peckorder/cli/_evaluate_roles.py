@@ -12,7 +12,7 @@ _SCORES: Final = ("score", "scores", "y_score", "prediction", "pred", "y_pred")
 _CLASSES: Final = ("predicted", "predicted_class")
 # What `rank` adds beside.
 _ADDED: Final = ("position", "gap", "above_cut")
-_TARGET: Final = words.TARGET | {"y_true"}
+TARGETS: Final = words.TARGET | {"y_true"}
 # For --qid: all rows are one list, whatever columns are called.
 NONE: Final = "none"
 
@@ -59,7 +59,7 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
         is_text = columns.arrays[predicted].dtype.kind not in "iuf"
         score = None if is_text else predicted
     left = [name for name in free if name not in (score, predicted, *_ADDED)]
-    target = known.get("target") or words.first_named(left, _TARGET)
+    target = known.get("target") or words.first_named(left, TARGETS)
     if target is None and set(columns.names) >= {"qid", "docid", "score"}:
         raise DataError(
             f"evaluate: qrels must be given, by --qrels FILE, to measure a run (or "

@@ -15,6 +15,7 @@ def rank(
     out: Annotated[str, Parameter(name=["--out", "-o"])] = STDIN,
     qid: str | None = None,
     docid: str | None = None,
+    target: str | None = None,
     positions: bool = True,
     user: str | None = None,
     item: str | None = None,
@@ -63,6 +64,9 @@ def rank(
         The column of queries; by default the usual names.
     docid
         The column that names documents, for runs; by default the usual names.
+    target
+        The column of targets, with which lines of LETOR begin; by default the usual
+        names, as in `evaluate`. With none, or --target none, all are 0.
     positions
         Number rows within their lists, and tell gaps. Without, rows go straight
         through, in any order of queries.
@@ -101,6 +105,7 @@ def rank(
         out=out,
         qid=qid,
         docid=docid,
+        target=target,
         positions=positions,
         user=user,
         item=item,

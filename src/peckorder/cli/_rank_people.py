@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from peckorder.cli._rank_kept import with_target
 from peckorder.cli._rank_notes import Noted
 from peckorder.cli._rank_rows import (
     Choices,
@@ -71,6 +72,7 @@ def ranked_ratings(
             f"{short(columns.arrays[item][0])} in row 1, and no others."
         )
     known, asked = cut_out(columns, is_known), replace(choices, qid=user, docid=item)
+    asked = with_target(columns, asked, noted)
     score, n_seen = _scores(model, who[is_known], what[is_known])
     if n_seen:
         noted.say(

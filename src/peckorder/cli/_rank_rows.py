@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peckorder._typing import Floats
+from peckorder.cli._rank_kept import with_target
 from peckorder.cli._rank_notes import Noted
 from peckorder.cli._rank_one_list import Spilled
 from peckorder.cli._roles import column_of
 from peckorder.cli._tables import iter_columns, letor_documents
 from peckorder.cli._tables_source import name_of, short
-from peckorder.cli._tables_trec import MOST_FEATURES, documents_to_columns
+from peckorder.cli._tables_trec import MOST_FEATURES, TARGET, documents_to_columns
 from peckorder.compare._column_names import QUERY, first_named
 from peckorder.compare._columns import Columns, check_column
 from peckorder.compare._model_rows import ModelRows, unscaled
@@ -28,7 +29,7 @@ from peckorder.feedback import Queries
 from peckorder.gaps import cut_at_gap, gaps
 
 _DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
-_ADDED = ("score", "predicted", "position", "gap", "above_cut")
+ADDED = ("score", "predicted", "position", "gap", "above_cut")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Choices:
     sort: bool
     features: bool
     kind: str
+    target: str | None = None
 
 
 def ranked_blocks(
@@ -91,7 +93,7 @@ def without_added(columns: Columns, noted: Noted | None) -> Columns:
 
     A file that was ranked before has them, or its labels are called so.
     """
-    own = [name for name in columns.names if name in _ADDED]
+    own = [name for name in columns.names if name in ADDED]
     if own and noted is not None:
         noted.say(
             f"{', '.join(own)} of {columns.source}: left out, since `rank` writes its "
@@ -171,7 +173,7 @@ def listed_blocks(
     """Yield rows numbered within their lists, all of which are complete."""
     left = iter(blocks)
     first = next(left)
-    found = _with_columns(first, choices)
+    found = with_target(first, _with_columns(first, choices), noted)
     for role, name, asked in (
         ("query", found.qid, choices.qid and "--qid"),
         ("document", found.docid, choices.docid and "--docid"),
@@ -338,6 +340,14 @@ def written(block: Columns, rows: Any, choices: Choices) -> Columns:
 def _renamed(
     arrays: dict[str, NDArray[Any]], choices: Choices
 ) -> dict[str, NDArray[Any]]:
-    """Give queries and documents the names by which a run is written."""
+    """Give queries, documents and targets the names by which they are written."""
     new = {choices.qid: "qid", choices.docid: "docid"}
+    if choices.kind == "letor":
+        new[choices.target] = TARGET
+        # Not the one of that name, if another was asked for or none.
+        arrays = {
+            name: column
+            for name, column in arrays.items()
+            if name != TARGET or choices.target == TARGET
+        }
     return {new.get(name, name): column for name, column in arrays.items()}

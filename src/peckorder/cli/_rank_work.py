@@ -6,12 +6,13 @@ from typing import Any
 import peckorder
 from peckorder._validation import not_negative, optional, whole
 from peckorder.cli._outputs import check_outputs
+from peckorder.cli._rank_kept import TYPED, as_numbers
 from peckorder.cli._rank_notes import Noted
 from peckorder.cli._rank_people import one_score, ranked_ratings, recommended
-from peckorder.cli._rank_rows import Choices, listed_blocks, ranked_blocks
+from peckorder.cli._rank_rows import ADDED, Choices, listed_blocks, ranked_blocks
 from peckorder.cli._rank_runs import fused_runs
 from peckorder.cli._say import Speaker
-from peckorder.cli._tables import format_of, format_to_write, write_columns
+from peckorder.cli._tables import format_of, format_to_write, kind_of, write_columns
 from peckorder.cli._tables_source import (
     check_is_file,
     is_standard,
@@ -30,6 +31,7 @@ def run_rank(
     out: str,
     qid: str | None,
     docid: str | None,
+    target: str | None,
     positions: bool,
     user: str | None,
     item: str | None,
@@ -61,7 +63,7 @@ def run_rank(
     check_is_file(model)
     ranker = peckorder.load(model)
     choices = Choices(
-        qid, docid, positions, cut, min_gap, max_rows, sort, features, kind
+        qid, docid, positions, cut, min_gap, max_rows, sort, features, kind, target
     )
     n_lists, noted = 0, Noted()
 
@@ -94,6 +96,9 @@ def run_rank(
         blocks = ranked_blocks(
             ranker, file, format, rows, names, choices, on_lists, noted
         )
+    is_text = not is_fusion and file is not None and kind in TYPED
+    if is_text and kind_of(str(file), format) in ("csv", "tsv"):
+        blocks = as_numbers(blocks, ADDED)
     with speaker.bar("Ranking") as tell:
         n_rows = write_columns(out, _watched(blocks, tell), format=kind)
         tell(n_rows, n_rows)

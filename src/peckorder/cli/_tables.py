@@ -155,11 +155,8 @@ def letor_documents(
     path: str | os.PathLike[str], *, rows: int = 65_536, format: str | None = None
 ) -> Iterator[Documents] | None:
     """Return the rows of a LETOR file in blocks, sparse; None if it is none."""
-    kind, who = format_of(path, format), name_of(path)
-    if kind is None:
-        with opened(path, streamed=True) as file:
-            kind = guessed(file.head)
-    if kind != "letor":
+    who = name_of(path)
+    if kind_of(path, format) != "letor":
         return None
 
     def blocks() -> Iterator[Documents]:
@@ -217,6 +214,15 @@ def format_of(path: str | os.PathLike[str], format: str | None) -> str | None:
             f"{', '.join(FORMATS)}; got none. Add --format csv."
         )
     return _SUFFIXES.get(_suffix(path))
+
+
+def kind_of(path: str | os.PathLike[str], format: str | None) -> str:
+    """Return the format of a file to read; look into it if its name does not tell."""
+    kind = format_of(path, format)
+    if kind is None:
+        with opened(path, streamed=True) as file:
+            kind = guessed(file.head)
+    return kind
 
 
 def format_to_write(

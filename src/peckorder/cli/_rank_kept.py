@@ -1,0 +1,131 @@
+"""Columns that `rank` passes on, as formats with types or targets want them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from peckorder.cli._evaluate_roles import NONE, TARGETS
+from peckorder.cli._rank_notes import Noted
+from peckorder.cli._rank_one_list import Spilled
+from peckorder.cli._tables_trec import TARGET
+from peckorder.compare._column_names import first_named
+from peckorder.compare._columns import Columns, check_column
+from peckorder.compare._task import Taken
+
+if TYPE_CHECKING:
+    from peckorder.cli._rank_rows import Choices
+
+TYPED: Final = ("parquet", "jsonl")
+# What floats hold to the last digit.
+_MOST: Final = 1 << 53
+
+
+def with_target(block: Columns, choices: "Choices", noted: Noted) -> "Choices":
+    """Return the choices with the column of targets, for LETOR, which begins with it.
+
+    It has the names by which `evaluate` knows targets.
+    """
+    if choices.kind != "letor":
+        return choices
+    asked, names = choices.target, block.names
+    if asked == NONE and NONE not in names:
+        found = None
+    elif asked is not None:
+        check_column("rank", block, "target", asked)
+        found = asked
+    else:
+        found = TARGET if TARGET in names else first_named(names, TARGETS)
+    if found is None:
+        noted.say("No column of targets: all are 0 in LETOR (--target NAME).")
+    else:
+        noted.take(Taken(found, "target", "--target" if asked else "its name"))
+    return replace(choices, target=found)
+
+
+def as_numbers(blocks: Iterator[Columns], added: tuple[str, ...]) -> Iterator[Columns]:
+    """Yield rows of a CSV file with numbers where a column of text has nothing else.
+
+    A cell is a number if that would be written as the cell is: 007, 1.50 and +1 are
+    text. This is told from all rows, which wait on the disk; columns in `added` are
+    left as they are. Memory: a block.
+    """
+    first = next(blocks, None)
+    if first is None:
+        return
+    seen = _Seen(first, added)
+    blocks = chain([first], blocks)
+    if not seen.may_be_numbers(first):
+        yield from blocks
+        return
+    with Spilled(seen.watch(blocks)) as spilled:
+        for block in spilled:
+            yield seen.converted(block)
+
+
+class _Seen:
+    """What cells of columns of text are, counted block by block."""
+
+    def __init__(self, first: Columns, added: tuple[str, ...]) -> None:
+        texts = [n for n, a in first.arrays.items() if a.dtype == object]
+        self._kinds: dict[str, set[str]] = {n: set() for n in texts if n not in added}
+
+    def may_be_numbers(self, block: Columns) -> bool:
+        """Say whether a block has a column of text without a cell that is no number."""
+        return any("text" not in _kinds(block.arrays[name]) for name in self._kinds)
+
+    def watch(self, blocks: Iterator[Columns]) -> Iterator[Columns]:
+        """Look at blocks on their way."""
+        for block in blocks:
+            for name, kinds in self._kinds.items():
+                if "text" not in kinds:
+                    kinds |= _kinds(block.arrays[name])
+            yield block
+
+    def converted(self, block: Columns) -> Columns:
+        """Return a block with numbers in the columns that have nothing else."""
+        arrays = dict(block.arrays)
+        for name, kinds in self._kinds.items():
+            is_known = bool(kinds & {"whole", "decimal"}) and "text" not in kinds
+            is_whole = not kinds & {"decimal", "gap"}
+            if is_known and (is_whole or "large" not in kinds):
+                arrays[name] = _numbers(arrays[name], is_whole=is_whole)
+        return Columns(arrays, block.source)
+
+
+def _kinds(column: NDArray[Any]) -> set[str]:
+    """Return what cells are: gap, whole, large (no float holds it), decimal, text."""
+    cells = pa.array(column, pa.string(), from_pandas=True)
+    known = cells.drop_null()
+    kinds = {"gap"} if len(known) < len(cells) else set()
+    if not len(known):
+        return kinds
+    if _is_written_so(known, pa.int64()):
+        ends = pc.min_max(known.cast(pa.int64())).as_py()
+        is_large = max(abs(end) for end in ends.values()) > _MOST
+        return kinds | {"whole", *(["large"] if is_large else [])}
+    bare = pc.replace_substring_regex(known, "[.]0$", "")
+    is_decimal = _is_written_so(bare, pa.float64())
+    return kinds | {"decimal" if is_decimal else "text"}
+
+
+def _is_written_so(cells: Any, kind: Any) -> bool:
+    """Say whether numbers would be written as the cells are."""
+    if not pc.all(pc.match_substring_regex(cells, "^-?[0-9]")).as_py():
+        return False  # nor is Infinity a number
+    try:
+        again = cells.cast(kind).cast(pa.string())
+    except pa.ArrowInvalid:
+        return False
+    return bool(pc.all(pc.equal(again, cells)).as_py())
+
+
+def _numbers(column: NDArray[Any], *, is_whole: bool) -> NDArray[Any]:
+    cells = pa.array(column, pa.string(), from_pandas=True)
+    found = cells.cast(pa.int64() if is_whole else pa.float64())
+    return np.asarray(found.to_numpy(zero_copy_only=False))
