@@ -285,10 +285,9 @@ def test_cells_that_are_no_scores_are_named(tmp_path, capsys):
     assert check_refused(capsys, "evaluate", runs, "--qrels", qrels) == (
         f"evaluate: column 'score' of {runs} must be numbers; got 'x' in row 2."
     )
-    runs.write_text("grade,score\n1,2\n0,\n")
+    runs.write_text("grade,score\n1,2\n0,\n0,y\n")
     assert check_refused(capsys, "evaluate", runs) == (
-        f"evaluate: column 'score' of {runs} must be numbers; got an empty cell in row "
-        "2."
+        f"evaluate: column 'score' of {runs} must be numbers; got 'y' in row 3."
     )
     other = tmp_path / "q.csv"
     other.write_text("query,doc,grade\n1,a,1\n")

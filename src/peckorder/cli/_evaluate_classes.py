@@ -44,7 +44,7 @@ def class_measure(name: str) -> str | None:
 def levels_of(
     columns: Columns, names: Iterable[str], classes: Iterable[str] | None
 ) -> list[Ints]:
-    """Return the places of labels on their scale, from 0 on.
+    """Return the places of labels on their scale, from 0 on; -1 of empty cells.
 
     Without `classes` the scale is of all numbers there are, ascending: a step is one
     from a class to the next, as in `compare`. Numbers are compared by their values, to
@@ -98,13 +98,15 @@ def _places(columns: Columns, name: str, array: NDArray[Any], scale: _Scale) -> 
     labels, place = scale
     is_text = not numeric(array)
     for row, label in enumerate(array.tolist()):
+        if is_gap(label):
+            found[row] = -1
+            continue
         key = str(label) if is_text and label is not None else label
         if key not in place:
             rule = f"one of {', '.join(labels)}" if len(labels) <= 31 else "a class"
-            got = "an empty cell" if is_gap(label) else short(label)
             raise DataError(
                 f"evaluate: column {name!r} of {columns.source} must be {rule}; got "
-                f"{got} in row {row + 1}."
+                f"{short(label)} in row {row + 1}."
             )
         found[row] = place[key]
     return found

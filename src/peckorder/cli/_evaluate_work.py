@@ -17,6 +17,7 @@ from peckorder.cli._evaluate_classes import (
 )
 from peckorder.cli._evaluate_roles import NONE, Roles, find_roles
 from peckorder.cli._outputs import check_outputs
+from peckorder.cli._evaluate_rows import known_rows, with_numbers
 from peckorder.cli._roles import column_of, numbers_of
 from peckorder.cli._runs import qrels_columns, read_run_columns
 from peckorder.cli._say import Speaker, screen
@@ -148,35 +149,42 @@ def _of_table(
             asked += ("disagreement",) if has_classes else _LISTS
     of_classes = [name for each in asked if (name := class_measure(each))]
     of_lists = [name for name in asked if class_measure(name) is None]
-    notes = columns.notes
-    rows: list[dict[str, Any]] = []
-    if of_classes:
-        if roles.predicted is None:
-            raise _missing(columns, "predicted", of_classes[0])
+    if of_classes and roles.predicted is None:
+        raise _missing(columns, "predicted", of_classes[0])
+    if of_lists and roles.score is None:
+        raise _missing(columns, "score", of_lists[0])
+    labels = [roles.target, *([roles.predicted] if of_classes else [])]
+    others = [roles.score, roles.query] if of_lists else []
+    needed = [name for name in dict.fromkeys([*labels, *others]) if name is not None]
+    # Classes that were given are compared as they stand.
+    numbers = {*(labels if classes is None else ()), roles.score} & set(needed)
+    columns = with_numbers(columns, sorted(numbers - {roles.query}))
+    rows, more_notes = known_rows(columns, needed)
+    n_rows, notes = int(rows.sum()), (*columns.notes, *more_notes)
+    found: list[dict[str, Any]] = []
+    if of_classes and roles.predicted is not None:
         truth, guess = levels_of(columns, (roles.target, roles.predicted), classes)
         samples = more["n_bootstrap"]
-        rows = measured_classes(truth, guess, of_classes, samples, seed)
-    if not of_lists:
-        return Measured(len(columns), None, tuple(rows), roles.taken, notes)
-    if roles.score is None:
-        raise _missing(columns, "score", of_lists[0])
+        found = measured_classes(truth[rows], guess[rows], of_classes, samples, seed)
+    if not of_lists or roles.score is None:
+        return Measured(n_rows, None, tuple(found), roles.taken, notes)
     is_text = columns.arrays[roles.target].dtype.kind not in "iuf"
     if classes is not None or (is_text and of_classes):
         (level,) = levels_of(columns, (roles.target,), classes)
         target: Floats = level.astype(np.float64)
     else:
-        target = numbers_of("evaluate", columns, roles.target)
+        target = numbers_of("evaluate", columns, roles.target, gaps=True)
     if more["ties"] == "docid":
-        more = {**more, "docid": columns.arrays[_docid(columns)]}
+        more = {**more, "docid": columns.arrays[_docid(columns)][rows]}
     table = metrics.evaluate(
-        target,
-        numbers_of("evaluate", columns, roles.score),
+        target[rows],
+        numbers_of("evaluate", columns, roles.score, gaps=True)[rows],
         of_lists,
-        qid=None if roles.query is None else columns.arrays[roles.query],
+        qid=None if roles.query is None else columns.arrays[roles.query][rows],
         random_state=seed,
         **more,
     )
-    return Measured(len(columns), table, tuple(rows), roles.taken, notes)
+    return Measured(n_rows, table, tuple(found), roles.taken, notes)
 
 
 def _missing(columns: Columns, what: str, metric: str) -> DataError:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from peckorder._typing import Floats
 from peckorder.cli._tables_source import short
 from peckorder.compare._columns import Columns, check_column, listed
+from peckorder.compare._task import is_empty
 from peckorder.exceptions import DataError
 
 
@@ -51,11 +52,13 @@ def column_of(
     )
 
 
-def numbers_of(who: str, columns: Columns, name: str) -> Floats:
-    """Return a column of numbers; refuse text and gaps, naming the row."""
+def numbers_of(who: str, columns: Columns, name: str, *, gaps: bool = False) -> Floats:
+    """Return a column of numbers; refuse text, and gaps unless asked; name the row."""
     column = columns.arrays[name]
     found = column if column.dtype.kind in "iuf" else _parsed(column)
     is_bad = np.isnan(found)
+    if gaps:
+        is_bad &= ~is_empty(column)
     if is_bad.any():
         row = int(np.argmax(is_bad))
         cell = column[row]

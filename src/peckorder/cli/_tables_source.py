@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
+import numpy as np
 import pyarrow as pa
 
 from peckorder._validation import did_you_mean
@@ -35,7 +36,8 @@ def shown_out(path: object) -> str:
 
 def short(value: object, most: int = 60) -> str:
     """Return how a value is quoted in a message."""
-    text = repr(value)
+    # Which NumPy would write with its type.
+    text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= most else f"{text[: most - 4]}...{text[-1]}"
 
 
