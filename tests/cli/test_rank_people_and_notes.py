@@ -49,14 +49,14 @@ def test_one_unknown_item_does_not_cost_the_others(people, tmp_path, capsys, how
     assert "row 1 ('1', '999')" in note
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert len(rows) == 4
-    unknown = [row for row in rows if "999" in row.values() or "77" in row.values()]
+    unknown = [row for row in rows if 999 in row.values() or 77 in row.values()]
     assert [row["score"] for row in unknown] == [None, None]
     if "--no-positions" not in how:
         assert {(r["user"], r["item"], r["position"]) for r in unknown} == {
-            ("1", "999", 3),
-            ("77", "103", 1),
+            (1, 999, 3),
+            (77, 103, 1),
         }
-        best = [row for row in rows if row["user"] == "1"]
+        best = [row for row in rows if row["user"] == 1]
         best.sort(key=lambda row: row["position"])
         assert best[0]["score"] >= best[1]["score"]
     run_file = tmp_path / "o.run"

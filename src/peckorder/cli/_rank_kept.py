@@ -1,6 +1,6 @@
 """Columns that `rank` passes on, as formats with types or targets want them."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from peckorder.cli._evaluate_roles import NONE, TARGETS
 from peckorder.cli._rank_notes import Noted
 from peckorder.cli._rank_one_list import Spilled
+from peckorder.cli._tables_cells import id_columns
 from peckorder.cli._tables_trec import TARGET
 from peckorder.compare._column_names import first_named
 from peckorder.compare._columns import Columns, check_column
@@ -48,17 +49,20 @@ def with_target(block: Columns, choices: "Choices", noted: Noted) -> "Choices":
     return replace(choices, target=found)
 
 
-def as_numbers(blocks: Iterator[Columns], added: tuple[str, ...]) -> Iterator[Columns]:
+def as_numbers(
+    blocks: Iterator[Columns], added: Collection[str], ids: Iterable[str]
+) -> Iterator[Columns]:
     """Yield rows of a CSV file with numbers where a column of text has nothing else.
 
     A cell is a number if that would be written as the cell is: 007, 1.50 and +1 are
-    text. This is told from all rows, which wait on the disk; columns in `added` are
-    left as they are. Memory: a block.
+    text. Ids, in `ids` and columns named so, are numbers only if they are whole and
+    without gaps, since floats would be written otherwise. This is told from all rows,
+    which wait on the disk; columns in `added` are left as they are. Memory: a block.
     """
     first = next(blocks, None)
     if first is None:
         return
-    seen = _Seen(first, added)
+    seen = _Seen(first, added, id_columns(first.names, ids))
     blocks = chain([first], blocks)
     if not seen.may_be_numbers(first):
         yield from blocks
@@ -71,9 +75,12 @@ def as_numbers(blocks: Iterator[Columns], added: tuple[str, ...]) -> Iterator[Co
 class _Seen:
     """What cells of columns of text are, counted block by block."""
 
-    def __init__(self, first: Columns, added: tuple[str, ...]) -> None:
+    def __init__(
+        self, first: Columns, added: Collection[str], ids: Collection[str]
+    ) -> None:
         texts = [n for n, a in first.arrays.items() if a.dtype == object]
         self._kinds: dict[str, set[str]] = {n: set() for n in texts if n not in added}
+        self._ids = ids
 
     def may_be_numbers(self, block: Columns) -> bool:
         """Say whether a block has a column of text without a cell that is no number."""
@@ -84,7 +91,7 @@ class _Seen:
         for block in blocks:
             for name, kinds in self._kinds.items():
                 if "text" not in kinds:
-                    kinds |= _kinds(block.arrays[name])
+                    kinds.update(_kinds(block.arrays[name]))
             yield block
 
     def converted(self, block: Columns) -> Columns:
@@ -93,7 +100,8 @@ class _Seen:
         for name, kinds in self._kinds.items():
             is_known = bool(kinds & {"whole", "decimal"}) and "text" not in kinds
             is_whole = not kinds & {"decimal", "gap"}
-            if is_known and (is_whole or "large" not in kinds):
+            may_be_float = "large" not in kinds and name not in self._ids
+            if is_known and (is_whole or may_be_float):
                 arrays[name] = _numbers(arrays[name], is_whole=is_whole)
         return Columns(arrays, block.source)
 

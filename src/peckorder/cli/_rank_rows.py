@@ -117,7 +117,7 @@ def _rows(
     documents = letor_documents(file, format=format, rows=rows)
     if documents is not None:
         for block in documents:
-            yield _of_documents(wanted, name_of(file), block, n_before, choices)
+            yield _of_documents(wanted, name_of(file), block, n_before, choices, noted)
             n_before += len(block)
         return
 
@@ -130,6 +130,7 @@ def _rows(
         X = wanted.matrix("rank", columns, n_before)
         sources = wanted.sources("rank", columns.source, columns.names)
         noted.look(columns, wanted.levels(sources))
+        noted.count_gaps(columns, wanted.gaps(sources))
         used = set(sources.values()) - {choices.qid, choices.docid}
         keeps = choices.features
         kept = {n: a for n, a in columns.arrays.items() if keeps or n not in used}
@@ -138,7 +139,12 @@ def _rows(
 
 
 def _of_documents(
-    wanted: ModelRows, who: str, block: Documents, n_before: int, choices: Choices
+    wanted: ModelRows,
+    who: str,
+    block: Documents,
+    n_before: int,
+    choices: Choices,
+    noted: Noted,
 ) -> tuple[Columns, Any]:
     """Return documents of a LETOR file: a feature that no line has is 0 in all.
 
@@ -154,6 +160,8 @@ def _of_documents(
         shown = sorted(int(name) for name in needed if _is_feature(name))
         columns = documents_to_columns(who, block, shown)
         X = wanted.matrix("rank", columns, n_before)
+        sources = wanted.sources("rank", who, columns.names)
+        noted.count_gaps(columns, wanted.gaps(sources))
     return documents_to_columns(who, block, shown if choices.features else 0), X
 
 

@@ -98,7 +98,7 @@ def run_rank(
         )
     is_text = not is_fusion and file is not None and kind in TYPED
     if is_text and kind_of(str(file), format) in ("csv", "tsv"):
-        blocks = as_numbers(blocks, ADDED)
+        blocks = as_numbers(blocks, ADDED, filter(None, (qid, docid, user, item)))
     with speaker.bar("Ranking") as tell:
         n_rows = write_columns(out, _watched(blocks, tell), format=kind)
         tell(n_rows, n_rows)

@@ -92,6 +92,17 @@ class ModelRows:
                 found.setdefault(column, set()).add(inner[len(column) + 1 :])
         return found
 
+    def gaps(self, sources: dict[str, str]) -> dict[str, str]:
+        """Return what an empty cell of each column is taken as."""
+        is_filled = self.table is not None and self.table.scale_ is not None
+        may_miss = isinstance(self.model, RankBoost) and not is_filled
+        number = "an abstention" if may_miss else "the mean"
+        texts = self.levels(sources)
+        return {
+            column: "none of its values" if column in texts else number
+            for column in sources.values()
+        }
+
     def matrix(self, who: str, columns: Columns, n_before: int = 0) -> Any:
         """Return the features of rows, the first of which is row `n_before` + 1."""
         sources = self.sources(who, columns.source, columns.names)
