@@ -115,7 +115,7 @@ def compare_file(wanted: Wanted, speaker: Speaker) -> None:
         )
         if model is not None:
             save(model, str(wanted.save))
-    limits = "" if model is None else refusals(model)
+    limits = "" if model is None else refusals(model, kind_of(case))
     speaker.say(as_json(wanted, done, kept, limits), *told(wanted, done, kept, limits))
 
 

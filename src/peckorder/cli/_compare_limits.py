@@ -5,12 +5,29 @@ from typing import Any
 import numpy as np
 
 from peckorder.collaborative import PersonalRanker
+from peckorder.compare._scoring import gives_classes
 from peckorder.estimators import RankBoost, TableRanker
 from peckorder.export._onnx import is_exportable
 
 
-def refusals(model: Any) -> str:
-    """Say what a kept model cannot be used for beside ranking; nothing if for all."""
+def no_classes(model: Any, kind: str) -> str:
+    """Say of a model of scores that it gives no classes, if it learnt from such."""
+    inner = model.ranker_ if isinstance(model, TableRanker) else model
+    if kind != "ordinal" or gives_classes(inner):
+        return ""
+    return "It gives scores, not classes: rank writes no column predicted."
+
+
+def refusals(model: Any, kind: str = "") -> str:
+    """Say what a kept model cannot be used for; nothing if for all.
+
+    `kind` is that of the task it learnt.
+    """
+    return " ".join(filter(None, (no_classes(model, kind), _cannot(model))))
+
+
+def _cannot(model: Any) -> str:
+    """Say what a model cannot be used for beside ranking."""
     inner = model.ranker_ if isinstance(model, TableRanker) else model
     coef = getattr(inner, "coef_", None)
     is_plain = coef is not None and np.ndim(coef) == 1

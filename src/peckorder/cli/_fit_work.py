@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from peckorder.cli._outputs import check_model, check_outputs
+from peckorder.cli._compare_limits import no_classes
 from peckorder.cli._say import Speaker
 from peckorder.cli._tables import read_table
 from peckorder.cli._tables_source import is_standard, name_of
@@ -70,6 +71,7 @@ def run_fit(
     names = list(
         getattr(found.model, "feature_names_in_", ()) if names is None else names
     )
+    limits = list(filter(None, [no_classes(found.model, found.task.kind)]))
     speaker.say(
         {
             "file": name_of(file),
@@ -81,10 +83,12 @@ def run_fit(
             "taken": {t.column: [t.role, t.why] for t in found.task.taken},
             "features": names or getattr(found.ranker, "n_features_in_", None),
             "scaled": found.is_scaled,
-            "notes": list(found.notes),
+            "notes": [*found.notes, *limits],
         },
         *_told(found),
         f"{ranker}: fitted to {counted(found.n_rows, 'row', 'rows')}, in {out}",
+        f"{ranker}: fitted to {found.n_rows} rows, in {out}",
+        *limits,
     )
 
 

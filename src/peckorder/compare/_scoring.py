@@ -12,9 +12,12 @@ from peckorder.feedback import Queries
 
 def classes_of(model: Any, X: Any) -> Labels | None:
     """Return the predicted classes of an ordinal model; None of others."""
-    if hasattr(model, "rank") or not hasattr(model, "classes_"):
-        return None
-    return np.asarray(model.predict(X))
+    return np.asarray(model.predict(X)) if gives_classes(model) else None
+
+
+def gives_classes(model: Any) -> bool:
+    """Say whether a fitted ranker predicts classes, not only scores."""
+    return hasattr(model, "classes_") and not hasattr(model, "rank")
 
 
 def positions(score: Floats, qid: Any) -> Ints:
