@@ -71,7 +71,7 @@ def run_fit(
     names = list(
         getattr(found.model, "feature_names_in_", ()) if names is None else names
     )
-    limits = list(filter(None, [no_classes(found.model, found.task.kind)]))
+    limits = list(filter(None, [no_classes(found.model, found.kind)]))
     speaker.say(
         {
             "file": name_of(file),

@@ -22,6 +22,8 @@ from peckorder.compare._task import Taken
 if TYPE_CHECKING:
     from peckorder.cli._rank_rows import Choices
 
+# What `rank` adds to rows.
+ADDED: Final = ("score", "predicted", "position", "gap", "above_cut")
 TYPED: Final = ("parquet", "jsonl")
 # What floats hold to the last digit.
 _MOST: Final = 1 << 53
@@ -34,7 +36,8 @@ def with_target(block: Columns, choices: "Choices", noted: Noted) -> "Choices":
     """
     if choices.kind != "letor":
         return choices
-    asked, names = choices.target, block.names
+    asked = choices.target
+    names = [name for name in block.names if name not in ADDED]
     if asked == NONE and NONE not in names:
         found = None
     elif asked is not None:
@@ -49,20 +52,18 @@ def with_target(block: Columns, choices: "Choices", noted: Noted) -> "Choices":
     return replace(choices, target=found)
 
 
-def as_numbers(
-    blocks: Iterator[Columns], added: Collection[str], ids: Iterable[str]
-) -> Iterator[Columns]:
+def as_numbers(blocks: Iterator[Columns], ids: Iterable[str]) -> Iterator[Columns]:
     """Yield rows of a CSV file with numbers where a column of text has nothing else.
 
     A cell is a number if that would be written as the cell is: 007, 1.50 and +1 are
     text. Ids, in `ids` and columns named so, are numbers only if they are whole and
     without gaps, since floats would be written otherwise. This is told from all rows,
-    which wait on the disk; columns in `added` are left as they are. Memory: a block.
+    which wait on the disk; what was added is left as it is. Memory: a block.
     """
     first = next(blocks, None)
     if first is None:
         return
-    seen = _Seen(first, added, id_columns(first.names, ids))
+    seen = _Seen(first, id_columns(first.names, ids))
     blocks = chain([first], blocks)
     if not seen.may_be_numbers(first):
         yield from blocks
@@ -75,11 +76,9 @@ def as_numbers(
 class _Seen:
     """What cells of columns of text are, counted block by block."""
 
-    def __init__(
-        self, first: Columns, added: Collection[str], ids: Collection[str]
-    ) -> None:
+    def __init__(self, first: Columns, ids: Collection[str]) -> None:
         texts = [n for n, a in first.arrays.items() if a.dtype == object]
-        self._kinds: dict[str, set[str]] = {n: set() for n in texts if n not in added}
+        self._kinds: dict[str, set[str]] = {n: set() for n in texts if n not in ADDED}
         self._ids = ids
 
     def may_be_numbers(self, block: Columns) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peckorder._typing import Floats
-from peckorder.cli._rank_kept import with_target
+from peckorder.cli._rank_kept import ADDED, with_target
 from peckorder.cli._rank_notes import Noted
 from peckorder.cli._rank_one_list import Spilled
 from peckorder.cli._roles import column_of
@@ -29,7 +29,6 @@ from peckorder.feedback import Queries
 from peckorder.gaps import cut_at_gap, gaps
 
 _DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
-ADDED = ("score", "predicted", "position", "gap", "above_cut")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from peckorder.cli._outputs import check_outputs
 from peckorder.cli._rank_kept import TYPED, as_numbers
 from peckorder.cli._rank_notes import Noted
 from peckorder.cli._rank_people import one_score, ranked_ratings, recommended
-from peckorder.cli._rank_rows import ADDED, Choices, listed_blocks, ranked_blocks
+from peckorder.cli._rank_rows import Choices, listed_blocks, ranked_blocks
 from peckorder.cli._rank_runs import fused_runs
 from peckorder.cli._say import Speaker
 from peckorder.cli._tables import format_of, format_to_write, kind_of, write_columns
@@ -98,7 +98,7 @@ def run_rank(
         )
     is_text = not is_fusion and file is not None and kind in TYPED
     if is_text and kind_of(str(file), format) in ("csv", "tsv"):
-        blocks = as_numbers(blocks, ADDED, filter(None, (qid, docid, user, item)))
+        blocks = as_numbers(blocks, filter(None, (qid, docid, user, item)))
     with speaker.bar("Ranking") as tell:
         n_rows = write_columns(out, _watched(blocks, tell), format=kind)
         tell(n_rows, n_rows)

@@ -29,7 +29,7 @@ from peckorder.compare._settings import (
     fixed_settings,
     setting_of,
 )
-from peckorder.compare._task import Task, _parted, recognise
+from peckorder.compare._task import Task, _parted, kind_of_labels, recognise
 
 RANKERS: Final[dict[str, Any]] = {
     name: getattr(estimators, name)
@@ -44,6 +44,7 @@ class Fitted:
     """A model, what columns were taken for, and how many rows it was fitted to.
 
     `ranker` is the class that was asked for; `model` may be a `TableRanker` around it.
+    `kind` is what `compare` would take the table for.
     """
 
     model: Any
@@ -53,6 +54,7 @@ class Fitted:
     settings: Settings
     is_scaled: bool = False
     notes: tuple[str, ...] = ()
+    kind: str = ""
 
 
 def make_ranker(name: str, settings: Iterable[str]) -> tuple[Any, dict[str, Any]]:
@@ -142,7 +144,8 @@ def fit_table(
         ranker.set_params(classes=list(task.classes or ()))
     fitted, settings = _fit(ranker, task, X, y, qid, people, by_hand)
     model = of_columns(fitted, coding.levels, scaling)
-    return Fitted(model, fitted, task, len(columns), settings, scaled, notes)
+    kind = kind_of_labels(columns.arrays[task.target], task.query, task.classes)
+    return Fitted(model, fitted, task, len(columns), settings, scaled, notes, kind)
 
 
 def _recognised(

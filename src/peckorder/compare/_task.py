@@ -269,7 +269,7 @@ def _rows(
             f"from; got {', '.join(table.names) or 'none'}."
         )
     labels = table.arrays[target]
-    kind = task or _kind(labels, query, classes)
+    kind = task or kind_of_labels(labels, query, classes)
     ordered = None
     if kind == "ordinal":
         seen = distinct(labels).tolist()
@@ -319,9 +319,10 @@ def _unnamed_target(table: Columns, names: list[str]) -> str | None:
     return names[0] if not numeric(last) and numeric(first) else names[-1]
 
 
-def _kind(
-    labels: NDArray[Any], query: str | None, classes: tuple[str, ...] | None
+def kind_of_labels(
+    labels: NDArray[Any], query: str | None, classes: tuple[Any, ...] | None
 ) -> str:
+    """Return the kind of task by its labels, where nobody says it."""
     values = distinct(labels)
     if query is not None:
         few = numeric(labels) and len(values) <= MOST_GRADES and is_whole(values)
