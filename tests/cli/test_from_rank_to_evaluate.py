@@ -89,6 +89,17 @@ def test_letor_begins_with_targets(trained, tmp_path, capsys):
         assert read_columns(out).arrays["target"].tolist() == targets
     said = check_refused(capsys, *words, "--target", "wort")
     assert "target must be a column of" in said
+    lines = text.splitlines()
+    lines[2] = lines[2][:-1]  # a row without a label
+    renamed.write_text("\n".join(lines) + "\n")
+    assert run(*words) == 0
+    (note,) = json.loads(capsys.readouterr().out)["notes"]
+    assert note == "1 row has no 'grade': 0 in LETOR, which has no gaps."
+    assert read_columns(out).arrays["target"].tolist() == [y[0], 0, *y[2:]]
+    renamed.write_text("\n".join(line + "x" for line in lines).replace("gradex", "y"))
+    said = check_refused(capsys, *words)
+    assert said.endswith("in 'y'. Add --target none to do without.")
+    assert run(*words, "--target", "none", "--quiet") == 0
 
 
 def test_rows_without_a_label_or_a_score_are_left_out(tmp_path, capsys):

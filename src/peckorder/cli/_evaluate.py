@@ -42,6 +42,8 @@ def evaluate(
     their mean rank loss, and scores by ndcg@10, ap and rr, or the disagreement of pairs
     if there are classes.
 
+    Rows without a target, a score or a query are left out, which is said.
+
     With --qrels, listed documents that are not judged have grade 0, judged ones that
     the run does not list earn nothing, and queries that are not in both are left out:
     with --ties docid the figures are those of trec_eval.

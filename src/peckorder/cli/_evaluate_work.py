@@ -16,8 +16,8 @@ from peckorder.cli._evaluate_classes import (
     measured_classes,
 )
 from peckorder.cli._evaluate_roles import NONE, Roles, find_roles
-from peckorder.cli._outputs import check_outputs
 from peckorder.cli._evaluate_rows import known_rows, with_numbers
+from peckorder.cli._outputs import check_outputs
 from peckorder.cli._roles import column_of, numbers_of
 from peckorder.cli._runs import qrels_columns, read_run_columns
 from peckorder.cli._say import Speaker, screen

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from peckorder.cli._outputs import check_model, check_outputs
 from peckorder.cli._compare_limits import no_classes
+from peckorder.cli._outputs import check_model, check_outputs
 from peckorder.cli._say import Speaker
 from peckorder.cli._tables import read_table
 from peckorder.cli._tables_source import is_standard, name_of
@@ -87,7 +87,6 @@ def run_fit(
         },
         *_told(found),
         f"{ranker}: fitted to {counted(found.n_rows, 'row', 'rows')}, in {out}",
-        f"{ranker}: fitted to {found.n_rows} rows, in {out}",
         *limits,
     )
 

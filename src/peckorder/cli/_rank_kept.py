@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from peckorder.cli._evaluate_roles import NONE, TARGETS
 from peckorder.cli._rank_notes import Noted
 from peckorder.cli._rank_one_list import Spilled
-from peckorder.cli._tables_cells import id_columns
+from peckorder.cli._tables_cells import id_columns, is_number
+from peckorder.cli._tables_source import short
 from peckorder.cli._tables_trec import TARGET
 from peckorder.compare._column_names import first_named
 from peckorder.compare._columns import Columns, check_column
-from peckorder.compare._task import Taken
+from peckorder.compare._task import Taken, is_empty
+from peckorder.exceptions import DataError
 
 if TYPE_CHECKING:
     from peckorder.cli._rank_rows import Choices
@@ -50,6 +52,35 @@ def with_target(block: Columns, choices: "Choices", noted: Noted) -> "Choices":
     else:
         noted.take(Taken(found, "target", "--target" if asked else "its name"))
     return replace(choices, target=found)
+
+
+def with_grades(blocks: Iterator[Columns], noted: Noted) -> Iterator[Columns]:
+    """Yield rows for LETOR, which has no gaps: 0 where a target is not known, noted."""
+    n_empty, name = 0, TARGET
+    for block in blocks:
+        targets = block.arrays.get(TARGET)
+        if targets is None:
+            yield block
+            continue
+        name = next((t.column for t in noted.taken if t.role == "target"), TARGET)
+        is_gap = is_empty(targets)
+        if targets.dtype == object:
+            _check_grades(block.source, name, targets[~is_gap].tolist())
+        n_empty += int(is_gap.sum())
+        known = np.where(is_gap, "0" if targets.dtype == object else 0, targets)
+        yield Columns({**block.arrays, TARGET: known}, block.source)
+    if n_empty:
+        rows = "1 row has" if n_empty == 1 else f"{n_empty:,} rows have"
+        noted.say(f"{rows} no {name!r}: 0 in LETOR, which has no gaps.")
+
+
+def _check_grades(source: str, name: str, cells: list[str]) -> None:
+    text = next((cell for cell in cells if not is_number(cell.strip())), None)
+    if text is not None:
+        raise DataError(
+            f"rank: target must be a column of numbers of {source} to be written as "
+            f"LETOR; got {short(text)} in {name!r}. Add --target none to do without."
+        )
 
 
 def as_numbers(blocks: Iterator[Columns], ids: Iterable[str]) -> Iterator[Columns]:

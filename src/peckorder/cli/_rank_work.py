@@ -6,7 +6,7 @@ from typing import Any
 import peckorder
 from peckorder._validation import not_negative, optional, whole
 from peckorder.cli._outputs import check_outputs
-from peckorder.cli._rank_kept import TYPED, as_numbers
+from peckorder.cli._rank_kept import TYPED, as_numbers, with_grades
 from peckorder.cli._rank_notes import Noted
 from peckorder.cli._rank_people import one_score, ranked_ratings, recommended
 from peckorder.cli._rank_rows import Choices, listed_blocks, ranked_blocks
@@ -99,6 +99,8 @@ def run_rank(
     is_text = not is_fusion and file is not None and kind in TYPED
     if is_text and kind_of(str(file), format) in ("csv", "tsv"):
         blocks = as_numbers(blocks, filter(None, (qid, docid, user, item)))
+    if kind == "letor":
+        blocks = with_grades(blocks, noted)
     with speaker.bar("Ranking") as tell:
         n_rows = write_columns(out, _watched(blocks, tell), format=kind)
         tell(n_rows, n_rows)
