@@ -88,10 +88,10 @@ def test_a_folder_without_data_leaves_earlier_files_alone(capsys, tmp_path):
 
 
 def test_ctrl_c_keeps_what_is_done_and_the_next_run_goes_on(tmp_path):
-    command = [sys.executable, "-m", "peckorder", "reproduce", "harrington-2003"]
+    command = [sys.executable, "-m", "peckorder", "reproduce", "crammer-singer-2001"]
     command += ["--out", str(tmp_path), "--jobs", "1"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    journal = tmp_path / "harrington-2003-quick.journal"
+    journal = tmp_path / "crammer-singer-2001-quick.journal"
     deadline = time.monotonic() + 120
     while not journal.exists() or len(journal.read_bytes().splitlines()) < 2:
         assert process.poll() is None
@@ -105,8 +105,8 @@ def test_ctrl_c_keeps_what_is_done_and_the_next_run_goes_on(tmp_path):
     again = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "repetitions were those of an earlier run" in again.stdout
     assert not journal.exists()
-    found = json.loads((tmp_path / "harrington-2003-quick.json").read_text())
-    fresh = experiments.run(experiments.find("harrington-2003"))
+    found = json.loads((tmp_path / "crammer-singer-2001-quick.json").read_text())
+    fresh = experiments.run(experiments.find("crammer-singer-2001"))
     assert found == fresh.results()
 
 
