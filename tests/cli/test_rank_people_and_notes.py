@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from command_line import check_refused, run, write_table
+from command_line import check_refused, run
 
 
 @pytest.fixture(scope="module")
@@ -71,15 +71,6 @@ def test_one_item_for_one_person(people, tmp_path, capsys):
     row = json.loads(line)
     assert (row["user"], row["item"], row["position"]) == ("1", "103", 1)
     assert "item must be one" in check_refused(capsys, *command, "--item", "x")
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("rows")
-    data, model = write_table(folder / "t.csv"), folder / "m.peckorder"
-    fit = ("fit", data, "--ranker", "MPRank", "--target", "grade", "--quiet")
-    assert run(*fit, "-o", model) == 0
-    return data, model
 
 
 def test_the_cut_does_not_depend_on_how_many_rows_are_written(trained, tmp_path):

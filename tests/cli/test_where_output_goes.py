@@ -7,18 +7,9 @@ import threading
 import pytest
 
 import peckorder
-from command_line import check_refused, run, write_table
+from command_line import check_refused, run
 from peckorder import reports
 from peckorder._text import check_target, whole_file
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("rows")
-    data, model = write_table(folder / "t.csv"), folder / "m.peckorder"
-    fit = ("fit", data, "--ranker", "MPRank", "--target", "grade", "--quiet")
-    assert run(*fit, "-o", model) == 0
-    return data, model
 
 
 def _read(path, found):
