@@ -20,11 +20,11 @@ from time import perf_counter
 import numpy as np
 
 from peckorder import RankBoost
-from peckorder._threads import Team
-from peckorder.estimators._boosted_blocks import options_for_blocks
-from peckorder.solvers import scratch
+from peckorder._core.threads import Team
+from peckorder.boosting._blocks import options_for_blocks
+from peckorder.boosting.columns import scratch_files
 from peckorder.streams import Block, Stream
-from peckorder.streams import _boosting as boosting
+from peckorder.streams.fitting import rankboost as boosting
 
 QUERY, BLOCK = 100, 20_000
 
@@ -107,8 +107,8 @@ def measure(
             a_round, binning = rounds / (n_rounds - 1), binned - ready
         else:
             if kind == "files":
-                scratch.free_memory = lambda: 0
-            room = scratch.Scratch("RankBoost", folder)
+                scratch_files.free_memory = lambda: 0
+            room = scratch_files.Scratch("RankBoost", folder)
             options = options_for_blocks(model, "on a stream")
             rows = boosting._gather(model, made, room, None, team, 2, None)
             run = boosting._begin(rows, options, room, team)

@@ -27,7 +27,7 @@ from sklearn.base import clone
 from measure import grades
 from peckorder import AggregatePRank, MPRank, SVRank
 from peckorder.distributed import fit, score
-from peckorder.distributed._partitions import Partitions
+from peckorder.distributed.cluster.partitions import Partitions
 
 QUERY = 20
 

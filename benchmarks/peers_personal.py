@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from peckorder import Ratings
-from peckorder.collaborative._factors import alternate
+from peckorder.collaborative.personal.factors import alternate
 
 Predictor = Callable[[Ratings, Ratings], np.ndarray]
 

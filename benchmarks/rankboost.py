@@ -23,9 +23,9 @@ from scipy import sparse
 
 from measure import at_least, at_most, in_turn, seconds, show
 from peckorder import RankBoost
-from peckorder._threads import Team
+from peckorder._core.threads import Team
+from peckorder.boosting.columns.sorted import cut_columns
 from peckorder.datasets import dump_letor
-from peckorder.solvers.columns import cut_columns
 
 
 def documents(n_rows: int, n_features: int, n_queries: int) -> tuple[np.ndarray, ...]:

@@ -19,10 +19,10 @@ import numpy as np
 
 from distributed_rankboost import QUERY, problem
 from peckorder import RankBoost
-from peckorder._threads import Team
-from peckorder.estimators._boosted_blocks import CheckedBlocks
-from peckorder.solvers.sharded_run import Rows, ShardedRun
-from peckorder.solvers.shards import Shard, joined
+from peckorder._core.threads import Team
+from peckorder.boosting._blocks import CheckedBlocks
+from peckorder.boosting.sharded.run import Rows, ShardedRun
+from peckorder.boosting.sharded.shard import Shard, joined
 
 
 class TimedCrew:

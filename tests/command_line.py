@@ -5,13 +5,13 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from peckorder.cli import _app
+from peckorder.cli import app
 
 
 def run(*arguments):
     """Run a command in this process; return its exit code."""
     try:
-        _app.run([str(word) for word in arguments])
+        app.run([str(word) for word in arguments])
     except SystemExit as left:
         return left.code
     return 0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from peckorder import Ratings
-from peckorder.distributed._people_learning import Judge
+from peckorder.distributed.people.tasks import Judge
 
 FIVE = Ratings(list(range(12)), [0] * 12, [1.0] * 12)
 

@@ -13,7 +13,7 @@ The data that models are asked about is in `stored_models.py`, and must not chan
 import json
 from pathlib import Path
 
-from peckorder.formats import VERSION
+from peckorder.storage.format import VERSION
 from stored_models import CASES
 
 FOLDER = Path(__file__).parent / "model_files"

@@ -10,7 +10,14 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from peckorder._validation import Rule, finite, not_negative, one_of, positive, whole
+from peckorder._core.validation import (
+    Rule,
+    finite,
+    not_negative,
+    one_of,
+    positive,
+    whole,
+)
 from peckorder.exceptions import DataError
 from peckorder.feedback import Scale, read_labels
 

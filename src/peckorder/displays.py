@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
-from peckorder._typing import Floats, Ints
-from peckorder._validation import Rule, boolean, did_you_mean, optional, whole
+from peckorder._core.typing import Floats, Ints
+from peckorder._core.validation import Rule, boolean, did_you_mean, optional, whole
 from peckorder.exceptions import MissingExtraError
 from peckorder.metrics import evaluate, time_averaged_rank_loss
 from peckorder.metrics._names import KINDS, metric_by_name

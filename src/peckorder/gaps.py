@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peckorder._typing import Floats, Ints
-from peckorder._validation import not_negative, numbers, optional, whole
+from peckorder._core.typing import Floats, Ints
+from peckorder._core.validation import not_negative, numbers, optional, whole
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._threads import n_cores, share
-from peckorder._typing import Floats, Ints
-from peckorder._validation import (
+from peckorder._core.compiled import lists
+from peckorder._core.threads import n_cores, share
+from peckorder._core.typing import Floats, Ints
+from peckorder._core.validation import (
     Rule,
     not_negative,
     numbers,
@@ -19,7 +20,7 @@ from peckorder._validation import (
 )
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
-from peckorder.kernels import label_pair_losses, lists, pair_losses
+from peckorder.magnitude.compiled import label_pair_losses, pair_losses
 
 __all__ = ["PairLoss", "pair_loss"]
 

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from command_line import check_refused, run, write_table
-from peckorder.cli import _tables_source as source
+from peckorder.tables.files import source
 
 COMMANDS = {
     "fit": ("fit", "FILE", "--target", "grade", "--ranker", "MPRank", "-o", "OUT"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from command_line import run
-from peckorder.cli._tables import iter_columns, read_columns
+from peckorder.tables.files.read import iter_columns, read_columns
 
 
 @pytest.mark.parametrize("mark", ["?", "n/a", "NA", "null", "-", " ? "])

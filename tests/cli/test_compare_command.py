@@ -8,8 +8,8 @@ from rich.console import Console
 
 from peckorder import PRank
 from peckorder import compare as engine
-from peckorder.cli import _app
-from peckorder.cli._compare_work import leaderboard, row
+from peckorder.cli import app
+from peckorder.cli.compare.embedded import leaderboard, row
 from peckorder.compare import Comparison, Outcome
 
 
@@ -27,7 +27,7 @@ def _one_problem(monkeypatch):
 def run(*arguments):
     """Run the command in this process; return its exit code."""
     with pytest.raises(SystemExit) as left:
-        _app.run(list(arguments))
+        app.run(list(arguments))
     return left.value.code
 
 
@@ -141,7 +141,7 @@ def test_missing_extra_says_what_to_install():
 def test_help_and_wrong_options_wait_for_nothing(words):
     script = (
         "import sys\n"
-        "from peckorder.cli._app import run\n"
+        "from peckorder.cli.app import run\n"
         "try:\n"
         f"    run({words!r})\n"
         "except SystemExit:\n"

@@ -10,7 +10,8 @@ import pytest
 import peckorder
 from command_line import give_standard_input
 from command_line import run as main_run
-from peckorder.cli import _app, _compare_file
+from peckorder.cli import app
+from peckorder.cli.compare import from_file
 from peckorder.datasets import dump_letor, make_letor
 
 
@@ -37,7 +38,7 @@ def wine(tmp_path):
 def run(*arguments):
     """Run the command in this process; return its exit code."""
     with pytest.raises(SystemExit) as left:
-        _app.run(["compare", *map(str, arguments)])
+        app.run(["compare", *map(str, arguments)])
     return left.value.code
 
 
@@ -232,7 +233,7 @@ def test_an_interrupt_leaves_nothing_behind(wine, tmp_path, capsys, monkeypatch)
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_compare_file, "hold", interrupt)
+    monkeypatch.setattr(from_file, "hold", interrupt)
     assert run(wine, "-o", tmp_path / "r.html", "--save", tmp_path / "m") == 130
     assert "Interrupted" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["wine.csv"]

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from command_line import check_refused, run
-from peckorder.cli._compare_pictures import pictures
-from peckorder.cli._compare_report import _leaderboard
-from peckorder.cli._compare_words import level_text
-from peckorder.compare._case import make_case
-from peckorder.compare._columns import Columns
-from peckorder.compare._contest import Contest, Result, hold
-from peckorder.compare._measuring import Measure
-from peckorder.compare._task import recognise
+from peckorder.cli.compare.charts import pictures
+from peckorder.cli.compare.report import _leaderboard
+from peckorder.cli.compare.text import level_text
+from peckorder.compare.contest.case import make_case
+from peckorder.compare.contest.contest import Contest, Result, hold
+from peckorder.compare.contest.measures import Measure
+from peckorder.tables.columns import Columns
+from peckorder.tables.task import recognise
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import peckorder
 from command_line import check_refused, give_standard_input, run, table
-from peckorder.cli._tables import read_columns
-from peckorder.compare._columns import Columns
-from peckorder.compare._judging import judge, measure
+from peckorder.compare.run_evaluation import judge, measure
 from peckorder.metrics import evaluate, rank_loss
+from peckorder.tables.columns import Columns
+from peckorder.tables.files.read import read_columns
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import pytest
 
 import peckorder
 from command_line import check_refused, run, table, write_table
-from peckorder.cli._compare_read import read_table
-from peckorder.cli._tables import read_columns
-from peckorder.compare._features import Scaling
+from peckorder.cli.compare.reading import read_table
+from peckorder.tables.features import Scaling
+from peckorder.tables.files.read import read_columns
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from command_line import check_refused, run, table, write_table
-from peckorder.cli._tables import read_columns
+from peckorder.tables.files.read import read_columns
 
 
 @pytest.fixture(scope="module")

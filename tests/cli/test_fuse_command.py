@@ -6,7 +6,7 @@ import pytest
 
 import peckorder
 from command_line import check_refused, give_standard_input, run
-from peckorder.compare._fusion import fuse
+from peckorder.compare.contest.fusion import fuse
 from peckorder.datasets import Qrels, Run, from_runs, load_run
 
 

@@ -10,10 +10,10 @@ from pyarrow import parquet as pq
 
 import peckorder
 from command_line import check_refused, run
-from peckorder.cli import _tables_source as source
-from peckorder.cli._tables import iter_columns, read_columns, write_columns
-from peckorder.compare._columns import Columns
 from peckorder.exceptions import DataError
+from peckorder.tables.columns import Columns
+from peckorder.tables.files import source
+from peckorder.tables.files.read import iter_columns, read_columns, write_columns
 
 
 def test_a_parquet_file_of_next_to_nothing_is_not_read_whole(tmp_path, monkeypatch):

@@ -8,8 +8,8 @@ import pytest
 from pyarrow import parquet
 
 from command_line import run
-from peckorder.cli._tables import read_columns
-from peckorder.cli._tables_cells import typed
+from peckorder.tables.files.cells import typed
+from peckorder.tables.files.read import read_columns
 
 # Zeros before them, more than 64 bits hold, more than a float holds.
 USERS = [f"{k:03d}" for k in range(12)]

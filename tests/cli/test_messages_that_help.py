@@ -3,8 +3,8 @@
 import pytest
 
 from command_line import check_refused, run, table, write_table
-from peckorder.compare._contest import choose
-from peckorder.compare._entrants import Entrant
+from peckorder.compare.candidates.registry import Entrant
+from peckorder.compare.contest.contest import choose
 from peckorder.exceptions import DataError
 
 
@@ -74,7 +74,7 @@ def test_what_is_said(folder, capsys, words, sentence):
 
 
 def test_text_among_numbers_has_its_row_in_any_block(folder, capsys, monkeypatch):
-    monkeypatch.setattr("peckorder.cli._tables_csv.BLOCK", 256)
+    monkeypatch.setattr("peckorder.tables.files.csv.BLOCK", 256)
     words = ("rank", "m.peckorder", "wrong.csv")
     lines = (folder / "t.csv").read_text().splitlines()
     cells = lines[33].split(",")

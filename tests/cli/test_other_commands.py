@@ -7,9 +7,9 @@ import pytest
 import peckorder
 from command_line import check_refused, run, table, write_table
 from peckorder import datasets
-from peckorder.cli._tables import read_columns
-from peckorder.compare._scoring import contributions
-from peckorder.estimators._row_scores import scores_of
+from peckorder.tables.files.read import read_columns
+from peckorder.tables.row_scores import scores_of
+from peckorder.tables.scoring import contributions
 
 X, Y, QID = table()
 RANKERS = {

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from command_line import check_refused, run, write_table
-from peckorder._text import check_target, whole_file
+from peckorder._core.text_files import check_target, whole_file
 
 _RUN = "1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n"
 
@@ -95,7 +95,7 @@ def test_a_model_takes_the_place_of_models_only(folder, capsys):
 
 
 def test_where_no_file_can_be_made_is_told_before_any_work(folder, capsys, monkeypatch):
-    monkeypatch.setattr("peckorder.cli._compare_file.make", lambda wanted: 1 / 0)
+    monkeypatch.setattr("peckorder.cli.compare.from_file.make", lambda wanted: 1 / 0)
     long = "n" * 255  # and a draft has a longer name
     for words in (
         ("compare", "t.csv", "--save", long),

@@ -7,8 +7,8 @@ import pytest
 
 import peckorder
 from command_line import check_refused, give_standard_input, run, table, write_table
-from peckorder.cli._tables import read_columns
 from peckorder.gaps import cut_at_gap, gaps
+from peckorder.tables.files.read import read_columns
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from peckorder import experiments
-from peckorder.cli import _app
+from peckorder.cli import app
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ def _wide_terminal(monkeypatch):
 def run(*arguments):
     """Run the command in this process; return its exit code."""
     with pytest.raises(SystemExit) as left:
-        _app.run(["reproduce", *arguments])
+        app.run(["reproduce", *arguments])
     return left.value.code
 
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import give_standard_input
-from peckorder.cli import _tables_source as source
-from peckorder.cli._tables import iter_columns, read_columns, write_columns
-from peckorder.cli._tables_csv import _Watched
-from peckorder.compare._columns import Columns
 from peckorder.exceptions import DataError
+from peckorder.tables.columns import Columns
+from peckorder.tables.files import source
+from peckorder.tables.files.csv import _Watched
+from peckorder.tables.files.read import iter_columns, read_columns, write_columns
 
 TYPED = ("csv", "tsv", "parquet", "jsonl")
 PACKED = ("", ".gz", ".zst")

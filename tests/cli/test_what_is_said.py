@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from command_line import check_refused, run, write_table
-from peckorder.cli._tables import read_columns, write_columns
-from peckorder.compare._columns import Columns
+from peckorder.tables.columns import Columns
+from peckorder.tables.files.read import read_columns, write_columns
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 import peckorder
 from command_line import check_refused, run
 from peckorder import reports
-from peckorder._text import check_target, whole_file
+from peckorder._core.text_files import check_target, whole_file
 
 
 def _read(path, found):

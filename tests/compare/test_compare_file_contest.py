@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import peckorder
-from peckorder.compare import _entrants
-from peckorder.compare._case import make_case
-from peckorder.compare._columns import Columns
-from peckorder.compare._contest import Contest, Result, hold
-from peckorder.compare._contest_ratings import hold_ratings, make_ratings_case
-from peckorder.compare._contest_runs import make_runs_case
-from peckorder.compare._findings import confusion, reliability, shares_won
-from peckorder.compare._finishing import inner_folds, least_errors
-from peckorder.compare._keeping import keepable, refit
-from peckorder.compare._measuring import Measure, of_pairs, of_runs
-from peckorder.compare._task import recognise
+from peckorder.compare.candidates import registry
+from peckorder.compare.candidates.calibration import inner_folds, least_errors
+from peckorder.compare.contest.case import make_case
+from peckorder.compare.contest.contest import Contest, Result, hold
+from peckorder.compare.contest.findings import confusion, reliability, shares_won
+from peckorder.compare.contest.measures import Measure, of_pairs, of_runs
+from peckorder.compare.contest.ratings import hold_ratings, make_ratings_case
+from peckorder.compare.contest.refit import keepable, refit
+from peckorder.compare.contest.runs import make_runs_case
 from peckorder.datasets import Qrels, Run, make_letor, make_ratings
 from peckorder.exceptions import DataError
 from peckorder.metrics import disagreement, mean_squared_difference
+from peckorder.tables.columns import Columns
+from peckorder.tables.task import recognise
 
 
 def ordinal_table(n=90, seed=0):
@@ -256,7 +256,7 @@ class StrangePerson:
 
 def test_a_failure_of_a_ranker_of_people_stops_nobody():
     case, _ = _ratings()
-    strange = _entrants.Entrant("strange", lambda s: StrangePerson())
+    strange = registry.Entrant("strange", lambda s: StrangePerson())
     entrants = (strange, case.entrants[-1])
     contest, _ = hold_ratings(replace(case, entrants=entrants), folds=2)
     assert contest.left_out == (("strange", "no luck"),)
@@ -272,9 +272,9 @@ def test_a_failure_of_one_is_told_and_stops_nobody():
 
     case = case_of(ordinal_table())
     entrants = (
-        _entrants.Entrant("broken", broken),
-        _entrants.Entrant("stranger", stranger),
-        _entrants.Entrant("huge", broken, most_rows=10),
+        registry.Entrant("broken", broken),
+        registry.Entrant("stranger", stranger),
+        registry.Entrant("huge", broken, most_rows=10),
         *case.entrants[:1],
         case.entrants[-1],
     )

@@ -3,11 +3,11 @@ import re
 import numpy as np
 import pytest
 
-from peckorder.compare._case import make_case
-from peckorder.compare._columns import Columns
-from peckorder.compare._features import Coding, Scaling, matrix_of
-from peckorder.compare._task import recognise
+from peckorder.compare.contest.case import make_case
 from peckorder.exceptions import DataError
+from peckorder.tables.columns import Columns
+from peckorder.tables.features import Coding, Scaling, matrix_of
+from peckorder.tables.task import recognise
 
 N = 60
 rng = np.random.default_rng(0)

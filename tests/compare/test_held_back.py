@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from peckorder.compare import _entrants
-from peckorder.compare._case import make_case
-from peckorder.compare._choosing import ROUNDS, Chosen, Stopped
-from peckorder.compare._columns import Columns
-from peckorder.compare._contest import hold
-from peckorder.compare._contest_ratings import hold_ratings, make_ratings_case
-from peckorder.compare._entrants import Entrant, WithoutQueries
-from peckorder.compare._finishing import Cut, inner_folds
-from peckorder.compare._keeping import refit
-from peckorder.compare._task import recognise
+from peckorder.compare.candidates import registry
+from peckorder.compare.candidates.calibration import Cut, inner_folds
+from peckorder.compare.candidates.registry import Entrant, WithoutQueries
+from peckorder.compare.candidates.tuning import ROUNDS, Chosen, Stopped
+from peckorder.compare.contest.case import make_case
+from peckorder.compare.contest.contest import hold
+from peckorder.compare.contest.ratings import hold_ratings, make_ratings_case
+from peckorder.compare.contest.refit import refit
+from peckorder.tables.columns import Columns
+from peckorder.tables.task import recognise
 
 N = 60
 ROW = np.arange(float(N))
@@ -116,7 +116,7 @@ CHOOSERS = {
     "Stopped": (lambda s: Stopped(Spy(), stages), 3 + 1),
     "Cut": (lambda s: Cut(Spy(), 3), 3 + 1),
     "without queries": (lambda s: WithoutQueries(Stopped(Spy(), stages)), 3 + 1),
-    "standardised": (lambda s: _entrants.Standardised(Chosen(Spy(), {"a": [1]})), 4),
+    "standardised": (lambda s: registry.Standardised(Chosen(Spy(), {"a": [1]})), 4),
 }
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from peckorder.compare._columns import Columns
-from peckorder.compare._contest_ratings import hold_ratings, make_ratings_case
-from peckorder.compare._task import recognise
+from peckorder.compare.contest.ratings import hold_ratings, make_ratings_case
+from peckorder.tables.columns import Columns
+from peckorder.tables.task import recognise
 
 
 def test_people_are_drawn_to_test_and_to_learn_from():

@@ -10,8 +10,8 @@ from scipy import sparse
 
 from peckorder import AggregatePRank, MPRank, RankBoost, SVRank
 from peckorder.distributed import fit, repartition_by_qid, score
-from peckorder.distributed._partitions import _made_and_looked
-from peckorder.distributed._sources import part_of_arrays
+from peckorder.distributed.cluster.partitions import _made_and_looked
+from peckorder.distributed.cluster.sources import part_of_arrays
 
 N = 60
 X = np.random.default_rng(0).normal(size=(N, 3))

@@ -14,7 +14,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from peckorder import MPRank, SVRank
-from peckorder.distributed import _cluster, fit
+from peckorder.distributed import fit
+from peckorder.distributed.cluster import client as _cluster
 from peckorder.exceptions import ClusterError
 
 N_PARTS, N_ROWS = 8, 60

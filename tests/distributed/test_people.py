@@ -17,8 +17,8 @@ from peckorder.collaborative import (
 )
 from peckorder.datasets import make_ratings
 from peckorder.distributed import fit_people, open_people
-from peckorder.distributed._people_parquet import ParquetStore
-from peckorder.distributed._people_sqlite import SqliteStore
+from peckorder.distributed.people.store_parquet import ParquetStore
+from peckorder.distributed.people.store_sqlite import SqliteStore
 from peckorder.metrics import disagreement, ndcg
 
 
@@ -307,7 +307,7 @@ def test_what_is_shared_is_learnt_once(name, tmp_path):
 @STORES
 def test_a_batch_written_twice_is_there_once(name, tmp_path, monkeypatch):
     # Ctrl-C between the end of writing and noting that it is over.
-    from peckorder.distributed import _people_store
+    from peckorder.distributed.people import store
 
     def interrupted(self):
         place, waiting = self._state
@@ -315,7 +315,7 @@ def test_a_batch_written_twice_is_there_once(name, tmp_path, monkeypatch):
         monkeypatch.undo()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_people_store.Store, "flush", interrupted)
+    monkeypatch.setattr(store.Store, "flush", interrupted)
     monkeypatch.setattr(ParquetStore, "batch", 4)
     monkeypatch.setattr(SqliteStore, "batch", 4)
     path = tmp_path / name

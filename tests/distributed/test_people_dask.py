@@ -12,9 +12,10 @@ from helpers import exactly
 from peckorder import RankBoost
 from peckorder.collaborative import PersonalRanker
 from peckorder.datasets import make_ratings
-from peckorder.distributed import _people_workers, fit_people
-from peckorder.distributed._people_run import Deaths, Run
-from peckorder.distributed._people_workers import OnDask
+from peckorder.distributed import fit_people
+from peckorder.distributed.people import workers as _people_workers
+from peckorder.distributed.people.scheduler import Deaths, Run
+from peckorder.distributed.people.workers import OnDask
 from peckorder.exceptions import ClusterError
 
 RATINGS = make_ratings(60, 30, random_state=1)

@@ -15,9 +15,10 @@ from helpers import exactly
 from peckorder import RankBoost
 from peckorder.collaborative import PersonalRanker
 from peckorder.datasets import make_ratings
-from peckorder.distributed import _people, fit_people, open_people
-from peckorder.distributed._people_run import Deaths, Run
-from peckorder.distributed._people_workers import Processes
+from peckorder.distributed import fit_people, open_people
+from peckorder.distributed.people import fit_people as _people
+from peckorder.distributed.people.scheduler import Deaths, Run
+from peckorder.distributed.people.workers import Processes
 from peckorder.exceptions import ClusterError
 
 RATINGS = make_ratings(60, 30, random_state=1)
@@ -150,8 +151,8 @@ import os, signal, sys
 from peckorder import RankBoost
 from peckorder.datasets import make_ratings
 from peckorder.distributed import fit_people
-from peckorder.distributed._people_parquet import ParquetStore
-from peckorder.distributed._people_sqlite import SqliteStore
+from peckorder.distributed.people.store_parquet import ParquetStore
+from peckorder.distributed.people.store_sqlite import SqliteStore
 
 path, number, n_jobs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 ParquetStore.batch = SqliteStore.batch = 5

@@ -11,7 +11,8 @@ from sklearn.linear_model import Ridge
 from helpers import exactly
 from peckorder import MPRank, PRank, Ratings
 from peckorder.collaborative import PersonalRanker
-from peckorder.distributed import _people_parquet, fit_people, open_people
+from peckorder.distributed import fit_people, open_people
+from peckorder.distributed.people import store_parquet
 from peckorder.exceptions import DataError, MissingExtraError, ModelFileError
 
 RATINGS = Ratings(list("aabbbcc"), [1, 2, 1, 2, 3, 2, 3], [5, 1, 4, 2, 5, 1, 4])
@@ -60,7 +61,7 @@ def fit(people=None, estimator=None, ratings=RATINGS, **options):
             {"estimator": PRank},
             TypeError,
             "fit_people: estimator must be an object with fit, such as MPRank(); got "
-            "<class 'peckorder.estimators._prank.PRank'>.",
+            "<class 'peckorder.ordinal._prank.PRank'>.",
         ),
         (
             {"estimator": Ridge()},
@@ -207,14 +208,14 @@ def test_another_call_is_refused(name, change, named, tmp_path):
 
 @STORES
 def test_another_version_is_refused(name, tmp_path, monkeypatch):
-    from peckorder.distributed import _people_plan
+    from peckorder.distributed.people import plan
 
     path = tmp_path / name
     fit(["a"], store=path)
-    monkeypatch.setattr(_people_plan, "__version__", "99.0")
+    monkeypatch.setattr(plan, "__version__", "99.0")
     with pytest.raises(DataError, match="made with other peckorder"):
         fit(store=path)
-    monkeypatch.setattr(_people_plan, "FORMAT", 2)
+    monkeypatch.setattr(plan, "FORMAT", 2)
     with pytest.raises(DataError, match=r"store must be of format 2; got .* format 1"):
         fit(store=path)
 
@@ -397,4 +398,4 @@ def test_without_pyarrow_the_other_store_is_named(tmp_path, monkeypatch):
         fit(store=tmp_path / "people")
     assert list(tmp_path.iterdir()) == []
     assert len(fit(store=tmp_path / "people.sqlite")) == 3
-    assert _people_parquet.ABOUT == "_people.json"
+    assert store_parquet.ABOUT == "_people.json"

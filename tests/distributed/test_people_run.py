@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peckorder.distributed._people_learning import Record
-from peckorder.distributed._people_run import _HOPELESS, Deaths, Run
-from peckorder.distributed._people_workers import News
+from peckorder.distributed.people.scheduler import _HOPELESS, Deaths, Run
+from peckorder.distributed.people.tasks import Record
+from peckorder.distributed.people.workers import News
 
 
 def record_of(row, seconds=0.01):

@@ -15,7 +15,8 @@ from pyarrow import parquet as pq
 
 import distributed
 from peckorder import MPRank, PRank, SVRank
-from peckorder.distributed import _cluster, fit, repartition_by_qid, score
+from peckorder.distributed import fit, repartition_by_qid, score
+from peckorder.distributed.cluster import client as _cluster
 from peckorder.exceptions import ClusterError, DataError, MissingExtraError
 
 

@@ -12,14 +12,10 @@ from sklearn.kernel_ridge import KernelRidge
 from peckorder import MPRank, Ratings, experiments
 from peckorder.datasets import make_ratings
 from peckorder.exceptions import MissingDataError
-from peckorder.experiments import _cortes_books as books
-from peckorder.experiments import _cortes_data as data
-from peckorder.experiments import _cortes_left_out as left_out
-from peckorder.experiments import _cortes_online as online
-from peckorder.experiments import _cortes_rankers as rankers
-from peckorder.experiments import _cortes_tables as tables
-from peckorder.experiments._cortes_config import FULL, PAPER, QUICK
-from peckorder.kernels.mprank import sweep
+from peckorder.experiments.cortes_2007 import books, data, online, rankers, tables
+from peckorder.experiments.cortes_2007 import leave_pair_out as left_out
+from peckorder.experiments.cortes_2007.config import FULL, PAPER, QUICK
+from peckorder.magnitude.compiled.mprank import sweep
 
 PAPERS = experiments.find("cortes-2007")
 FOLDER = os.environ.get("PECKORDER_DATA")

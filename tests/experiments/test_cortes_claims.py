@@ -5,16 +5,18 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from peckorder.experiments import _cortes_books as books
-from peckorder.experiments import _cortes_claims as claims
-from peckorder.experiments import _cortes_left_out as left_out
-from peckorder.experiments import _cortes_online as online
-from peckorder.experiments import _cortes_rankers as rankers
-from peckorder.experiments import _cortes_tables as tables
-from peckorder.experiments import _cortes_time as time
-from peckorder.experiments._cortes_config import QUICK
-from peckorder.experiments._cortes_data import PART
-from peckorder.experiments._margins import within
+from peckorder.experiments.cortes_2007 import (
+    books,
+    claims,
+    online,
+    rankers,
+    tables,
+    time,
+)
+from peckorder.experiments.cortes_2007 import leave_pair_out as left_out
+from peckorder.experiments.cortes_2007.config import QUICK
+from peckorder.experiments.cortes_2007.data import PART
+from peckorder.experiments.framework.margins import within
 
 STEADY = np.array([-0.01, 0.0, 0.01])
 

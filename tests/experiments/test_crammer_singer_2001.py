@@ -11,11 +11,8 @@ from sklearn.svm import SVC, SVR
 
 from peckorder import PRank, Ratings, experiments
 from peckorder.datasets import make_square
-from peckorder.experiments import _crammer_singer_batch as batch
-from peckorder.experiments import _crammer_singer_movies as movies
-from peckorder.experiments import _crammer_singer_online as online
-from peckorder.experiments import _crammer_singer_square as square
-from peckorder.experiments._online_shared import NOISE
+from peckorder.experiments.crammer_singer_2001 import batch, movies, online, square
+from peckorder.experiments.framework.online import NOISE
 
 EXPERIMENT = experiments.find("crammer-singer-2001")
 QUICK, FULL = EXPERIMENT.presets["quick"], EXPERIMENT.presets["full"]

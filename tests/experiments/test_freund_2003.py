@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from peckorder import experiments
-from peckorder.experiments import _freund_learners as learners
-from peckorder.experiments import _freund_lists as lists
-from peckorder.experiments import _freund_movies as movies
-from peckorder.experiments._freund_config import QUICK
+from peckorder.experiments.freund_2003 import learners, lists, movies
+from peckorder.experiments.freund_2003.config import QUICK
 
 EXPERIMENT = experiments.find("freund-2003")
 FOLDER = os.environ.get("PECKORDER_DATA")

@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 
-from peckorder.experiments import _freund_features as features
-from peckorder.experiments import _freund_feedback as feedback
-from peckorder.experiments import _freund_figures as figures
-from peckorder.experiments import _freund_ideas as ideas
-from peckorder.experiments import _freund_learners as learners
-from peckorder.experiments import _freund_lists as lists
-from peckorder.experiments import _freund_movies as movies
-from peckorder.experiments._freund_config import QUICK
-from peckorder.experiments._margins import not_behind
+from peckorder.experiments.framework.margins import not_behind
+from peckorder.experiments.freund_2003 import (
+    features,
+    feedback,
+    figures,
+    ideas,
+    learners,
+    lists,
+    movies,
+)
+from peckorder.experiments.freund_2003.config import QUICK
 
 NAMES = (*movies.PRINTED, movies.MEAN, movies.CONSTANT, movies.PLAIN)
 NOISE = (-0.001, 0.0, 0.001)

@@ -13,10 +13,8 @@ from peckorder.collaborative import (
     VectorSimilarity,
 )
 from peckorder.datasets import make_ratings
-from peckorder.experiments import _freund_feedback as feedback
-from peckorder.experiments import _freund_ideas as ideas
-from peckorder.experiments import _freund_movies as movies
-from peckorder.experiments._freund_features import bin_name, in_bin, thinned
+from peckorder.experiments.freund_2003 import feedback, ideas, movies
+from peckorder.experiments.freund_2003.features import bin_name, in_bin, thinned
 
 
 @pytest.fixture(scope="module")

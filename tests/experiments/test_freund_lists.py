@@ -5,10 +5,8 @@ import pytest
 
 from peckorder import RankBoost, experiments
 from peckorder.datasets import Documents
-from peckorder.experiments import _freund_learners as learners
-from peckorder.experiments import _freund_letor as letor
-from peckorder.experiments import _freund_lists as lists
-from peckorder.experiments._freund_config import QUICK
+from peckorder.experiments.freund_2003 import learners, letor, lists
+from peckorder.experiments.freund_2003.config import QUICK
 
 EXPERIMENT = experiments.find("freund-2003")
 

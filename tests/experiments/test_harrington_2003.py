@@ -11,11 +11,11 @@ from scipy import sparse
 
 from peckorder import AggregatePRank, PRank, Ratings, WidrowHoff, experiments
 from peckorder.datasets import make_square
-from peckorder.experiments import _harrington_judged as judged
-from peckorder.experiments import _harrington_judging as judging
-from peckorder.experiments import _harrington_race as racing
-from peckorder.experiments import _harrington_square as square
-from peckorder.experiments._harrington_square import FORM, stream
+from peckorder.experiments.harrington_2003 import claims as judging
+from peckorder.experiments.harrington_2003 import filtering_data as judged
+from peckorder.experiments.harrington_2003 import methods as racing
+from peckorder.experiments.harrington_2003 import square
+from peckorder.experiments.harrington_2003.square import FORM, stream
 from peckorder.metrics import rank_loss
 
 EXPERIMENT = experiments.find("harrington-2003")

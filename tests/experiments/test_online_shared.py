@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from peckorder.datasets import make_square, square_labels
-from peckorder.experiments import _online_shared as shared
+from peckorder.experiments.framework import online as shared
 
 
 @pytest.mark.parametrize(("n_ranks", "middle"), [(2, 2), (3, 2), (5, 3)])

@@ -11,8 +11,8 @@ from scipy import sparse
 from peckorder import Ratings, experiments
 from peckorder.exceptions import MissingDataError
 from peckorder.experiments import Claim, Experiment, Measured, Part, Shown
-from peckorder.experiments._journal import Journal, as_json
-from peckorder.experiments._tables import (
+from peckorder.experiments.framework.journal import Journal, as_json
+from peckorder.experiments.framework.tables import (
     beside_printed,
     column,
     half_width,

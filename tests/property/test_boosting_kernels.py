@@ -9,9 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 
-from peckorder.kernels import binning, graded, rounds, thresholds, weak_rankings
-from peckorder.kernels._jit import kernel
-from peckorder.kernels.exponential import exp_moderate
+from peckorder._core.compiled.jit import kernel
+from peckorder.boosting.compiled import (
+    binning,
+    graded_pairs,
+    rounds,
+    search_by_r,
+    weak_rankings,
+)
+from peckorder.boosting.compiled.exponential import exp_moderate
 
 pytestmark = pytest.mark.jit_off
 
@@ -46,7 +52,7 @@ def test_the_highest_ceilings_come_first_and_the_rest_as_they_are(heights, n_ahe
     ceilings = np.array(heights, dtype=float)
     features = np.arange(len(heights))[::-1].copy()
     order = np.full(len(heights), -1)
-    thresholds.put_ahead(n_ahead, features, ceilings, order)
+    search_by_r.put_ahead(n_ahead, features, ceilings, order)
     column_heights = ceilings[features].tolist()
     expected = sorted(range(len(heights)), key=lambda c: (-column_heights[c], c))
     ahead = expected[:n_ahead]
@@ -72,7 +78,7 @@ def columns_and_tops(draw):
 @given(columns_and_tops(), st.sampled_from([2, 16, 2048]))
 def test_a_bin_is_the_last_group_whose_top_is_not_below(case, n_cells):
     column, tops, low = case
-    padded = np.full(thresholds.N_BINS, -np.inf)
+    padded = np.full(search_by_r.N_BINS, -np.inf)
     padded[: len(tops)] = tops
     bins = np.empty(len(column), dtype=np.uint8)
     cells = np.empty(n_cells, dtype=np.int16)
@@ -102,7 +108,7 @@ def test_noise_of_no_scores_is_that_of_zeros():
 def test_no_sum_of_potentials_changes_by_more_than_the_drift(before, after, some):
     before[-1] -= before.sum()
     after[-1] -= after.sum()
-    moved = thresholds.drift(after, before)
+    moved = search_by_r.drift(after, before)
     assert abs(int(after[some].sum()) - int(before[some].sum())) <= moved
     assert moved == np.maximum(after - before, 0).sum()
 
@@ -110,15 +116,15 @@ def test_no_sum_of_potentials_changes_by_more_than_the_drift(before, after, some
 @kernel
 def count_one(bins, potentials, sums):
     """Call the part of that name."""
-    thresholds.count_one(bins, potentials, sums)
+    search_by_r.count_one(bins, potentials, sums)
 
 
 @given(arrays(np.uint8, st.integers(1, 30)), st.integers(0, 2**31))
 def test_one_column_is_counted_as_by_numpy(bins, seed):
     potentials = np.random.default_rng(seed).integers(-(2**40), 2**40, len(bins))
-    sums = np.full((thresholds.TOGETHER, thresholds.N_BINS), 7)
+    sums = np.full((search_by_r.TOGETHER, search_by_r.N_BINS), 7)
     count_one(bins, potentials, sums)
-    expected = np.zeros(thresholds.N_BINS, dtype=np.int64)
+    expected = np.zeros(search_by_r.N_BINS, dtype=np.int64)
     np.add.at(expected, bins, potentials)
     assert_array_equal(sums[0], expected)
 
@@ -144,7 +150,7 @@ def test_a_ranking_by_bins_is_added_as_if_written_first(bins, cut, default, a, s
 def copy_scores(rows, scores, up, ends):
     """Call the part of that name, for all places."""
     n = np.uintp(scores.shape[0])
-    ends[0], ends[1] = graded.copy_scores(np.uintp(0), n, rows, scores, up)
+    ends[0], ends[1] = graded_pairs.copy_scores(np.uintp(0), n, rows, scores, up)
 
 
 @given(

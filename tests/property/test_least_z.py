@@ -13,12 +13,13 @@ from scipy import sparse
 
 import boosting
 from peckorder import Preferences
-from peckorder._threads import Team
-from peckorder.solvers import columns, least_z
-from peckorder.solvers.boosting import Boosted, Steps, boost
-from peckorder.solvers.feedback_parts import distribution, feedback_rows
-from peckorder.solvers.least_z import LeastZ
-from peckorder.solvers.weak import Account
+from peckorder._core.threads import Team
+from peckorder.boosting.columns import sorted as columns
+from peckorder.boosting.pairs.from_feedback import distribution, feedback_rows
+from peckorder.boosting.solver.rounds import Boosted, Steps, boost
+from peckorder.boosting.weak import thresholds_by_z
+from peckorder.boosting.weak.thresholds import Account
+from peckorder.boosting.weak.thresholds_by_z import LeastZ
 
 pytestmark = pytest.mark.jit_off
 
@@ -176,7 +177,7 @@ def test_what_is_left_out_changes_no_round(problem, form):
 @EXAMPLES
 @given(problems(), st.integers(1, 3), st.sampled_from([None, 2]))
 def test_rounds_do_not_depend_on_how_columns_are_kept(problem, n_threads, max_bins):
-    with patch.object(least_z, "_WORTH_A_THREAD", 1):
+    with patch.object(thresholds_by_z, "_WORTH_A_THREAD", 1):
         one, *others = (
             boosted(problem, form, n_threads=n_threads, max_bins=max_bins)
             for form in FORMS

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from peckorder.kernels import magnitude_rows
-from peckorder.kernels import mprank as kernels
+from peckorder.magnitude.compiled import centred_rows
+from peckorder.magnitude.compiled import mprank as kernels
 
 pytestmark = pytest.mark.jit_off
 
@@ -26,7 +26,7 @@ def test_residuals_are_those_of_centred_rows(size, dtype, seed):
     means, coef = 10.0 + rng.standard_normal((n_queries, d)), rng.standard_normal(d)
     root, target = rng.random(n), rng.standard_normal(n)
     scores, total = np.empty(n), np.zeros(d)
-    magnitude_rows.residual(
+    centred_rows.residual(
         X, query, means, root, target, coef, scores, np.zeros(d), total
     )
     rows = X.astype(np.float64) - means[query]
@@ -42,7 +42,7 @@ def test_sums_of_rows_are_those_of_doubles(size, dtype, seed):
     rng = np.random.default_rng(seed)
     X, share = rng.standard_normal((n, d)).astype(dtype), rng.random(n)
     total = np.zeros(d)
-    magnitude_rows.add_rows(X, share, np.zeros(d), total)
+    centred_rows.add_rows(X, share, np.zeros(d), total)
     assert_allclose(total, share @ X.astype(np.float64), rtol=1e-9, atol=1e-9)
 
 
@@ -54,9 +54,9 @@ def test_centred_rows_are_scaled_differences_in_the_wanted_precision(size, dtype
     query, root = rng.integers(0, n_queries, n), rng.random(n).astype(dtype)
     means = (10.0 + rng.standard_normal((n_queries, d))).astype(dtype)
     out, sums = np.empty((n, d), dtype), np.zeros(d)
-    magnitude_rows.centre(X, query, means, root, out, sums)
+    centred_rows.centre(X, query, means, root, out, sums)
     assert_allclose(sums, root.astype(float) @ out.astype(float), rtol=1e-5, atol=1e-5)
-    magnitude_rows.centre(X, query, means, root, out, sums[:0])
+    centred_rows.centre(X, query, means, root, out, sums[:0])
     expected = root[:, np.newaxis] * (X - means[query])
     assert_allclose(out, expected, rtol=4 * np.finfo(dtype).eps)
 
@@ -69,15 +69,15 @@ def test_fingerprints_of_parts_add_up_and_know_places(n, cuts, seed):
 
 
 def assert_parts_add_up(bits, cuts, place):
-    n, whole = len(bits), magnitude_rows.fingerprint(bits, 0)
+    n, whole = len(bits), centred_rows.fingerprint(bits, 0)
     ends = [0, *sorted(min(cut, n) for cut in cuts), n]
     parts = [
-        magnitude_rows.fingerprint(bits[a:b], a) for a, b in itertools.pairwise(ends)
+        centred_rows.fingerprint(bits[a:b], a) for a, b in itertools.pairwise(ends)
     ]
     assert np.sum(parts, dtype=np.int64) == whole
     changed = bits.copy()
     changed[place] += 1
-    assert magnitude_rows.fingerprint(changed, 0) != whole
+    assert centred_rows.fingerprint(changed, 0) != whole
 
 
 @given(st.integers(1, 40), dtypes, st.booleans(), st.integers(0, 2**31))

@@ -5,9 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import same
-from peckorder.formats import Contents, Node, pack, read_file, read_value, write_file
-from peckorder.formats._labels import as_objects
-from peckorder.formats._packing import labels, parameter
+from peckorder.storage.format import (
+    Contents,
+    Node,
+    pack,
+    read_file,
+    read_value,
+    write_file,
+)
+from peckorder.storage.format.labels import as_objects
+from peckorder.storage.format.packing import labels, parameter
 
 plain = st.one_of(
     st.none(),

@@ -23,7 +23,7 @@ from helpers import (
     same,
     shown,
 )
-from peckorder.solvers import online
+from peckorder.ordinal.learners import base
 
 K, N = 4, 60
 CLASSES = range(1, K + 1)
@@ -74,7 +74,7 @@ def test_blocks_do_not_show(name, form, block, monkeypatch):
     X = FORMS[form](X)
     options = {"max_iter": 3, "shuffle": True, "random_state": 5}
     whole = make(name, **options).fit(X, y)
-    monkeypatch.setattr(online, "BLOCK", block)
+    monkeypatch.setattr(base, "BLOCK", block)
     assert same(shown(make(name, **options).fit(X, y), X), shown(whole, X))
 
 
@@ -83,7 +83,7 @@ def test_blocks_do_not_show(name, form, block, monkeypatch):
 def test_blocks_do_not_show_in_progressive_predictions(name, block, monkeypatch):
     X, y = real_data(4, N, k=K)
     whole = make(name).progressive(X, y)
-    monkeypatch.setattr(online, "BLOCK", block)
+    monkeypatch.setattr(base, "BLOCK", block)
     assert_array_equal(make(name).progressive(X, y), whole)
 
 

@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from peckorder.cli._compare_read import read_table
-from peckorder.compare._case import make_case
-from peckorder.compare._task import recognise
+from peckorder.cli.compare.reading import read_table
+from peckorder.compare.contest.case import make_case
+from peckorder.tables.task import recognise
 
 FOLDER = os.environ.get("PECKORDER_DATA")
 pytestmark = pytest.mark.skipif(

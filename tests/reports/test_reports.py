@@ -9,9 +9,17 @@ import numpy as np
 import pytest
 
 from peckorder.exceptions import MissingExtraError
-from peckorder.reports import Chart, Curve, Report, Section, Table, render, write
-from peckorder.reports import _charts as charts
-from peckorder.reports import _render as rendering
+from peckorder.reports import (
+    Chart,
+    Curve,
+    Report,
+    Section,
+    Table,
+    charts,
+    render,
+    write,
+)
+from peckorder.reports import render as rendering
 
 
 def curve(label="PRank", n_points=50, end=0.4):

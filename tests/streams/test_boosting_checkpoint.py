@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 from peckorder import RankBoost, load
+from peckorder.boosting.columns import scratch_files
+from peckorder.boosting.solver import rounds_compiled
 from peckorder.exceptions import DataError
-from peckorder.solvers import rounds, scratch
-from peckorder.streams import Stream, _binned_rows, from_arrays
-from peckorder.streams._boosting import fit_boosted
+from peckorder.streams import Stream, from_arrays
+from peckorder.streams.fitting import rankboost_bins
+from peckorder.streams.fitting.rankboost import fit_boosted
 from same_boosting import assert_same_model
 
 N_ROUNDS = 400
@@ -46,7 +48,7 @@ def test_after_kill_9_the_same_call_goes_on(tmp_path):
     slowly = (
         "import os, sys, time; sys.path[:0] = sys.argv[2].split(os.pathsep);"
         "import test_boosting_checkpoint as the;"
-        "from peckorder.streams._checkpoint import Checkpoint;"
+        "from peckorder.streams.fitting.checkpoint import Checkpoint;"
         "write = Checkpoint.write;"
         "Checkpoint.write = lambda *a: (write(*a), time.sleep(0.05));"
         "the.boosted(sys.argv[1], every=0)"
@@ -81,7 +83,7 @@ class Stop(Exception):
 def interrupted(tmp_path, monkeypatch):
     """Return a checkpoint of a fit that failed in the middle of its rounds."""
     path = tmp_path / "model"
-    run = rounds._run
+    run = rounds_compiled._run
     calls = []
 
     def fail_later(*arguments):
@@ -91,7 +93,7 @@ def interrupted(tmp_path, monkeypatch):
         return run(*arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr(rounds, "_run", fail_later)
+        patched.setattr(rounds_compiled, "_run", fail_later)
         with pytest.raises(Stop):
             boosted(path, every=0)
     return path
@@ -172,8 +174,8 @@ class Disks:
 
     def __init__(self, monkeypatch, small, n_free):
         self.small, self.n_free = small, n_free
-        monkeypatch.setattr(scratch, "disk_usage", self.usage)
-        monkeypatch.setattr(_binned_rows, "on_one_disk", lambda *folders: False)
+        monkeypatch.setattr(scratch_files, "disk_usage", self.usage)
+        monkeypatch.setattr(rankboost_bins, "on_one_disk", lambda *folders: False)
 
     def usage(self, folder):
         return SimpleNamespace(free=self.n_free if folder.name == self.small else 2**40)
@@ -227,7 +229,7 @@ def test_bins_are_in_their_file_before_they_count_as_whole(tmp_path, monkeypatch
             flushed.append((tmp_path / "model.rows" / "terms").exists())
             return super().flush(*arguments)
 
-    monkeypatch.setattr(_binned_rows, "mmap", Noted)
+    monkeypatch.setattr(rankboost_bins, "mmap", Noted)
     boosted(tmp_path / "model")
     assert flushed == [False]
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from peckorder.streams._prefetch import prefetched
+from peckorder.streams.prefetch import prefetched
 
 
 class Counter:

@@ -15,9 +15,9 @@ from numpy.testing import assert_array_equal
 
 from peckorder import PRank
 from peckorder.datasets import dump_letor
-from peckorder.distributed._sources import Roles, part_of_file
+from peckorder.distributed.cluster.sources import Roles, part_of_file
 from peckorder.streams import fit, from_arrays, from_csv, from_letor, from_parquet
-from peckorder.streams._arrow import queries_of
+from peckorder.streams.sources.arrow import queries_of
 from stream_files import KINDS, expected_sizes, frame_of, rows_of, written
 
 

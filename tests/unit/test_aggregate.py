@@ -13,8 +13,8 @@ from sklearn.base import clone
 
 from helpers import AGGREGATES, PAPER, integer_data, make, real_data, same, shown
 from peckorder import AggregatePRank
-from peckorder.solvers import ensemble as linear
-from peckorder.solvers import kernel_ensemble, online
+from peckorder.ordinal.learners import base, kernel_ensemble
+from peckorder.ordinal.learners import ensemble as linear
 
 X, Y = real_data(2)
 CLASSES = range(1, 5)
@@ -58,7 +58,7 @@ def test_neither_threads_nor_cuts_nor_blocks_show(
         for module in (linear, kernel_ensemble):
             patch.setattr(module, "_WORTH_A_THREAD", 1)
         patch.setattr(linear, "_COINS", 17)
-        patch.setattr(online, "BLOCK", block)
+        patch.setattr(base, "BLOCK", block)
         for some, method in stream:
             getattr(model, method)(X[some], Y[some])
         assert same(shown(model, X), shown(whole, X))

@@ -6,22 +6,23 @@ import numpy as np
 import pytest
 
 from peckorder import Preferences, RankBoost
-from peckorder._threads import Team
-from peckorder.solvers import rounds, weak
-from peckorder.solvers.distribution import UNIT
-from peckorder.solvers.feedback_parts import distribution
+from peckorder._core.threads import Team
+from peckorder.boosting.pairs.distribution import UNIT
+from peckorder.boosting.pairs.from_feedback import distribution
+from peckorder.boosting.solver import rounds_compiled
+from peckorder.boosting.weak import thresholds
 
 
 def without_ceilings(monkeypatch):
     """Have every column looked at in every round."""
-    search = weak.Thresholds._search
+    search = thresholds.Thresholds._search
 
     def search_all(self, potentials, travelled):
         self.ceilings[:] = inf
         return search(self, potentials, travelled)
 
-    monkeypatch.setattr(rounds, "can_run", lambda *_: False)
-    monkeypatch.setattr(weak.Thresholds, "_search", search_all)
+    monkeypatch.setattr(rounds_compiled, "can_run", lambda *_: False)
+    monkeypatch.setattr(thresholds.Thresholds, "_search", search_all)
 
 
 def drawn(seed):
@@ -88,5 +89,5 @@ def test_potentials_of_a_query_without_a_pair_are_zero_whatever_the_scores():
 @pytest.mark.parametrize("travelled", [0.0, 1.0, 2.0**61, 2.0**70])
 @pytest.mark.parametrize("moved", [0, 1, 10**9, 2**60])
 def test_what_is_travelled_never_grows_by_less_than_the_move(travelled, moved):
-    grown = rounds.kernels.further(travelled, moved, 6)
+    grown = rounds_compiled.kernels.further(travelled, moved, 6)
     assert int(grown) - int(travelled) >= moved

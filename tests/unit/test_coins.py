@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.stats import binomtest, chi2
 
-from peckorder.kernels.ensemble import toss
-from peckorder.solvers.aggregate import heads_of, member_keys
+from peckorder.ordinal.compiled.ensemble import toss
+from peckorder.ordinal.learners.ensemble_base import heads_of, member_keys
 
 TAUS = [0.05, 0.3, 0.6, 0.9]
 # A fair source fails one test in ten thousand; seeds are fixed.

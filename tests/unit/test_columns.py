@@ -9,11 +9,11 @@ from scipy import sparse
 
 import boosting
 from peckorder import RankBoost
-from peckorder._threads import Team
-from peckorder.solvers import columns
-from peckorder.solvers.columns import cut_columns
-from peckorder.solvers.distribution import UNIT
-from peckorder.solvers.weak import Account, Thresholds
+from peckorder._core.threads import Team
+from peckorder.boosting.columns import sorted as columns
+from peckorder.boosting.columns.sorted import cut_columns
+from peckorder.boosting.pairs.distribution import UNIT
+from peckorder.boosting.weak.thresholds import Account, Thresholds
 
 ALPHAS = ["approximate", "analytic", "numeric"]
 every_alpha = pytest.mark.parametrize("alpha", ALPHAS)

@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import boosting
 from peckorder import Preferences
-from peckorder._threads import Team
-from peckorder.solvers import distribution as solver
-from peckorder.solvers.distribution import UNIT
-from peckorder.solvers.feedback_parts import distribution, feedback_rows
+from peckorder._core.threads import Team
+from peckorder.boosting.pairs import distribution as solver
+from peckorder.boosting.pairs.distribution import UNIT
+from peckorder.boosting.pairs.from_feedback import distribution, feedback_rows
 
 pytestmark = pytest.mark.jit_off
 

@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from peckorder import datasets
-from peckorder.datasets import _download
-from peckorder.datasets._publishers import KNOWN
+from peckorder.datasets.fetching import download
+from peckorder.datasets.fetching.publishers import KNOWN
 from peckorder.exceptions import DataError, DownloadError, MissingDataError
 
 U_DATA = "1\t7\t5\t1\n1\t9\t3\t2\n2\t9\t1\t3\n"
@@ -73,7 +73,7 @@ def server(monkeypatch, tmp_path):
 @pytest.fixture
 def unknown(monkeypatch):
     """Forget the checksum that is known of the set, as small archives have others."""
-    monkeypatch.setattr(_download, "KNOWN", {})
+    monkeypatch.setattr(download, "KNOWN", {})
 
 
 def fetch(server, folder=None, **options):
@@ -222,7 +222,7 @@ def test_an_interrupt_leaves_nothing(server, tmp_path, monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_download, "_check_archive", interrupt)
+    monkeypatch.setattr(download, "_check_archive", interrupt)
     with pytest.raises(KeyboardInterrupt):
         datasets.fetch_movielens_100k(url=server.url)
     check_nothing_is_kept(tmp_path)

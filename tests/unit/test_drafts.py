@@ -2,7 +2,7 @@
 
 import pytest
 
-from peckorder._text import remove_drafts, whole_file
+from peckorder._core.text_files import remove_drafts, whole_file
 
 
 def test_a_draft_is_removed_whatever_name_the_file_has(tmp_path):

@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from helpers import PAPER
 from peckorder import AggregatePRank
-from peckorder._validation import as_rows
-from peckorder.kernels import dual, ensemble
-from peckorder.solvers.aggregate import AggregateLearner
+from peckorder._core.validation import as_rows
+from peckorder.ordinal.compiled import dual, ensemble
+from peckorder.ordinal.learners.ensemble_base import AggregateLearner
 
 pytestmark = pytest.mark.jit_off
 

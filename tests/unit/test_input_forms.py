@@ -16,7 +16,7 @@ from helpers import (
     shown,
 )
 from peckorder import PRank, WidrowHoff
-from peckorder._validation import check_rows
+from peckorder._core.validation import check_rows
 from peckorder.exceptions import DataError
 
 X, Y = integer_data(1)

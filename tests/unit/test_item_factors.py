@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from peckorder import Ratings
-from peckorder.collaborative import _factors, _item_kernel
-from peckorder.collaborative._factors import (
+from peckorder.collaborative.personal import factors, item_kernel
+from peckorder.collaborative.personal.factors import (
     _noise,
     _Side,
     alternate,
@@ -14,7 +14,7 @@ from peckorder.collaborative._factors import (
     decompose,
     residuals,
 )
-from peckorder.collaborative._item_kernel import ItemKernel
+from peckorder.collaborative.personal.item_kernel import ItemKernel
 
 
 def some_ratings(seed=0, n_users=14, n_items=9, share=0.5):
@@ -51,7 +51,7 @@ def centred(ratings):
 
 @pytest.mark.parametrize("block", [1, 5, 1000])
 def test_the_noise_is_the_expected_square(block, monkeypatch):
-    monkeypatch.setattr(_factors, "_BLOCK", block)
+    monkeypatch.setattr(factors, "_BLOCK", block)
     rng = np.random.default_rng(3)
     ones, csr = centred(some_ratings())
     people, items = (random_side(rng, n, 3) for n in csr.shape)
@@ -66,7 +66,7 @@ def test_the_noise_is_the_expected_square(block, monkeypatch):
 
 @pytest.mark.parametrize("block", [4, 1000])
 def test_a_half_step_is_the_best_given_the_other_side(block, monkeypatch):
-    monkeypatch.setattr(_factors, "_BLOCK", block)
+    monkeypatch.setattr(factors, "_BLOCK", block)
     rng = np.random.default_rng(4)
     ones, csr = centred(some_ratings(1))
     people, items = (random_side(rng, n, 3) for n in csr.shape)
@@ -129,8 +129,8 @@ def cosine(a, b):
 @pytest.mark.parametrize("is_held", [True, False])
 def test_kernels_are_factors_and_cosines(is_held, monkeypatch):
     if not is_held:
-        monkeypatch.setattr(_item_kernel, "MOST_HELD", 0)
-    monkeypatch.setattr(_item_kernel, "_BLOCK", 4)
+        monkeypatch.setattr(item_kernel, "MOST_HELD", 0)
+    monkeypatch.setattr(item_kernel, "_BLOCK", 4)
     ratings = some_ratings(2)
     shared = alternate(ratings.csr, 2, 3, np.random.RandomState(0))
     kernel = ItemKernel.learn(ratings.csr, shared, 0.8, 1.5)
@@ -159,7 +159,7 @@ def test_the_svd_is_that_of_unit_residuals():
     unit = left / np.linalg.norm(left, axis=0)
     _, s, v = np.linalg.svd(unit)
     best = (v[:2].T * s[:2] ** 2) @ v[:2]
-    scale = shared.noise * _factors.SVD_WEIGHT
+    scale = shared.noise * factors.SVD_WEIGHT
     assert_allclose(shared.factors @ shared.factors.T, scale * best, atol=1e-5)
 
 

@@ -12,9 +12,9 @@ import peckorder
 
 FIT = """
 import peckorder
-from peckorder.kernels import online
+from peckorder.ordinal.compiled import linear
 model = peckorder.PRank(rule="last").fit([[0.0], [1.0]], [1, 2])
-print(peckorder.__file__, model.n_rounds_, sum(online.prank.stats.cache_hits.values()))
+print(peckorder.__file__, model.n_rounds_, sum(linear.prank.stats.cache_hits.values()))
 """
 
 
@@ -48,7 +48,7 @@ def fit_in_another_process(copied, **changes):
 
 def test_a_package_that_cannot_keep_kernels_works_all_the_same(copied):
     # A file where the folder should be stops even the superuser.
-    (copied / "kernels" / "__pycache__").write_text("")
+    (copied / "ordinal" / "compiled" / "__pycache__").write_text("")
     nowhere = {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "/dev/null/cache"}
     n_rounds, n_hits = fit_in_another_process(copied, **nowhere)
     assert (n_rounds, n_hits) == (2, 0)
@@ -56,15 +56,24 @@ def test_a_package_that_cannot_keep_kernels_works_all_the_same(copied):
 
 def test_a_second_process_finds_the_kernels_of_the_first(copied):
     _, first = fit_in_another_process(copied)
-    assert list((copied / "kernels" / "__pycache__").glob("online.prank-*.nbi"))
+    assert list((copied / "ordinal" / "compiled" / "__pycache__").glob("linear.prank-*.nbi"))
     _, second = fit_in_another_process(copied)
     assert (first, second) == (0, 1)
 
 
-def test_a_change_in_any_file_of_kernels_has_them_compiled_anew(copied):
-    # Numba itself looks at a kernel's own file only, and parts live in others.
+@pytest.mark.parametrize(
+    ("changed", "n_hits"),
+    [
+        # Numba itself looks at a function's own file only, and parts live in others.
+        ("ordinal/compiled/ensemble.py", 0),
+        ("_core/compiled/rows.py", 0),
+        ("boosting/compiled/rounds.py", 1),
+    ],
+)
+def test_a_change_compiles_the_functions_of_its_own_family_anew(
+    copied, changed, n_hits
+):
     fit_in_another_process(copied)
-    others = [f for f in (copied / "kernels").glob("*.py") if f.name != "online.py"]
-    with others[0].open("a") as file:
+    with (copied / changed).open("a") as file:
         file.write("# changed\n")
-    assert fit_in_another_process(copied)[1] == 0
+    assert fit_in_another_process(copied)[1] == n_hits

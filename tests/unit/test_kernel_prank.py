@@ -30,13 +30,13 @@ from helpers import (
     shown,
 )
 from peckorder import AggregatePRank, PRank
-from peckorder._validation import as_rows
-from peckorder.estimators import _kernels
-from peckorder.kernels import gram
-from peckorder.solvers import gram as solvers_gram
-from peckorder.solvers import online, polynomial
-from peckorder.solvers.kernel_prank import KernelPRankLearner
-from peckorder.solvers.polynomial import PolynomialLearner
+from peckorder._core.validation import as_rows
+from peckorder.ordinal import _kernel_base
+from peckorder.ordinal.learners import base, polynomial
+from peckorder.ordinal.learners.kernel_prank import KernelPRankLearner
+from peckorder.ordinal.learners.polynomial import PolynomialLearner
+from peckorder.similarity import _compiled
+from peckorder.similarity import _function as solvers_gram
 
 X, Y = integer_data(3)
 POLY = {"kernel": "poly", "gamma": 1}
@@ -73,7 +73,7 @@ def assert_expansion(model, oracle):
 def test_a_row_that_is_added_in_several_passes_counts_once(
     rule, few, n_passes, monkeypatch
 ):
-    monkeypatch.setattr(_kernels, "FEW", few)
+    monkeypatch.setattr(_kernel_base, "FEW", few)
     model = PRank(rule=rule, max_iter=n_passes, **POLY, **PAPER).fit(X, Y)
     oracle = passes_of_oracle(rule, n_passes)
     expected = dict(oracle.expansion())
@@ -295,7 +295,7 @@ def test_a_row_and_its_double_are_at_distance_zero(kind, d, form):
 
 @pytest.mark.jit_off
 @pytest.mark.parametrize("form", ["dense", "csr"])
-@pytest.mark.parametrize("kind", [gram.LINEAR, gram.POLY, gram.RBF])
+@pytest.mark.parametrize("kind", [_compiled.LINEAR, _compiled.POLY, _compiled.RBF])
 @pytest.mark.parametrize("is_earlier", [False, True])
 def test_gram_is_the_kernel_of_each_two_rows(form, kind, is_earlier):
     rows = as_rows(FORMS[form](X[:20]))
@@ -303,13 +303,13 @@ def test_gram_is_the_kernel_of_each_two_rows(form, kind, is_earlier):
     square, values = np.zeros(20), np.full((20, 20), -7.0)
     last = np.arange(1, 21) if is_earlier else np.full(20, 20)
     if form == "csr":
-        gram.squares(rows, buffer, square)
-    gram.gram(rows, rows, kind, 0.5, 2.0, 3, square, square, last, buffer, values)
+        _compiled.squares(rows, buffer, square)
+    _compiled.gram(rows, rows, kind, 0.5, 2.0, 3, square, square, last, buffer, values)
     products = X[:20] @ X[:20].T
     expected = {
-        gram.LINEAR: products,
-        gram.POLY: (0.5 * products + 2) ** 3,
-        gram.RBF: rbf_kernel(X[:20], gamma=0.5),
+        _compiled.LINEAR: products,
+        _compiled.POLY: (0.5 * products + 2) ** 3,
+        _compiled.RBF: rbf_kernel(X[:20], gamma=0.5),
     }[kind]
     if is_earlier:
         assert np.all(values[np.triu_indices(20, 1)] == -7)
@@ -321,7 +321,7 @@ def test_gram_is_the_kernel_of_each_two_rows(form, kind, is_earlier):
 @pytest.mark.jit_off
 def test_squares_are_those_of_the_rows():
     square = np.empty(60)
-    gram.squares(as_rows(sparse.csr_array(X)), np.zeros(3), square)
+    _compiled.squares(as_rows(sparse.csr_array(X)), np.zeros(3), square)
     assert_array_equal(square, (X**2).sum(axis=1))
 
 
@@ -329,7 +329,7 @@ def test_squares_are_those_of_the_rows():
 def test_monomials_are_products_of_earlier_ones():
     values = np.empty((60, 4))
     factor, variable = np.array([0, 0, 1, 2]), np.array([0, 1, 2, 1])
-    gram.monomials(as_rows(X)[0], factor, variable, values)
+    _compiled.monomials(as_rows(X)[0], factor, variable, values)
     _, b, c = X.T
     expected = np.column_stack([np.ones(60), b, b * c, b * c * b])
     assert_array_equal(values, expected)
@@ -360,7 +360,7 @@ def test_budgets_of_several_passes_are_as_defined(rule, seed, n, budget, passes,
         for number in range(n):
             oracle.learn(rows[number].tolist(), int(y[number]), number)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(online, "BLOCK", block)
+        patch.setattr(base, "BLOCK", block)
         model = PRank(rule=rule, **options, **PAPER).fit(rows, y)
     assert model.n_mistakes_ == oracle.mistakes
     assert_expansion(model, oracle)

@@ -9,8 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from helpers import messy_csr
-from peckorder._validation import as_rows
-from peckorder.kernels import labels, online
+from peckorder._core.validation import as_rows
+from peckorder.feedback import _compiled
+from peckorder.ordinal.compiled import linear
 
 pytestmark = pytest.mark.jit_off
 
@@ -30,7 +31,7 @@ FORMS = {
 def test_encode_finds_every_class(classes, places):
     places = np.array([place % len(classes) for place in places], dtype=np.int64)
     classes, level = np.array(classes), np.full(len(places), -7)
-    assert labels.encode(classes[places], classes, level) == -1
+    assert _compiled.encode(classes[places], classes, level) == -1
     # 0.0 and -0.0 are two classes to nobody.
     assert_array_equal(classes[level], classes[places])
 
@@ -39,17 +40,17 @@ def test_encode_finds_every_class(classes, places):
 def test_encode_stops_at_the_first_stranger(value):
     level = np.empty(4, dtype=np.int64)
     values = np.array([2.0, 1.0, value, value])
-    assert labels.encode(values, np.array([1.0, 2.0, 3.0]), level) == 2
+    assert _compiled.encode(values, np.array([1.0, 2.0, 3.0]), level) == 2
     assert_array_equal(level[:2], [1, 0])
 
 
 def test_encode_knows_no_class_among_none():
-    assert labels.encode(np.ones(1), np.empty(0), np.empty(1, dtype=np.int64)) == 0
+    assert _compiled.encode(np.ones(1), np.empty(0), np.empty(1, dtype=np.int64)) == 0
 
 
 def test_encode_has_nothing_to_say_of_no_labels():
     none = np.empty(0)
-    assert labels.encode(none, np.ones(1), none.astype(np.int64)) == -1
+    assert _compiled.encode(none, np.ones(1), none.astype(np.int64)) == -1
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -59,14 +60,14 @@ def test_encode_has_nothing_to_say_of_no_labels():
 def test_scores_are_products(form, intercept, expected):
     weights = np.array([1.0, 2.0, 10.0][: 2 + intercept])
     score = np.empty(3)
-    online.scores(as_rows(FORMS[form](X)), intercept, False, weights, score)
+    linear.scores(as_rows(FORMS[form](X)), intercept, False, weights, score)
     assert_array_equal(score, expected)
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
 def test_scores_at_unit_norm_are_divided_by_it(form):
     score, weights = np.empty(3), np.array([1.0, 2.0])
-    online.scores(as_rows(FORMS[form](X)), False, True, weights, score)
+    linear.scores(as_rows(FORMS[form](X)), False, True, weights, score)
     assert_allclose(score, [11 / 5, 0, 3 / np.sqrt(5)], rtol=1e-15)
 
 
@@ -76,20 +77,20 @@ def test_scores_at_unit_norm_are_divided_by_it(form):
 def test_scores_of_a_norm_that_overflows_are_not_finite():
     score = np.empty(1)
     rows = as_rows(np.array([[1e200, 1.0]]))
-    online.scores(rows, False, True, np.zeros(2), score)
+    linear.scores(rows, False, True, np.zeros(2), score)
     assert np.isnan(score[0])
 
 
 def test_scores_of_single_precision_are_double():
     rows = as_rows(np.array([[1.0, 2.0**-40]], dtype=np.float32))
     score = np.empty(1)
-    online.scores(rows, False, False, np.ones(2), score)
+    linear.scores(rows, False, False, np.ones(2), score)
     assert score[0] == 1 + 2.0**-40
 
 
 def test_kernels_are_compiled_unless_told_otherwise():
     plain = numba.config.DISABLE_JIT
-    assert hasattr(online.prank, "py_func") is not bool(plain)
+    assert hasattr(linear.prank, "py_func") is not bool(plain)
 
 
 @pytest.mark.parametrize("width", [1, 7, 8, 9, 64, 511, 512, 513])
@@ -97,5 +98,5 @@ def test_kernels_are_compiled_unless_told_otherwise():
 def test_rows_of_any_width_are_read_to_their_end(width, kind):
     rows = np.arange(3 * width, dtype=kind).reshape(3, width)
     score = np.empty(3)
-    online.scores(as_rows(rows), False, False, np.ones(width), score)
+    linear.scores(as_rows(rows), False, False, np.ones(width), score)
     assert_array_equal(score, rows.astype(float).sum(axis=1))

@@ -6,14 +6,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import boosting
 from peckorder import Preferences, RankBoost
-from peckorder._threads import Team
-from peckorder.kernels import row_masses
-from peckorder.kernels.least_z_limits import SAFE
-from peckorder.solvers.boosting import Boosted, Steps, boost
-from peckorder.solvers.columns import cut_columns
-from peckorder.solvers.feedback_parts import distribution
-from peckorder.solvers.least_z import LeastZ, PairWeights
-from peckorder.solvers.weak import Account
+from peckorder._core.threads import Team
+from peckorder.boosting.columns.sorted import cut_columns
+from peckorder.boosting.compiled import row_masses
+from peckorder.boosting.compiled.search_by_z_bounds import SAFE
+from peckorder.boosting.pairs.from_feedback import distribution
+from peckorder.boosting.solver.rounds import Boosted, Steps, boost
+from peckorder.boosting.weak.thresholds import Account
+from peckorder.boosting.weak.thresholds_by_z import LeastZ, PairWeights
 
 every_kind = pytest.mark.parametrize("kind", ["unit", "gap", "exponential"])
 

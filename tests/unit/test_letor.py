@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from peckorder import _text
+from peckorder._core import text_files
 from peckorder.datasets import dump_letor, iter_letor, load_letor
 from peckorder.exceptions import DataError
 
@@ -209,7 +209,7 @@ def test_lines_may_cross_blocks(monkeypatch, block):
     lines = [f"{k % 3} qid:{k // 4} 1:{k / 7!r} 2:{-k} # {k}\n" for k in range(40)]
     text = "".join(lines).encode()
     whole = read(text, comments=True)
-    monkeypatch.setattr(_text, "BLOCK", block)
+    monkeypatch.setattr(text_files, "BLOCK", block)
     for source in (text, text[:-1], gzip.compress(text)):
         cut = read(source, comments=True)
         for name in ("X", "y", "qid", "comments"):
@@ -221,7 +221,7 @@ def test_lines_may_cross_blocks(monkeypatch, block):
 
 
 def test_text_queries_after_integers_make_all_text(monkeypatch):
-    monkeypatch.setattr(_text, "BLOCK", 8)
+    monkeypatch.setattr(text_files, "BLOCK", 8)
     text = "1 qid:1 1:1\n1 qid:b 1:1\n"
     assert read(text).qid.tolist() == ["1", "b"]
     parts = iter_letor(io.StringIO(text), n_features=1)
@@ -238,7 +238,7 @@ def test_text_queries_after_integers_make_all_text(monkeypatch):
 @pytest.mark.parametrize("rows", [None, 1, 3, 10, 39, 40, 41, 1000])
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_parts_are_the_whole(monkeypatch, rows, is_sparse):
-    monkeypatch.setattr(_text, "BLOCK", 100)
+    monkeypatch.setattr(text_files, "BLOCK", 100)
     lines = [f"{k % 3} qid:{k // 4} 1:{k / 7!r} 3:{-k} # {k}\n" for k in range(40)]
     text = "".join(lines)
     whole = read(text, n_features=4, sparse=is_sparse, comments=True)

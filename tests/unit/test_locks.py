@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from peckorder._locks import lock, only_one
+from peckorder._core.file_locks import lock, only_one
 
 fcntl = pytest.importorskip("fcntl")
 

@@ -5,8 +5,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from helpers import exactly
 from peckorder import losses
 from peckorder.exceptions import DataError
-from peckorder.kernels import pair_losses
 from peckorder.losses import pair_loss
+from peckorder.magnitude.compiled import pair_losses
 
 KINDS = ["mp", "svr", "hr", "hmp", "hmpc"]
 every_kind = pytest.mark.parametrize("kind", KINDS)

@@ -17,9 +17,9 @@ from helpers import (
     shown,
 )
 from peckorder import AggregatePRank, PRank
-from peckorder.estimators import _kernels
-from peckorder.solvers.kernel_ensemble import KernelEnsembleLearner
-from peckorder.solvers.polynomial import PolynomialLearner
+from peckorder.ordinal import _kernel_base
+from peckorder.ordinal.learners.kernel_ensemble import KernelEnsembleLearner
+from peckorder.ordinal.learners.polynomial import PolynomialLearner
 
 X, Y = integer_data(1, n=80)
 A, B = slice(0, 50), slice(50, 80)
@@ -197,7 +197,7 @@ def test_given_kernel_values_cannot_be_merged():
 def test_features_and_sums_merge_to_the_same(monkeypatch):
     merged = []
     for few, kind in ((1024, PolynomialLearner), (0, KernelEnsembleLearner)):
-        monkeypatch.setattr(_kernels, "FEW", few)
+        monkeypatch.setattr(_kernel_base, "FEW", few)
         a, b = two("poly")
         merged.append(a.merge(b).partial_fit(X, Y))
         assert type(merged[-1]._learner) is kind

@@ -275,7 +275,7 @@ def test_a_parameter_that_a_file_does_not_know_has_its_default(tmp_path):
 
 
 def test_files_are_no_burden_until_one_is_asked_for():
-    program = "import sys, peckorder; print('peckorder.formats' in sys.modules)"
+    program = "import sys, peckorder; print('peckorder.storage.format' in sys.modules)"
     folder = str(Path(peckorder.__file__).parent.parent)
     command = [
         sys.executable,

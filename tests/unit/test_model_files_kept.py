@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import peckorder
-from peckorder.formats import VERSION
+from peckorder.storage.format import VERSION
 from stored_models import CASES
 
 FOLDER = Path(__file__).parent.parent / "model_files"

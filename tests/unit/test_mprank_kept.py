@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import laplacian_kernel
 
 from peckorder import MPRank, MPRankCV, SVRank
-from peckorder.solvers import mprank_sample
+from peckorder.magnitude.mprank import training_rows
 
 KERNELS = ["linear", "rbf", "poly", "precomputed", laplacian_kernel]
 
@@ -103,7 +103,7 @@ def test_rows_that_are_nobody_elses_are_not_copied(kernel):
 def test_large_rows_are_not_copied_and_refused_once_they_have_changed(
     kernel, monkeypatch
 ):
-    monkeypatch.setattr(mprank_sample, "_LARGE", 0)
+    monkeypatch.setattr(training_rows, "_LARGE", 0)
     X, y, _ = make(kernel)
     model = MPRank(kernel=kernel).fit(X, y)
     kept = model._sample.rows

@@ -11,8 +11,10 @@ from scipy import sparse
 
 from helpers import messy_csr, same
 from peckorder import Preferences, RankBoost
-from peckorder._threads import Team
-from peckorder.solvers import distribution, least_z, rounds, score_table, weak
+from peckorder._core.threads import Team
+from peckorder.boosting.pairs import distribution
+from peckorder.boosting.solver import rounds_compiled, score_table
+from peckorder.boosting.weak import thresholds, thresholds_by_z
 
 KINDS = {
     "approximate": {"alpha": "approximate"},
@@ -266,7 +268,13 @@ def eager(monkeypatch):
         return [result for _, result in done]
 
     monkeypatch.setattr(Team, "share", noted)
-    for module in (distribution, least_z, rounds, score_table, weak):
+    for module in (
+        distribution,
+        thresholds_by_z,
+        rounds_compiled,
+        score_table,
+        thresholds,
+    ):
         monkeypatch.setattr(module, "_WORTH_A_THREAD", 1)
     return seen
 

@@ -7,8 +7,9 @@ from scipy import sparse
 
 from helpers import raises_unchanged, same
 from peckorder import Preferences, RankBoost
+from peckorder.boosting.columns import sorted as columns
+from peckorder.boosting.solver import rounds_compiled
 from peckorder.exceptions import DataError
-from peckorder.solvers import columns, rounds
 
 SHOWN = ("weak_rankers_", "bounds_", "feature_importances_", "n_rounds_")
 
@@ -54,9 +55,9 @@ def test_the_plain_case_is_no_other(seed, form, monkeypatch):
     rows = X if form is np.asarray else form(np.nan_to_num(X))
     model = RankBoost(**options).fit(rows, **feedback)
     with monkeypatch.context() as patched:
-        patched.setattr(rounds, "_AT_A_TIME", 1)  # one round, then the next
+        patched.setattr(rounds_compiled, "_AT_A_TIME", 1)  # one round, then the next
         piecewise = RankBoost(**options).fit(rows, **feedback)
-    monkeypatch.setattr(rounds, "can_run", lambda *state: False)
+    monkeypatch.setattr(rounds_compiled, "can_run", lambda *state: False)
     slow = RankBoost(**options).fit(rows, **feedback)
     for name in SHOWN:
         assert same(getattr(model, name), getattr(slow, name)), name
@@ -70,7 +71,7 @@ def test_the_plain_case_is_no_other(seed, form, monkeypatch):
 @pytest.mark.parametrize("plain", [True, False])
 def test_a_perfect_feature_needs_smoothing(plain, monkeypatch):
     if not plain:
-        monkeypatch.setattr(rounds, "can_run", lambda *state: False)
+        monkeypatch.setattr(rounds_compiled, "can_run", lambda *state: False)
     model = RankBoost(smoothing=0)
     sentence = (
         "RankBoost: smoothing must be > 0 where a weak ranking errs on no pair; got 0."
@@ -80,13 +81,13 @@ def test_a_perfect_feature_needs_smoothing(plain, monkeypatch):
 
 
 def test_only_the_plain_case_is_plain(monkeypatch):
-    seen, can_run = [], rounds.can_run
+    seen, can_run = [], rounds_compiled.can_run
 
     def noted(*state):
         seen.append(can_run(*state))
         return seen[-1]
 
-    monkeypatch.setattr(rounds, "can_run", noted)
+    monkeypatch.setattr(rounds_compiled, "can_run", noted)
     X, feedback, _ = drawn(2)
     for options in (
         {},

@@ -10,8 +10,8 @@ from sklearn.tree import DecisionTreeRegressor
 import boosting
 from helpers import same
 from peckorder import RankBoost
+from peckorder.boosting.solver import rounds_compiled
 from peckorder.exceptions import DataError
-from peckorder.solvers import rounds
 
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((200, 4))
@@ -45,8 +45,8 @@ def test_the_first_of_complements_is_chosen():
 def test_the_compiled_rounds_are_those_of_python(monkeypatch, smoothing):
     model = RankBoost(n_rounds=30, smoothing=smoothing)
     models = []
-    for can_run in (rounds.can_run, lambda *_: False):
-        monkeypatch.setattr(rounds, "can_run", can_run)
+    for can_run in (rounds_compiled.can_run, lambda *_: False):
+        monkeypatch.setattr(rounds_compiled, "can_run", can_run)
         models.append(RankBoost(**model.get_params()).fit(X, Y, qid=QID))
     assert same(models[0].weak_rankers_, models[1].weak_rankers_)
     assert same(models[0].bounds_, models[1].bounds_)

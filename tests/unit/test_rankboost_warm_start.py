@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from helpers import raises_unchanged, same
 from peckorder import Preferences, RankBoost
-from peckorder.solvers import columns
+from peckorder.boosting.columns import sorted as columns
 
 RNG = np.random.default_rng(0)
 N, D = 90, 6

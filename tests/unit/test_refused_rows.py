@@ -9,9 +9,9 @@ from sklearn.exceptions import NotFittedError
 
 from helpers import MAKERS, integer_data, make, raises_unchanged, same
 from peckorder import PRank
-from peckorder._validation import check_rows
+from peckorder._core.validation import check_rows
 from peckorder.exceptions import DataError
-from peckorder.solvers import online
+from peckorder.ordinal.learners import base
 
 X, Y = integer_data(1)
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array}
@@ -69,7 +69,7 @@ def test_a_bad_first_value_is_refused_by_a_model_that_knows_nothing(name, view, 
 
 @every_learner
 def test_a_bad_value_in_a_later_block_is_refused(name, monkeypatch):
-    monkeypatch.setattr(online, "BLOCK", 7)
+    monkeypatch.setattr(base, "BLOCK", 7)
     model = make(name).fit(X, Y)
     sentence = "Input X contains infinity or a value too large for dtype('float64')."
     with raises_unchanged(model, ValueError, sentence):
@@ -97,7 +97,7 @@ def test_an_interruption_leaves_the_model_as_it_was(name, monkeypatch):
             raise KeyboardInterrupt("now")
         return visit(self, *args)
 
-    monkeypatch.setattr(online, "BLOCK", 7)
+    monkeypatch.setattr(base, "BLOCK", 7)
     monkeypatch.setattr(learner, "visit", interrupted)
     with raises_unchanged(model, KeyboardInterrupt, "now"):
         model.partial_fit(X, Y)

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from peckorder.kernels import resampling as kernels
 from peckorder.metrics._resampling import chances, intervals, weighted_means
+from peckorder.metrics.compiled import resampling as kernels
 
 RNG = np.random.default_rng(3)
 

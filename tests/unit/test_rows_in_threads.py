@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from peckorder import AggregatePRank, MPRank, RankBoost, _threads
-from peckorder.solvers import mprank_primal
+from peckorder import AggregatePRank, MPRank, RankBoost
+from peckorder._core import threads
+from peckorder.magnitude.mprank import primal
 
 
 @pytest.fixture
 def _shared(monkeypatch):
     """Have a thread for every few entries, on any machine."""
-    monkeypatch.setattr(_threads, "_WORTH_A_THREAD", 8)
-    monkeypatch.setattr(_threads, "cpu_count", lambda: 3)
+    monkeypatch.setattr(threads, "_WORTH_A_THREAD", 8)
+    monkeypatch.setattr(threads, "cpu_count", lambda: 3)
 
 
 def problem(n_rows, dtype=np.float32):
@@ -22,11 +23,11 @@ def problem(n_rows, dtype=np.float32):
 
 
 def test_a_limit_holds_where_work_is_begun(monkeypatch):
-    monkeypatch.setattr(_threads, "cpu_count", lambda: 3)
+    monkeypatch.setattr(threads, "cpu_count", lambda: 3)
     alone, several = RankBoost(n_jobs=-1), RankBoost(n_jobs=8)
-    assert (_threads.n_cores(), several._n_threads()) == (3, 8)
-    with _threads.at_most(2):
-        assert (_threads.n_cores(), _threads.allowed(1)) == (2, 1)
+    assert (threads.n_cores(), several._n_threads()) == (3, 8)
+    with threads.at_most(2):
+        assert (threads.n_cores(), threads.allowed(1)) == (2, 1)
         assert (alone._n_threads(), several._n_threads()) == (2, 2)
         assert AggregatePRank(n_jobs=8)._n_threads() == 2
     assert (alone._n_threads(), several._n_threads()) == (3, 8)
@@ -37,7 +38,7 @@ def test_a_limit_holds_where_work_is_begun(monkeypatch):
 def test_threads_change_nothing_but_rounding(dtype, monkeypatch):
     X, y = problem(3_001, dtype)
     shared = MPRank(C=10.0).fit(X, y)
-    monkeypatch.setattr(_threads, "_WORTH_A_THREAD", 1 << 40)
+    monkeypatch.setattr(threads, "_WORTH_A_THREAD", 1 << 40)
     alone = MPRank(C=10.0).fit(X, y)
     assert_allclose(shared.coef_, alone.coef_, rtol=1e-10)
     assert_allclose(shared.dual_gap_, alone.dual_gap_, atol=1e-10)
@@ -53,8 +54,8 @@ def test_the_mean_of_many_rows_is_found_beside_their_products(
     X[:700] += dtype(jump)  # the first rows are not like the others
     weight = np.linspace(0.5, 2.0, len(y)) if weighted else None
     plain = MPRank(C=10.0).fit(X, y, sample_weight=weight)
-    monkeypatch.setattr(mprank_primal, "_MANY", 1)
-    monkeypatch.setattr(mprank_primal, "_ENTRIES", 1 << 10)
+    monkeypatch.setattr(primal, "_MANY", 1)
+    monkeypatch.setattr(primal, "_ENTRIES", 1 << 10)
     saved = MPRank(C=10.0).fit(X, y, sample_weight=weight)
     # Single precision is refined to 1e-7.
     accuracy = 1e-10 if dtype == np.float64 else 1e-6

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from peckorder import RankBoost, distributed
-from peckorder._threads import Team
-from peckorder.estimators._boosted_blocks import CheckedBlocks, publish
+from peckorder._core.threads import Team
+from peckorder.boosting._blocks import CheckedBlocks, publish
+from peckorder.boosting.sharded import run as sharded_run
+from peckorder.boosting.sharded.cuts import keys_of, values_of
+from peckorder.boosting.sharded.run import Lost, Rows, ShardedRun, answered
+from peckorder.boosting.sharded.shard import Shard, joined
 from peckorder.exceptions import DataError
-from peckorder.solvers import sharded_run
-from peckorder.solvers.global_cuts import keys_of, values_of
-from peckorder.solvers.sharded_run import Lost, Rows, ShardedRun, answered
-from peckorder.solvers.shards import Shard, joined
 from same_boosting import PARAMETERS, assert_same_model
 
 

@@ -23,7 +23,7 @@ from peckorder import (
     TableRanker,
     WidrowHoff,
 )
-from peckorder._saving import PlainMatrix
+from peckorder._core.pickling import PlainMatrix
 from peckorder.collaborative import (
     ItemMean,
     MinNormRegression,

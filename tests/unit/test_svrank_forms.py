@@ -11,9 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from peckorder import SVRank
 from peckorder.exceptions import DataError
 from peckorder.losses import pair_loss
-from peckorder.solvers import svrank_loss, svrank_space
-from peckorder.solvers.svrank_loss import PairRisk
-from peckorder.solvers.svrank_space import Features
+from peckorder.magnitude.svrank import loss as svrank_loss
+from peckorder.magnitude.svrank import space as svrank_space
+from peckorder.magnitude.svrank.loss import PairRisk
+from peckorder.magnitude.svrank.space import Features
 
 RNG = np.random.default_rng(0)
 # Halves, which single precision has too.

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from helpers import integer_data, make, raises_unchanged, same, shown
-from peckorder._threads import share
-from peckorder.kernels import dual, ensemble
-from peckorder.solvers import ensemble as linear
-from peckorder.solvers import kernel_ensemble
+from peckorder._core.threads import share
+from peckorder.ordinal.compiled import dual, ensemble
+from peckorder.ordinal.learners import ensemble as linear
+from peckorder.ordinal.learners import kernel_ensemble
 
 X, Y = integer_data(1)
 MEMBERS = ["bayes_point members", "voted members", "poly members", "rbf members"]

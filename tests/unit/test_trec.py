@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from peckorder import _text
+from peckorder._core import text_files
 from peckorder.datasets import (
     Qrels,
     Run,
@@ -32,7 +32,7 @@ def qrels_of(text):
 
 @pytest.mark.parametrize("block", [1, 5, 1 << 22])
 def test_a_run_has_six_columns(monkeypatch, block):
-    monkeypatch.setattr(_text, "BLOCK", block)
+    monkeypatch.setattr(text_files, "BLOCK", block)
     run = run_of(RUN)
     assert run.qid.tolist() == ["7", "7", "é"]
     assert run.docid.tolist() == ["d2", "d1", "d:1"]

@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """Run the command line; the entry point of the `peckorder` script."""
     try:
-        from peckorder.cli._app import run
+        from peckorder.cli.app import run
     except ModuleNotFoundError as missing:
         if missing.name not in {"cyclopts", "rich"}:
             raise

@@ -6,8 +6,8 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._typing import Floats, Labels
-from peckorder._validation import Rule, boolean, finite, one_of
+from peckorder._core.typing import Floats, Labels
+from peckorder._core.validation import Rule, boolean, finite, one_of
 from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
 

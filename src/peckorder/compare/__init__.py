@@ -1,16 +1,16 @@
 """Which ranker is best? Train them all on the same data and measure them alike."""
 
-from peckorder.compare._engine import Comparison, Outcome, half_width, run
-from peckorder.compare._graded import GradedProblem
-from peckorder.compare._magnitudes import MagnitudeProblem
-from peckorder.compare._ordinal import OrdinalProblem
-from peckorder.compare._problem import Problem, Split
-from peckorder.compare._problems import PROBLEMS
-from peckorder.compare._rankers import (
+from peckorder.compare.embedded.graded import GradedProblem
+from peckorder.compare.embedded.magnitude import MagnitudeProblem
+from peckorder.compare.embedded.ordinal import OrdinalProblem
+from peckorder.compare.embedded.problem import Problem, Split
+from peckorder.compare.embedded.problems import PROBLEMS
+from peckorder.compare.embedded.rankers import (
     GRADED_RANKERS,
     MAGNITUDE_RANKERS,
     ORDINAL_RANKERS,
 )
+from peckorder.compare.embedded.run import Comparison, Outcome, half_width, run
 
 __all__ = [
     "GRADED_RANKERS",

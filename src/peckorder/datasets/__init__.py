@@ -1,30 +1,40 @@
 """Data to learn from: made, or read as its publishers distribute it."""
 
-from peckorder.datasets._book_crossing import fetch_book_crossing, load_book_crossing
-from peckorder.datasets._collections import load_cystic_fibrosis, load_ohsumed_trec9
-from peckorder.datasets._graded_sets import (
+from peckorder.datasets.formats.letor import dump_letor, iter_letor, load_letor
+from peckorder.datasets.formats.runs import Documents, Qrels, Run, from_runs
+from peckorder.datasets.formats.trec import dump_qrels, dump_run, load_qrels, load_run
+from peckorder.datasets.published.book_crossing import (
+    fetch_book_crossing,
+    load_book_crossing,
+)
+from peckorder.datasets.published.jester import fetch_jester, load_jester
+from peckorder.datasets.published.judged_collections import (
+    load_cystic_fibrosis,
+    load_ohsumed_trec9,
+)
+from peckorder.datasets.published.letor_collections import (
     load_lightgbm_lambdarank,
     load_mq2007_agg_fold,
     load_ohsumed_fold,
 )
-from peckorder.datasets._jester import fetch_jester, load_jester
-from peckorder.datasets._letor import dump_letor, iter_letor, load_letor
-from peckorder.datasets._make_letor import make_letor
-from peckorder.datasets._make_ratings import make_ratings
-from peckorder.datasets._movielens import (
+from peckorder.datasets.published.movielens import (
     fetch_movielens_1m,
     fetch_movielens_100k,
     load_movielens_1m,
     load_movielens_100k,
 )
-from peckorder.datasets._rating_files import (
+from peckorder.datasets.published.rating_tables import (
     load_netflix_matrix,
     load_ratings,
     load_ratings_matrix,
 )
-from peckorder.datasets._runs import Documents, Qrels, Run, from_runs
-from peckorder.datasets._square import make_square, square_features, square_labels
-from peckorder.datasets._trec import dump_qrels, dump_run, load_qrels, load_run
+from peckorder.datasets.synthetic.letor import make_letor
+from peckorder.datasets.synthetic.ratings import make_ratings
+from peckorder.datasets.synthetic.square import (
+    make_square,
+    square_features,
+    square_labels,
+)
 
 __all__ = [
     "Documents",

@@ -3,11 +3,11 @@
 Needs the extra `dask`; fleets do without it on one machine.
 """
 
-from peckorder.distributed._fit import fit
-from peckorder.distributed._metrics import score
-from peckorder.distributed._people import fit_people
-from peckorder.distributed._people_reader import People, open_people
-from peckorder.distributed._repartition import repartition_by_qid
+from peckorder.distributed.cluster.repartition import repartition_by_qid
+from peckorder.distributed.fitting.fit import fit
+from peckorder.distributed.metrics import score
+from peckorder.distributed.people.fit_people import fit_people
+from peckorder.distributed.people.reader import People, open_people
 
 __all__ = [
     "People",

@@ -2,16 +2,22 @@
 
 from importlib import import_module
 
-from peckorder._validation import Rule
-from peckorder.experiments._experiment import (
+from peckorder._core.validation import Rule
+from peckorder.experiments.framework.experiment import (
     Claim,
     Experiment,
     Measured,
     Part,
     Shown,
 )
-from peckorder.experiments._report import report, stem_of, write
-from peckorder.experiments._run import Outcome, PartOutcome, check, fingerprint, run
+from peckorder.experiments.framework.report import report, stem_of, write
+from peckorder.experiments.framework.run import (
+    Outcome,
+    PartOutcome,
+    check,
+    fingerprint,
+    run,
+)
 
 # Imported when asked for: each brings the rankers and peers that it compares.
 _MODULES = {

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._typing import Floats, Labels
+from peckorder._core.typing import Floats, Labels
 from peckorder.export._graph import Graph
-from peckorder.solvers.online import View
+from peckorder.ordinal.learners.base import View
 
 # Shorter rows are not brought to unit norm.
 _TINY = 1e-300

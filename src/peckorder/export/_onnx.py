@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from peckorder._typing import Labels
+from peckorder._core.typing import Labels
 from peckorder.estimators import (
     MPRank,
     MPRankCV,

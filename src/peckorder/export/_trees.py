@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._typing import Floats
+from peckorder._core.typing import Floats
+from peckorder.boosting.solver.score_table import ScoreTable
 from peckorder.export._graph import TREES, Graph
-from peckorder.solvers.score_table import ScoreTable
 
 _LESS_OR_EQUAL, _SUM, _AS_IT_IS = 0, 1, 0
 

@@ -4,10 +4,10 @@ from peckorder.feedback._labels import LabelColumn, read_labels
 from peckorder.feedback._pairs import GradedRows, PairList, Pairs
 from peckorder.feedback._preferences import Preferences
 from peckorder.feedback._queries import Queries
-from peckorder.feedback._rating_rows import RatingRows
-from peckorder.feedback._ratings import Ratings
-from peckorder.feedback._ratings_csv import CsvForm, read_rows
 from peckorder.feedback._scale import Scale
+from peckorder.feedback.ratings._assembly import RatingRows
+from peckorder.feedback.ratings._csv import CsvForm, read_rows
+from peckorder.feedback.ratings._ratings import Ratings
 
 __all__ = [
     "CsvForm",

@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from peckorder._typing import Ints, Labels
-from peckorder._validation import did_you_mean
+from peckorder._core.typing import Ints, Labels
+from peckorder._core.validation import did_you_mean
 from peckorder.exceptions import DataError
 from peckorder.feedback._pairs import sealed
 from peckorder.feedback._queries import Queries

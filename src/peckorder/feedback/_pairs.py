@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from peckorder._typing import Floats, Ints
+from peckorder._core.typing import Floats, Ints
 
 # Row numbers below this many times their count are looked up in a table.
 _DENSE = 8

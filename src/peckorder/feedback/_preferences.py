@@ -7,8 +7,8 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._typing import Floats, Ints, Labels
-from peckorder._validation import not_negative, one_of
+from peckorder._core.typing import Floats, Ints, Labels
+from peckorder._core.validation import not_negative, one_of
 from peckorder.exceptions import DataError
 from peckorder.feedback._labels import read_labels
 from peckorder.feedback._pairs import GradedRows, PairList, Pairs, Part, sealed

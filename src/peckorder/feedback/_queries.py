@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from peckorder._typing import Ints, Labels
+from peckorder._core.typing import Ints, Labels
 from peckorder.exceptions import DataError
 
 

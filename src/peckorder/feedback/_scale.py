@@ -10,10 +10,10 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from peckorder._typing import Floats, Ints, Labels
+from peckorder._core.typing import Floats, Ints, Labels
 from peckorder.exceptions import DataError
+from peckorder.feedback._compiled import encode
 from peckorder.feedback._labels import LabelColumn
-from peckorder.kernels.labels import encode
 
 # Labels are looked through in pieces, so that no copy of all of them is made.
 _BLOCK = 1 << 16

@@ -3,11 +3,12 @@
 import os
 from typing import Any
 
-from peckorder import collaborative, formats
-from peckorder.estimators._stored import StoredModel
-from peckorder.estimators._storing import own_models, read_model
+from peckorder import collaborative
 from peckorder.exceptions import ModelFileError
-from peckorder.formats import Damaged, Node, read_file
+from peckorder.storage import format as formats
+from peckorder.storage.format import Damaged, Node, read_file
+from peckorder.storage.mixin import StoredModel
+from peckorder.storage.models import own_models, read_model
 
 _COLLABORATIVE = (
     "ItemMean",

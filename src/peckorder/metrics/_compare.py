@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._typing import Ints
-from peckorder._validation import whole
+from peckorder._core.typing import Ints
+from peckorder._core.validation import whole
 from peckorder.exceptions import DataError
 from peckorder.metrics._evaluate import SEED, Evaluation
+from peckorder.metrics._frames import frame, table
 from peckorder.metrics._resampling import chances, intervals, weighted_means
-from peckorder.metrics._tables import frame, table
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._typing import Floats, Ints
-from peckorder._validation import whole
-from peckorder.kernels import rankings as kernels
-from peckorder.metrics._good import GOOD, good_rows
+from peckorder._core.typing import Floats, Ints
+from peckorder._core.validation import whole
 from peckorder.metrics._lists import RankedLists, mean_over_queries
+from peckorder.metrics._relevance import GOOD, good_rows
 from peckorder.metrics._top import first_good
+from peckorder.metrics.compiled import rankings as kernels
 
 
 def precision_at(

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._typing import Floats, Labels
-from peckorder._validation import optional, whole
+from peckorder._core.typing import Floats, Labels
+from peckorder._core.validation import optional, whole
+from peckorder.metrics._frames import frame, table
 from peckorder.metrics._lists import UNDEFINED, RankedLists, query_weights
 from peckorder.metrics._names import metrics_by_name
 from peckorder.metrics._resampling import intervals, weighted_means
-from peckorder.metrics._tables import frame, table
 
 SEED = optional(whole(0))
 

@@ -11,12 +11,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from peckorder._threads import n_cores, share
-from peckorder._typing import Floats, Ints
-from peckorder._validation import numbers, one_of
+from peckorder._core.compiled import lists as kernels
+from peckorder._core.threads import n_cores, share
+from peckorder._core.typing import Floats, Ints
+from peckorder._core.validation import numbers, one_of
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
-from peckorder.kernels import lists as kernels
 
 TIES = one_of("expected", "best", "worst", "order", "docid")
 UNDEFINED = one_of("skip", "zero", "raise")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from peckorder._validation import did_you_mean
+from peckorder._core.validation import did_you_mean
 from peckorder.metrics._cutoffs import hits_at, precision_at, recall_at
 from peckorder.metrics._ndcg import ndcg
 from peckorder.metrics._pairs import (

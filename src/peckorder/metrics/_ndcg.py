@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._typing import Floats
-from peckorder._validation import one_of, optional, whole
+from peckorder._core.typing import Floats
+from peckorder._core.validation import one_of, optional, whole
 from peckorder.exceptions import DataError
-from peckorder.kernels import rankings as kernels
-from peckorder.metrics._good import good_rows
 from peckorder.metrics._lists import RankedLists, mean_over_queries
+from peckorder.metrics._relevance import good_rows
+from peckorder.metrics.compiled import rankings as kernels
 
 _GAIN = one_of("linear", "exponential")
 

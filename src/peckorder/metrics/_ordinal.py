@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._typing import Floats
+from peckorder._core.typing import Floats
 from peckorder.exceptions import DataError
 from peckorder.feedback import LabelColumn, Scale, read_labels
 

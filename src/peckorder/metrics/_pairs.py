@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._threads import share
-from peckorder._typing import Floats
-from peckorder._validation import numbers
+from peckorder._core.compiled import lists as kernels
+from peckorder._core.threads import share
+from peckorder._core.typing import Floats
+from peckorder._core.validation import numbers
 from peckorder.exceptions import DataError
-from peckorder.kernels import inversions
-from peckorder.kernels import lists as kernels
 from peckorder.metrics._lists import (
     TIES,
     RankedLists,
     mean_over_queries,
     row_weights,
 )
+from peckorder.metrics.compiled import inversions
 
 # Grades up to this many are counted, more are sorted.
 _FEW_GRADES = 64

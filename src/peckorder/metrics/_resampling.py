@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from peckorder._threads import share
-from peckorder._typing import Floats
-from peckorder.kernels import resampling as kernels
+from peckorder._core.threads import share
+from peckorder._core.typing import Floats
 from peckorder.metrics._lists import n_threads
+from peckorder.metrics.compiled import resampling as kernels
 
 # Samples between two questions whether to give up.
 _SOME = 64

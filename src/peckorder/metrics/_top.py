@@ -8,11 +8,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from peckorder._typing import Floats, Ints
-from peckorder._validation import optional, whole
-from peckorder.kernels import rankings as kernels
-from peckorder.metrics._good import GOOD, good_rows, top_rows
+from peckorder._core.typing import Floats, Ints
+from peckorder._core.validation import optional, whole
 from peckorder.metrics._lists import RankedLists, mean_over_queries
+from peckorder.metrics._relevance import GOOD, good_rows, top_rows
+from peckorder.metrics.compiled import rankings as kernels
 
 
 def average_precision(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sklearn.exceptions import NotFittedError
 
-from peckorder._typing import Labels
+from peckorder._core.typing import Labels
 from peckorder.exceptions import DataError
 from peckorder.feedback import Scale, read_labels
 from peckorder.metrics import rank_loss

@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from peckorder._typing import Ints, Seed
-from peckorder._validation import Rule, Rules, boolean, check_parameters, whole
+from peckorder._core.typing import Ints, Seed
+from peckorder._core.validation import Rule, Rules, boolean, check_parameters, whole
 from peckorder.exceptions import DataError
 from peckorder.feedback import Preferences, Queries
 

@@ -4,7 +4,7 @@ The page needs nothing but itself: the pictures are inline SVG, the style is in
 the page, and rendering the same report twice gives the same text.
 """
 
-from peckorder.reports._model import (
+from peckorder.reports.model import (
     Cell,
     Chart,
     Curve,
@@ -14,7 +14,7 @@ from peckorder.reports._model import (
     Section,
     Table,
 )
-from peckorder.reports._render import check_path, render, write
+from peckorder.reports.render import check_path, render, write
 
 __all__ = [
     "Cell",

@@ -1,0 +1,145 @@
+"""What all estimators share that score rows, so as to rank them within queries."""
+
+import warnings
+from abc import ABCMeta, abstractmethod
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from peckorder._core.typing import Floats, Ints
+from peckorder._core.validation import one_a_row, weights
+from peckorder.feedback import Queries
+from peckorder.metrics import disagreement
+from peckorder.storage.mixin import StoredModel
+
+# What reaches a ranker of scores under scikit-learn's metadata routing. Pipelines ask
+# every last step for weights to score by.
+ROUTED_TO_FIT: Final = {"qid": True, "sample_weight": True, "offset": True}
+ROUTED_TO_PREDICT: Final = {"offset": True}
+ROUTED_TO_SCORE: Final = {"qid": True, "offset": True, "sample_weight": None}
+
+
+class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+    """Gives every row a real score, larger is better.
+
+    A subclass says in `_scores` what it makes of rows, and remembers in
+    `_has_offset` whether it was fitted on top of given scores.
+    """
+
+    __metadata_request__fit: ClassVar = ROUTED_TO_FIT
+    __metadata_request__predict: ClassVar = ROUTED_TO_PREDICT
+    __metadata_request__score: ClassVar = ROUTED_TO_SCORE
+
+    _has_offset: bool
+
+    @abstractmethod
+    def _scores(self, X: Any) -> Floats:
+        """Check rows and return their scores, without an offset."""
+
+    def predict(self, X: ArrayLike, *, offset: ArrayLike | None = None) -> Floats:
+        """Return a score for each row; larger is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        offset : array-like of shape (n_samples,), default=None
+            Known scores to add. A model fitted with an offset wants one.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Only their order within a query has a meaning.
+        """
+        scores = self._scores(X)
+        if offset is not None:
+            return scores + checked_offset(self._who, offset, len(scores))
+        if self._has_offset:
+            warnings.warn(
+                f"{self._who}: fitted with an offset, asked without one: the scores "
+                "are what was learnt on top of it.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return scores
+
+    def rank(
+        self, X: ArrayLike, qid: Any = None, *, offset: ArrayLike | None = None
+    ) -> Ints:
+        """Return the place of each row in the list of its query, 1 for the best.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row; None for one query of all rows.
+        offset : array-like of shape (n_samples,), default=None
+            Known scores to add.
+
+        Returns
+        -------
+        places : ndarray of shape (n_samples,)
+            Rows with equal scores stand in the order in which they are given.
+        """
+        scores = self.predict(X, offset=offset)
+        queries = Queries.of(self._who, qid, len(scores))
+        order = np.lexsort((-scores, queries.of_rows()))
+        places = np.empty(len(scores), dtype=np.int64)
+        places[order] = (
+            1 + np.arange(len(scores)) - np.repeat(queries.offsets[:-1], queries.sizes)
+        )
+        return places
+
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        qid: Any = None,
+        offset: ArrayLike | None = None,
+    ) -> float:
+        """Return the share of pairs that are in the right order, averaged over queries.
+
+        1 minus the `disagreement`: a tie counts one half.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            How good they are.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row; None for one query of all rows.
+        offset : array-like of shape (n_samples,), default=None
+            Known scores to add.
+
+        Returns
+        -------
+        score : float
+            1 at best.
+        """
+        return float(1.0 - disagreement(y, self.predict(X, offset=offset), qid=qid))
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare to scikit-learn what the estimator takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    @property
+    def _who(self) -> str:
+        return type(self).__name__
+
+
+def checked_offset(who: str, offset: Any, n_rows: int) -> Floats:
+    """Return an offset as finite numbers, one a row."""
+    return one_a_row(who, "offset", offset, n_rows)
+
+
+def checked_weight(who: str, sample_weight: Any, n_rows: int) -> Floats | None:
+    """Return weights of rows, none of them negative; None if there are none."""
+    return None if sample_weight is None else weights(who, sample_weight, n_rows)

@@ -1,0 +1,1 @@
+"""What all other packages stand on: types, threads, file locks, errors, text."""

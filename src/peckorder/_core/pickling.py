@@ -1,0 +1,70 @@
+"""Sparse matrices as plain arrays while an object is saved.
+
+Who opens a file has to trust every type in it that is not known to be harmless. With
+this, those of a saved model are arrays, and peckorder's own.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from scipy import sparse
+
+from peckorder._core.typing import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class PlainMatrix:
+    """The arrays of a matrix whose class in scipy.sparse has the given name."""
+
+    kind: str
+    shape: tuple[int, int]
+    data: Floats
+    indices: Ints
+    indptr: Ints
+
+    @classmethod
+    def of(cls, matrix: Any) -> Self:
+        """Take a matrix apart; nothing is copied."""
+        return cls(
+            f"{matrix.format}_{'array' if _is_array(matrix) else 'matrix'}",
+            (int(matrix.shape[0]), int(matrix.shape[1])),
+            matrix.data,
+            matrix.indices,
+            matrix.indptr,
+        )
+
+    def matrix(self) -> Any:
+        """Put the matrix together again; refuse indices that point outside of it."""
+        kind = {
+            "csr_array": sparse.csr_array,
+            "csr_matrix": sparse.csr_matrix,
+            "csc_array": sparse.csc_array,
+            "csc_matrix": sparse.csc_matrix,
+        }[self.kind]
+        parts = self.data, self.indices, self.indptr
+        matrix: Any = kind(parts, shape=self.shape)
+        # Of the types they were, which SciPy may have narrowed.
+        matrix.indices, matrix.indptr = self.indices, self.indptr
+        # A file may come from anywhere, and compiled code follows them blindly.
+        matrix.check_format(full_check=True)
+        return matrix
+
+
+class SavedPlainly:
+    """A class without slots, some of whose attributes may be CSR or CSC matrices."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            name: PlainMatrix.of(value) if sparse.issparse(value) else value
+            for name, value in vars(self).items()
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            is_plain = isinstance(value, PlainMatrix)
+            # Past the guard of frozen classes.
+            vars(self)[name] = value.matrix() if is_plain else value
+
+
+def _is_array(matrix: Any) -> bool:
+    return isinstance(matrix, sparse.sparray)

@@ -1,0 +1,244 @@
+"""Text files: blocks of whole lines in, whole files out."""
+
+import gzip
+import os
+import re
+import secrets
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from peckorder._core.validation import Rule
+from peckorder.exceptions import DataError
+
+Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
+
+BLOCK = 1 << 22
+# Bytes that tell two drafts of one file apart.
+_TOKEN = 4
+# Ids and comments come back as they went in, whatever their encoding.
+ENCODING = ("utf-8", "surrogateescape")
+
+_OPEN = re.compile(r"/dev/(stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)")
+_PATH = Rule("a path", lambda value: isinstance(value, str | os.PathLike))
+_SOURCE = Rule(
+    "a path or an open file",
+    lambda value: _PATH.accepts(value) or hasattr(value, "read"),
+)
+
+
+def check_source(who: str, path: Any) -> None:
+    """Raise if nothing can be read from `path`."""
+    _SOURCE.check(who, "path", path)
+
+
+def read_text(who: str, path: Source) -> Iterator[bytes]:
+    """Yield the text of a path or file in blocks of whole lines, a few MB each.
+
+    What begins as a gzip file is inflated. The last line is given its newline.
+    """
+    if isinstance(path, str | os.PathLike):
+        with Path(path).open("rb", buffering=0) as file:
+            yield from _whole_lines(_inflated(who, _chunks(file)))
+    else:
+        yield from _whole_lines(_inflated(who, _chunks(path)))
+
+
+def check_target(who: str, what: str, path: Any) -> None:
+    """Raise, before any work, if `whole_file` could write nothing at a path.
+
+    `who` and `what` are how the message calls what writes, and the path. A draft is
+    made and removed: the rights of a folder do not tell all, as of one in /proc.
+    """
+    _check_place(who, what, path)
+    if _has_draft(path):
+        draft = _draft_of(path)
+        try:
+            _new(who, what, path, draft).close()
+        finally:
+            with suppress(OSError):
+                draft.unlink()
+
+
+def _check_place(who: str, what: str, path: Any) -> None:
+    """Raise if a path, as it looks, is none to write to."""
+    _PATH.check(who, what, path)
+    shown, final = repr(os.fspath(path)), Path(path)
+    if _descriptor(path) is not None:
+        if not final.exists():
+            raise FileNotFoundError(f"{who}: {what} must be open; got {shown}.")
+        return
+    if final.is_dir():
+        raise IsADirectoryError(
+            f"{who}: {what} must be a file, not a folder; got {shown}."
+        )
+    if not final.parent.is_dir():
+        raise FileNotFoundError(
+            f"{who}: {what} must be in a folder that exists; got {shown}."
+        )
+    if final.exists() and not final.is_file():
+        if not (final.is_fifo() or final.is_char_device()):
+            raise OSError(f"{who}: {what} must be a file or a pipe; got {shown}.")
+        if not os.access(final, os.W_OK):
+            raise PermissionError(
+                f"{who}: {what} must be one that can be written to; got {shown}."
+            )
+
+
+def _has_draft(path: Any) -> bool:
+    """Say whether a file takes the place of what is there; of pipes none does."""
+    return _descriptor(path) is None and (
+        Path(path).is_file() or not Path(path).exists()
+    )
+
+
+def _draft_of(path: Any) -> Path:
+    """Return a new name beside a file, for what is to take its place."""
+    final = Path(os.path.realpath(path))
+    return final.with_name(f".{final.name}.{secrets.token_hex(_TOKEN)}")
+
+
+def _new(who: str, what: str, path: Any, draft: Path) -> IO[bytes]:
+    """Open a draft; errors name the path that was asked for."""
+    shown = repr(os.fspath(path))
+    try:
+        return draft.open("xb")
+    except PermissionError:
+        raise PermissionError(
+            f"{who}: {what} must be in a folder that can be written to; got {shown}."
+        ) from None
+    except OSError as error:
+        raise OSError(
+            f"{who}: {what} must be where a file can be made; got {shown} "
+            f"({error.strerror})."
+        ) from None
+
+
+@contextmanager
+def whole_file(who: str, path: Any) -> Iterator[IO[bytes]]:
+    """Open a file to write that appears, on the disk, when all is written, or never.
+
+    Pipes and devices are no such files: nothing takes their place, they are written to.
+    """
+    _check_place(who, "path", path)
+    descriptor = _descriptor(path)
+    if descriptor is not None:
+        # As the shell opened it: at its end, where it appends.
+        with open(os.dup(descriptor), "wb") as stream:
+            yield stream
+        return
+    if not _has_draft(path):
+        with Path(path).open("wb") as stream:
+            yield stream
+        return
+    final = Path(os.path.realpath(path))
+    draft = _draft_of(path)
+    try:
+        with _new(who, "path", path, draft) as raw:
+            yield raw
+            raw.flush()
+            os.fsync(raw.fileno())
+        draft.replace(final)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
+    _sync_folder(final.parent)
+
+
+def remove_drafts(path: Any) -> None:
+    """Remove what processes that were killed in `whole_file` had begun to write.
+
+    For one who is alone with the file: drafts of others would go, too.
+    """
+    final = Path(os.path.realpath(path))
+    draft = re.compile(re.escape(f".{final.name}.") + f"[0-9a-f]{{{2 * _TOKEN}}}")
+    for file in final.parent.iterdir():
+        if draft.fullmatch(file.name):
+            with suppress(OSError):
+                file.unlink()
+
+
+def _descriptor(path: Any) -> int | None:
+    """Return the number of an open file that a path stands for, as /dev/stdout does."""
+    found = _OPEN.fullmatch(os.fsdecode(path))
+    if found is None:
+        return None
+    return {"stdout": 1, "stderr": 2}.get(found[1]) or int(found[2] or found[3])
+
+
+def _sync_folder(folder: Path) -> None:
+    """See to it that a new name outlasts a power cut, where folders can be synced."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def write_text(who: str, path: Any, lines: Iterable[str]) -> None:
+    """Write lines to a file that appears when all of them are written, or never."""
+    with whole_file(who, path) as raw:
+        if Path(os.path.realpath(path)).suffix == ".gz":
+            # Without a date equal data are equal bytes.
+            with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+                packed.writelines(line.encode(*ENCODING) for line in lines)
+        else:
+            raw.writelines(line.encode(*ENCODING) for line in lines)
+
+
+def shown(line: bytes) -> str:
+    """Return how a line is quoted in a message."""
+    text = line.decode("utf-8", "replace").strip()
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def _chunks(file: Any) -> Iterator[bytes]:
+    while chunk := file.read(BLOCK):
+        yield chunk.encode(*ENCODING) if isinstance(chunk, str) else chunk
+
+
+def _inflated(who: str, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    head = next(chunks, b"")
+    while 0 < len(head) < 3 and (more := next(chunks, b"")):
+        head += more
+    if not head.startswith(b"\x1f\x8b"):
+        yield head.removeprefix("\N{BYTE ORDER MARK}".encode())
+        yield from chunks
+        return
+    engine = zlib.decompressobj(wbits=31)
+    packed = head
+    try:
+        while packed or (packed := next(chunks, b"")):
+            if engine.eof:
+                # Members may follow each other, or zeros fill up a block.
+                packed = packed.lstrip(b"\0")
+                if not packed:
+                    continue
+                engine = zlib.decompressobj(wbits=31)
+            yield engine.decompress(packed, BLOCK)
+            packed = engine.unused_data if engine.eof else engine.unconsumed_tail
+        # What fits no block any more is still inside.
+        yield engine.flush()
+    except zlib.error as error:
+        raise DataError(
+            f"{who}: path must be a sound gzip file; got {error}."
+        ) from None
+    if not engine.eof:
+        raise DataError(f"{who}: path must be a sound gzip file; got one cut short.")
+
+
+def _whole_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    pieces: list[bytes] = []
+    for chunk in chunks:
+        cut = chunk.rfind(b"\n") + 1
+        if cut:
+            yield b"".join([*pieces, memoryview(chunk)[:cut]])
+            pieces = []
+        pieces.append(chunk[cut:])
+    rest = b"".join(pieces)
+    if rest:
+        yield rest + b"\n"

@@ -1,0 +1,1 @@
+"""Features cut into groups of equal values."""

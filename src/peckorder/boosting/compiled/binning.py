@@ -1,0 +1,137 @@
+"""Columns of a matrix cut into groups of values, the largest first."""
+
+import numpy as np
+
+from peckorder._core.compiled.jit import kernel, part, prefetch
+from peckorder._core.typing import Floats, Ints
+
+# Rows between a hint to the processor and its use.
+_AHEAD = np.uintp(16)
+# Up to so many steps a table is faster than a search by halves.
+_MOST_STEPS = 4
+# Between these, widths can be divided by.
+_NARROWEST, _WIDEST = 1e-290, 1e290
+
+
+@kernel
+def take_columns(X: Floats, rows: Ints, first: int, columns: Floats) -> None:
+    """Write to columns (c, n) some rows of the columns of X from `first` on."""
+    n_columns, width = np.uintp(columns.shape[0]), np.uintp(X.shape[1])
+    n_rows, start = np.uintp(rows.shape[0]), np.uintp(first)
+    for i in range(n_rows):
+        # Rows are far apart in memory: they are asked for long before they are needed.
+        later = np.uintp(rows[min(i + _AHEAD, n_rows - np.uintp(1))])
+        place = later * width + start
+        prefetch(X, place)
+        prefetch(X, place + n_columns - np.uintp(1))
+        row = np.uintp(rows[i])
+        for c in range(n_columns):
+            columns[c, i] = X[row, start + c]
+
+
+@kernel
+def cut_points(ordered: Floats, n_values: int, most: int, tops: Floats) -> int:
+    """Write to `tops` the largest value of each group, the largest first.
+
+    ordered (n,) ascends, NaN behind the n_values values. Every distinct value is a
+    group if there are no more than `most`; else the groups are as equal as their
+    values permit, at most as many. Returns the number of groups, or -1 if there are
+    more distinct values than tops has room for and `most` is no limit (0).
+    """
+    room = tops.shape[0] if most == 0 else most
+    n_groups = 0
+    for i in range(n_values - 1, -1, -1):
+        if i == n_values - 1 or ordered[i] != ordered[i + 1]:
+            if n_groups == room:
+                n_groups = -1
+                break
+            tops[n_groups] = ordered[i]
+            n_groups += 1
+    if n_groups >= 0 or most == 0:
+        return n_groups
+    n_groups = 0
+    for k in range(most, 0, -1):
+        top = ordered[(k * n_values - 1) // most]
+        if n_groups == 0 or top != tops[n_groups - 1]:
+            tops[n_groups] = top
+            n_groups += 1
+    for g in range(n_groups, tops.shape[0]):
+        tops[g] = -np.inf  # what the first attempt left
+    return n_groups
+
+
+@part
+def halve(value: float, tops: Floats) -> int:
+    """Return the group of a value: eight steps of a search by halves.
+
+    Without a branch, for none could be predicted.
+    """
+    g = 128 * (tops[128] >= value)
+    g += 64 * (tops[g + 64] >= value)
+    g += 32 * (tops[g + 32] >= value)
+    g += 16 * (tops[g + 16] >= value)
+    g += 8 * (tops[g + 8] >= value)
+    g += 4 * (tops[g + 4] >= value)
+    g += 2 * (tops[g + 2] >= value)
+    return int(g + (tops[g + 1] >= value))
+
+
+@part
+def fill_cells(
+    tops: Floats, n_groups: int, low: float, scale: float, cells: Ints
+) -> int:
+    """Write to cells the first group that a value in each cell may belong to.
+
+    A value v is in the cell ``(v - low) * scale``. Returns the largest number of tops
+    in one cell, which is how many groups further on it may be.
+    """
+    n_cells, g, most = cells.shape[0], 0, 0
+    for c in range(n_cells - 1, -1, -1):
+        # Tops in higher cells are above all values in this one.
+        while g + 1 < n_groups and (tops[g + 1] - low) * scale >= c + 1:
+            g += 1
+        cells[c] = g
+        within, each = 0, g + 1
+        while each < n_groups and (tops[each] - low) * scale >= c:
+            within, each = within + 1, each + 1
+        most = max(most, within)
+    return most
+
+
+@kernel
+def fill_bins(
+    column: Floats,
+    tops: Floats,
+    n_groups: int,
+    low: float,
+    abstains: int,
+    cells: Ints,
+    bins: Ints,
+) -> None:
+    """Write to bins (n,) the group of each value of a column; `abstains` for NaN.
+
+    tops (256,) descend, -inf behind the last group. A value belongs to the last group
+    whose top is not below it; the first top is the largest value, low the smallest.
+    The range between them is cut into cells of equal width, which are a table of where
+    to look; values that lie too close together for that are found by halves. cells (c,)
+    is room for work.
+    """
+    n_rows = np.uintp(column.shape[0])
+    half = 0.5 * tops[0] - 0.5 * low
+    scale, most = 0.0, _MOST_STEPS + 1
+    if _NARROWEST < half < _WIDEST:
+        scale = 0.5 * (cells.shape[0] - 1) / half
+        most = fill_cells(tops, n_groups, low, scale, cells)
+    if most > _MOST_STEPS:
+        for i in range(n_rows):
+            value = column[i]
+            bins[i] = abstains if np.isnan(value) else halve(value, tops)
+        return
+    for i in range(n_rows):
+        value = column[i]
+        is_value = not np.isnan(value)
+        place = (value if is_value else low) - low
+        g = np.uintp(cells[np.uintp(np.int64(place * scale))])
+        for _ in range(most):
+            g += np.uintp(tops[g + np.uintp(1)] >= value)
+        bins[i] = g if is_value else np.uintp(abstains)

@@ -1,0 +1,348 @@
+"""The distribution over pairs of rows with different grades, without listing them.
+
+Rows stand query by query and, within a query, level by level, the worst grade first:
+query q has the levels ``levels[q] : levels[q + 1]``, level l the places ``starts[l] :
+starts[l + 1]`` of `rows`, which is empty if each row has the place of its number. A
+pair x0 below x1 weighs ``w0 w1 c exp(H0 - H1)``, c being 1 or the sum of the steps
+between the two levels. Sums are kept as logarithms, so that scores H may be in the
+thousands; but for queries whose scores are close to each other, where everything fits
+into floating point.
+"""
+
+from math import exp, inf, log
+from typing import Any
+
+import numpy as np
+
+from peckorder._core.compiled.jit import bits_of, exact_part, from_bits, kernel
+from peckorder._core.typing import Floats, Ints
+from peckorder.boosting.compiled.exponential import exp_moderate
+
+# Beyond this exp(H) and exp(-H) of a level are too far apart to be divided.
+_WIDE = 600.0
+# Up to this products of the two do not underflow.
+_NARROW = 300.0
+# The bits of a float but for its sign.
+_SIZE = 0x7FFFFFFFFFFFFFFF
+
+
+@exact_part
+def in_order(bits: int) -> int:
+    """Turn the bits of floats into integers of the same order, and these back."""
+    return bits ^ ((bits >> 63) & _SIZE)
+
+
+@exact_part
+def copy_scores(
+    first: Any, last: Any, rows: Ints, scores: Floats, up: Floats
+) -> tuple[float, float]:
+    """Write to `up` the scores of the places first..last; return least and largest.
+
+    Processors compare several integers at a time, and floats one by one.
+    """
+    low, high = _SIZE, -_SIZE
+    if rows.shape[0] == 0:
+        for i in range(first, last):
+            score = scores[i]
+            up[i] = score
+            key = in_order(bits_of(score))
+            low, high = min(low, key), max(high, key)
+    else:
+        for i in range(first, last):
+            score = scores[rows[i]]
+            up[i] = score
+            key = in_order(bits_of(score))
+            low, high = min(low, key), max(high, key)
+    return from_bits(in_order(low)), from_bits(in_order(high))
+
+
+@exact_part
+def add_logs(a: float, b: float) -> float:
+    """Return log(exp(a) + exp(b))."""
+    low, high = min(a, b), max(a, b)
+    return high if low == -inf else high + log(1.0 + exp(low - high))
+
+
+@exact_part
+def level_sums(
+    first: int,
+    last: int,
+    rows: Ints,
+    log_weight: Floats,
+    scores: Floats,
+    up: Floats,
+    down: Floats,
+) -> tuple[float, float, float, float]:
+    """Write to `up` exp(-H) and to `down` exp(H) over their largest in one level.
+
+    Returns the logarithms of these largest and of the sums of what is written.
+    """
+    is_weighted, is_moved = log_weight.shape[0] > 0, rows.shape[0] > 0
+    up_top, down_top = -inf, -inf
+    for i in range(first, last):
+        score = scores[rows[i] if is_moved else i]
+        extra = log_weight[i] if is_weighted else 0.0
+        up_top = max(up_top, extra - score)
+        down_top = max(down_top, extra + score)
+    spread = up_top + down_top
+    both = exp(-spread)
+    up_sum, down_sum = 0.0, 0.0
+    if is_weighted or spread > _WIDE:
+        for i in range(first, last):
+            score = scores[rows[i] if is_moved else i]
+            extra = log_weight[i] if is_weighted else 0.0
+            up[i] = exp(extra - score - up_top)
+            down[i] = exp(extra + score - down_top)
+            up_sum += up[i]
+            down_sum += down[i]
+    else:
+        for i in range(first, last):
+            # A division costs less than another exponential.
+            value = exp(-scores[rows[i] if is_moved else i] - up_top)
+            up[i] = value
+            down[i] = both / value
+            up_sum += value
+            down_sum += both / value
+    return up_top, down_top, up_top + log(up_sum), down_top + log(down_sum)
+
+
+@exact_part
+def sum_both(first: Any, last: Any, up: Floats, down: Floats) -> tuple[float, float]:
+    """Return the sums of both over first..last, every fourth place apart.
+
+    So that an addition need not wait for the one before.
+    """
+    up_0, up_1, up_2, up_3 = 0.0, 0.0, 0.0, 0.0
+    down_0, down_1, down_2, down_3 = 0.0, 0.0, 0.0, 0.0
+    one, two, three, four = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)
+    rest = last - (last - first) % four
+    for i in range(first, rest, four):
+        up_0 += up[i]
+        up_1 += up[i + one]
+        up_2 += up[i + two]
+        up_3 += up[i + three]
+        down_0 += down[i]
+        down_1 += down[i + one]
+        down_2 += down[i + two]
+        down_3 += down[i + three]
+    for i in range(rest, last):
+        up_0 += up[i]
+        down_0 += down[i]
+    return (up_0 + up_1) + (up_2 + up_3), (down_0 + down_1) + (down_2 + down_3)
+
+
+@exact_part
+def weigh_narrow(
+    begin: int,
+    end: int,
+    starts: Ints,
+    low: float,
+    high: float,
+    up: Floats,
+    down: Floats,
+    up_scale: Floats,
+    down_scale: Floats,
+) -> float:
+    """Weigh a query without a logarithm; all pairs weigh the same but for H.
+
+    The scores are in `up`. What is written, and returned, is over exp(high - low).
+    """
+    both = exp(low - high)
+    for i in range(np.uintp(starts[begin]), np.uintp(starts[end])):
+        value = exp_moderate(low - up[i])
+        up[i] = value
+        # A division costs less than another exponential.
+        down[i] = both / value
+    below, mass = 0.0, 0.0
+    for level in range(begin, end):
+        up_sum, down_sum = sum_both(
+            np.uintp(starts[level]), np.uintp(starts[level + 1]), up, down
+        )
+        up_scale[level] = below
+        down_scale[level] = up_sum
+        mass += below * up_sum
+        below += down_sum
+    above = 0.0
+    for level in range(end - 1, begin - 1, -1):
+        up_sum = down_scale[level]
+        down_scale[level] = above
+        above += up_sum
+    return mass
+
+
+@kernel
+def weigh(
+    first: int,
+    last: int,
+    levels: Ints,
+    starts: Ints,
+    rows: Ints,
+    log_weight: Floats,
+    log_step: Floats,
+    log_query: Floats,
+    scores: Floats,
+    up: Floats,
+    down: Floats,
+    up_scale: Floats,
+    down_scale: Floats,
+    base: Floats,
+    log_mass: Floats,
+) -> None:
+    """Write the weight of queries first..last to log_mass, and what `spread` needs.
+
+    log_step (levels,) is log(phi_l - phi_{l-1}), or has no element for unit weights;
+    log_weight (n,) may have none too. up, down (n,) and up_scale, down_scale (levels,)
+    are written; these are logarithms, or over exp(base), where base (queries,) is not
+    NaN. The weight of a query stands at its first level. A sum over the levels below,
+    or above, grows from level to level by positive terms only. O(n + levels) time.
+    """
+    is_unit = log_step.shape[0] == 0
+    is_plain = is_unit and log_weight.shape[0] == 0
+    for q in range(first, last):
+        begin, end = levels[q], levels[q + 1]
+        if is_plain:
+            low, high = copy_scores(
+                np.uintp(starts[begin]), np.uintp(starts[end]), rows, scores, up
+            )
+            if high - low < _NARROW:
+                mass = weigh_narrow(
+                    begin, end, starts, low, high, up, down, up_scale, down_scale
+                )
+                base[q] = high - low + log_query[q]
+                log_mass[begin] = base[q] + log(mass) if mass > 0.0 else -inf
+                continue
+        base[q] = np.nan
+        # What is below: the sum of exp(H), and the same with the weights of steps.
+        below, weighted, mass = -inf, -inf, -inf
+        for level in range(begin, end):
+            up_top, down_top, up_sum, down_sum = level_sums(
+                starts[level], starts[level + 1], rows, log_weight, scores, up, down
+            )
+            if is_unit:
+                weighted = below
+            elif level > begin:
+                weighted = add_logs(weighted, log_step[level] + below)
+            mass = add_logs(mass, weighted + up_sum)
+            up_scale[level] = up_top + weighted + log_query[q]
+            down_scale[level] = down_top
+            # Kept for the way back, on which what is above is known.
+            log_mass[level] = up_sum
+            below = add_logs(below, down_sum)
+        above, weighted = -inf, -inf
+        for level in range(end - 1, begin - 1, -1):
+            if is_unit:
+                weighted = above
+            elif level < end - 1:
+                weighted = add_logs(weighted, log_step[level + 1] + above)
+            down_scale[level] += weighted + log_query[q]
+            above = add_logs(above, log_mass[level])
+        # Every query has a level.
+        log_mass[begin] = mass + log_query[q]
+
+
+@kernel
+def largest(first: int, last: int, levels: Ints, log_mass: Floats) -> float:
+    """Return the largest logarithm of the weights of queries first..last."""
+    top = -inf
+    for q in range(first, last):
+        top = max(top, log_mass[levels[q]])
+    return top
+
+
+@kernel
+def total(
+    first: int, last: int, levels: Ints, log_mass: Floats, top: float, unit: float
+) -> int:
+    """Return the weights of queries over exp(top), in units: exact integers."""
+    mass = 0
+    for q in range(first, last):
+        mass += int(np.rint(exp(log_mass[levels[q]] - top) * unit))
+    return mass
+
+
+@kernel
+def log_of_total(top: float, mass: int, unit: float) -> float:
+    """Return the logarithm of a sum of weights, given by `total`."""
+    return top + log(mass / unit)
+
+
+@exact_part
+def write_potentials(
+    first: Any,
+    last: Any,
+    rise: float,
+    fall: float,
+    up: Floats,
+    down: Floats,
+    potentials: Ints,
+) -> tuple[int, int]:
+    """Write the potentials of rows first..last; return their sum, and all that rose."""
+    total, rose = 0, 0
+    for i in range(first, last):
+        potential = int(np.rint(up[i] * rise - down[i] * fall))
+        total += potential
+        rose += max(potential - potentials[i], 0)
+        potentials[i] = potential
+    return total, rose
+
+
+@kernel
+def spread(
+    first: int,
+    last: int,
+    levels: Ints,
+    starts: Ints,
+    rows: Ints,
+    up: Floats,
+    down: Floats,
+    up_scale: Floats,
+    down_scale: Floats,
+    base: Floats,
+    log_total: float,
+    unit: float,
+    alone: bool,
+    potentials: Ints,
+) -> int:
+    """Add to potentials (m,) those of the rows of queries first..last, in units.
+
+    The weight of pairs in which a row is the better one minus that of pairs in which it
+    is the worse one, over the total. One exponential a query, or two a level; the rest
+    is in `up` and `down`. If no others are added to them, `alone`, those of before are
+    overwritten; returned is what the sum of some rows has changed by at most.
+    """
+    moved = 0
+    for q in range(first, last):
+        is_narrow = base[q] == base[q]
+        # Only a query without a pair has more than twice _NARROW, and no use for it.
+        excess = min(base[q] - log_total, 2.0 * _NARROW) if is_narrow else -inf
+        factor = unit * exp(excess)
+        rest = 0
+        for level in range(levels[q], levels[q + 1]):
+            if is_narrow:
+                rise, fall = factor * up_scale[level], factor * down_scale[level]
+            else:
+                rise = exp(up_scale[level] - log_total) * unit
+                fall = exp(down_scale[level] - log_total) * unit
+            begin, end = np.uintp(starts[level]), np.uintp(starts[level + 1])
+            if alone and rows.shape[0] == 0:
+                # Changes of a query add up to zero: the positive ones are half.
+                total, rose = write_potentials(
+                    begin, end, rise, fall, up, down, potentials
+                )
+                rest += total
+                moved += rose
+                continue
+            for i in range(begin, end):
+                potential = int(np.rint(up[i] * rise - down[i] * fall))
+                rest += potential
+                row = np.uintp(rows[i]) if rows.shape[0] > 0 else i
+                before = potentials[row]
+                if alone:
+                    moved += max(potential - before, 0)
+                    before = 0
+                potentials[row] = before + potential
+        # What rounding leaves of zero would tell a ranking from its complement.
+        last_place = starts[levels[q + 1]] - 1
+        potentials[rows[last_place] if rows.shape[0] > 0 else last_place] -= rest
+        moved += abs(rest)
+    return moved

@@ -1,0 +1,1 @@
+"""The pairs that RankBoost learns from, and their distribution."""

@@ -1,0 +1,1 @@
+"""RankBoost over shards of the data, each with some of the queries."""

@@ -1,0 +1,234 @@
+"""Some of the rows of RankBoost, which say nothing of themselves but sums.
+
+A shard holds whole queries. What it is asked, and answers, is a few numbers and
+histograms; all sums are exact integers, so that they do not depend on how queries are
+shared out.
+"""
+
+from collections.abc import Callable, Sequence
+from math import isnan
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from peckorder._core.threads import Team
+from peckorder._core.typing import Floats, Ints
+from peckorder.boosting.columns.binned import MOST_BINS, Cuts, cells
+from peckorder.boosting.compiled import binning, histograms, rounds
+from peckorder.boosting.compiled import search_by_r as kernels
+from peckorder.boosting.pairs.from_feedback import GradedQueries
+
+# A round: feature, cut, default and alpha.
+Record: TypeAlias = tuple[int, int, float, float]
+
+_NONE = np.empty(0)
+# Makes a zero of minus zero, and is nothing else.
+_ZERO = 0.0
+# Entries that make another thread worth its start.
+_WORTH_A_THREAD = 1 << 18
+
+
+class Shard:
+    """Rows, their bins, scores and potentials.
+
+    `blocks` are dense X with the numbers of those rows that count, in the order of
+    `queries`; they are let go once all columns are binned.
+    """
+
+    def __init__(
+        self, blocks: Sequence[tuple[Any, Ints]], queries: GradedQueries, n_columns: int
+    ) -> None:
+        self._blocks = list(blocks)
+        self._part = queries.part()
+        self.n_rows, self.n_columns = queries.n_rows, n_columns
+        self._bins = np.empty((n_columns, self.n_rows), dtype=np.uint8)
+        self._scores = np.zeros(self.n_rows)
+        self._potentials = np.zeros(self.n_rows, dtype=np.int64)
+        self._n_rounds, self._largest, self._top = -1, 0.0, 0.0
+        self._n_cut = 0
+        self._range: tuple[int, int] | None = None
+        self._ordered: Floats = np.empty((0, 0))
+
+    # How columns are cut: they are sorted, some at a time.
+
+    def values(self, first: int, last: int, team: Team) -> tuple[Any, ...]:
+        """Return of columns first..last what there is of values.
+
+        How many, the least and the largest, how many distinct ones (-1 if they are
+        more than 255), and these, the largest first, of all columns.
+        """
+        n_values = self._sort(first, last, team)
+        n_columns = last - first
+        ends = np.full((2, n_columns), np.nan)
+        n_tops, all_tops = np.empty(n_columns, dtype=np.int64), []
+        for c, (n, ordered) in enumerate(zip(n_values, self._ordered, strict=True)):
+            tops = np.empty(MOST_BINS)
+            n_tops[c] = binning.cut_points(ordered, n, 0, tops)
+            all_tops.append(tops[: max(n_tops[c], 0)] + _ZERO)
+            if n:
+                ends[:, c] = ordered[0], ordered[n - 1]
+        return n_values, ends, n_tops, np.concatenate(all_tops)
+
+    def count(
+        self, first: int, last: int, starts: Ints, probes: Floats, team: Team
+    ) -> Ints:
+        """Return how many values are not above probes.
+
+        Column first + c has the probes ``starts[c] : starts[c + 1]``.
+        """
+        n_values = self._sort(first, last, team)
+        counts = np.empty(len(probes), dtype=np.int64)
+        for c, (n, ordered) in enumerate(zip(n_values, self._ordered, strict=True)):
+            some = slice(starts[c], starts[c + 1])
+            counts[some] = np.searchsorted(ordered[:n], probes[some], side="right")
+        return counts
+
+    def cut(self, first: int, cuts: Cuts, team: Team) -> None:
+        """Bin columns from `first` on, of which it is known now where to cut them."""
+        last = first + len(cuts.n_bins)
+        if last <= self._n_cut:
+            return
+
+        def work(some: slice, give_up: Callable[[], bool]) -> None:
+            room, room_for_cells = np.empty(self.n_rows), cells()
+            for c in range(some.start, some.stop):
+                self._take(first + c, room[np.newaxis])
+                cuts.fill(c, room, self._bins[first + c], room_for_cells)
+
+        team.share(last - first, work)
+        self._range, self._ordered = None, np.empty((0, 0))
+        self._n_cut = last
+        if last == self.n_columns:
+            self._blocks = []
+
+    def _sort(self, first: int, last: int, team: Team) -> Ints:
+        """Sort columns, unless they are; return how many values each of them has."""
+        if self._range != (first, last):
+            self._ordered = np.empty((last - first, self.n_rows))
+
+            def work(some: slice, give_up: Callable[[], bool]) -> None:
+                self._take(first + some.start, self._ordered[some])
+                for c in range(some.start, some.stop):
+                    self._ordered[c] += _ZERO
+                    self._ordered[c].sort()
+
+            team.share(last - first, work)
+            self._range = first, last
+        counts = [np.searchsorted(o, np.inf, side="right") for o in self._ordered]
+        return np.array(counts, dtype=np.int64)
+
+    def _take(self, first: int, columns: Floats) -> None:
+        start = 0
+        for X, rows in self._blocks:
+            room = columns[:, start : start + len(rows)]
+            binning.take_columns(X, rows, first, room)
+            start += len(rows)
+
+    # Rounds. A question that comes twice is answered twice, and changes nothing more.
+
+    def weigh(
+        self,
+        n_rounds: int,
+        feature: int,
+        cut: int,
+        default: float,
+        alpha: float,
+        team: Team,
+    ) -> Floats:
+        """Add round number n_rounds (0: none); weigh the pairs.
+
+        Returns the largest size of a score, and the largest logarithm of a mass.
+        """
+        if n_rounds != self._n_rounds:
+            if n_rounds:
+                self._add(feature, cut, default, alpha)
+            self._top = self._part.weigh(self._scores, team)
+            self._n_rounds = n_rounds
+        return np.array([self._largest, self._top])
+
+    def _add(self, feature: int, cut: int, default: float, alpha: float) -> None:
+        bins = self._bins[feature]
+        self._largest = rounds.add_binned(alpha, bins, cut, default, self._scores)
+
+    def total(self, top: float, unit: float, team: Team) -> int:
+        """Return the sum of masses over exp(top), in units."""
+        return self._part.total(top, unit)
+
+    def spread(
+        self, log_total: float, features: Ints, n_bins: int, team: Team
+    ) -> tuple[int, Ints]:
+        """Find potentials; return how far they moved, and the sums of some features."""
+        moved = self._part.spread(log_total, True, self._potentials, team)
+        return moved, self.sums(features, n_bins, team)
+
+    def sums(self, features: Ints, n_bins: int, team: Team) -> Ints:
+        """Return the potentials of the bins of some features: (features, n_bins)."""
+        sums = np.empty((len(features), n_bins), dtype=np.int64)
+
+        def work(some: slice, give_up: Callable[[], bool]) -> None:
+            histograms.count(
+                some.start,
+                some.stop,
+                features,
+                self._bins,
+                self._potentials,
+                np.empty(kernels.TOGETHER, dtype=np.int64),
+                np.empty((kernels.TOGETHER, kernels.N_BINS), dtype=np.int64),
+                sums,
+            )
+
+        worth = 1 + sums.shape[0] * self.n_rows // _WORTH_A_THREAD
+        if len(features):
+            team.share(len(features), work, worth)
+        return sums
+
+    def repeat(
+        self, cuts: Cuts, records: list[Record] | None, log_total: float, team: Team
+    ) -> None:
+        """Catch up with others: the columns that are cut, rounds, and where they led.
+
+        `records` are None before anything was weighed, log_total NaN before there were
+        potentials.
+        """
+        if len(cuts.n_bins):
+            self.cut(0, cuts, team)
+        if records is None:
+            return
+        for record in records:
+            self._add(*record)
+        self._top = self._part.weigh(self._scores, team)
+        self._n_rounds = len(records)
+        if not isnan(log_total):
+            self._part.spread(log_total, True, self._potentials, team)
+
+
+def joined(question: str, answers: list[Any]) -> Any:
+    """Return the answers of several shards as one: exact, whatever their order."""
+    if question in ("cut", "repeat"):
+        return None
+    if question == "weigh":
+        return np.max(answers, axis=0)
+    if question == "values":
+        return _joined_values(*zip(*answers, strict=True))
+    if question == "spread":
+        return tuple(map(sum, zip(*answers, strict=True)))
+    return sum(answers)
+
+
+def _joined_values(
+    n_values: Any, ends: Any, n_distinct: Any, distinct: Any
+) -> tuple[Any, ...]:
+    """Join what `Shard.values` returns."""
+    low, high = np.array(ends)[:, 0], np.array(ends)[:, 1]
+    all_ends = np.array([np.fmin.reduce(low), np.fmax.reduce(high)])
+    starts = [np.cumsum([0, *np.maximum(n, 0)]) for n in n_distinct]
+    n_joined = np.full(len(n_values[0]), -1)
+    columns = []
+    for c, counts in enumerate(np.array(n_distinct).T):
+        if counts.min() >= 0:
+            several = zip(distinct, starts, strict=True)
+            union = np.unique(np.concatenate([d[s[c] : s[c + 1]] for d, s in several]))
+            if len(union) <= MOST_BINS:
+                n_joined[c] = len(union)
+                columns.append(union[::-1])
+    return sum(n_values), all_ends, n_joined, np.concatenate([_NONE, *columns])

@@ -1,0 +1,1 @@
+"""Weak rankings: thresholds, features, custom learners."""

@@ -1,0 +1,363 @@
+"""The page about a contest."""
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from peckorder import reports
+from peckorder.cli.compare.charts import pictures
+from peckorder.cli.compare.facts import facts_of
+from peckorder.cli.compare.text import (
+    KINDS,
+    chosen_text,
+    decimals,
+    level_text,
+    listed,
+    meaning,
+    signed,
+    written,
+)
+from peckorder.compare.contest.case import Case
+from peckorder.compare.contest.contest import Contest, Result
+from peckorder.compare.contest.ratings import Asked, RatingsCase
+from peckorder.compare.contest.refit import best_own
+from peckorder.reports import Cell, Dot, Dots, Section, Table
+from peckorder.tables.columns import counted
+
+if TYPE_CHECKING:
+    from peckorder.cli.compare.from_file import Wanted
+
+_MOST_LINES: Final = 40
+# Whose scores are sums over features.
+_TAKEN_APART: Final = ("MPRank", "PRank", "PRank on grades", "RankBoost", "SVRank")
+
+
+def build_report(
+    wanted: "Wanted",
+    case: Case | RatingsCase,
+    contest: Contest,
+    asked: Asked | None,
+    seconds: float,
+) -> reports.Report:
+    """Lay a contest out as a page."""
+    return reports.Report(
+        title=f"Which ranker is best on {_source(wanted)}?",
+        lead=_lead(contest),
+        sections=(
+            _asked(wanted, case, contest),
+            _data(case),
+            _leaderboard(contest),
+            *pictures(case, contest, asked),
+            *_settings(contest),
+            _next(wanted, case, contest),
+        ),
+        command=wanted.command,
+        facts=facts_of(wanted, contest, seconds),
+    )
+
+
+def _source(wanted: "Wanted") -> str:
+    names = [Path(file).name for file in wanted.files]
+    return names[0] if len(names) == 1 else f"{len(names)} runs"
+
+
+def _lead(contest: Contest) -> str:
+    measure, best = contest.measures[0], contest.best
+    floor = [result for result in contest.results if not result.home]
+    text = (
+        f"{level_text(contest)} Its {measure.name} is {written(contest, best, measure)}"
+    )
+    if floor:
+        worst = floor[-1]
+        text += (
+            f", against {written(contest, worst, measure)} for {worst.name.strip('()')}"
+        )
+    ours = next((r for r in contest.results if r.home == "peckorder"), None)
+    if ours is not None and ours is not best:
+        reached = written(contest, ours, measure)
+        text += f". The best of peckorder's own is {ours.name}, {reached}"
+    return f"{text}."
+
+
+def _asked(wanted: "Wanted", case: Case | RatingsCase, contest: Contest) -> Section:
+    kind = "ratings" if isinstance(case, RatingsCase) else case.kind
+    how = {
+        "ordinal": "Rows are dealt out to the folds class by class.",
+        "magnitude": "Rows are dealt out to the folds at random.",
+        "graded": "Queries are kept whole: those of a fold are not learnt from.",
+        "ratings": "Of the people of a fold a half of what they gave is known, as are "
+        "all ratings of the other people; the other half is ranked.",
+        "runs": "Queries are kept whole: fusions that learn have not seen those that "
+        "they are measured on. What no run lists cannot be found, but counts as "
+        "missed; what a run does not list counts as not found by it.",
+    }[kind]
+    if kind in ("ordinal", "magnitude") and contest.unit != "rows":
+        how = "Queries are kept whole: those of a fold are not learnt from."
+    elif contest.called:
+        how = (
+            f"{contest.called.capitalize()} are kept whole: rows of those of a fold "
+            "are not learnt from."
+        )
+    inside: tuple[str, ...] = (
+        "Settings are chosen inside what a ranker learns from: C of MPRank by leaving "
+        "every pair out, exactly, the number of rounds of boosting and other settings "
+        "on inner folds. Features are standardised there for rankers that depend on "
+        "their scale, empty cells filled with the mean.",
+    )
+    if kind in ("ratings", "runs"):
+        inside = ()
+    because = "its columns" if wanted.task is None else "what was asked"
+    paragraphs = (
+        "Which of these runs, or which fusion of them, is best?"
+        if kind == "runs"
+        else f"The file was taken for {KINDS[kind]}, because of {because}.",
+        f"Cross-validation with {contest.n_folds} folds; every ranker sees the same "
+        f"ones. {how}",
+        *inside,
+        *case.notes,
+    )
+    return Section("What was asked", paragraphs, _taken_table(case))
+
+
+def _taken_table(case: Case | RatingsCase) -> tuple[Table, ...]:
+    if not case.taken:
+        return ()
+    rows: list[tuple[Cell, ...]] = [
+        (taken.column, taken.role, taken.why)
+        for taken in case.taken
+        if taken.role != "feature"
+    ]
+    n_more = len(rows) - _MOST_LINES
+    if n_more > 0:
+        rows = [*rows[:_MOST_LINES], (f"{n_more} more", "", "not shown")]
+    n_plain = sum(taken.role == "feature" for taken in case.taken)
+    if n_plain:
+        rows.append(
+            (counted(n_plain, "other", "others"), "features", "numbers; see below")
+        )
+    caption = "What each column was taken for, and why."
+    return (Table(("column", "taken for", "why"), tuple(rows), caption),)
+
+
+def _data(case: Case | RatingsCase) -> Section:
+    if isinstance(case, RatingsCase):
+        return _ratings_data(case)
+    facts: list[tuple[Cell, ...]] = [
+        ("rows", len(case.y)),
+        ("features", len(case.features)),
+    ]
+    if case.qid is not None:
+        sizes = np.bincount(case.qid)
+        facts += [
+            ("queries", len(sizes)),
+            ("rows of a query, fewest", int(sizes.min())),
+            ("rows of a query, median", int(np.median(sizes))),
+            ("rows of a query, most", int(sizes.max())),
+        ]
+    tables = [Table(("what", "number"), tuple(facts))]
+    if case.classes is not None or case.kind in ("graded", "runs"):
+        values, counts = np.unique(case.y, return_counts=True)
+        names = [
+            str(case.classes[int(v)]) if case.classes else f"{v:g}" for v in values
+        ]
+        rows = tuple(
+            (name, int(n), float(100 * n / len(case.y)))
+            for name, n in zip(names, counts, strict=True)
+        )
+        label = "class, lowest first" if case.classes else "grade"
+        tables.append(Table((label, "rows", "percent"), rows))
+    else:
+        quantiles = np.quantile(case.y, [0, 0.25, 0.5, 0.75, 1])
+        heads = ("", "least", "lower quartile", "median", "upper quartile", "most")
+        tables.append(Table(heads, ((case.target, *map(float, quantiles)),)))
+    if case.kind != "runs":
+        tables.append(_feature_table(case))
+    else:
+        tables.append(_runs_table(case))
+    return Section("The data at a glance", tables=tuple(tables))
+
+
+def _feature_table(case: Case) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for place, name in enumerate(case.features[:_MOST_LINES]):
+        column = case.X[:, place]
+        known = column[~np.isnan(column)]
+        low, middle, high = np.quantile(known, [0, 0.5, 1]).tolist()
+        empty = 100 * (1 - len(known) / len(column))
+        rows.append((name, *(f"{v:.4g}" for v in (low, middle, high)), f"{empty:.3g}"))
+    n_more = len(case.features) - len(rows)
+    caption = f"Features; {n_more} more are not shown." if n_more > 0 else "Features."
+    heads = ("feature", "least", "median", "most", "% empty")
+    return Table(heads, tuple(rows), caption)
+
+
+def _runs_table(case: Case) -> Table:
+    assert case.qid is not None
+    rows = []
+    for place, name in enumerate(case.features):
+        listed_rows = ~np.isnan(case.X[:, place])
+        n_good = int((case.y[listed_rows] > 0).sum())
+        n_queries = len(np.unique(case.qid[listed_rows]))
+        rows.append((name, n_queries, int(listed_rows.sum()), n_good))
+    n_missed = sum(int((grades > 0).sum()) for grades in case.unlisted.values())
+    caption = (
+        "What runs list, of queries that are judged. "
+        f"{n_missed:,} relevant documents are in no run."
+    )
+    heads = ("run", "queries", "documents", "relevant")
+    return Table(heads, tuple(rows), caption)
+
+
+def _ratings_data(case: RatingsCase) -> Section:
+    ratings = case.ratings
+    facts = (
+        ("ratings", len(ratings)),
+        ("people", ratings.n_users),
+        ("items", ratings.n_items),
+        ("people tested", len(case.people)),
+        ("people learnt from", case.some.n_users),
+        ("ratings of a person, median", int(np.median(ratings.per_user))),
+        ("ratings of an item, median", int(np.median(ratings.per_item))),
+    )
+    values, counts = np.unique(ratings.csr.data, return_counts=True)
+    rows = tuple(
+        (f"{value:g}", int(n), float(100 * n / len(ratings)))
+        for value, n in zip(values.tolist(), counts.tolist(), strict=True)
+    )[:_MOST_LINES]
+    tables = (
+        Table(("what", "number"), facts),
+        Table(("rating", "times", "percent"), rows),
+    )
+    return Section("The data at a glance", tables=tables)
+
+
+def _leaderboard(contest: Contest) -> Section:
+    first, *others = contest.measures
+    rows = []
+    dots = []
+    n_decimals = decimals(contest, first)
+    for place, result in enumerate(contest.results):
+        behind = contest.behind(result)
+        half = contest.half_width(result.values[first.name])
+        rows.append(
+            (
+                f"{place + 1}. {result.name}",
+                f"{written(contest, result, first)} ± {half:.{n_decimals}f}",
+                "" if result is contest.best else signed(contest, result),
+                *(written(contest, result, measure) for measure in others),
+                _seconds(result),
+                result.home or "baseline",
+            )
+        )
+        if place:
+            ends = behind.mean - behind.half_width, behind.mean + behind.half_width
+            dots.append(Dot(result.name, behind.mean, *ends))
+    words = "; ".join(f"{m.name}: {meaning(m.name)}" for m in contest.measures)
+    table = Table(
+        (
+            "ranker",
+            first.name,
+            "behind the first",
+            *(measure.name for measure in others),
+            "s to fit",
+            "from",
+        ),
+        tuple(rows),
+        f"{words}. Means over {contest.unit} that were left out, with half their 95 % "
+        f"intervals over {contest.over}. Behind the first: the mean difference on the "
+        f"same {contest.unit}; ≈ where its interval holds zero, so that the two cannot "
+        "be told apart here.",
+    )
+    left = tuple(f"{name} was left out: {why}." for name, why in contest.left_out)
+    charts = (_behind_chart(contest, dots),) if dots else ()
+    return Section("Leaderboard", left, (table,), charts)
+
+
+def _behind_chart(contest: Contest, dots: list[Dot]) -> Dots:
+    return Dots(
+        f"Behind {contest.best.name}",
+        f"{contest.measures[0].name}: how much worse",
+        tuple(dots),
+        f"The further left the better. Lines are 95 % intervals of paired differences "
+        f"over {contest.over}; those that cross the dashed line cannot be told from "
+        "the first. They say what the rows left out say: how models would vary if "
+        "learnt from other rows is not in them, and the first of many is a little "
+        "lucky.",
+        (contest.best.name, 0.0),
+    )
+
+
+def _seconds(result: Result) -> str:
+    """Write how long a fit took, if there was something to learn."""
+    if not result.home or result.home in ("run", "rule"):
+        return ""
+    median = float(np.median(result.seconds))
+    return f"{median:.2f}" if median >= 0.005 else "<0.01"
+
+
+def _settings(contest: Contest) -> tuple[Section, ...]:
+    rows = tuple(
+        (result.name, text)
+        for result in contest.results
+        if (text := chosen_text(result))
+    )
+    if not rows:
+        return ()
+    caption = "What rankers chose for themselves; one value a fold where they differ."
+    return (Section("Settings", tables=(Table(("ranker", "chosen"), rows, caption),)),)
+
+
+def _next(wanted: "Wanted", case: Case | RatingsCase, contest: Contest) -> Section:
+    """Say what to do with the result, as commands."""
+    files = list(wanted.files)
+    again = shlex.split(wanted.command)
+    commands = []
+    model = str(wanted.save or "winner.peckorder")
+    kept = best_own(contest)
+    if kept is not None and wanted.save is None:
+        commands.append(
+            (
+                "Keep the best of peckorder's rankers, fitted to the rows compared:",
+                shlex.join([*again, "--save", model]),
+            )
+        )
+    if not isinstance(case, RatingsCase) and case.kind == "runs":
+        fuse = ["peckorder", "fuse", *files, "--qrels", str(wanted.qrels)]
+        commands.append(("Write a fused run:", shlex.join([*fuse, "-o", "fused.run"])))
+    elif kept is not None and isinstance(case, RatingsCase):
+        person = str(case.ratings.users[0])
+        commands.append(
+            (
+                "What it recommends to a person:",
+                shlex.join(["peckorder", "rank", model, "--user", person]),
+            )
+        )
+    elif kept is not None:
+        new = f"new{''.join(Path(files[0]).suffixes[-2:])}"
+        ranked = ["peckorder", "rank", model, new, "-o", "ranked.csv"]
+        commands.append(("Put new rows in order:", shlex.join(ranked)))
+        if kept.name in _TAKEN_APART:
+            why = ["peckorder", "explain", model, new, "--row", "1"]
+            commands.append(("Why a row stands where it does:", shlex.join(why)))
+    level = [contest.best.name, *(result.name for result in contest.level())]
+    level = [name for name in level if not name.startswith("(")]
+    if len(level) > 1:
+        text = f"Look closer at {listed(level)}, with other folds:"
+        closer = replace(
+            wanted, rankers=tuple(level), seed=(wanted.seed + 1) % 2**31, save=None
+        )
+        commands.append((text, closer.command))
+    if case.taken:
+        text = (
+            "If the file was taken for the wrong thing, say what its columns are; "
+            "peckorder compare --help has all flags:"
+        )
+        other = ["peckorder", "compare", *files, "--target", "NAME", "--qid", "NAME"]
+        if isinstance(case, RatingsCase):
+            roles = ("--user", "NAME", "--item", "NAME", "--rating", "NAME")
+            other = ["peckorder", "compare", *files, *roles]
+        commands.append((text, shlex.join(other)))
+    return Section("What to do next", commands=tuple(commands))

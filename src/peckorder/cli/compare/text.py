@@ -1,0 +1,80 @@
+"""Words about a contest that the terminal and the page share."""
+
+from math import floor, isnan, log10
+from typing import Any, Final
+
+from peckorder.compare.contest.contest import Contest, Result
+from peckorder.compare.contest.measures import Measure
+
+KINDS: Final = {
+    "ordinal": "ordered classes",
+    "magnitude": "real-valued relevance",
+    "graded": "grades within queries",
+    "ratings": "ratings of items by people",
+    "runs": "ranked lists with judgements",
+}
+MEANINGS: Final = {
+    "mean rank loss": "steps between the predicted and the true class; less is better",
+    "exactly right": "share of rows whose class is predicted; more is better",
+    "msd": "squared difference between predicted and true distances of pairs; less is "
+    "better",
+    "disagreement": "share of pairs that are ranked the wrong way; less is better",
+    "ap": "average precision; more is better",
+}
+
+
+def meaning(measure: str) -> str:
+    """Say what a measure is."""
+    if measure.startswith("ndcg"):
+        places = measure.partition("@")[2]
+        first = f" of the first {places} places" if places else ""
+        return f"normalised discounted gain{first}; more is better"
+    return MEANINGS.get(measure, "see peckorder.metrics")
+
+
+def decimals(contest: Contest, measure: Measure) -> int:
+    """Return how many decimals give the best mean four figures."""
+    size = abs(contest.best.mean(measure))
+    return 4 if size == 0 or isnan(size) else min(max(3 - floor(log10(size)), 0), 8)
+
+
+def written(contest: Contest, result: Result, measure: Measure) -> str:
+    """Write the mean of a measure."""
+    return f"{result.mean(measure):.{decimals(contest, measure)}f}"
+
+
+def signed(contest: Contest, result: Result) -> str:
+    """Write how far behind, and mark what cannot be told from nothing."""
+    behind, n = contest.behind(result), decimals(contest, contest.measures[0])
+    level = " ≈" if behind.is_level else ""
+    return f"{behind.mean:.{n}f} ± {behind.half_width:.{n}f}{level}"
+
+
+def level_text(contest: Contest) -> str:
+    """Say who is first and who cannot be told from it."""
+    best, level = contest.best, [result.name for result in contest.level()]
+    if len(contest.results) == 1:
+        return f"{best.name} is alone: there is nobody to compare it with."
+    if not level:
+        return f"{best.name} is first, and no other is level with it."
+    names = listed(level)
+    return f"{best.name} is first; {names} cannot be told from it (≈)."
+
+
+def listed(names: list[str]) -> str:
+    """Write names one after the other."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def chosen_text(result: Result) -> str:
+    """Write the settings that a ranker chose, of all folds."""
+    names: dict[str, list[Any]] = {}
+    for chosen in result.chosen:
+        for name, value in chosen.items():
+            names.setdefault(name, []).append(value)
+    parts = []
+    for name, values in names.items():
+        texts = [f"{v:.3g}" if isinstance(v, float) else str(v) for v in values]
+        same = len(set(texts)) == 1
+        parts.append(f"{name} {texts[0] if same else ', '.join(texts)}")
+    return "; ".join(parts)

@@ -1,0 +1,1 @@
+"""Baselines that score items by the ratings of other people."""

@@ -1,0 +1,1 @@
+"""One ranker per person, on top of a model that all people share."""

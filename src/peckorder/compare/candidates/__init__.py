@@ -1,0 +1,1 @@
+"""Who takes part in a comparison, and how each chooses its settings."""

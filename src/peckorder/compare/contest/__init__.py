@@ -1,0 +1,1 @@
+"""Cross-validation of candidates on the data of a file."""

@@ -1,0 +1,1 @@
+"""Where published files come from, and how they are checked."""

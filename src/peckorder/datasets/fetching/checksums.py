@@ -1,0 +1,63 @@
+"""What is known of downloaded files: their checksums, kept beside them."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from peckorder._core.text_files import write_text
+from peckorder.exceptions import DataError
+
+NAME = "checksums.json"
+
+
+def digest(path: Path, algorithm: str = "sha256") -> str:
+    """Return ``algorithm:hexadecimal`` of a file."""
+    with path.open("rb") as file:
+        # MD5 is what a publisher gives; it guards against damage, not malice.
+        made = hashlib.file_digest(file, lambda: hashlib.new(algorithm))
+    return f"{algorithm}:{made.hexdigest()}"
+
+
+def read_records(who: str, folder: Path) -> dict[str, Any]:
+    """Return what was recorded of the files in a folder, by name."""
+    path = folder / NAME
+    if not path.is_file():
+        return {}
+    try:
+        records = json.loads(path.read_text(encoding="utf-8"))
+        sound = all(
+            isinstance(record, dict) and isinstance(record.get("digest"), str)
+            for record in records.values()
+        )
+    except (ValueError, AttributeError):
+        sound = False
+    if not sound:
+        raise DataError(
+            f"{who}: {NAME} must be what a download recorded; got something else in "
+            f"{path}. Remove it and the files beside it, and download again."
+        )
+    return records  # type: ignore[no-any-return]
+
+
+def write_record(who: str, draft: Path, name: str, url: str) -> None:
+    """Record the checksum of a file that has come and will have this name."""
+    records = read_records(who, draft.parent)
+    size = draft.stat().st_size
+    records[name] = {"digest": digest(draft), "bytes": size, "url": url}
+    text = json.dumps(records, indent=2, sort_keys=True)
+    write_text(who, draft.parent / NAME, [text + "\n"])
+
+
+def check_record(who: str, path: Path) -> None:
+    """Raise if a file is not what was downloaded; files of one's own pass."""
+    record = read_records(who, path.parent).get(path.name)
+    if record is None:
+        return
+    found = digest(path, record["digest"].partition(":")[0])
+    if found != record["digest"]:
+        raise DataError(
+            f"{who}: {path.name} must have the checksum {record['digest']}, recorded "
+            f"when it was downloaded; got {found} for {path}. Remove it and download "
+            "it again."
+        )

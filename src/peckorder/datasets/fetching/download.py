@@ -1,0 +1,169 @@
+"""Files from their publishers: whole or not at all, kept, and checked ever after."""
+
+import os
+import secrets
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urljoin
+from urllib.request import Request, urlopen
+
+from peckorder._core.validation import Rule, boolean, optional
+from peckorder.datasets.fetching.checksums import (
+    check_record,
+    digest,
+    read_records,
+    write_record,
+)
+from peckorder.datasets.fetching.folders import Folder, cache_folder, sound_zip
+from peckorder.datasets.fetching.publishers import KNOWN, Published
+from peckorder.exceptions import DataError, DownloadError
+
+_BLOCK: Final = 1 << 16
+_PATIENCE: Final = 60.0
+
+_URL = Rule(
+    "None or an address that begins with http:// or https://",
+    lambda value: (
+        value is None
+        or (isinstance(value, str) and value.startswith(("http://", "https://")))
+    ),
+)
+_FOLDER = Rule(
+    "None or a path",
+    lambda value: value is None or isinstance(value, str | os.PathLike),
+)
+
+
+def fetch(
+    who: str,
+    data: Published,
+    folder: Folder,
+    url: str | None,
+    progress: bool | None,
+) -> Path:
+    """Download what is not there yet; return the folder above that of the set.
+
+    A file appears under its name when all of it has come, opens as an archive and has
+    the checksum that is known, or was recorded when it came first.
+    """
+    _FOLDER.check(who, "folder", folder)
+    _URL.check(who, "url", url)
+    optional(boolean).check(who, "progress", progress)
+    root = cache_folder() if folder is None else Path(folder).expanduser()
+    home = root / data.folder
+    home.mkdir(parents=True, exist_ok=True)
+    base = url or data.base or ""
+    for name in data.archives:
+        path = home / name
+        if path.is_file():
+            check_record(who, path)
+            continue
+        address = urljoin(base if base.endswith("/") else base + "/", name)
+        # A mirror is held to what is known of the publisher's own file, too.
+        _download(who, address, path, KNOWN.get(name), data.member, progress)
+    return root
+
+
+def _download(
+    who: str,
+    url: str,
+    path: Path,
+    known: str | None,
+    member: str | None,
+    progress: bool | None,
+) -> None:
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        _save(who, url, draft, _bar(path.name, progress))
+        _check_archive(who, url, draft, member)
+        recorded = read_records(who, path.parent).get(path.name, {}).get("digest")
+        _check_digest(who, url, draft, known, "which is known")
+        _check_digest(who, url, draft, recorded, "recorded at the first download")
+        # Recorded first: what has a name has a record.
+        write_record(who, draft, path.name, url)
+        draft.replace(path)
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+
+
+def _check_archive(who: str, url: str, draft: Path, member: str | None) -> None:
+    """Raise for what is no archive, as a page that says why there is none."""
+    try:
+        with sound_zip(who, draft) as archive:
+            damaged, names = archive.testzip(), archive.namelist()
+    except DataError:
+        raise DownloadError(
+            f"{who}: {url} must be a zip file; got another, or a part of one."
+        ) from None
+    if damaged is not None:
+        raise DownloadError(
+            f"{who}: {url} must be a sound zip file; got {damaged!r} damaged in it."
+        )
+    if member is not None and not any(name.endswith(member) for name in names):
+        raise DownloadError(
+            f"{who}: {url} must hold {member}; got {', '.join(names[:5]) or 'nothing'}."
+        )
+
+
+def _check_digest(
+    who: str, url: str, draft: Path, expected: str | None, origin: str
+) -> None:
+    if expected is None:
+        return
+    found = digest(draft, expected.partition(":")[0])
+    if found != expected:
+        raise DownloadError(
+            f"{who}: {url} must have the checksum {expected}, {origin}; got {found}. "
+            "The file has changed, or another came in its place; to take it all the "
+            "same, remove its line from checksums.json."
+        )
+
+
+def _save(who: str, url: str, draft: Path, show: Callable[[int, int], None]) -> None:
+    request = Request(url, headers={"User-Agent": "peckorder"})
+    try:
+        with urlopen(request, timeout=_PATIENCE) as answer, draft.open("xb") as file:
+            total = int(answer.headers.get("Content-Length") or 0)
+            done = 0
+            while block := answer.read(_BLOCK):
+                file.write(block)
+                done += len(block)
+                show(done, total)
+    except (OSError, HTTPException, ValueError) as error:
+        if isinstance(error, OSError) and error.filename == os.fspath(draft):
+            raise
+        raise DownloadError(
+            f"{who}: {url} must be there to be downloaded; got {error}."
+        ) from None
+    if total and done != total:
+        raise DownloadError(
+            f"{who}: {url} must come whole, {total:,} bytes; got {done:,}."
+        )
+
+
+def _bar(name: str, progress: bool | None) -> Callable[[int, int], None]:
+    """Return what shows how far a download is; nothing where nobody looks."""
+    stream: Any = sys.stderr
+    if progress is None:
+        progress = stream is not None and stream.isatty()
+    if not progress:
+        return lambda done, total: None
+    shown = -1
+
+    def show(done: int, total: int) -> None:
+        nonlocal shown
+        step = 100 * done // total if total else done >> 20
+        if step == shown:
+            return
+        shown = step
+        size = f"{(total or done) / 1e6:.1f} MB"
+        bar = f"[{'#' * (step // 5):<20}] {step:3d} % of {size}" if total else size
+        stream.write(f"\r{name} {bar}" + ("\n" if done == total else ""))
+        stream.flush()
+
+    return show

@@ -1,0 +1,1 @@
+"""File formats of ranking data: LETOR, TREC, workbooks."""

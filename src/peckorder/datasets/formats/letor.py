@@ -1,0 +1,319 @@
+"""The text files of learning to rank: SVMlight with queries, as LETOR has them."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+from scipy import sparse as sp
+from sklearn.utils import check_array, column_or_1d
+
+from peckorder._core.text_files import Source, check_source, write_text
+from peckorder._core.validation import Rule, boolean, optional, whole
+from peckorder.datasets.formats.letor_reader import Reader, cut, documents
+from peckorder.datasets.formats.runs import Documents
+from peckorder.exceptions import DataError
+
+
+def _is_float(value: Any) -> bool:
+    try:
+        return np.dtype(value).name in ("float64", "float32")
+    except TypeError:
+        return False
+
+
+_DTYPE = Rule("float64 or float32", _is_float)
+_ZERO_BASED = Rule(
+    "True, False or 'auto'", lambda value: boolean.accepts(value) or value == "auto"
+)
+_MISSING = Rule("a number", lambda value: isinstance(value, int | float | np.number))
+_QID_DTYPE = Rule("None, int or str", lambda value: value in (None, int, str))
+
+
+def load_letor(
+    path: Source,
+    *,
+    n_features: int | None = None,
+    dtype: DTypeLike = np.float64,
+    sparse: bool | None = None,
+    zero_based: bool | str = False,
+    missing: float = np.nan,
+    qid_dtype: type | None = None,
+    comments: bool = False,
+) -> Documents:
+    r"""Read graded documents: lines of ``grade qid:ID index:value ... # comment``.
+
+    Numbers are rounded rightly, as by Python's `float`. Indices may come in any order
+    but each once in a line; a feature without one is 0, a value NULL (the ranker does
+    not list the document, in files of rank aggregation) is `missing`. One compiled
+    pass, O(bytes) time, in blocks of a few MB beside the result.
+
+    Parameters
+    ----------
+    path : path or file
+        Read through gzip if it begins as such files do.
+    n_features : int, default=None
+        Columns of the result. None: the highest index.
+    dtype : {float64, float32}, default=float64
+        Type of the features.
+    sparse : bool, default=None
+        Return a CSR array, or a dense one. None: dense from a quarter of the
+        entries on.
+    zero_based : bool or "auto", default=False
+        Whether the first feature has the index 0, not 1 as the format says. "auto":
+        it has if the index 0 occurs.
+    missing : float, default=nan
+        What stands for NULL.
+    qid_dtype : {None, int, str}, default=None
+        Type of the queries. None: integers if all are written as such, else text.
+    comments : bool, default=False
+        Keep what follows ``#``, and the `docid` if each comment has one.
+
+    Returns
+    -------
+    documents : Documents
+        Unpacks as ``X, y, qid``; `qid` is None if no line has one.
+
+    Raises
+    ------
+    DataError
+        At the first line that is damaged, naming it.
+
+    See Also
+    --------
+    iter_letor : Reads what does not fit in memory.
+
+    Examples
+    --------
+    >>> import io
+    >>> from peckorder.datasets import load_letor
+    >>> file = io.StringIO("2 qid:10 1:0.5 2:NULL #docid = GX0\n0 qid:10 2:-1e-3\n")
+    >>> X, y, qid = load_letor(file)
+    >>> X, y, qid
+    (array([[ 0.5  ,    nan],
+           [ 0.   , -0.001]]), array([2., 0.]), array([10, 10]))
+    """
+    who = "load_letor"
+    _ZERO_BASED.check(who, "zero_based", zero_based)
+    _check(who, path, n_features, dtype, sparse, missing, qid_dtype, comments)
+    reader = Reader(
+        who,
+        # Which of the two it is, is known when all is read.
+        base=0 if zero_based else 1,
+        n_columns=n_features and n_features + (zero_based == "auto"),
+        largest=float(np.finfo(dtype).max),
+        missing=missing,
+        qid_dtype=qid_dtype,
+        keeps_comments=comments,
+    )
+    blocks = list(reader.blocks(path))
+    if zero_based == "auto" and all(b.column.min(initial=1) > 0 for b in blocks):
+        for block in blocks:
+            np.subtract(block.column, 1, out=block.column)
+    highest = max(int(block.column.max(initial=-1)) for block in blocks)
+    width = highest + 1 if n_features is None else n_features
+    if highest >= width:
+        raise DataError(
+            f"{who}: indices must be from 0 to {width - 1} where 0 is one of them; got "
+            f"{highest}."
+        )
+    return documents(blocks, width, dtype, sparse)
+
+
+def iter_letor(
+    path: Source,
+    *,
+    n_features: int,
+    rows: int | None = None,
+    dtype: DTypeLike = np.float64,
+    sparse: bool = False,
+    zero_based: bool = False,
+    missing: float = np.nan,
+    qid_dtype: type | None = None,
+    comments: bool = False,
+) -> Iterator[Documents]:
+    r"""Read graded documents part by part, for `partial_fit`.
+
+    The parts, one below the other, are what `load_letor` returns. Memory does not
+    grow with the file.
+
+    Parameters
+    ----------
+    path, dtype, zero_based, missing, comments
+        As in `load_letor`.
+    n_features : int
+        Columns of every part.
+    rows : int, default=None
+        Documents in a part; the last may have fewer. None: what a few MB hold.
+    sparse : bool, default=False
+        Yield CSR arrays.
+    qid_dtype : {None, int, str}, default=None
+        Type of the queries. None: what the first part asks for; text in a later part
+        is an error then.
+
+    Yields
+    ------
+    documents : Documents
+        Unpacks as ``X, y, qid``. A query may go on in the next part.
+
+    Examples
+    --------
+    >>> import io
+    >>> from peckorder.datasets import iter_letor
+    >>> file = io.StringIO("1 qid:1 1:0.5\n0 qid:1 1:0.25\n2 qid:2 1:4\n")
+    >>> [y.tolist() for X, y, qid in iter_letor(file, n_features=1, rows=2)]
+    [[1.0, 0.0], [2.0]]
+    """
+    who = "iter_letor"
+    whole(1).check(who, "n_features", n_features)
+    optional(whole(1)).check(who, "rows", rows)
+    boolean.check(who, "sparse", sparse)
+    boolean.check(who, "zero_based", zero_based)
+    _check(who, path, n_features, dtype, sparse, missing, qid_dtype, comments)
+    reader = Reader(
+        who,
+        base=0 if zero_based else 1,
+        n_columns=n_features,
+        largest=float(np.finfo(dtype).max),
+        missing=missing,
+        qid_dtype=qid_dtype,
+        keeps_comments=comments,
+        first_block_decides=True,
+    )
+    parts = cut(reader.blocks(path), rows)
+    return (documents([part], n_features, dtype, sparse) for part in parts)
+
+
+def dump_letor(
+    X: Any,
+    y: ArrayLike,
+    path: str | os.PathLike[str],
+    *,
+    qid: ArrayLike | None = None,
+    comments: Sequence[str] | None = None,
+    zero_based: bool = False,
+) -> None:
+    r"""Write graded documents as `load_letor` reads them: the whole file, or nothing.
+
+    Numbers are read back to the last bit. NaN is written as NULL. A dense `X` is
+    written with its zeros, of a sparse one the stored entries.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_rows, n_features)
+        The features.
+    y : array-like of shape (n_rows,)
+        The grades.
+    path : path
+        Written through gzip if its name ends in ``.gz``.
+    qid : array-like of shape (n_rows,), default=None
+        The queries: integers, or words without spaces and ``#``.
+    comments : sequence of str, default=None
+        A line of text for each row.
+    zero_based : bool, default=False
+        Give the first feature the index 0.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from peckorder.datasets import dump_letor
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "train.txt"
+    ...     dump_letor([[0.5, float("nan")]], [2], file, qid=[10], comments=["G7"])
+    ...     file.read_text()
+    '2 qid:10 1:0.5 2:NULL #G7\n'
+    """
+    who = "dump_letor"
+    boolean.check(who, "zero_based", zero_based)
+    X = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=np.float64,
+        ensure_all_finite="allow-nan",
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        estimator=who,
+    )
+    if sp.issparse(X) and not X.has_canonical_format:
+        # An entry stored in two parts would be written as two.
+        X = X.copy()
+        X.sum_duplicates()
+    grades = column_or_1d(
+        check_array(
+            y,
+            ensure_2d=False,
+            dtype=np.float64,
+            ensure_min_samples=0,
+            input_name="y",
+            estimator=who,
+        )
+    )
+    columns = {"y": [f"{_written(grade)}" for grade in grades.tolist()]}
+    if qid is not None:
+        ids = np.asarray(qid).tolist()
+        columns["qid"] = [f"qid:{_checked_text(who, 'qid', q, ' #')}" for q in ids]
+    if comments is not None:
+        columns["comments"] = [_checked_text(who, "comments", c) for c in comments]
+    for name, column in columns.items():
+        if len(column) != X.shape[0]:
+            raise DataError(
+                f"{who}: {name} must be one value a row, {X.shape[0]} in all; got "
+                f"{len(column)}."
+            )
+    write_text(who, path, _lines(X, columns, 0 if zero_based else 1))
+
+
+def _check(
+    who: str,
+    path: Any,
+    n_features: Any,
+    dtype: Any,
+    sparse: Any,
+    missing: Any,
+    qid_dtype: Any,
+    comments: Any,
+) -> None:
+    check_source(who, path)
+    optional(whole(1)).check(who, "n_features", n_features)
+    _DTYPE.check(who, "dtype", dtype)
+    optional(boolean).check(who, "sparse", sparse)
+    _MISSING.check(who, "missing", missing)
+    _QID_DTYPE.check(who, "qid_dtype", qid_dtype)
+    boolean.check(who, "comments", comments)
+
+
+def _lines(X: Any, columns: dict[str, list[str]], base: int) -> Iterator[str]:
+    comments = columns.pop("comments", None)
+    heads = zip(*columns.values(), strict=True)
+    every = [f"{k}:" for k in range(base, X.shape[1] + base)]
+    for row, head in enumerate(heads):
+        if sp.issparse(X):
+            stored = slice(X.indptr[row], X.indptr[row + 1])
+            values = X.data[stored].tolist()
+            keys = [every[k] for k in X.indices[stored].tolist()]
+        else:
+            keys, values = every, X[row].tolist()
+        # NaN alone is not equal to itself.
+        pairs = [
+            f"{key}{value!r}" if value == value else f"{key}NULL"  # noqa: PLR0124
+            for key, value in zip(keys, values, strict=True)
+        ]
+        comment = [] if comments is None else [f"#{comments[row]}"]
+        yield " ".join([*head, *pairs, *comment]) + "\n"
+
+
+def _written(grade: float) -> str:
+    return (
+        repr(int(grade)) if grade.is_integer() and abs(grade) < 2**53 else repr(grade)
+    )
+
+
+def _checked_text(who: str, what: str, value: Any, never: str = "") -> str:
+    text = str(value)
+    if any(mark in text for mark in "\n\r" + (never and never + "\t\0")):
+        rule = "words without spaces and '#'" if never else "lines of text"
+        raise DataError(f"{who}: {what} must be {rule}; got {text!r}.")
+    if never and not text:
+        raise DataError(f"{who}: {what} must be words without spaces and '#'; got ''.")
+    return text

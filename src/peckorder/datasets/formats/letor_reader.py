@@ -1,0 +1,334 @@
+"""Blocks of LETOR's lines to arrays."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from peckorder._core.text_files import ENCODING, Source, read_text, shown
+from peckorder._core.typing import Floats, Ints, Labels
+from peckorder.datasets.formats import letor_compiled as kernels
+from peckorder.datasets.formats.runs import Documents
+from peckorder.exceptions import DataError
+
+_MOST_COLUMNS = 2**31 - 1
+# From this share of stored entries on, a dense array is the faster one to learn from,
+# and less than three times as large.
+_DENSE = 0.25
+_DOCID = re.compile(r"docid\s*=\s*(\S+)")
+_SPACES = re.compile(rb"[ \t\r]+")
+_NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_FORM = "'grade qid:ID index:value ...'"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some rows: row i has the entries from ends[i] to ends[i + 1]."""
+
+    grade: Floats
+    qid: Labels | None
+    comments: Labels | None
+    ends: Ints
+    column: Ints
+    value: Floats
+
+    def __len__(self) -> int:
+        return len(self.grade)
+
+    def rows(self, begin: int, end: int) -> Self:
+        """Return some of the rows, as views."""
+        entries = slice(self.ends[begin], self.ends[end])
+        return type(self)(
+            self.grade[begin:end],
+            None if self.qid is None else self.qid[begin:end],
+            None if self.comments is None else self.comments[begin:end],
+            self.ends[begin : end + 1] - self.ends[begin],
+            self.column[entries],
+            self.value[entries],
+        )
+
+    @classmethod
+    def joined(cls, blocks: list[Self]) -> Self:
+        """Return the rows of all blocks, of which there is at least one."""
+        if len(blocks) == 1:
+            return blocks[0]
+        starts = np.cumsum([0, *(len(block.column) for block in blocks[:-1])])
+        ends = [b.ends[1:] + start for b, start in zip(blocks, starts, strict=True)]
+        return cls(
+            np.concatenate([block.grade for block in blocks]),
+            _joined([block.qid for block in blocks]),
+            _joined([block.comments for block in blocks]),
+            np.concatenate([[0], *ends]),
+            np.concatenate([block.column for block in blocks]),
+            np.concatenate([block.value for block in blocks]),
+        )
+
+
+def documents(
+    blocks: list[Block], width: int, dtype: Any, sparse: bool | None
+) -> Documents:
+    """Return the rows of all blocks as a matrix, with what belongs to it."""
+    n_rows = sum(len(block) for block in blocks)
+    n_entries = sum(len(block.column) for block in blocks)
+    X: Any
+    if sparse or (sparse is None and n_entries < _DENSE * n_rows * width):
+        block = Block.joined(blocks)
+        value = block.value.astype(dtype, copy=False)
+        # SciPy wants both kinds of pointers to be of one type.
+        pointer = np.int32 if n_entries < 2**31 else np.int64
+        pointers = [p.astype(pointer, copy=False) for p in (block.column, block.ends)]
+        X = sp.csr_array((value, *pointers), shape=(n_rows, width))
+    else:
+        X = np.zeros((n_rows, width), dtype=dtype)
+        begin = 0
+        for block in blocks:
+            rows = X[begin : begin + len(block)]
+            kernels.scatter(block.column, block.value, block.ends, rows)
+            begin += len(block)
+    comments = _joined([block.comments for block in blocks])
+    return Documents(
+        X,
+        np.concatenate([block.grade for block in blocks]),
+        _joined([block.qid for block in blocks]),
+        None if comments is None else _docid(comments),
+        comments,
+    )
+
+
+def _docid(comments: Labels) -> Labels | None:
+    """Return the documents' names if every comment has one."""
+    found = [_DOCID.search(comment) for comment in comments]
+    docid = [match[1] for match in found if match]
+    return np.array(docid, dtype=str) if len(docid) == len(found) else None
+
+
+def cut(blocks: Iterator[Block], n_rows: int | None) -> Iterator[Block]:
+    """Yield parts of so many rows each, the last excepted; None leaves blocks alone."""
+    waiting: list[Block] = []
+    for block in blocks:
+        waiting.append(block)
+        n_waiting = sum(len(part) for part in waiting)
+        if n_rows is None or n_waiting < n_rows:
+            if n_rows is None and len(block):
+                yield waiting.pop()
+            continue
+        joined = Block.joined(waiting)
+        whole = n_waiting - n_waiting % n_rows
+        for begin in range(0, whole, n_rows):
+            yield joined.rows(begin, begin + n_rows)
+        waiting = [joined.rows(whole, n_waiting)]
+    if n_rows is not None and any(len(part) for part in waiting):
+        yield Block.joined(waiting)
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads block after block, and remembers what all of them must have in common."""
+
+    who: str
+    base: int
+    n_columns: int | None
+    largest: float
+    missing: float
+    qid_dtype: type | None
+    keeps_comments: bool
+    first_block_decides: bool = False
+    n_lines: int = 0
+    has_qid: bool | None = None
+
+    def blocks(self, path: Source) -> Iterator[Block]:
+        """Yield the rows of a path or file; at least one block."""
+        text = b""
+        for text in read_text(self.who, path):
+            yield self._block(text)
+        if not text:
+            yield self._block(text)
+
+    def _block(self, text: bytes) -> Block:
+        characters = np.frombuffer(text, dtype=np.uint8)
+        n_lines = kernels.count(characters, ord("\n"))
+        n_entries = kernels.count(characters, ord(":"))
+        rows = _Rows.empty(n_lines, n_entries)
+        n_columns = self.n_columns or _MOST_COLUMNS
+        n_rows, wrong = kernels.read_rows(characters, self.base, n_columns, *rows.all())
+        rows = rows.first(n_rows)
+        damages: list[tuple[int, str | None]] = [(wrong, None)] if wrong >= 0 else []
+        damages += [(rows.line[row], None) for row in self._mend(text, rows)]
+        damages += [(rows.line[row], rule) for row, rule in self._odd_queries(rows)]
+        if damages:
+            self._refuse(text, *min(damages, key=itemgetter(0)))
+        if not np.isnan(self.missing):
+            rows.value[np.isnan(rows.value)] = self.missing
+        block = Block(
+            rows.grade,
+            self._queries(text, rows),
+            self._comments(text, rows) if self.keeps_comments else None,
+            rows.ends,
+            rows.column,
+            rows.value,
+        )
+        self.n_lines += n_lines
+        return block
+
+    def _mend(self, text: bytes, rows: "_Rows") -> Iterator[int]:
+        """Do what is left to do for few rows; yield those beyond repair."""
+        for row in np.flatnonzero(rows.notes & kernels.HARD).tolist():
+            words = _words(_line(text, rows.line[row]))
+            pairs = words[2:] if rows.notes[row] & kernels.HAS_QID else words[1:]
+            numbers = (pair.partition(":")[2] for pair in pairs)
+            values = [np.nan if n == "NULL" else float(n) for n in numbers]
+            rows.grade[row] = float(words[0])
+            rows.value[rows.ends[row] : rows.ends[row + 1]] = values
+            if np.isinf([rows.grade[row], *values]).any():
+                yield row
+        if self.largest < np.finfo(np.float64).max:
+            large = np.flatnonzero(np.abs(rows.value) > self.largest)
+            if len(large):
+                yield int(np.searchsorted(rows.ends, large[0], side="right")) - 1
+        for row in np.flatnonzero(rows.notes & kernels.UNSORTED).tolist():
+            entries = slice(rows.ends[row], rows.ends[row + 1])
+            order = np.argsort(rows.column[entries], kind="stable")
+            column = rows.column[entries][order]
+            if (column[1:] == column[:-1]).any():
+                yield row
+            rows.column[entries] = column
+            rows.value[entries] = rows.value[entries][order]
+
+    def _odd_queries(self, rows: "_Rows") -> Iterator[tuple[int, str]]:
+        """Yield the first row whose query is not like those before, and the rule."""
+        has_qid = rows.notes & kernels.HAS_QID > 0
+        is_text = rows.notes & kernels.TEXT_QID > 0
+        if self.has_qid is None and len(has_qid):
+            self.has_qid = bool(has_qid[0])
+        if self.first_block_decides and self.qid_dtype is None and len(has_qid):
+            self.qid_dtype = str if is_text.any() else int
+        for row in np.flatnonzero(has_qid != bool(self.has_qid))[:1].tolist():
+            rule = "have a qid" if self.has_qid else "have no qid"
+            yield row, f"{rule}, as the lines before it"
+        if self.qid_dtype is int:
+            for row in np.flatnonzero(is_text)[:1].tolist():
+                yield row, "have an integer as qid, or qid_dtype be str"
+
+    def _queries(self, text: bytes, rows: "_Rows") -> Labels | None:
+        if self.has_qid is False:
+            return None
+        is_text = rows.notes & kernels.TEXT_QID > 0
+        if self.qid_dtype is not str and not is_text.any():
+            return rows.qid
+        # Equal neighbours are decoded once.
+        starts = np.flatnonzero(rows.notes & kernels.NEW_QID)
+        names = [text[b:e].decode(*ENCODING) for b, e in rows.qid_span[starts].tolist()]
+        lengths = np.diff(np.append(starts, len(is_text)))
+        return np.repeat(np.array(names, dtype=str), lengths)
+
+    @staticmethod
+    def _comments(text: bytes, rows: "_Rows") -> Labels:
+        comments = np.empty(len(rows.grade), dtype=object)
+        comments[:] = [
+            text[begin + 1 : end].decode(*ENCODING).strip()
+            for begin, end in rows.comment_span.tolist()
+        ]
+        return comments
+
+    def _refuse(self, text: bytes, start: int, rule: str | None = None) -> NoReturn:
+        """Raise for the line that starts at a place; find what is wrong, if need be."""
+        number = self.n_lines + text.count(b"\n", 0, start) + 1
+        line = _line(text, start)
+        complaint = f"{rule}; got {shown(line)}" if rule else self._complaint(line)
+        raise DataError(f"{self.who}: line {number} must {complaint}.")
+
+    def _complaint(self, line: bytes) -> str:
+        grade, *pairs = _words(line)
+        if pairs and pairs[0].startswith("qid:"):
+            del pairs[0]
+        split = [pair.partition(":")[::2] for pair in pairs]
+        for number in (grade, *(value for _, value in split)):
+            if _NOT_FINITE.fullmatch(number) or _is_too_large(number, self.largest):
+                return f"have finite numbers; got {number!r}"
+        keys = [key for key, _ in split]
+        if not all(key.isascii() and key.isdecimal() for key in keys):
+            return f"be {_FORM}; got {shown(line)}"
+        # Longer integers than any index are no work for `int`.
+        columns = [int(key) if len(key) < 100 else 10**99 for key in keys]
+        end = self.base + (self.n_columns or _MOST_COLUMNS)
+        for key, column in zip(keys, columns, strict=True):
+            if not self.base <= column < end:
+                last = f"to {end - 1}" if self.n_columns else "on"
+                return f"have indices from {self.base} {last}; got {key[:99]}"
+        for place, column in enumerate(columns):
+            if column in columns[:place]:
+                return f"have each index once; got {column} again"
+        return f"be {_FORM}; got {shown(line)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """What the kernel writes to."""
+
+    grade: Floats
+    qid: Ints
+    qid_span: Ints
+    comment_span: Ints
+    line: Ints
+    notes: Ints
+    ends: Ints
+    column: Ints
+    value: Floats
+
+    @classmethod
+    def empty(cls, n_rows: int, n_entries: int) -> Self:
+        return cls(
+            np.empty(n_rows),
+            np.empty(n_rows, dtype=np.int64),
+            np.empty((n_rows, 2), dtype=np.int64),
+            np.empty((n_rows, 2), dtype=np.int64),
+            np.empty(n_rows, dtype=np.int64),
+            np.empty(n_rows, dtype=np.uint8),
+            np.empty(n_rows + 1, dtype=np.int64),
+            np.empty(n_entries, dtype=np.int32),
+            np.empty(n_entries),
+        )
+
+    def all(self) -> tuple[NDArray[Any], ...]:
+        return tuple(getattr(self, name) for name in self.__slots__)
+
+    def first(self, n_rows: int) -> Self:
+        n_entries = self.ends[n_rows]
+        sizes = {"ends": n_rows + 1, "column": n_entries, "value": n_entries}
+        return type(self)(
+            *(getattr(self, name)[: sizes.get(name, n_rows)] for name in self.__slots__)
+        )
+
+
+def _words(line: bytes) -> list[str]:
+    """Return the words of a line, at least one, parted as in the kernel."""
+    body = line.partition(b"#")[0].strip(b" \t\r")
+    return [word.decode(*ENCODING) for word in _SPACES.split(body)]
+
+
+def _line(text: bytes, start: int) -> bytes:
+    return text[start : text.index(b"\n", start)]
+
+
+def _is_too_large(number: str, largest: float) -> bool:
+    try:
+        return abs(float(number)) > largest
+    except ValueError:
+        return False
+
+
+def _joined(columns: list[Labels | None]) -> Labels | None:
+    """Join columns; integers become text beside text."""
+    there = [column for column in columns if column is not None and len(column)]
+    if not there:
+        # A block without rows has a column, of nothing; one of rows may have none.
+        return None if any(column is None for column in columns) else columns[0]
+    kinds = {column.dtype.kind for column in there}
+    if len(kinds) > 1:
+        there = [column.astype(str) for column in there]
+    return np.concatenate(there)

@@ -1,0 +1,123 @@
+"""Book-Crossing: ratings of books, as published or as plain CSV."""
+
+from typing import Any
+
+from sklearn.utils import Bunch
+
+from peckorder._core.validation import boolean
+from peckorder.datasets.fetching.download import fetch
+from peckorder.datasets.fetching.folders import Folder, require
+from peckorder.datasets.fetching.known_facts import check_facts, ratings_facts
+from peckorder.datasets.fetching.publishers import BOOK_CROSSING
+from peckorder.exceptions import DataError
+from peckorder.feedback import CsvForm, Ratings, read_rows
+
+_BOOK_COLUMNS = (
+    ("User-ID", "user"),
+    ("ISBN", "book", "item"),
+    ("Book-Rating", "rating"),
+)
+_BOOKS_PUBLISHED = CsvForm(
+    *_BOOK_COLUMNS,
+    sep=";",
+    encoding="latin-1",
+    scale=(0.0, 10.0),
+    item_dtype=str,
+    escape="\\",
+)
+_BOOKS_CSV = CsvForm(*_BOOK_COLUMNS, scale=(0.0, 10.0), item_dtype=str)
+_BOOK_PART = "BX_Book_Ratings_explicit_171k.csv"
+_BOOK_FACTS = {
+    "BX-Book-Ratings.csv": {"lines": 1_149_780},
+    _BOOK_PART: {"explicit ratings": 171_274, "users": 17_217, "books": 26_267},
+}
+
+
+def load_book_crossing(folder: Folder = None, *, implicit: bool = False) -> Bunch:
+    r"""Read Book-Crossing: ratings of books, by ISBN, from 1 to 10.
+
+    Parameters
+    ----------
+    folder : path, default=None
+        Where ``book_crossing`` is, or its files: `BX-Book-Ratings.csv`, the zip file
+        with it as it was downloaded, or a plain CSV with columns user, ISBN and rating:
+        `BX_Book_Ratings_explicit_171k.csv` or `ratings.csv`; all also with ``.gz``.
+        None: PECKORDER_DATA, then the cache.
+    implicit : bool, default=False
+        Keep what the publisher writes as 0: the book was read, nothing is said of it.
+
+    Returns
+    -------
+    bunch : Bunch
+        `ratings`, a `Ratings`; their `scale`, 1 to 10, or 0 to 10 with `implicit`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, warnings
+    >>> from peckorder.datasets import load_book_crossing
+    >>> with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")  # one rating is not the whole set
+    ...     path = pathlib.Path(folder) / "ratings.csv"
+    ...     _ = path.write_text("User_ID,ISBN,Book_Rating\n276755,0451166892,5\n")
+    ...     load_book_crossing(folder).ratings.items.tolist()
+    ['0451166892']
+    """
+    return _load_books("load_book_crossing", folder, implicit)
+
+
+def fetch_book_crossing(
+    folder: Folder = None,
+    *,
+    implicit: bool = False,
+    url: str | None = None,
+    progress: bool | None = None,
+) -> Bunch:
+    """Download Book-Crossing unless it is there, and read it.
+
+    Free for research that cites Ziegler, McNee, Konstan and Lausen, "Improving
+    Recommendation Lists Through Topic Diversification", WWW 2005. The publisher's own
+    address is often out of reach; `url` takes that of a mirror.
+
+    Parameters
+    ----------
+    folder, url, progress
+        As in `fetch_movielens_100k`.
+    implicit : bool, default=False
+        As in `load_book_crossing`.
+
+    Returns
+    -------
+    bunch : Bunch
+        As of `load_book_crossing`.
+
+    Examples
+    --------
+    >>> from peckorder.datasets import fetch_book_crossing
+    >>> books = fetch_book_crossing()  # doctest: +SKIP
+    """
+    who = "fetch_book_crossing"
+    boolean.check(who, "implicit", implicit)
+    home = fetch(who, BOOK_CROSSING, folder, url, progress)
+    return _load_books(who, home, implicit)
+
+
+def _load_books(who: str, folder: Folder, implicit: bool) -> Bunch:
+    boolean.check(who, "implicit", implicit)
+    names = ("BX-Book-Ratings.csv", _BOOK_PART, "ratings.csv")
+    found = require(who, BOOK_CROSSING, names, folder)
+    name = found.name.removesuffix(".gz")
+    form = _BOOKS_PUBLISHED if name == names[0] else _BOOKS_CSV
+    called = f"{who}, {found.name}"
+    with found.open() as file:
+        ratings = Ratings.from_rows(called, read_rows(called, file, form))
+    n_lines = len(ratings)
+    if not implicit:
+        user, item, value = ratings.triples()
+        said = value > 0
+        if not said.any():
+            raise DataError(f"{called}: a line must have a rating > 0; got none.")
+        ratings = Ratings(user[said], item[said], value[said])
+    facts: dict[str, Any] = ratings_facts(ratings, "books")
+    facts |= {"lines": n_lines, "explicit ratings": int((ratings.csr.data > 0).sum())}
+    check_facts(who, found.name, _BOOK_FACTS.get(name, {}), facts)
+    return Bunch(ratings=ratings, scale=(0.0 if implicit else 1.0, 10.0))

@@ -1,0 +1,218 @@
+"""Graded documents of queries, in the parts in which they are published."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import Bunch
+
+from peckorder._core.typing import Ints
+from peckorder._core.validation import Rule, whole
+from peckorder.datasets.fetching.folders import Folder, read_lines, refuse_line, require
+from peckorder.datasets.fetching.known_facts import check_facts, counts
+from peckorder.datasets.fetching.publishers import (
+    LIGHTGBM_LAMBDARANK,
+    MQ2007_AGG,
+    OHSUMED,
+    Published,
+)
+from peckorder.datasets.formats.letor import load_letor
+from peckorder.datasets.formats.runs import Documents
+from peckorder.exceptions import DataError
+
+_FOLD = Rule(
+    "1, 2, 3, 4 or 5", lambda value: whole(1).accepts(value) and int(value) <= 5
+)
+_OHSUMED_FACTS = {
+    "features": 25,
+    "queries": 106,
+    "documents": 16_140,
+    "documents of grade 0/1/2": (11_303, 2_585, 2_252),
+}
+_MQ2007_FACTS = {
+    "features": 21,
+    "queries": 1_692,
+    "documents": 69_623,
+    "as highest grade": 2.0,
+}
+_LIGHTGBM_FACTS = {
+    "train": {"documents": 3_005, "queries": 201, "as highest grade": 4.0},
+    "test": {"documents": 768, "queries": 50, "as highest grade": 4.0},
+}
+
+
+def load_ohsumed_fold(fold: int, folder: Folder = None) -> Bunch:
+    """Read a fold of OHSUMED: 106 queries, 16,140 documents, grades 0 to 2.
+
+    Fold k tests on part k, chooses on the part before it (of the first, the fifth),
+    and learns from the other three.
+
+    Parameters
+    ----------
+    fold : {1, 2, 3, 4, 5}
+        Which fold.
+    folder : path, default=None
+        Where ``ohsumed_letor`` is, or its files `part1.txt` to `part5.txt`, also with
+        ``.gz``. None: PECKORDER_DATA, then the cache.
+
+    Returns
+    -------
+    bunch : Bunch
+        `train`, `validation` and `test`, each a `Documents`: unpacks as ``X, y, qid``.
+
+    Raises
+    ------
+    MissingDataError
+        If a part is not there, saying what to get and where to put it.
+
+    Examples
+    --------
+    >>> from peckorder.datasets import load_ohsumed_fold
+    >>> fold = load_ohsumed_fold(1)  # doctest: +SKIP
+    >>> X, y, qid = fold.train  # doctest: +SKIP
+    """
+    who = "load_ohsumed_fold"
+    _FOLD.check(who, "fold", fold)
+    parts = _parts(who, OHSUMED, "part", folder)
+    check_facts(who, OHSUMED.title, _OHSUMED_FACTS, _facts(parts))
+    return _fold(parts, int(fold))
+
+
+def load_mq2007_agg_fold(fold: int, folder: Folder = None) -> Bunch:
+    """Read a fold of MQ2007-agg: 21 ranked lists of 1,692 queries, grades 0 to 2.
+
+    A feature is minus the place of a document in a list, NaN where the list does not
+    have it. Folds are made as those of `load_ohsumed_fold`.
+
+    Parameters
+    ----------
+    fold : {1, 2, 3, 4, 5}
+        Which fold.
+    folder : path, default=None
+        Where ``mq2007_agg`` is, or its files `A1.txt` to `A5.txt`, also with ``.gz``.
+        None: PECKORDER_DATA, then the cache.
+
+    Returns
+    -------
+    bunch : Bunch
+        `train`, `validation` and `test`, each a `Documents`: unpacks as ``X, y, qid``.
+
+    Examples
+    --------
+    >>> from peckorder.datasets import load_mq2007_agg_fold
+    >>> fold = load_mq2007_agg_fold(1)  # doctest: +SKIP
+    """
+    who = "load_mq2007_agg_fold"
+    _FOLD.check(who, "fold", fold)
+    parts = [
+        Documents(-part.X, part.y, part.qid, part.docid)
+        for part in _parts(who, MQ2007_AGG, "A", folder)
+    ]
+    check_facts(who, MQ2007_AGG.title, _MQ2007_FACTS, _facts(parts))
+    return _fold(parts, int(fold))
+
+
+def load_lightgbm_lambdarank(folder: Folder = None) -> Bunch:
+    """Read LightGBM's example of ranking: 201 and 50 queries, grades 0 to 4.
+
+    Parameters
+    ----------
+    folder : path, default=None
+        Where ``lightgbm_lambdarank`` is, or its files `rank.train`, `rank.test` and,
+        with the sizes of queries, `rank.train.query` and `rank.test.query`. None:
+        PECKORDER_DATA, then the cache.
+
+    Returns
+    -------
+    bunch : Bunch
+        `train` and `test`, each a `Documents`: unpacks as ``X, y, qid``. Queries are
+        numbered from 0 on, through both.
+
+    Examples
+    --------
+    >>> from peckorder.datasets import load_lightgbm_lambdarank
+    >>> train, test = load_lightgbm_lambdarank().values()  # doctest: +SKIP
+    """
+    who = "load_lightgbm_lambdarank"
+    read, n_queries = {}, 0
+    for name in ("train", "test"):
+        found = require(who, LIGHTGBM_LAMBDARANK, (f"rank.{name}",), folder)
+        with found.open() as file:
+            X, y, _ = load_letor(file, sparse=True)
+        sizes = _sizes(who, name, folder)
+        if sizes.sum() != len(y):
+            raise DataError(
+                f"{who}: rank.{name}.query must add up to the {len(y)} documents of "
+                f"rank.{name}; got {sizes.sum()}."
+            )
+        qid = n_queries + np.repeat(np.arange(len(sizes)), sizes)
+        n_queries += len(sizes)
+        read[name] = Documents(X, y, qid)
+        check_facts(who, f"rank.{name}", _LIGHTGBM_FACTS[name], _facts([read[name]]))
+    width = max(part.X.shape[1] for part in read.values())
+    for name, part in read.items():
+        X = sparse.csr_array(part.X)
+        X.resize(X.shape[0], width)
+        read[name] = Documents(X.toarray(), part.y, part.qid)
+    return Bunch(**read)
+
+
+def _sizes(who: str, name: str, folder: Folder) -> Ints:
+    found = require(who, LIGHTGBM_LAMBDARANK, (f"rank.{name}.query",), folder)
+    sizes = []
+    for number, line in read_lines(found, "ascii"):
+        word = line.strip()
+        if word:
+            if not word.isdecimal() or int(word) == 0:
+                refuse_line(found, number, "the size of a query", line)
+            sizes.append(int(word))
+    return np.array(sizes, dtype=np.int64)
+
+
+def _parts(who: str, data: Published, stem: str, folder: Folder) -> list[Documents]:
+    files = [require(who, data, (f"{stem}{k}.txt",), folder) for k in range(1, 6)]
+    parts = []
+    for found in files:
+        with found.open() as file:
+            part = load_letor(file, sparse=False, comments=True)
+        if part.qid is None:
+            raise DataError(f"{who}: {found.name} must have queries; got none.")
+        parts.append(part)
+    widths = [part.X.shape[1] for part in parts]
+    if len(set(widths)) > 1:
+        raise DataError(
+            f"{who}: all parts must have the same features; got "
+            f"{', '.join(map(str, widths))} of them."
+        )
+    return parts
+
+
+def _facts(parts: list[Documents]) -> Mapping[str, Any]:
+    y = np.concatenate([part.y for part in parts])
+    queries = [np.unique(part.qid) for part in parts if part.qid is not None]
+    return {
+        "features": parts[0].X.shape[1],
+        "queries": len(np.unique(np.concatenate(queries))),
+        "documents": len(y),
+        "documents of grade 0/1/2": counts(y, range(3)),
+        "as highest grade": float(y.max()),
+    }
+
+
+def _fold(parts: list[Documents], fold: int) -> Bunch:
+    train = _together(parts[(fold + i) % 5] for i in range(3))
+    return Bunch(train=train, validation=parts[fold - 2], test=parts[fold - 1])
+
+
+def _together(parts: Iterable[Documents]) -> Documents:
+    """Return the rows of several parts as one."""
+    listed = list(parts)
+    docids = [part.docid for part in listed]
+    known = [docid for docid in docids if docid is not None]
+    return Documents(
+        np.concatenate([part.X for part in listed]),
+        np.concatenate([part.y for part in listed]),
+        np.concatenate([part.qid for part in listed]),
+        np.concatenate(known) if len(known) == len(listed) else None,
+    )

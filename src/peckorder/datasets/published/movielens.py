@@ -1,0 +1,240 @@
+"""MovieLens: ratings of movies, as GroupLens distributes them or as plain CSV."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sklearn.utils import Bunch
+
+from peckorder.datasets.fetching.download import fetch
+from peckorder.datasets.fetching.folders import (
+    Folder,
+    Found,
+    find,
+    read_lines,
+    refuse_line,
+    require,
+)
+from peckorder.datasets.fetching.known_facts import check_facts, counts, ratings_facts
+from peckorder.datasets.fetching.publishers import (
+    MOVIELENS_1M,
+    MOVIELENS_100K,
+    Published,
+)
+from peckorder.feedback import CsvForm, Ratings, read_rows
+
+_SCALE = (1.0, 5.0)
+_CSV = CsvForm(
+    user=("user", "userId"),
+    item=("movie", "movieId", "item", "itemId"),
+    rating=("rating", "stars"),
+    scale=_SCALE,
+)
+_LEVELS = "ratings of 1/2/3/4/5"
+
+
+@dataclass(frozen=True, slots=True)
+class _Edition:
+    """One of the MovieLens sets: how its own files look, and what is known of it."""
+
+    data: Published
+    ratings: str
+    movies: str
+    form: CsvForm
+    sep: str
+    facts: Mapping[str, Any]
+
+
+_PUBLISHED = replace(_CSV, user=0, item=1, rating=2, header=False)
+_100K = _Edition(
+    MOVIELENS_100K,
+    "u.data",
+    "u.item",
+    replace(_PUBLISHED, sep="\t"),
+    "|",
+    {
+        "ratings": 100_000,
+        "users": 943,
+        "movies": 1_682,
+        _LEVELS: (6_110, 11_370, 27_145, 34_174, 21_201),
+    },
+)
+_1M = _Edition(
+    MOVIELENS_1M,
+    "ratings.dat",
+    "movies.dat",
+    replace(_PUBLISHED, sep="::"),
+    "::",
+    {
+        "ratings": 1_000_209,
+        "users": 6_040,
+        "movies": 3_706,
+        "users with fewer than 20": 0,
+        _LEVELS: (56_174, 107_557, 261_197, 348_971, 226_310),
+    },
+)
+
+
+def load_movielens_100k(folder: Folder = None) -> Bunch:
+    r"""Read MovieLens 100K: 100,000 ratings of 1,682 movies by 943 users, 1 to 5.
+
+    Parameters
+    ----------
+    folder : path, default=None
+        Where ``ml-100k`` is, or the files themselves: `u.data` and `u.item`, the zip
+        file as it was downloaded, or `ratings.csv` with columns user, movie and
+        rating, all of them also with ``.gz``. None: PECKORDER_DATA, then the cache.
+
+    Returns
+    -------
+    bunch : Bunch
+        `ratings`, a `Ratings`; its `scale`, the lowest and the highest; `titles`, a
+        dict from items to titles, empty if the file of movies is not there.
+
+    Raises
+    ------
+    MissingDataError
+        If nothing is there, saying what to get and where to put it.
+    DataError
+        At a line that is damaged, naming the line.
+
+    Warns
+    -----
+    UserWarning
+        If what is there is not the whole published set.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, warnings
+    >>> from peckorder.datasets import load_movielens_100k
+    >>> with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")  # three ratings are not the whole set
+    ...     path = pathlib.Path(folder)
+    ...     _ = (path / "u.data").write_text("1\t7\t5\t0\n1\t9\t3\t0\n2\t9\t1\t0\n")
+    ...     _ = (path / "u.item").write_text("7|Seven (1995)\n9|Nine (2009)\n")
+    ...     movies = load_movielens_100k(folder)
+    >>> movies.ratings, movies.scale, movies.titles[7]
+    (Ratings(n_ratings=3, n_users=2, n_items=2), (1.0, 5.0), 'Seven (1995)')
+    """
+    return _load("load_movielens_100k", _100K, folder)
+
+
+def load_movielens_1m(folder: Folder = None) -> Bunch:
+    r"""Read MovieLens 1M: 1,000,209 ratings of 3,706 movies by 6,040 users, 1 to 5.
+
+    Parameters
+    ----------
+    folder : path, default=None
+        Where ``ml-1m`` is, or the files themselves: `ratings.dat` and `movies.dat`,
+        the zip file as it was downloaded, or `ratings.csv`; as in
+        `load_movielens_100k`.
+
+    Returns
+    -------
+    bunch : Bunch
+        `ratings`, `scale` and `titles`, as of `load_movielens_100k`; titles also of
+        movies that nobody rated.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, warnings
+    >>> from peckorder.datasets import load_movielens_1m
+    >>> with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")  # two ratings are not the whole set
+    ...     path = pathlib.Path(folder) / "ratings.dat"
+    ...     _ = path.write_text("1::1193::5::978300760\n1::661::3::978302109\n")
+    ...     load_movielens_1m(folder).ratings.items
+    array([ 661, 1193])
+    """
+    return _load("load_movielens_1m", _1M, folder)
+
+
+def fetch_movielens_100k(
+    folder: Folder = None, *, url: str | None = None, progress: bool | None = None
+) -> Bunch:
+    """Download MovieLens 100K unless it is there, and read it.
+
+    For research; not to be redistributed or used commercially without permission.
+
+    Parameters
+    ----------
+    folder : path, default=None
+        Where to keep it. None: the cache, PECKORDER_CACHE if that is set.
+    url : str, default=None
+        The address of another folder that has the publisher's file.
+    progress : bool, default=None
+        Show a progress bar. None: if a terminal is there.
+
+    Returns
+    -------
+    bunch : Bunch
+        As of `load_movielens_100k`.
+
+    Raises
+    ------
+    DownloadError
+        If the file does not come, comes in part, or is not the one that is known.
+
+    Examples
+    --------
+    >>> from peckorder.datasets import fetch_movielens_100k
+    >>> movies = fetch_movielens_100k()  # doctest: +SKIP
+    """
+    who = "fetch_movielens_100k"
+    return _load(who, _100K, fetch(who, MOVIELENS_100K, folder, url, progress))
+
+
+def fetch_movielens_1m(
+    folder: Folder = None, *, url: str | None = None, progress: bool | None = None
+) -> Bunch:
+    """Download MovieLens 1M unless it is there, and read it.
+
+    For research; not to be redistributed or used commercially without permission.
+
+    Parameters
+    ----------
+    folder, url, progress
+        As in `fetch_movielens_100k`.
+
+    Returns
+    -------
+    bunch : Bunch
+        As of `load_movielens_1m`.
+
+    Examples
+    --------
+    >>> from peckorder.datasets import fetch_movielens_1m
+    >>> movies = fetch_movielens_1m()  # doctest: +SKIP
+    """
+    who = "fetch_movielens_1m"
+    return _load(who, _1M, fetch(who, MOVIELENS_1M, folder, url, progress))
+
+
+def _load(who: str, edition: _Edition, folder: Folder) -> Bunch:
+    found = require(who, edition.data, (edition.ratings, "ratings.csv"), folder)
+    is_csv = found.name.startswith("ratings.csv")
+    form = _CSV if is_csv else edition.form
+    called = f"{who}, {found.name}"
+    with found.open() as file:
+        ratings = Ratings.from_rows(called, read_rows(called, file, form))
+    movies = find(who, edition.data, (edition.movies,), folder)
+    titles = {} if movies is None else _titles(movies, edition.sep)
+    values = ratings.csr.data
+    facts = ratings_facts(ratings, "movies") | {
+        "users with fewer than 20": int((ratings.per_user < 20).sum()),
+        _LEVELS: counts(values, range(1, 6)),
+    }
+    check_facts(who, found.name, edition.facts, facts)
+    return Bunch(ratings=ratings, scale=_SCALE, titles=titles)
+
+
+def _titles(movies: Found, sep: str) -> dict[int, str]:
+    titles: dict[int, str] = {}
+    for number, line in read_lines(movies, "latin-1"):
+        if not line.strip():
+            continue
+        fields = line.split(sep)
+        if len(fields) < 2 or not fields[0].isdecimal():
+            refuse_line(movies, number, f"'movie{sep}title{sep}...'", line)
+        titles[int(fields[0])] = fields[1]
+    return titles

@@ -1,0 +1,172 @@
+"""Ratings of one's own, in tables or in matrices, and Netflix's in one."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from peckorder._core.text_files import Source, check_source, read_text, shown
+from peckorder._core.typing import Floats
+from peckorder._core.validation import finite
+from peckorder.datasets.fetching.folders import Folder, require
+from peckorder.datasets.fetching.known_facts import check_facts, ratings_facts
+from peckorder.datasets.fetching.publishers import NETFLIX_MATRIX
+from peckorder.exceptions import DataError
+from peckorder.feedback import Ratings
+
+_NETFLIX_FACTS = {"ratings": 1_111_768, "users": 1_200, "items": 1_200}
+
+
+def load_netflix_matrix(folder: Folder = None) -> Bunch:
+    """Read a 1200 x 1200 matrix of Netflix-style ratings: 1,111,768 from 1 to 5.
+
+    Parameters
+    ----------
+    folder : path, default=None
+        Where ``netflix_subset`` is, or its file `netflix_1200x1200.txt`, also with
+        ``.gz``. None: PECKORDER_DATA, then the cache.
+
+    Returns
+    -------
+    bunch : Bunch
+        `ratings`, a `Ratings` whose ids are the numbers of rows and columns from 0 on,
+        and their `scale`. That they are Netflix's rests on the name of the file.
+
+    See Also
+    --------
+    load_ratings_matrix : Any such file.
+
+    Examples
+    --------
+    >>> from peckorder.datasets import load_netflix_matrix
+    >>> movies = load_netflix_matrix()  # doctest: +SKIP
+    """
+    who = "load_netflix_matrix"
+    found = require(who, NETFLIX_MATRIX, ("netflix_1200x1200.txt",), folder)
+    scale = (1.0, 5.0)
+    with found.open() as file:
+        ratings = _matrix(f"{who}, {found.name}", file, 0.0, scale, None)
+    facts = ratings_facts(ratings, "items")
+    check_facts(who, found.name, _NETFLIX_FACTS, facts)
+    return Bunch(ratings=ratings, scale=scale)
+
+
+def load_ratings_matrix(
+    path: Source,
+    *,
+    missing: float = 0.0,
+    scale: tuple[float, float] | None = None,
+    sep: str | None = None,
+) -> Ratings:
+    r"""Read a matrix of ratings, a line a user and a column an item.
+
+    Parameters
+    ----------
+    path : path or file
+        Read through gzip if it begins as such files do.
+    missing : float, default=0
+        What stands where there is no rating.
+    scale : (lowest, highest), default=None
+        Ratings outside of it are refused.
+    sep : str, default=None
+        What stands between two numbers. None: spaces and tabs.
+
+    Returns
+    -------
+    ratings : Ratings
+        Whose ids are the numbers of rows and columns from 0 on.
+
+    Raises
+    ------
+    DataError
+        At a line that is damaged, naming the line.
+
+    Examples
+    --------
+    >>> import io
+    >>> from peckorder.datasets import load_ratings_matrix
+    >>> load_ratings_matrix(io.StringIO("5 0 1\n0 0 3\n")).of(1)
+    Rated(items=array([2]), values=array([3.]))
+    """
+    who = "load_ratings_matrix"
+    check_source(who, path)
+    finite.check(who, "missing", missing)
+    return _matrix(who, path, missing, scale, sep)
+
+
+def _matrix(
+    who: str,
+    path: Source,
+    missing: float,
+    scale: tuple[float, float] | None,
+    sep: str | None,
+) -> Ratings:
+    low, high = scale or (-np.inf, np.inf)
+    mark = None if sep is None else sep.encode()
+    rows: list[Floats] = []
+    number = 0
+    for block in read_text(who, path):
+        for line in block.split(b"\n")[:-1]:
+            number += 1
+            if not line.strip():
+                continue
+            rule = f"{len(rows[0])} numbers" if rows else "numbers"
+            try:
+                row = np.array(line.split(mark), dtype=np.float64)
+            except ValueError:
+                row = np.empty(0)
+            if len(row) == 0 or (rows and len(row) != len(rows[0])):
+                raise DataError(
+                    f"{who}: line {number} must be {rule}; got {shown(line)}."
+                )
+            is_sound = (row == missing) | ((row >= low) & (row <= high))
+            if not (is_sound & np.isfinite(row)).all():
+                wrong = row[~(is_sound & np.isfinite(row))][0]
+                raise DataError(
+                    f"{who}: line {number} must be ratings from {low:g} to {high:g}, "
+                    f"or {missing:g} for none; got {wrong:g}."
+                )
+            rows.append(row)
+    if not rows:
+        raise DataError(f"{who}: path must hold at least one row; got none.")
+    return Ratings.from_matrix(np.stack(rows), missing=missing)
+
+
+def load_ratings(path: str | os.PathLike[str], **options: Any) -> Ratings:
+    r"""Read ratings of one's own: Parquet if the name ends so, else text.
+
+    Parameters
+    ----------
+    path : path
+        The file. Text may be packed with ``.gz``; its fields are between commas, or
+        between tabs if the name ends in ``.tsv`` or ``.tsv.gz``, unless `sep` is given.
+    **options
+        Those of `Ratings.read_parquet` or `Ratings.read_csv`.
+
+    Returns
+    -------
+    ratings : Ratings
+        One a row.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from peckorder.datasets import load_ratings
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "mine.csv"
+    ...     _ = path.write_text("who,what,stars\nann,tea,5\nbob,tea,2\n")
+    ...     load_ratings(path, user="who", item="what", rating="stars")
+    Ratings(n_ratings=2, n_users=2, n_items=1)
+    """
+    check_source("load_ratings", path)
+    is_parquet = isinstance(path, str | os.PathLike) and Path(path).suffix in (
+        ".parquet",
+        ".pq",
+    )
+    if is_parquet:
+        return Ratings.read_parquet(path, **options)
+    if Path(path).name.lower().removesuffix(".gz").endswith(".tsv"):
+        options = {"sep": "\t"} | options
+    return Ratings.read_csv(path, **options)

@@ -1,0 +1,121 @@
+"""People with tastes, and what they rate, made up."""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.utils import check_random_state
+
+from peckorder._core.typing import Seed
+from peckorder._core.validation import Rule, finite, not_negative, whole
+from peckorder.feedback import Ratings
+
+# Standard deviations: what all think of an item, how kind a user is, a mood.
+_QUALITY, _KINDNESS, _MOOD = 0.5, 0.4, 0.4
+_DENSITY = Rule(
+    "a number > 0 and <= 1", lambda value: finite.accepts(value) and 0 < value <= 1
+)
+# How many a user rates: the standard deviation of its logarithm.
+_SPREAD = 0.8
+
+
+def make_ratings(
+    n_users: int = 200,
+    n_items: int = 300,
+    *,
+    n_factors: int = 4,
+    density: float = 0.1,
+    levels: int = 5,
+    choice: float = 1.0,
+    min_per_user: int = 5,
+    random_state: Seed = None,
+) -> Ratings:
+    """Draw people with latent tastes, who rate a few items, those they expect to like.
+
+    User u likes item i by ``z = q_i + <p_u, t_i> / sqrt(n_factors) + k_u + e``: the
+    item's quality q ~ N(0, 1/4), tastes p, t ~ N(0, 1) in `n_factors` dimensions, the
+    user's kindness k ~ N(0, 0.16) and a mood e ~ N(0, 0.16) of the moment. The rating
+    is the level of z among 1 to `levels`, cut at quantiles of z's distribution over
+    all pairs such that the levels are as frequent as those of a binomial distribution.
+
+    What is missing is not missing at random. How many a user rates has a long tail
+    (log-normal, of mean ``density * n_items``, `min_per_user` at least), and which: a
+    random draw without replacement, by weights ``popularity_i * exp(choice * (z - e))``
+    with the popularity of the item of rank r being ``1 / r``. So people rate what many
+    rate and what they expect to like, and observed means are too high.
+
+    Parameters
+    ----------
+    n_users, n_items : int
+        How many.
+    n_factors : int, default=4
+        The dimensions of tastes.
+    density : float, default=0.1
+        The share of items that a user rates, in the mean.
+    levels : int, default=5
+        Ratings are integers from 1 to this.
+    choice : float, default=1
+        How much people prefer to rate what they expect to like; 0: not at all.
+    min_per_user : int, default=5
+        The least that a user rates.
+    random_state : int, RandomState or None, default=None
+        Decides everything.
+
+    Returns
+    -------
+    ratings : Ratings
+        Of users 0, 1, ... and those items 0, 1, ... that somebody rated.
+        O(n_users * n_items) time; memory, of the result and a block of users.
+
+    Examples
+    --------
+    >>> from peckorder.datasets import make_ratings
+    >>> ratings = make_ratings(50, 40, density=0.3, random_state=0)
+    >>> ratings.n_users, int(ratings.per_user.min()) >= 5
+    (50, True)
+    """
+    who = "make_ratings"
+    sizes: dict[str, Any] = {
+        "n_users": n_users,
+        "n_items": n_items,
+        "n_factors": n_factors,
+        "min_per_user": min_per_user,
+    }
+    for name, size in sizes.items():
+        whole(1).check(who, name, size)
+    whole(2).check(who, "levels", levels)
+    _DENSITY.check(who, "density", density)
+    not_negative.check(who, "choice", choice)
+    Rule(f"at most n_items, {n_items}", lambda value: value <= n_items).check(
+        who, "min_per_user", min_per_user
+    )
+    rng = check_random_state(random_state)
+    quality = _QUALITY * rng.standard_normal(n_items)
+    traits = rng.standard_normal((n_items, n_factors))
+    log_popularity = -np.log1p(rng.permutation(n_items))
+    counts = np.exp(_SPREAD * rng.standard_normal(n_users) - _SPREAD**2 / 2)
+    counts = np.clip(np.rint(density * n_items * counts), min_per_user, n_items)
+    cuts = _cuts(levels)
+    users, items, values = [], [], []
+    for user, count in enumerate(counts.astype(np.int64).tolist()):
+        tastes = rng.standard_normal(n_factors)
+        kindness = _KINDNESS * rng.standard_normal()
+        expected = quality + traits @ tastes / np.sqrt(n_factors) + kindness
+        # The largest of weights times such noise are a draw without replacement.
+        keys = log_popularity + choice * expected + rng.gumbel(size=n_items)
+        chosen = np.sort(np.argpartition(-keys, count - 1)[:count])
+        liked = expected[chosen] + _MOOD * rng.standard_normal(count)
+        users.append(np.full(count, user))
+        items.append(chosen)
+        values.append(1 + np.searchsorted(cuts, liked, side="right"))
+    columns = (np.concatenate(column) for column in (users, items, values))
+    return Ratings(*columns)
+
+
+def _cuts(levels: int) -> Any:
+    """Return where liking passes from one level to the next."""
+    steps = np.arange(levels - 1)
+    chance = np.cumprod(np.concatenate([[1.0], (levels - 1 - steps) / (steps + 1)]))
+    share = np.cumsum(chance / chance.sum())[:-1]
+    spread = np.sqrt(_QUALITY**2 + 1.0 + _KINDNESS**2 + _MOOD**2)
+    return spread * ndtri(share)

@@ -1,0 +1,1 @@
+"""Partitions of data on a Dask cluster."""

@@ -1,0 +1,351 @@
+"""Partitions on a cluster: what is known of them, checked; work on them where they are.
+
+Rows never leave their worker. The driver asks all partitions for something small and
+gets it in the order of partitions, so that sums do not depend on who computed what.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from peckorder._core.errors import located
+from peckorder._core.threads import at_most
+from peckorder._core.typing import Labels
+from peckorder._version import __version__
+from peckorder.distributed.cluster.client import (
+    check_version,
+    naming,
+    results,
+    wait_for,
+)
+from peckorder.distributed.cluster.partition_facts import (
+    Facts,
+    check_alike,
+    check_whole,
+    facts_of,
+    overlapping,
+)
+from peckorder.distributed.cluster.sources import Part, Source, title
+from peckorder.exceptions import DataError
+from peckorder.feedback import Queries
+
+# Results that a worker joins to one.
+_FAN_IN: Final = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """What a worker keeps of a partition that was looked at.
+
+    What was wrong with the rows is told when `found` is asked for: partitions may be
+    unlike each other, which says more.
+    """
+
+    facts: Facts
+    queries: Labels | None
+    found: Any
+    failure: Exception | None = None
+
+
+class Single(list[Any]):
+    """Arguments of which each partition gets its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """Checked partitions, none of them empty.
+
+    `blocks` are futures of `Block` objects that workers hold, empty if they do not.
+    `facts` has what is known of each, `places` where it stood among those given.
+    `found` are futures of what was asked for when they were looked at; `files` are
+    those of all partitions that were given, if they are read from files.
+    """
+
+    who: str
+    client: Any
+    blocks: list[Any]
+    facts: list[Facts]
+    places: list[int]
+    found: list[Any]
+    has_queries: bool
+    has_weight: bool
+    files: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all partitions."""
+        return sum(facts.n_rows for facts in self.facts)
+
+    @property
+    def n_features(self) -> int:
+        """Features of each row."""
+        return self.facts[0].n_features
+
+    @property
+    def names(self) -> Labels | None:
+        """The names of the features, if they have any."""
+        names = self.facts[0].names
+        return None if names is None else np.array(names, dtype=object)
+
+    def only(self, some: list[int]) -> "Partitions":
+        """Return some of them."""
+        return replace(
+            self,
+            blocks=[self.blocks[k] for k in some if self.blocks],
+            facts=[self.facts[k] for k in some],
+            places=[self.places[k] for k in some],
+            found=[self.found[k] for k in some if self.found],
+        )
+
+    def groups(self) -> list[tuple[str | None, list[int]]]:
+        """Return workers, and the partitions that each of them holds just now.
+
+        Each partition is in one group; None has those that a lost worker held.
+        """
+        holders = self.client.who_has(self.blocks)
+        groups: dict[str | None, list[int]] = {}
+        for place, block in enumerate(self.blocks):
+            address = min(holders.get(block.key, ()), default=None)
+            groups.setdefault(address, []).append(place)
+        return list(groups.items())
+
+    def ask(
+        self, function: Callable[..., Any], *arguments: Any, apart: bool = False
+    ) -> list[Any]:
+        """Return ``function(block, *arguments)`` of each partition, in their order.
+
+        One task a worker, as a task costs milliseconds whatever it does; or, `apart`,
+        one a partition, for long work: a worker may have several threads. A `Single`
+        among the arguments has one for each partition. A partition that was lost is
+        made again first.
+        """
+        groups = self.groups()
+        if apart:
+            groups = [(address, [k]) for address, places in groups for k in places]
+        futures = []
+        for address, places in groups:
+            where = {} if address is None else {"workers": [address]}
+            futures.append(
+                self.client.submit(
+                    _each,
+                    function,
+                    self.titles_of(places),
+                    [self.blocks[place] for place in places],
+                    [_own(arguments, place) for place in places],
+                    apart,
+                    pure=False,
+                    allow_other_workers=address is not None,
+                    **where,
+                )
+            )
+        answers: list[Any] = [None] * len(self)
+        got = results(self.who, self.client, futures)
+        for (_, places), some in zip(groups, got, strict=True):
+            for place, answer in zip(places, some, strict=True):
+                answers[place] = answer
+        return answers
+
+    @property
+    def titles(self) -> list[str]:
+        """What each partition is called: by its number among those given."""
+        return [title(place, self.files) for place in self.places]
+
+    def titles_of(self, places: list[int]) -> list[str]:
+        """Return what some partitions are called."""
+        return [title(self.places[place], self.files) for place in places]
+
+    def joined(self, join: Callable[[list[Any]], Any]) -> Any:
+        """Join what was found, neighbours first, on the workers; return the result.
+
+        The order does not depend on who is there. O(log p) steps for p partitions.
+        """
+        found = self.found
+        while len(found) > 1:
+            some = range(0, len(found), _FAN_IN)
+            found = [
+                self.client.submit(join, found[i : i + _FAN_IN], pure=False)
+                for i in some
+            ]
+        return results(self.who, self.client, found)[0]
+
+
+def load(client: Any, source: Source) -> Partitions:
+    """Let workers make the partitions, and keep them; check what they tell of these.
+
+    For fits that ask for more than one thing.
+    """
+    from dask import delayed
+
+    who = source.who
+    tasks = [
+        delayed(_made, pure=False)(who, __version__, name, source.make, *item)
+        for name, item in zip(source.titles, source.items, strict=True)
+    ]
+    blocks = client.compute(tasks)
+    # Rows are looked at where they are, which is known when they are there.
+    with naming(blocks, source.titles):
+        wait_for(who, client, blocks)
+    partitions = _unchecked(client, source, blocks, [])
+    partitions = replace(partitions, facts=partitions.ask(_facts, who))
+    partitions = _without_empty(partitions)
+    check_alike(who, partitions.facts, partitions.titles)
+    if source.has_queries:
+        near = overlapping(partitions.facts)
+        some = partitions.only(near)
+        names = some.ask(_queries, who) if near else []
+        check_whole(who, names, some.places, source.files)
+    return partitions
+
+
+def pass_over(
+    client: Any,
+    source: Source,
+    find: Callable[..., Any],
+    *arguments: Any,
+    whole: bool = True,
+) -> Partitions:
+    """Let workers make each partition, keep ``find(block, *arguments)``, and drop it.
+
+    In one pass: memory for a partition a worker thread will do. Queries must be `whole`
+    in their partitions, unless that does not matter.
+    """
+    from dask import delayed
+
+    who = source.who
+    # Arguments as they are, once for all partitions.
+    shared = delayed((source.make, find, arguments), pure=False, traverse=False)
+    tasks = [
+        delayed(_made_and_looked, pure=False)(who, __version__, name, shared, *item)
+        for name, item in zip(source.titles, source.items, strict=True)
+    ]
+    looked = client.compute(tasks)
+    told = client.map(_facts_in, looked, pure=False)
+    with naming(told, source.titles):
+        facts = results(who, client, told)
+    partitions = replace(_unchecked(client, source, [], looked), facts=facts)
+    partitions = _without_empty(partitions)
+    check_alike(who, partitions.facts, partitions.titles)
+    if source.has_queries and whole:
+        some = partitions.only(overlapping(partitions.facts))
+        names = client.map(_queries_in, some.found, pure=False)
+        check_whole(who, results(who, client, names), some.places, source.files)
+    return replace(
+        partitions, found=client.map(_found_in, partitions.found, pure=False)
+    )
+
+
+def _unchecked(
+    client: Any, source: Source, blocks: list[Any], found: list[Any]
+) -> Partitions:
+    places = list(range(len(source.items)))
+    is_given = source.has_queries, source.has_weight
+    return Partitions(
+        source.who, client, blocks, [], places, found, *is_given, source.files
+    )
+
+
+def _made(
+    who: str, version: str, name: str, make: Callable[..., Part], *item: Any
+) -> Any:
+    """Make a partition; say which one if that fails."""
+    check_version(who, version)
+    return in_partition(name, make, who, *item)
+
+
+def _queries(part: Part, who: str) -> Labels | None:
+    return None if part.qid is None else Queries.of(who, part.qid).ids
+
+
+def _facts(part: Part, who: str) -> Facts:
+    return facts_of(part, _queries(part, who))
+
+
+def _made_and_looked(
+    who: str, version: str, name: str, shared: tuple[Any, ...], *item: Any
+) -> Looked:
+    make, find, arguments = shared
+    part = _made(who, version, name, make, *item)
+    queries = in_partition(name, _queries, part, who)
+    facts, found = facts_of(part, queries), None
+    if len(part):
+        try:
+            with at_most(1):  # others have tasks of their own
+                found = in_partition(name, find, part, *arguments)
+        except Exception as error:
+            return Looked(facts, queries, None, _without_frames(error))
+    return Looked(facts, queries, found)
+
+
+def _without_frames(error: Exception) -> Exception:
+    """Return an error that does not hold the rows it was raised at."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
+
+
+def _each(
+    function: Callable[..., Any],
+    names: list[str],
+    blocks: list[Any],
+    arguments: list[tuple[Any, ...]],
+    apart: bool,
+) -> list[Any]:
+    """Ask partitions one after the other, with the threads of this worker.
+
+    With one of them, if the others have tasks of their own.
+    """
+    from distributed import get_worker
+
+    with at_most(1 if apart else get_worker().state.nthreads):
+        return [
+            in_partition(name, function, block, *own)
+            for name, block, own in zip(names, blocks, arguments, strict=True)
+        ]
+
+
+def _own(arguments: tuple[Any, ...], place: int) -> tuple[Any, ...]:
+    """Return what a partition is given."""
+    return tuple(a[place] if isinstance(a, Single) else a for a in arguments)
+
+
+def in_partition(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function; an error about data says in which partition that is."""
+    try:
+        return function(*arguments)
+    except ValueError as error:
+        told = located(error, f"This is of {name}.")
+        if told is None:
+            raise
+        try:
+            raise told from None
+        finally:
+            del told  # or this frame and the error would keep each other, and the rows
+
+
+def _facts_in(looked: Looked) -> Facts:
+    return looked.facts
+
+
+def _queries_in(looked: Looked) -> Labels | None:
+    return looked.queries
+
+
+def _found_in(looked: Looked) -> Any:
+    if looked.failure is not None:
+        raise looked.failure
+    return looked.found
+
+
+def _without_empty(partitions: Partitions) -> Partitions:
+    """Drop partitions without rows."""
+    kept = [k for k, facts in enumerate(partitions.facts) if facts.n_rows]
+    if not kept:
+        raise DataError(
+            f"{partitions.who}: data must have rows; got {len(partitions.facts)} "
+            "partitions without any."
+        )
+    return partitions.only(kept)

@@ -1,0 +1,235 @@
+"""Brings the rows of each query together in one partition."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from peckorder._core.typing import Ints, Labels
+from peckorder.distributed.cluster.client import (
+    Borrowed,
+    client_at_hand,
+    in_reach,
+    results,
+)
+from peckorder.distributed.cluster.partition_facts import overlapping
+from peckorder.distributed.cluster.partitions import pass_over
+from peckorder.distributed.cluster.sources import Part, Source, cut_alike, type_of
+from peckorder.feedback import Queries
+from peckorder.streams.block import Block
+
+_WHO = "repartition_by_qid"
+
+
+def repartition_by_qid(
+    data: Any,
+    y: Any = None,
+    *,
+    qid: Any,
+    sample_weight: Any = None,
+    client: Any = None,
+) -> Any:
+    """Return the same rows with every query whole in one partition.
+
+    A query in several partitions goes to the one that has most of its rows, the first
+    of these; all other rows stay where they are. So of data that is sorted by query
+    only rows next to the ends of partitions move. The rows of a query stay in their
+    order.
+
+    Parameters
+    ----------
+    data : dask.array.Array of shape (n_samples, n_features) or dask.dataframe.DataFrame
+        The rows.
+    y : dask.array.Array of shape (n_samples,), default=None
+        Their labels, if data is an array.
+    qid : dask.array.Array of shape (n_samples,), or str
+        The query of each row, or the name of the column that has it.
+    sample_weight : dask.array.Array of shape (n_samples,), default=None
+        Weights, if data is an array.
+    client : dask.distributed.Client, default=None
+        The cluster; None for the client at hand.
+
+    Returns
+    -------
+    data : tuple of dask.array.Array, or dask.dataframe.DataFrame
+        A frame for a frame; else as many arrays as were given: data, y, qid,
+        sample_weight. Nothing but the queries is computed yet: O(n_samples) time, and
+        the names of queries of partitions that may share one come here. With p
+        partitions there are up to p^2 pieces of rows to move, if each shares queries
+        with each.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from dask.distributed import Client
+    >>> from peckorder.distributed import repartition_by_qid
+    >>> X, q = da.ones((6, 2), chunks=(3, 2)), da.from_array([7, 7, 8, 8, 8, 9], 3)
+    >>> with Client(processes=False, dashboard_address="127.0.0.1:0") as client:
+    ...     X, q = repartition_by_qid(X, qid=q)
+    ...     q.chunks, q.compute().tolist()
+    (((2, 4),), [7, 7, 8, 8, 8, 9])
+    """
+    client = client_at_hand(_WHO, client)
+    import dask.dataframe as dd
+
+    make = _frame if isinstance(data, dd.DataFrame) else _arrays
+    with in_reach(_WHO, client), Borrowed(client) as borrowed:
+        return make(borrowed, data, y, qid, sample_weight)
+
+
+def _frame(client: Any, data: Any, y: Any, qid: Any, weight: Any) -> Any:
+    import dask.dataframe as dd
+    from dask import delayed
+
+    for name, value in (("y", y), ("sample_weight", weight)):
+        if value is not None:
+            raise TypeError(f"{_WHO}: {name} must be None for a frame; got {value!r}.")
+    if qid not in list(data.columns):
+        raise TypeError(
+            f"{_WHO}: qid must be the name of a column, one of {list(data.columns)!r}; "
+            f"got {qid!r}."
+        )
+    frames = data.to_delayed()
+    names = [delayed(_column, pure=False)(frame, qid) for frame in frames]
+    moves = _moves(client, names)
+    parts = moves.tasks(
+        [(frame, name) for frame, name in zip(frames, names, strict=True)]
+    )
+    return dd.from_delayed([part[0] for part in parts], meta=data._meta)
+
+
+def _arrays(client: Any, X: Any, y: Any, qid: Any, weight: Any) -> Any:
+    import dask.array as da
+
+    arrays = {"data": X, "y": y, "qid": qid, "sample_weight": weight}
+    given, cut = cut_alike(_WHO, arrays, needed=("data", "qid"))
+    kept = [name for name in arrays if given[name] is not None]
+    moves = _moves(client, _chunks(given["qid"]))
+    pieces = zip(*(_chunks(given[name]) for name in [*kept, "qid"]), strict=True)
+    parts = moves.tasks(list(pieces))
+    sizes = moves.sizes(cut)
+    made = []
+    for place, name in enumerate(kept):
+        array = given[name]
+        blocks = [
+            da.from_delayed(
+                part[place], (size, *array.shape[1:]), array.dtype, array._meta
+            )
+            for part, size in zip(parts, sizes, strict=True)
+        ]
+        made.append(da.concatenate(blocks))
+    return tuple(made)
+
+
+def _chunks(array: Any) -> list[Any]:
+    chunks: list[Any] = array.to_delayed().ravel().tolist()
+    return chunks
+
+
+@dataclass(frozen=True, eq=False)
+class _Moves:
+    """Queries to move: `names[a, b]` from partition a to b, `rows[a, b]` rows."""
+
+    names: dict[tuple[int, int], list[Any]]
+    rows: dict[tuple[int, int], int]
+
+    def sizes(self, before: Any) -> list[int]:
+        """Return how many rows partitions have afterwards."""
+        sizes = [int(size) for size in before]
+        for (a, b), rows in self.rows.items():
+            sizes[a] -= rows
+            sizes[b] += rows
+        return sizes
+
+    def tasks(self, pieces: list[tuple[Any, ...]]) -> list[Any]:
+        """Return partitions to be, given each as columns with its queries last."""
+        from dask import delayed
+
+        coming: dict[int, list[int]] = defaultdict(list)
+        leaving: dict[int, list[Any]] = defaultdict(list)
+        for (a, b), names in self.names.items():
+            coming[b].append(a)
+            leaving[a] += names
+        parts = []
+        for b, piece in enumerate(pieces):
+            some = [
+                delayed(_taken, pure=False)(*pieces[a], self.names[a, b], True)
+                if a != b
+                else delayed(_taken, pure=False)(*piece, leaving[b], False)
+                for a in sorted([*coming[b], b])
+            ]
+            parts.append(delayed(_together, pure=False)(some))
+        return parts
+
+
+def _moves(client: Any, names: list[Any]) -> _Moves:
+    """Find out which queries are in several partitions, and where each goes."""
+    source = Source(_WHO, _part_of_names, [(name,) for name in names], True, False)
+    looked = pass_over(client, source, _counts, whole=False)
+    near = overlapping(looked.facts)
+    some = results(_WHO, client, [looked.found[k] for k in near])
+    moves = _Moves(defaultdict(list), defaultdict(int))
+    if not some:
+        return moves
+    ids = np.concatenate([ids for ids, _ in some])
+    counts = np.concatenate([counts for _, counts in some])
+    places = np.repeat([looked.places[k] for k in near], [len(ids) for ids, _ in some])
+    queries = Queries.of(_WHO, ids)
+    counts, places = queries.arrange(counts), queries.arrange(places)
+    for q in np.flatnonzero(queries.sizes > 1).tolist():
+        rows = slice(*queries.offsets[q : q + 2])
+        owner = int(places[rows][np.argmax(counts[rows])])
+        name = queries.ids[q : q + 1].tolist()[0]
+        for a, n in zip(places[rows].tolist(), counts[rows].tolist(), strict=True):
+            if a != owner:
+                moves.names[a, owner].append(name)
+                moves.rows[a, owner] += n
+    return moves
+
+
+def _column(frame: Any, name: str) -> Labels:
+    column: Labels = frame[name].to_numpy()
+    return column
+
+
+def _part_of_names(who: str, names: Labels) -> Part:
+    names = np.asarray(names)
+    types = (("qid", type_of(names)),) if len(names) else ()
+    return Part(names[:, np.newaxis], names, names, None, None, types)
+
+
+def _counts(block: Block) -> tuple[Labels, Ints]:
+    queries = Queries.of(_WHO, block.qid)
+    return queries.ids, queries.sizes
+
+
+def _taken(*arguments: Any) -> tuple[Any, ...]:
+    """Return the rows of some queries, or all others, of columns."""
+    *columns, qid, names, is_wanted = arguments
+    queries = Queries.of(_WHO, np.asarray(qid))
+    wanted = set(names)
+    is_named = np.array([name in wanted for name in queries.ids.tolist()], dtype=bool)
+    rows = np.flatnonzero(is_named[queries.of_rows()] == is_wanted)
+    return tuple(
+        column.iloc[rows] if hasattr(column, "iloc") else column[rows]
+        for column in columns
+    )
+
+
+def _together(pieces: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Put pieces of columns one below the other."""
+    return tuple(_stacked(list(column)) for column in zip(*pieces, strict=True))
+
+
+def _stacked(column: list[Any]) -> Any:
+    if len(column) == 1:
+        return column[0]
+    if sparse.issparse(column[0]):
+        return sparse.vstack(column, format="csr")
+    if hasattr(column[0], "iloc"):
+        from dask.dataframe.dispatch import concat
+
+        return concat(column)
+    return np.concatenate(column)

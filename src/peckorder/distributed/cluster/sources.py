@@ -1,0 +1,389 @@
+"""Data of Dask, or in files, as a list of what workers make partitions of."""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from reprlib import repr as short
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy import sparse
+
+from peckorder._core.errors import cause
+from peckorder.exceptions import DataError
+from peckorder.streams.block import Block
+from peckorder.streams.sources.arrow import is_number, numbers_of, queries_of, values_of
+from peckorder.streams.sources.files import found_files
+
+_SUFFIXES = (".parquet", ".pq")
+
+
+@dataclass(frozen=True, eq=False)
+class Part(Block):
+    """A block that remembers the names of its features and the types of its columns."""
+
+    names: tuple[str, ...] | None = None
+    types: tuple[tuple[str, str], ...] = ()
+
+    def __sizeof__(self) -> int:
+        # What Dask counts, and spills to disk by: here, and not registered with Dask,
+        # so that it holds wherever a partition comes to be.
+        from dask.sizeof import sizeof
+
+        X = self.X
+        rows = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+        columns = self.y, self.qid, self.weight
+        return object.__sizeof__(self) + sum(int(sizeof(c)) for c in (*rows, *columns))
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which columns are what; features None for all others."""
+
+    target: Any
+    qid: Any
+    weight: Any
+    features: tuple[Any, ...] | None
+
+    @property
+    def others(self) -> list[Any]:
+        """The columns that are no features."""
+        given = (self.target, self.qid, self.weight)
+        return [name for name in given if name is not None]
+
+    def names(self, who: str, columns: list[Any]) -> list[Any]:
+        """Return the features among these columns, all of which must be there."""
+        wanted = [*self.others, *(self.features or ())]
+        for name in wanted:
+            if name not in columns:
+                raise DataError(
+                    f"{who}: the columns must include {name!r}; got {short(columns)}."
+                )
+        if self.features is not None:
+            return list(self.features)
+        names = [name for name in columns if name not in self.others]
+        if not names:
+            raise DataError(
+                f"{who}: the columns must include a feature; got {short(columns)}."
+            )
+        return names
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What each partition is made of: `make(who, *items[k])` on a worker gives a Part.
+
+    Items may hold Delayed objects, which Dask computes first. `files` are those that
+    partitions are read from, if they are.
+    """
+
+    who: str
+    make: Callable[..., Part]
+    items: list[tuple[Any, ...]]
+    has_queries: bool
+    has_weight: bool
+    files: tuple[str, ...] | None = None
+
+    @property
+    def titles(self) -> list[str]:
+        """What partitions are called."""
+        return [title(place, self.files) for place in range(len(self.items))]
+
+
+def title(place: int, files: tuple[str, ...] | None) -> str:
+    """Return what a partition is called: its number, and its file if it has one."""
+    return f"partition {place}" + ("" if files is None else f" ({files[place]!r})")
+
+
+def source_of(
+    who: str,
+    data: Any,
+    y: Any,
+    qid: Any,
+    sample_weight: Any,
+    target: Any,
+    features: Any,
+) -> Source:
+    """Tell what the data is, and refuse what it cannot be."""
+    import dask.array as da
+    import dask.dataframe as dd
+
+    if isinstance(data, da.Array):
+        for name, value in (("target", target), ("features", features)):
+            if value is not None:
+                raise TypeError(
+                    f"{who}: {name} must be None for arrays, whose labels are y; got "
+                    f"{value!r}."
+                )
+        return _of_arrays(who, data, y, qid, sample_weight)
+    is_frame = isinstance(data, dd.DataFrame)
+    paths = None if is_frame else _paths(who, data)
+    if not is_frame and paths is None:
+        raise TypeError(
+            f"{who}: data must be a Dask array, a Dask DataFrame, or Parquet "
+            f"files; got {short(data)}."
+        )
+    if y is not None or target is None:
+        rule = "None" if y is not None else "the name of the column of labels"
+        raise TypeError(
+            f"{who}: {'y' if y is not None else 'target'} must be {rule} for "
+            f"{'frames' if is_frame else 'files'}; got "
+            f"{short(y if y is not None else target)}."
+        )
+    roles = Roles(target, qid, sample_weight, _feature_names(who, features))
+    _check_apart(who, [*roles.others, *(roles.features or ())])
+    for name, column in (("qid", qid), ("sample_weight", sample_weight)):
+        if column is not None and not isinstance(column, str):
+            raise TypeError(
+                f"{who}: {name} must be the name of a column for "
+                f"{'frames' if is_frame else 'files'}; got {short(column)}."
+            )
+    if is_frame:
+        names = roles.names(who, list(data.columns))
+        picked = data[[*names, *roles.others]]
+        items = [(part, roles) for part in picked.to_delayed()]
+        make: Callable[..., Part] = part_of_frame
+    else:
+        items = [(path, roles) for path in paths or ()]
+        make = part_of_file
+    files = None if paths is None else tuple(paths)
+    return Source(who, make, items, qid is not None, sample_weight is not None, files)
+
+
+def _check_apart(who: str, names: list[Any]) -> None:
+    """Refuse a column that is to be two things: labels would be learnt from labels."""
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise DataError(
+            f"{who}: target, qid, sample_weight and features must be different columns;"
+            f" got {twice[0]!r} twice."
+        )
+
+
+def _feature_names(who: str, features: Any) -> tuple[Any, ...] | None:
+    if features is None:
+        return None
+    is_list = isinstance(features, Iterable) and not isinstance(features, str)
+    names = tuple(features) if is_list else ()
+    if not names or len(set(names)) < len(names):
+        raise TypeError(
+            f"{who}: features must be a list of names of columns, each once; got "
+            f"{short(features)}."
+        )
+    return names
+
+
+def _paths(who: str, data: Any) -> list[str] | None:
+    """Return the files of a list of them, of one, or of a folder that is here."""
+    if isinstance(data, str | os.PathLike):
+        data = [data]
+    if not isinstance(data, list | tuple) or not data:
+        return None
+    if not all(isinstance(path, str | os.PathLike) for path in data):
+        return None
+    files: list[str] = []
+    for path in data:
+        if Path(path).is_dir():
+            files += map(os.fspath, found_files(who, path, _SUFFIXES))
+        else:
+            files.append(os.fspath(path))
+    return files
+
+
+def _of_arrays(who: str, X: Any, y: Any, qid: Any, weight: Any) -> Source:
+    arrays = {"data": X, "y": y, "qid": qid, "sample_weight": weight}
+    given, cut = cut_alike(who, arrays, needed=("data", "y"))
+    pieces = [
+        [None] * len(cut) if array is None else array.to_delayed().ravel().tolist()
+        for array in given.values()
+    ]
+    items = list(zip(*pieces, strict=True))
+    return Source(who, part_of_arrays, items, qid is not None, weight is not None)
+
+
+def cut_alike(
+    who: str, arrays: dict[str, Any], needed: tuple[str, ...]
+) -> tuple[dict[str, Any], tuple[int, ...]]:
+    """Check arrays, `data` first; cut all of them into the rows of its chunks.
+
+    Only columns of one value a row travel for that, unless features are cut too.
+    """
+    import dask.array as da
+
+    given = {}
+    for name, array in arrays.items():
+        if array is None and name not in needed:
+            continue
+        n_dims = 2 if name == "data" else 1
+        if not isinstance(array, da.Array) or array.ndim != n_dims:
+            rule = "of two dimensions" if n_dims == 2 else "of one value a row"
+            raise TypeError(
+                f"{who}: {name} must be a Dask array {rule}; got {short(array)}."
+            )
+        if np.isnan(np.array(array.shape, dtype=float)).any():
+            raise DataError(
+                f"{who}: {name} must have chunks of known sizes; got unknown ones. "
+                f"Call {name}.compute_chunk_sizes() first."
+            )
+        given[name] = array
+    rows = given["data"]
+    for name, array in given.items():
+        if array.shape[0] != rows.shape[0]:
+            raise DataError(
+                f"{who}: {name} must be one value a row, {rows.shape[0]} in all; got "
+                f"{array.shape[0]}."
+            )
+    if rows.numblocks[1] > 1:
+        rows = rows.rechunk({1: -1})
+    cut: tuple[int, ...] = rows.chunks[0]
+    same = {
+        name: array if array.chunks[0] == cut else array.rechunk((cut,))
+        for name, array in given.items()
+    }
+    return {name: same.get(name) for name in arrays} | {"data": rows}, cut
+
+
+def part_of_arrays(who: str, X: Any, y: Any, qid: Any, weight: Any) -> Part:
+    """Make a partition of chunks."""
+    X = X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)
+    columns = {"y": y, "qid": qid, "sample_weight": weight}
+    kept = {k: np.asarray(c) for k, c in columns.items() if c is not None}
+    form = "sparse " if sparse.issparse(X) else ""
+    types = [("data", f"{form}{X.dtype}")]
+    if X.dtype.kind in "biuf" and X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    types += [(name, type_of(column)) for name, column in kept.items()]
+    return Part(
+        X,
+        kept["y"],
+        kept.get("qid"),
+        kept.get("sample_weight"),
+        None,
+        tuple(types),
+    )
+
+
+def type_of(column: Any) -> str:
+    """Return the type of an array as partitions are compared by.
+
+    Text is of one type, however long the longest of a chunk is.
+    """
+    name: str = column.dtype.name
+    return {"U": "str", "S": "bytes"}.get(column.dtype.kind, name)
+
+
+def part_of_frame(who: str, frame: Any, roles: Roles) -> Part:
+    """Make a partition of a pandas frame."""
+    names = roles.names(who, list(frame.columns))
+    _check_once(who, list(frame.columns))
+    types = [(str(c), str(frame[c].dtype)) for c in [*names, *roles.others]]
+    columns = [_numbers(_plain(frame[c])) for c in names] if len(frame) else []
+    for name, column in zip(names, columns, strict=False):
+        if column is None:
+            _refuse_type(who, name, str(frame[name].dtype))
+    others = {c: frame[c].to_numpy() for c in roles.others}
+    return _part(columns, len(names), others, roles, names, types)
+
+
+def part_of_file(who: str, path: str, roles: Roles) -> Part:
+    """Make a partition of a Parquet file."""
+    import pyarrow as pa
+    from pyarrow import parquet as pq
+
+    try:
+        with pq.ParquetFile(Path(path)) as file:
+            schema = file.schema_arrow
+            _check_once(who, schema.names)
+            names = roles.names(who, schema.names)
+            table = file.read(columns=[*names, *roles.others])
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(
+            f"{who}: every file must be sound Parquet that workers can read; got "
+            f"{path!r}: {cause(error)}."
+        ) from None
+    types = [(c, str(schema.field(c).type)) for c in [*names, *roles.others]]
+    given = names if len(table) else []
+    for name in given:
+        kind = schema.field(name).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if not is_number(pa, kind) and not pa.types.is_null(kind):
+            _refuse_type(who, name, str(schema.field(name).type))
+    columns = [_read(pa, table.column(c), numbers_of) for c in given]
+    others = {
+        c: _read(pa, table.column(c), queries_of if c == roles.qid else values_of)
+        for c in roles.others
+    }
+    return _part(columns, len(names), others, roles, names, types)
+
+
+def _read(pa: Any, column: Any, read: Callable[[Any, Any], Any]) -> Any:
+    """Return a column of a table as an array."""
+    chunks = column.chunks or [pa.nulls(0, column.type)]
+    parts = [read(pa, chunk) for chunk in chunks]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _part(
+    columns: list[Any],
+    n_features: int,
+    others: dict[Any, Any],
+    roles: Roles,
+    names: list[Any],
+    types: list[tuple[str, str]],
+) -> Part:
+    """Put features side by side: in single precision if all of them are."""
+    n_rows = len(others[roles.target])
+    is_single = all(column.dtype == np.float32 for column in columns)
+    X = np.empty((n_rows, n_features), np.float32 if is_single else np.float64)
+    for place, column in enumerate(columns):
+        X[:, place] = column
+    has_names = all(isinstance(name, str) for name in names)
+    return Part(
+        X,
+        others[roles.target],
+        None if roles.qid is None else others[roles.qid],
+        None if roles.weight is None else others[roles.weight],
+        tuple(names) if has_names else None,
+        tuple(types),
+    )
+
+
+def _plain(column: Any) -> Any:
+    """Return a column of pandas as an array; a gap among numbers is NaN."""
+    kind = column.dtype
+    if getattr(kind, "na_value", None) is None or not column.hasnans:
+        return column.to_numpy()
+    if getattr(kind, "kind", "O") not in "biuf":
+        return column.to_numpy()
+    is_single = kind.kind == "f" and kind.itemsize == 4
+    return column.to_numpy(np.float32 if is_single else np.float64, na_value=np.nan)
+
+
+def _numbers(column: Any) -> Any:
+    """Return a column of numbers, a gap being NaN; None if it is none."""
+    if column.dtype.kind in "biuf":
+        return column
+    if column.dtype.kind != "O":
+        return None
+    if any(isinstance(value, str | bytes) for value in column.tolist()):
+        return None
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def _check_once(who: str, names: list[Any]) -> None:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(
+            f"{who}: every column must have a name of its own; got {twice!r} twice."
+        )
+
+
+def _refuse_type(who: str, name: Any, kind: str) -> NoReturn:
+    raise DataError(
+        f"{who}: features must be columns of numbers; got {name!r} of type {kind}. "
+        "Name the columns to learn from in features=."
+    )

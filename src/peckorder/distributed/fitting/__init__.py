@@ -1,0 +1,1 @@
+"""Fitting estimators on a Dask cluster, one module per estimator."""

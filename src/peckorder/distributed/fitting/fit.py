@@ -1,0 +1,162 @@
+"""Fitting on a cluster: which estimator learns how."""
+
+from collections.abc import Callable
+from typing import Any
+
+from peckorder._base.transaction import all_or_nothing
+from peckorder.distributed.cluster.client import Borrowed, client_at_hand, in_reach
+from peckorder.distributed.cluster.sources import Source, source_of
+from peckorder.distributed.fitting.aggregate_prank import fit_aggregate
+from peckorder.distributed.fitting.mprank import fit_mprank
+from peckorder.distributed.fitting.rankboost import fit_rankboost
+from peckorder.distributed.fitting.svrank import fit_svrank
+from peckorder.estimators import AggregatePRank, MPRank, RankBoost, SVRank
+
+# How each learns: the estimator, what the data is, and the client.
+_FITS: dict[type, Callable[[Any, Source, Any], None]] = {
+    MPRank: fit_mprank,
+    SVRank: fit_svrank,
+    AggregatePRank: fit_aggregate,
+    RankBoost: fit_rankboost,
+}
+
+
+def fit(
+    estimator: Any,
+    data: Any,
+    y: Any = None,
+    *,
+    qid: Any = None,
+    sample_weight: Any = None,
+    target: Any = None,
+    features: Any = None,
+    client: Any = None,
+) -> Any:
+    """Fit an estimator to rows that a Dask cluster holds, or can read.
+
+    Rows stay where they are; what travels are sums over the rows of a partition:
+
+    ===============  ====================================================  ============
+    estimator        what workers sum                                      the model is
+    ===============  ====================================================  ============
+    MPRank (linear)  moments of features and labels, once                  that of
+                                                                           `fit`, to
+                                                                           rounding
+    SVRank (linear)  losses of pairs and their slopes, for each plane      that of
+                                                                           `fit`, to
+                                                                           its `tol`
+    AggregatePRank   nothing: each partition trains its share of the       that of the
+                     members, which are merged                             same shards
+    RankBoost        potentials of rows by bins of features, each round    that of
+                                                                           `fit`, to
+                                                                           the bit
+    ===============  ====================================================  ============
+
+    A query must be whole in one partition: see `repartition_by_qid`. A worker that is
+    lost is no loss as long as Dask can make its partitions again, by reading or
+    computing; if it cannot, there is an error.
+
+    Parameters
+    ----------
+    estimator : MPRank, SVRank, AggregatePRank or RankBoost
+        It is fitted in place, as by its `fit`; or left as it was, if anything fails.
+    data : dask.array.Array, dask.dataframe.DataFrame, path or list of paths
+        The rows: an array (n_samples, n_features), whose chunks of rows are the
+        partitions; a frame; or files of Parquet, each of which is a partition, at
+        places where all workers can read them. A folder stands for the files in it
+        whose names end in .parquet or .pq, in the order of their names with numbers by
+        their value. Partitions without rows are left out.
+    y : dask.array.Array of shape (n_samples,), default=None
+        The labels, if data is an array.
+    qid : dask.array.Array of shape (n_samples,), or str, default=None
+        The query of each row; the name of a column, if data is a frame or files. None
+        if all rows are one query, which is more than SVRank and RankBoost can do here.
+        AggregatePRank learns rows one by one: a column named here is no feature to it,
+        and queries need not be whole.
+    sample_weight : dask.array.Array of shape (n_samples,), or str, default=None
+        Weights of rows, as in the estimator's `fit`; or the name of a column.
+    target : str, default=None
+        The column of labels, if data is a frame or files.
+    features : list of str, default=None
+        The columns to learn from, if data is a frame or files; None for all others.
+    client : dask.distributed.Client, default=None
+        The cluster; None for the client at hand.
+
+    Returns
+    -------
+    estimator
+        The estimator, fitted. For n rows, d features and p partitions, on W workers:
+
+        - MPRank: one pass, O(n d^2 / W) time; p messages of ``8 (d + 1)^2`` bytes,
+          joined by eights on the workers. No more than a partition a worker thread is
+          in memory.
+        - SVRank: all rows stay in the workers' memory. For each look at the risk, some
+          three an iteration, O((n log n + n d) / W) time, W messages of ``16 d`` bytes
+          to the workers, and ``8 p (d + 1)`` bytes back.
+        - AggregatePRank: O(1 / p) of the time that all members would take on all rows,
+          shared by W workers; members travel once.
+        - RankBoost: rows stay in the workers' memory, and a byte an entry of them. To
+          find where columns are cut, O(n d log(n) / W) time and at most 18 questions
+          to all workers for each column, or some of them together. For each round,
+          O(n / W + n k / W) time, 3 or 4 questions q, and ``8 W (10 + q + k (b + 1))``
+          bytes for the sums of the k columns that may be the best, of at most b bins.
+          `traffic_` (n_rounds_,) has bytes, questions and columns as counted.
+
+    See Also
+    --------
+    repartition_by_qid : Brings queries together.
+    score : Metrics of the model, on the cluster too.
+    peckorder.streams.fit : Rows that one machine reads block after block.
+
+    Notes
+    -----
+    MPRank is left as `MPRank.partial_fit` leaves it: without `dual_coef_`, and ready to
+    go on with more rows. `solver` does not matter.
+
+    SVRank goes the way of its `fit` to the same minimum, and both end within ``tol`` of
+    it. They are equal to rounding as a rule; where rounding decides which of two steps
+    is taken, they differ by what ``tol`` allows. So it is after a lost worker.
+
+    RankBoost wants ``max_bins``, unless features have at most 255 values, and takes
+    ``weak="threshold"`` and ``alpha="approximate"`` alone, without held-out queries. A
+    worker that is lost costs what it takes to make its rows again, to bin them and to
+    repeat the rounds so far; the model stays the same.
+
+    Of AggregatePRank, partition k of p trains ``n_estimators // p`` members, the first
+    ``n_estimators % p`` partitions one more, as `fit` would train them on these rows,
+    with the k-th of the seeds
+    ``check_random_state(random_state).randint(2**31 - 1, size=p)``; then all are merged
+    in order. So no member sees all rows: more, and smaller, partitions make members
+    that know less, and their mean smoother.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from dask.distributed import Client
+    >>> from peckorder import MPRank
+    >>> from peckorder.distributed import fit
+    >>> X = da.from_array([[0, 1], [1, 3], [2, 2], [3, 0]], chunks=(2, 2))
+    >>> y = da.from_array([1.0, 1.5, 3.0, 4.5], chunks=2)
+    >>> with Client(processes=False, dashboard_address="127.0.0.1:0") as client:
+    ...     model = fit(MPRank(C=100.0), X, y)
+    >>> model.predict(X.compute()).round(2).tolist()
+    [1.0, 1.56, 2.91, 4.53]
+    """
+    learn = next((_FITS[kind] for kind in _FITS if isinstance(estimator, kind)), None)
+    if learn is None:
+        known = ", ".join(kind.__name__ for kind in _FITS)
+        got = estimator.__name__ if isinstance(estimator, type) else estimator
+        raise TypeError(
+            f"fit: estimator must be one of {known}, whose sums over partitions make a "
+            f"model; got {got!r}. Those that learn row by row take streams: "
+            "peckorder.streams.fit."
+        )
+    client = client_at_hand("fit", client)
+    source = source_of("fit", data, y, qid, sample_weight, target, features)
+    with (
+        all_or_nothing(estimator),
+        in_reach("fit", client),
+        Borrowed(client) as borrowed,
+    ):
+        learn(estimator, source, borrowed)
+    return estimator

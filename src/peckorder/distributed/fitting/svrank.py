@@ -1,0 +1,245 @@
+"""Linear SVRank on a cluster: the planes of partitions, summed.
+
+The minimiser is the one that works in one process. It asks for the risk at some scores
+and its slope; here scores are known by the w that they are of, and a slope s by the
+plane ``X' s`` of d numbers. Workers keep the scores of their rows.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Final
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from peckorder._core.typing import Floats
+from peckorder._core.validation import check_parameters
+from peckorder.distributed.cluster.partitions import Partitions, load
+from peckorder.distributed.cluster.sources import Source
+from peckorder.distributed.fitting.common import (
+    check_linear,
+    read,
+    refuse_weightless,
+    set_features,
+    unfitted,
+)
+from peckorder.estimators import SVRank
+from peckorder.exceptions import DataError
+from peckorder.magnitude.svrank.loss import PairRisk
+from peckorder.magnitude.svrank.minimise import minimise
+from peckorder.magnitude.svrank.space import Features
+from peckorder.streams.block import Block
+
+# Columns of scores that a worker keeps of each partition: those on a line from the best
+# point so far are sums of two of them.
+_KEPT: Final = 6
+
+
+def fit_svrank(estimator: SVRank, source: Source, client: Any) -> None:
+    """Learn from planes that workers compute where the rows are."""
+    check_parameters(estimator, estimator._rules)
+    check_linear(estimator)
+    if not source.has_queries:
+        raise DataError(
+            f"{source.who}: qid must be given for SVRank on a cluster, as without "
+            "queries every row makes a pair with rows of all other partitions; got "
+            "None."
+        )
+    partitions = load(client, source)
+    risk = SummedRisk.of(partitions, estimator)
+    limits = estimator._limits()
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = minimise(Weights(partitions.n_features), risk, limits)
+    estimator._check_finite(found)
+    estimator._store(found, risk.mean_off(found.w[0]))
+    estimator.coef_ = found.w[0]
+    set_features(estimator, partitions)
+    if not found.is_converged:
+        estimator._warn(limits, stacklevel=4)
+
+
+class Line:
+    """Scores of all rows, known by their w; maybe as those of ``start + length along``.
+
+    So that a worker that has both columns need not multiply rows again.
+    """
+
+    __array_ufunc__ = None  # numbers of NumPy leave it to __rmul__
+
+    def __init__(
+        self, w: Floats, start: Floats | None = None, along: Any = None, length: Any = 0
+    ) -> None:
+        self.w = w
+        self.start, self.along, self.length = start, along, float(length)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Floats:
+        return self.w
+
+    def __add__(self, other: "Line") -> "Line":
+        w = self.w + other.w
+        if other.start is None and other.along is not None:
+            return Line(w, self.w, other.along, other.length)
+        return Line(w)
+
+    def __sub__(self, other: "Line") -> "Line":
+        return Line(self.w - other.w)
+
+    def __rmul__(self, length: float) -> "Line":
+        return Line(length * self.w, None, self.w, length)
+
+    @property
+    def parts(self) -> tuple[Floats, Floats | None, float]:
+        """What a worker needs to know."""
+        if self.start is None:
+            return self.w, None, 0.0
+        return self.start, self.along, self.length
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of features; their scores and slopes are on the workers."""
+
+    n_features: int
+
+    def zero(self) -> Floats:
+        """Return the origin."""
+        return np.zeros((1, self.n_features))
+
+    def of_slope(self, slope: Floats) -> Floats:
+        """Return the gradient in w, which is how slopes are known."""
+        return slope[np.newaxis]
+
+    def scores(self, w: Floats) -> Any:
+        """Return what the scores are known by."""
+        return Line(w[0])
+
+
+@dataclass(frozen=True, eq=False)
+class SummedRisk:
+    """The risk of all partitions, each with its share of the squared masses.
+
+    `shares` has a share a partition, in whose units its own risk is; zero where nothing
+    weighs anything.
+    """
+
+    partitions: Partitions
+    estimator: SVRank
+    fit: str
+    shares: Floats
+    masses: Floats
+
+    @classmethod
+    def of(cls, partitions: Partitions, estimator: SVRank) -> "SummedRisk":
+        """Let workers read their rows, and tell what these weigh."""
+        bare, fit = unfitted(estimator), uuid4().hex
+        told = np.array(partitions.ask(_weights, bare, fit))
+        largest, mass, squares = told.T
+        if not largest.max() > 0.0:
+            refuse_weightless(partitions.who)
+        units = largest / largest.max()
+        shares = units**2 * squares
+        return cls(partitions, bare, fit, shares / shares.sum(), units * mass)
+
+    @property
+    def power(self) -> int:
+        """The power of the loss of a pair."""
+        return int(self.estimator.power)
+
+    def __call__(self, scores: Line) -> tuple[float, Floats]:
+        """Return the risk, and the plane that touches it. One message a worker."""
+        told = self.partitions.ask(_plane, self.estimator, self.fit, *scores.parts)
+        total = self.shares @ np.stack(told)
+        return float(total[0]), total[1:]
+
+    def mean_off(self, w: Floats) -> float:
+        """Return the mean of what labels exceed scores by, over all rows."""
+        means = self.partitions.ask(_mean_off, self.estimator, self.fit, w)
+        return float(self.masses @ means / self.masses.sum())
+
+
+@dataclass(eq=False)
+class _State:
+    """What a worker keeps of a partition: checked rows, their risk, some scores."""
+
+    risk: PairRisk
+    space: Features
+    scores: OrderedDict[bytes, Floats] = field(default_factory=OrderedDict)
+    lock: Any = field(default_factory=Lock)
+
+    def scores_of(self, w: Floats) -> Floats:
+        """Return scores, at hand or computed."""
+        key = w.tobytes()
+        found = self.scores.pop(key, None)
+        return self.keep(
+            key, self.space.scores(w[np.newaxis]) if found is None else found
+        )
+
+    def keep(self, key: bytes, scores: Floats) -> Floats:
+        self.scores[key] = scores
+        while len(self.scores) > _KEPT:
+            self.scores.popitem(last=False)
+        return scores
+
+
+# Goes with the rows: what Dask drops, or moves, is read again where it then is.
+# By fit; None where nothing weighs anything.
+_states: WeakKeyDictionary[Block, tuple[str, _State | None]] = WeakKeyDictionary()
+_lock = Lock()
+
+
+def _state(block: Block, estimator: SVRank, fit: str) -> _State | None:
+    """Return what is kept of a partition; None if nothing in it weighs anything."""
+    with _lock:
+        known, state = _states.get(block, (None, None))
+        if known != fit:
+            given = read(estimator, block)
+            if given is None:
+                state = None
+            else:
+                sample = estimator._sampled(given, None)
+                state = _State(estimator._risk(sample), Features(sample.rows))
+            _states[block] = fit, state
+    return state
+
+
+def _weights(block: Block, estimator: SVRank, fit: str) -> tuple[float, float, float]:
+    """Return the largest weight; in its units, the mass and squares of queries'."""
+    state = _state(block, estimator, fit)
+    if state is None:
+        return 0.0, 0.0, 0.0
+    largest = 1.0 if block.weight is None else float(np.max(block.weight))
+    weighing = state.risk.weighing
+    mass = np.bincount(weighing.query, weighing.weight)
+    return largest, float(mass.sum()), float(mass @ mass)
+
+
+def _plane(
+    block: Block,
+    estimator: SVRank,
+    fit: str,
+    start: Floats,
+    along: Floats | None,
+    length: float,
+) -> Floats:
+    """Return the risk of a partition, and its gradient in w, as d + 1 numbers."""
+    state = _state(block, estimator, fit)
+    if state is None:
+        return np.zeros(1 + len(start))
+    with state.lock, np.errstate(over="ignore", invalid="ignore"):
+        scores = state.scores_of(start)
+        if along is not None:
+            scores = scores + length * state.scores_of(along)
+            state.keep((start + length * along).tobytes(), scores)
+        value, slope = state.risk(scores)
+        return np.append(value, state.space.of_slope(slope)[0])
+
+
+def _mean_off(block: Block, estimator: SVRank, fit: str, w: Floats) -> float:
+    """Return the mean of what labels exceed scores by, in a partition."""
+    state = _state(block, estimator, fit)
+    if state is None:
+        return 0.0
+    with state.lock:
+        return state.risk.weighing.mean(state.risk.label - state.scores_of(w))

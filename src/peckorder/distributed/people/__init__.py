@@ -1,0 +1,1 @@
+"""Training one ranker per person on many processes."""

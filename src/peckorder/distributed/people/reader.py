@@ -1,0 +1,284 @@
+"""People and their models, from a store or from memory."""
+
+import os
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from numpy.typing import ArrayLike
+
+from peckorder._core.typing import Floats
+from peckorder.collaborative import Explanation, PersonalRanker, Recommendations
+from peckorder.collaborative.personal._storage import take_person, without_people
+from peckorder.distributed.people.store import About, Memory, no_store
+from peckorder.distributed.people.tasks import Record
+from peckorder.exceptions import DataError, ModelFileError
+from peckorder.io import from_bytes
+from peckorder.metrics._frames import frame
+from peckorder.storage.format import Damaged
+
+
+class Source(Protocol):
+    """Records that can be read: small columns, and models one by one."""
+
+    about: About
+    columns: dict[str, list[Any]]
+
+    def shared(self) -> bytes | None:
+        """Return what models share, if they do."""
+
+    def model(self, place: int) -> bytes:
+        """Return the model of the record in a place."""
+
+
+class Person:
+    """One person of a fleet on top of a `PersonalRanker`.
+
+    Asked as the ranker is, without naming the person; `ranker` knows what is shared,
+    which is in memory once for all of a fleet, and this person.
+    """
+
+    def __init__(self, ranker: PersonalRanker, person: Any) -> None:
+        self.ranker, self.person = ranker, person
+
+    def predict(self, items: ArrayLike | None = None) -> Floats:
+        """Return the ratings that the person is expected to give."""
+        return self.ranker.predict(self.person, items)
+
+    def recommend(self, n: int = 10, *, exclude_rated: bool = True) -> Recommendations:
+        """Return the items that the person is expected to like most."""
+        return self.ranker.recommend(self.person, n, exclude_rated=exclude_rated)
+
+    def explain(self, item: Any) -> Explanation:
+        """Tell which rated items and which viewers speak for a predicted rating."""
+        return self.ranker.explain(self.person, item)
+
+    def __repr__(self) -> str:
+        return f"Person({self.person!r})"
+
+
+class People(Mapping[Any, Any]):
+    """Models of people by their ids: a mapping that reads a model when asked for it.
+
+    People without a model, whose ratings were not enough, are in `reasons` and in the
+    table, not among the keys.
+
+    Attributes
+    ----------
+    about : dict
+        What the models are of: the estimator and its parameters, reference viewers, how
+        gaps were filled, metrics, digests of the data.
+    reasons : dict
+        Why there is no model, by person.
+
+    Notes
+    -----
+    O(n_people) memory; a model takes what `peckorder.io.from_bytes` does. In a folder
+    of Parquet files a model brings those of its file along, for the next one.
+
+    Examples
+    --------
+    >>> from peckorder import RankBoost, Ratings
+    >>> from peckorder.distributed import fit_people
+    >>> ratings = Ratings(list("aabbbcd"), [1, 2, 1, 2, 3, 3, 1], [5, 1, 4, 2, 5, 1, 4])
+    >>> people = fit_people(ratings, ["a", "b", "c"], RankBoost(), n_jobs=1)
+    >>> people
+    People(2 of 3 with a model, estimator='RankBoost')
+    >>> sorted(people), people["a"].n_features_in_, list(people.reasons)
+    (['a', 'b'], 3, ['c'])
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source, self.about = source, source.about
+        persons, reasons = source.columns["person"], source.columns["reason"]
+        known = list(enumerate(zip(persons, reasons, strict=True)))
+        self._places = {person: place for place, (person, no) in known if no is None}
+        self.reasons = {person: no for _, (person, no) in known if no is not None}
+        if len(self._places) + len(self.reasons) != len(persons):
+            raise DataError(
+                "people: a store must have each person once; got one who is there "
+                "again. Were files copied into it?"
+            )
+
+    def __getitem__(self, person: Any) -> Any:
+        """Return the model of a person."""
+        try:
+            data = self._source.model(self._places[person])
+        except KeyError:
+            why = self.reasons.get(person, "not in the store")
+            raise KeyError(f"people: there is no model of {person!r}: {why}") from None
+        if self.about["estimator"] != "PersonalRanker":
+            return from_bytes(data)
+        # One of their own: else all who were ever asked for would stay in memory.
+        ranker = without_people(self._shared)
+        self._take(ranker, data)
+        return Person(ranker, person)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, person: object) -> bool:
+        return person in self._places
+
+    # As mappings are compared, all models would be read.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        total = len(self._places) + len(self.reasons)
+        return (
+            f"People({len(self):,} of {total:,} with a model, "
+            f"estimator={self.about['estimator']!r})"
+        )
+
+    def ranker(self) -> PersonalRanker:
+        """Return a `PersonalRanker` that knows everybody who is in the store.
+
+        Returns
+        -------
+        ranker : PersonalRanker
+            As after its own `fit_people`.
+
+        Raises
+        ------
+        TypeError
+            If the models are of another estimator: they have no part in common.
+        """
+        if self.about["estimator"] != "PersonalRanker":
+            raise TypeError(
+                "people: estimator must be a PersonalRanker, to have a part that all "
+                f"share; got {self.about['estimator']!r}."
+            )
+        ranker = self._shared_anew()
+        for place in self._places.values():
+            self._take(ranker, self._source.model(place))
+        return ranker
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the table: person, n_ratings, seconds, metrics and reason.
+
+        Returns
+        -------
+        columns : dict of str to list
+            One entry a person; metrics are NaN where they are undefined, or do not take
+            a model's scores.
+        """
+        names = ["person", "n_ratings", "seconds", *self.about["metrics"], "reason"]
+        return {name: list(self._source.columns[name]) for name in names}
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas frame."""
+        return frame("pandas", self.columns())
+
+    def to_polars(self) -> Any:
+        """Return the table as a polars frame."""
+        return frame("polars", self.columns())
+
+    @cached_property
+    def _shared(self) -> PersonalRanker:
+        return self._shared_anew()
+
+    def _shared_anew(self) -> PersonalRanker:
+        return shared_ranker(self._source.shared())
+
+    def _take(self, ranker: PersonalRanker, data: bytes) -> None:
+        try:
+            take_person(ranker, data)
+        except Damaged as error:
+            raise ModelFileError(
+                f"people: a person must be sound to be read; got one {error}."
+            ) from None
+
+
+class MemorySource:
+    """Records in memory to read from."""
+
+    def __init__(self, store: Memory) -> None:
+        self.about, self._shared = store.about, store.shared
+        self._records: list[Record] = list(store.records.values())
+        self.columns = {
+            name: [getattr(record, name) for record in self._records]
+            for name in ("row", "person", "n_ratings", "seconds", "reason")
+        }
+        for place, name in enumerate(self.about["metrics"]):
+            self.columns[name] = [r.measures[place] for r in self._records]
+
+    def shared(self) -> bytes | None:
+        """Return what models share, if they do."""
+        return self._shared
+
+    def model(self, place: int) -> bytes:
+        """Return the model of the record in a place."""
+        data = self._records[place].model
+        assert data is not None
+        return data
+
+
+def shared_ranker(data: bytes | None) -> PersonalRanker:
+    """Return what people share, or say that the store has lost it."""
+    ranker = None if not data else from_bytes(data)
+    if not isinstance(ranker, PersonalRanker):
+        raise ModelFileError(
+            "people: a store of PersonalRanker must have what is shared; got none."
+        )
+    return ranker
+
+
+def open_people(path: Any) -> People:
+    """Open what `fit_people` has stored, also while it runs.
+
+    Parameters
+    ----------
+    path : path
+        The folder of Parquet files, or the SQLite file.
+
+    Returns
+    -------
+    people : People
+        A mapping from ids to models. Those who are stored later are not in it: open
+        again.
+
+    Raises
+    ------
+    DataError
+        If the path is of no such store.
+
+    Notes
+    -----
+    O(n_people) time and memory; models are read when they are asked for. They are
+    checked as those of `peckorder.load` are, and hold no code.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from peckorder import MPRank, Ratings
+    >>> from peckorder.distributed import fit_people, open_people
+    >>> ratings = Ratings(list("aabbbcc"), [1, 2, 1, 2, 3, 2, 3], [5, 1, 4, 2, 5, 1, 4])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/people.sqlite"
+    ...     _ = fit_people(ratings, None, MPRank(C=99), store=path, n_jobs=1)
+    ...     people = open_people(path)
+    ...     people["b"].predict([[5.0, 2.5], [1.0, 1.0]]).round(1)
+    array([4., 2.])
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"people: path must be a path; got {path!r}.")
+    there = Path(path)
+    if not there.exists():
+        raise FileNotFoundError(
+            f"people: path must be a store of people; got {str(path)!r}, which does "
+            "not exist."
+        )
+    if there.is_dir():
+        from peckorder.distributed.people.store_parquet import ParquetSource
+
+        return People(ParquetSource(there))
+    if not there.is_file():
+        raise no_store(path)
+    from peckorder.distributed.people.store_sqlite import SqliteSource
+
+    return People(SqliteSource(there))

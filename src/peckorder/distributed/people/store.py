@@ -1,0 +1,182 @@
+"""Where records go: a folder of Parquet files, one SQLite file, or memory."""
+
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+from typing import Any, ClassVar, TypeAlias
+
+from peckorder._core.typing import Labels
+from peckorder.distributed.people.tasks import WHO, Record
+from peckorder.exceptions import DataError
+from peckorder.feedback._ids import listed
+
+FORMAT = 1
+SUFFIXES = (".sqlite", ".sqlite3", ".db")
+# What is told of a run, and needs not be the same when it is taken up again.
+_TOLD = ("shown",)
+
+About: TypeAlias = dict[str, Any]
+Shared: TypeAlias = Callable[[], bytes | None]
+
+
+class Store(ABC):
+    """Records on their way to where they are kept, a batch at a time.
+
+    A batch is kept whole or not at all. What is waiting, and how many batches there
+    are, change together, in one assignment: if Ctrl-C comes between the two, the same
+    batch is written again in the same place.
+    """
+
+    # A batch is written when it has so many records, or is so many seconds old.
+    batch: ClassVar[int]
+    seconds: ClassVar[float]
+
+    # Rows of the people who are in the store.
+    rows: set[int]
+    # What is shared by all models, as bytes.
+    shared: bytes | None
+
+    def __init__(self, n_batches: int) -> None:
+        self._state: tuple[int, list[Record]] = (n_batches, [])
+        self._since = monotonic()
+
+    def put(self, records: list[Record]) -> None:
+        """Take records in, and keep them if it is time."""
+        waiting = self._state[1]
+        waiting += records
+        if len(waiting) >= self.batch or monotonic() - self._since > self.seconds:
+            self.flush()
+
+    def flush(self) -> None:
+        """Keep all that is waiting."""
+        place, waiting = self._state
+        if waiting:
+            self._write(place, waiting)
+        self._state = (place + bool(waiting), [])
+        self._since = monotonic()
+
+    @abstractmethod
+    def _write(self, place: int, records: list[Record]) -> None:
+        """Keep a batch whole, or not at all; written again it is there once."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let others have the store."""
+
+
+class Memory(Store):
+    """Records that are kept as long as the program runs."""
+
+    batch, seconds = 1, 0.0
+
+    def __init__(self, about: About, shared: Shared) -> None:
+        super().__init__(0)
+        self.about, self.shared = about, shared()
+        self.rows: set[int] = set()
+        self.records: dict[int, Record] = {}
+
+    def _write(self, place: int, records: list[Record]) -> None:
+        self.records |= {record.row: record for record in records}
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def open_store(path: Any, about: About, shared: Shared) -> Store:
+    """Open a store, or make one; `shared` is called if it is new."""
+    if path is None:
+        return Memory(about, shared)
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{WHO}: store must be None or a path; got {path!r}.")
+    there = Path(path)
+    if not there.exists() and not there.parent.is_dir():
+        raise FileNotFoundError(
+            f"{WHO}: store must be in a folder that exists; got {str(path)!r}."
+        )
+    if there.suffix in SUFFIXES:
+        from peckorder.distributed.people.store_sqlite import SqliteStore
+
+        return SqliteStore(there, about, shared)
+    from peckorder.distributed.people.store_parquet import ParquetStore
+
+    return ParquetStore(there, about, shared)
+
+
+def check_ids(users: Labels) -> None:
+    """Refuse ids that a store cannot hold in one column."""
+    ids = listed(users)
+    if all(type(each) is str for each in ids):
+        return
+    if all(type(each) is int and -(2**63) <= each < 2**63 for each in ids):
+        return
+    kinds = sorted({type(each).__name__ for each in ids})
+    raise DataError(
+        f"{WHO}: people must be texts, or integers of 64 bits, to be stored; got "
+        f"{', '.join(kinds)}."
+    )
+
+
+def check_same(path: Any, known: About, about: About) -> None:
+    """Refuse to go on with a store that was made by another call."""
+    if known.get("format") != about["format"]:
+        raise DataError(
+            f"{WHO}: store must be of format {about['format']}; got {str(path)!r}, of "
+            f"format {known.get('format')!r}."
+        )
+    others = [
+        name
+        for name in about
+        if name not in _TOLD and known.get(name) != as_stored(about[name])
+    ]
+    if "parameters" in others and known.get("estimator") == about["estimator"]:
+        names = _unlike(known.get("parameters"), about["parameters"])
+        others[others.index("parameters")] += f" ({', '.join(names)})" if names else ""
+    if others:
+        raise DataError(
+            f"{WHO}: store must be new, or one of the same call; got {str(path)!r}, "
+            f"which was made with other {', '.join(others)}. Choose another store."
+        )
+
+
+def _unlike(known: Any, mine: dict[str, str]) -> list[str]:
+    """Return which parameters differ, if they are known one by one."""
+    if not isinstance(known, dict):
+        return []
+    return [name for name in mine if known.get(name) != mine[name]]
+
+
+def as_stored(value: Any) -> Any:
+    """Return a plain value as it comes back from a store."""
+    return json.loads(json.dumps(value))
+
+
+def encoded(about: About) -> str:
+    """Return what is known of a run as text."""
+    return json.dumps(about, indent=1, ensure_ascii=False)
+
+
+def decoded(path: Any, text: str | bytes) -> About:
+    """Read what is known of a run."""
+    try:
+        about = json.loads(text)
+    except ValueError:
+        about = None
+    if not isinstance(about, dict) or not isinstance(about.get("metrics"), list):
+        raise no_store(path)
+    return about
+
+
+def no_store(path: Any) -> DataError:
+    """Return what is said of a file or folder that holds something else."""
+    return DataError(f"people: path must be a store of people; got {str(path)!r}.")
+
+
+def in_use(path: Any) -> FileExistsError:
+    """Return what is said of a store that another run writes to."""
+    return FileExistsError(
+        f"{WHO}: store must be of one run at a time; got {str(path)!r}, which another "
+        "run writes to. Wait for it, or choose another."
+    )

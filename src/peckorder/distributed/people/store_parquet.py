@@ -1,0 +1,204 @@
+"""People in a folder of Parquet files, which any reader of Parquet takes.
+
+    _people.json         what the models are of
+    _shared.peckorder    what they share, if they do
+    _lock                held by the run that writes
+    part-00000.parquet   a batch of records; and so on
+
+Names that begin with a line or a dot are passed over by readers of such folders.
+"""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from peckorder._core.file_locks import lock
+from peckorder._core.text_files import remove_drafts, whole_file
+from peckorder.distributed.people.store import (
+    About,
+    Shared,
+    Store,
+    check_same,
+    decoded,
+    encoded,
+    in_use,
+    no_store,
+)
+from peckorder.distributed.people.tasks import WHO, Record
+from peckorder.exceptions import DataError, MissingExtraError
+
+ABOUT, SHARED, LOCK = "_people.json", "_shared.peckorder", "_lock"
+COLUMNS = ("row", "person", "n_ratings", "seconds", "reason")
+
+
+def parquet(who: str = WHO) -> Any:
+    """Return pyarrow.parquet, or say what to install."""
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtraError(
+            f"{who}: pyarrow must be installed for a folder of Parquet files; got "
+            "none. Type pip install 'peckorder[frames]', or choose a store that ends "
+            "in .sqlite."
+        ) from None
+    return parquet
+
+
+class ParquetStore(Store):
+    """A folder to which batches are added, a file each."""
+
+    batch, seconds = 512, 30.0
+
+    def __init__(self, folder: Path, about: About, shared: Shared) -> None:
+        parquet()
+        if folder.exists() and not folder.is_dir():
+            raise DataError(
+                f"{WHO}: store must be a folder, or end in .sqlite; got "
+                f"{str(folder)!r}, a file."
+            )
+        is_new = not folder.exists()
+        self.folder, self.about = folder, about
+        if not is_new and not (folder / ABOUT).exists():
+            others = {path.name for path in folder.iterdir()} - {LOCK, SHARED}
+            if any(not name.startswith(".") for name in others):
+                raise no_store(folder)
+        folder.mkdir(exist_ok=True)
+        self._lock = (folder / LOCK).open("ab")
+        if not lock(self._lock):
+            self._lock.close()
+            raise in_use(folder)
+        try:
+            self._begin(shared)
+        except BaseException:
+            self.close()
+            if is_new and not (folder / ABOUT).exists():
+                _remove(folder)
+            raise
+
+    def _begin(self, shared: Shared) -> None:
+        self.shared = None
+        if (self.folder / ABOUT).exists():
+            check_same(self.folder, read_about(self.folder), self.about)
+            if (self.folder / SHARED).exists():
+                self.shared = (self.folder / SHARED).read_bytes()
+        else:
+            self.shared = shared()
+            if self.shared is not None:
+                with whole_file(WHO, self.folder / SHARED) as file:
+                    file.write(self.shared)
+            with whole_file(WHO, self.folder / ABOUT) as file:
+                file.write(encoded(self.about).encode())
+        parts = parts_of(self.folder)
+        self.rows = set()
+        for part in parts:
+            self.rows.update(read_part(part, ["row"])["row"].to_pylist())
+        numbers = [int(part.stem.partition("-")[2]) for part in parts]
+        place = max(numbers, default=-1) + 1
+        # A run that was killed wrote one of these; all before are whole.
+        for name in (ABOUT, SHARED, _name_of_part(place)):
+            remove_drafts(self.folder / name)
+        super().__init__(place)
+
+    def _write(self, place: int, records: list[Record]) -> None:
+        import pyarrow as pa
+
+        by_name = {name: [getattr(r, name) for r in records] for name in COLUMNS}
+        is_text = isinstance(by_name["person"][0], str)
+        kinds = [
+            pa.int64(),
+            pa.string() if is_text else pa.int64(),
+            pa.int64(),
+            pa.float64(),
+            pa.string(),
+        ]
+        columns = [
+            pa.array(by_name[name], kind)
+            for name, kind in zip(COLUMNS, kinds, strict=True)
+        ]
+        names = [*COLUMNS, *self.about["metrics"], "model"]
+        columns += [
+            pa.array([record.measures[number] for record in records])
+            for number in range(len(self.about["metrics"]))
+        ]
+        columns.append(pa.array([r.model for r in records], pa.large_binary()))
+        table = pa.table(columns, names)
+        with whole_file(WHO, self.folder / _name_of_part(place)) as file:
+            # Models differ from each other: a dictionary of them is of no use.
+            plain = [name for name in names if name != "model"]
+            parquet().write_table(table, file, compression="zstd", use_dictionary=plain)
+
+    def close(self) -> None:
+        """Let others have the folder."""
+        self._lock.close()
+
+
+def _name_of_part(place: int) -> str:
+    return f"part-{place:05d}.parquet"
+
+
+def _remove(folder: Path) -> None:
+    """Take away a folder in which nothing has begun."""
+    with suppress(OSError):
+        (folder / LOCK).unlink()
+        (folder / SHARED).unlink(missing_ok=True)
+        folder.rmdir()
+
+
+def read_about(folder: Path) -> About:
+    """Read what the models in a folder are of."""
+    try:
+        return decoded(folder, (folder / ABOUT).read_bytes())
+    except FileNotFoundError:
+        raise no_store(folder) from None
+
+
+def parts_of(folder: Path) -> list[Path]:
+    """Return the files of a folder, in the order in which they were written."""
+    return sorted(folder.glob("part-*.parquet"))
+
+
+def read_part(part: Path, names: list[str]) -> Any:
+    """Read some columns of a file, or say that it is none of ours."""
+    reader = parquet("people")
+    from pyarrow import ArrowException
+
+    try:
+        with reader.ParquetFile(part) as file:
+            table = file.read(names)
+    except ArrowException:
+        table = None
+    if table is None or table.column_names != names:
+        raise DataError(
+            f"people: files of a store must be sound and of people; got {str(part)!r}."
+        )
+    return table
+
+
+class ParquetSource:
+    """A folder to read from: small columns at once, models a file at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.about = folder, read_about(folder)
+        names = [*COLUMNS, *self.about["metrics"]]
+        self.columns: dict[str, list[Any]] = {name: [] for name in names}
+        self._places: list[tuple[Path, int]] = []
+        self._held: tuple[Path | None, Any] = (None, None)
+        for part in parts_of(folder):
+            table = read_part(part, names)
+            for name in names:
+                self.columns[name] += table[name].to_pylist()
+            self._places += [(part, place) for place in range(table.num_rows)]
+
+    def shared(self) -> bytes | None:
+        """Return what models share, if they do."""
+        path = self.folder / SHARED
+        return path.read_bytes() if path.exists() else None
+
+    def model(self, place: int) -> bytes:
+        """Return the model of the record in a place."""
+        part, row = self._places[place]
+        if self._held[0] != part:
+            models = read_part(part, ["model"])["model"]
+            self._held = part, models
+        data: bytes = self._held[1][row].as_py()
+        return data

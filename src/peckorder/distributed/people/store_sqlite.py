@@ -1,0 +1,149 @@
+"""People in one SQLite file: what the models are of, what they share, and records."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+from peckorder.distributed.people.store import (
+    About,
+    Shared,
+    Store,
+    check_same,
+    decoded,
+    encoded,
+    in_use,
+    no_store,
+)
+from peckorder.distributed.people.tasks import Record
+
+_SCHEMA: Final = """
+CREATE TABLE about (name TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;
+CREATE TABLE people (
+    "row" INTEGER PRIMARY KEY,
+    person UNIQUE NOT NULL,
+    n_ratings INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    reason TEXT,
+    measures TEXT NOT NULL,
+    model BLOB
+);
+"""
+_INSERT: Final = "INSERT OR IGNORE INTO people VALUES (?, ?, ?, ?, ?, ?, ?)"
+_COLUMNS: Final = ("row", "person", "n_ratings", "seconds", "reason", "measures")
+# Milliseconds that a batch waits for readers to finish.
+_PATIENCE: Final = 60_000
+
+
+class SqliteStore(Store):
+    """A file to which batches are added, a transaction each.
+
+    The next transaction is begun as soon as one is over, which keeps other writers out
+    and lets readers in.
+    """
+
+    batch, seconds = 256, 2.0
+
+    def __init__(self, path: Path, about: About, shared: Shared) -> None:
+        self.path, self.about = path, about
+        is_new = not path.exists()
+        if path.is_dir():
+            raise no_store(path)
+        self._base = sqlite3.connect(path, timeout=0.0, isolation_level=None)
+        try:
+            self._begin(shared)
+        except sqlite3.DatabaseError as error:
+            self._base.close()
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+                raise in_use(path) from None
+            raise no_store(path) from None
+        except BaseException:
+            self._base.close()
+            if is_new:
+                path.unlink(missing_ok=True)
+            raise
+
+    def _begin(self, shared: Shared) -> None:
+        base = self._base
+        base.execute("BEGIN IMMEDIATE")
+        found = {name for (name,) in base.execute("SELECT name FROM sqlite_master")}
+        if not found:
+            for statement in _SCHEMA.split(";"):
+                base.execute(statement)
+            self.shared = shared()
+            kept = {"about": encoded(self.about), "shared": self.shared}
+            base.executemany("INSERT INTO about VALUES (?, ?)", kept.items())
+            base.execute("COMMIT")
+            base.execute("BEGIN IMMEDIATE")
+        elif not {"about", "people"} <= found:
+            raise no_store(self.path)
+        else:
+            known = decoded(self.path, _about(base, "about"))
+            check_same(self.path, known, self.about)
+            self.shared = _about(base, "shared")
+        self.rows = {row for (row,) in base.execute('SELECT "row" FROM people')}
+        base.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
+        super().__init__(0)
+
+    def _write(self, place: int, records: list[Record]) -> None:
+        base = self._base
+        if not base.in_transaction:  # interrupted a moment ago
+            base.execute("BEGIN IMMEDIATE")
+        # A row that is there already is passed over: this batch again.
+        base.executemany(_INSERT, map(_fields, records))
+        base.execute("COMMIT")
+        base.execute("BEGIN IMMEDIATE")
+
+    def close(self) -> None:
+        """Let others have the file."""
+        self._base.close()
+
+
+def _fields(record: Record) -> tuple[Any, ...]:
+    row, person, n_ratings, seconds, measures, reason, model = record
+    written = " ".join(map(repr, measures))
+    return row, person, n_ratings, seconds, reason, written, model
+
+
+def _about(base: sqlite3.Connection, name: str) -> Any:
+    found = base.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+    return b"" if found is None else found[0]
+
+
+class SqliteSource:
+    """A file to read from: small columns at once, models one by one."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with closing(self._open()) as base:
+                self.about = decoded(path, _about(base, "about"))
+                asked = ", ".join(f'"{name}"' for name in _COLUMNS)
+                rows = base.execute(
+                    f'SELECT {asked} FROM people ORDER BY "row"'
+                ).fetchall()
+        except sqlite3.DatabaseError:
+            raise no_store(path) from None
+        *plain, written = zip(*rows, strict=True) if rows else [()] * len(_COLUMNS)
+        self.columns = dict(zip(_COLUMNS, map(list, plain), strict=False))
+        measures = [tuple(map(float, text.split())) for text in written]
+        for place, name in enumerate(self.about["metrics"]):
+            self.columns[name] = [each[place] for each in measures]
+
+    def _open(self) -> sqlite3.Connection:
+        # Read only: a name that is wrong makes no file.
+        return sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True)
+
+    def shared(self) -> bytes | None:
+        """Return what models share, if they do."""
+        with closing(self._open()) as base:
+            data: bytes | None = _about(base, "shared")
+        return data
+
+    def model(self, place: int) -> bytes:
+        """Return the model of the record in a place."""
+        asked = 'SELECT model FROM people WHERE "row" = ?'
+        with closing(self._open()) as base:
+            found = base.execute(asked, (self.columns["row"][place],)).fetchone()
+        data: bytes = found[0]
+        return data

@@ -1,0 +1,228 @@
+"""One person after the other, in whatever process this is."""
+
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from math import nan
+from time import perf_counter
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+
+from peckorder._core.errors import cause
+from peckorder._core.pickling import SavedPlainly
+from peckorder._core.threads import at_most
+from peckorder._core.typing import Floats, Ints
+from peckorder.collaborative import PersonalRanker
+from peckorder.collaborative.baselines._base import ViewerModel
+from peckorder.collaborative.personal._storage import person_bytes
+from peckorder.exceptions import DataError
+from peckorder.feedback import Ratings
+from peckorder.feedback._ids import listed
+from peckorder.metrics._lists import RankedLists
+from peckorder.metrics._names import Metric, metrics_by_name
+from peckorder.tables.row_scores import scores_of
+
+WHO = "fit_people"
+
+
+class Record(NamedTuple):
+    """What became of one person: a model, or the reason why there is none."""
+
+    row: int
+    person: Any
+    n_ratings: int
+    seconds: float
+    measures: tuple[float, ...]
+    reason: str | None
+    model: bytes | None
+
+
+class Judge(NamedTuple):
+    """Ratings held out, and what is measured on them."""
+
+    test: Ratings | None
+    metrics: tuple[str, ...]
+
+    def held_out(self, person: Any) -> tuple[Ints, Floats]:
+        """Return the places of items that were held out of a person, and ratings."""
+        assert self.test is not None
+        csr, row = self.test.csr, self.test.user_index(person)
+        stored = slice(csr.indptr[row], csr.indptr[row + 1])
+        return csr.indices[stored].astype(np.intp), csr.data[stored]
+
+    def check(self) -> None:
+        """Refuse held-out ratings that a metric refuses, whatever the scores are."""
+        if self.test is None or len(self.test.csr.data) == 0:
+            return
+        y = self.test.csr.data
+        scores, person = np.zeros(len(y)), self.test.csr.tocoo().row
+        lists = RankedLists.of(WHO, y, scores, person, "expected", None)
+        for metric in metrics_by_name(WHO, self.metrics):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of scores that nobody gave
+                    metric.per_query(y, scores, person, lists)
+            except ValueError as error:
+                raise DataError(
+                    f"{WHO}: test must have ratings that {metric.name!r} can be "
+                    f"measured on; got others: {cause(error)}."
+                ) from None
+
+    def measured(self, y: Floats, scores: Floats) -> tuple[float, ...]:
+        """Return what a person's scores are worth; NaN where that is undefined."""
+        lists = RankedLists.of(WHO, y, scores, None, "expected", None)
+        found = metrics_by_name(WHO, self.metrics)
+        return tuple(_measured(metric, y, scores, lists) for metric in found)
+
+
+def _measured(metric: Metric, y: Floats, scores: Floats, lists: RankedLists) -> float:
+    try:
+        return float(metric.per_query(y, scores, None, lists)[0])
+    except ValueError:  # scores too large for it, say: no reason to end all others
+        return nan
+
+
+class Task(Protocol):
+    """All that a process needs to learn people; sent to it once."""
+
+    @property
+    def ratings(self) -> Ratings:
+        """What people are learnt from."""
+
+    @property
+    def judge(self) -> Judge:
+        """What their models are measured on."""
+
+    def learn(self, row: int, rated: Ints, values: Floats) -> Any:
+        """Learn the person in a row of the ratings."""
+
+    def scores(self, row: int, model: Any, items: Ints) -> Floats:
+        """Return the person's scores of items, by their places in the ratings."""
+
+    def stored(self, row: int, model: Any) -> bytes:
+        """Return what is kept of a person's model."""
+
+
+@dataclass(frozen=True, eq=False)
+class OnRows(SavedPlainly):
+    """Any estimator of rows, on features (n_items, n_features) of items.
+
+    own (n_users,) is the column that is the person's own, -1 if there is none: it is
+    left out. Estimators that take tables of viewers are given all items.
+    """
+
+    estimator: Any
+    ratings: Ratings
+    features: Any
+    own: Ints
+    judge: Judge
+
+    def learn(self, row: int, rated: Ints, values: Floats) -> Any:
+        """Fit a copy of the estimator."""
+        if not isinstance(self.estimator, ViewerModel):
+            return clone(self.estimator).fit(self._rows(row, rated), values)
+        y = np.full(self.ratings.n_items, np.nan)
+        y[rated] = values
+        return clone(self.estimator).fit(self._rows(row, slice(None)), y)
+
+    def scores(self, row: int, model: Any, items: Ints) -> Floats:
+        """Return what the fitted copy says of the items' rows."""
+        X = self._rows(row, items)
+        if isinstance(model, ViewerModel):
+            return np.asarray(model.predict(X))
+        return scores_of(model, X)
+
+    def stored(self, row: int, model: Any) -> bytes:
+        """Return the bytes of a model file."""
+        data: bytes = model.to_bytes()
+        return data
+
+    def _rows(self, row: int, items: Ints | slice) -> Any:
+        X, column = self.features[items], int(self.own[row])
+        return X if column < 0 else np.delete(X, column, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class OnShared(SavedPlainly):
+    """People on top of what a fitted `PersonalRanker` has learnt from everybody.
+
+    places (n_items,) are those of the ratings' items in the ranker. `is_its_own` tells
+    that the ratings are those that the ranker was fitted on.
+    """
+
+    ranker: PersonalRanker
+    ratings: Ratings
+    places: Ints
+    is_its_own: bool
+    judge: Judge
+
+    def learn(self, row: int, rated: Ints, values: Floats) -> Any:
+        """Solve one small system; return it with what it was made of."""
+        rated = self.places[rated]
+        order = np.argsort(rated)
+        rated, values = rated[order], values[order]
+        return self.ranker._learn(self._person(row), rated, values), (rated, values)
+
+    def scores(self, row: int, model: Any, items: Ints) -> Floats:
+        """Return the ratings that are expected of the person."""
+        there = self.places[items]
+        scores: Floats = self.ranker.item_means_[there] + model[0].scores(there)
+        return scores
+
+    def stored(self, row: int, model: Any) -> bytes:
+        """Return a few numbers for each rating, without what is shared."""
+        learnt, rated = model
+        return person_bytes(
+            self._person(row), learnt, None if self.is_its_own else rated
+        )
+
+    def _person(self, row: int) -> Any:
+        return listed(self.ratings.users[row : row + 1])[0]
+
+
+def learn_people(task: Task, rows: list[int]) -> list[Record]:
+    """Learn the people of some rows, with one thread."""
+    with threadpool_limits(1), at_most(1):
+        return [_learn_one(task, row) for row in rows]
+
+
+def learn_from_file(path: str, rows: list[int]) -> list[Record]:
+    """Do the same with a task that lies in a file, which is opened once a process."""
+    return learn_people(_opened(path), rows)
+
+
+@lru_cache(maxsize=1)
+def _opened(path: str) -> Task:
+    import joblib
+
+    # Mapped, so that all processes have one copy of large arrays between them.
+    task: Task = joblib.load(path, mmap_mode="r")
+    return task
+
+
+def _learn_one(task: Task, row: int) -> Record:
+    csr = task.ratings.csr
+    stored = slice(csr.indptr[row], csr.indptr[row + 1])
+    rated, values = csr.indices[stored].astype(np.intp), csr.data[stored]
+    person = listed(task.ratings.users[row : row + 1])[0]
+    measures = (nan,) * len(task.judge.metrics)
+    begin = perf_counter()
+    try:
+        model = task.learn(row, rated, values)
+        taken = perf_counter() - begin
+        data = task.stored(row, model)
+    except (ValueError, ArithmeticError) as error:
+        # The person's ratings are not enough, or unfit: others may have better ones.
+        reason = str(error) or type(error).__name__
+        taken = perf_counter() - begin
+        return Record(row, person, len(values), taken, measures, reason, None)
+    if task.judge.test is not None:
+        items, given = task.judge.held_out(person)
+        if len(items):
+            with suppress(ValueError, ArithmeticError):  # scores that are none
+                measures = task.judge.measured(given, task.scores(row, model, items))
+    return Record(row, person, len(values), taken, measures, None, data)

@@ -1,0 +1,1 @@
+"""What runs experiments: repetitions, journals, verdicts, reports."""

@@ -1,0 +1,247 @@
+"""What the paper proposes to try next, tried on films."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy import sparse
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from peckorder._core.typing import Floats
+from peckorder.experiments.framework.experiment import (
+    Claim,
+    Measured,
+    Part,
+    Shown,
+    Values,
+)
+from peckorder.experiments.framework.tables import column, mean_text
+from peckorder.experiments.framework.verdicts import difference_text, side, verdict
+from peckorder.experiments.freund_2003.config import Config
+from peckorder.experiments.freund_2003.figures import INTERVALS, drawn, gain, of
+from peckorder.experiments.freund_2003.movies import (
+    BOOST,
+    CONSTANT,
+    MEAN,
+    MEASURES,
+    NEAREST,
+    PLAIN,
+    REGRESSION,
+    SIMILARITY,
+    Tables,
+    Target,
+    Viewers,
+    boosted,
+    compared,
+    draw_targets,
+    load_films,
+    tabulated,
+)
+from peckorder.feedback import Ratings
+from peckorder.reports import Table
+
+NORMALISED = "regression on normalised scores"
+HYBRID = "RankBoost, vector similarity among the weak rankings"
+COUNTS = (5, 20, 50)
+SHRINKAGE = 10.0
+SHRUNK = "20 nearest, who rated few of the films drawn to 1/2"
+ADABOOST = "AdaBoost with stumps"
+BIPARTITE, BIPARTITE_PLAIN = "RankBoost.B", "RankBoost.B, WeakLearn.3"
+
+
+def similarity_learner(
+    tables: Tables, size: int
+) -> Callable[[Any, Floats], Callable[[Any], Floats]]:
+    """Return a weak learner that puts the best threshold on vector similarity.
+
+    With potentials p, ``r = sum p h`` is largest for the h of one of the thresholds.
+    """
+    weights, means = tables.similarities(size), tables.viewers.means[:size]
+
+    def similarity(X: Any) -> Floats:
+        above = sparse.csr_array(X, copy=True)
+        above.data -= means[above.indices]
+        return np.asarray(above @ weights)
+
+    def learner(X: Any, potentials: Floats) -> Callable[[Any], Floats]:
+        values, which = np.unique(similarity(X), return_inverse=True)
+        at_most = np.cumsum(np.bincount(which, potentials))
+        threshold = values[np.argmin(at_most)]
+        return lambda rows: (similarity(rows) > threshold).astype(float)
+
+    return learner
+
+
+def ideas(viewers: Viewers, target: Target) -> tuple[dict[str, list[Floats]], float]:
+    """Return the scores by what the paper compares, and by what it proposes.
+
+    And in which share of the rounds vector similarity was the best weak ranking.
+    """
+    size = len(viewers)
+    tables = Tables.of(viewers, target)
+    nearest = tables.neighbors()
+    shrunk = tables.neighbors(shrinkage=SHRINKAGE)
+    weak = ["threshold", similarity_learner(tables, size)]
+    hybrid, model = boosted(viewers, target, size, weak=weak)
+    found = compared(tables, [size], nearest)
+    new = {
+        PLAIN: boosted(viewers, target, size, cumulative=False)[0],
+        HYBRID: hybrid,
+        NORMALISED: tables.regression(size, normalize=True),
+        **{f"{k} nearest": tables.nearest(nearest, size, k) for k in COUNTS},
+        SHRUNK: tables.nearest(shrunk, size, 20, by_rated=True),
+    }
+    share = len(model.own_rankings_) / max(model.n_rounds_, 1)
+    return found | {name: [scores] for name, scores in new.items()}, share
+
+
+def stump_table(table: Floats) -> Floats:
+    """Return two columns a viewer: unrated below all ratings, and above them.
+
+    So a stump may choose where unrated films go, as a weak ranking chooses its default.
+    """
+    low, high = (np.nan_to_num(table, nan=gap) for gap in (0.0, 6.0))
+    return np.concatenate([low, high], axis=1)
+
+
+def bipartite(viewers: Viewers, target: Target, size: int) -> dict[str, list[Floats]]:
+    """Return scores learnt from whether a film is one of the best, no more."""
+    tables = Tables.of(viewers, target)
+    loved = (target.given == target.given.max()).astype(float)
+    rounds = 40 + size // 10
+    stump = DecisionTreeClassifier(max_depth=1, random_state=0)
+    forest = AdaBoostClassifier(stump, n_estimators=rounds, random_state=0)
+    forest.fit(stump_table(tables.learnt[:, :size]), loved)
+    asked = Target(target.learnt, target.tested, loved, target.truth)
+    return {
+        ADABOOST: [forest.decision_function(stump_table(tables.tested[:, :size]))],
+        BIPARTITE: [boosted(viewers, asked, size)[0]],
+        BIPARTITE_PLAIN: [boosted(viewers, asked, size, cumulative=False)[0]],
+        MEAN: [tables.item_mean(size)],
+        CONSTANT: [np.zeros(len(target.truth))],
+    }
+
+
+def only_best(target: Target) -> Target:
+    """Ask of the films to rank, too, whether they are among the best."""
+    loved = (target.truth == target.truth.max()).astype(float)
+    return Target(target.learnt, target.tested, target.given, loved)
+
+
+def measure_ideas(
+    config: Config, films: Ratings, unit: int, rng: Generator
+) -> Measured:
+    """Compare for some targets, by all ratings and by the best ones alone."""
+    order = rng.permutation(films.n_users)
+    size = config.idea_features
+    viewers = Viewers(films.csr[order[:size]])
+    targets = draw_targets(films.csr, order[size:], config.idea_targets, rng)
+    scored, shares = zip(*(ideas(viewers, each) for each in targets), strict=True)
+    asked = [
+        bipartite(viewers, target, config.bipartite_features) for target in targets
+    ]
+    two_grades = [only_best(target) for target in targets]
+    return Measured(
+        {
+            "targets": len(targets),
+            "chosen": np.mean(shares),
+            "rankers": tabulated(targets, scored),
+            "bipartite": {"rankers": tabulated(two_grades, asked)},
+        }
+    )
+
+
+def show_ideas(
+    config: Config, units: Sequence[Values], seconds: Sequence[Values]
+) -> Shown:
+    """Show both comparisons."""
+    draws = drawn(units)
+    two = [unit["bipartite"] for unit in units]
+    return Shown(
+        tables=(
+            _table(
+                units,
+                BOOST,
+                f"{config.idea_features:,} features, means over {draws}. Last column: "
+                "RankBoost's disagreement minus that of the row, paired over draws; "
+                f"above zero the row is better. {INTERVALS}",
+            ),
+            _table(
+                two,
+                BIPARTITE,
+                f"Bipartite feedback: films with the target's highest rating above all "
+                f"others, in both halves. {config.bipartite_features:,} features, the "
+                f"same number of rounds for all; {draws}. Last column: the "
+                f"disagreement of RankBoost.B minus that of the row. {INTERVALS}",
+            ),
+        ),
+        claims=_claims(units, two),
+    )
+
+
+def _table(units: Sequence[Values], base: str, caption: str) -> Table:
+    rows = []
+    for name in units[0]["rankers"]:
+        cells = [mean_text(of(units, name, which)[:, 0]) for which in MEASURES]
+        lead = difference_text(gain(units, name, base, "disagreement")[:, 0])
+        rows.append((name, *cells, "" if name == base else lead))
+    return Table(("ranker", *MEASURES, f"gain on {base}"), tuple(rows), caption)
+
+
+def _claims(units: Sequence[Values], two: Sequence[Values]) -> tuple[Claim, ...]:
+    def lead(name: str, other: str, among: Sequence[Values] = units) -> Floats:
+        return np.asarray(gain(among, name, other, "disagreement")[:, 0])
+
+    averaged = {k: lead(BOOST, f"{k} nearest") for k in COUNTS}
+    normalised = lead(BOOST, NORMALISED)
+    one, other = lead(HYBRID, BOOST), lead(HYBRID, SIMILARITY)
+    ada = {name: lead(name, ADABOOST, two) for name in (BIPARTITE, BIPARTITE_PLAIN)}
+    chosen = column(units, "chosen").mean()
+    said = "; ".join(
+        f"{k} nearest {difference_text(each)}" for k, each in averaged.items()
+    )
+    return (
+        Claim(
+            "Proposed: averaging k nearest neighbours would show whether relative "
+            "preferences are more informative than scores. (RankBoost stays ahead?)",
+            verdict(side(each) for each in averaged.values()),
+            f"RankBoost's gain in disagreement over {said}.",
+        ),
+        Claim(
+            "Proposed: regression on normalised scores would tell apart relative "
+            "preferences and boosting. (RankBoost stays ahead?)",
+            verdict([side(normalised)]),
+            "Normalising gains "
+            f"{difference_text(lead(NORMALISED, REGRESSION))} in disagreement; "
+            f"RankBoost's gain over it is {difference_text(normalised)}, over plain "
+            f"nearest neighbour {difference_text(lead(BOOST, NEAREST))}.",
+        ),
+        Claim(
+            "Proposed: with vector similarity among its weak rankings RankBoost takes "
+            "the best from each. (Better than both?)",
+            verdict([side(one), side(other)]),
+            f"Gain in disagreement over RankBoost {difference_text(one)}, over vector "
+            f"similarity {difference_text(other)}; it was chosen in {chosen:.1%} of "
+            "the rounds.",
+        ),
+        Claim(
+            "Proposed: on bipartite feedback, compare with AdaBoost's ordering. "
+            "(Is minimising ranking loss superior?)",
+            verdict(side(each) for each in ada.values()),
+            "Gain in disagreement over AdaBoost: RankBoost.B "
+            f"{difference_text(ada[BIPARTITE])}, without positive sums "
+            f"{difference_text(ada[BIPARTITE_PLAIN])}.",
+        ),
+    )
+
+
+IDEAS = Part(
+    "ideas",
+    "What the paper proposes to try",
+    load_films,
+    lambda config: config.idea_splits,
+    measure_ideas,
+    show_ideas,
+)

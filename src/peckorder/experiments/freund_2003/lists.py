@@ -1,0 +1,349 @@
+"""Table 1: ranked lists put together, and single lists."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from peckorder import RankBoost
+from peckorder._core.typing import Floats, Ints
+from peckorder.datasets import (
+    Documents,
+    from_runs,
+    load_mq2007_agg_fold,
+    load_ohsumed_trec9,
+    make_letor,
+)
+from peckorder.experiments.framework.experiment import (
+    Claim,
+    Measured,
+    Part,
+    Shown,
+    Values,
+)
+from peckorder.experiments.framework.margins import not_behind
+from peckorder.experiments.framework.tables import column
+from peckorder.experiments.framework.verdicts import verdict
+from peckorder.experiments.freund_2003.config import Config
+from peckorder.experiments.freund_2003.learners import (
+    LEARNERS,
+    learner_charts,
+    learner_claims,
+    learner_table,
+    rounds_of,
+    stages,
+)
+from peckorder.metrics import disagreement, expected_rank, hits_at
+from peckorder.reports import Table
+
+TOPS = (1, 2, 5, 10, 20, 30)
+CAP = 31
+N_FOLDS = 4
+FUSION = 60.0
+# As good as the best list is what is less behind: % of queries, and ranks.
+MARGIN, RANK_MARGIN = 2.0, 0.5
+HEADINGS = (*(f"top {k}" for k in TOPS), "average rank")
+# Table 1: numbers of queries, and the average rank.
+PRINTED: dict[str, tuple[float, ...]] = {
+    "ML, 210 queries: RankBoost": (102, 144, 173, 184, 194, 202, 4.38),
+    "ML: best template for top 1": (117, 137, 154, 167, 177, 181, 6.80),
+    "ML: best template for top 10": (112, 147, 172, 179, 185, 187, 5.33),
+    "ML: best template for top 30": (95, 129, 159, 178, 187, 191, 5.68),
+    "UNIV, 290 queries: RankBoost": (95, 141, 197, 215, 247, 263, 7.74),
+    "UNIV: best single query": (112, 144, 198, 221, 238, 247, 8.17),
+}
+# RankBoost minus the best single list of each column of table 1, in % of queries.
+PRINTED_LEAD = {"ML": (210, (0, 1, 2, 3)), "UNIV": (290, (4, 5))}
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Ranked lists side by side: minus the place, NaN where a list ends before.
+
+    `target` is 1 for the documents to be found; queries are numbered and stand
+    together.
+    """
+
+    X: Floats
+    target: Floats
+    query: Ints
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries there are."""
+        return int(self.query[-1]) + 1
+
+
+def targeted(documents: Documents) -> Lists:
+    """Make the documents of a query's highest grade its target.
+
+    Queries without a graded document, or with nothing else, ask for nothing.
+    """
+    X, y, qid = documents
+    _, first, query = np.unique(qid, return_index=True, return_inverse=True)
+    highest = np.zeros(len(first))
+    np.maximum.at(highest, query, y)
+    target = (y == highest[query]) & (y > 0)
+    count = np.bincount(query, target)
+    asks = (count > 0) & (count < np.bincount(query))
+    kept = np.flatnonzero(asks[query])
+    kept = kept[np.argsort(query[kept], kind="stable")]
+    number = np.cumsum(asks) - 1
+    return Lists(np.asarray(X)[kept], target[kept].astype(float), number[query[kept]])
+
+
+def load_lists(config: Config, folder: Path | None) -> Lists:
+    """Return the 21 lists of MQ2007-agg, or made ones."""
+    if config.made:
+        return made_lists(0)
+    fold = load_mq2007_agg_fold(1, folder)
+    parts = [fold.train, fold.validation, fold.test]
+    columns = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return targeted(Documents(*columns))
+
+
+def load_runs(config: Config, folder: Path | None) -> Lists:
+    """Return the runs on OHSUMED of TREC-9, or made ones."""
+    if config.made:
+        return made_lists(1)
+    trec = load_ohsumed_trec9(folder)
+    return targeted(from_runs(trec.runs, trec.qrels, feature="minus_rank"))
+
+
+def made_lists(seed: int) -> Lists:
+    """Return lists by features of made documents, each of which ends somewhere."""
+    X, y, qid = make_letor(40, (20, 50), 12, n_grades=3, random_state=seed)
+    places = np.empty(X.shape)
+    for query in np.unique(qid):
+        rows = np.flatnonzero(qid == query)
+        order = np.argsort(-X[rows], axis=0, kind="stable")
+        np.put_along_axis(order, order.copy(), np.arange(len(rows))[:, None], axis=0)
+        places[rows] = 1.0 + order
+    ends = np.random.default_rng(seed).integers(10, 30, X.shape[1])
+    return targeted(Documents(np.where(places > ends, np.nan, -places), y, qid))
+
+
+def alone(lists: Lists, which: int) -> Floats:
+    """Return the scores by one list; what it does not have is below."""
+    return np.nan_to_num(lists.X[:, which], nan=-1e9)
+
+
+def borda(lists: Lists) -> Floats:
+    """Add up, over the lists that have it, the documents not above a document."""
+    scores = np.zeros(len(lists.query))
+    starts = np.searchsorted(lists.query, np.arange(lists.n_queries + 1))
+    for start, end in pairwise(starts.tolist()):
+        x = lists.X[start:end]
+        above = (x[None, :, :] > x[:, None, :]).sum(axis=1)
+        scores[start:end] = np.where(np.isnan(x), 0, len(x) - above).sum(axis=1)
+    return scores
+
+
+def fusion(lists: Lists) -> Floats:
+    """Add up 1 / (60 + place) over the lists that have a document."""
+    return np.asarray(np.nansum(1.0 / (FUSION - lists.X), axis=1))
+
+
+def found(lists: Lists, scores: Floats) -> Floats:
+    """Return, a row a query, the chances of a target in the top k, and its rank."""
+    columns = [
+        hits_at(lists.target, scores, k, qid=lists.query, per_query=True) for k in TOPS
+    ]
+    rank = expected_rank(lists.target, scores, cap=CAP, qid=lists.query, per_query=True)
+    return np.column_stack([*columns, rank])
+
+
+def summed(by_query: Floats) -> Floats:
+    """Return a row of table 1."""
+    return np.append(by_query[:, :-1].sum(axis=0), by_query[:, -1].mean())
+
+
+def boost(
+    config: Config, lists: Lists, fold: Ints, settings: dict[str, Any]
+) -> tuple[Values, Floats]:
+    """Boost on three folds and rank the fourth, by turns.
+
+    Returns the errors after some rounds, means over the folds, and the scores of all
+    rows after as many rounds as table 1 has.
+    """
+    rounds = rounds_of(config)
+    last = max(int(rounds[-1]), config.fold_rounds)
+    marks = np.append(rounds, config.fold_rounds)
+    scores = np.zeros(len(lists.query))
+    by_fold: dict[str, list[list[float]]] = {"train": [], "test": []}
+    for each in range(N_FOLDS):
+        is_test = (fold == each)[lists.query]
+        learnt = np.flatnonzero(~is_test)
+        model = RankBoost(n_rounds=last, default=0, n_jobs=1, **settings)
+        model.fit(lists.X[learnt], lists.target[learnt], qid=lists.query[learnt])
+        for kind, rows in (("train", learnt), ("test", np.flatnonzero(is_test))):
+            staged = stages(model, lists.X[rows], marks)
+            by_fold[kind].append([error(lists, rows, score) for score in staged[:-1]])
+            if kind == "test":
+                scores[rows] = staged[-1]
+    means = {kind: np.mean(values, axis=0) for kind, values in by_fold.items()}
+    return means, scores
+
+
+def error(lists: Lists, rows: Ints, scores: Floats) -> float:
+    """Return the share of wrong pairs, all pairs alike as in the paper's loss."""
+    query = lists.query[rows]
+    good = np.bincount(query, lists.target[rows])
+    pairs = good * (np.bincount(query) - good)
+    target = lists.target[rows]
+    weight = pairs[np.unique(query)]
+    return float(disagreement(target, scores, qid=query, query_weight=weight))
+
+
+def measure_lists(config: Config, lists: Lists, unit: int, rng: Generator) -> Measured:
+    """Partition the queries; boost with each weak learner; count."""
+    fold = rng.permutation(lists.n_queries) % N_FOLDS
+    curves, scores = {}, {}
+    for name, settings in LEARNERS.items():
+        curves[name], scores[name] = boost(config, lists, fold, settings)
+    boosted = found(lists, scores["WeakLearn.3.cum"])
+    single = [found(lists, alone(lists, which)) for which in range(lists.X.shape[1])]
+    counts = np.array([summed(each) for each in single])
+    rows = {"RankBoost": summed(boosted)}
+    for k in (1, 10, 30):
+        best = int(counts[:, TOPS.index(k)].argmax())
+        rows[f"best single list for top {k}"] = counts[best]
+    rows["Borda"] = summed(found(lists, borda(lists)))
+    rows["reciprocal ranks"] = summed(found(lists, fusion(lists)))
+    rows["random"] = summed(found(lists, np.zeros(len(lists.query))))
+    lead = [_lead(boosted[:, at], [each[:, at] for each in single]) for at in range(6)]
+    every = np.arange(len(lists.query))
+    rank = _lead(-boosted[:, -1], [-each[:, -1] for each in single])
+    return Measured(
+        {
+            "queries": lists.n_queries,
+            "lists": lists.X.shape[1],
+            "rows": rows,
+            "lead": [100.0 * mean for mean, _ in lead],
+            "lead half": [100.0 * half for _, half in lead],
+            "rank lead": list(rank),
+            "learners": curves,
+            "others": {
+                "reciprocal ranks": error(lists, every, fusion(lists)),
+                "random": 0.5,
+            },
+        }
+    )
+
+
+def _lead(ours: Floats, single: Sequence[Floats]) -> tuple[float, float]:
+    """Return the mean over queries of ours minus the best, and half its interval."""
+    best = max(single, key=lambda each: float(each.sum()))
+    difference = ours - best
+    half = 1.96 * difference.std(ddof=1) / np.sqrt(len(difference))
+    return float(difference.mean()), float(half)
+
+
+def show_lists(
+    where: str,
+) -> Callable[[Config, Sequence[Values], Sequence[Values]], Shown]:
+    """Return what shows table 1 on some lists."""
+
+    def show(
+        config: Config, units: Sequence[Values], seconds: Sequence[Values]
+    ) -> Shown:
+        return _shown(where, config, units)
+
+    return show
+
+
+def _shown(where: str, config: Config, units: Sequence[Values]) -> Shown:
+    n_queries, n_lists = units[0]["queries"], units[0]["lists"]
+    rows = []
+    for name in units[0]["rows"]:
+        values = column(units, "rows", name).mean(axis=0)
+        rows.append((name, *(f"{v:.1f}" for v in values[:-1]), f"{values[-1]:.2f}"))
+    for name, printed in PRINTED.items():
+        cells = (*(f"{v:.0f}" for v in printed[:-1]), f"{printed[-1]:.2f}")
+        rows.append((f"printed, {name}", *cells))
+    caption = (
+        f"Numbers of {n_queries:,} queries with a target in the top k, expected over "
+        f"ties, and its rank, {CAP} at most; {n_lists} lists, {config.fold_rounds} "
+        f"rounds, means over {len(units)} partitions in four. The best single lists "
+        "are chosen on the test data, as in the paper; unlisted documents are below."
+    )
+    table = Table((where, *HEADINGS), tuple(rows), caption)
+    errors = (
+        f"{len(units)} partitions of {n_queries:,} queries in four folds; all pairs "
+        "count alike. ± half the 95 % interval over partitions of the same queries: it "
+        "says nothing of other queries."
+    )
+    return Shown(
+        tables=(
+            table,
+            _lead_table(where, units),
+            learner_table(config, units, errors),
+        ),
+        charts=learner_charts(config, units, where),
+        claims=(_claim_on_lists(where, units), *learner_claims(units, where)),
+    )
+
+
+def _lead_table(where: str, units: Sequence[Values]) -> Table:
+    lead = column(units, "lead").mean(axis=0)
+    half = column(units, "lead half").mean(axis=0)
+    rows = [(where, *(_text(m, h) for m, h in zip(lead, half, strict=True)))]
+    printed = np.array(list(PRINTED.values()))[:, :-1]
+    for name, (n_queries, places) in PRINTED_LEAD.items():
+        ours, others = printed[places[0]], printed[list(places[1:])].max(axis=0)
+        gaps = 100.0 * (ours - others) / n_queries
+        rows.append((f"{name}, printed", *(_text(gap) for gap in gaps)))
+    return Table(
+        ("RankBoost minus best list", *HEADINGS[:-1]),
+        tuple(rows),
+        "In % of the queries, against the list that is best at each k on the test "
+        "data; ± half the 95 % interval over queries.",
+    )
+
+
+def _claim_on_lists(where: str, units: Sequence[Values]) -> Claim:
+    lead = column(units, "lead").mean(axis=0)
+    half = column(units, "lead half").mean(axis=0)
+    rank, rank_half = column(units, "rank lead").mean(axis=0)
+    sides = [
+        not_behind(m, h, MARGIN)
+        for m, h in zip(lead.tolist(), half.tolist(), strict=True)
+    ]
+    sides.append(not_behind(float(rank), float(rank_half), RANK_MARGIN))
+    said = ", ".join(_text(m, h) for m, h in zip(lead, half, strict=True))
+    return Claim(
+        "In meta-search RankBoost is as good as the best single list, chosen on the "
+        f"test data, for every measure ({where}).",
+        verdict(sides),
+        f"RankBoost minus the best list at k = 1, 2, 5, 10, 20, 30, in % of queries: "
+        f"{said}; its average rank is better by {_text(rank, rank_half, 2)}; ± is half "
+        "the 95 % interval over queries. As good is less behind, by the interval, than "
+        f"{MARGIN:g} % of queries and {RANK_MARGIN} of a rank.",
+    )
+
+
+def _text(value: float, half: float | None = None, decimals: int = 1) -> str:
+    text = f"{value:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+    return text if half is None else f"{text} ± {half:.{decimals}f}"
+
+
+LISTS = Part(
+    "table-1-mq2007",
+    "Table 1 and figure 4: the lists of MQ2007-agg",
+    load_lists,
+    lambda config: config.list_partitions,
+    measure_lists,
+    show_lists("MQ2007-agg"),
+)
+RUNS = Part(
+    "table-1-trec9",
+    "Table 1 and figure 4: runs on OHSUMED of TREC-9",
+    load_runs,
+    lambda config: config.run_partitions,
+    measure_lists,
+    show_lists("OHSUMED TREC-9"),
+)

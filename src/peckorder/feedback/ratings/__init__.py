@@ -1,0 +1,1 @@
+"""Ratings: who gave what to which item."""

@@ -1,0 +1,1 @@
+"""Magnitude-preserving ranking: MPRank, MPRankCV and SVRank."""

@@ -1,0 +1,273 @@
+"""The best mixture of planes: a concave quadratic over shares that add up to one.
+
+The n planes in use come first in `order`; R has the Cholesky factor, ``R'R``, of their
+``G / 2 + lift``. `lift` is added to all entries alike, which shares of a given sum do
+not see; with it planes that are affinely independent are independent. As planes enter
+and leave, the factor changes in O(n^2).
+"""
+
+import numpy as np
+
+from peckorder._core.compiled.jit import kernel, part, sum_part
+from peckorder._core.typing import Floats, Ints
+
+# A plane is taken for a mixture of others if no more than this is left of its square.
+_DEPENDENT = 1e-13
+# A rise of this size, beside the terms it is a difference of, is rounding.
+_NOISE = 1e-15
+
+
+@part
+def add_row(
+    A: Floats, row: int, first: int, last: int, factor: float, to: Floats
+) -> None:
+    """Add to `to` a factor times some places of a row."""
+    i = np.uintp(row)
+    for j in range(np.uintp(first), np.uintp(last)):
+        to[j] += factor * A[i, j]
+
+
+@sum_part
+def row_product(A: Floats, row: int, first: int, last: int, x: Floats) -> float:
+    """Return the product of some places of a row with those of x."""
+    total, i = 0.0, np.uintp(row)
+    for j in range(np.uintp(first), np.uintp(last)):
+        total += A[i, j] * x[j]
+    return total
+
+
+@part
+def rotate(A: Floats, row: int, first: int, last: int, cos: float, sin: float) -> None:
+    """Rotate some places of a row and of the row below it."""
+    i, below = np.uintp(row), np.uintp(row + 1)
+    for j in range(np.uintp(first), np.uintp(last)):
+        a, b = A[i, j], A[below, j]
+        A[i, j] = cos * a + sin * b
+        A[below, j] = cos * b - sin * a
+
+
+@part
+def solve_lower(R: Floats, n: int, x: Floats) -> None:
+    """Replace x (n,) by ``R'^-1 x``."""
+    for i in range(n):
+        x[i] /= R[i, i]
+        add_row(R, i, i + 1, n, -x[i], x)
+
+
+@part
+def solve_upper(R: Floats, n: int, x: Floats) -> None:
+    """Replace x (n,) by ``R^-1 x``."""
+    for k in range(n):
+        i = n - 1 - k
+        x[i] = (x[i] - row_product(R, i, i + 1, n, x)) / R[i, i]
+
+
+@part
+def append(
+    G: Floats, lift: float, order: Ints, n: int, plane: int, R: Floats, column: Floats
+) -> bool:
+    """Write the column of a plane to the factor; whether it is no mixture of others."""
+    square = G[plane, plane] / 2.0 + lift
+    for i in range(n):
+        column[i] = G[plane, order[i]] / 2.0 + lift
+    solve_lower(R, n, column)
+    rest = square
+    for i in range(n):
+        R[i, n] = column[i]
+        rest -= column[i] * column[i]
+    R[n, n] = np.sqrt(max(rest, 0.0))
+    return bool(rest > _DEPENDENT * square)
+
+
+@part
+def remove(order: Ints, n: int, place: int, R: Floats) -> None:
+    """Take the plane in a place out of the order and, by rotations, of the factor."""
+    for j in range(place, n - 1):
+        order[j] = order[j + 1]
+    for i in range(n):
+        for j in range(np.uintp(max(place, i - 1)), np.uintp(n - 1)):
+            R[i, j] = R[i, j + np.uintp(1)]
+    for i in range(place, n - 1):
+        a, b = R[i, i], R[i + 1, i]
+        length = np.hypot(a, b)
+        cos, sin = a / length, b / length
+        R[i, i] = length
+        rotate(R, i, i + 1, n - 1, cos, sin)
+
+
+@part
+def slopes(G: Floats, b: Floats, x: Floats, order: Ints, n: int, slope: Floats) -> None:
+    """Write ``b - G x / 2`` for all planes to slope (T,)."""
+    for t in range(len(b)):
+        slope[t] = b[t]
+    for i in range(n):
+        add_row(G, order[i], 0, len(b), -x[order[i]] / 2.0, slope)
+
+
+@part
+def advance(x: Floats, order: Ints, n: int, move: Floats, longest: float) -> int:
+    """Move the shares in use along `move` (n,), no further than to the first zero.
+
+    Returns the place of the share that is zero, -1 if `longest` comes first. An endless
+    way is not gone.
+    """
+    leaves, length = -1, longest
+    for i in range(n):
+        if move[i] < 0.0 and x[order[i]] < -move[i] * length:
+            leaves, length = i, x[order[i]] / -move[i]
+    if length == np.inf:
+        return -1
+    total = 0.0
+    for i in range(n):
+        share = max(x[order[i]] + length * move[i], 0.0)
+        x[order[i]] = 0.0 if i == leaves else share
+        total += x[order[i]]
+    for i in range(n):
+        x[order[i]] /= total
+    return leaves
+
+
+@part
+def climb(
+    G: Floats,
+    b: Floats,
+    x: Floats,
+    order: Ints,
+    n: int,
+    R: Floats,
+    slope: Floats,
+    work: Floats,
+) -> int:
+    """Go to the best mixture of the planes in use; return how many are left in use.
+
+    Those whose share would be negative leave. `slope` has the slopes, before and after.
+    """
+    move, ones = work[0], work[1]
+    while True:
+        for i in range(n):
+            move[i] = slope[order[i]] - slope[order[0]]
+            ones[i] = 1.0
+        solve_lower(R, n, move)
+        solve_upper(R, n, move)
+        solve_lower(R, n, ones)
+        solve_upper(R, n, ones)
+        rise, total = 0.0, 0.0
+        for i in range(n):
+            rise += move[i]
+            total += ones[i]
+        for i in range(n):
+            move[i] -= ones[i] * (rise / total)
+        leaves = advance(x, order, n, move, 1.0)
+        if leaves >= 0:
+            remove(order, n, leaves, R)
+            n -= 1
+        slopes(G, b, x, order, n, slope)
+        if leaves < 0:
+            return n
+
+
+@part
+def exchange(
+    G: Floats,
+    lift: float,
+    x: Floats,
+    order: Ints,
+    n: int,
+    plane: int,
+    R: Floats,
+    work: Floats,
+) -> int:
+    """Let a plane in that is a mixture of those in use, of which one or more leave.
+
+    Its column is in the factor. There is no curvature on the way to it: it ends where a
+    share does. Returns how many planes are in use then.
+    """
+    move = work[0]
+    while True:
+        for i in range(n):
+            move[i] = -R[i, n]
+        solve_upper(R, n, move)
+        move[n] = 1.0
+        order[n] = plane
+        leaves = advance(x, order, n + 1, move, np.inf)
+        if leaves < 0:
+            return n
+        remove(order, n, leaves, R)
+        n -= 1
+        if append(G, lift, order, n, plane, R, work[1]):
+            order[n] = plane
+            return n + 1
+
+
+@part
+def start(
+    G: Floats, lift: float, x: Floats, order: Ints, R: Floats, work: Floats
+) -> int:
+    """Write the factor of planes that have a share; return their number.
+
+    Those that rounding has made mixtures of others lose theirs.
+    """
+    n, total = 0, 0.0
+    for t in range(len(x)):
+        if x[t] > 0.0 and append(G, lift, order, n, t, R, work[0]):
+            order[n] = t
+            n += 1
+            total += x[t]
+        else:
+            x[t] = 0.0
+    for i in range(n):
+        x[order[i]] /= total
+    return n
+
+
+@kernel
+def best_mixture(
+    G: Floats,
+    b: Floats,
+    x: Floats,
+    order: Ints,
+    R: Floats,
+    work: Floats,
+    max_changes: int,
+) -> int:
+    """Move the shares x (T,) to the largest ``b'x - x' G x / 4``.
+
+    x is on the simplex to begin with, and at the end. G (T, T) is positive
+    semidefinite. Planes enter by the steepest slope, one at a time. order (T + 1,), R
+    (T + 1, T + 1) and work (3, T + 1) are scratch. Returns how often planes entered,
+    which is at most `max_changes`. O(T n) each time with n planes in use, and O(n^3) to
+    begin with.
+    """
+    slope = work[2]
+    lift = 0.0
+    for t in range(len(b)):
+        lift = max(lift, G[t, t] / 2.0)
+    lift = lift if lift > 0.0 else 1.0
+    n = start(G, lift, x, order, R, work)
+    slopes(G, b, x, order, n, slope)
+    before = -np.inf
+    for change in range(max_changes):
+        n = climb(G, b, x, order, n, R, slope, work)
+        linear, level = 0.0, 0.0
+        for i in range(n):
+            linear += x[order[i]] * b[order[i]]
+            level += x[order[i]] * slope[order[i]]
+        enters = 0
+        for t in range(len(b)):
+            enters = t if slope[t] > slope[enters] else enters
+        value = (linear + level) / 2.0
+        noise = _NOISE * (abs(linear) + abs(linear - level))
+        if slope[enters] <= level + noise or value <= before:
+            return change
+        before = value
+        is_new = True
+        for i in range(n):
+            is_new &= order[i] != enters
+        # One that is in use is the steepest for rounding alone: climb once more.
+        if is_new and append(G, lift, order, n, enters, R, work[0]):
+            order[n] = enters
+            n += 1
+        elif is_new:
+            n = exchange(G, lift, x, order, n, enters, R, work)
+            slopes(G, b, x, order, n, slope)
+    return max_changes

@@ -1,0 +1,1 @@
+"""How MPRank is solved, and what it predicts of pairs left out."""

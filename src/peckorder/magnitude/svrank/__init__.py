@@ -1,0 +1,1 @@
+"""How SVRank is minimised."""

@@ -1,0 +1,245 @@
+"""How good ranked lists are, in expectation over random orders of equal scores.
+
+Lists are in the order of their scores, best first; a group is a run of equal scores or,
+if ties are `broken`, a single place. R places are above a group of Q places, of which q
+are good, and r good ones are above it. Undefined values are NaN.
+"""
+
+import numpy as np
+
+from peckorder._core.compiled.jit import kernel, part
+from peckorder._core.compiled.lists import end_of_ties
+from peckorder._core.typing import Floats, Ints
+
+
+@part
+def count_good(good: Ints, first: int, last: int) -> int:
+    """Return how many places are good."""
+    n = 0
+    for i in range(first, last):
+        n += good[i]
+    return n
+
+
+@kernel
+def average_precision(
+    offsets: Ints,
+    first: int,
+    last: int,
+    score: Floats,
+    good: Ints,
+    broken: bool,
+    value: Floats,
+) -> None:
+    """Write to value (q,) the mean, over the good ones, of ``k / rank`` of the k-th."""
+    for list_ in range(first, last):
+        a, b = offsets[list_], offsets[list_ + 1]
+        above, total = 0, 0.0
+        start = a
+        while start < b:
+            end = end_of_ties(score, start, b, broken)
+            q, size = count_good(good, start, end), end - start
+            if q > 0:
+                # The one in place p, if good, has (p-1)(q-1)/(Q-1) others before it.
+                slope = (q - 1) / (size - 1) if size > 1 else 0.0
+                part_ = 0.0
+                for p in range(size):
+                    part_ += (above + 1 + p * slope) / (start - a + p + 1)
+                total += part_ * q / size
+            above += q
+            start = end
+        value[list_] = total / above if above > 0 else np.nan
+
+
+@kernel
+def first_good(
+    offsets: Ints,
+    first: int,
+    last: int,
+    score: Floats,
+    good: Ints,
+    broken: bool,
+    cap: int,
+    reciprocal: Floats,
+    rank: Floats,
+    hit: Floats,
+) -> None:
+    """Write what is expected of the rank of the first good one, to arrays (q,).
+
+    Its reciprocal, 0 beyond `cap`; the rank itself, at most `cap`; and the probability
+    that it is at most `cap`. The probability of place l in its group is that of l - 1
+    bad ones, then a good one: a product of ratios, which neither overflows nor cancels.
+    """
+    for list_ in range(first, last):
+        a, b = offsets[list_], offsets[list_ + 1]
+        start = a
+        q, end = 0, a
+        while start < b:
+            end = end_of_ties(score, start, b, broken)
+            q = count_good(good, start, end)
+            if q > 0:
+                break
+            start = end
+        if q == 0:
+            reciprocal[list_] = np.nan
+            rank[list_] = np.nan
+            hit[list_] = np.nan
+            continue
+        size, before = end - start, start - a
+        none_yet = 1.0
+        reciprocal[list_] = 0.0
+        rank[list_] = 0.0
+        hit[list_] = 0.0
+        for p in range(size - q + 1):
+            here = none_yet * (q / (size - p))
+            place = before + p + 1
+            rank[list_] += here * min(place, cap)
+            none_yet *= (size - p - q) / (size - p)
+            if place <= cap:
+                reciprocal[list_] += here / place
+                hit[list_] = 1.0 - none_yet
+            if none_yet == 0.0:
+                break
+
+
+@kernel
+def last_good(
+    offsets: Ints,
+    first: int,
+    last: int,
+    score: Floats,
+    good: Ints,
+    broken: bool,
+    value: Floats,
+) -> None:
+    """Write to value (q,) the number of good ones over the rank of the last of them."""
+    for list_ in range(first, last):
+        a, b = offsets[list_], offsets[list_ + 1]
+        n_good = count_good(good, a, b)
+        if n_good == 0:
+            value[list_] = np.nan
+            continue
+        above, start = 0, a
+        q, end = 0, a
+        while start < b:
+            end = end_of_ties(score, start, b, broken)
+            q = count_good(good, start, end)
+            above += q
+            if above == n_good:
+                break
+            start = end
+        # From the last place upwards: no good one below, then a good one.
+        none_yet, expected = 1.0, 0.0
+        for p in range(end - start, q - 1, -1):
+            expected += none_yet * (q / p) / (start - a + p)
+            none_yet *= (p - q) / p
+            if none_yet == 0.0:
+                break
+        value[list_] = n_good * expected
+
+
+@kernel
+def good_at_top(
+    offsets: Ints,
+    first: int,
+    last: int,
+    score: Floats,
+    good: Ints,
+    broken: bool,
+    k: int,
+    at_top: Floats,
+    n_good: Floats,
+) -> None:
+    """Write the expected number of good ones among the first k, and that of all."""
+    for list_ in range(first, last):
+        a, b = offsets[list_], offsets[list_ + 1]
+        at_top[list_] = 0.0
+        n_good[list_] = count_good(good, a, b)
+        start = a
+        while start < b and start - a < k:
+            end = end_of_ties(score, start, b, broken)
+            q = count_good(good, start, end)
+            inside = min(end - a, k) - (start - a)
+            at_top[list_] += q * (inside / (end - start))
+            start = end
+
+
+@kernel
+def gains(
+    offsets: Ints,
+    first: int,
+    last: int,
+    score: Floats,
+    gain: Floats,
+    ideal: Floats,
+    discount: Floats,
+    broken: bool,
+    k: int,
+    value: Floats,
+) -> None:
+    """Write the discounted gain over that of the ideal order to value (q,).
+
+    gain (n,) in the order of scores, ideal (n,) the same gains in descending order;
+    ``discount[p]`` is the sum of the discounts of the first p places. Equal scores
+    share the mean of their gains.
+    """
+    for list_ in range(first, last):
+        a, b = offsets[list_], offsets[list_ + 1]
+        best, total = 0.0, 0.0
+        for i in range(a, min(b, a + k)):
+            best += ideal[i] * (discount[i - a + 1] - discount[i - a])
+        start = a
+        while start < b and start - a < k:
+            end = end_of_ties(score, start, b, broken)
+            group = 0.0
+            for i in range(start, end):
+                group += gain[i]
+            places = discount[min(end - a, k)] - discount[start - a]
+            total += group / (end - start) * places
+            start = end
+        value[list_] = total / best if best > 0.0 else np.nan
+
+
+@kernel
+def lost_in_product(a: float, b: float) -> float:
+    """Return ``a b`` minus what it is rounded to, exactly: Dekker's product.
+
+    A kernel, not a part: each step must be rounded by itself.
+    """
+    split = 134217729.0  # 2**27 + 1
+    a_high = split * a - (split * a - a)
+    b_high = split * b - (split * b - b)
+    a_low, b_low = a - a_high, b - b_high
+    return ((a_high * b_high - a * b) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+@kernel
+def rank_weights(q: int, k: int, weight: Floats) -> None:
+    """Write to weight (Q,) how likely each place of a group is for its k-th good one.
+
+    As multiples of the largest, from which ratios of neighbours lead to both ends. Each
+    product carries on what its rounding lost, so that millions are as exact as one.
+    """
+    size = len(weight)
+    for p in range(size):
+        weight[p] = 0.0
+    likeliest = min((k - 1) * size // max(q - 1, 1) + 1, size - q + k)
+    weight[likeliest - 1] = 1.0
+    for step in (1, -1):
+        place, here, lost = likeliest, 1.0, 0.0
+        while here > 0.0:
+            # A place is as likely, beside the one after it, as `by` is to `times`.
+            lower = min(place, place + step)
+            times = float(lower * (size - q + k - lower))
+            by = float((lower - k + 1) * (size - lower))
+            if step < 0:
+                times, by = by, times
+            if times == 0.0:
+                break
+            before = here
+            here = before * times / by
+            rest = before * times - here * by + lost * times
+            rest += lost_in_product(before, times) - lost_in_product(here, by)
+            lost = rest / by
+            place += step
+            weight[place - 1] = here + lost

@@ -1,0 +1,1 @@
+"""On-line ordinal ranking: PRank, its ensembles and its baselines."""

@@ -1,0 +1,372 @@
+"""Many PRanks at once, each offered its own random part of the rows.
+
+Members never meet while they learn, so a range of them can be trained by one thread
+and another range by another, with the same result.
+"""
+
+import numpy as np
+
+from peckorder._core.compiled.jit import kernel, part, sum_part
+from peckorder._core.compiled.rows import (
+    row_add,
+    row_is_sound,
+    row_scale,
+    row_score,
+    rows_ahead,
+)
+from peckorder._core.typing import Floats, Ints, Rows
+from peckorder.ordinal.compiled.linear import next_row, place, threshold_move
+
+_LOW, _GOLDEN = np.uint64(0xFFFFFFFF), np.uint64(0x9E3779B9)
+SMALLEST = np.finfo(np.float64).min
+_32, _16, _15 = np.uint64(32), np.uint64(16), np.uint64(15)
+
+
+@part
+def scramble(x: np.uint64) -> np.uint64:
+    """Mix 32 bits so that each bit of the input moves half of those of the output.
+
+    In 64-bit arithmetic throughout, in which nothing overflows.
+    """
+    x = x ^ (x >> _16)
+    x = (x * np.uint64(0x7FEB352D)) & _LOW
+    x = x ^ (x >> _15)
+    x = (x * np.uint64(0x846CA68B)) & _LOW
+    return x ^ (x >> _16)
+
+
+@kernel
+def toss(key: Ints, first_round: np.uint64, heads: np.uint64, coins: Ints) -> None:
+    """Write to coins (rounds, members) 1 for heads, with probability heads / 2**32.
+
+    The coin of member j in a round depends on ``key[j]`` and the number of the round
+    alone, not on any coin before it. key (members,), first_round and heads are uint64.
+    """
+    for t in range(coins.shape[0]):
+        now = first_round + np.uint64(t)
+        early = scramble(((now & _LOW) + _GOLDEN) & _LOW)
+        late = scramble((early + (now >> _32) + _GOLDEN) & _LOW)
+        for j in range(coins.shape[1]):
+            # As `scramble`, with the key's other half and the round put in between.
+            x = (key[j] & _LOW) ^ early
+            x = x ^ (x >> _16)
+            x = (x * np.uint64(0x7FEB352D)) & _LOW
+            x = x ^ (x >> _15) ^ (key[j] >> _32) ^ late
+            x = (x * np.uint64(0x846CA68B)) & _LOW
+            coins[t, j] = (x ^ (x >> _16)) < heads
+
+
+@sum_part
+def dense_dots(
+    X: Floats, i: int, a: Floats, b: Floats, c: Floats, d: Floats
+) -> tuple[float, float, float, float]:
+    """Return the products of row `i` of a matrix with four weight vectors."""
+    sum_a, sum_b, sum_c, sum_d = 0.0, 0.0, 0.0, 0.0
+    for j in range(X.shape[1]):
+        x = X[i, j]
+        sum_a += x * a[j]
+        sum_b += x * b[j]
+        sum_c += x * c[j]
+        sum_d += x * d[j]
+    return sum_a, sum_b, sum_c, sum_d
+
+
+@part
+def sparse_dots(
+    data: Floats,
+    indices: Ints,
+    indptr: Ints,
+    i: int,
+    size: int,
+    a: Floats,
+    b: Floats,
+    c: Floats,
+    d: Floats,
+) -> tuple[float, float, float, float]:
+    """Do the same for a CSR matrix; NaN if an index is not that of a feature."""
+    sum_a, sum_b, sum_c, sum_d = 0.0, 0.0, 0.0, 0.0
+    for p in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+        x, j = data[p], np.uintp(indices[p])
+        if j >= np.uintp(size):
+            return np.nan, np.nan, np.nan, np.nan
+        sum_a += x * a[j]
+        sum_b += x * b[j]
+        sum_c += x * c[j]
+        sum_d += x * d[j]
+    return sum_a, sum_b, sum_c, sum_d
+
+
+@part
+def member_scores(
+    rows: Rows,
+    i: int,
+    intercept: bool,
+    scale: float,
+    weights: Floats,
+    drawn: Ints,
+    n_drawn: int,
+    scores: Floats,
+) -> None:
+    """Write the scores that the drawn members give to row `i`.
+
+    Four members at a time, so that the row is read once for all four. The last one
+    is repeated to fill up the last four, hence drawn and scores (members + 3,): a
+    member's score must not depend on who is drawn beside it, not by a bit.
+    """
+    for more in range(3):
+        drawn[n_drawn + more] = drawn[n_drawn - 1]
+    size = weights.shape[1] - intercept
+    c = 0
+    while c < n_drawn:
+        j, k = np.uintp(drawn[c]), np.uintp(drawn[c + 1])
+        m, n = np.uintp(drawn[c + 2]), np.uintp(drawn[c + 3])
+        if len(rows) == 1:
+            four = dense_dots(
+                rows[0], i, weights[j], weights[k], weights[m], weights[n]
+            )
+        else:
+            four = sparse_dots(
+                rows[0],
+                rows[1],
+                rows[2],
+                i,
+                size,
+                weights[j],
+                weights[k],
+                weights[m],
+                weights[n],
+            )
+        if intercept:
+            scores[c] = (four[0] + weights[j, size]) * scale
+            scores[c + 1] = (four[1] + weights[k, size]) * scale
+            scores[c + 2] = (four[2] + weights[m, size]) * scale
+            scores[c + 3] = (four[3] + weights[n, size]) * scale
+        else:
+            scores[c] = four[0] * scale
+            scores[c + 1] = four[1] * scale
+            scores[c + 2] = four[2] * scale
+            scores[c + 3] = four[3] * scale
+        c += 4
+
+
+@part
+def count_votes(
+    scores: Floats,
+    thresholds: Floats,
+    right: Ints,
+    votes: Ints,
+    right_votes: Ints,
+    t: int,
+) -> bool:
+    """Add what the members say of row `t` to the votes; False without a finite score.
+
+    One vote a member, and as many as it had right.
+    """
+    for j in range(thresholds.shape[0]):
+        if not np.isfinite(scores[j]):
+            return False
+        guess = place(scores[j], thresholds[j])
+        votes[t, guess] += 1
+        right_votes[t, guess] += right[j]
+    return True
+
+
+@part
+def draw(coins: Ints, t: int, drawn: Ints) -> int:
+    """Write the members whose coin says so to `drawn`; return how many."""
+    n_drawn = 0
+    for j in range(coins.shape[1]):
+        drawn[n_drawn] = j
+        n_drawn += int(coins[t, j])
+    return n_drawn
+
+
+@part
+def keep_wrong(
+    drawn: Ints,
+    n_drawn: int,
+    scores: Floats,
+    thresholds: Floats,
+    truth: int,
+    right: Ints,
+) -> int:
+    """Keep of the drawn members, and their scores, those that misplace the row."""
+    n_thresholds = thresholds.shape[1]
+    n_wrong = 0
+    for c in range(n_drawn):
+        j, score = drawn[c], scores[c]
+        # Written so that a score which is not finite is never right.
+        low = thresholds[j, truth - 1] if truth > 0 else SMALLEST
+        high = thresholds[j, truth] if truth < n_thresholds else np.inf
+        is_right = (score >= low) & (score < high)
+        right[j] += is_right
+        drawn[n_wrong] = j
+        scores[n_wrong] = score
+        n_wrong += not is_right
+    return n_wrong
+
+
+@part
+def move_thresholds(score: float, truth: int, thresholds: Floats) -> tuple[float, int]:
+    """Move the thresholds of a member that misplaced a row.
+
+    Returns the step of its weights, and by how many levels it was off.
+    """
+    step, guess = 0.0, 0
+    for r in range(thresholds.shape[0]):
+        threshold = thresholds[r]
+        guess += score >= threshold
+        move = threshold_move(score, threshold, truth > r)
+        thresholds[r] = threshold - move
+        step += move
+    return step, abs(guess - truth)
+
+
+@part
+def tell_moves(
+    score: float, truth: int, thresholds: Floats, moves: Floats, t: int
+) -> None:
+    """Add to ``moves[t]``, unless empty, how far the thresholds are going to move."""
+    if moves.shape[0]:
+        for r in range(thresholds.shape[0]):
+            moves[t, r] += threshold_move(score, thresholds[r], truth > r)
+
+
+@kernel
+def learn(
+    rows: Rows,
+    added: Rows,
+    start: int,
+    order: Ints,
+    level: Ints,
+    coins: Ints,
+    intercept: bool,
+    unit_norm: bool,
+    weights: Floats,
+    thresholds: Floats,
+    right: Ints,
+    drawn: Ints,
+    scores: Floats,
+    steps: Floats,
+    moves: Floats,
+    votes: Ints,
+    right_votes: Ints,
+    tally: Ints,
+) -> int:
+    """Offer each row to the members whose coin says so.
+
+    rows, added, start, order and level (n,) as in `online.prank`; coins (n, members).
+    weights (members, d), thresholds (members, k-1) and right (members,), the offered
+    rows that a member had right, are changed in place. If not empty, steps (n,) and
+    moves (n, k-1) receive by how much the members together were moved, and votes and
+    right_votes (n, k) what they say of each row before. drawn and scores
+    (members + 3,) are scratch; tally (2,) counts mistakes and lost steps. Returns the
+    first row with a score that is not finite, or -1.
+    """
+    n_members = thresholds.shape[0]
+    ahead = rows_ahead(rows)
+    # Counted apart: threads that write next to each other wait for each other.
+    mistakes, loss = 0, 0
+    for t in range(level.shape[0]):
+        i = next_row(rows, start, order, t, ahead)
+        scale = row_scale(rows, i, intercept, unit_norm)
+        truth = level[t]
+        if votes.shape[0]:
+            for j in range(n_members):
+                drawn[j] = j
+            member_scores(rows, i, intercept, scale, weights, drawn, n_members, scores)
+            if not count_votes(scores, thresholds, right, votes, right_votes, t):
+                return t
+        # First who, then what: the loops that follow have no coin to mispredict.
+        n_drawn = draw(coins, t, drawn)
+        if n_drawn == 0:
+            # Damaged rows are to be found whoever is drawn.
+            if not row_is_sound(rows, i, weights.shape[1] - intercept):
+                return t
+            continue
+        member_scores(rows, i, intercept, scale, weights, drawn, n_drawn, scores)
+        n_wrong = keep_wrong(drawn, n_drawn, scores, thresholds, truth, right)
+        mistakes += n_wrong
+        for c in range(n_wrong):
+            j = drawn[c]
+            if not np.isfinite(scores[c]):
+                return t
+            tell_moves(scores[c], truth, thresholds[j], moves, t)
+            step, off = move_thresholds(scores[c], truth, thresholds[j])
+            loss += off
+            if steps.shape[0]:
+                steps[t] += step
+            row_add(added, i, step * scale, weights[j])
+            if intercept:
+                weights[j, weights.shape[1] - 1] += step * scale
+    tally[0] += mistakes
+    tally[1] += loss
+    return -1
+
+
+@kernel
+def follow(
+    rows: Rows,
+    added: Rows,
+    start: int,
+    intercept: bool,
+    unit_norm: bool,
+    total: Floats,
+    total_thresholds: Floats,
+    steps: Floats,
+    moves: Floats,
+    predicted: Ints,
+) -> int:
+    """Predict rows by the sum of all members, moving it as they were moved.
+
+    total (d,) and total_thresholds (k-1,), changed in place, are the sums before row
+    `start`; steps (n,) and moves (n, k-1) are those of `learn`. Returns the first row
+    with a score that is not finite, or -1.
+    """
+    ahead = rows_ahead(rows)
+    for t in range(steps.shape[0]):
+        i = next_row(rows, start, predicted[:0], t, ahead)
+        scale = row_scale(rows, i, intercept, unit_norm)
+        score = row_score(rows, i, total, intercept, scale)
+        if not np.isfinite(score):
+            return t
+        predicted[t] = place(score, total_thresholds)
+        for r in range(total_thresholds.shape[0]):
+            total_thresholds[r] -= moves[t, r]
+        if steps[t] != 0.0:
+            row_add(added, i, steps[t] * scale, total)
+            if intercept:
+                total[total.shape[0] - 1] += steps[t] * scale
+    return -1
+
+
+@kernel
+def ballot(
+    rows: Rows,
+    start: int,
+    intercept: bool,
+    unit_norm: bool,
+    weights: Floats,
+    thresholds: Floats,
+    right: Ints,
+    drawn: Ints,
+    scores: Floats,
+    votes: Ints,
+    right_votes: Ints,
+) -> int:
+    """Let all members vote on the n rows from `start` on: votes, right_votes (n, k).
+
+    Other arguments as in `learn`. Returns the first row with a score that is not
+    finite, or -1.
+    """
+    ahead = rows_ahead(rows)
+    n_members = thresholds.shape[0]
+    for j in range(n_members):
+        drawn[j] = j
+    for t in range(votes.shape[0]):
+        i = next_row(rows, start, drawn[:0], t, ahead)
+        scale = row_scale(rows, i, intercept, unit_norm)
+        member_scores(rows, i, intercept, scale, weights, drawn, n_members, scores)
+        if not count_votes(scores, thresholds, right, votes, right_votes, t):
+            return t
+    return -1

@@ -1,0 +1,1 @@
+"""The state of on-line learners, and how they go over blocks of rows."""

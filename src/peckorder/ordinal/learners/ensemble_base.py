@@ -1,0 +1,220 @@
+"""What all ensembles of PRanks share: coins, and how members are made one rule."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from peckorder._core.typing import Floats, Ints, Rows
+from peckorder._core.validation import count_rows
+from peckorder.ordinal.compiled import ensemble as kernels
+from peckorder.ordinal.learners.base import Stopped, Tally, nearest_level
+from peckorder.similarity._function import part_of
+
+# Votes held at a time.
+_CELLS = 1 << 20
+
+
+class Ballots(NamedTuple):
+    """Votes (n, k) of the members on rows: one each, and one for each they had right.
+
+    A member that never was right has no vote of the second kind.
+    """
+
+    one_each: Ints
+    by_right: Ints
+
+    def __add__(self, other: Any) -> "Ballots":
+        return Ballots(self.one_each + other[0], self.by_right + other[1])
+
+    @classmethod
+    def none(cls, n_rows: int, n_levels: int) -> Self:
+        """Return empty boxes."""
+        shape = (n_rows, n_levels)
+        return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64))
+
+
+NO_BALLOTS = Ballots.none(0, 0)
+
+
+@dataclass(kw_only=True)
+class AggregateLearner(ABC):
+    """N copies of PRank, each offered a row if its coin of that round says so.
+
+    The coin of a member depends on its key and the round, `clock`, alone. thresholds
+    (N, k-1); right (N,) counts the offered rows that a member placed rightly.
+    """
+
+    aggregate: str
+    heads: np.uint64
+    n_threads: int
+    key: Ints
+    thresholds: Floats
+    right: Ints
+    clock: int = 0
+    tally: Tally = field(default_factory=Tally)
+
+    @abstractmethod
+    def total_scores(self, rows: Rows) -> Floats:
+        """Return the sum of the members' scores of every row."""
+
+    @abstractmethod
+    def ballots(self, rows: Rows) -> Ballots:
+        """Let the members vote on every row."""
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    def copy(self) -> Self:
+        """Return a learner that goes its own way from here."""
+        return replace(
+            self,
+            thresholds=self.thresholds.copy(),
+            right=self.right.copy(),
+            tally=replace(self.tally),
+        )
+
+    @property
+    def members(self) -> Self:
+        """The learner that holds the members."""
+        return self
+
+    def with_threads(self, n_threads: int) -> Self:
+        """Return the same ensemble, set to work on so many threads."""
+        return replace(self, n_threads=n_threads)
+
+    @property
+    def n_levels(self) -> int:
+        """Levels that there are to choose from."""
+        return 1 + int(self.thresholds.shape[1])
+
+    def coins(self, members: slice, first: int, n_rounds: int) -> Ints:
+        """Toss for some members, `first` rounds from now on."""
+        coins = np.empty((n_rounds, members.stop - members.start), dtype=np.uint8)
+        kernels.toss(
+            self.key[members], np.uint64(self.clock + first), self.heads, coins
+        )
+        return coins
+
+    def levels(self, rows: Rows) -> Ints:
+        """Return the predicted level of every row."""
+        if self.aggregate == "bayes_point" and not self.are_alike:
+            score = self.total_scores(rows)
+            return np.searchsorted(self.thresholds.sum(axis=0), score, side="right")
+        levels: Ints = self._asked(rows, self.decide)
+        return levels
+
+    @property
+    def are_alike(self) -> bool:
+        """Whether all members are one and the same, having been offered all rows.
+
+        Then each is the mean, to the bit, which the sum of all may not be.
+        """
+        if self.heads < 2**32:
+            return False
+        return bool((self.thresholds == self.thresholds[0]).all()) and self._alike()
+
+    @abstractmethod
+    def _alike(self) -> bool:
+        """Whether all members give the same scores."""
+
+    def mean_scores(self, rows: Rows) -> Floats:
+        """Return the mean of the members' scores of every row."""
+        return self.total_scores(rows) / len(self)
+
+    def mean_thresholds(self) -> Floats:
+        """Return the mean of the members' thresholds."""
+        return np.asarray(self.thresholds.mean(axis=0))
+
+    def mean_ranks(self, rows: Rows) -> Floats:
+        """Return the mean rank, 1..k, of every row over all votes."""
+        mean: Floats = self._asked(rows, lambda v: _mean_rank(self._counted(v)))
+        return mean
+
+    def shares(self, rows: Rows) -> Floats:
+        """Return the share of the votes, for every row, that each level has."""
+        shares: Floats = self._asked(rows, lambda v: _shares(self._counted(v)))
+        return shares
+
+    def _asked(self, rows: Rows, answer: Callable[[Ballots], Any]) -> Any:
+        """Put a question about votes block by block, for a bounded memory."""
+        n_rows, answers = count_rows(rows), []
+        size = max(1, _CELLS // self.n_levels)
+        for first in range(0, n_rows, size):
+            some = slice(first, min(first + size, n_rows))
+            try:
+                answers.append(answer(self.ballots(part_of(rows, some))))
+            except Stopped as stopped:
+                raise Stopped(first + (stopped.row or 0)) from None
+        return np.concatenate(answers)
+
+    def decide(self, ballots: Ballots) -> Ints:
+        """Turn votes into levels."""
+        votes = self._counted(ballots)
+        if self.aggregate == "median":
+            return nearest_level(_median_rank(votes), self.n_levels)
+        return nearest_level(_mean_rank(votes), self.n_levels)
+
+    def _counted(self, ballots: Ballots) -> Ints:
+        """Choose which votes count; where nobody was ever right, all count alike."""
+        if self.aggregate != "voted":
+            return ballots.one_each
+        nobody = ballots.by_right.sum(axis=1, keepdims=True) == 0
+        return np.where(nobody, ballots.one_each, ballots.by_right)
+
+    def merged(self, other: Self, **joined: Any) -> Self:
+        """Return a learner with the members of both, going on from the later clock."""
+        return replace(
+            self,
+            key=np.concatenate([self.key, _other_keys(self.key, other.key)]),
+            thresholds=np.concatenate([self.thresholds, other.thresholds]),
+            right=np.concatenate([self.right, other.right]),
+            clock=max(self.clock, other.clock),
+            tally=self.tally + other.tally,
+            **joined,
+        )
+
+
+def member_keys(seed: int, n_members: int) -> Ints:
+    """Return a key for each member; the first ones don't depend on how many follow."""
+    keys: Ints = np.random.SeedSequence(seed).generate_state(n_members, np.uint64)
+    return keys
+
+
+def heads_of(tau: float) -> np.uint64:
+    """Return how many of 2**32 coins show heads."""
+    return np.uint64(max(1, round(tau * 2**32)))
+
+
+def _other_keys(taken: Ints, keys: Ints) -> Ints:
+    """Return keys for members that join others: their own, unless some are taken.
+
+    Two members with one key would toss the same coins for ever.
+    """
+    while np.isin(keys, taken).any():
+        entropy = [int(key) for key in (*taken, *keys)]
+        keys = np.random.SeedSequence(entropy).generate_state(len(keys), np.uint64)
+    return keys
+
+
+def _shares(votes: Ints) -> Floats:
+    shares: Floats = votes / votes.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _mean_rank(votes: Ints) -> Floats:
+    ranks = np.arange(1, votes.shape[1] + 1)
+    mean: Floats = votes @ ranks / votes.sum(axis=1)
+    return mean
+
+
+def _median_rank(votes: Ints) -> Floats:
+    """Return the middle rank, or the mean of the two middle ones."""
+    below = np.cumsum(votes, axis=1)
+    n_votes = below[:, -1:]
+    lower = 1 + (below < (n_votes + 1) // 2).sum(axis=1)
+    upper = 1 + (below < n_votes // 2 + 1).sum(axis=1)
+    middle: Floats = (lower + upper) / 2
+    return middle

@@ -1,0 +1,53 @@
+"""The multiclass perceptron: one prototype a class, their order ignored."""
+
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from peckorder._core.typing import Floats, Ints, Rows
+from peckorder.ordinal.compiled import linear as kernels
+from peckorder.ordinal.learners.base import Tally, View, Visit, scores
+
+
+@dataclass
+class PerceptronLearner:
+    """A weight vector for each level; the level with the largest score wins."""
+
+    view: View
+    weights: Floats
+    tally: Tally = field(default_factory=Tally)
+
+    def copy(self) -> Self:
+        """Return a learner that goes its own way from here."""
+        return replace(self, weights=self.weights.copy(), tally=replace(self.tally))
+
+    def visit(self, visit: Visit) -> int:
+        """Learn a block; return the position of a row that cannot be, or -1."""
+        counts = np.zeros(2, dtype=np.int64)
+        stopped = kernels.perceptron(
+            visit.rows,
+            visit.start,
+            visit.order,
+            visit.level,
+            self.view.intercept,
+            self.view.unit_norm,
+            self.weights,
+            visit.predicted,
+            counts,
+        )
+        self.tally.add(len(visit), counts)
+        return stopped
+
+    def is_finite(self) -> bool:
+        """Whether nothing has overflowed so far."""
+        return bool(np.isfinite(self.weights).all())
+
+    def scores(self, rows: Rows) -> Floats:
+        """Return the score of every row for every level."""
+        return np.column_stack([scores(rows, self.view, w) for w in self.weights])
+
+    def levels(self, rows: Rows) -> Ints:
+        """Return the predicted level of every row; the lowest of equal ones."""
+        level: Ints = np.argmax(self.scores(rows), axis=1)
+        return level

@@ -1,0 +1,1 @@
+"""Kernel functions: how alike two rows are."""

@@ -1,1 +1,0 @@
-"""How models are learnt: plain functions and states over kernels."""

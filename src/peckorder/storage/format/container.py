@@ -1,0 +1,228 @@
+"""A model file as bytes: who wrote it, a header, arrays, a checksum.
+
+See docs/model-files.md for the layout. Where an array stands follows from the sizes of
+those before, so that there is no place to get wrong; together they must come to the
+size of the file before memory is asked for.
+"""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from math import prod
+from pathlib import Path
+from struct import pack, unpack_from
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peckorder._core.text_files import whole_file
+from peckorder.storage.format.damaged import Damaged
+from peckorder.storage.format.header import LONGEST, decoded, encoded
+
+# A byte beyond ASCII and both kinds of line ends: no text, and damaged by what
+# damages text.
+MAGIC: Final = b"\x89pko\r\n\x1a\n"
+VERSION: Final = 1
+# Arrays start at multiples of this, a cache line.
+ALIGNMENT: Final = 64
+
+_FIRST = len(MAGIC) + 8
+_DIGEST = hashlib.sha256().digest_size
+_TYPES: Final = frozenset(
+    ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
+)
+_CHUNK = 1 << 24
+
+
+class Contents(NamedTuple):
+    """What is in a model file: plain values, and the arrays they refer to."""
+
+    header: dict[str, Any]
+    arrays: list[NDArray[Any]]
+
+
+def write_file(who: str, path: Any, contents: Contents) -> None:
+    """Write a file that appears when all of it is on the disk, or never."""
+    parts = _checked_parts(who, contents)
+    with whole_file(who, path) as file:
+        for part in parts:
+            file.write(part)
+
+
+def to_bytes(who: str, contents: Contents) -> bytes:
+    """Return the bytes that a file would have."""
+    return b"".join(_checked_parts(who, contents))
+
+
+def read_file(path: Any) -> Contents:
+    """Read what a file holds; raise Damaged if it is no sound model file."""
+    if not stat.S_ISREG((found := os.stat(path)).st_mode):
+        is_folder = stat.S_ISDIR(found.st_mode)
+        raise Damaged(f"which is {'a folder' if is_folder else 'no regular file'}")
+    with Path(path).open("rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        n_header = _check_start(_read(file, min(size, _FIRST)), size)
+        file.seek(0)
+        # One piece of memory for all: the file's size, no more.
+        content = _read(file, size)
+    return _taken_apart(content, n_header)
+
+
+def from_bytes(data: Any) -> Contents:
+    """Read what `to_bytes` returned, trusting nothing of it; raise Damaged."""
+    # A copy, which arrays may be changed in, and which begins where numbers may.
+    content = np.array(np.frombuffer(data, dtype=np.uint8))
+    return _taken_apart(content, _check_start(content[:_FIRST], len(content)))
+
+
+def _taken_apart(content: NDArray[Any], n_header: int) -> Contents:
+    body: Any = content[:-_DIGEST]
+    if hashlib.sha256(body).digest() != content[-_DIGEST:].tobytes():
+        raise Damaged("which is damaged: its checksum does not fit")
+    header = decoded(content[_FIRST : _FIRST + n_header].tobytes())
+    forms = _described(header.pop("arrays", None), len(body))
+    places = list(_places(n_header, [form.n_bytes for form in forms]))
+    if places[-1] != len(body):
+        is_short = places[-1] > len(body)
+        raise Damaged(f"which is {'shorter' if is_short else 'longer'} than it says")
+    arrays = [
+        form.array(content[place : place + form.n_bytes])
+        for place, form in zip(places, forms, strict=False)
+    ]
+    return Contents(header, arrays)
+
+
+class _Form(NamedTuple):
+    """The type of an array, its shape, and which of its dimensions goes fastest."""
+
+    kind: str
+    shape: tuple[int, ...]
+    order: Any
+
+    @property
+    def n_bytes(self) -> int:
+        return prod(self.shape) * int(self.kind[2:])
+
+    def array(self, content: NDArray[Any]) -> NDArray[Any]:
+        # In the machine's order of bytes, which is the file's but for few machines.
+        native = np.dtype(self.kind).newbyteorder("=")
+        numbers = content.view(self.kind).astype(native, copy=False)
+        return numbers.reshape(self.shape, order=self.order)
+
+
+def _check_start(start: NDArray[Any], size: int) -> int:
+    """Return the length of the header, or say why there is none."""
+    text = start.tobytes()
+    if size == 0:
+        raise Damaged("which is empty")
+    if not text.startswith(MAGIC):
+        if MAGIC.startswith(text):
+            raise Damaged("which is cut short")
+        raise Damaged("which does not begin as one")
+    if len(text) < _FIRST:
+        raise Damaged("which is cut short")
+    version, n_header = unpack_from("<II", text, len(MAGIC))
+    if version > VERSION:
+        raise Damaged(
+            f"which is of format version {version}, beyond {VERSION}: a newer version "
+            "of peckorder wrote it"
+        )
+    if version == 0:
+        raise Damaged("which is of format version 0, of which there is none")
+    if n_header > LONGEST:
+        raise Damaged(f"whose header is longer than {LONGEST:,} bytes")
+    if size < _FIRST + n_header + _DIGEST:
+        raise Damaged("which is cut short")
+    return int(n_header)
+
+
+def _read(file: Any, size: int) -> NDArray[Any]:
+    content = np.empty(size, dtype=np.uint8)
+    place = 0
+    while place < size:
+        n_read = file.readinto(content[place : place + _CHUNK])
+        if not n_read:
+            raise Damaged("which is cut short")
+        place += n_read
+    return content
+
+
+def _described(forms: Any, most: int) -> list[_Form]:
+    """Return what arrays there are; no dimension is beyond the size of the file."""
+    if not isinstance(forms, list):
+        raise Damaged("whose header lists no arrays")
+    found = []
+    for form in forms:
+        if not (isinstance(form, list) and len(form) == 3):
+            raise Damaged("whose header describes an array badly")
+        kind, shape, order = form
+        is_sound = (
+            isinstance(kind, str)
+            and kind in _TYPES
+            and isinstance(shape, list)
+            and 1 <= len(shape) <= 2
+            and all(type(n) is int and 0 <= n <= most for n in shape)
+            and order in ("C", "F")
+        )
+        if not is_sound:
+            raise Damaged("whose header describes an array badly")
+        found.append(_Form(kind, tuple(shape), order))
+    return found
+
+
+def _plain(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in one piece, with the lower bytes first."""
+    little = np.asarray(array, dtype=array.dtype.newbyteorder("<"))
+    if little.flags.f_contiguous:
+        return little
+    return np.ascontiguousarray(little)
+
+
+def _order(array: NDArray[Any]) -> str:
+    return "C" if array.flags.c_contiguous else "F"
+
+
+def _places(n_header: int, sizes: list[int]) -> Iterator[int]:
+    """Yield where each array begins, and where all end."""
+    place = _aligned(_FIRST + n_header)
+    for size in sizes:
+        yield place
+        place = _aligned(place + size)
+    yield place
+
+
+def _aligned(place: int) -> int:
+    return -(-place // ALIGNMENT) * ALIGNMENT
+
+
+def _checked_parts(who: str, contents: Contents) -> Iterator[Any]:
+    """Return all bytes of a file, the checksum last; refuse a header too long."""
+    arrays = [_plain(array) for array in contents.arrays]
+    described = [[a.dtype.str, list(a.shape), _order(a)] for a in arrays]
+    header = encoded({**contents.header, "arrays": described})
+    if len(header) > LONGEST:
+        raise ValueError(
+            f"{who}: labels and parameters must be at most {LONGEST:,} bytes of JSON "
+            f"to be saved; got {len(header):,}."
+        )
+    return _summed(_parts(header, arrays))
+
+
+def _summed(parts: Iterator[Any]) -> Iterator[Any]:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+        yield part
+    yield digest.digest()
+
+
+def _parts(header: bytes, arrays: list[NDArray[Any]]) -> Iterator[Any]:
+    """Yield all bytes of a file but its checksum."""
+    start = MAGIC + pack("<II", VERSION, len(header)) + header
+    yield start.ljust(_aligned(len(start)), b"\0")
+    for array in arrays:
+        if array.size:
+            yield array.ravel(order="K").view(np.uint8)
+        yield b"\0" * (_aligned(array.nbytes) - array.nbytes)

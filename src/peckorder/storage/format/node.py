@@ -1,0 +1,297 @@
+"""Reading a header with suspicion: every part by name, kind, shape and range."""
+
+from reprlib import repr as short
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from peckorder._core.typing import Floats, Ints, Labels
+from peckorder.storage.format.damaged import Damaged, broken
+from peckorder.storage.format.labels import read_labels
+from peckorder.storage.format.scalars import read_value
+
+LARGEST = 2**62
+
+
+class Store:
+    """The arrays of a file, each of which is taken once."""
+
+    def __init__(self, arrays: list[NDArray[Any]]) -> None:
+        self._arrays: list[NDArray[Any] | None] = list(arrays)
+
+    def take(self, place: str, number: Any) -> NDArray[Any]:
+        """Return an array, and have it no more."""
+        if type(number) is not int or not 0 <= number < len(self._arrays):
+            raise broken(place, "one of the arrays")
+        array = self._arrays[number]
+        if array is None:
+            raise broken(place, "an array of its own")
+        self._arrays[number] = None
+        return array
+
+    def shape(self, number: Any) -> tuple[int, ...]:
+        """Return the shape of an array; () if there is none."""
+        if type(number) is not int or not 0 <= number < len(self._arrays):
+            return ()
+        array = self._arrays[number]
+        return () if array is None else array.shape
+
+    def check_empty(self) -> None:
+        """Refuse a file with arrays that nothing refers to."""
+        if any(array is not None for array in self._arrays):
+            raise broken("every array", "part of the model")
+
+
+class Node:
+    """An object of the header, with the arrays that it refers to.
+
+    Each entry is taken once; `close` refuses those that were not. A dimension of an
+    array is a number, None for any, or a name: the first array with it says how large
+    it is, and `sizes` knows it from then on.
+    """
+
+    def __init__(self, place: str, entries: Any, store: Store) -> None:
+        if not isinstance(entries, dict):
+            raise broken(place, "an object")
+        self.place = place
+        self.sizes: dict[str, int] = {}
+        self._entries = dict(entries)
+        self._store = store
+        self._children: list[Node] = []
+
+    @classmethod
+    def of(cls, header: Any, arrays: list[NDArray[Any]]) -> Self:
+        """Return the outermost object."""
+        return cls("the header", header, Store(arrays))
+
+    def close(self) -> None:
+        """Refuse what has not been read."""
+        self._close()
+        self._store.check_empty()
+
+    def _close(self) -> None:
+        if self._entries:
+            raise Damaged(
+                f"in which {self.place} must not have {short(sorted(self._entries)[0])}"
+            )
+        for child in self._children:
+            child._close()
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is an entry, and take it if it is null."""
+        if self._entries.get(name, self) is None:
+            del self._entries[name]
+            return False
+        return name in self._entries
+
+    def raw(self, name: str) -> Any:
+        """Take an entry as JSON has it."""
+        if name not in self._entries:
+            raise Damaged(f"in which {self.place} must have {name!r}")
+        return self._entries.pop(name)
+
+    def _at(self, name: str) -> str:
+        return f"{self.place}.{name}" if self.place != "the header" else name
+
+    def child(self, name: str) -> "Node":
+        """Take an object."""
+        return self.adopted(name, self.raw(name))
+
+    def children(self, name: str) -> list["Node"]:
+        """Take a list of objects."""
+        parts = self.raw(name)
+        if not isinstance(parts, list):
+            raise broken(self._at(name), "a list")
+        return [self.adopted(f"{name}[{i}]", part) for i, part in enumerate(parts)]
+
+    def adopted(self, name: str, entries: Any) -> "Node":
+        """Return an object that was found in an entry, with sizes of its own."""
+        child = Node(self._at(name), entries, self._store)
+        self._children.append(child)
+        return child
+
+    def shape(self, *names: str) -> tuple[int, ...]:
+        """Return the shape of an array without taking it; () if there is none."""
+        found: Any = self._entries
+        for name in (*names, "array"):
+            found = found.get(name) if isinstance(found, dict) else None
+        return self._store.shape(found)
+
+    def ignore(self) -> None:
+        """Take all entries, whatever they are."""
+        self._entries.clear()
+
+    def names(self) -> list[str]:
+        """Return the names of what has not been read yet."""
+        return list(self._entries)
+
+    def refuse(self, name: str, rule: str) -> Exception:
+        """Return what is to be raised where an entry breaks a rule."""
+        return broken(self._at(name), rule)
+
+    def text(self, name: str) -> str:
+        """Take a text."""
+        value = self.raw(name)
+        if not isinstance(value, str):
+            raise self.refuse(name, "a text")
+        return value
+
+    def word(self, name: str, words: tuple[str, ...]) -> str:
+        """Take one of several words."""
+        value = self.raw(name)
+        if value not in words or not isinstance(value, str):
+            raise self.refuse(name, f"one of {', '.join(map(repr, words))}")
+        return value
+
+    def flag(self, name: str) -> bool:
+        """Take true or false."""
+        value = self.raw(name)
+        if not isinstance(value, bool):
+            raise self.refuse(name, "true or false")
+        return value
+
+    def whole(self, name: str, low: int = 0, high: int = LARGEST) -> int:
+        """Take an integer from low to high."""
+        value = self.raw(name)
+        if type(value) is not int or not low <= value <= high:
+            raise self.refuse(name, f"an integer from {low} to {high}")
+        return value
+
+    def number(self, name: str, *, low: float = -np.inf, finite: bool = True) -> float:
+        """Take a number; NaN and infinities only where they are allowed."""
+        value = read_value(self._at(name), self.raw(name))
+        if type(value) is not float:
+            raise self.refuse(name, "a float")
+        if (finite and not np.isfinite(value)) or value < low:
+            rule = "a finite number" if finite else "a number"
+            raise self.refuse(name, rule if low == -np.inf else f"{rule} >= {low:g}")
+        return value
+
+    def values(self, name: str) -> list[Any]:
+        """Take a list of plain values."""
+        found = read_value(self._at(name), self.raw(name))
+        if not isinstance(found, list):
+            raise self.refuse(name, "a list")
+        return found
+
+    def labels(self, name: str, size: int | str | None = None) -> Labels:
+        """Take labels of any kind."""
+        found = read_labels(self.child(name))
+        self._fit(name, found.shape, (size,))
+        return found
+
+    def array(
+        self, name: str, kinds: str, shape: tuple[int | str | None, ...]
+    ) -> NDArray[Any]:
+        """Take an array of one of several types, such as "f4 f8"."""
+        node = self.raw(name)
+        number = (
+            node.get("array") if isinstance(node, dict) and len(node) == 1 else None
+        )
+        array = self._store.take(self._at(name), number)
+        code = f"{array.dtype.kind}{array.dtype.itemsize}"
+        if code not in kinds.split():
+            raise self.refuse(name, f"of type {kinds.replace(' ', ' or ')}")
+        if code == "b1" and array.size and array.view(np.uint8).max() > 1:
+            raise self.refuse(name, "true or false throughout")
+        self._fit(name, array.shape, shape)
+        return array
+
+    def _fit(
+        self, name: str, found: tuple[int, ...], shape: tuple[int | str | None, ...]
+    ) -> None:
+        wanted = [
+            self.sizes.setdefault(size, n) if isinstance(size, str) else size
+            for size, n in zip(shape, found, strict=False)
+        ]
+        fits = all(w is None or w == n for w, n in zip(wanted, found, strict=False))
+        if len(found) != len(shape) or not fits:
+            words = [str(w) if w is not None else "any" for w in wanted]
+            raise self.refuse(name, f"of shape ({', '.join(words)})")
+
+    def floats(
+        self,
+        name: str,
+        *shape: int | str | None,
+        kinds: str = "f8",
+        finite: bool = True,
+        ascending: bool = False,
+    ) -> Floats:
+        """Take an array of floats, finite ones unless said otherwise."""
+        array = self.array(name, kinds, shape)
+        if finite and not np.isfinite(array).all():
+            raise self.refuse(name, "finite")
+        if ascending and not (array[..., 1:] >= array[..., :-1]).all():
+            raise self.refuse(name, "ascending")
+        return array
+
+    def ints(
+        self,
+        name: str,
+        *shape: int | str | None,
+        below: int = LARGEST,
+        kinds: str = "i8",
+        rising: bool = False,
+    ) -> Ints:
+        """Take an array of integers from 0 up, below a bound."""
+        array = self.array(name, kinds, shape)
+        if array.size and not 0 <= int(array.min()) <= int(array.max()) < below:
+            raise self.refuse(name, f"from 0 to below {below}")
+        if rising and not (array[1:] > array[:-1]).all():
+            raise self.refuse(name, "strictly ascending")
+        return array
+
+    def pointers(self, name: str, last: int, size: int | None = None) -> Ints:
+        """Take what cuts 0..last into parts: from 0, never falling, to last."""
+        array = self.array(name, "i4 i8", (size,))
+        ends = array.size > 0 and array[0] == 0 and array[-1] == last
+        if not (ends and (array[1:] >= array[:-1]).all()):
+            raise self.refuse(name, f"from 0 to {last}, never falling")
+        return array
+
+    def matrix(self, name: str, n_columns: int, *, kinds: str = "f4 f8") -> Any:
+        """Take a matrix with so many columns, dense or in CSR form."""
+        node = self._entries.get(name)
+        if isinstance(node, dict) and "indptr" not in node:
+            return self.floats(name, None, n_columns, kinds=kinds)
+        return self.sparse(name, (None, n_columns), kinds=kinds)
+
+    def sparse(
+        self,
+        name: str,
+        shape: tuple[int | None, int],
+        *,
+        kinds: str,
+        form: str = "csr",
+        rising: bool = False,
+    ) -> Any:
+        """Take a matrix in CSR or CSC form that can be followed anywhere."""
+        part = self.child(name)
+        found = part.values("shape")
+        if (
+            len(found) != 2
+            or not all(type(n) is int and 0 <= n < LARGEST for n in found)
+            or shape[0] not in (None, found[0])
+            or shape[1] != found[1]
+        ):
+            raise part.refuse(
+                "shape", f"({'any' if shape[0] is None else shape[0]}, {shape[1]})"
+            )
+        major, minor = found if form == "csr" else found[::-1]
+        data = part.floats("data", None, kinds=kinds)
+        indptr = part.pointers("indptr", len(data), major + 1)
+        indices = part.ints("indices", len(data), below=minor, kinds="i4 i8")
+        if rising and not _rises(indices, indptr):
+            raise part.refuse("indices", "strictly ascending in each row")
+        make = sparse.csr_array if form == "csr" else sparse.csc_array
+        return make((data, indices, indptr), shape=tuple(found))
+
+
+def _rises(indices: Ints, indptr: Ints) -> bool:
+    """Tell whether indices rise within each part."""
+    rises = np.ones(len(indices) + 1, dtype=bool)
+    rises[1:-1] = indices[1:] > indices[:-1]
+    rises[indptr] = True
+    return bool(rises.all())

@@ -1,0 +1,120 @@
+"""Plain values as JSON: what a parameter or a label may be.
+
+None, booleans, integers, finite floats and texts stand for themselves, lists for lists;
+anything else is an object with one entry, whose name says what it is.
+"""
+
+from collections.abc import Callable
+from datetime import date, datetime, timedelta, timezone
+from math import isfinite
+from typing import Any, Final
+
+import numpy as np
+
+from peckorder.storage.format.damaged import broken
+
+# Longer integers take too long to be written in tens.
+_LARGEST = 1 << 4096
+# In which NumPy counts time.
+UNITS: Final = frozenset(
+    ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as")
+)
+
+
+def unsuited(value: Any) -> str:
+    """Return how a value that has no place in a file is named."""
+    return f"an object of type {type(value).__name__}"
+
+
+def scalar(value: Any) -> Any:
+    """Return a value as JSON has it; raise TypeError if a file cannot hold it."""
+    if isinstance(value, np.generic) and value.dtype.kind in "biufUS":
+        value = value.item()
+    kind = type(value)
+    is_plain = (
+        value is None
+        or kind in (bool, str)
+        or (kind is int and abs(value) < _LARGEST)
+        or (kind is float and isfinite(value))
+    )
+    if is_plain:
+        return value
+    if kind is datetime and not _is_plain(value):
+        raise TypeError("a datetime in a time zone of no fixed offset, or with a fold")
+    if kind not in _WRITERS:
+        raise TypeError(unsuited(value))
+    return {kind.__name__: _WRITERS[kind](value)}
+
+
+def _is_plain(moment: datetime) -> bool:
+    """Whether its text says all: no place on earth, no hour that comes twice."""
+    return moment.fold == 0 and type(moment.tzinfo) in (type(None), timezone)
+
+
+def _counted(moment: Any) -> list[Any]:
+    return [*np.datetime_data(moment.dtype), int(moment.astype(np.int64))]
+
+
+_WRITERS: Final[dict[type, Callable[[Any], Any]]] = {
+    float: repr,
+    bytes: bytes.hex,
+    date: date.isoformat,
+    datetime: datetime.isoformat,
+    timedelta: lambda value: [value.days, value.seconds, value.microseconds],
+    tuple: lambda value: [scalar(part) for part in value],
+    np.datetime64: _counted,
+    np.timedelta64: _counted,
+}
+
+
+def read_value(place: str, node: Any) -> Any:
+    """Return the value that JSON stands for; lists become lists."""
+    if isinstance(node, list):
+        return [read_value(place, part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    if len(node) == 1:
+        ((kind, text),) = node.items()
+        if kind == "tuple" and isinstance(text, list):
+            return tuple(read_value(place, part) for part in text)
+        try:
+            if kind in _READERS:
+                return _READERS[kind](text)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    raise broken(place, "a plain value")
+
+
+def _of_float(text: Any) -> float:
+    if text not in ("nan", "inf", "-inf"):
+        raise ValueError
+    return float(text)
+
+
+def _of_timedelta(parts: Any) -> timedelta:
+    if not (len(parts) == 3 and all(type(part) is int for part in parts)):
+        raise ValueError
+    return timedelta(*parts)
+
+
+def _of_moment(kind: str) -> Callable[[Any], Any]:
+    def read(parts: Any) -> Any:
+        unit, step, count = parts
+        if not (isinstance(unit, str) and type(step) is int and type(count) is int):
+            raise ValueError
+        if unit not in UNITS or not 1 <= step < 2**31:
+            raise ValueError
+        return np.array(count, dtype=np.int64).view(f"{kind}8[{step}{unit}]")[()]
+
+    return read
+
+
+_READERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "float": _of_float,
+    "bytes": bytes.fromhex,
+    "date": date.fromisoformat,
+    "datetime": datetime.fromisoformat,
+    "timedelta": _of_timedelta,
+    "datetime64": _of_moment("M"),
+    "timedelta64": _of_moment("m"),
+}

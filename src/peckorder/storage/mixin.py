@@ -1,0 +1,94 @@
+"""What makes an estimator one that can be saved."""
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sklearn.utils.validation import check_is_fitted
+
+from peckorder._core.validation import Rules
+
+if TYPE_CHECKING:
+    from peckorder.storage.format import Node
+
+
+class StoredModel:
+    """An estimator that can be saved, and loaded by `peckorder.load`.
+
+    A subclass says in `_state` what it has learnt, in plain values and arrays, and
+    takes it back in `_restore`, trusting nothing of it.
+    """
+
+    _rules: ClassVar[Rules]
+
+    def save(self, path: Any) -> None:
+        """Write the fitted model to a file, which `peckorder.load` reads.
+
+        The file has the parameters, what was learnt and a checksum, and no code: it is
+        safe to load from a stranger. What was loaded predicts the same to the bit, and
+        goes on learning as this model would. Rows that `fit` was given are in it only
+        where scores need them, as those of a kernel do: `MPRank.leave_pair_out_error`
+        of a linear model, for instance, is refused after loading. The file is written
+        whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            Where to; a file that is there is replaced.
+
+        Raises
+        ------
+        TypeError
+            If a parameter is a function, an object, or a `RandomState`: a file holds
+            plain values only. Set `random_state` to None or an integer before.
+
+        See Also
+        --------
+        peckorder.load : Reads the file.
+
+        Examples
+        --------
+        >>> import peckorder, tempfile
+        >>> model = peckorder.PRank(max_iter=9).fit([[0.0], [1.0]], [1, 2])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/model.peckorder")
+        ...     peckorder.load(f"{folder}/model.peckorder").predict([[2.0]])
+        array([2])
+        """
+        # Only now: most programs never save a model.
+        from peckorder.storage.models import write_model
+
+        check_is_fitted(self)
+        write_model(self, path)
+
+    def to_bytes(self) -> bytes:
+        """Return the bytes that `save` would write, for a database or a message.
+
+        Returns
+        -------
+        data : bytes
+            All of a model file; `peckorder.io.from_bytes` reads it.
+
+        Raises
+        ------
+        TypeError
+            For the same models as `save`.
+
+        Examples
+        --------
+        >>> import peckorder.io
+        >>> model = peckorder.PRank(max_iter=9).fit([[0.0], [1.0]], [1, 2])
+        >>> peckorder.io.from_bytes(model.to_bytes()).predict([[2.0]])
+        array([2])
+        """
+        from peckorder.storage.models import model_bytes
+
+        check_is_fitted(self)
+        return model_bytes(self)
+
+    @abstractmethod
+    def _state(self) -> dict[str, Any]:
+        """Return what was learnt, in plain values and arrays."""
+
+    @abstractmethod
+    def _restore(self, node: "Node") -> None:
+        """Take back what `_state` returned, in a model with its parameters set."""

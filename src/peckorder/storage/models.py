@@ -1,0 +1,205 @@
+"""Models as files: what every estimator writes, and how it is made from that again."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from peckorder._core.text_files import check_target
+from peckorder._core.validation import check_parameters, whole
+from peckorder._version import __version__
+from peckorder.storage.format import (
+    Contents,
+    Damaged,
+    Node,
+    Unstorable,
+    pack,
+    read_value,
+    to_bytes,
+    write_file,
+)
+from peckorder.storage.format.labels import as_objects, read_labels
+from peckorder.storage.format.packing import labels, parameter
+from peckorder.storage.mixin import StoredModel
+
+# A power of a kernel is that many products: no more is taken from a stranger.
+MOST_DEGREE = 4096
+# Nor more threads, nor rows so wide that a vector of their length is no small thing.
+MOST_JOBS = 1024
+MOST_FEATURES = 2**31 - 1
+# Of what is wrong with a parameter so much is told.
+_LONG = 300
+_SEED = whole(0)
+
+
+def write_model(model: StoredModel, path: Any) -> None:
+    """Write a fitted model to a file."""
+    who, contents = type(model).__name__, packed(model)
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{who}: path must be a path; got {path!r}.")
+    check_target(who, "path", path)
+    write_file(who, path, contents)
+
+
+def model_bytes(model: StoredModel) -> bytes:
+    """Return a fitted model as the bytes of a file."""
+    return to_bytes(type(model).__name__, packed(model))
+
+
+def packed(model: StoredModel, stream: dict[str, Any] | None = None) -> Contents:
+    """Return what a file of the model holds; it is read back once, as a check.
+
+    In a checkpoint it says too how far a `stream` has been learnt.
+    """
+    who, arrays = type(model).__name__, []  # type: ignore[var-annotated]
+    if type(model).__module__.partition(".")[0] != "peckorder":
+        raise TypeError(
+            f"{who}: a model must be of one of peckorder's own classes to be saved; "
+            "got one of a class derived from them."
+        )
+    try:
+        first = {"peckorder": __version__} | ({"stream": stream} if stream else {})
+        header = pack(document(model) | first, arrays)
+        read_model(Node.of(header, arrays), {who: type(model), **own_models()})
+    except Unstorable as error:
+        raise TypeError(
+            f"{who}: labels must be plain values to be saved; got {error}."
+        ) from None
+    except Damaged as error:
+        raise ValueError(
+            f"{who}: a model must be sound to be saved; got one {error}."
+        ) from None
+    return Contents(header, arrays)
+
+
+def document(model: Any) -> dict[str, Any]:
+    """Return a model, perhaps one of several in a file, as `pack` takes it."""
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "model": type(model).__name__,
+        "parameters": parameters_of(model),
+        "n_features": getattr(model, "n_features_in_", None),
+        "feature_names": None if names is None else labels(np.asarray(names)),
+        "state": model._state(),
+    }
+
+
+def parameters_of(model: Any) -> dict[str, Any]:
+    """Return the parameters of a constructor, or say which cannot be saved."""
+    who, found = type(model).__name__, {}
+    for name, value in model.get_params(deep=False).items():
+        if isinstance(value, StoredModel):
+            inner = {"name": type(value).__name__, "parameters": parameters_of(value)}
+            found[name] = {"estimator": inner}
+            continue
+        found[name] = stored_parameter(who, name, value)
+    return found
+
+
+def stored_parameter(who: str, name: str, value: Any) -> Any:
+    """Return a parameter as `pack` takes it, or say that it cannot be saved."""
+    try:
+        return parameter(value)
+    except Unstorable as error:
+        raise TypeError(
+            f"{who}: {name} must be {_storable(name)} to be saved, as a file holds no "
+            f"code; got {error}."
+        ) from None
+
+
+def _storable(name: str) -> str:
+    return {
+        "kernel": "a name",
+        "weak": "'threshold' or 'feature'",
+        "random_state": "None or an integer",
+        "estimator": "None or one of peckorder's own estimators",
+        "ranker": "one of peckorder's own estimators",
+    }.get(name, "plain values")
+
+
+def own_models() -> dict[str, type[StoredModel]]:
+    """Return the estimators that a file may name, by their names."""
+    from peckorder import estimators
+
+    return {name: getattr(estimators, name) for name in estimators.__all__}
+
+
+def read_model(node: Node, models: Mapping[str, type[StoredModel]]) -> StoredModel:
+    """Make the model of a whole file."""
+    node.text("peckorder")
+    if node.has("stream"):
+        # Of a checkpoint the model learnt so far is wanted here.
+        node.child("stream").ignore()
+    model: StoredModel = read_document(node, models)
+    node.close()
+    return model
+
+
+def read_document(node: Node, models: Mapping[str, type[Any]]) -> Any:
+    """Make a model from what `document` returned, trusting nothing of it."""
+    kind = models[node.word("model", tuple(models))]
+    model = _made(kind, _parameters(node.child("parameters"), models))
+    if node.has("n_features"):
+        model.n_features_in_ = node.whole("n_features", 1, MOST_FEATURES)
+    if node.has("feature_names"):
+        n_features = getattr(model, "n_features_in_", 0)
+        names = node.labels("feature_names", n_features)
+        if not all(type(name) is str for name in names.tolist()):
+            raise node.refuse("feature_names", "texts")
+        model.feature_names_in_ = as_objects(names.tolist())
+    with np.errstate(all="ignore"):
+        model._restore(node.child("state"))
+    return model
+
+
+def _parameters(node: Node, models: Mapping[str, type[Any]]) -> dict[str, Any]:
+    return {name: _parameter(node, name, models) for name in node.names()}
+
+
+def _parameter(node: Node, name: str, models: Mapping[str, type[Any]]) -> Any:
+    value = node.raw(name)
+    if isinstance(value, dict) and value.keys() == {"estimator"}:
+        inner = node.adopted(name, value["estimator"])
+        kind = models[inner.word("name", tuple(models))]
+        return _made(kind, _parameters(inner.child("parameters"), models))
+    if isinstance(value, dict) and value.keys() == {"labels"}:
+        return read_labels(node.adopted(name, value["labels"]))
+    return read_value(f"{node.place}.{name}", value)
+
+
+def _made(kind: type[Any], parameters: dict[str, Any]) -> Any:
+    """Return a model with parameters that keep its rules."""
+    if not parameters.keys() <= set(kind._get_param_names()):
+        raise Damaged(f"in which parameters must be those of {kind.__name__}")
+    try:
+        model = kind(**parameters)
+    except TypeError:  # one without a default is missing
+        raise Damaged(
+            f"in which parameters must be all that {kind.__name__} needs"
+        ) from None
+    check_rules(lambda: check_parameters(model, kind._rules))
+    check_bounds(parameters)
+    return model
+
+
+def check_rules(check: Callable[[], None]) -> None:
+    """Check parameters; say of a file what is said of them."""
+    try:
+        check()
+    except (TypeError, ValueError, ArithmeticError) as error:
+        text = str(error).rstrip(".")
+        if len(text) > _LONG:
+            text = f"{text[:_LONG]}..."
+        raise Damaged(f"in which parameters break a rule: {text}") from None
+
+
+def check_bounds(parameters: Mapping[str, Any]) -> None:
+    """Refuse parameters that would keep a computer busy for ever."""
+    if parameters.get("degree", 1) > MOST_DEGREE:
+        raise Damaged(f"in which degree must be at most {MOST_DEGREE}")
+    if (parameters.get("n_jobs") or 1) > MOST_JOBS:
+        raise Damaged(f"in which n_jobs must be at most {MOST_JOBS}")
+    seed = parameters.get("random_state")
+    if seed is not None and not (_SEED.accepts(seed) and seed < 2**32):
+        raise Damaged("in which random_state must be None or an integer below 2**32")

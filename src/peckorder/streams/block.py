@@ -1,0 +1,185 @@
+"""Blocks of rows, and what a stream of them is."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from peckorder._core.typing import Floats, Labels
+
+# Names of columns that a stream shows.
+_FEW = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some rows of a stream, one after the other.
+
+    The rows of a query stand together, and are all in the same block.
+
+    Attributes
+    ----------
+    X : ndarray or CSR array of shape (n_rows, n_features)
+        The features, float64 or float32.
+    y : ndarray of shape (n_rows,)
+        The labels.
+    qid : ndarray of shape (n_rows,) or None
+        The queries.
+    weight : ndarray of shape (n_rows,) or None
+        The weights of rows.
+
+    Examples
+    --------
+    >>> from peckorder.streams import from_arrays
+    >>> stream = from_arrays([[0.0], [1.0], [2.0]], [1, 2, 3], qid=[7, 7, 8], rows=2)
+    >>> [(len(block), block.qid.tolist()) for block in stream]
+    [(2, [7, 7]), (1, [8])]
+    """
+
+    X: Any
+    y: Labels
+    qid: Labels | None = None
+    weight: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def part(self, begin: int, end: int) -> Self:
+        """Return some of the rows, as views where they are dense."""
+        some = slice(begin, end)
+        return type(self)(
+            self.X[some],
+            self.y[some],
+            None if self.qid is None else self.qid[some],
+            None if self.weight is None else self.weight[some],
+        )
+
+    @classmethod
+    def joined(cls, parts: "list[Block]") -> "Block":
+        """Return the rows of all parts, of which there is at least one."""
+        if len(parts) == 1:
+            return parts[0]
+        rows = [part.X for part in parts]
+        is_sparse = sparse.issparse(rows[0])
+        return cls(
+            sparse.vstack(rows, format="csr") if is_sparse else np.concatenate(rows),
+            np.concatenate([part.y for part in parts]),
+            _joined([part.qid for part in parts]),
+            _joined([part.weight for part in parts]),
+        )
+
+
+class Stream(ABC):
+    """Rows that come in blocks, in the same order whenever they are asked for.
+
+    Iterating yields a `Block` after the other, from the first row on; a stream can be
+    iterated again and again. Where a block ends depends on the rows from its beginning
+    on alone: it has as many whole queries as there are in `rows` rows, or one query if
+    that is longer, or just `rows` rows without queries.
+
+    A stream from a source of your own derives from this class and says `pieces`,
+    `identity`, and the attributes.
+
+    Attributes
+    ----------
+    who : str
+        How refusals begin.
+    rows : int
+        The most rows of a block, unless a query has more.
+    n_features : int
+        Columns of every block.
+    feature_names : tuple of str or None
+        Their names, where the source has names.
+    has_queries : bool
+        Whether blocks have a `qid`.
+    has_weights : bool
+        Whether blocks have a `weight`.
+    n_rows : int or None
+        All rows; None where only reading tells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peckorder import WidrowHoff
+    >>> from peckorder.streams import Block, Stream, fit
+    >>> class Waves(Stream):
+    ...     who, rows, n_features = "Waves", 100, 2
+    ...
+    ...     def pieces(self, start, skipped):
+    ...         for first in range(start, 1000, 200):
+    ...             t = np.arange(first, min(first + 200, 1000))
+    ...             yield Block(np.column_stack([np.sin(t), np.cos(t)]), np.sin(t) > 0)
+    ...
+    ...     def identity(self):
+    ...         return {"source": "waves"}
+    >>> fit(WidrowHoff(), Waves()).n_rounds_
+    1000
+    """
+
+    who: str
+    rows: int
+    n_features: int
+    feature_names: tuple[str, ...] | None = None
+    has_queries: bool = False
+    has_weights: bool = False
+    n_rows: int | None = None
+
+    @abstractmethod
+    def pieces(
+        self, start: int, skipped: Callable[[Labels], object]
+    ) -> Iterator[Block]:
+        """Yield the rows from number `start` on, in pieces of any size.
+
+        If there are queries, those of the rows before `start` are handed to `skipped`
+        in their order, in pieces of any size.
+        """
+
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """Return what tells this stream from others, in plain values of JSON.
+
+        Named parts; a checkpoint of a stream with other parts is refused.
+        """
+
+    def labels(self) -> Iterator[Labels]:
+        """Yield the labels alone, in their order, in pieces of any size."""
+        for block in self.blocks():
+            yield block.y
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the blocks from row number `start` on, at which a block begins."""
+        from peckorder.streams.whole_queries import whole_queries
+
+        return whole_queries(self, start)
+
+    def where(self, row: int) -> str | None:
+        """Say in which file, or the like, a row is that was read; None if in none."""
+        return None
+
+    def called(self, row: int) -> str:
+        """Return what a row is called in refusals: its number, and where it is."""
+        where = self.where(row)
+        return f"row {row}" + ("" if where is None else f" ({where})")
+
+    def __iter__(self) -> Iterator[Block]:
+        return self.blocks()
+
+    def __repr__(self) -> str:
+        source = getattr(self, "_source", None)
+        told = [] if source is None else [str(source)]
+        if self.n_rows is not None:
+            told.append(f"{self.n_rows:,} rows")
+        columns = f"{self.n_features:,} features"
+        if self.feature_names is not None:
+            few = ", ".join(map(repr, self.feature_names[:_FEW]))
+            columns += f" {few}{', ...' if self.n_features > _FEW else ''}"
+        told.append(columns)
+        told += ["queries"] * self.has_queries + ["weights"] * self.has_weights
+        return f"<{self.who}: {'; '.join(told)}>"
+
+
+def _joined(columns: list[Any]) -> Any:
+    return None if columns[0] is None else np.concatenate(columns)

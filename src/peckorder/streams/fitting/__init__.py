@@ -1,0 +1,1 @@
+"""Fitting an estimator on a stream."""

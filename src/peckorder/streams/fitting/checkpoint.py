@@ -1,0 +1,182 @@
+"""How far a stream has been learnt, on disk: a model file that says so.
+
+What is written is what `model.save` writes, with an entry `stream`: the place in the
+stream, and digests of all that the model depends on. `peckorder.load` reads it as the
+model learnt so far.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+from peckorder._core.file_locks import only_one
+from peckorder._core.text_files import remove_drafts
+from peckorder._version import __version__
+from peckorder.exceptions import ModelFileError
+from peckorder.storage.format import Damaged, Node, pack, read_file, write_file
+from peckorder.storage.mixin import StoredModel
+from peckorder.storage.models import (
+    own_models,
+    packed,
+    parameters_of,
+    read_model,
+)
+from peckorder.streams.block import Stream
+
+WHO = "fit"
+# How terms begin that are parameters.
+_VALUE = "value of "
+
+
+class Place(NamedTuple):
+    """How far a stream has been learnt: whole passes, and rows of the next one.
+
+    `n_all` are the rows of a whole pass, 0 before the end of the first.
+    """
+
+    n_passes: int = 0
+    n_rows: int = 0
+    is_finished: bool = False
+    n_all: int = 0
+
+
+@dataclass
+class Checkpoint:
+    """A file that holds a model and the place up to which it has learnt.
+
+    `terms` are digests of what must be the same when learning goes on; `every` is the
+    least time between two writes, in seconds.
+    """
+
+    path: Path
+    terms: dict[str, str]
+    every: float
+    _written: float = 0.0
+
+    @classmethod
+    def of(cls, path: Any, every: float, terms: dict[str, Any]) -> "Checkpoint":
+        """Return the checkpoint in a path at which a file may be."""
+        path = _checked(path)
+        digests = {name: _digest(term) for name, term in terms.items()}
+        return cls(path, digests, every, monotonic())
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other fits from the file while inside.
+
+        Two of them would remove each other's drafts, and mix what they keep beside it.
+        """
+        with only_one(self.path.with_name(f".{self.path.name}.lock")) as is_free:
+            if not is_free:
+                raise FileExistsError(
+                    f"{WHO}: checkpoint must be of one fit at a time; got "
+                    f"{str(self.path)!r}, which another fit writes to. Wait for it, or "
+                    "choose another."
+                )
+            yield
+
+    def read(self) -> tuple[StoredModel, Place] | None:
+        """Return what is in the file; None if there is none yet."""
+        remove_drafts(self.path)  # of a process that was killed
+        try:
+            contents = read_file(self.path)
+            terms, place = _stream_of(contents.header)
+            self._check_terms(terms)
+            return read_model(Node.of(*contents), own_models()), place
+        except FileNotFoundError:
+            return None
+        except Damaged as error:
+            raise ModelFileError(
+                f"{WHO}: checkpoint must be a sound one, or no file yet; got "
+                f"{str(self.path)!r}, {error}."
+            ) from None
+
+    def write(self, model: Any, place: Place) -> None:
+        """Replace the file by what is known now."""
+        stream = {
+            "terms": self.terms,
+            "passes": place.n_passes,
+            "rows": place.n_rows,
+            "finished": place.is_finished,
+            "rows_of_pass": place.n_all,
+        }
+        write_file(WHO, self.path, packed(model, stream))
+        self._written = monotonic()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time for another write."""
+        return monotonic() - self._written >= self.every
+
+    def _check_terms(self, terms: dict[str, Any]) -> None:
+        names = [*self.terms, *(name for name in terms if name not in self.terms)]
+        others = [name for name in names if terms.get(name) != self.terms.get(name)]
+        if "estimator" in others:  # whose parameters are others anyway
+            others = [name for name in others if not name.startswith(_VALUE)]
+        if others:
+            raise ValueError(
+                f"{WHO}: checkpoint must be of the same stream, estimator and options; "
+                f"got {str(self.path)!r}, written with another "
+                f"{', another '.join(others)}. Remove it to start anew."
+            )
+
+
+def terms_of(model: Any, stream: Stream, classes: Any, n_passes: int) -> dict[str, Any]:
+    """Return all that a model learnt from a stream depends on, by name."""
+    return {
+        "version of peckorder": __version__,
+        "estimator": type(model).__name__,
+        **{f"{_VALUE}{k}": _plain(v) for k, v in parameters_of(model).items()},
+        "list of classes": None if classes is None else repr(classes.tolist()),
+        "number of passes": n_passes,
+        **{f"stream ({name})": part for name, part in stream.identity().items()},
+    }
+
+
+def _plain(parameter: Any) -> list[Any]:
+    arrays: list[Any] = []
+    return [pack(parameter, arrays), [array.tobytes().hex() for array in arrays]]
+
+
+def _digest(term: Any) -> str:
+    return sha256(json.dumps(term, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _checked(path: Any) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{WHO}: checkpoint must be None or a path; got {path!r}.")
+    # Of a link, the file it leads to: what is beside a link is beside another file.
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(
+            f"{WHO}: checkpoint must be a file; got {str(path)!r}, a folder."
+        )
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"{WHO}: checkpoint must be in a folder that exists; got {str(path)!r}."
+        )
+    return target
+
+
+def _stream_of(header: dict[str, Any]) -> tuple[dict[str, Any], Place]:
+    """Read how far a stream has been learnt, leaving the header as it is."""
+    if "stream" not in header:
+        raise Damaged("which holds a model, but no place in a stream")
+    node = Node.of(header["stream"], [])
+    terms = node.raw("terms")
+    if not isinstance(terms, dict):
+        raise node.refuse("terms", "an object")
+    place = Place(
+        node.whole("passes"),
+        node.whole("rows"),
+        node.flag("finished"),
+        node.whole("rows_of_pass"),
+    )
+    node.close()
+    return terms, place

@@ -1,0 +1,353 @@
+"""Learning from a stream, block after block."""
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
+from copy import copy
+from inspect import signature
+from typing import Any, TypeVar
+
+from sklearn.base import clone
+
+from peckorder._core.validation import Rule, not_negative, optional, whole
+from peckorder.estimators import MPRank, RankBoost
+from peckorder.exceptions import DataError
+from peckorder.feedback import Scale
+from peckorder.storage.mixin import StoredModel
+from peckorder.streams.block import Block, Stream
+from peckorder.streams.fitting.checkpoint import WHO, Checkpoint, Place, terms_of
+from peckorder.streams.fitting.classes import classes_of, refuse_empty
+from peckorder.streams.fitting.names import name_features
+from peckorder.streams.prefetch import prefetched
+from peckorder.streams.row_errors import told_where
+
+Estimator = TypeVar("Estimator")
+Report = Callable[[int, int | None], Any]
+
+_CALLABLE = Rule("a function", callable)
+
+
+def fit(
+    estimator: Estimator,
+    stream: Stream,
+    classes: Any = None,
+    *,
+    n_passes: int = 1,
+    checkpoint: Any = None,
+    every: float = 60.0,
+    prefetch: int = 2,
+    progress: Report | None = None,
+    folder: Any = None,
+) -> Estimator:
+    """Learn from scratch from a stream that need not fit in memory.
+
+    The blocks of the stream go through `partial_fit` in their order, while a thread
+    reads the next ones. The model is that of one `partial_fit` with all rows: to the
+    bit for the on-line learners (`PRank`, `AggregatePRank`, `WidrowHoff`,
+    `MulticlassPerceptron`), whatever the size of the blocks, and to rounding (1e-10)
+    for `MPRank` with a linear kernel, against its `fit` with float64 rows. (Its `fit`
+    multiplies dense float32 rows in single precision, and mends the solution in
+    double, which leaves a difference of up to some 1e-6.) Without a kernel, n passes
+    are also what the `fit` of the others does with ``shuffle=False, max_iter=n``. The
+    model of `RankBoost` is that of its `fit`, to the bit.
+
+    Parameters
+    ----------
+    estimator : estimator
+        One with `partial_fit`, of ours or in scikit-learn's form, or a `RankBoost`. It
+        is handed queries and weights if its `partial_fit` takes them. What it knew is
+        replaced by what was learnt when all is learnt, not before.
+    stream : Stream
+        The rows.
+    classes : array-like, default=None
+        All classes, lowest first. None: those of the estimator, or the labels are read
+        once before (of Parquet and arrays the labels alone). For estimators whose
+        `partial_fit` takes them.
+    n_passes : int, default=1
+        How often the stream is gone through, always in its order; the parameters
+        `max_iter` and `shuffle` of estimators are for `fit`.
+    checkpoint : path, default=None
+        A file that is kept up to date with the model learnt so far. The same call with
+        the same file goes on from there, and ends with the identical model; a file of
+        a fit that was finished gives its model at once. One fit at a time may use it,
+        by its name or by a link. For estimators of ours.
+    every : float, default=60.0
+        Seconds between two writes of the checkpoint; 0 for one after every block.
+    prefetch : int, default=2
+        How many blocks may wait to be learnt, beside the one that is being read and
+        the one that is being learnt. 0 reads without a thread.
+    progress : callable, default=None
+        Called with the rows learnt so far and all there are (None if not known), after
+        every block; for RankBoost with the rows read.
+    folder : path, default=None
+        Where RankBoost keeps its temporary files; None for the folder of the
+        checkpoint, or that of the system without one. None for all others.
+
+    Returns
+    -------
+    estimator
+        The estimator, fitted. It knows the names of columns, where the stream has them:
+        a frame with others is refused, as after `fit` with a frame.
+
+    Raises
+    ------
+    DataError
+        If the stream has no rows, or rows that cannot be learnt. If reading or learning
+        fails or is interrupted, the estimator is as it was before, and the model of all
+        blocks before the failure is in the checkpoint, which `peckorder.load` reads. Of
+        RankBoost there is no model, nor a checkpoint, before all rows are read; then it
+        is that of the rounds so far.
+
+    Notes
+    -----
+    Memory is that of ``prefetch + 2`` blocks, the model, and 8 bytes a query; rows
+    beyond that cost none. (A kernel and the voted rule keep rows in the model.) Time is
+    that of `partial_fit`, or of reading where that is slower.
+
+    `RankBoost` reads the stream once, into a file without a name in `folder`. Each
+    column is sorted in memory, one a thread, and cut; its bins, a byte an entry, go to
+    another file, and the rounds look at that. So it takes n d (s + 1) bytes of disk for
+    n rows of d features of s bytes, one of them after the columns are cut, and 32 bytes
+    of memory a row, which go to files too where memory is short, 32 a level of grades
+    and 24 a query. It wants queries, and ``max_bins`` unless features have at most 255
+    values; ``weak="threshold"`` and ``alpha="approximate"`` alone, without held-out
+    queries. With a checkpoint the bins are kept beside it, in a folder named after it
+    with ``.rows``, until the fit is finished: then the stream is not read again.
+
+    To go on with a model that is fitted already, call its `partial_fit` in a loop over
+    the stream.
+
+    Examples
+    --------
+    >>> from peckorder import PRank
+    >>> from peckorder.datasets import make_square
+    >>> from peckorder.streams import fit, from_arrays
+    >>> X, y = make_square(3000, random_state=0)
+    >>> model = fit(PRank(), from_arrays(X[:2000], y[:2000], rows=256))
+    >>> round(-model.score(X[2000:], y[2000:]), 2)
+    0.27
+    """
+    _check(estimator, stream, classes, n_passes, every, prefetch, progress, folder)
+    model: Any = clone(estimator)
+    fresh = dict(vars(model))
+    if isinstance(model, RankBoost):
+        from peckorder.streams.fitting.rankboost import fit_boosted
+
+        model = fit_boosted(
+            model,
+            stream,
+            checkpoint=checkpoint,
+            every=every,
+            prefetch=prefetch,
+            progress=progress,
+            folder=folder,
+        )
+    else:
+        classes = _check_learner(model, stream, classes)
+        run = _Run(model, stream, classes, n_passes, prefetch, progress)
+        kept = _opened(run, checkpoint, every)
+        with nullcontext() if kept is None else kept.held():
+            model = run.finished(kept)
+    _hand_over(fresh | vars(model), estimator)
+    return estimator
+
+
+def _hand_over(learnt: dict[str, Any], estimator: Any) -> None:
+    """Let an estimator know what was learnt; its parameters stay."""
+    learnt = learnt | estimator.get_params(deep=False)
+    estimator.__dict__.clear()
+    estimator.__dict__.update(learnt)
+
+
+class _Run:
+    """The passes over a stream that make a model.
+
+    `known` is the place in the stream, and all that the model knew there: an interrupt
+    may come when the model has learnt a block that the place does not count yet.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        stream: Stream,
+        classes: Any,
+        n_passes: int,
+        prefetch: int,
+        progress: Report | None,
+    ) -> None:
+        self.model, self.stream, self.classes = model, stream, classes
+        self.n_passes, self.prefetch, self.progress = n_passes, prefetch, progress
+        self.n_rows = stream.n_rows
+        self.known = Place(), dict(vars(model))
+        self.kept = Place()
+        taken = signature(model.partial_fit).parameters
+        self._takes = {name for name in ("classes", "qid") if name in taken}
+
+    def finished(self, checkpoint: Checkpoint | None) -> Any:
+        """Return the model of all passes."""
+        found = None if checkpoint is None else checkpoint.read()
+        if found is not None:
+            self.model, self.kept = found
+            self.n_rows = self.n_rows or self.kept.n_all or None
+            # Blocks are arrays, which have none: one would be warned of each.
+            vars(self.model).pop("feature_names_in_", None)
+            self.known = self.kept, dict(vars(self.model))
+        try:
+            while not self.known[0].is_finished:
+                self._go_through(checkpoint)
+        except BaseException:
+            # What was learnt is kept; what went wrong is said in any case.
+            with suppress(Exception):
+                self._keep(checkpoint)
+            raise
+        self._keep(checkpoint)
+        name_features(self.model, self.stream)
+        return self.model
+
+    def _go_through(self, checkpoint: Checkpoint | None) -> None:
+        """Learn the rest of a pass."""
+        n_passes, n_rows, _, n_all = self.known[0]
+        told: dict[str, Any] = {}
+        if not n_passes and not n_rows and "classes" in self._takes:
+            told["classes"] = classes_of(self.model, self.stream, self.classes)
+        with prefetched(self.stream.blocks(n_rows), self.prefetch) as blocks:
+            for block in blocks:
+                self._learn(block, told, n_rows)
+                told = {}
+                n_rows += len(block)
+                self._arrive(Place(n_passes, n_rows, n_all=n_all))
+                if checkpoint is not None and checkpoint.is_due:
+                    self._keep(checkpoint)
+                self._report()
+        if n_rows == 0:
+            refuse_empty()
+        if _is_blank(self.model, vars(self.model)):
+            raise DataError(
+                f"{WHO}: weight must be > 0 for some row of the stream; got zero for "
+                "all."
+            )
+        self.n_rows = n_rows
+        n_passes += 1
+        self._arrive(Place(n_passes, 0, n_passes == self.n_passes, n_rows))
+
+    def _learn(self, block: Block, told: dict[str, Any], first: int) -> None:
+        if block.qid is not None and "qid" in self._takes:
+            told = told | {"qid": block.qid}
+        if block.weight is not None:
+            told = told | {"sample_weight": block.weight}
+        with told_where(self.stream, block, first):
+            if isinstance(self.model, MPRank) and _weighs_nothing(block):
+                # Rows that are refused when they are all, and not among others.
+                is_first = _is_blank(self.model, vars(self.model))
+                copy(self.model)._read(
+                    block.X, block.y, block.qid, None, None, reset=is_first
+                )
+            else:
+                self.model.partial_fit(block.X, block.y, **told)
+
+    def _arrive(self, place: Place) -> None:
+        self.known = place, dict(vars(self.model))
+
+    def _report(self) -> None:
+        if self.progress is not None:
+            place, n_all = self.known[0], self.n_rows
+            total = None if n_all is None else n_all * self.n_passes
+            self.progress(place.n_passes * (n_all or 0) + place.n_rows, total)
+
+    def _keep(self, checkpoint: Checkpoint | None) -> None:
+        place, state = self.known
+        is_new = place != self.kept and not _is_blank(self.model, state)
+        if checkpoint is not None and is_new:
+            model = copy(self.model)
+            vars(model).clear()
+            vars(model).update(state)
+            name_features(model, self.stream)
+            checkpoint.write(model, place)
+            self.kept = place
+
+
+def _weighs_nothing(block: Block) -> bool:
+    return block.weight is not None and not block.weight.any()
+
+
+def _is_blank(model: Any, state: Mapping[str, Any]) -> bool:
+    """Tell whether MPRank has seen no row yet that weighs something."""
+    return isinstance(model, MPRank) and "n_iter_" not in state
+
+
+def _check(
+    estimator: Any,
+    stream: Any,
+    classes: Any,
+    n_passes: Any,
+    every: Any,
+    prefetch: Any,
+    progress: Any,
+    folder: Any,
+) -> None:
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        raise TypeError(
+            f"{WHO}: estimator must be an object with get_params and partial_fit; got "
+            f"{estimator!r}."
+        )
+    if not isinstance(stream, Stream):
+        raise TypeError(
+            f"{WHO}: stream must be one of peckorder.streams, from_parquet(...) for "
+            f"instance; got {type(stream).__name__}."
+        )
+    whole(1).check(WHO, "n_passes", n_passes)
+    not_negative.check(WHO, "every", every)
+    whole(0).check(WHO, "prefetch", prefetch)
+    optional(_CALLABLE).check(WHO, "progress", progress)
+    if isinstance(estimator, RankBoost) and classes is not None:
+        raise TypeError(
+            f"{WHO}: classes must be None for RankBoost, which knows none; got "
+            f"{classes!r}."
+        )
+    if not isinstance(estimator, RankBoost) and folder is not None:
+        raise TypeError(
+            f"{WHO}: folder must be None for {type(estimator).__name__}, which keeps "
+            f"no temporary files; got {folder!r}."
+        )
+    if isinstance(estimator, MPRank | RankBoost) and n_passes != 1:
+        raise ValueError(
+            f"{WHO}: n_passes must be 1 for {type(estimator).__name__}, which learns "
+            f"no more from the same rows; got {n_passes!r}."
+        )
+
+
+def _check_learner(model: Any, stream: Stream, classes: Any) -> Any:
+    """Refuse what an estimator does not take; return the classes, checked."""
+    who = type(model).__name__
+    try:
+        taken = signature(model.partial_fit).parameters
+    except AttributeError as error:
+        # Some say why they have none, as MPRank does of kernels.
+        why = f" {error.__cause__}" if error.__cause__ else ""
+        raise TypeError(
+            f"{WHO}: estimator must be one with partial_fit, or a RankBoost; got "
+            f"{model!r}.{why}"
+        ) from None
+    if stream.has_weights and "sample_weight" not in taken:
+        raise TypeError(
+            f"{WHO}: stream must be without weights for {who}, which takes none; got "
+            "one with."
+        )
+    if classes is None:
+        return None
+    if "classes" not in taken:
+        raise TypeError(
+            f"{WHO}: classes must be None for {who}, which knows none; got {classes!r}."
+        )
+    return Scale.given(WHO, classes).classes
+
+
+def _opened(run: _Run, path: Any, every: float) -> Checkpoint | None:
+    if path is None:
+        return None
+    if not isinstance(run.model, StoredModel):
+        raise TypeError(
+            f"{WHO}: checkpoint must be None for estimators that are not peckorder's "
+            f"own; got {path!r} for {type(run.model).__name__}."
+        )
+    terms = terms_of(run.model, run.stream, run.classes, run.n_passes)
+    return Checkpoint.of(path, every, terms)

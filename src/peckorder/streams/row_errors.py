@@ -1,0 +1,56 @@
+"""Which row of a stream it is that an estimator refuses."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from peckorder._core.errors import located
+from peckorder.streams.block import Block, Stream
+
+
+@contextmanager
+def told_where(stream: Stream, block: Block, first: int) -> Iterator[None]:
+    """Let an error about a block, which begins at a row, say where in the stream."""
+    try:
+        yield
+    except ValueError as error:
+        told = located(error, _where(stream, block, first, str(error)))
+        if told is None:
+            raise
+        raise told from None
+
+
+def _where(stream: Stream, block: Block, first: int, said: str) -> str:
+    row = _culprit(block, said)
+    if row is not None:
+        return f"This is in {stream.called(first + row)} of the stream."
+    return (
+        f"This is of {len(block)} rows of the stream, of which the first is "
+        f"{stream.called(first)}."
+    )
+
+
+def _culprit(block: Block, said: str) -> int | None:
+    """Return the first row with the value that scikit-learn refuses; None if none."""
+    is_odd = np.isnan if "contains NaN" in said else np.isinf
+    if said.startswith("Input X contains"):
+        return _first_row(block.X, is_odd)
+    if said.startswith("Input y contains") and block.y.dtype.kind == "f":
+        return _first(is_odd(block.y))
+    return None
+
+
+def _first_row(X: Any, is_odd: Any) -> int | None:
+    if sparse.issparse(X):
+        place = _first(is_odd(X.data))
+        if place is None:
+            return None
+        return int(np.searchsorted(X.indptr, place, side="right")) - 1
+    return _first(is_odd(X).any(axis=1))
+
+
+def _first(is_odd: Any) -> int | None:
+    return int(np.argmax(is_odd)) if is_odd.any() else None

@@ -1,0 +1,1 @@
+"""Where a stream of rows comes from."""

@@ -1,0 +1,205 @@
+"""Streams of LETOR's text files."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from peckorder._core.errors import cause
+from peckorder._core.text_files import Source
+from peckorder._core.typing import Labels
+from peckorder._core.validation import boolean, optional, whole
+from peckorder.datasets.formats.letor import _DTYPE, _MISSING, _QID_DTYPE
+from peckorder.datasets.formats.letor_reader import Block as Lines
+from peckorder.datasets.formats.letor_reader import Reader, documents
+from peckorder.exceptions import DataError
+from peckorder.streams.block import Block, Stream
+from peckorder.streams.sizes import default_rows
+from peckorder.streams.sources.arrow import pyarrow
+from peckorder.streams.sources.files import FileRows, file_identity, found_files
+
+_WHO = "from_letor"
+_SUFFIXES = (".txt", ".txt.gz", ".txt.zst", ".letor", ".svm", ".dat")
+
+
+def from_letor(
+    path: Any,
+    *,
+    n_features: int | None = None,
+    dtype: DTypeLike = np.float64,
+    sparse: bool = False,
+    zero_based: bool = False,
+    missing: float = np.nan,
+    qid_dtype: type | None = None,
+    rows: int | None = None,
+) -> Stream:
+    r"""Return the rows of LETOR's files as a stream.
+
+    Lines are ``grade qid:ID index:value ... # comment``, as `peckorder.datasets`
+    reads them; some MB of text at a time.
+
+    Parameters
+    ----------
+    path : path or list of paths
+        A file, several in their order, or a folder: all files in it whose names end in
+        .txt, .txt.gz, .txt.zst, .letor, .svm or .dat, in the order of their names with
+        numbers by their value. Files are read through gzip if they begin as such, and
+        with pyarrow through zstd if their names end in .zst.
+    n_features : int, default=None
+        Columns of every block. None: the highest index, for which all files are read
+        once now.
+    dtype, zero_based, missing
+        As in `peckorder.datasets.load_letor`.
+    sparse : bool, default=False
+        Yield CSR arrays.
+    qid_dtype : {None, int, str}, default=None
+        Type of the queries. None: what the first MB of the first file ask for; text
+        that comes later is an error then.
+    rows : int, default=None
+        The most rows of a block, unless a query has more. None: as many as have 4 MiB
+        of features, were they dense.
+
+    Returns
+    -------
+    stream : Stream
+        To be iterated, or for `peckorder.streams.fit`. It has queries if the first line
+        has one; `y` are float64.
+
+    Notes
+    -----
+    To begin at a later row, the rows before are read and dropped.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from peckorder.streams import from_letor
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "train.txt"
+    ...     size = file.write_text("1 qid:4 1:0.5\n0 qid:4 2:2\n2 qid:7 1:4\n")
+    ...     for block in from_letor(file, rows=2):
+    ...         print(block.X.tolist(), block.y.tolist(), block.qid.tolist())
+    [[0.5, 0.0], [0.0, 2.0]] [1.0, 0.0] [4, 4]
+    [[4.0, 0.0]] [2.0] [7]
+    """
+    optional(whole(1)).check(_WHO, "n_features", n_features)
+    _DTYPE.check(_WHO, "dtype", dtype)
+    boolean.check(_WHO, "sparse", sparse)
+    boolean.check(_WHO, "zero_based", zero_based)
+    _MISSING.check(_WHO, "missing", missing)
+    _QID_DTYPE.check(_WHO, "qid_dtype", qid_dtype)
+    optional(whole(1)).check(_WHO, "rows", rows)
+    files = found_files(_WHO, path, _SUFFIXES)
+    options = {"zero_based": bool(zero_based), "missing": float(missing)}
+    return _LetorFiles(files, n_features, dtype, sparse, qid_dtype, rows, options)
+
+
+class _LetorFiles(Stream):
+    who = _WHO
+
+    def __init__(
+        self,
+        files: list[Path],
+        n_features: int | None,
+        dtype: Any,
+        sparse: bool,
+        qid_dtype: Any,
+        rows: Any,
+        options: dict[str, Any],
+    ) -> None:
+        self._files, self._options = files, options
+        self._source = FileRows(files)
+        self._dtype, self._sparse = np.dtype(dtype), sparse
+        self._qid_dtype, self._n_columns = qid_dtype, n_features
+        self._has_qid: bool | None = None
+        self._decide_on_queries()
+        if n_features is None:
+            highest = max(int(b.column.max(initial=-1)) for b in self._lines())
+            if highest < 0:
+                raise DataError(
+                    f"{_WHO}: path must hold one feature at least; got none."
+                )
+            n_features = highest + 1
+        self.n_features = self._n_columns = n_features
+        self.rows = rows or default_rows(n_features, self._dtype.itemsize)
+
+    def _decide_on_queries(self) -> None:
+        """Let the first rows say whether there are queries, and of which type."""
+        for lines in self._lines():
+            if len(lines):
+                self.has_queries = self._has_qid = lines.qid is not None
+                if lines.qid is not None:
+                    is_whole = lines.qid.dtype.kind == "i"
+                    self._qid_dtype = self._qid_dtype or (int if is_whole else str)
+                return
+        raise DataError(f"{_WHO}: path must hold one row at least; got none.")
+
+    def pieces(
+        self, start: int, skipped: Callable[[Labels], object]
+    ) -> Iterator[Block]:
+        for lines in self._lines():
+            n_before = min(start, len(lines))
+            start -= n_before
+            if n_before and lines.qid is not None:
+                skipped(lines.qid[:n_before])
+            if n_before < len(lines):
+                rest = lines.rows(n_before, len(lines)) if n_before else lines
+                X, y, qid = documents(
+                    [rest], self.n_features, self._dtype, self._sparse
+                )
+                yield Block(X, y, qid)
+
+    def where(self, row: int) -> str:
+        return self._source.where(row)
+
+    def labels(self) -> Iterator[Labels]:
+        for lines in self._lines():
+            yield lines.grade
+
+    def identity(self) -> dict[str, Any]:
+        return {
+            "source": "letor",
+            "files": [file_identity(file) for file in self._files],
+            "columns": self.n_features,
+            "types": [self._dtype.str, self._sparse, str(self._qid_dtype)],
+            "options": [self._options["zero_based"], str(self._options["missing"])],
+            "rows": self.rows,
+        }
+
+    def _lines(self) -> Iterator[Lines]:
+        """Yield what is in the files, some MB of text at a time."""
+        for place, file in enumerate(self._files):
+            n_rows = 0
+            reader = Reader(
+                f"{_WHO}: {file.name}",
+                base=0 if self._options["zero_based"] else 1,
+                n_columns=self._n_columns,
+                largest=float(np.finfo(self._dtype).max),
+                missing=self._options["missing"],
+                qid_dtype=self._qid_dtype,
+                keeps_comments=False,
+                first_block_decides=True,
+                has_qid=self._has_qid,
+            )
+            with _opened(file) as source:
+                for lines in reader.blocks(source):
+                    n_rows += len(lines)
+                    yield lines
+            self._source.ended(place, n_rows)
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[Source]:
+    if file.suffix != ".zst":
+        yield file
+        return
+    pa = pyarrow(_WHO)
+    try:
+        with pa.input_stream(str(file), compression="zstd") as inflated:
+            yield inflated
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(
+            f"{_WHO}: path must be sound files; got {file.name!r}: {cause(error)}."
+        ) from None

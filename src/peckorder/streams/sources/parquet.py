@@ -1,0 +1,271 @@
+"""Streams of Parquet and Arrow files."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from peckorder._core.errors import cause
+from peckorder._core.typing import Labels
+from peckorder._core.validation import optional, whole
+from peckorder.exceptions import DataError
+from peckorder.streams.block import Block, Stream
+from peckorder.streams.sizes import default_rows
+from peckorder.streams.sources.arrow import (
+    Roles,
+    block_of,
+    check_column,
+    check_no_more,
+    check_numbers,
+    find_roles,
+    pyarrow,
+    queries_of,
+    values_of,
+)
+from peckorder.streams.sources.files import FileRows, file_identity, found_files
+
+_WHO = "from_parquet"
+_SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
+# A column is read from the disk in pieces of so many bytes.
+_BUFFER = 1 << 18
+_MANY = 1 << 16
+
+
+def from_parquet(
+    path: Any,
+    target: str,
+    qid: str | None = None,
+    *,
+    features: Sequence[str] | None = None,
+    weight: str | None = None,
+    rows: int | None = None,
+) -> Stream:
+    """Return the rows of Parquet or Arrow files as a stream.
+
+    Only the columns asked for are read, batch after batch of a row group, file after
+    file. Needs pyarrow: ``pip install "peckorder[frames]"``.
+
+    Parameters
+    ----------
+    path : path or list of paths
+        A file, several in their order, or a folder: all files in it whose names end in
+        .parquet, .pq, .arrow, .feather or .ipc, in the order of their names with
+        numbers by their value (part.10 after part.9). What a file is, its first bytes
+        say.
+    target : str
+        The column of labels: numbers, or texts for estimators that are given classes.
+    qid : str, default=None
+        The column of queries, whose rows stand together. Decimals are int64 if their
+        type has no digits behind the point and 18 at most before it, else texts.
+    features : list of str, default=None
+        The columns of features, numbers; nulls are NaN. None: all that are left.
+    weight : str, default=None
+        The column of weights.
+    rows : int, default=None
+        The most rows of a block, unless a query has more. None: as many as have 4 MiB
+        of features.
+
+    Returns
+    -------
+    stream : Stream
+        To be iterated, or for `peckorder.streams.fit`. `X` is float32 if all features
+        are, else float64.
+
+    Raises
+    ------
+    DataError
+        If a file lacks a column, has one of another type than the first file, or,
+        without `features`, one more; all files are looked at before the first row is
+        read. The order of columns is that of the first file.
+
+    Notes
+    -----
+    Of Parquet a column is decoded page by page, so that memory does not grow with row
+    groups; of Arrow files a record batch is taken at a time, as large as it was
+    written. To begin at a later row skips whole row groups unread.
+
+    Examples
+    --------
+    >>> import tempfile, pandas as pd
+    >>> from peckorder import MPRank
+    >>> from peckorder.streams import fit, from_parquet
+    >>> frame = pd.DataFrame({"x": [0.0, 1.0, 2.0], "stars": [1, 2, 3], "q": [5, 5, 9]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     frame.to_parquet(f"{folder}/part.0.parquet")
+    ...     stream = from_parquet(folder, target="stars", qid="q")
+    ...     model = fit(MPRank(C=1e6), stream)
+    >>> model.predict(pd.DataFrame({"x": [3.0]})).round(3)
+    array([4.])
+    """
+    optional(whole(1)).check(_WHO, "rows", rows)
+    pa = pyarrow(_WHO)
+    files = [_File.of(pa, file) for file in found_files(_WHO, path, _SUFFIXES)]
+    first = files[0]
+    names = first.schema.names
+    roles = find_roles(_WHO, names, features, target, qid, weight, first.path)
+    check_numbers(_WHO, pa, first.schema, roles, first.path)
+    for file in files[1:]:
+        _check_like(file, first, roles)
+        if features is None:
+            check_no_more(_WHO, roles, file.schema.names, file.path, first.path)
+    return _ArrowFiles(pa, files, roles, rows)
+
+
+class _File(NamedTuple):
+    """A file, its columns, and how many rows its parts have."""
+
+    path: Path
+    is_parquet: bool
+    schema: Any
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, pa: Any, path: Path) -> "_File":
+        """Read what a file says of itself."""
+        with path.open("rb") as raw:
+            head = raw.read(6)
+        if not head.startswith((b"PAR1", b"ARROW1")):
+            raise DataError(
+                f"{_WHO}: path must be Parquet or Arrow files; got {path.name!r}, "
+                "which does not begin as one."
+            )
+        is_parquet = head.startswith(b"PAR1")
+        with _sound(pa, path):
+            if is_parquet:
+                from pyarrow import parquet
+
+                with parquet.ParquetFile(path) as file:
+                    groups = range(file.metadata.num_row_groups)
+                    sizes = tuple(file.metadata.row_group(g).num_rows for g in groups)
+                    return cls(path, True, file.schema_arrow, sizes)
+            # A column is enough to count rows.
+            one = pa.ipc.IpcReadOptions(included_fields=[0])
+            with pa.memory_map(str(path)) as source:
+                schema = pa.ipc.open_file(source).schema
+                file = pa.ipc.open_file(source, options=one)
+                numbers = range(file.num_record_batches)
+                sizes = tuple(file.get_batch(k).num_rows for k in numbers)
+                return cls(path, False, schema, sizes)
+
+    def batches(
+        self, pa: Any, columns: list[str], rows: int, start: int
+    ) -> Iterator[Any]:
+        """Yield some columns of the rows from number `start` on."""
+        first = 0
+        while first < len(self.sizes) and start >= self.sizes[first]:
+            start -= self.sizes[first]
+            first += 1
+        left = range(first, len(self.sizes))
+        if not left:
+            return
+        with _sound(pa, self.path):
+            batches = self._parquet if self.is_parquet else self._arrow
+            for batch in batches(pa, columns, rows, left):
+                if start >= batch.num_rows:
+                    start -= batch.num_rows
+                    continue
+                yield batch.slice(start)
+                start = 0
+
+    def _parquet(self, pa: Any, columns: list[str], rows: int, left: range) -> Any:
+        from pyarrow import parquet
+
+        # Through a buffer, and not all of a column in advance.
+        options = {"buffer_size": _BUFFER, "pre_buffer": False}
+        with parquet.ParquetFile(self.path, **options) as file:
+            yield from file.iter_batches(
+                rows, row_groups=list(left), columns=columns, use_threads=False
+            )
+
+    def _arrow(self, pa: Any, columns: list[str], rows: int, left: range) -> Any:
+        with pa.OSFile(str(self.path)) as source:
+            places = [self.schema.get_field_index(name) for name in columns]
+            options = pa.ipc.IpcReadOptions(included_fields=sorted(places))
+            with pa.ipc.open_file(source, options=options) as file:
+                for number in left:
+                    yield file.get_batch(number)
+
+
+class _ArrowFiles(Stream):
+    who = _WHO
+
+    def __init__(self, pa: Any, files: list[_File], roles: Roles, rows: Any) -> None:
+        self._pa, self._files, self._roles = pa, files, roles
+        sizes = [sum(file.sizes) for file in files]
+        self._source = FileRows([file.path for file in files], sizes)
+        self.n_rows = sum(sizes)
+        self.n_features = len(roles.features)
+        self.feature_names = roles.features
+        self.has_queries = roles.qid is not None
+        self.has_weights = roles.weight is not None
+        kinds = {files[0].schema.field(name).type for name in roles.features}
+        self._dtype = np.dtype(np.float32 if kinds == {pa.float32()} else np.float64)
+        self.rows = rows or default_rows(self.n_features, self._dtype.itemsize)
+
+    def pieces(
+        self, start: int, skipped: Callable[[Labels], object]
+    ) -> Iterator[Block]:
+        if self._roles.qid is not None and start:
+            for qid in self._column(self._roles.qid, start, queries_of):
+                skipped(qid)
+        for batch in self._batches(self._roles.columns, self.rows, start):
+            yield block_of(self._pa, batch, self._roles, self._dtype)
+
+    def where(self, row: int) -> str:
+        return self._source.where(row)
+
+    def labels(self) -> Iterator[Labels]:
+        return self._column(self._roles.target, self.n_rows or 0, values_of)
+
+    def identity(self) -> dict[str, Any]:
+        return {
+            "source": "parquet",
+            "files": [file_identity(file.path) for file in self._files],
+            "columns": list(self._roles),
+            "rows": self.rows,
+        }
+
+    def _column(
+        self, name: str, end: int, read: Callable[[Any, Any], Labels]
+    ) -> Iterator[Labels]:
+        """Yield one column of the rows before number `end`."""
+        number = 0
+        for batch in self._batches([name], _MANY, 0):
+            if number >= end:
+                return
+            values = read(self._pa, batch.column(name))[: end - number]
+            number += len(values)
+            yield values
+
+    def _batches(self, columns: list[str], rows: int, start: int) -> Iterator[Any]:
+        for file in self._files:
+            n_rows = sum(file.sizes)
+            if start < n_rows:
+                yield from file.batches(self._pa, columns, rows, start)
+            start = max(0, start - n_rows)
+
+
+def _check_like(file: _File, first: _File, roles: Roles) -> None:
+    """Refuse a file without a column of the first, or with one of another type."""
+    for name in roles.columns:
+        check_column(_WHO, "every column", name, file.schema.names, file.path)
+        kind, expected = file.schema.field(name).type, first.schema.field(name).type
+        if kind != expected:
+            raise DataError(
+                f"{_WHO}: column {name!r} must be {expected} in every file, as in "
+                f"{first.path.name!r}; got {kind} in {file.path.name!r}."
+            )
+
+
+@contextmanager
+def _sound(pa: Any, path: Path) -> Iterator[None]:
+    """Say of what cannot be read that it is damaged."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(
+            f"{_WHO}: path must be sound Parquet or Arrow files; got {path.name!r}: "
+            f"{cause(error)}."
+        ) from None

@@ -1,0 +1,1 @@
+"""Tables of named columns: their roles, their preparation, and `TableRanker`."""

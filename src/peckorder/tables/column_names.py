@@ -1,0 +1,82 @@
+"""What columns are likely to be, by their names."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+QUERY: Final = _words(
+    "qid query query_id queryid q topic topic_id search search_id srch_id "
+    "session session_id"
+)
+USER: Final = _words(
+    "user user_id userid uid user_name username viewer viewer_id customer customer_id "
+    "reviewer reviewer_id person person_id"
+)
+ITEM: Final = _words(
+    "item item_id itemid iid movie movie_id movieid film film_id product product_id "
+    "productid book book_id isbn joke joke_id song song_id track track_id business_id "
+    "artist artist_id"
+)
+RATING: Final = _words(
+    "rating ratings stars user_rating book_rating movie_rating vote score"
+)
+TARGET: Final = _words(
+    "target label y relevance rel grade rating quality class out1 out outcome response "
+    "stars score"
+)
+_NAMES: Final = _words(
+    "id docid doc_id doc document document_id row row_id index key uuid guid url name "
+    "title unnamed_0"
+)
+_TIMES: Final = _words("timestamp time date datetime created created_at updated_at")
+_REMARKS: Final = _words("comment comments")
+# Ids if there are many different ones; few may be kinds, or yes and no.
+CODE: Final = _words(
+    "sku ean upc gtin asin barcode account account_id account_number zip zip_code "
+    "zipcode postcode postal_code phone phone_number email order order_id "
+    "transaction_id serial serial_number"
+)
+# What is carried along, not learnt from, and what messages call it.
+ID: Final = _NAMES | _TIMES | _REMARKS
+
+
+def plain(name: str) -> str:
+    """Write a name in small letters, digits and single underscores."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    return re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_")
+
+
+def first_named(names: Iterable[str], words: frozenset[str]) -> str | None:
+    """Return the first column whose name is one of some words."""
+    return next(
+        (name for name in names if {plain(name), plain(name.lower())} & words), None
+    )
+
+
+def carried(name: str) -> str:
+    """Say what a column is that is not learnt from, by its name; nothing if it may be.
+
+    Examples
+    --------
+    >>> from peckorder.tables.column_names import carried
+    >>> carried("Date"), carried("comment"), carried("doc id"), carried("alcohol")
+    ('a date or time, by its name', 'a remark, by its name', 'an id, by its name', '')
+    """
+    for kind, known in (
+        ("an id", _NAMES),
+        ("a date or time", _TIMES),
+        ("a remark", _REMARKS),
+    ):
+        if first_named([name], known):
+            return f"{kind}, by its name"
+    return ""
+
+
+def are_unnamed(names: Iterable[str]) -> bool:
+    """Say whether columns have numbers for names, as where a file has no header."""
+    return all(re.fullmatch(r"(column|col|c|x)?_?\d+", plain(name)) for name in names)

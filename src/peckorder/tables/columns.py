@@ -1,0 +1,63 @@
+"""A table as a file gives it: named columns of numbers or text."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from numpy.typing import NDArray
+
+from peckorder._core.validation import did_you_mean
+from peckorder.exceptions import DataError
+
+_MOST_NAMED: Final = 30
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """Columns of equal length, by name, in the order of the file.
+
+    Numbers are float64 or integers, NaN where a cell is empty; everything else is an
+    array of objects: text, None where a cell is empty. `source` is what messages call
+    the file; `notes` are sentences about what was read in a way one may not expect.
+    """
+
+    arrays: Mapping[str, NDArray[Any]]
+    source: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.arrays)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.arrays.values()), ()))
+
+
+def check_column(who: str, columns: Columns, what: str, given: str) -> None:
+    """Refuse the name of a column that is not there; say which are."""
+    if given not in columns.arrays:
+        raise DataError(
+            f"{who}: {what} must be a column of {columns.source}, which has "
+            f"{listed(columns.names)}; got {given!r}."
+            f"{did_you_mean(given, columns.names, {})}"
+        )
+
+
+def counted(n: int, one: str, many: str) -> str:
+    """Write a number and what there are so many of.
+
+    Examples
+    --------
+    >>> from peckorder.tables.columns import counted
+    >>> counted(1, "query is", "queries are"), counted(2000, "row", "rows")
+    ('1 query is', '2,000 rows')
+    """
+    return f"{n:,} {one if n == 1 else many}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write names, some of them if there are many."""
+    every = [name if len(name) <= 40 else f"{name[:37]}..." for name in names]
+    more = f" and {len(every) - _MOST_NAMED} more" if len(every) > _MOST_NAMED else ""
+    return ", ".join(every[:_MOST_NAMED]) + more

@@ -1,0 +1,177 @@
+"""Parquet and JSON lines; and named columns from the tables of Arrow."""
+
+import io
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyarrow import json as pj
+from pyarrow import parquet as pq
+
+from peckorder._core.text_files import read_text
+from peckorder.exceptions import DataError
+from peckorder.tables.columns import Columns
+from peckorder.tables.files.source import Inflated, is_standard, short, text_of
+
+_MAGIC = b"PAR1"
+
+
+def parquet_blocks(
+    who: str, path: str | os.PathLike[str], file: Inflated, rows: int | None
+) -> Iterator[pa.Table]:
+    """Yield the rows of a Parquet file: all at once, or `rows` at a time."""
+    if not file.head.startswith(_MAGIC):
+        raise DataError(f"{who}: the file must be Parquet; got one of another kind.")
+    # The end is read first: what cannot be read from there must be in memory.
+    is_seekable = not is_standard(path) and not file.is_compressed
+    source: Any = Path(path) if is_seekable else io.BytesIO(file.read())
+    try:
+        with pq.ParquetFile(source) as table:
+            _check_once(who, table.schema_arrow.names)
+            if rows is None:
+                # Runs of equal cells take next to nothing in the file.
+                n_cells = table.metadata.num_rows * table.metadata.num_columns
+                size = Path(path).stat().st_size if is_seekable else None
+                file.check_holds(8 * n_cells, size)
+                yield table.read()
+                return
+            for batch in table.iter_batches(rows):
+                yield pa.Table.from_batches([batch])
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(
+            f"{who}: the file must be sound Parquet; got {short(str(error), 200)}."
+        ) from None
+
+
+def json_blocks(who: str, file: Inflated, *, whole: bool) -> Iterator[pa.Table]:
+    """Yield the rows of lines of JSON, one object each: all at once, or in blocks."""
+    blocks, n_lines = [], 0
+    for text in read_text(who, text_of(who, file)):
+        if not text.strip():
+            continue
+        blocks.append(_json_table(who, text, n_lines))
+        n_lines += text.count(b"\n")
+        if not whole:
+            yield blocks.pop()
+    if n_lines == 0:
+        yield pa.table({})
+    elif whole:
+        try:
+            yield pa.concat_tables(blocks, promote_options="permissive")
+        except pa.ArrowException as error:
+            raise DataError(
+                f"{who}: a column must be all numbers or all text; got "
+                f"{short(str(error), 200)}."
+            ) from None
+
+
+def _json_table(who: str, text: bytes, n_before: int) -> pa.Table:
+    options = pj.ReadOptions(block_size=max(len(text), 1024))
+    try:
+        table = pj.read_json(io.BytesIO(text), read_options=options)
+        dates = [f.name for f in table.schema if pa.types.is_temporal(f.type)]
+        if dates:  # which would be written in another way
+            as_text = pa.schema([(name, pa.string()) for name in dates])
+            parse = pj.ParseOptions(explicit_schema=as_text)
+            names = table.column_names
+            table = pj.read_json(io.BytesIO(text), options, parse).select(names)
+    except pa.ArrowInvalid as error:
+        raise DataError(_json_sentence(who, text, n_before, str(error))) from None
+    except UnicodeDecodeError:
+        raise DataError(f"{who}: text must be UTF-8; got other bytes.") from None
+    _check_once(who, table.column_names)
+    return table
+
+
+def _json_sentence(who: str, text: bytes, n_before: int, message: str) -> str:
+    """Find the line that is wrong."""
+    for number, line in enumerate(text.splitlines(), n_before + 1):
+        if not line.strip():
+            continue
+        try:
+            is_object = isinstance(json.loads(line), dict)
+        except (ValueError, RecursionError):
+            is_object = False
+        if not is_object:
+            shown = short(line.decode("utf-8", "replace"))
+            return (
+                f"{who}: lines must be objects of JSON; got {shown} in line {number}."
+            )
+    changed = re.search(r"Column\(/(.*?)\) changed from (\w+) to (\w+)", message)
+    if changed:
+        name, *kinds = changed.groups()
+        return (
+            f"{who}: column {short(name)} must be all numbers or all text; got "
+            f"{' and '.join(kinds)}."
+        )
+    return f"{who}: the file must be lines of JSON; got {short(message, 200)}."
+
+
+def _check_once(who: str, names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        again = next(name for k, name in enumerate(names) if name in names[:k])
+        raise DataError(
+            f"{who}: names of columns must differ; got {short(again)} twice."
+        )
+
+
+def to_columns(who: str, table: pa.Table) -> Columns:
+    """Return the columns of a table as arrays of NumPy."""
+    return Columns(
+        {name: _array(who, name, table.column(name)) for name in table.column_names},
+        who,
+    )
+
+
+def _array(who: str, name: str, column: pa.ChunkedArray) -> NDArray[Any]:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if pa.types.is_temporal(kind):
+        column = column.cast(pa.string())
+    elif pa.types.is_boolean(kind):
+        column = column.cast(pa.int8())
+    elif pa.types.is_decimal(kind) and kind.scale <= 0 and kind.precision > 15:
+        column = column.cast(pa.string())
+    elif pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        column = column.cast(pa.float64())
+    elif pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise DataError(
+            f"{who}: text must be UTF-8; got other bytes in column {short(name)}."
+        )
+    kind = column.type
+    is_whole = pa.types.is_integer(kind)
+    if is_whole and column.null_count and _is_large(column):
+        # Where there are gaps NumPy has floats, which hold 53 bits.
+        column, is_whole, kind = column.cast(pa.string()), False, pa.string()
+    if is_whole or pa.types.is_floating(kind):
+        is_whole = is_whole and column.null_count == 0
+        numbers: NDArray[Any] = column.to_numpy()
+        if kind != pa.uint64() or not is_whole:
+            numbers = numbers.astype(np.int64 if is_whole else np.float64, copy=False)
+        return numbers
+    if _is_text(kind):
+        # Not by Arrow's if_else: up to version 21 it garbles text beside a gap.
+        return np.asarray([text or None for text in column.to_pylist()], dtype=object)
+    raise DataError(
+        f"{who}: column {short(name)} must be numbers or text; got {short(str(kind))}."
+    )
+
+
+def _is_large(column: pa.ChunkedArray) -> bool:
+    ends = pc.min_max(column).as_py()
+    return any(abs(end or 0) > 1 << 53 for end in ends.values())
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return True
+    return bool(pa.types.is_string_view(kind))

@@ -1,0 +1,372 @@
+"""Tables in files: read whole or in blocks of rows, as named columns."""
+
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse as sp
+
+from peckorder._core.validation import did_you_mean
+from peckorder.datasets import Documents
+from peckorder.exceptions import DataError
+from peckorder.tables.columns import Columns
+from peckorder.tables.files.arrow import json_blocks, parquet_blocks, to_columns
+from peckorder.tables.files.csv import Numbers, check_names, csv_blocks
+from peckorder.tables.files.source import Inflated, is_standard, name_of, opened, short
+from peckorder.tables.files.trec import (
+    documents_to_columns,
+    iter_letor_documents,
+    letor_columns,
+    qrels_columns,
+    read_letor,
+    run_columns,
+)
+from peckorder.tables.files.write import write_blocks
+
+FORMATS = ("csv", "tsv", "parquet", "jsonl", "letor", "run", "qrels")
+_SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".dat": "csv",
+    ".data": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".letor": "letor",
+    ".svm": "letor",
+    ".svmlight": "letor",
+    ".libsvm": "letor",
+    ".run": "run",
+    ".res": "run",
+    ".trec": "run",
+    ".qrels": "qrels",
+    ".qrel": "qrels",
+}
+_PACKED = (".gz", ".zst")
+_LETOR_LINE = re.compile(rb"\S+(\s+qid:\S+(\s+\d+:\S+)*|(\s+\d+:\S+)+)\s*(#.*)?")
+
+
+def read_columns(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    ids: Collection[str] = (),
+    names: tuple[str, ...] | None = None,
+) -> Columns:
+    """Read all rows of a file.
+
+    Parameters
+    ----------
+    path
+        The file, plain or in gzip or zstd; "-" is standard input.
+    format
+        One of `FORMATS`. None: by the suffix; where it does not tell, as of a .txt
+        file, by the first line.
+    ids
+        Columns of ids, beside those named so: as text, if numbers would change them.
+    names
+        Names for the columns, in place of those that the file has, if any.
+
+    Returns
+    -------
+    columns
+        As the file has them. A LETOR file has target, qid, features named 1, 2, ...
+        and docid; a run qid, docid, rank, score and tag; qrels qid, docid and grade.
+
+    Raises
+    ------
+    DataError
+        With one sentence about what is wrong with the file.
+    """
+    kind, who = format_of(path, format), name_of(path)
+    with opened(path) as file:
+        kind = kind or guessed(file.head)
+        columns = _whole(kind, who, path, file, ids, names)
+    return _checked(columns)
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    ids: Collection[str] = (),
+    names: tuple[str, ...] | None = None,
+) -> Columns | Documents:
+    """Read all rows; of a LETOR file with few features a row, as sparse documents."""
+    kind, who = format_of(path, format), name_of(path)
+    with opened(path) as file:
+        kind = kind or guessed(file.head)
+        if kind == "letor":
+            documents = read_letor(who, file)
+            if sp.issparse(documents.X) and len(documents) and names is None:
+                return documents
+            columns = documents_to_columns(who, documents, None)
+            return _checked(_renamed(columns, names))
+        return _checked(_whole(kind, who, path, file, ids, names))
+
+
+def iter_columns(
+    path: str | os.PathLike[str],
+    *,
+    rows: int = 65_536,
+    format: str | None = None,
+    numbers: Numbers = (),
+    names: tuple[str, ...] | None = None,
+) -> Iterator[Columns]:
+    """Yield the rows of a file in blocks, for files larger than memory.
+
+    Parameters
+    ----------
+    path, format, names
+        As in `read_columns`. Runs and qrels are read whole.
+    rows
+        Rows of a block, at most.
+    numbers
+        Columns that are numbers, or a function that tells them from all names. All
+        other columns of a CSV file are text, as it stands in the file: a type cannot
+        be told from some of the rows.
+    """
+    kind, who = format_of(path, format), name_of(path)
+    n_rows, last = 0, Columns({}, who)
+    with opened(path, streamed=True) as file:
+        kind = kind or guessed(file.head)
+        for found in _blocks(kind, who, path, file, rows, numbers, names):
+            block = found if n_rows == 0 else _alike(last, found)
+            for begin in range(0, len(block), rows):
+                part = {
+                    name: column[begin : begin + rows]
+                    for name, column in block.arrays.items()
+                }
+                yield Columns(part, who)
+            n_rows += len(block)
+            last = block
+        if n_rows == 0:
+            _checked(last)
+
+
+def letor_documents(
+    path: str | os.PathLike[str], *, rows: int = 65_536, format: str | None = None
+) -> Iterator[Documents] | None:
+    """Return the rows of a LETOR file in blocks, sparse; None if it is none."""
+    who = name_of(path)
+    if kind_of(path, format) != "letor":
+        return None
+
+    def blocks() -> Iterator[Documents]:
+        with opened(path, streamed=True) as file:
+            n_rows = 0
+            for block in iter_letor_documents(who, file, rows):
+                n_rows += len(block)
+                yield block
+            if n_rows == 0:
+                _checked(Columns({}, who))
+
+    return blocks()
+
+
+def write_columns(
+    path: str | os.PathLike[str],
+    columns: Columns | Iterable[Columns],
+    *,
+    format: str | None = None,
+) -> int:
+    """Write rows to a file that appears when all are written, or never.
+
+    Parameters
+    ----------
+    path
+        The file; .gz and .zst are compressed, "-" is standard output.
+    columns
+        All rows, or blocks of rows with the same columns.
+    format
+        One of `FORMATS`. None: by the suffix; .txt is LETOR.
+
+    Returns
+    -------
+    n_rows
+        How many rows were written.
+    """
+    is_bare = is_standard(path) and format is None
+    kind = "csv" if is_bare else format_to_write(path, format)
+    blocks = [columns] if isinstance(columns, Columns) else columns
+    return write_blocks(path, blocks, kind)
+
+
+def format_of(path: str | os.PathLike[str], format: str | None) -> str | None:
+    """Return the format of a file to read; None if it must be looked into."""
+    if format is not None:
+        if format not in FORMATS:
+            raise ValueError(
+                f"{name_of(path)}: format must be one of {', '.join(FORMATS)}; got "
+                f"{format!r}.{did_you_mean(format, FORMATS, {})}"
+            )
+        return format
+    if is_standard(path):
+        raise ValueError(
+            "standard input: format must be given, one of "
+            f"{', '.join(FORMATS)}; got none. Add --format csv."
+        )
+    return _SUFFIXES.get(_suffix(path))
+
+
+def kind_of(path: str | os.PathLike[str], format: str | None) -> str:
+    """Return the format of a file to read; look into it if its name does not tell."""
+    kind = format_of(path, format)
+    if kind is None:
+        with opened(path, streamed=True) as file:
+            kind = guessed(file.head)
+    return kind
+
+
+def format_to_write(
+    path: str | os.PathLike[str],
+    format: str | None,
+    *,
+    text: str = "letor",
+    advice: str = "",
+) -> str:
+    """Return the format of a file to write: `text` if it is called .txt.
+
+    `advice` is what one may do where a name does not tell.
+    """
+    if format is not None or is_standard(path) or _suffix(path) in _SUFFIXES:
+        return str(format_of(path, format))
+    if _suffix(path) == ".txt":
+        return text
+    known = ", ".join([*_SUFFIXES, ".txt"])
+    raise ValueError(
+        f"{path}: the suffix must be one of {known}; got {_suffix(path)!r}.{advice}"
+    )
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    """Return what a name ends in, before what says that it is compressed."""
+    inner = Path(path)
+    if inner.suffix.lower() in _PACKED:
+        inner = inner.with_suffix("")
+    return inner.suffix.lower()
+
+
+def as_qrels(path: str | os.PathLike[str]) -> Columns:
+    """Read judgements; what no suffix tells to be something else is taken for them."""
+    kind = None if is_standard(path) else format_of(path, None)
+    return read_columns(path, format=kind or "qrels")
+
+
+def guessed(head: bytes) -> str:
+    """Return the format of a file by its first line: a table, if nothing else."""
+    lines = (line.strip() for line in head.splitlines())
+    first = next((line for line in lines if line and line[:1] != b"#"), b"")
+    if _LETOR_LINE.fullmatch(first):
+        return "letor"
+    words = first.split()
+    # Where nothing but spaces stands between words there is no other kind of table.
+    is_parted = re.search(rb"[;|\t]|\S::\S", first) is not None
+    is_trec = words[1:2] in ([b"Q0"], [b"0"]) or not is_parted
+    is_trec = is_trec and b"," not in first
+    return {4: "qrels", 6: "run"}.get(len(words), "csv") if is_trec else "csv"
+
+
+def _whole(
+    kind: str,
+    who: str,
+    path: str | os.PathLike[str],
+    file: Inflated,
+    ids: Collection[str],
+    names: tuple[str, ...] | None,
+) -> Columns:
+    if kind in ("csv", "tsv"):
+        delimiter = "\t" if kind == "tsv" else None
+        notes: list[str] = []
+        (table,) = csv_blocks(
+            who, file, delimiter, None, ids=ids, names=names, notes=notes
+        )
+        return replace(to_columns(who, table), notes=tuple(notes))
+    if kind == "letor":
+        columns = letor_columns(who, file)
+    elif kind == "run":
+        columns = run_columns(who, file)
+    elif kind == "qrels":
+        columns = qrels_columns(who, file)
+    elif kind == "parquet":
+        columns = to_columns(who, next(parquet_blocks(who, path, file, None)))
+    else:
+        columns = to_columns(who, next(json_blocks(who, file, whole=True)))
+    return _renamed(columns, names)
+
+
+def _renamed(columns: Columns, names: tuple[str, ...] | None) -> Columns:
+    """Give columns other names, as many as there are."""
+    if names is None:
+        return columns
+    check_names(columns.source, names, len(columns.names))
+    return Columns(
+        dict(zip(names, columns.arrays.values(), strict=True)), columns.source
+    )
+
+
+def _blocks(
+    kind: str,
+    who: str,
+    path: str | os.PathLike[str],
+    file: Inflated,
+    rows: int,
+    numbers: Numbers,
+    names: tuple[str, ...] | None,
+) -> Iterator[Columns]:
+    if kind == "letor":
+        for documents in iter_letor_documents(who, file, rows):
+            width = int(documents.X.indices.max(initial=-1)) + 1
+            yield _renamed(documents_to_columns(who, documents, width), names)
+    elif kind == "run":
+        yield _renamed(run_columns(who, file), names)
+    elif kind == "qrels":
+        yield _renamed(qrels_columns(who, file), names)
+    elif kind in ("csv", "tsv"):
+        delimiter = "\t" if kind == "tsv" else None
+        for table in csv_blocks(who, file, delimiter, numbers, names=names):
+            yield to_columns(who, table)
+    else:
+        if kind == "parquet":
+            tables = parquet_blocks(who, path, file, rows)
+        else:
+            tables = json_blocks(who, file, whole=False)
+        for table in tables:
+            yield _renamed(to_columns(who, table), names)
+
+
+def _alike(first: Columns, block: Columns) -> Columns:
+    """Return a block with the columns of the first, which lines of JSON may lack."""
+    if block.names == first.names:
+        return block
+    extra = [name for name in block.names if name not in first.arrays]
+    if extra:
+        raise DataError(
+            f"{block.source}: later rows must have no columns that the first ones have "
+            f"not; got {short(extra[0])}."
+        )
+    arrays = {
+        name: block.arrays.get(name, _gaps(column, len(block)))
+        for name, column in first.arrays.items()
+    }
+    return Columns(arrays, block.source)
+
+
+def _gaps(like: NDArray[Any], n_rows: int) -> NDArray[Any]:
+    is_text = like.dtype == object
+    return np.full(
+        n_rows, None if is_text else np.nan, dtype=object if is_text else float
+    )
+
+
+def _checked(columns: Columns) -> Columns:
+    if len(columns) == 0:
+        raise DataError(f"{columns.source}: the file must have rows; got none.")
+    return columns

@@ -1,0 +1,210 @@
+"""Where bytes come from: files and standard input, inflated, within bounds."""
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from peckorder._core.validation import did_you_mean
+from peckorder.exceptions import DataError
+from peckorder.tables.files.standard_streams import STDIN as STDIN  # noqa: PLC0414
+from peckorder.tables.files.standard_streams import is_standard as is_standard  # noqa: PLC0414
+
+# What compresses better than this, and is this large, was made to fill a memory.
+_MOST_RATIO = 200
+_MOST_UNASKED = 1 << 28
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+HEAD = 1 << 20
+
+
+def name_of(path: str | os.PathLike[str]) -> str:
+    """Return what messages call a file."""
+    return "standard input" if is_standard(path) else str(path)
+
+
+def shown_out(path: object) -> str:
+    """Return what messages call a file that is written."""
+    return "standard output" if is_standard(path) else str(path)
+
+
+def short(value: object, most: int = 60) -> str:
+    """Return how a value is quoted in a message."""
+    # Which NumPy would write with its type.
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= most else f"{text[: most - 4]}...{text[-1]}"
+
+
+class Inflated(io.RawIOBase):
+    """A file that is read once, from its beginning, through gzip or zstd if need be.
+
+    `head` is its beginning, for those who must look before they read. Reading stops
+    with an error where more comes out than was put in by honest means; and where it is
+    more than the computer has memory, unless it is `streamed`, so that nobody keeps it.
+    """
+
+    def __init__(self, who: str, raw: IO[bytes], *, streamed: bool) -> None:
+        self._who, self._streamed = who, streamed
+        self._counted = _Counted(raw)
+        buffered = io.BufferedReader(self._counted, HEAD)
+        magic = buffered.peek(4)[:4]
+        self._kind = "gzip" if magic[:2] == _GZIP else None
+        self._kind = "zstd" if magic == _ZSTD else self._kind
+        self._file: Any = buffered
+        if self._kind is not None:
+            self._file = pa.CompressedInputStream(
+                pa.PythonFile(buffered, "r"), self._kind
+            )
+        self._memory = _memory()
+        self._given, self._ahead = 0, b""
+        self.head = self._ahead = self._read(HEAD)
+        while self._kind and len(self.head) < HEAD and (more := self._read(HEAD)):
+            self.head = self._ahead = self.head + more
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether what is read is not what lies on the disk."""
+        return self._kind is not None
+
+    def readable(self) -> bool:
+        """Say that this is a file to read from."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read some bytes; none at the end."""
+        if self._ahead:
+            size = min(len(buffer), len(self._ahead))
+            buffer[:size], self._ahead = self._ahead[:size], self._ahead[size:]
+            return size
+        data = self._read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _read(self, size: int) -> bytes:
+        try:
+            data: bytes = self._file.read(size)
+        except (pa.ArrowInvalid, OSError) as error:
+            if self._kind is None or isinstance(error, InterruptedError):
+                raise
+            raise DataError(
+                f"{self._who}: the file must be sound {self._kind}; got one that is "
+                "damaged or cut short."
+            ) from None
+        self._given += len(data)
+        self.check_holds(self._given)
+        return data
+
+    def check_holds(self, size: int, taken: int | None = None) -> None:
+        """Raise if `size` bytes are more than a file of `taken` bytes may hold.
+
+        By default those that were read from it so far.
+        """
+        taken = self._counted.taken if taken is None else taken
+        if size > max(_MOST_UNASKED, _MOST_RATIO * taken):
+            raise DataError(
+                f"{self._who}: a compressed file must hold less than {_MOST_RATIO} "
+                f"times its size; got more than {size >> 20} MB out of "
+                f"{taken >> 10} kB."
+            )
+        if not self._streamed and size > self._memory:
+            raise DataError(
+                f"{self._who}: the file must fit in memory, {self._memory >> 20} MB; "
+                "got one that is larger."
+            )
+
+
+class _Counted(io.RawIOBase):
+    """A file that counts what is read from it."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw, self.taken = raw, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._raw.read(len(buffer)) or b""
+        buffer[: len(data)] = data
+        self.taken += len(data)
+        return len(data)
+
+
+@contextmanager
+def opened(
+    path: str | os.PathLike[str], *, streamed: bool = False
+) -> Iterator[Inflated]:
+    """Open a path, or standard input for "-", to be read once."""
+    who = name_of(path)
+    if is_standard(path):
+        yield Inflated(who, sys.stdin.buffer, streamed=streamed)
+        return
+    check_is_file(path)
+    with Path(path).open("rb") as raw:
+        yield Inflated(who, raw, streamed=streamed)
+
+
+def text_of(who: str, file: Inflated) -> IO[bytes]:
+    """Return a file that begins as text does, as those want it who read lines."""
+    check_text(who, file.head)
+    return cast(IO[bytes], file)
+
+
+def check_text(who: str, head: bytes) -> None:
+    """Raise if a file does not begin as text does."""
+    if head.startswith(_UTF_16):
+        raise DataError(
+            f"{who}: text must be UTF-8; got UTF-16. Change it before, as by iconv -f "
+            "utf-16 -t utf-8."
+        )
+    if b"\0" in head:
+        raise DataError(f"{who}: the file must be text; got one with zero bytes.")
+    first = head.split(b"\n", 1)[0]
+    if not is_utf_8(first if len(first) < HEAD else first[: HEAD - 4]):
+        raise DataError(not_utf_8(who, short(first), head))
+
+
+def not_utf_8(who: str, what: str, head: bytes) -> str:
+    """Say that a file is not UTF-8, in which line if it is an early one; what to do."""
+    lines = head.splitlines()
+    row = next((k for k, line in enumerate(lines, 1) if not is_utf_8(line)), None)
+    where = "" if row is None else f" in line {row}"
+    return (
+        f"{who}: text must be UTF-8; got {what}{where}. Change it before, as by iconv "
+        "-f latin1 -t utf-8."
+    )
+
+
+def is_utf_8(text: bytes) -> bool:
+    """Say whether bytes are text as we read it."""
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # The last letter may be cut in two.
+        return error.start > len(text) - 4 and len(text) >= HEAD - 4
+    return True
+
+
+def check_is_file(path: str | os.PathLike[str]) -> None:
+    """Raise if there is nothing to read at a path."""
+    if is_standard(path):
+        return
+    if not Path(path).exists():
+        beside = Path(path).parent
+        names = [each.name for each in beside.iterdir()] if beside.is_dir() else []
+        hint = did_you_mean(Path(path).name, names, {})
+        raise FileNotFoundError(f"{path}: there is no such file.{hint}")
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path}: the file must be a file; got a folder.")
+
+
+def _memory() -> int:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 1 << 62  # a system that does not tell

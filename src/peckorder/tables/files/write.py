@@ -1,0 +1,304 @@
+"""Tables out: a whole file or none, or standard output."""
+
+import csv as lines
+import gzip
+import io
+import json
+import math
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyarrow import csv
+from pyarrow import parquet as pq
+
+from peckorder._core.text_files import check_target as check_path
+from peckorder._core.text_files import whole_file
+from peckorder.exceptions import DataError
+from peckorder.tables.columns import Columns
+from peckorder.tables.files.cells import is_number
+from peckorder.tables.files.source import is_standard, short, shown_out
+from peckorder.tables.files.trec import COMMENT, DOCID, QID, TARGET
+
+_SPACES = " \t\r\n\v\f"
+# All at which any reader may end a line.
+_LINE_ENDS = re.compile("[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
+
+
+class _Writer(Protocol):
+    def write(self, columns: Columns) -> None: ...
+    def close(self) -> None: ...
+
+
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Raise, before any work, if nothing can be written at a path."""
+    if is_standard(path):
+        return
+    check_path(str(path), "the output", path)
+
+
+def write_blocks(
+    path: str | os.PathLike[str], blocks: Iterable[Columns], kind: str
+) -> int:
+    """Write blocks of rows in a format; return how many rows there were."""
+    check_target(path)
+    n_rows, writer = 0, None
+    with _sink(path) as sink:
+        try:
+            for block in blocks:
+                writer = writer or _WRITERS[kind](sink, shown_out(path), block)
+                writer.write(block)
+                n_rows += len(block)
+        except (pa.ArrowTypeError, pa.ArrowNotImplementedError, pa.ArrowInvalid):
+            raise DataError(
+                f"{shown_out(path)}: columns must be of one type in all rows to be "
+                f"written as {kind}; got others in rows from {n_rows + 1} on."
+            ) from None
+        finally:
+            if writer is not None:
+                writer.close()
+    return n_rows
+
+
+@contextmanager
+def _sink(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """Open a file that appears when all of it is written, or never."""
+    if is_standard(path):
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    suffix = Path(os.path.realpath(path)).suffix.lower()
+    with whole_file(str(path), path) as raw, _packed(suffix, raw) as sink:
+        yield sink
+
+
+@contextmanager
+def _packed(suffix: str, raw: IO[bytes]) -> Iterator[Any]:
+    if suffix == ".gz":
+        # Without a date equal data are equal bytes.
+        with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+            yield packed
+    elif suffix == ".zst":
+        below = pa.PythonFile(_Unclosed(raw), "w")
+        with pa.CompressedOutputStream(below, "zstd") as packed:
+            yield packed
+    else:
+        yield raw
+
+
+class _Csv:
+    def __init__(self, sink: Any, who: str, first: Columns, mark: str = ",") -> None:
+        header = io.StringIO()
+        lines.writer(header, delimiter=mark, lineterminator="\n").writerow(first.names)
+        sink.write(header.getvalue().encode())
+        self._sink, self._mark = sink, mark
+
+    def write(self, columns: Columns) -> None:
+        table = to_arrow(columns)
+        if _needs_quotes(table, self._mark):
+            # Arrow would put all text in quotes.
+            cells = [column.cast(pa.string()).to_pylist() for column in table.columns]
+            text = io.StringIO()
+            writer = lines.writer(text, delimiter=self._mark, lineterminator="\n")
+            writer.writerows(zip(*cells, strict=True))
+            self._sink.write(text.getvalue().encode())
+        elif len(table):
+            options = csv.WriteOptions(
+                include_header=False, delimiter=self._mark, quoting_style="none"
+            )
+            csv.write_csv(table, _Unclosed(self._sink), options)
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+def _needs_quotes(table: pa.Table, mark: str) -> bool:
+    """Say whether a text has marks of CSV, or spaces at its ends."""
+    pattern = f'["\r\n{mark}]|^\\s|\\s$'
+    return any(
+        pc.any(pc.match_substring_regex(column, pattern)).as_py()
+        for column in table.columns
+        if pa.types.is_string(column.type)
+    )
+
+
+class _Tsv(_Csv):
+    def __init__(self, sink: Any, who: str, first: Columns) -> None:
+        super().__init__(sink, who, first, "\t")
+
+
+class _Parquet:
+    def __init__(self, sink: Any, who: str, first: Columns) -> None:
+        self._schema = to_arrow(first).schema
+        self._writer = pq.ParquetWriter(_Unclosed(sink), self._schema)
+
+    def write(self, columns: Columns) -> None:
+        self._writer.write_table(to_arrow(columns).cast(self._schema))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _Text:
+    """Lines, made from columns by a function of their own."""
+
+    def __init__(self, lines_of: Callable[[str, Columns], Iterator[str]]) -> None:
+        self._lines_of = lines_of
+
+    def __call__(self, sink: Any, who: str, first: Columns) -> _Writer:
+        self._sink, self._who = sink, who
+        return self
+
+    def write(self, columns: Columns) -> None:
+        text = "".join(self._lines_of(self._who, columns))
+        self._sink.write(text.encode("utf-8", "surrogateescape"))
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+class _Unclosed(io.RawIOBase):
+    """A file that Arrow may close without closing the one below."""
+
+    def __init__(self, sink: Any) -> None:
+        self._sink, self._at = sink, 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def write(self, data: Any) -> int:
+        self._sink.write(data)
+        self._at += len(data)
+        return len(data)
+
+
+def to_arrow(columns: Columns) -> pa.Table:
+    """Return columns as a table of Arrow."""
+    return pa.table(
+        {
+            name: pa.array(
+                column,
+                type=pa.string() if column.dtype == object else None,
+                from_pandas=True,
+            )
+            for name, column in columns.arrays.items()
+        }
+    )
+
+
+def _json_lines(who: str, columns: Columns) -> Iterator[str]:
+    cells = [_finite(_cells(column, None)) for column in columns.arrays.values()]
+    for row in zip(*cells, strict=True):
+        record = dict(zip(columns.names, row, strict=True))
+        yield json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _finite(cells: list[Any]) -> list[Any]:
+    """Put gaps in the place of infinities, for which JSON has no words."""
+    return [None if c in (math.inf, -math.inf) else c for c in cells]
+
+
+def _letor_lines(who: str, columns: Columns) -> Iterator[str]:
+    arrays = columns.arrays
+    features = [name for name in arrays if name.isdecimal()]
+    n_rows = len(columns)
+    target = _cells(arrays.get(TARGET, np.zeros(n_rows, dtype=np.int64)), "NULL")
+    for row, grade in enumerate(target):
+        if isinstance(grade, str) and not is_number(grade.strip()):
+            raise DataError(
+                f"{who}: column {short(TARGET)} must be numbers to be written as "
+                f"LETOR; got {short(arrays[TARGET][row])} in row {row + 1}."
+            )
+    qid = _words(who, columns, QID) if QID in arrays else None
+    keys = [f" {name}:" for name in features]
+    cells = list(zip(*(_cells(arrays[f], "NULL") for f in features), strict=True))
+    said = [n for n in arrays if n not in (TARGET, QID, *features)]
+    notes = [_cells(arrays[name], "") for name in said]
+    for row in range(n_rows):
+        head = f"{target[row]}" if qid is None else f"{target[row]} qid:{qid[row]}"
+        values = cells[row] if features else ()
+        body = "".join(f"{k}{v}" for k, v in zip(keys, values, strict=True))
+        shown = ", ".join(
+            str(note[row]) if name == COMMENT else f"{name} = {note[row]}"
+            for name, note in zip(said, notes, strict=True)
+        )
+        yield f"{head}{body}" + (f" #{_LINE_ENDS.sub(' ', shown)}\n" if said else "\n")
+
+
+def _run_lines(who: str, columns: Columns) -> Iterator[str]:
+    place = "position" if "position" in columns.arrays else "rank"
+    for needed in (QID, DOCID, "score", place):
+        if needed not in columns.arrays:
+            raise DataError(
+                f"{who}: a run must have the columns qid, docid, score and rank; got "
+                f"{', '.join(map(short, columns.names))}."
+            )
+    qid, docid = _words(who, columns, QID), _words(who, columns, DOCID)
+    score = columns.arrays["score"].tolist()
+    rank = columns.arrays[place].tolist()
+    tag = _words(who, columns, "tag") if "tag" in columns.arrays else None
+    for row in range(len(columns)):
+        system = "peckorder" if tag is None else tag[row]
+        yield (f"{qid[row]} Q0 {docid[row]} {int(rank[row])} {score[row]!r} {system}\n")
+
+
+def _qrels_lines(who: str, columns: Columns) -> Iterator[str]:
+    names = (QID, DOCID, "grade")
+    if not set(names) <= set(columns.names):
+        raise DataError(
+            f"{who}: qrels must have the columns qid, docid and grade; got "
+            f"{', '.join(map(short, columns.names))}."
+        )
+    qid, docid = _words(who, columns, QID), _words(who, columns, DOCID)
+    grade = _cells(columns.arrays["grade"], "NULL")
+    for row in range(len(columns)):
+        yield f"{qid[row]} 0 {docid[row]} {grade[row]}\n"
+
+
+def _cells(column: NDArray[Any], gap: str | None) -> list[Any]:
+    """Return the cells of a column as Python's own, gaps as `gap`."""
+    cells = column.tolist()
+    if column.dtype.kind == "f":
+        # NaN alone is not equal to itself.
+        return [c if c == c else gap for c in cells]  # noqa: PLR0124
+    return [gap if c is None else c for c in cells] if column.dtype == object else cells
+
+
+def _words(who: str, columns: Columns, name: str) -> list[str]:
+    words = [_word(cell) for cell in columns.arrays[name].tolist()]
+    for word in words:
+        if not word or any(mark in word for mark in f"{_SPACES}#"):
+            raise DataError(
+                f"{who}: column {short(name)} must be words without spaces; got "
+                f"{short(word)}."
+            )
+    return words
+
+
+def _word(cell: Any) -> str:
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return "" if cell is None else str(cell)
+
+
+_WRITERS: dict[str, Callable[[Any, str, Columns], _Writer]] = {
+    "csv": _Csv,
+    "tsv": _Tsv,
+    "parquet": _Parquet,
+    "jsonl": _Text(_json_lines),
+    "letor": _Text(_letor_lines),
+    "run": _Text(_run_lines),
+    "qrels": _Text(_qrels_lines),
+}

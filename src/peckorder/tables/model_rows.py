@@ -1,0 +1,190 @@
+"""A model and the rows it wants: features found by name among a file's columns."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import numpy as np
+from scipy import sparse as sp
+
+from peckorder.estimators import RankBoost, TableRanker
+from peckorder.exceptions import DataError
+from peckorder.tables import column_names as words
+from peckorder.tables.columns import Columns, listed
+from peckorder.tables.features import SCALED, matrix_of
+from peckorder.tables.preparing import coded, coded_names
+
+_NOT_FEATURES: Final = words.QUERY | words.TARGET | words.ID
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelRows:
+    """A fitted model that is asked by arrays, with the names of its features if any.
+
+    `model` is the ranker itself; `table`, if there is one, what makes columns ready for
+    it, and `names` those of columns then.
+    """
+
+    model: Any
+    names: tuple[str, ...] | None
+    table: TableRanker | None = None
+
+    @classmethod
+    def of(cls, model: Any) -> Self:
+        """Take the names off a model, which would ask for frames that have them."""
+        found = getattr(model, "feature_names_in_", None)
+        names = None if found is None else tuple(map(str, found))
+        if isinstance(model, TableRanker):
+            return cls(model.ranker_, names, model)
+        if names is not None:
+            del model.feature_names_in_
+        return cls(model, names)
+
+    @property
+    def n_features(self) -> int:
+        """How many features a row has."""
+        return int((self.table or self.model).n_features_in_)
+
+    def sources(self, who: str, source: str, header: Sequence[str]) -> dict[str, str]:
+        """Return the column that each feature comes from; refuse if one is missing.
+
+        Of a model without names these are all columns that by their names are neither
+        queries, targets nor ids, in their order.
+        """
+        if self.names is None:
+            left = [n for n in header if not words.first_named([n], _NOT_FEATURES)]
+            if len(left) != self.n_features:
+                raise DataError(
+                    f"{who}: {source} must have {self.n_features} columns of features, "
+                    f"as the model has, which keeps no names; got {len(left)}: "
+                    f"{listed(left)}."
+                )
+            return {name: name for name in left}
+        if self.table is None:
+            found = {name: source_of(name, header) for name in self.names}
+        else:
+            found = {name: name if name in header else None for name in self.names}
+        missing = [unscaled(name) for name, column in found.items() if column is None]
+        if missing:
+            raise DataError(
+                f"{who}: {source} must have all columns that the model learnt from; "
+                f"got none for {listed(missing)}. It has {listed(header)}."
+            )
+        return {name: column for name, column in found.items() if column is not None}
+
+    def numbers(self, sources: dict[str, str]) -> Collection[str]:
+        """Return the columns that are numbers; others are compared with a text."""
+        if self.table is not None:
+            pairs = zip(sources, self.table.levels_, strict=True)
+            return {name for name, values in pairs if values is None}
+        return {column for name, column in sources.items() if unscaled(name) == column}
+
+    def levels(self, sources: dict[str, str]) -> dict[str, set[str]]:
+        """Return, for columns of text, the values that were learnt from."""
+        found: dict[str, set[str]] = {}
+        if self.table is not None:
+            pairs = zip(sources, self.table.levels_, strict=True)
+            return {name: set(values) for name, values in pairs if values is not None}
+        for feature, column in sources.items():
+            inner = unscaled(feature)
+            if inner != column:
+                found.setdefault(column, set()).add(inner[len(column) + 1 :])
+        return found
+
+    def gaps(self, sources: dict[str, str]) -> dict[str, str]:
+        """Return what an empty cell of each column is taken as."""
+        is_filled = self.table is not None and self.table.scale_ is not None
+        may_miss = isinstance(self.model, RankBoost) and not is_filled
+        number = "an abstention" if may_miss else "the mean"
+        texts = self.levels(sources)
+        return {
+            column: "none of its values" if column in texts else number
+            for column in sources.values()
+        }
+
+    def matrix(self, who: str, columns: Columns, n_before: int = 0) -> Any:
+        """Return the features of rows, the first of which is row `n_before` + 1."""
+        sources = self.sources(who, columns.source, columns.names)
+        for name in sorted(self.numbers(sources)):
+            if columns.arrays[name].dtype == object:
+                _check_numbers(who, columns, name, n_before)
+        if self.table is None:
+            names = self.names or tuple(sources)
+            X = matrix_of(columns, names)
+        else:
+            names = tuple(coded_names(list(sources), self.table.levels_))
+            arrays = [columns.arrays[name] for name in sources]
+            X = self.table._prepared(list(sources), arrays)
+        self.check_cells(who, columns.source, X, n_before, names)
+        return X
+
+    def array(self, X: Any) -> Any:
+        """Return rows without names, which are in their order, as the ranker wants."""
+        if self.table is None:
+            return X
+        dense = X.toarray() if sp.issparse(X) else X
+        return self.table._prepared(self.table._names(), list(dense.T))
+
+    def before(self, who: str, columns: Columns) -> tuple[tuple[str, ...], Any]:
+        """Return names and values of features as they are before scaling."""
+        sources = self.sources(who, columns.source, columns.names)
+        if self.table is None:
+            plain = tuple(map(unscaled, self.names or tuple(sources)))
+            return plain, matrix_of(columns, plain)
+        arrays, levels = [columns.arrays[n] for n in sources], self.table.levels_
+        names = list(sources)
+        return tuple(coded_names(names, levels)), coded(who, names, arrays, levels)
+
+    def check_cells(
+        self,
+        who: str,
+        source: str,
+        X: Any,
+        n_before: int = 0,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        """Refuse cells that are empty or infinite where the model cannot take them."""
+        cells = X.data if sp.issparse(X) else X
+        may_miss = isinstance(self.model, RankBoost)
+        is_bad = np.isinf(cells) if may_miss else ~np.isfinite(cells)
+        if not is_bad.any():
+            return
+        dense = X.toarray() if sp.issparse(X) else X
+        is_bad = np.isinf(dense) if may_miss else ~np.isfinite(dense)
+        row, place = np.argwhere(is_bad)[0].tolist()
+        name = str(place + 1) if names is None else unscaled(names[place])
+        value = "an empty cell" if np.isnan(dense[row, place]) else dense[row, place]
+        raise DataError(
+            f"{who}: column {name!r} of {source} must be finite numbers; got {value} "
+            f"in row {n_before + row + 1}."
+        )
+
+
+def unscaled(feature: str) -> str:
+    """Return a feature without its scaling."""
+    formula = SCALED.fullmatch(feature)
+    return feature if formula is None else formula[1]
+
+
+def source_of(feature: str, header: Sequence[str]) -> str | None:
+    """Return the column that a feature is made of, if there is one."""
+    if feature in header:
+        return feature
+    inner = unscaled(feature)
+    if inner in header:
+        return inner
+    for at in (match.start() for match in re.finditer("=", inner)):
+        if inner[:at] in header:
+            return inner[:at]
+    return None
+
+
+def _check_numbers(who: str, columns: Columns, name: str, n_before: int) -> None:
+    cells = columns.arrays[name].tolist()
+    row = next((k for k, cell in enumerate(cells) if isinstance(cell, str)), None)
+    if row is not None:
+        raise DataError(
+            f"{who}: column {name!r} of {columns.source} must be numbers; got "
+            f"{cells[row][:40]!r} in row {n_before + row + 1}."
+        )

@@ -1,0 +1,72 @@
+"""What a fitted model says of rows: classes, places, and what each feature adds."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse as sp
+
+from peckorder._core.typing import Floats, Ints, Labels
+from peckorder.estimators import RankBoost
+from peckorder.feedback import Queries
+
+
+def classes_of(model: Any, X: Any) -> Labels | None:
+    """Return the predicted classes of an ordinal model; None of others."""
+    return np.asarray(model.predict(X)) if gives_classes(model) else None
+
+
+def gives_classes(model: Any) -> bool:
+    """Say whether a fitted ranker predicts classes, not only scores."""
+    return hasattr(model, "classes_") and not hasattr(model, "rank")
+
+
+def positions(score: Floats, qid: Any) -> Ints:
+    """Return places from 1 on within each query; equal scores in the order of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peckorder.tables.scoring import positions
+    >>> positions(np.array([1.0, 3.0, 2.0]), ["a", "a", "b"]).tolist()
+    [2, 1, 1]
+    """
+    queries = Queries.of("rank", qid, len(score))
+    order = np.lexsort((-score, queries.of_rows()))
+    places = np.empty(len(score), dtype=np.int64)
+    begins = np.repeat(queries.offsets[:-1], queries.sizes)
+    places[order] = 1 + np.arange(len(score)) - begins
+    return places
+
+
+def contributions(model: Any, X: Any) -> tuple[Floats, Floats]:
+    """Return what each feature adds to the scores of rows, and the constant part.
+
+    Their sum is the score. Of RankBoost these are the sums of its rankings by feature;
+    of a linear model ``coef * x``, x scaled to length one with its constant where the
+    model does so. Others cannot be taken apart.
+
+    Examples
+    --------
+    >>> import peckorder
+    >>> from peckorder.tables.scoring import contributions
+    >>> model = peckorder.MPRank().fit([[0.0], [1.0]], [0, 2])
+    >>> added, constant = contributions(model, [[2.0]])
+    >>> bool(abs(added.sum() + constant[0] - model.predict([[2.0]])[0]) < 1e-12)
+    True
+    """
+    if isinstance(model, RankBoost):
+        added = model.explain(X)
+        return added, model.predict(X) - added.sum(axis=1)
+    coef = getattr(model, "coef_", None)
+    if coef is None or np.ndim(coef) != 1:
+        raise ValueError(
+            "explain: the model must be RankBoost, PersonalRanker or linear with one "
+            f"weight a feature; got {' '.join(repr(model).split())}."
+        )
+    rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+    constant = np.full(len(rows), float(getattr(model, "intercept_", 0.0)))
+    if getattr(model, "unit_norm", False):
+        squares = np.einsum("ij,ij->i", rows, rows) + bool(model.fit_intercept)
+        length = np.sqrt(np.where(squares > 0.0, squares, 1.0))
+        rows, constant = rows / length[:, None], constant / length
+    return rows * coef, constant

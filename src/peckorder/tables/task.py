@@ -1,0 +1,377 @@
+"""What is to be learnt from a table: recognised by its columns, or as one says."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peckorder._core.validation import one_of, optional
+from peckorder.exceptions import DataError
+from peckorder.tables import column_names as words
+from peckorder.tables.class_labels import ordered_classes, slip_among
+from peckorder.tables.columns import Columns, check_column
+
+TASKS: Final = ("ordinal", "magnitude", "graded", "ratings")
+MOST_CLASSES: Final = 12
+MOST_GRADES: Final = 31
+_TASK = optional(one_of(*TASKS, aliases={"real": "magnitude", "ranking": "graded"}))
+
+
+class Taken(NamedTuple):
+    """A column, what it is taken for, and why."""
+
+    column: str
+    role: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """What is to be learnt, from which columns.
+
+    `kind` is one of `TASKS`. `target` is what is to be predicted (of ratings, the
+    rating); `query` and, of ratings, `user` and `item` may be columns too; without a
+    query, `user` is the column of people whose rows are kept whole. `features` are the
+    others that may be learnt from. `classes` are the ordered labels of an ordinal
+    task, lowest first. `taken` says of every column what it was taken for.
+    """
+
+    kind: str
+    target: str
+    query: str | None = None
+    user: str | None = None
+    item: str | None = None
+    features: tuple[str, ...] = ()
+    classes: tuple[Any, ...] | None = None
+    taken: tuple[Taken, ...] = ()
+
+
+def recognise(
+    columns: Columns,
+    *,
+    task: str | None = None,
+    target: str | None = None,
+    qid: str | None = None,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    drop: Iterable[str] = (),
+    classes: Iterable[str] | None = None,
+) -> Task:
+    """Say what a table is for.
+
+    Parameters
+    ----------
+    columns : Columns
+        The table.
+    task : {"ordinal", "magnitude", "graded", "ratings"} or None
+        What to take it for; None: ratings, if it has columns of users, items and
+        ratings; graded, if it has one of queries and a target of few grades; ordinal,
+        if the target is of few whole numbers or `classes` are given; else magnitude.
+    target, qid, user, item, rating : str or None
+        Names of columns; None to look for the usual names, and for a target at the
+        last column if none has one. Users are people to be kept whole where there are
+        neither ratings nor queries; items and ratings are for ratings only.
+    drop : iterable of str
+        Columns to leave out.
+    classes : iterable of str or None
+        The labels in order, lowest first; needed where they are text.
+
+    Returns
+    -------
+    task : Task
+        With a line about every column in `taken`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peckorder.tables.columns import Columns, check_column
+    >>> from peckorder.tables.task import recognise
+    >>> size, grade = np.arange(30.0), np.arange(30) % 3
+    >>> task = recognise(Columns({"size": size, "grade": grade}, "things.csv"))
+    >>> task.kind, task.target, task.classes
+    ('ordinal', 'grade', (0, 1, 2))
+    """
+    _TASK.check("compare", "task", task)
+    if not len(columns):
+        raise DataError(f"compare: {columns.source} must have rows; got none.")
+    asked = {
+        "target": target,
+        "qid": qid,
+        "user": user,
+        "item": item,
+        "rating": rating,
+    }
+    for name, column in asked.items():
+        if column is not None:
+            check_column("compare", columns, name, column)
+    dropped = tuple(_parted(drop, columns.names))
+    for column in dropped:
+        check_column("compare", columns, "drop", column)
+    left = [name for name in columns.names if name not in dropped]
+    table = Columns({name: columns.arrays[name] for name in left}, columns.source)
+    given = {name: column for name, column in asked.items() if column is not None}
+    _check_apart(given, dropped)
+    ordered = None if classes is None else tuple(_parted(classes, ()))
+    if task == "ratings" or (task is None and not {"target", "qid"} & set(given)):
+        found = _ratings(table, given, must=task == "ratings")
+        if found is not None:
+            _check_alone(given, "qid", "where there are no ratings")
+            return _told(columns, found, given, dropped)
+    for role in ("item", "rating"):
+        _check_alone(given, role, "for ratings (--task ratings)")
+    return _told(columns, _rows(table, task, given, ordered), given, dropped)
+
+
+def _check_apart(given: Mapping[str, str], dropped: tuple[str, ...]) -> None:
+    """Refuse a column that is to be two things."""
+    for role, column in given.items():
+        if column in dropped:
+            raise DataError(
+                f"compare: drop must not name what --{role} does; got {column!r}."
+            )
+        others = [other for other in given if given[other] == column and other != role]
+        if others and {role, *others} != {"target", "rating"}:
+            raise DataError(
+                f"compare: {role} and {others[0]} must be two columns; got {column!r} "
+                "for both."
+            )
+
+
+def _check_alone(given: Mapping[str, str], role: str, when: str) -> None:
+    if role in given:
+        raise DataError(
+            f"compare: {role} must only be given {when}; got {given[role]!r}."
+        )
+
+
+def _parted(texts: Iterable[str], known: Iterable[str]) -> Iterator[str]:
+    """Yield names, also those between commas, unless a name has a comma itself."""
+    for text in texts:
+        if text in known:
+            yield text
+        else:
+            yield from (part.strip() for part in text.split(","))
+
+
+def numeric(array: NDArray[Any]) -> bool:
+    """Say whether a column is of numbers."""
+    return array.dtype.kind in "biuf"
+
+
+def distinct(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the different values of a column, ascending, without gaps."""
+    if numeric(array):
+        return np.unique(array[~np.isnan(array)] if array.dtype.kind == "f" else array)
+    return np.array(sorted({str(v) for v in array.tolist() if v is not None}), object)
+
+
+def is_empty(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Say which cells of a column are empty."""
+    if numeric(array):
+        return (
+            np.isnan(array) if array.dtype.kind == "f" else np.zeros(len(array), bool)
+        )
+    return np.array([value is None for value in array.tolist()])
+
+
+def is_whole(values: NDArray[Any]) -> bool:
+    """Say whether numbers are whole, or halves, as grades are."""
+    return bool(
+        np.isfinite(values).all() and (2 * values == np.round(2 * values)).all()
+    )
+
+
+def _ratings(table: Columns, given: Mapping[str, str], *, must: bool) -> Task | None:
+    """Take a table for ratings, if it has what they need."""
+    names = [name for name in table.names if name not in given.values()]
+    found = {
+        "user": given.get("user") or words.first_named(names, words.USER),
+        "item": given.get("item") or words.first_named(names, words.ITEM),
+        "rating": given.get("rating")
+        or given.get("target")
+        or words.first_named(names, words.RATING),
+    }
+    if None in found.values() and words.are_unnamed(table.names):
+        shaped = _shaped_ratings(table)
+        found = {role: found[role] or shaped.get(role) for role in found}
+    missing = [role for role, column in found.items() if column is None]
+    wanted = must or {"item", "rating"} & set(given)
+    if missing and wanted:
+        raise DataError(
+            f"compare: {missing[0]} must be a column of {table.source}, given by "
+            f"--{missing[0]}, where none is named so; got {', '.join(table.names)}."
+        )
+    if missing:
+        return None
+    user, item, rating = (str(found[role]) for role in ("user", "item", "rating"))
+    if len({user, item, rating}) < 3:
+        raise DataError(
+            "compare: user, item and rating must be three columns; got "
+            f"{user!r}, {item!r} and {rating!r}."
+        )
+    if not numeric(table.arrays[rating]):
+        if not wanted:
+            return None
+        raise DataError(
+            f"compare: rating must be a column of numbers; got {rating!r}, which is "
+            "text."
+        )
+    return Task("ratings", rating, user=user, item=item)
+
+
+def _shaped_ratings(table: Columns) -> dict[str, str]:
+    """Find user, item and rating in whole numbers without names: pairs come once."""
+    names = table.names
+    if not 3 <= len(names) <= 4:
+        return {}
+    first, second, third = (table.arrays[name] for name in names[:3])
+    if not all(numeric(column) for column in table.arrays.values()):
+        return {}
+    are_ids = all(
+        is_whole(column) and 10 < len(distinct(column)) < len(table)
+        for column in (first, second)
+    )
+    pairs = len(np.unique(np.stack([first, second]), axis=1).T) if are_ids else 0
+    if pairs != len(table) or len(distinct(third)) > MOST_GRADES:
+        return {}
+    return dict(zip(("user", "item", "rating"), names[:3], strict=True))
+
+
+def _rows(
+    table: Columns,
+    task: str | None,
+    given: Mapping[str, str],
+    classes: tuple[str, ...] | None,
+) -> Task:
+    """Take a table for rows of features with something to predict."""
+    query = given.get("qid")
+    if query is None:
+        query = words.first_named(table.names, words.QUERY)
+        query = None if query == given.get("target") else query
+    if query is None and task == "graded":
+        raise DataError(
+            f"compare: qid must be a column of {table.source}, given by --qid, where "
+            f"none is named so; got {', '.join(table.names)}."
+        )
+    user = _people(table, query, given)
+    others = [name for name in table.names if name not in (query, user)]
+    target = given.get("target") or words.first_named(others, words.TARGET)
+    if target is None and words.are_unnamed(others):
+        target = _unnamed_target(table, others)
+    if target is None and others:
+        target = others[-1]
+    if target is None or len(others) < 2:
+        raise DataError(
+            f"compare: {table.source} must have a column to predict and one to learn "
+            f"from; got {', '.join(table.names) or 'none'}."
+        )
+    labels = table.arrays[target]
+    kind = task or kind_of_labels(labels, query, classes)
+    ordered = None
+    if kind == "ordinal":
+        seen = distinct(labels).tolist()
+        is_text = not numeric(labels)
+        advice = slip_among(labels.tolist()) if is_text and classes is None else ""
+        ordered = ordered_classes(target, seen, classes, is_text=is_text, advice=advice)
+    elif not numeric(labels):
+        raise DataError(
+            f"compare: target must be a column of numbers for task={kind!r}; got "
+            f"{target!r}, which is text.{slip_among(labels.tolist())}"
+        )
+    if len(distinct(labels)) < 2:
+        raise DataError(
+            f"compare: target must have at least two different values; got "
+            f"{distinct(labels).tolist()!r} in {target!r}."
+        )
+    features = tuple(name for name in others if name != target)
+    return Task(kind, target, query, user, features=features, classes=ordered)
+
+
+def _people(table: Columns, query: str | None, given: Mapping[str, str]) -> str | None:
+    """Return the column of people, each of whom has rows to be kept whole."""
+    user = given.get("user")
+    if query is not None:
+        _check_alone(given, "user", f"where there are no queries ({query!r} has some)")
+        return None
+    if user is None:
+        free = [name for name in table.names if name not in given.values()]
+        user = words.first_named(free, words.USER)
+        if user is None:
+            return None
+        n_people = len(distinct(table.arrays[user]))
+        n_known = int((~is_empty(table.arrays[user])).sum())
+        # Whose rows are one each, or all of them, cannot be kept whole.
+        return user if 1 < n_people < n_known else None
+    if len(distinct(table.arrays[user])) < 2:
+        raise DataError(
+            "compare: user must have at least two different values, so that some can "
+            f"be left out; got {distinct(table.arrays[user]).tolist()!r} in {user!r}."
+        )
+    return user
+
+
+def _unnamed_target(table: Columns, names: list[str]) -> str | None:
+    """Of columns without names take the last, if it may be one, else the first."""
+    last, first = table.arrays[names[-1]], table.arrays[names[0]]
+    return names[0] if not numeric(last) and numeric(first) else names[-1]
+
+
+def kind_of_labels(
+    labels: NDArray[Any], query: str | None, classes: tuple[Any, ...] | None
+) -> str:
+    """Return the kind of task by its labels, where nobody says it."""
+    values = distinct(labels)
+    if query is not None:
+        few = numeric(labels) and len(values) <= MOST_GRADES and is_whole(values)
+        return "graded" if few else "magnitude"
+    if classes is not None or not numeric(labels):
+        return "ordinal"
+    few = len(values) <= MOST_CLASSES and 3 * len(values) <= len(labels)
+    return "ordinal" if few and is_whole(values) else "magnitude"
+
+
+def _told(
+    columns: Columns, task: Task, given: Mapping[str, str], dropped: tuple[str, ...]
+) -> Task:
+    """Say of every column what it was taken for, and why."""
+    roles = {
+        task.target: "rating" if task.kind == "ratings" else "to predict",
+        task.query: "query",
+        task.user: "user" if task.kind == "ratings" else "person, kept whole",
+        task.item: "item",
+    }
+    taken = []
+    for name in columns.names:
+        if name in dropped:
+            taken.append(Taken(name, "left out", "--drop"))
+        elif name in roles:
+            role = roles[name]
+            flag = next((f for f, column in given.items() if column == name), None)
+            why = f"--{flag}" if flag else _why(name, task, columns)
+            taken.append(Taken(name, role, why))
+        elif task.kind == "ratings":
+            taken.append(Taken(name, "left out", "not part of a rating"))
+        else:
+            taken.append(Taken(name, "feature", ""))
+    return Task(
+        task.kind,
+        task.target,
+        task.query,
+        task.user,
+        task.item,
+        task.features,
+        task.classes,
+        tuple(taken),
+    )
+
+
+def _why(name: str, task: Task, columns: Columns) -> str:
+    known = words.QUERY | words.USER | words.ITEM | words.RATING | words.TARGET
+    if words.first_named([name], known):
+        return "its name"
+    if task.kind == "ratings":
+        return "its place and values"
+    return "the last column" if name == columns.names[-1] else "its place"
