@@ -14,8 +14,8 @@ PIP := $(BIN)/python $(QUIET_PIP)
 # are kept apart, or else each Numba would throw away what the other has compiled.
 LOWEST := .venv-lowest
 # Old polars has no 128-bit integers for NumPy; sums end 1.4e-15 apart where 1e-15 is asked.
-NOT_LOWEST := --deselect 'tests/unit/test_queries.py::test_columns_of_every_kind_are_taken[Int128]' \
-	--deselect tests/unit/test_rank_probability.py::test_the_order_from_below_is_the_order_from_above
+NOT_LOWEST := --deselect 'tests/feedback/test_queries.py::test_columns_of_every_kind_are_taken[Int128]' \
+	--deselect tests/metrics/test_rank_probability.py::test_the_order_from_below_is_the_order_from_above
 LOWEST_PYTHON ?= $(shell command -v python3.11 || echo $(PYTHON))
 
 # Where the wheel is tried: with nothing in it but what the wheel asks for.
@@ -35,7 +35,7 @@ test-slow: $(VENV)/.test  ## the long runs
 
 test-lowest: $(LOWEST)/.made  ## contracts, units and docstrings with the oldest versions allowed
 	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/kernels $(LOWEST)/bin/python -m pytest -n auto --dist loadfile -W ignore::DeprecationWarning $(NOT_LOWEST) \
-		tests/contract tests/unit tests/meta tests/cli src
+		$(foreach folder,distributed streams experiments compare reports,--ignore tests/$(folder)) tests src
 
 lint: $(VENV)/.lint  ## formatting, style, types, layers
 	$(BIN)/ruff format --check .

@@ -2,7 +2,7 @@
 
 import pytest
 
-from command_line import run, write_table
+from support.command_line import run, write_table
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from command_line import check_refused, run, write_table
 from peckorder.tables.files import source
+from support.command_line import check_refused, run, write_table
 
 COMMANDS = {
     "fit": ("fit", "FILE", "--target", "grade", "--ranker", "MPRank", "-o", "OUT"),

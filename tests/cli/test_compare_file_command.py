@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import peckorder
-from command_line import give_standard_input
-from command_line import run as main_run
 from peckorder.cli import app
 from peckorder.cli.compare import from_file
 from peckorder.datasets import dump_letor, make_letor
+from support.command_line import give_standard_input
+from support.command_line import run as main_run
 
 
 @pytest.fixture(autouse=True)

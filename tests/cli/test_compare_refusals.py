@@ -6,7 +6,6 @@ import sys
 import numpy as np
 import pytest
 
-from command_line import check_refused, run
 from peckorder.cli.compare.charts import pictures
 from peckorder.cli.compare.report import _leaderboard
 from peckorder.cli.compare.text import level_text
@@ -15,6 +14,7 @@ from peckorder.compare.contest.contest import Contest, Result, hold
 from peckorder.compare.contest.measures import Measure
 from peckorder.tables.columns import Columns
 from peckorder.tables.task import recognise
+from support.command_line import check_refused, run
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import peckorder
-from command_line import check_refused, give_standard_input, run, table
 from peckorder.compare.run_evaluation import judge, measure
 from peckorder.metrics import evaluate, rank_loss
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.read import read_columns
+from support.command_line import check_refused, give_standard_input, run, table
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 import peckorder
-from command_line import check_refused, run, table, write_table
 from peckorder.cli.compare.reading import read_table
 from peckorder.tables.features import Scaling
 from peckorder.tables.files.read import read_columns
+from support.command_line import check_refused, run, table, write_table
 
 
 @pytest.fixture(autouse=True)

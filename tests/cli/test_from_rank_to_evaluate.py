@@ -5,8 +5,8 @@ import json
 import pandas as pd
 import pytest
 
-from command_line import check_refused, run, table, write_table
 from peckorder.tables.files.read import read_columns
+from support.command_line import check_refused, run, table, write_table
 
 
 @pytest.fixture(scope="module")

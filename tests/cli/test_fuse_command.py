@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import peckorder
-from command_line import check_refused, give_standard_input, run
 from peckorder.compare.contest.fusion import fuse
 from peckorder.datasets import Qrels, Run, from_runs, load_run
+from support.command_line import check_refused, give_standard_input, run
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from command_line import run
 from peckorder.tables.files.cells import typed
 from peckorder.tables.files.read import read_columns
+from support.command_line import run
 
 # Zeros before them, more than 64 bits hold, more than a float holds.
 USERS = [f"{k:03d}" for k in range(12)]

@@ -2,10 +2,10 @@
 
 import pytest
 
-from command_line import check_refused, run, table, write_table
 from peckorder.compare.candidates.registry import Entrant
 from peckorder.compare.contest.contest import choose
 from peckorder.exceptions import DataError
+from support.command_line import check_refused, run, table, write_table
 
 
 @pytest.fixture(scope="module")

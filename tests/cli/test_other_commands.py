@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 import peckorder
-from command_line import check_refused, run, table, write_table
 from peckorder import datasets
 from peckorder.tables.files.read import read_columns
 from peckorder.tables.row_scores import scores_of
 from peckorder.tables.scoring import contributions
+from support.command_line import check_refused, run, table, write_table
 
 X, Y, QID = table()
 RANKERS = {

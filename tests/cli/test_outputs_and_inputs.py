@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from command_line import check_refused, run, write_table
 from peckorder._core.text_files import check_target, whole_file
+from support.command_line import check_refused, run, write_table
 
 _RUN = "1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n"
 

@@ -6,9 +6,15 @@ import pandas as pd
 import pytest
 
 import peckorder
-from command_line import check_refused, give_standard_input, run, table, write_table
 from peckorder.gaps import cut_at_gap, gaps
 from peckorder.tables.files.read import read_columns
+from support.command_line import (
+    check_refused,
+    give_standard_input,
+    run,
+    table,
+    write_table,
+)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from command_line import check_refused, run
+from support.command_line import check_refused, run
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from command_line import check_refused, run, write_table
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.read import read_columns, write_columns
+from support.command_line import check_refused, run, write_table
 
 
 @pytest.mark.parametrize(

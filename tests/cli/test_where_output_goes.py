@@ -7,9 +7,9 @@ import threading
 import pytest
 
 import peckorder
-from command_line import check_refused, run
 from peckorder import reports
 from peckorder._core.text_files import check_target, whole_file
+from support.command_line import check_refused, run
 
 
 def _read(path, found):

@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from fleets import all_of
 from peckorder import MPRank, MPRankCV, PRank, RankBoost, Ratings, SVRank, WidrowHoff
 from peckorder.collaborative import (
     ItemMean,
@@ -20,6 +19,7 @@ from peckorder.distributed import fit_people, open_people
 from peckorder.distributed.people.store_parquet import ParquetStore
 from peckorder.distributed.people.store_sqlite import SqliteStore
 from peckorder.metrics import disagreement, ndcg
+from support.worker_tasks import all_of
 
 
 def varied():

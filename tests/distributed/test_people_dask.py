@@ -7,8 +7,6 @@ from time import monotonic, sleep
 
 import pytest
 
-from fleets import Deadly, Unlucky, all_of
-from helpers import exactly
 from peckorder import RankBoost
 from peckorder.collaborative import PersonalRanker
 from peckorder.datasets import make_ratings
@@ -17,6 +15,8 @@ from peckorder.distributed.people import workers as _people_workers
 from peckorder.distributed.people.scheduler import Deaths, Run
 from peckorder.distributed.people.workers import OnDask
 from peckorder.exceptions import ClusterError
+from support.helpers import exactly
+from support.worker_tasks import Deadly, Unlucky, all_of
 
 RATINGS = make_ratings(60, 30, random_state=1)
 # Sockets and loops that Dask itself leaves to be collected.

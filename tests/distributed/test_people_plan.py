@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from helpers import exactly
 from peckorder import MPRank, PRank, Ratings
 from peckorder.collaborative import PersonalRanker
 from peckorder.distributed import fit_people, open_people
 from peckorder.exceptions import DataError, ModelFileError
+from support.helpers import exactly
 
 RATINGS = Ratings(list("aabbbcc"), [1, 2, 1, 2, 3, 2, 3], [5, 1, 4, 2, 5, 1, 4])
 FEATURES = {"estimator": MPRank(), "features": np.eye(3)}

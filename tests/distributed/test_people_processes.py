@@ -10,8 +10,6 @@ from time import monotonic, sleep
 import psutil
 import pytest
 
-from fleets import Deadly, all_of
-from helpers import exactly
 from peckorder import RankBoost
 from peckorder.collaborative import PersonalRanker
 from peckorder.datasets import make_ratings
@@ -20,6 +18,8 @@ from peckorder.distributed.people import fit_people as _people
 from peckorder.distributed.people.scheduler import Deaths, Run
 from peckorder.distributed.people.workers import Processes
 from peckorder.exceptions import ClusterError
+from support.helpers import exactly
+from support.worker_tasks import Deadly, all_of
 
 RATINGS = make_ratings(60, 30, random_state=1)
 SOURCES = str(Path(_people.__file__).parents[2])

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from helpers import exactly
 from peckorder import MPRank, PRank, Ratings
 from peckorder.collaborative import PersonalRanker
 from peckorder.distributed import fit_people, open_people
 from peckorder.distributed.people import store_parquet
 from peckorder.exceptions import DataError, MissingExtraError, ModelFileError
+from support.helpers import exactly
 
 RATINGS = Ratings(list("aabbbcc"), [1, 2, 1, 2, 3, 2, 3], [5, 1, 4, 2, 5, 1, 4])
 STORES = pytest.mark.parametrize("name", ["people", "people.sqlite"])

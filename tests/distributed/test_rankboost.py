@@ -12,7 +12,7 @@ from peckorder.boosting.sharded.run import Lost
 from peckorder.distributed import fit
 from peckorder.distributed.fitting import rankboost_shards
 from peckorder.exceptions import ClusterError, DataError
-from same_boosting import assert_same_model
+from support.rankboost_settings import assert_same_model
 
 da = pytest.importorskip("dask.array")
 

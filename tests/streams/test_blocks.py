@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from helpers import exactly
 from peckorder.exceptions import DataError
 from peckorder.streams import Block, Stream, from_arrays
-from stream_files import expected_sizes, rows_of
+from support.helpers import exactly
+from support.stream_files import expected_sizes, rows_of
 
 queries = st.lists(st.integers(1, 9), min_size=1, max_size=12)
 

@@ -14,12 +14,12 @@ import pytest
 from sklearn import config_context
 
 import peckorder
-import stream_child
-from helpers import exactly, real_data, same, shown
 from peckorder import MPRank, PRank
 from peckorder.exceptions import ModelFileError
 from peckorder.streams import fit, from_arrays
-from stream_files import written
+from support import stream_child
+from support.helpers import exactly, real_data, same, shown
+from support.stream_files import written
 
 TESTS = Path(__file__).parents[1]
 

@@ -13,7 +13,10 @@ from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.preprocessing import StandardScaler
 
 import peckorder
-from helpers import (
+from peckorder import MPRank, PRank, RankBoost
+from peckorder.exceptions import DataError
+from peckorder.streams import Stream, fit, from_arrays
+from support.helpers import (
     LEARNERS,
     exactly,
     integer_data,
@@ -23,10 +26,7 @@ from helpers import (
     same,
     shown,
 )
-from peckorder import MPRank, PRank, RankBoost
-from peckorder.exceptions import DataError
-from peckorder.streams import Stream, fit, from_arrays
-from stream_files import KINDS, written
+from support.stream_files import KINDS, written
 
 FEW = settings(max_examples=15)
 NAMES = [*LEARNERS, "poly", "rbf", "budget", "bayes_point members", "rbf members"]

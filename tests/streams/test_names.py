@@ -8,10 +8,10 @@ import pytest
 from sklearn.linear_model import SGDRegressor
 
 import peckorder
-from helpers import LEARNERS, make, real_data
 from peckorder import MPRank, RankBoost
 from peckorder.streams import fit, from_arrays
-from stream_files import frame_of, written
+from support.helpers import LEARNERS, make, real_data
+from support.stream_files import frame_of, written
 
 MODELS = {
     **{name: lambda name=name: make(name) for name in LEARNERS},

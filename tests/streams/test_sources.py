@@ -18,7 +18,7 @@ from peckorder.datasets import dump_letor
 from peckorder.distributed.cluster.sources import Roles, part_of_file
 from peckorder.streams import fit, from_arrays, from_csv, from_letor, from_parquet
 from peckorder.streams.sources.arrow import queries_of
-from stream_files import KINDS, expected_sizes, frame_of, rows_of, written
+from support.stream_files import KINDS, expected_sizes, frame_of, rows_of, written
 
 
 def made(lengths, seed=0, texts=False):

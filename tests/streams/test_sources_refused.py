@@ -5,9 +5,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from helpers import exactly
 from peckorder.exceptions import DataError
 from peckorder.streams import from_arrays, from_csv, from_letor, from_parquet
+from support.helpers import exactly
 
 
 @pytest.fixture

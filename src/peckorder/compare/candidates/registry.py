@@ -95,6 +95,7 @@ class Feature(BaseEstimator):  # type: ignore[misc]
 
 
 def rankboost(setting: Setting) -> Any:
+    """Return RankBoost, which chooses its number of rounds on rows left out."""
     grid = {"cumulative": [True, False]}
     return Stopped(
         RankBoost(), boosted_stages, "n_rounds", grid, setting.loss, setting.seed
@@ -102,6 +103,7 @@ def rankboost(setting: Setting) -> Any:
 
 
 def trees(kind: Any) -> Callable[[Setting], Any]:
+    """Return how boosted trees of another library are made for a setting."""
     return lambda setting: Stopped(
         kind(seed=setting.seed),
         tree_stages,

@@ -56,7 +56,8 @@ def fixed_settings(entrant: Entrant, setting: Setting) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from peckorder.compare.candidates.settings import entrant_of, fixed_settings, setting_of
+    >>> from peckorder.compare.candidates.settings import entrant_of, fixed_settings
+    >>> from peckorder.compare.candidates.settings import setting_of
     >>> fixed_settings(entrant_of("PRank", "ordinal"), setting_of("ordinal", 2, 0))
     {'max_iter': 10, 'random_state': 0, 'shuffle': True, 'unit_norm': False}
     """

@@ -1,0 +1,270 @@
+"""The golden ensembles: their masks in place of coins."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from peckorder import AggregatePRank
+from peckorder._core.validation import as_rows
+from peckorder.ordinal.compiled import dual, ensemble
+from peckorder.ordinal.learners.ensemble_base import AggregateLearner
+from support.helpers import PAPER
+
+pytestmark = pytest.mark.jit_off
+
+KERNELS = ["linear", "precomputed", "function"]
+
+
+def products(X, Z):
+    return X @ Z.T
+
+
+def assert_close(a, b):
+    assert_allclose(a, b, rtol=0, atol=1e-9)
+
+
+@pytest.fixture(params=range(2), ids=lambda i: f"case{i}")
+def case(request, golden):
+    return golden("oap_and_online")["oap"][request.param]
+
+
+class ByWeights:
+    """The kernel of linear ensembles, run over a case."""
+
+    def __init__(self, case):
+        self.rows = as_rows(np.array(case["X"]))
+        self.level = np.array(case["y"]) - 1
+        self.coins = np.array(case["masks"], dtype=np.uint8).T.copy()
+        n, self.n = self.coins.shape[1], len(self.level)
+        self.weights, self.thresholds = np.zeros((n, 3)), np.zeros((n, case["k"] - 1))
+        self.right, self.tally = np.zeros(n, np.int64), np.zeros(2, np.int64)
+        self.drawn, self.scores = np.empty(n + 3, np.int64), np.empty(n + 3)
+        self.steps, self.moves = np.zeros(self.n), np.zeros((self.n, case["k"] - 1))
+        shape = (self.n, case["k"])
+        self.votes, self.right_votes = np.zeros(shape, int), np.zeros(shape, int)
+        self.stopped = ensemble.learn(
+            self.rows,
+            self.rows,
+            0,
+            np.empty(0, np.int64),
+            self.level,
+            self.coins,
+            False,
+            False,
+            self.weights,
+            self.thresholds,
+            self.right,
+            self.drawn,
+            self.scores,
+            self.steps,
+            self.moves,
+            self.votes,
+            self.right_votes,
+            self.tally,
+        )
+
+    def member_scores(self, X):
+        return X @ self.weights.T
+
+    def mean_progressively(self):
+        total, thresholds = np.zeros(3), np.zeros(self.moves.shape[1])
+        predicted = np.empty(self.n, np.int64)
+        ensemble.follow(
+            self.rows,
+            self.rows,
+            0,
+            False,
+            False,
+            total,
+            thresholds,
+            self.steps,
+            self.moves,
+            predicted,
+        )
+        assert_close(total, self.weights.sum(axis=0))
+        assert_array_equal(thresholds, self.thresholds.sum(axis=0))
+        return predicted
+
+
+class BySums:
+    """The kernel of ensembles that keep rows, given the products of all rows."""
+
+    def __init__(self, case):
+        self.X, level = np.array(case["X"]), np.array(case["y"]) - 1
+        coins = np.array(case["masks"], dtype=np.uint8).T.copy()
+        self.n, n = coins.shape
+        self.coef, self.thresholds = np.zeros(coins.shape), np.zeros((n, case["k"] - 1))
+        self.right, self.tally = np.zeros(n, np.int64), np.zeros(2, np.int64)
+        self.said, self.moves = np.empty(coins.shape), np.zeros((self.n, case["k"] - 1))
+        shape = (self.n, case["k"])
+        self.votes, self.right_votes = np.zeros(shape, int), np.zeros(shape, int)
+        self.stopped = dual.learn(
+            np.empty((self.n, 0)),
+            products(self.X, self.X),
+            level,
+            coins,
+            self.coef,
+            self.thresholds,
+            self.right,
+            0,
+            np.empty(0, np.int64),
+            np.zeros(n, np.int64),
+            np.zeros(n, np.int64),
+            np.empty(n + 1, np.int64),
+            np.empty(n),
+            self.said,
+            self.moves,
+            self.votes,
+            self.right_votes,
+            self.tally,
+        )
+
+    @property
+    def weights(self):
+        return self.coef.T @ self.X
+
+    def member_scores(self, X):
+        return products(X, self.X) @ self.coef
+
+    def mean_progressively(self):
+        before = -(np.cumsum(self.moves, axis=0) - self.moves)
+        return (self.said.sum(axis=1)[:, np.newaxis] >= before).sum(axis=1)
+
+
+@pytest.fixture(params=[ByWeights, BySums])
+def run(request, case):
+    return request.param(case)
+
+
+def test_the_kernel_learns_the_golden_weights(case, run):
+    assert_close(run.weights, case["W"])
+
+
+def test_the_kernel_learns_the_golden_thresholds(case, run):
+    assert_close(run.thresholds, case["B"])
+
+
+def test_the_kernel_counts_the_golden_rows_that_were_right(case, run):
+    assert_array_equal(run.right, case["v_seen"])
+
+
+def test_the_kernel_counts_the_other_offers_as_mistakes(case, run):
+    assert run.stopped == -1
+    assert run.tally[0] == np.sum(case["masks"]) - np.sum(case["v_seen"])
+
+
+def test_members_of_the_kernel_predict_the_golden_ranks(case, run):
+    scores = run.member_scores(np.array(case["X_test"])).T[:, :, np.newaxis]
+    above = scores >= run.thresholds[:, np.newaxis, :]
+    assert_array_equal(1 + above.sum(axis=2), case["member_preds"])
+
+
+def test_the_sums_that_the_kernel_tells_predict_on_the_way(case, run):
+    assert_array_equal(1 + run.mean_progressively(), case["online"]["bpm"])
+
+
+def test_the_votes_that_the_kernel_counts_predict_on_the_way(case, run):
+    mean = run.votes @ np.arange(1, case["k"] + 1) / run.votes.sum(axis=1)
+    assert_array_equal(np.floor(mean + 0.5), case["online"]["bagg"])
+
+
+def test_the_kernel_gives_each_member_the_votes_it_has_earned(case, run):
+    # Before the last row: all it had right, but for that row itself.
+    late = np.array(case["masks"])[:, -1]
+    earned = run.right_votes[-1].sum()
+    assert sum(case["v_seen"]) - late.sum() <= earned <= sum(case["v_seen"])
+    assert not run.right_votes[0].any()
+
+
+@pytest.fixture(params=KERNELS)
+def golden_model(request, case, monkeypatch):
+    """Return how to make a model with the golden masks, and the rows to give it."""
+    masks = np.array(case["masks"], dtype=np.uint8)
+
+    def coins(self, members, first, n_rounds):
+        now = slice(self.clock + first, self.clock + first + n_rounds)
+        return masks[members, now].T.copy()
+
+    monkeypatch.setattr(AggregateLearner, "coins", coins)
+    kernel = products if request.param == "function" else request.param
+    X, X_test = np.array(case["X"]), np.array(case["X_test"])
+    if kernel == "precomputed":
+        X, X_test = products(X, X), products(X_test, X)
+
+    def model(aggregate):
+        return AggregatePRank(
+            n_estimators=len(masks), kernel=kernel, aggregate=aggregate, **PAPER
+        )
+
+    return model, X, X_test
+
+
+PREDICTED = {
+    "bayes_point": "bpm",
+    "bagging": "bagg",
+    "median": "bagg_median",
+    "voted": "vp_seen",
+}
+
+
+@pytest.mark.parametrize("aggregate", PREDICTED)
+def test_the_public_class_predicts_the_golden_ranks(case, golden_model, aggregate):
+    model, X, X_test = golden_model
+    predicted = model(aggregate).fit(X, case["y"]).predict(X_test)
+    assert_array_equal(predicted, case[PREDICTED[aggregate]])
+
+
+@pytest.mark.parametrize("aggregate", ["bayes_point", "bagging"])
+def test_the_public_class_predicts_on_the_way(case, golden_model, aggregate):
+    model, X, _ = golden_model
+    said = model(aggregate).progressive(X, case["y"])
+    name = {"bayes_point": "bpm", "bagging": "bagg"}[aggregate]
+    assert_array_equal(said, case["online"][name])
+
+
+@pytest.mark.parametrize("aggregate", ["bayes_point", "bagging", "median"])
+def test_the_public_class_tells_the_golden_mean_rank(case, golden_model, aggregate):
+    model, X, X_test = golden_model
+    assert_close(
+        model(aggregate).fit(X, case["y"]).mean_rank(X_test), case["bagg_mean"]
+    )
+
+
+def test_the_voted_mean_rank_is_that_of_the_golden_votes(case, golden_model):
+    model, X, X_test = golden_model
+    mean = model("voted").fit(X, case["y"]).mean_rank(X_test)
+    votes, ranks = np.array(case["v_seen"]), np.array(case["member_preds"])
+    assert_close(mean, votes @ ranks / votes.sum())
+
+
+def test_the_shares_are_those_of_the_golden_members(case, golden_model):
+    model, X, X_test = golden_model
+    shares = model("bagging").fit(X, case["y"]).predict_proba(X_test)
+    ranks = np.array(case["member_preds"])
+    expected = [(ranks == r).mean(axis=0) for r in range(1, case["k"] + 1)]
+    assert_close(shares, np.transpose(expected))
+
+
+def test_the_public_class_shows_the_golden_votes(case, golden_model):
+    model, X, _ = golden_model
+    assert_array_equal(model("voted").fit(X, case["y"]).votes_, case["v_seen"])
+
+
+def test_the_public_class_shows_the_golden_thresholds(case, golden_model):
+    model, X, _ = golden_model
+    fitted = model("bayes_point").fit(X, case["y"])
+    assert_close(fitted.thresholds_, case["b"])
+    assert_close(fitted.member_thresholds_, case["B"])
+
+
+def test_the_linear_class_shows_the_golden_weights(case, golden_model):
+    model, X, _ = golden_model
+    fitted = model("bayes_point").fit(X, case["y"])
+    if fitted.kernel != "linear":
+        mean = fitted.dual_coef_ @ np.array(case["X"])[fitted.support_]
+        assert_close(mean, case["w"])
+        return
+    assert_close(fitted.coef_, case["w"])
+    assert_close(fitted.member_coef_, case["W"])
+    assert fitted.intercept_ == 0
+    assert_array_equal(fitted.member_intercept_, 0)

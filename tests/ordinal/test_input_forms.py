@@ -1,0 +1,245 @@
+"""Whatever form the rows come in: one model, no needless copy, nothing changed."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from peckorder import PRank, WidrowHoff
+from peckorder._core.validation import check_rows
+from peckorder.exceptions import DataError
+from support.helpers import (
+    MAKERS,
+    integer_data,
+    make,
+    messy_csr,
+    overflow,
+    raises_unchanged,
+    same,
+    shown,
+)
+
+X, Y = integer_data(1)
+every_learner = pytest.mark.parametrize("name", MAKERS)
+
+
+def read_only(X):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+def strided(X):
+    return np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3]
+
+
+def unaligned(X):
+    raw = np.zeros(X.nbytes + 1, dtype=np.uint8)
+    view = raw[1:].view(np.float64).reshape(X.shape)
+    view[:] = X
+    return view
+
+
+DENSE = {
+    "list": lambda X: X.tolist(),
+    "read-only": read_only,
+    "fortran": np.asfortranarray,
+    "strided": strided,
+    "backwards": lambda X: X[::-1].copy()[::-1],
+    "big-endian": lambda X: X.astype(">f8"),
+    "unaligned": unaligned,
+    "int": lambda X: X.astype(int),
+    "int8": lambda X: X.astype(np.int8),
+    "float16": lambda X: X.astype(np.float16),
+    "float32": lambda X: X.astype(np.float32),
+    "long double": lambda X: X.astype(np.longdouble),
+    "object": lambda X: X.astype(object),
+}
+SPARSE = {
+    "csr array": sparse.csr_array,
+    "csr matrix": sparse.csr_matrix,
+    "csc": sparse.csc_array,
+    "coo": sparse.coo_array,
+    "int csr": lambda X: sparse.csr_array(X.astype(int)),
+    "float32 csr": lambda X: sparse.csr_array(X.astype(np.float32)),
+    "messy csr": lambda X: messy_csr(X, 1),
+}
+
+
+@every_learner
+@pytest.mark.parametrize("form", DENSE)
+def test_dense_rows_teach_the_same_in_any_form(name, form):
+    model = make(name).fit(DENSE[form](X), Y)
+    assert same(shown(model, DENSE[form](X)), shown(make(name).fit(X, Y), X))
+
+
+@every_learner
+@pytest.mark.parametrize("form", SPARSE)
+def test_sparse_rows_teach_what_dense_ones_do(name, form):
+    # In integers, so that the order of a sum does not matter.
+    view = {"unit_norm": False} if name != "normalized" else {"fit_intercept": False}
+    model = make(name, **view).fit(SPARSE[form](X), Y)
+    assert_array_equal(model.predict(X), make(name, **view).fit(X, Y).predict(X))
+
+
+@every_learner
+def test_booleans_are_zeros_and_ones(name):
+    model = make(name).fit(X > 0, Y)
+    ones = (X > 0).astype(float)
+    assert same(shown(model, X > 0), shown(make(name).fit(ones, Y), ones))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("norms", [False, True])
+def test_ordered_rows_are_not_copied(kind, norms):
+    rows = X.astype(kind)
+    (seen,) = check_rows(PRank(), rows, reset=True, norms=norms)
+    assert np.shares_memory(seen, rows)
+    assert seen.dtype == kind
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("norms", [False, True])
+def test_csr_rows_are_not_copied(kind, norms):
+    rows = sparse.csr_array(X.astype(kind))
+    seen = check_rows(PRank(), rows, reset=True, norms=norms)
+    assert all(map(np.shares_memory, seen, (rows.data, rows.indices, rows.indptr)))
+
+
+def test_messy_rows_are_not_copied_if_no_norm_is_taken():
+    rows = messy_csr(X, 1)
+    seen = check_rows(PRank(), rows, reset=True, norms=False)
+    assert np.shares_memory(seen[0], rows.data)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_kernels_see_read_only_rows(form):
+    seen = check_rows(PRank(), form(X), reset=True, norms=True)
+    assert not any(array.flags.writeable for array in seen)
+
+
+@every_learner
+def test_dense_rows_are_never_changed(name):
+    rows = X.copy()
+    make(name, max_iter=2, shuffle=True, random_state=1).fit(rows, Y).progressive(
+        rows, Y
+    )
+    assert rows.tobytes() == X.tobytes()
+    assert rows.flags.writeable
+
+
+@every_learner
+def test_sparse_rows_are_never_changed(name):
+    rows = messy_csr(X, 1)
+    before = [a.copy() for a in (rows.data, rows.indices, rows.indptr)]
+    make(name, max_iter=2, shuffle=True, random_state=1).fit(rows, Y).progressive(
+        rows, Y
+    )
+    assert all(map(same, before, [rows.data, rows.indices, rows.indptr]))
+
+
+@every_learner
+def test_labels_are_never_changed(name):
+    y = Y.copy()
+    make(name).fit(X, y).progressive(X, y)
+    assert_array_equal(y, Y)
+
+
+@every_learner
+def test_one_row_is_enough_to_learn_from(name):
+    model = make(name, classes=[1, 2]).fit(X[:1], Y[:1] % 2 + 1)
+    assert model.n_rounds_ == 1
+
+
+@every_learner
+def test_one_column_is_enough_to_learn_from(name):
+    assert make(name).fit(X[:, :1], Y).n_features_in_ == 1
+
+
+@every_learner
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("view", [True, False])
+def test_rows_of_zeros_are_fine(name, form, view):
+    rows = form(np.vstack([np.zeros((2, 3)), X]))
+    model = make(name, fit_intercept=view).fit(rows, [1, 2, *Y])
+    assert np.isfinite(model.predict(rows)).all()
+
+
+@every_learner
+def test_constant_columns_are_fine(name):
+    rows = np.ones((4, 2))
+    model = make(name).fit(rows, [1, 2, 1, 2])
+    assert len(set(model.predict(rows))) == 1
+
+
+# Those that have no eta to blame. The first row that a perceptron errs on is of class
+# 2, for PRank it is of class 1: the next one meets weights of its own size.
+overflowing = pytest.mark.parametrize(
+    ("name", "wrong"), [("last", 1), ("averaged", 1), ("voted", 1), ("perceptron", 2)]
+)
+every_form = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+
+
+@overflowing
+@every_form
+def test_scores_that_overflow_are_refused(name, wrong, form):
+    model = make(name, unit_norm=False, classes=[1, 2])
+    rows = form(np.full((3, 2), 1e200))
+    with raises_unchanged(model, DataError, overflow(type(model).__name__, 1)):
+        model.fit(rows, [wrong, 1, 2])
+
+
+@overflowing
+@every_form
+def test_scores_that_overflow_when_predicting_are_refused(name, wrong, form):
+    model = make(name, unit_norm=False, classes=[1, 2]).fit([[1e100]], [wrong])
+    with raises_unchanged(model, DataError, overflow(type(model).__name__, 2)):
+        model.predict(form([[0.0], [1e10], [1e300]]))
+
+
+@every_learner
+@every_form
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "progressive", "score"])
+def test_norms_that_overflow_are_refused(name, form, method):
+    model = make(name).fit(X, Y)
+    rows = form(np.vstack([X[:2], np.full((1, 3), 1e160)]))
+    with raises_unchanged(
+        model, DataError, overflow(type(model).__name__, 2, unit_norm=True)
+    ):
+        getattr(model, method)(rows, [1, 2, 4])
+
+
+@pytest.mark.parametrize("rule", ["last", "averaged"])
+def test_an_update_that_overflows_is_refused(rule):
+    # The score of the first row is 0, but two steps of 1e308 are beyond a float.
+    model = PRank(rule=rule, fit_intercept=False, unit_norm=False, classes=[1, 2, 3])
+    with raises_unchanged(model, DataError, overflow("PRank")):
+        model.fit([[1e308]], [1])
+
+
+def test_widrow_hoff_does_not_blame_eta_for_a_row_to_predict():
+    model = WidrowHoff(eta=100.0, unit_norm=False, classes=[1, 2]).fit([[1.0]], [1])
+    with raises_unchanged(model, DataError, overflow("WidrowHoff", 0)):
+        model.predict([[1e308]])
+
+
+def test_the_normalized_step_does_not_take_an_overflow_for_a_step_of_zero():
+    model = WidrowHoff(step="normalized", unit_norm=False, classes=[1, 2])
+    with raises_unchanged(model, DataError, overflow("WidrowHoff", 0)):
+        model.fit([[1e200]], [1])
+
+
+def test_an_average_that_overflows_is_refused():
+    # An update of 1e305, then so many rounds that the sum is beyond a float.
+    model = PRank(fit_intercept=False, unit_norm=False)
+    rows = np.array([[1e305]] + [[1.0]] * 5000)
+    with raises_unchanged(model, DataError, overflow("PRank")):
+        model.fit(rows, [1] + [1, 2] * 2500)
+
+
+def test_parameters_set_after_fitting_do_not_change_what_is_said_of_a_row():
+    model = PRank().fit(X, Y)
+    rows = messy_csr(X, 0)
+    before = model.decision_function(rows)
+    model.set_params(unit_norm=False)
+    np.testing.assert_array_equal(model.decision_function(rows), before)

@@ -1,0 +1,550 @@
+"""What kernels and ensembles refuse: the sentence, and the model as it was."""
+
+import copy
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from peckorder import AggregatePRank, PRank
+from peckorder.exceptions import DataError
+from support.helpers import (
+    AGGREGATES,
+    ENSEMBLES,
+    KERNEL_LEARNERS,
+    integer_data,
+    make,
+    overflow,
+    raises_unchanged,
+    same,
+)
+
+X, Y = integer_data(1)
+LEARN = ["fit", "partial_fit", "progressive"]
+few = partial(AggregatePRank, n_estimators=3, random_state=0)
+BOTH = {"PRank": PRank, "AggregatePRank": few}
+both = pytest.mark.parametrize("who", BOTH)
+every_way = pytest.mark.parametrize("method", LEARN)
+NOT_A_NUMBER = [float("nan"), float("inf"), "1", True, 1j, [1.0]]
+
+BAD = {
+    "gamma": ("None or a finite number > 0", [0, -1.0, *NOT_A_NUMBER]),
+    "degree": ("an integer >= 1", [0, -1, 2.0, None, *NOT_A_NUMBER]),
+    "coef0": ("a finite number", [None, *NOT_A_NUMBER]),
+    "budget": ("None or an integer >= 1", [0, -5, 10.0, *NOT_A_NUMBER]),
+}
+BAD_ENSEMBLE = {
+    "tau": (
+        "a number > 0 and <= 1",
+        [0, -0.1, 1.5, None, "0.5", *NOT_A_NUMBER, np.nextafter(1, 2)],
+    ),
+    "n_estimators": ("an integer >= 1", [0, -1, 10.0, None, *NOT_A_NUMBER]),
+    "n_jobs": ("None or an integer, not zero", [0, 1.0, *NOT_A_NUMBER]),
+}
+
+
+def each(bad):
+    cases = [(name, rule, value) for name, (rule, v) in bad.items() for value in v]
+    return pytest.mark.parametrize(("parameter", "rule", "value"), cases)
+
+
+@both
+@each(BAD)
+def test_bad_parameters_of_a_kernel_are_refused(who, parameter, rule, value):
+    model = BOTH[who](kernel="poly").fit(X, Y).set_params(**{parameter: value})
+    sentence = f"{who}: {parameter} must be {rule}; got {value!r}."
+    for method in LEARN:
+        with raises_unchanged(model, ValueError, sentence):
+            getattr(model, method)(X, Y)
+
+
+@both
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ("auto", "None is 1 / n_features, which is 'auto' elsewhere."),
+        ("scale", "Give the number itself, 1 / (X.shape[1] * X.var())."),
+    ],
+)
+def test_words_for_gamma_are_explained(who, value, hint):
+    model = BOTH[who](kernel="rbf", gamma=value)
+    sentence = (
+        f"{who}: gamma must be None or a finite number > 0; got {value!r}. {hint}"
+    )
+    with raises_unchanged(model, ValueError, sentence):
+        model.fit(X, Y)
+
+
+@each(BAD_ENSEMBLE)
+def test_bad_parameters_of_an_ensemble_are_refused(parameter, rule, value):
+    model = few().fit(X, Y).set_params(**{parameter: value})
+    sentence = f"AggregatePRank: {parameter} must be {rule}; got {value!r}."
+    for method in LEARN:
+        with raises_unchanged(model, ValueError, sentence):
+            getattr(model, method)(X, Y)
+
+
+@pytest.mark.parametrize("value", [-1, -2, 1, 64, None, np.int64(2)])
+def test_any_other_number_of_threads_will_do(value):
+    assert few(n_jobs=value).fit(X, Y).n_rounds_ == len(Y)
+
+
+@pytest.mark.parametrize("tau", [1, 1.0, np.float32(0.5), 1e-300, np.int64(1)])
+def test_any_other_share_of_the_rows_will_do(tau):
+    assert few(tau=tau).fit(X, Y).n_rounds_ == len(Y)
+
+
+@both
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ("polynomial", " Did you mean 'poly'?"),
+        ("gaussian", " Did you mean 'rbf'?"),
+        ("radial", " Did you mean 'rbf'?"),
+        ("rbff", " Did you mean 'rbf'?"),
+        ("Linear", " Did you mean 'linear'?"),
+        (
+            "laplacian",
+            " Pass the function sklearn.metrics.pairwise.laplacian_kernel itself.",
+        ),
+        ("chi2", " Pass the function sklearn.metrics.pairwise.chi2_kernel itself."),
+        ("", ""),
+        ("something", ""),
+        (3, ""),
+        (None, ""),
+        (["rbf"], ""),
+    ],
+)
+def test_an_unknown_kernel_is_refused(who, value, hint):
+    model = BOTH[who](kernel=value)
+    sentence = (
+        f"{who}: kernel must be one of 'linear', 'poly', 'rbf', 'precomputed' or a "
+        f"function of two matrices; got {value!r}.{hint}"
+    )
+    with raises_unchanged(model, ValueError, sentence):
+        model.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ("bayespoint", " Did you mean 'bayes_point'?"),
+        ("bag", " Did you mean 'bagging'?"),
+        ("average", ""),
+        ("Median", " Did you mean 'median'?"),
+        ("vote", " Did you mean 'voted'?"),
+        ("mean", " Did you mean 'bayes_point'?"),
+        ("BPM", " Did you mean 'bayes_point'?"),
+        ("OAP-Bagg", " Did you mean 'bagging'?"),
+        ("vp", " Did you mean 'voted'?"),
+        (None, ""),
+        (2, ""),
+    ],
+)
+def test_an_unknown_aggregate_is_refused(value, hint):
+    model = few(aggregate=value)
+    words = "'bayes_point', 'bagging', 'voted', 'median'"
+    sentence = f"AggregatePRank: aggregate must be one of {words}; got {value!r}.{hint}"
+    with raises_unchanged(model, ValueError, sentence):
+        model.fit(X, Y)
+
+
+@every_way
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_the_voted_rule_refuses_a_budget(kernel, method):
+    model = PRank(rule="voted", kernel=kernel).fit(X, Y).set_params(budget=10)
+    sentence = (
+        "PRank: budget must be None with rule='voted', in which every row that was "
+        "ever misplaced has a part; got 10."
+    )
+    with raises_unchanged(model, ValueError, sentence):
+        getattr(model, method)(X, Y)
+
+
+@pytest.mark.parametrize("rule", ["last", "averaged", "voted"])
+@pytest.mark.parametrize("kernel", ["poly", "rbf"])
+def test_a_kernel_has_no_weights_to_start_from(kernel, rule):
+    model = PRank(kernel=kernel, rule=rule).fit(X, Y)
+    sentence = (
+        "PRank: coef_init must be None unless kernel='linear' and budget=None, which "
+        "alone have weights to start from; got [1, 2, 3]."
+    )
+    with raises_unchanged(model, ValueError, sentence):
+        model.fit(X, Y, coef_init=[1, 2, 3])
+
+
+def test_a_budget_has_no_weights_to_start_from():
+    model = PRank(budget=5).fit(X, Y)
+    sentence = (
+        "PRank: coef_init must be None unless kernel='linear' and budget=None, which "
+        "alone have weights to start from; got [1, 2, 3]."
+    )
+    with raises_unchanged(model, ValueError, sentence):
+        model.fit(X, Y, coef_init=[1, 2, 3])
+
+
+@both
+@every_way
+@pytest.mark.parametrize("shape", [(60, 59), (59, 60), (60, 3)])
+def test_kernel_values_that_are_not_square_are_refused(who, method, shape):
+    model, y = BOTH[who](kernel="precomputed"), np.resize(Y, shape[0])
+    sentence = (
+        f"{who}: X must be square with kernel='precomputed', a column for each row; "
+        f"got {shape[0]} rows and {shape[1]} columns."
+    )
+    with raises_unchanged(model, DataError, sentence):
+        getattr(model, method)(np.ones(shape), y)
+
+
+@both
+@pytest.mark.parametrize("method", ["partial_fit", "progressive"])
+def test_kernel_values_cannot_be_gone_on_with(who, method):
+    K = X @ X.T
+    model = BOTH[who](kernel="precomputed").fit(K, Y)
+    sentence = (
+        f"{who}: kernel must be 'linear', 'poly', 'rbf' or a function to go on "
+        "learning, since new rows have no column among the old ones; got "
+        "'precomputed'."
+    )
+    with raises_unchanged(model, DataError, sentence):
+        getattr(model, method)(K, Y)
+
+
+@both
+def test_kernel_values_with_other_columns_are_refused(who):
+    model = BOTH[who](kernel="precomputed").fit(X @ X.T, Y)
+    sentence = f"X has 59 features, but {who} is expecting 60 features as input."
+    with raises_unchanged(model, ValueError, sentence):
+        model.predict(np.ones((3, 59)))
+
+
+class Kernel:
+    """Products of rows, until it is told to return something else."""
+
+    def __init__(self):
+        self.spoil = lambda values: values
+
+    def __call__(self, X, Z):
+        return self.spoil(X @ Z.T)
+
+    def __deepcopy__(self, memo):
+        return self  # as a function would
+
+
+def shape_sentence(who, got):
+    return (
+        f"{who}: kernel must be a function of two matrices that returns a number for "
+        f"each two of their rows, here an array of shape (60, {{n}}); got {got}. If it "
+        "is a function f of two rows, pass lambda X, Z: "
+        "sklearn.metrics.pairwise.pairwise_kernels(X, Z, metric=f)."
+    )
+
+
+WRONG = {
+    "a column short": (lambda v: v[:, 1:], "an array of shape (60, {less}) and type "),
+    "a row short": (lambda v: v[1:], "an array of shape (59, {n}) and type "),
+    "a sum": (lambda v: v.sum(), "an array of shape () and type "),
+    "flat": (lambda v: v.ravel(), "an array of shape ({all},) and type "),
+}
+NO_ARRAY = {
+    "nothing": (lambda v: None, "an object of type NoneType"),
+    "a word": (lambda v: "word", "an object of type str"),
+    "a number": (lambda v: 1.0, "an object of type float"),
+    "a set": (lambda v: {1.0}, "an object of type set"),
+    "ragged": (lambda v: [[1.0], [1.0, 2.0]], "an object of type list"),
+}
+
+
+@both
+@every_way
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_kernel_of_the_wrong_shape_is_refused(who, method, wrong):
+    kernel = Kernel()
+    model = BOTH[who](kernel=kernel).fit(X, Y)
+    kernel.spoil, got = WRONG[wrong]
+    # From scratch it is asked of the rows themselves; else first of those it kept.
+    n = 60 if method == "fit" else len(model._learner.support)
+    got = got.format(n=n, less=n - 1, all=60 * n) + "float64"
+    sentence = shape_sentence(who, got).format(n=n)
+    with raises_unchanged(model, DataError, sentence):
+        getattr(model, method)(X, Y)
+
+
+@both
+@pytest.mark.parametrize("wrong", NO_ARRAY)
+def test_a_kernel_that_returns_no_array_is_refused(who, wrong):
+    kernel = Kernel()
+    model = BOTH[who](kernel=kernel).fit(X, Y)
+    kernel.spoil, got = NO_ARRAY[wrong]
+    with raises_unchanged(model, DataError, shape_sentence(who, got).format(n=60)):
+        model.fit(X, Y)
+
+
+@both
+@pytest.mark.parametrize("kind", ["U1", object])
+def test_a_kernel_of_words_is_refused(who, kind):
+    kernel = Kernel()
+    model = BOTH[who](kernel=kernel).fit(X, Y)
+    words = np.full((60, 60), "a", dtype=kind)
+    kernel.spoil = lambda values: words
+    got = f"an array of shape (60, 60) and type {words.dtype}"
+    with raises_unchanged(model, DataError, shape_sentence(who, got).format(n=60)):
+        model.fit(X, Y)
+
+
+@both
+def test_a_kernel_of_complex_numbers_is_refused(who):
+    kernel = Kernel()
+    model = BOTH[who](kernel=kernel).fit(X, Y)
+    kernel.spoil = lambda values: values + 1j
+    got = "an array of shape (60, 60) and type complex128"
+    with raises_unchanged(model, DataError, shape_sentence(who, got).format(n=60)):
+        model.fit(X, Y)
+
+
+@both
+@every_way
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_kernel_that_is_not_finite_is_refused(who, method, value):
+    kernel = Kernel()
+    model = BOTH[who](kernel=kernel).fit(X, Y)
+    kernel.spoil = lambda values: np.where(values > 0.5, value, values)
+    sentence = (
+        f"{who}: kernel must be a function that returns finite numbers; got {value!r}."
+    )
+    with raises_unchanged(model, DataError, sentence):
+        getattr(model, method)(X, Y)
+
+
+@both
+def test_a_kernel_that_is_not_finite_is_refused_when_predicting(who):
+    kernel = Kernel()
+    model = BOTH[who](kernel=kernel).fit(X, Y)
+    kernel.spoil = lambda values: values * np.nan
+    sentence = f"{who}: kernel must be a function that returns finite numbers; got nan."
+    with raises_unchanged(model, DataError, sentence):
+        model.predict(X)
+
+
+@both
+@pytest.mark.parametrize("method", [*LEARN, "predict"])
+def test_the_failure_of_a_kernel_is_its_own(who, method):
+    kernel = Kernel()
+    model = BOTH[who](kernel=kernel).fit(X, Y)
+
+    def fail(values):
+        raise ZeroDivisionError("not today")
+
+    kernel.spoil = fail
+    before = copy.deepcopy(vars(model))
+    arguments = (X,) if method == "predict" else (X, Y)
+    with pytest.raises(ZeroDivisionError) as raised:
+        getattr(model, method)(*arguments)
+    assert same(vars(model), before)
+    assert raised.value.args == ("not today",)
+    assert raised.value.__notes__ == [
+        f"{who}: kernel was called with two matrices. If it is a function f of two "
+        "rows, pass lambda X, Z: "
+        "sklearn.metrics.pairwise.pairwise_kernels(X, Z, metric=f)."
+    ]
+
+
+@both
+def test_a_kernel_may_return_lists_integers_or_sparse_values(who):
+    exact = {"unit_norm": False}
+    expected = BOTH[who](kernel=Kernel(), **exact).fit(X, Y).predict(X)
+    for form in (np.ndarray.tolist, sparse.csr_array, lambda v: v.astype(int)):
+        kernel = Kernel()
+        kernel.spoil = form
+        assert same(BOTH[who](kernel=kernel, **exact).fit(X, Y).predict(X), expected)
+
+
+@pytest.mark.parametrize("name", [*KERNEL_LEARNERS, *ENSEMBLES])
+@pytest.mark.parametrize("column", [3, 1000, -1])
+@pytest.mark.parametrize("method", [*LEARN, "predict"])
+def test_a_column_out_of_range_is_refused(name, column, method):
+    model = make(name).fit(X, Y)
+    rows = sparse.csr_array(X)
+    rows.indices[4] = column
+    sentence = (
+        f"{type(model).__name__}: X must be a well-formed CSR matrix; got indices that "
+        "point outside of it. X.check_format() says where."
+    )
+    arguments = (rows,) if method == "predict" else (rows, Y)
+    with raises_unchanged(model, DataError, sentence):
+        getattr(model, method)(*arguments)
+
+
+@both
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("method", ["fit", "predict"])
+def test_given_kernel_values_must_be_finite(who, value, method):
+    K = X @ X.T
+    model = BOTH[who](kernel="precomputed").fit(K, Y)
+    before = copy.deepcopy(vars(model))
+    K[30, 40] = value
+    with pytest.raises(ValueError, match=r"(?m)^Input X contains (NaN|infinity)"):
+        model.fit(K, Y) if method == "fit" else model.predict(K)
+    assert same(vars(model), before)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "options", [{}, {"kernel": "poly"}, {"kernel": "rbf"}, {"budget": 9}]
+)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_a_missing_value_is_refused_though_no_member_is_offered_the_row(
+    seed, options, form
+):
+    rows = X.copy()
+    rows[30, 1] = np.nan
+    model = AggregatePRank(n_estimators=1, tau=1e-9, random_state=seed, **options)
+    with pytest.raises(ValueError, match=r"(?m)^Input X contains NaN\.$"):
+        model.fit(form(rows), Y)
+    assert vars(model) == model.get_params()
+
+
+LARGE = [
+    {"kernel": "poly"},
+    {"kernel": "poly", "budget": 9},
+    {"budget": 9},
+]
+
+
+@both
+@pytest.mark.parametrize("options", LARGE, ids=str)
+@every_way
+def test_kernels_that_overflow_are_refused(who, options, method):
+    model = BOTH[who](unit_norm=False, **options).fit(X, Y)
+    rows = X.copy()
+    rows[30] = 1e200
+    with raises_unchanged(model, DataError, overflow(who, 30)):
+        getattr(model, method)(rows, Y)
+
+
+@both
+@every_way
+def test_distances_of_sparse_rows_that_overflow_are_refused(who, method):
+    model = BOTH[who](unit_norm=False, kernel="rbf").fit(X, Y)
+    rows = X.copy()
+    rows[30] = 1e200
+    with raises_unchanged(model, DataError, overflow(who, 30)):
+        getattr(model, method)(sparse.csr_array(rows), Y)
+
+
+@both
+@every_way
+def test_a_dense_row_may_be_far_from_all_others(who, method):
+    model = BOTH[who](unit_norm=False, kernel="rbf", classes=[1, 2, 3, 4])
+    rows = X.copy()
+    rows[30] = 1e200
+    getattr(model, method)(rows, Y)
+    assert model.n_rounds_ == 60
+    assert np.isfinite(model.predict(rows)).all()
+
+
+@both
+@pytest.mark.parametrize("options", LARGE[:2], ids=str)
+def test_kernels_that_overflow_when_predicting_are_refused(who, options):
+    model = BOTH[who](unit_norm=False, **options).fit(X, Y)
+    rows = X.copy()
+    rows[30] = 1e200
+    with raises_unchanged(model, DataError, overflow(who, 30)):
+        model.predict(rows)
+
+
+@pytest.mark.parametrize("rule", ["last", "averaged", "voted"])
+def test_voted_kernels_that_overflow_are_refused(rule):
+    model = PRank(kernel="poly", rule=rule, unit_norm=False).fit(X, Y)
+    rows = X.copy()
+    rows[30] = 1e200
+    for call in (lambda: model.fit(rows, Y), lambda: model.predict(rows)):
+        with raises_unchanged(model, DataError, overflow("PRank", 30)):
+            call()
+
+
+@pytest.mark.parametrize("aggregate", AGGREGATES)
+def test_members_whose_scores_overflow_are_refused(aggregate):
+    model = few(tau=1, aggregate=aggregate, unit_norm=False, classes=[1, 2])
+    rows = np.full((3, 2), 1e200)
+    with raises_unchanged(model, DataError, overflow("AggregatePRank", 1)):
+        model.fit(rows, [1, 1, 2])
+
+
+@pytest.mark.parametrize("aggregate", AGGREGATES)
+def test_members_whose_scores_overflow_when_predicting_are_refused(aggregate):
+    model = few(tau=1, aggregate=aggregate, unit_norm=False, classes=[1, 2])
+    model.fit([[1e100]], [1])
+    with raises_unchanged(model, DataError, overflow("AggregatePRank", 2)):
+        model.predict([[0.0], [1e10], [1e300]])
+
+
+def test_members_that_overflow_are_refused():
+    # The score of the first row is 0, but two steps of 1e308 are beyond a float.
+    model = few(tau=1, fit_intercept=False, unit_norm=False, classes=[1, 2, 3])
+    with raises_unchanged(model, DataError, overflow("AggregatePRank")):
+        model.fit([[1e308]], [1])
+
+
+@both
+@pytest.mark.parametrize("extreme", [{"gamma": 1e200}, {"coef0": 1e200}], ids=str)
+@pytest.mark.parametrize("budget", [None, 9])
+def test_kernel_parameters_that_overflow_are_refused(who, extreme, budget):
+    model = BOTH[who](kernel="poly", budget=budget, **extreme)
+    before = copy.deepcopy(vars(model))
+    # Whatever it says; but in our words, not Python's.
+    with pytest.raises(ValueError, match=rf"^{who}: "):
+        model.fit(X, Y)
+    assert same(vars(model), before)
+
+
+CHANGES = {
+    "kernel": ("poly", "rbf"),
+    "gamma": (1.0, 2.0),
+    "degree": (2, 3),
+    "coef0": (1.0, 0.0),
+    "budget": (None, 7),
+}
+ENSEMBLE_CHANGES = CHANGES | {
+    "tau": (0.6, 0.5),
+    "n_estimators": (3, 4),
+    "aggregate": ("bayes_point", "median"),
+}
+
+
+@pytest.mark.parametrize(
+    ("who", "parameter"),
+    [("PRank", p) for p in CHANGES] + [("AggregatePRank", p) for p in ENSEMBLE_CHANGES],
+)
+@pytest.mark.parametrize("method", ["partial_fit", "progressive"])
+def test_a_parameter_changed_on_the_way_is_refused(who, parameter, method):
+    before, after = ENSEMBLE_CHANGES[parameter]
+    start = {"kernel": "poly", "gamma": 1.0} | {parameter: before}
+    model = BOTH[who](**start).partial_fit(X, Y).set_params(**{parameter: after})
+    sentence = (
+        f"{who}: {parameter} must be {before!r} as when learning began; got {after!r}. "
+        "Call fit to start anew."
+    )
+    with raises_unchanged(model, ValueError, sentence):
+        getattr(model, method)(X, Y)
+
+
+@both
+def test_a_changed_kernel_takes_effect_in_fit(who):
+    model = BOTH[who]().fit(X, Y)
+    kinds = [{"kernel": "rbf"}, {"budget": 5, "kernel": "linear"}, {"budget": None}]
+    for changed in kinds:
+        model.set_params(**changed).fit(X, Y)
+        fresh = BOTH[who](**{n: getattr(model, n) for n in ("kernel", "budget")})
+        assert vars(model).keys() == vars(fresh.fit(X, Y)).keys()
+
+
+def test_only_the_bayes_point_has_a_score():
+    offered = {a: hasattr(few(aggregate=a), "decision_function") for a in AGGREGATES}
+    assert offered == {
+        "bayes_point": True,
+        "bagging": False,
+        "voted": False,
+        "median": False,
+    }

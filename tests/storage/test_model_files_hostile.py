@@ -1,0 +1,392 @@
+"""Files with a checksum that fits, made to do harm: refused before they can."""
+
+import struct
+
+import numpy as np
+import pytest
+
+import peckorder
+from peckorder import PRank
+from peckorder.exceptions import ModelFileError
+from support.damaged_files import closed, laid_out, opened, sealed
+from support.helpers import exactly
+from support.stored_models import CASES, X, Y
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.peckorder"
+
+
+def assert_refused(path, what):
+    sentence = f"load: path must be a sound model file; got {str(path)!r}, {what}."
+    with pytest.raises(ModelFileError, match=exactly(sentence)):
+        peckorder.load(path)
+
+
+def parts_of(name, path):
+    """Return the header and the arrays of a model's file."""
+    CASES[name].fit().save(path)
+    return opened(path.read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (b"{", "whose header is no JSON"),
+        (b"[]", "whose header is no JSON object"),
+        (b"{}", "whose header lists no arrays"),
+        (b'{"arrays":[],"arrays":[]}', "whose header says a thing twice"),
+        (b'{"arrays":[],"x":NaN}', "whose header has NaN, which is no JSON"),
+        (b'{"arrays":[]}', "in which the header must have 'peckorder'"),
+        ('{"ä":[]}'.encode(), "whose header is no JSON"),
+        (b'{"arrays":' + b"[" * 5000 + b"]" * 5000 + b"}", None),
+        (b'{"arrays":[],"x":' + b"9" * 5000 + b"}", "whose header is no JSON"),
+        (b'{"arrays":[["<f8",[1]]]}', "whose header describes an array badly"),
+        (b'{"arrays":[["<f8",[-1],"C"]]}', "whose header describes an array badly"),
+        (b'{"arrays":[["|O8",[1],"C"]]}', "whose header describes an array badly"),
+        (b'{"arrays":[["<f8",[true],"C"]]}', "whose header describes an array badly"),
+        (b'{"arrays":[["<f8",[1,1,1],"C"]]}', "whose header describes an array badly"),
+        (b'{"arrays":[["<f8",[60],"C"]]}', "which is shorter than it says"),
+        (b'{"arrays":[["<f8",[50,50],"C"]]}', "which is shorter than it says"),
+    ],
+)
+def test_headers_that_are_none(text, what, path):
+    path.write_bytes(sealed(laid_out(text, [])))
+    assert_refused(path, what or "whose header is nested more than 32 deep")
+
+
+def test_texts_with_brackets_are_not_deep(path):
+    model = PRank(classes=["[" * 99, "{" * 99, '"[\\"', "]"])
+    model.fit(X, np.array(model.classes)[Y - 1]).save(path)
+    assert peckorder.load(path).classes == model.classes
+
+
+def test_arrays_that_come_to_less_than_the_file(path):
+    header, parts = parts_of("prank", path)
+    path.write_bytes(sealed(closed(header, parts)[:-32] + bytes(64)))
+    assert_refused(path, "which is longer than it says")
+
+
+def changed(name, path, change):
+    """Write the file of a model in which one thing is changed, the checksum right."""
+    header, parts = parts_of(name, path)
+    arrays = [
+        np.frombuffer(part, dtype=form[0]).reshape(form[1]).copy()
+        for part, form in zip(parts, header["arrays"], strict=True)
+    ]
+
+    def array(*names):
+        node = header["state"]
+        for key in names:
+            node = node[key]
+        return arrays[node["array"]]
+
+    change(header, array)
+    path.write_bytes(closed(header, [a.tobytes() for a in arrays]))
+
+
+def put(value, *names):
+    def change(header, array):
+        *most, last = names
+        node = header
+        for key in most:
+            node = node[key]
+        node[last] = value
+
+    return change
+
+
+def fill(value, where, *names):
+    def change(header, array):
+        array(*names)[where] = value
+
+    return change
+
+
+def scribble(*changes):
+    def change(header, array):
+        for one in changes:
+            one(header, array)
+
+    return change
+
+
+HOSTILE = {
+    "an unknown class": ("prank", put("Pipeline", "model"), "in which model must be"),
+    "an unknown entry": (
+        "prank",
+        put(1, "state", "__class__"),
+        "in which state must not have '__class__'",
+    ),
+    "a parameter of another class": (
+        "prank",
+        put(1, "parameters", "n_rounds"),
+        "in which parameters must be those of PRank",
+    ),
+    "a parameter against its rule": (
+        "prank",
+        put(-1, "parameters", "max_iter"),
+        "in which parameters break a rule: PRank: max_iter must be an integer >= 1; "
+        "got -1",
+    ),
+    "a degree without end": (
+        "prank-poly",
+        put(10**15, "state", "begun_with", "degree"),
+        "in which degree must be at most 4096",
+    ),
+    "a table without a ranker to begin with": (
+        "table",
+        put({}, "parameters"),
+        "in which parameters must be all that TableRanker needs",
+    ),
+    "a table in a table": (
+        "table",
+        put("TableRanker", "state", "ranker", "model"),
+        "in which state.ranker.model must be one of 'AggregatePRank', 'MPRank', "
+        "'MPRankCV', 'MulticlassPerceptron', 'PRank', 'RankBoost', 'SVRank', "
+        "'WidrowHoff'",
+    ),
+    "a ranker of fewer columns": (
+        "table-boosted",
+        put(3, "state", "ranker", "n_features"),
+        "in which state.ranker",
+    ),
+    "a column more than there is": (
+        "table",
+        put(4, "n_features"),
+        r"in which state.is_text must be of shape \(4\)",
+    ),
+    "a scale of nothing": (
+        "table",
+        fill(0.0, 1, "scale"),
+        "in which state.scale must be positive",
+    ),
+    "a mean beyond all numbers": (
+        "table",
+        fill(np.inf, 1, "shift"),
+        "in which state.shift must be finite",
+    ),
+    "values of text that point outside": (
+        "table-text",
+        fill(3, 1, "ends"),
+        "in which state.ends must be from 0 to 2, never falling",
+    ),
+    "a mean without a deviation": (
+        "table",
+        put(None, "state", "scale"),
+        "in which state.scale must be one of the arrays",
+    ),
+    "threads without end": (
+        "aggregate-voted",
+        put(10**9, "parameters", "n_jobs"),
+        "in which n_jobs must be at most 1024",
+    ),
+    "a parameter without end": (
+        "prank",
+        put("x\n" * 10**6, "parameters", "rule"),
+        "in which parameters break a rule: PRank: rule must be .{,330}$",
+    ),
+    "a name without end": (
+        "prank",
+        put(1, "state", "x\n" * 10**6),
+        "in which state must not have .{,60}$",
+    ),
+    "labels of one hash": (
+        "prank-days",
+        put([i * (2**61 - 1) for i in range(99)], "state", "classes", "values"),
+        "in which state.classes.values must be of different hashes",
+    ),
+    "features without end": (
+        "mprank-poly-sparse",
+        put(2**60, "n_features"),
+        "in which n_features must be an integer from 1 to 2147483647",
+    ),
+    "a seed that is none": (
+        "prank",
+        put("x", "parameters", "random_state"),
+        "in which ",
+    ),
+    "features beyond the weights": (
+        "prank",
+        put(2**30, "n_features"),
+        r"in which state.learner.weights must be of shape \(1073741825,\)",
+    ),
+    "members beyond the keys": (
+        "aggregate-rbf",
+        put(10**12, "state", "begun_with", "n_estimators"),
+        r"in which state.learner.key must be of shape \(1000000000000,\)",
+    ),
+    "an array in two places": (
+        "prank",
+        lambda header, array: header["state"]["learner"].update(
+            lag=header["state"]["learner"]["weights"]
+        ),
+        "in which ",
+    ),
+    "weights that are not finite": (
+        "prank",
+        fill(np.nan, 0, "learner", "weights"),
+        "in which state.learner.weights must be finite",
+    ),
+    "weights whose sums are not finite": (
+        "prank",
+        fill(1e308, 0, "learner", "weights"),
+        "in which state.learner.weights must be small enough for finite sums",
+    ),
+    "thresholds that cross": (
+        "prank",
+        fill(1e6, 0, "learner", "thresholds"),
+        "in which state.learner.thresholds must be ascending",
+    ),
+    "classes twice": (
+        "prank",
+        fill(2, 0, "classes", "numbers"),
+        "in which state.classes must be two distinct labels at least",
+    ),
+    "a class that cannot be hashed": (
+        "prank-days",
+        put([[1], [2], [3], [4]], "state", "classes", "values"),
+        "in which state.classes.values must be hashable",
+    ),
+    "a column beyond the weights": (
+        "prank-voted-sparse",
+        fill(2**30, 0, "learner", "updates", "support", "indices"),
+        "in which state.learner.updates.support.indices must be from 0 to below 3",
+    ),
+    "a negative column": (
+        "prank-rbf-sparse",
+        fill(-1, 0, "learner", "support", "matrix", "indices"),
+        "in which state.learner.support.matrix.indices must be from 0 to below 4",
+    ),
+    "pointers that fall": (
+        "prank-voted-sparse",
+        fill(2**30, 1, "learner", "updates", "support", "indptr"),
+        r"in which state.learner.updates.support.indptr must be from 0 to \d+, never",
+    ),
+    "an update by a row that is not there": (
+        "prank-voted",
+        fill(10**6, 0, "learner", "updates", "row"),
+        r"in which state.learner.updates.row must be from 0 to below \d+",
+    ),
+    "updates at the same time": (
+        "prank-voted",
+        fill(0, slice(None), "learner", "updates", "round"),
+        "in which state.learner.updates.round must be strictly ascending",
+    ),
+    "a vote by a row that is not there": (
+        "prank-rbf-voted",
+        fill(10**6, (0, 0), "learner", "record"),
+        "in which state.learner.record must be of rows of the support, levels and",
+    ),
+    "a column of kernels that is not there": (
+        "prank-precomputed",
+        fill(48, -1, "learner", "support", "number"),
+        "in which state.learner.support.number must be from 0 to below 48",
+    ),
+    "rows of a budget that nobody uses": (
+        "prank-budget",
+        scribble(
+            fill(0, slice(None), "learner", "coef"),
+            fill(0, slice(None), "learner", "lag"),
+            fill(0, slice(None), "learner", "newer"),
+        ),
+        "in which state.learner.support must be rows in use, as many as the budget",
+    ),
+    "an average that has not begun": (
+        "prank-budget",
+        fill(10**6, 0, "learner", "clock"),
+        "in which state.learner.clock must be of rounds that have been",
+    ),
+    "votes without end": (
+        "aggregate-voted",
+        fill(2**62, 0, "learner", "right"),
+        "in which state.learner.right must be from 0 to below 31",
+    ),
+    "a feature that is not there": (
+        "rankboost",
+        fill(3, 0, "rankers", "feature"),
+        "in which state.rankers.feature must be from 0 to below 3",
+    ),
+    "a default that is none": (
+        "rankboost",
+        fill(0.5, 0, "rankers", "default"),
+        "in which state.rankers.default must be 0 or 1 for thresholds",
+    ),
+    "a query without end": (
+        "mprank-rbf",
+        fill(2**60, 0, "sample", "query"),
+        r"in which state.sample.query must be from 0 to below \d+",
+    ),
+    "a weight below zero": (
+        "mprank-rbf",
+        fill(-1.0, 0, "sample", "weight"),
+        "in which state.sample.weight must be positive",
+    ),
+    "a row of a fit that is not there": (
+        "mprank-rbf",
+        fill(48, -1, "kept"),
+        "in which state.kept must be from 0 to below 48",
+    ),
+    "a viewer that is not there": (
+        "nearest",
+        fill(9, 0, "neighbors_"),
+        "in which state.neighbors_ must be from 0 to below 9",
+    ),
+    "an item that is not there": (
+        "personal",
+        fill(10, -1, "ratings", "indices"),
+        "in which state.ratings.indices must be from 0 to below 10",
+    ),
+    "an item twice": (
+        "personal",
+        fill(0, slice(0, 2), "ratings", "indices"),
+        "in which state.ratings.indices must be strictly ascending in each row",
+    ),
+    "an item twice for a new person": (
+        "personal",
+        fill(1, slice(None), "changed", "rated"),
+        "in which state.changed.rated must be strictly ascending for each user",
+    ),
+    "a person of no kind": (
+        "personal",
+        fill(9, 0, "people", "kinds"),
+        "in which state.people.kinds must be from 0 to below 5",
+    ),
+    "an estimator of another width": (
+        "personal-estimator",
+        fill(3, 0, "people", "kinds"),
+        "in which state.people.models must be of features, or of kernels, that there",
+    ),
+    "an estimator that is a person": (
+        "personal-estimator",
+        put("PersonalRanker", "state", "people", "models", 0, "model"),
+        r"in which state.people.models\[0\].model must be one of 'AggregatePRank'",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_hostile_files(what, path):
+    name, change, pattern = HOSTILE[what]
+    changed(name, path, change)
+    start = "^load: path must be a sound model file; got .*, "
+    with pytest.raises(ModelFileError, match=start + pattern):
+        peckorder.load(path)
+
+
+def test_characters_beyond_unicode(path):
+    model = PRank(classes=["a", "b", "c", "d"]).fit(X, np.array(list("abcd"))[Y - 1])
+    model.save(path)
+    header, parts = opened(path.read_bytes())
+    number = header["state"]["classes"]["letters"]["array"]
+    parts[number] = struct.pack("<4I", 97, 98, 99, 0x110000)
+    path.write_bytes(closed(header, parts))
+    assert_refused(path, "in which state.classes.letters must be characters of Unicode")
+
+
+@pytest.mark.parametrize("text", [b'{"' + b'\\"' * 10**6, b'{"x":' + b"[" * 10**6])
+def test_long_headers_are_looked_through_once(text, path):
+    path.write_bytes(sealed(laid_out(text, [])))
+    with pytest.raises(ModelFileError, match=r"whose header is (no JSON|nested more)"):
+        peckorder.load(path)

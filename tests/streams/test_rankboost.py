@@ -1,0 +1,239 @@
+"""RankBoost on a stream is RankBoost in memory, to the bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from peckorder import RankBoost
+from peckorder.boosting.columns import scratch_files, spool
+from peckorder.exceptions import DataError
+from peckorder.streams import Stream, from_arrays
+from peckorder.streams.fitting.rankboost import fit_boosted
+from support.rankboost_settings import PARAMETERS, assert_same_model
+
+VALUES = st.sampled_from([np.nan, -1.5, -0.0, 0.0, 0.5, 1.0, 2.0, 1e300])
+
+
+@st.composite
+def feedback(draw):
+    """Draw rows of queries that stand together, in no order, some of one grade."""
+    sizes = draw(st.lists(st.integers(1, 7), min_size=1, max_size=6))
+    n_rows, n_features = sum(sizes), draw(st.integers(1, 4))
+    several = st.lists(VALUES, min_size=n_features, max_size=n_features)
+    X = np.array(draw(st.lists(several, min_size=n_rows, max_size=n_rows)))
+    y = draw(st.lists(st.integers(0, 3), min_size=n_rows, max_size=n_rows))
+    names = draw(st.permutations(range(len(sizes))))
+    weight = None
+    if draw(st.booleans()):
+        weights = st.sampled_from([0.0, 0.5, 1.0, 3.0])
+        weight = np.array(draw(st.lists(weights, min_size=n_rows, max_size=n_rows)))
+    return X, np.array(y), np.repeat(names, sizes), weight
+
+
+@pytest.mark.filterwarnings("ignore:RankBoost. no weak ranking")
+@settings(deadline=None, max_examples=60)
+@given(feedback(), PARAMETERS, st.integers(1, 9))
+def test_a_stream_of_any_blocks_gives_the_model_of_all_rows(data, parameters, rows):
+    X, y, qid, weight = data
+    stream = from_arrays(X, y, qid, weight=weight, rows=rows)
+    one, other = RankBoost(**parameters), RankBoost(**parameters)
+    refused = said(lambda: one.fit(X, y, qid=qid, sample_weight=weight))
+    assert said(lambda: fit_boosted(other, stream)) == refused
+    if refused is None:
+        assert_same_model(other, one)
+
+
+def said(fit):
+    """Return how data are refused; None if they are not."""
+    try:
+        fit()
+    except DataError as error:
+        return str(error)
+    return None
+
+
+def problem(n_rows=3000, n_features=5, dtype=np.float64):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n_rows, n_features)).astype(dtype)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    qid = np.repeat(rng.permutation(n_rows // 30), 30)
+    y = (np.nan_to_num(X[:, 0]) + rng.normal(size=n_rows) > 0.5).astype(int)
+    return X, y + (np.nan_to_num(X[:, 1]) > 1.0), qid
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    """Make chunks and pieces so small that there are several."""
+    monkeypatch.setattr(spool, "_CHUNK", 1 << 14)
+    monkeypatch.setattr(spool, "_PIECE", 100)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("is_short", [False, True], ids=["memory", "files"])
+@pytest.mark.parametrize("max_bins", [7, 255])
+def test_rows_in_files(monkeypatch, small_pieces, tmp_path, dtype, is_short, max_bins):
+    if is_short:
+        monkeypatch.setattr(scratch_files, "free_memory", lambda: 0)
+    in_files, zeros = [], scratch_files.Scratch.zeros
+
+    def noted(self, shape, dtype=np.float64):
+        in_files.append(np.dtype(dtype))
+        return zeros(self, shape, dtype)
+
+    monkeypatch.setattr(scratch_files.Scratch, "zeros", noted)
+    X, y, qid = problem(dtype=dtype)
+    model = RankBoost(n_rounds=30, max_bins=max_bins)
+    stream = from_arrays(X, y, qid, rows=128)
+    fitted = fit_boosted(model, stream, folder=tmp_path)
+    expected = RankBoost(n_rounds=30, max_bins=max_bins).fit(X, y, qid=qid)
+    assert_same_model(fitted, expected)
+    assert_array_equal(fitted.predict(X), expected.predict(X))
+    # Bins always are; where memory is short, scores and potentials are as well.
+    assert in_files[0] == np.uint8
+    assert (np.float64 in in_files[1:]) == is_short
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_few_values_need_no_bins(small_pieces):
+    X, y, qid = problem()
+    X = np.round(X, 1)
+    fitted = fit_boosted(RankBoost(), from_arrays(X, y, qid, rows=99))
+    assert_same_model(fitted, RankBoost().fit(X, y, qid=qid))
+
+
+@pytest.mark.parametrize("missing", ["zero", "abstain"])
+def test_sparse_rows(missing):
+    X, y, qid = problem(1500)
+    X = sparse.csr_array(np.where(X > 0.3, X.round(1), 0.0))
+    model = RankBoost(n_rounds=20, missing=missing)
+    fitted = fit_boosted(model, from_arrays(X, y, qid, rows=99))
+    expected = RankBoost(n_rounds=20, missing=missing).fit(X, y, qid=qid)
+    assert_same_model(fitted, expected)
+
+
+def test_progress_is_told_of_rows():
+    X, y, qid = problem(120)
+    told = []
+    fit_boosted(
+        RankBoost(max_bins=9, n_rounds=1),
+        from_arrays(X, y, qid, rows=60),
+        progress=lambda done, of: told.append((done, of)),
+    )
+    assert told == [(60, 120), (120, 120)]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        (
+            {"alpha": "numeric"},
+            "alpha must be 'approximate' on a stream; got 'numeric'.",
+        ),
+        ({"weak": "feature"}, "weak must be 'threshold' on a stream; got 'feature'."),
+        ({"warm_start": True}, "warm_start must be False on a stream; got True."),
+        (
+            {"validation_fraction": 0.2},
+            "validation_fraction must be None on a stream; got 0.2.",
+        ),
+    ],
+)
+def test_what_needs_all_rows_is_refused(parameters, sentence):
+    X, y, qid = problem(60)
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        fit_boosted(RankBoost(**parameters), from_arrays(X, y, qid))
+    assert str(caught.value) == f"RankBoost: {sentence}"
+
+
+def test_a_stream_without_queries_is_refused():
+    X, y, _ = problem(60)
+    with pytest.raises(DataError) as caught:
+        fit_boosted(RankBoost(), from_arrays(X, y))
+    assert str(caught.value) == (
+        "RankBoost: stream must have queries, of which a block holds whole ones; got "
+        "one without."
+    )
+
+
+def test_too_many_values_are_refused_as_soon_as_they_are_seen():
+    X, y, qid = problem()
+    X[:, :3] = X[:, :3].round(1)
+    read = []
+    with pytest.raises(DataError) as caught:
+        fit_boosted(
+            RankBoost(),
+            from_arrays(X, y, qid, rows=150),
+            prefetch=0,
+            progress=lambda done, of: read.append(done),
+        )
+    assert str(caught.value) == (
+        "RankBoost: max_bins must be an integer from 2 to 255 on a stream if a feature "
+        "has more than 255 values; got None, and more of feature 3. Use max_bins=255."
+    )
+    assert read == [150]
+
+
+def test_a_disk_that_is_too_small_is_refused_before_work(monkeypatch, tmp_path):
+    monkeypatch.setattr(
+        scratch_files, "disk_usage", lambda path: type("Usage", (), {"free": 100_000})
+    )
+    X, y, qid = problem()
+    with pytest.raises(DataError) as caught:
+        fit_boosted(
+            RankBoost(max_bins=9), from_arrays(X, y, qid, rows=99), folder=tmp_path
+        )
+    assert str(caught.value) == (
+        "RankBoost: folder must be on a disk with 135,000 bytes free for all rows; got "
+        f"{str(tmp_path)!r}, with 100,000 bytes."
+    )
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path):
+    X, y, qid = problem(60)
+    path = tmp_path / "none"
+    with pytest.raises(NotADirectoryError) as caught:
+        fit_boosted(RankBoost(), from_arrays(X, y, qid), folder=path)
+    assert str(caught.value) == (
+        f"fit: folder must be a folder that exists; got {str(path)!r}."
+    )
+
+
+class Failing(Stream):
+    """A stream whose source gives out."""
+
+    who, rows, n_features, has_queries, n_rows = "Failing", 60, 5, True, None
+
+    def pieces(self, start, skipped):
+        X, y, qid = problem(600)
+        yield from from_arrays(X, y, qid, rows=60)
+        raise OSError("gone")
+
+    def identity(self):
+        return {}
+
+
+def test_a_stream_that_fails_leaves_no_files(small_pieces, tmp_path):
+    with pytest.raises(OSError, match=r"^gone$"):
+        fit_boosted(RankBoost(max_bins=9), Failing(), folder=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_blocks_of_two_types_are_refused():
+    X, y, qid = problem(120)
+
+    class Mixed(Failing):
+        def pieces(self, start, skipped):
+            yield from from_arrays(X[:60], y[:60], qid[:60])
+            yield from from_arrays(X[60:].astype(np.float32), y[60:], qid[60:])
+
+        def blocks(self, start=0):
+            return self.pieces(start, None)
+
+    with pytest.raises(DataError) as caught:
+        fit_boosted(RankBoost(max_bins=9), Mixed())
+    assert str(caught.value) == (
+        "RankBoost: X must be of one type in all blocks, float64 as in the first; got "
+        "float32."
+    )

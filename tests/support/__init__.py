@@ -1,0 +1,1 @@
+"""What several tests share: slow versions, settings, helpers."""
