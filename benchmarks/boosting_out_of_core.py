@@ -21,7 +21,7 @@ import numpy as np
 
 from peckorder import RankBoost
 from peckorder._core.threads import Team
-from peckorder.boosting._blocks import options_for_blocks
+from peckorder.boosting.blocks import options_for_blocks
 from peckorder.boosting.columns import scratch_files
 from peckorder.streams import Block, Stream
 from peckorder.streams.fitting import rankboost as boosting

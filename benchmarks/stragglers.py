@@ -20,7 +20,7 @@ import numpy as np
 from distributed_rankboost import QUERY, problem
 from peckorder import RankBoost
 from peckorder._core.threads import Team
-from peckorder.boosting._blocks import CheckedBlocks
+from peckorder.boosting.blocks import CheckedBlocks
 from peckorder.boosting.sharded.run import Rows, ShardedRun
 from peckorder.boosting.sharded.shard import Shard, joined
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from peckorder import RankBoost, distributed
 from peckorder._core.threads import Team
-from peckorder.boosting._blocks import CheckedBlocks, publish
+from peckorder.boosting.blocks import CheckedBlocks, publish
 from peckorder.boosting.sharded import run as sharded_run
 from peckorder.boosting.sharded.cuts import keys_of, values_of
 from peckorder.boosting.sharded.run import Lost, Rows, ShardedRun, answered

@@ -61,7 +61,7 @@ def fit(people=None, estimator=None, ratings=RATINGS, **options):
             {"estimator": PRank},
             TypeError,
             "fit_people: estimator must be an object with fit, such as MPRank(); got "
-            "<class 'peckorder.ordinal._prank.PRank'>.",
+            "<class 'peckorder.ordinal.prank.PRank'>.",
         ),
         (
             {"estimator": Ridge()},

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from peckorder import MPRank, MPRankCV
-from peckorder.magnitude.mprank.dual import HeldMatrix
-from peckorder.magnitude.mprank.iterative import Limits, sweeps
-from peckorder.magnitude.mprank.weighting import Weighing
+from peckorder.magnitude.mprank_solver.dual import HeldMatrix
+from peckorder.magnitude.mprank_solver.iterative import Limits, sweeps
+from peckorder.magnitude.mprank_solver.weighting import Weighing
 
 TOLERANCE = {"rtol": 1e-9, "atol": 1e-9}
 ALL = json.loads((Path(__file__).parents[1] / "golden/mprank.json").read_text())

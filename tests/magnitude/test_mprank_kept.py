@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import laplacian_kernel
 
 from peckorder import MPRank, MPRankCV, SVRank
-from peckorder.magnitude.mprank import training_rows
+from peckorder.magnitude.mprank_solver import training_rows
 
 KERNELS = ["linear", "rbf", "poly", "precomputed", laplacian_kernel]
 

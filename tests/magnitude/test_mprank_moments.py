@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from peckorder.exceptions import DataError
-from peckorder.magnitude.mprank.moments import RunningMoments
+from peckorder.magnitude.mprank_solver.moments import RunningMoments
 
 
 def batch(rng, n_rows, spread):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from peckorder import AggregatePRank, MPRank, RankBoost
 from peckorder._core import threads
-from peckorder.magnitude.mprank import primal
+from peckorder.magnitude.mprank_solver import primal
 
 
 @pytest.fixture

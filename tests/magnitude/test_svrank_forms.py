@@ -11,10 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from peckorder import SVRank
 from peckorder.exceptions import DataError
 from peckorder.losses import pair_loss
-from peckorder.magnitude.svrank import loss as svrank_loss
-from peckorder.magnitude.svrank import space as svrank_space
-from peckorder.magnitude.svrank.loss import PairRisk
-from peckorder.magnitude.svrank.space import Features
+from peckorder.magnitude.svrank_solver import loss as svrank_loss
+from peckorder.magnitude.svrank_solver import space as svrank_space
+from peckorder.magnitude.svrank_solver.loss import PairRisk
+from peckorder.magnitude.svrank_solver.space import Features
 
 RNG = np.random.default_rng(0)
 # Halves, which single precision has too.

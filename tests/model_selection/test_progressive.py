@@ -138,7 +138,7 @@ REFUSED_STREAMS = {
         (PRank, []),
         TypeError,
         "estimator must be an object, not a class; got <class "
-        "'peckorder.ordinal._prank.PRank'>. Write PRank().",
+        "'peckorder.ordinal.prank.PRank'>. Write PRank().",
     ),
     "another class": (
         (Perceptron, []),

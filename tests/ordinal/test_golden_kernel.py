@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from peckorder import PRank
-from peckorder.ordinal import _kernel_base
+from peckorder.ordinal import kernel_base
 from peckorder.ordinal.learners.kernel_prank import KernelPRankLearner
 from peckorder.ordinal.learners.polynomial import PolynomialLearner
 from support.helpers import PAPER, plus_one_squared

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from peckorder import AggregatePRank, PRank
-from peckorder.ordinal import _kernel_base
+from peckorder.ordinal import kernel_base
 from support import online_oracles
 from support.helpers import RULES, messy_csr, plus_one_squared, real_data
 

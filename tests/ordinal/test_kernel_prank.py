@@ -18,12 +18,12 @@ from sklearn.utils import get_tags
 
 from peckorder import AggregatePRank, PRank
 from peckorder._core.validation import as_rows
-from peckorder.ordinal import _kernel_base
+from peckorder.ordinal import kernel_base
 from peckorder.ordinal.learners import base, polynomial
 from peckorder.ordinal.learners.kernel_prank import KernelPRankLearner
 from peckorder.ordinal.learners.polynomial import PolynomialLearner
-from peckorder.similarity import _compiled
-from peckorder.similarity import _function as solvers_gram
+from peckorder.similarity import compiled
+from peckorder.similarity import kernel_function as solvers_gram
 from support import online_oracles
 from support.helpers import (
     KERNEL_LEARNERS,
@@ -295,7 +295,7 @@ def test_a_row_and_its_double_are_at_distance_zero(kind, d, form):
 
 @pytest.mark.jit_off
 @pytest.mark.parametrize("form", ["dense", "csr"])
-@pytest.mark.parametrize("kind", [_compiled.LINEAR, _compiled.POLY, _compiled.RBF])
+@pytest.mark.parametrize("kind", [compiled.LINEAR, compiled.POLY, compiled.RBF])
 @pytest.mark.parametrize("is_earlier", [False, True])
 def test_gram_is_the_kernel_of_each_two_rows(form, kind, is_earlier):
     rows = as_rows(FORMS[form](X[:20]))
@@ -303,13 +303,13 @@ def test_gram_is_the_kernel_of_each_two_rows(form, kind, is_earlier):
     square, values = np.zeros(20), np.full((20, 20), -7.0)
     last = np.arange(1, 21) if is_earlier else np.full(20, 20)
     if form == "csr":
-        _compiled.squares(rows, buffer, square)
-    _compiled.gram(rows, rows, kind, 0.5, 2.0, 3, square, square, last, buffer, values)
+        compiled.squares(rows, buffer, square)
+    compiled.gram(rows, rows, kind, 0.5, 2.0, 3, square, square, last, buffer, values)
     products = X[:20] @ X[:20].T
     expected = {
-        _compiled.LINEAR: products,
-        _compiled.POLY: (0.5 * products + 2) ** 3,
-        _compiled.RBF: rbf_kernel(X[:20], gamma=0.5),
+        compiled.LINEAR: products,
+        compiled.POLY: (0.5 * products + 2) ** 3,
+        compiled.RBF: rbf_kernel(X[:20], gamma=0.5),
     }[kind]
     if is_earlier:
         assert np.all(values[np.triu_indices(20, 1)] == -7)
@@ -321,7 +321,7 @@ def test_gram_is_the_kernel_of_each_two_rows(form, kind, is_earlier):
 @pytest.mark.jit_off
 def test_squares_are_those_of_the_rows():
     square = np.empty(60)
-    _compiled.squares(as_rows(sparse.csr_array(X)), np.zeros(3), square)
+    compiled.squares(as_rows(sparse.csr_array(X)), np.zeros(3), square)
     assert_array_equal(square, (X**2).sum(axis=1))
 
 
@@ -329,7 +329,7 @@ def test_squares_are_those_of_the_rows():
 def test_monomials_are_products_of_earlier_ones():
     values = np.empty((60, 4))
     factor, variable = np.array([0, 0, 1, 2]), np.array([0, 1, 2, 1])
-    _compiled.monomials(as_rows(X)[0], factor, variable, values)
+    compiled.monomials(as_rows(X)[0], factor, variable, values)
     _, b, c = X.T
     expected = np.column_stack([np.ones(60), b, b * c, b * c * b])
     assert_array_equal(values, expected)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from peckorder import AggregatePRank, PRank
-from peckorder.ordinal import _kernel_base
+from peckorder.ordinal import kernel_base
 from peckorder.ordinal.learners.kernel_ensemble import KernelEnsembleLearner
 from peckorder.ordinal.learners.polynomial import PolynomialLearner
 from support.helpers import (

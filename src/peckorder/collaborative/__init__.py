@@ -1,11 +1,11 @@
 """Personal rankers: from what many people gave to what one person would like."""
 
 from peckorder.collaborative._problem import problem
-from peckorder.collaborative.baselines._item_mean import ItemMean
-from peckorder.collaborative.baselines._min_norm import MinNormRegression
-from peckorder.collaborative.baselines._nearest import NearestRanker
-from peckorder.collaborative.baselines._vector_similarity import VectorSimilarity
-from peckorder.collaborative.personal._personal_ranker import PersonalRanker
+from peckorder.collaborative.baselines.item_mean import ItemMean
+from peckorder.collaborative.baselines.min_norm import MinNormRegression
+from peckorder.collaborative.baselines.nearest import NearestRanker
+from peckorder.collaborative.baselines.vector_similarity import VectorSimilarity
+from peckorder.collaborative.personal.personal_ranker import PersonalRanker
 from peckorder.collaborative.personal.results import Explanation, Recommendations
 
 __all__ = [

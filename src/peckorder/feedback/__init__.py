@@ -5,9 +5,9 @@ from peckorder.feedback._pairs import GradedRows, PairList, Pairs
 from peckorder.feedback._preferences import Preferences
 from peckorder.feedback._queries import Queries
 from peckorder.feedback._scale import Scale
-from peckorder.feedback.ratings._assembly import RatingRows
-from peckorder.feedback.ratings._csv import CsvForm, read_rows
-from peckorder.feedback.ratings._ratings import Ratings
+from peckorder.feedback.ratings.assembly import RatingRows
+from peckorder.feedback.ratings.csv import CsvForm, read_rows
+from peckorder.feedback.ratings.ratings import Ratings
 
 __all__ = [
     "CsvForm",

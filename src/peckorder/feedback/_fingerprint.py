@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from peckorder.feedback.ratings._ratings import Ratings
+from peckorder.feedback.ratings.ratings import Ratings
 
 
 def fingerprint(who: str, value: Any) -> str:

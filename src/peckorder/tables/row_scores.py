@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from peckorder._core.typing import Floats
-from peckorder.ordinal._multiclass_perceptron import MulticlassPerceptron
+from peckorder.ordinal.multiclass_perceptron import MulticlassPerceptron
 
 
 def scores_of(model: Any, X: Any) -> Floats:

@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 from sklearn.base import clone
 
 from peckorder.distributed.cluster.partitions import Partitions
-from peckorder.magnitude._base import Given, MagnitudeModel
+from peckorder.magnitude.base import Given, MagnitudeModel
 from peckorder.streams.block import Block
 
 

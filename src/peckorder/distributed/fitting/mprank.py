@@ -15,7 +15,7 @@ from peckorder.distributed.fitting.common import (
     unfitted,
 )
 from peckorder.estimators import MPRank
-from peckorder.magnitude.mprank.moments import RunningMoments
+from peckorder.magnitude.mprank_solver.moments import RunningMoments
 from peckorder.streams.block import Block
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from peckorder.boosting._blocks import (
+from peckorder.boosting.blocks import (
     options_for_blocks,
     publish,
     refuse_blocks,

@@ -17,7 +17,7 @@ import numpy as np
 
 from peckorder._core.threads import Team
 from peckorder._core.typing import Ints
-from peckorder.boosting._blocks import CheckedBlocks
+from peckorder.boosting.blocks import CheckedBlocks
 from peckorder.boosting.columns.binned import Cuts
 from peckorder.boosting.sharded.run import Lost, Rows, answered
 from peckorder.boosting.sharded.shard import Shard, joined

@@ -27,9 +27,9 @@ from peckorder.distributed.fitting.common import (
 )
 from peckorder.estimators import SVRank
 from peckorder.exceptions import DataError
-from peckorder.magnitude.svrank.loss import PairRisk
-from peckorder.magnitude.svrank.minimise import minimise
-from peckorder.magnitude.svrank.space import Features
+from peckorder.magnitude.svrank_solver.loss import PairRisk
+from peckorder.magnitude.svrank_solver.minimise import minimise
+from peckorder.magnitude.svrank_solver.space import Features
 from peckorder.streams.block import Block
 
 # Columns of scores that a worker keeps of each partition: those on a line from the best

@@ -21,7 +21,7 @@ from peckorder.collaborative._problem import (
     check_table,
     viewer_table,
 )
-from peckorder.collaborative.personal._storage import without_people
+from peckorder.collaborative.personal.storage import without_people
 from peckorder.distributed.people.reader import shared_ranker
 from peckorder.distributed.people.store import FORMAT, About
 from peckorder.distributed.people.tasks import WHO, Judge, OnRows, OnShared, Task

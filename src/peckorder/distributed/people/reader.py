@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from peckorder._core.typing import Floats
 from peckorder.collaborative import Explanation, PersonalRanker, Recommendations
-from peckorder.collaborative.personal._storage import take_person, without_people
+from peckorder.collaborative.personal.storage import take_person, without_people
 from peckorder.distributed.people.store import About, Memory, no_store
 from peckorder.distributed.people.tasks import Record
 from peckorder.exceptions import DataError, ModelFileError

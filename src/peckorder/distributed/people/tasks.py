@@ -17,8 +17,8 @@ from peckorder._core.pickling import SavedPlainly
 from peckorder._core.threads import at_most
 from peckorder._core.typing import Floats, Ints
 from peckorder.collaborative import PersonalRanker
-from peckorder.collaborative.baselines._base import ViewerModel
-from peckorder.collaborative.personal._storage import person_bytes
+from peckorder.collaborative.baselines.base import ViewerModel
+from peckorder.collaborative.personal.storage import person_bytes
 from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
 from peckorder.feedback._ids import listed

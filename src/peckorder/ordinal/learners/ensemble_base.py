@@ -11,7 +11,7 @@ from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import count_rows
 from peckorder.ordinal.compiled import ensemble as kernels
 from peckorder.ordinal.learners.base import Stopped, Tally, nearest_level
-from peckorder.similarity._function import part_of
+from peckorder.similarity.kernel_function import part_of
 
 # Votes held at a time.
 _CELLS = 1 << 20

@@ -23,7 +23,7 @@ from peckorder.ordinal.learners.kernel_prank import (
     earlier_places,
     keep_items,
 )
-from peckorder.similarity._function import (
+from peckorder.similarity.kernel_function import (
     NOTHING,
     Items,
     KernelFunction,

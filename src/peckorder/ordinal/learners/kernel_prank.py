@@ -19,7 +19,7 @@ from peckorder.ordinal.learners.base import (
     nearest_level,
 )
 from peckorder.ordinal.learners.voted import votes_between
-from peckorder.similarity._function import (
+from peckorder.similarity.kernel_function import (
     NOTHING,
     Items,
     KernelFunction,

@@ -21,8 +21,8 @@ from peckorder._core.validation import as_rows, count_rows
 from peckorder.ordinal.learners.base import NONE, Stopped, Tally, View, Visit
 from peckorder.ordinal.learners.ensemble import EnsembleLearner
 from peckorder.ordinal.learners.prank import PRankLearner
-from peckorder.similarity import _compiled as kernels
-from peckorder.similarity._function import KernelFunction
+from peckorder.similarity import compiled as kernels
+from peckorder.similarity.kernel_function import KernelFunction
 
 # Monomials up to this many are used in place of the kernel.
 FEW = 1024

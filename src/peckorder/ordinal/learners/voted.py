@@ -13,7 +13,7 @@ from peckorder._core.validation import as_rows, count_rows
 from peckorder.ordinal.compiled import linear as kernels
 from peckorder.ordinal.learners.base import NONE, Stopped, Visit, nearest_level
 from peckorder.ordinal.learners.prank import PRankLearner
-from peckorder.similarity._function import Matrix, stack, take
+from peckorder.similarity.kernel_function import Matrix, stack, take
 
 # Rows judged between two looks at the keyboard; each costs a pass over all updates.
 _BLOCK = 1024

@@ -7,7 +7,7 @@ import numpy as np
 from peckorder._core.typing import Labels
 from peckorder.exceptions import DataError
 from peckorder.feedback import Scale, read_labels
-from peckorder.ordinal._base import OrdinalEstimator
+from peckorder.ordinal.base import OrdinalEstimator
 from peckorder.streams.block import Stream
 from peckorder.streams.fitting.checkpoint import WHO
 from peckorder.streams.whole_queries import check_gaps

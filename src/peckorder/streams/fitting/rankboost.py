@@ -7,7 +7,7 @@ from tempfile import gettempdir
 from typing import Any
 
 from peckorder._core.threads import Team
-from peckorder.boosting._blocks import (
+from peckorder.boosting.blocks import (
     CheckedBlocks,
     options_for_blocks,
     publish,

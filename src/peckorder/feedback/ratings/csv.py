@@ -1,0 +1,342 @@
+"""Text files with a rating a line."""
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from operator import itemgetter
+from typing import Any, NoReturn
+
+import numpy as np
+
+from peckorder._core.text_files import Source, check_source, read_text, shown
+from peckorder._core.typing import Floats, Ints, Labels
+from peckorder._core.validation import Rule, boolean, did_you_mean, finite
+from peckorder.exceptions import DataError
+from peckorder.feedback._ids import Ids
+from peckorder.feedback.ratings.assembly import RatingRows
+
+# Stands for a separator of several characters, which the csv module cannot have.
+_UNIT = "\x1f"
+# Lines at a time: many lists that live long keep the garbage collector busy.
+_LINES = 1 << 12
+# What may stand between fields, if there seems to be one only.
+_SEPARATORS = (";", "\t", "::", ",", "|")
+
+
+def _is_encoding(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and "\n".encode(value) == b"\n"
+    except (LookupError, UnicodeError):
+        return False
+
+
+def _is_scale(value: Any) -> bool:
+    if value is None:
+        return True
+    is_pair = isinstance(value, tuple | list) and len(value) == 2
+    return is_pair and all(map(finite.accepts, value)) and value[0] < value[1]
+
+
+_COLUMN = Rule(
+    "the name of a column or its place from 0 on",
+    lambda value: isinstance(value, str | tuple) or (type(value) is int and value >= 0),
+)
+_SEP = Rule(
+    "one or more characters, no quotes or ends of lines",
+    lambda value: (
+        isinstance(value, str) and bool(value) and not set(value) & set('"\r\n')
+    ),
+)
+_ENCODING = Rule("the name of an encoding with plain ends of lines", _is_encoding)
+_SCALE = Rule("None or (lowest, highest)", _is_scale)
+_DTYPE = Rule("None, int or str", lambda value: value in (None, int, str))
+
+
+@dataclass(frozen=True, slots=True)
+class CsvForm:
+    """How a file is laid out; as in `Ratings.read_csv`.
+
+    A column may be a tuple of names, of which one must be there; case, spaces, ``-``
+    and ``_`` don't count then. `escape` is a character that takes away the meaning
+    of the next; `advise` lets errors name the arguments of `Ratings.read_csv`.
+    """
+
+    user: str | int | tuple[str, ...]
+    item: str | int | tuple[str, ...]
+    rating: str | int | tuple[str, ...]
+    header: bool = True
+    sep: str = ","
+    encoding: str = "utf-8"
+    scale: tuple[float, float] | None = None
+    user_dtype: type | None = None
+    item_dtype: type | None = None
+    escape: str | None = None
+    advise: bool = False
+
+    def check(self, who: str) -> None:
+        """Raise if it cannot be."""
+        for name in ("user", "item", "rating"):
+            _COLUMN.check(who, name, getattr(self, name))
+            if isinstance(getattr(self, name), str) and not self.header:
+                given = getattr(self, name)
+                raise DataError(
+                    f"{who}: {name} must be a place from 0 on if header=False; got "
+                    f"{given!r}."
+                )
+        boolean.check(who, "header", self.header)
+        _SEP.check(who, "sep", self.sep)
+        _ENCODING.check(who, "encoding", self.encoding)
+        _SCALE.check(who, "scale", self.scale)
+        _DTYPE.check(who, "user_dtype", self.user_dtype)
+        _DTYPE.check(who, "item_dtype", self.item_dtype)
+
+
+def read_rows(who: str, path: Source, form: CsvForm) -> RatingRows:
+    """Read a file: O(bytes), in blocks of a few MB beside the result."""
+    form.check(who)
+    check_source(who, path)
+    if isinstance(path, io.TextIOBase):
+        form = replace(form, encoding="utf-8")  # it is decoded already
+    reader = _Reader(who, form)
+    values, lines = [], []
+    users: list[Ints] = []
+    items: list[Ints] = []
+    for block in reader.blocks(path):
+        users.append(block[0])
+        items.append(block[1])
+        values.append(block[2])
+        lines.append(block[3])
+    if not values:
+        raise DataError(f"{who}: path must hold at least one rating; got none.")
+    user, all_users = Ids.coded(
+        "user", np.concatenate(users), reader.ids("user", form.user_dtype)
+    )
+    item, all_items = Ids.coded(
+        "item", np.concatenate(items), reader.ids("item", form.item_dtype)
+    )
+    return RatingRows(
+        user, all_users, item, all_items, np.concatenate(values), np.concatenate(lines)
+    )
+
+
+def _numbered() -> defaultdict[str, int]:
+    known: defaultdict[str, int] = defaultdict()
+    known.default_factory = known.__len__
+    return known
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads blocks of lines; a block that cannot be read is gone through by lines."""
+
+    who: str
+    form: CsvForm
+    places: tuple[int, int, int] | None = None
+    n_fields: int = 0
+    known: dict[str, defaultdict[str, int]] = field(
+        default_factory=lambda: {"user": _numbered(), "item": _numbered()}
+    )
+
+    def blocks(self, path: Source) -> Iterator[tuple[Ints, Ints, Floats, Ints]]:
+        """Yield codes of users and items, values, and lines from 1 on."""
+        before = 0
+        for block in read_text(self.who, path):
+            lines = self._decoded(block, before).split("\n")[:-1]
+            start = 0
+            while self.places is None and start < len(lines):
+                start += self._begin(lines[start], before + start + 1)
+            for first in range(start, len(lines), _LINES):
+                columns = self._columns(lines[first : first + _LINES], before + first)
+                if len(columns[3]):
+                    yield columns
+            before += len(lines)
+
+    def ids(self, name: str, dtype: type | None) -> Labels:
+        """Return the ids of all lines, in the order in which they came."""
+        texts = list(self.known[name])
+        if dtype is not str:
+            whole = _whole_numbers(texts)
+            if whole is not None:
+                return whole
+            if dtype is int:
+                wrong = next(t for t in texts if _whole_numbers([t]) is None)
+                raise DataError(
+                    f"{self.who}: {name} must be integers if {name}_dtype is int; got "
+                    f"{wrong!r}."
+                )
+        ids = np.empty(len(texts), dtype=object)
+        ids[:] = texts
+        return ids
+
+    def _decoded(self, block: bytes, before: int) -> str:
+        try:
+            return block.decode(self.form.encoding)
+        except UnicodeDecodeError as error:
+            line = before + block.count(b"\n", 0, error.start) + 1
+            bad = block[: error.start].rfind(b"\n") + 1
+            text = block[bad:].partition(b"\n")[0]
+            raise DataError(
+                f"{self.who}: line {line} must be {self.form.encoding} text; got "
+                f"{shown(text)}. Give its encoding, as encoding='latin-1'."
+            ) from None
+
+    def _begin(self, line: str, number: int) -> int:
+        """Take the first line with anything in it; return the lines that are done."""
+        fields = self._fields(line, number)
+        if not fields:
+            return 1
+        self.n_fields = len(fields)
+        roles = ("user", "item", "rating")
+        places = [self._place(role, fields, number) for role in roles]
+        self.places = (places[0], places[1], places[2])
+        return int(self.form.header)
+
+    def _place(self, role: str, fields: list[str], number: int) -> int:
+        wanted = getattr(self.form, role)
+        if isinstance(wanted, int):
+            if wanted < len(fields):
+                return wanted
+            raise DataError(
+                f"{self.who}: {role} must be the place of a column, below "
+                f"{len(fields)} by line {number}; got {wanted}."
+                f"{self._advice(fields, number)}"
+            )
+        names = [name.strip() for name in fields]
+        if isinstance(wanted, tuple):
+            plain = [_plain(name) for name in names]
+            there = [plain.index(name) for name in map(_plain, wanted) if name in plain]
+            if there:
+                return there[0]
+            wanted = wanted[0]
+        elif wanted in names:
+            return names.index(wanted)
+        listed = ", ".join(map(repr, names))
+        raise DataError(
+            f"{self.who}: {role} must be a column in line {number} ({listed}); got "
+            f"{wanted!r}."
+            f"{self._advice(fields, number) or did_you_mean(wanted, names, {})}"
+        )
+
+    def _advice(self, fields: list[str], number: int) -> str:
+        """Tell which arguments a first line asks for that has not been understood."""
+        if not self.form.advise:
+            return ""
+        advice = ""
+        if len(fields) == 1:
+            sep = next((mark for mark in _SEPARATORS if mark in fields[0]), None)
+            if sep is not None:
+                advice = f" Give sep={sep!r}, which stands in the line."
+                fields = fields[0].split(sep)
+        if self.form.header and any(_number(text) is not None for text in fields):
+            advice += (
+                f" If line {number} is a rating and there are no names, give "
+                "header=False, user=0, item=1, rating=2."
+            )
+        return advice
+
+    def _columns(
+        self, lines: list[str], before: int
+    ) -> tuple[Ints, Ints, Floats, Ints]:
+        assert self.places is not None
+        try:
+            rows = list(self._parsed(lines))
+            if len(rows) != len(lines):  # a quote that goes on in the next line
+                self._refuse(lines, before)
+            numbers = np.arange(before + 1, before + len(lines) + 1)
+            if [] in rows:
+                numbers = numbers[np.fromiter(map(bool, rows), bool, len(rows))]
+                rows = list(filter(None, rows))
+            if rows and set(map(len, rows)) != {self.n_fields}:
+                self._refuse(lines, before)
+            users, items, texts = (list(map(itemgetter(p), rows)) for p in self.places)
+            value = np.fromiter(map(float, texts), np.float64, len(rows))
+        except (csv.Error, ValueError):
+            self._refuse(lines, before)
+        low, high = self.form.scale or (-np.inf, np.inf)
+        is_rating = np.isfinite(value) & (value >= low) & (value <= high)
+        if not is_rating.all() or "_" in "".join(texts):
+            self._refuse(lines, before)
+        codes = [
+            np.fromiter(map(self.known[name].__getitem__, column), np.int64, len(rows))
+            for name, column in (("user", users), ("item", items))
+        ]
+        if "" in self.known["user"] or "" in self.known["item"]:
+            self._refuse(lines, before)
+        return codes[0], codes[1], value, numbers
+
+    def _parsed(self, lines: list[str]) -> Iterator[list[str]]:
+        sep = self.form.sep
+        if len(sep) == 1:
+            escape = self.form.escape
+            return csv.reader(
+                lines,
+                delimiter=sep,
+                skipinitialspace=sep != " ",
+                escapechar=escape,
+                strict=True,
+            )
+        # Its two halves may stand in other fields alone: what it marks is replaced.
+        plain = (line.replace(sep, _UNIT) for line in lines)
+        return csv.reader(plain, delimiter=_UNIT, quoting=csv.QUOTE_NONE)
+
+    def _fields(self, line: str, number: int) -> list[str]:
+        try:
+            (fields,) = self._parsed([line])
+        except csv.Error:
+            rule = f"fields between {self.form.sep!r} whose quotes end in the line"
+            self._say(number, rule, line)
+        return fields
+
+    def _refuse(self, lines: list[str], before: int) -> NoReturn:
+        """Raise at the first line that is not as it must be."""
+        assert self.places is not None
+        low, high = self.form.scale or (-np.inf, np.inf)
+        for number, line in enumerate(lines, before + 1):
+            fields = self._fields(line, number)
+            if not fields:
+                continue
+            if len(fields) != self.n_fields:
+                rule = f"{self.n_fields} fields between {self.form.sep!r}"
+                self._say(number, rule, line)
+            user, item, text = (fields[place] for place in self.places)
+            if not user or not item:
+                self._say(number, "a line with a user and an item", line)
+            value = _number(text)
+            if value is None:
+                self._say(number, "a line with a finite number as rating", line)
+            elif not low <= value <= high:
+                rule = f"a line with a rating from {low:g} to {high:g}"
+                self._say(number, rule, line)
+        raise AssertionError
+
+    def _say(self, number: int, rule: str, line: str) -> NoReturn:
+        text = shown(line.encode("utf-8", "replace"))
+        raise DataError(f"{self.who}: line {number} must be {rule}; got {text}.")
+
+
+def _plain(name: str) -> str:
+    return "".join(name.lower().replace("-", "").replace("_", "").split())
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if isfinite(value) and "_" not in text else None
+
+
+def _whole_numbers(texts: list[str]) -> Ints | None:
+    """Return integers if that is how all texts are written, without zeros in front."""
+    try:
+        numbers = list(map(int, texts))
+    except ValueError:
+        return None
+    if list(map(str, numbers)) != texts:
+        return None
+    if numbers and not -(2**63) <= min(numbers) <= max(numbers) < 2**63:
+        return None
+    return np.array(numbers, dtype=np.int64)

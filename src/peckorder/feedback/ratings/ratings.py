@@ -1,0 +1,302 @@
+"""Ratings: who gave what to which."""
+
+from collections.abc import Iterable
+from importlib import import_module
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from peckorder._core.text_files import Source
+from peckorder._core.typing import Floats, Labels
+from peckorder._core.validation import did_you_mean, numbers
+from peckorder.exceptions import DataError, MissingExtraError
+from peckorder.feedback._ids import Ids
+from peckorder.feedback.ratings.assembly import DUPLICATES, RatingRows
+from peckorder.feedback.ratings.csv import CsvForm, read_rows
+from peckorder.feedback.ratings.table import RatingTable
+
+_WHO = "Ratings"
+
+
+class Ratings(RatingTable):
+    """Ratings of items by users: sparse, with ids of any type. Never changes.
+
+    Parameters
+    ----------
+    user, item : array-like of shape (n_ratings,)
+        Who, and what: any values that can be hashed, in any order.
+    value : array-like of shape (n_ratings,)
+        The rating: a finite number. Zero is a rating as any other.
+    duplicates : {"refuse", "last", "mean", "max"}, default="refuse"
+        What to do where a user rates an item again: raise, or keep the last of the
+        ratings, their mean or the highest.
+
+    Attributes
+    ----------
+    users, items : ndarray of shape (n_users,), (n_items,)
+        The ids, ascending if they can be compared, else in the order in which they
+        first come.
+    csr : scipy.sparse.csr_array of shape (n_users, n_items)
+        The ratings by user; what is stored is rated, zeros too. Read-only.
+
+    Notes
+    -----
+    O(n log n) time to make for n ratings, O(n) memory; what follows from the ids is
+    looked up in O(1).
+
+    Examples
+    --------
+    >>> from peckorder import Ratings
+    >>> ratings = Ratings(["ann", "ann", "bob"], [7, 9, 9], [5, 0, 3])
+    >>> ratings
+    Ratings(n_ratings=3, n_users=2, n_items=2)
+    >>> ratings.of("ann")
+    Rated(items=array([7, 9]), values=array([5., 0.]))
+    >>> ratings.matrix()
+    array([[ 5.,  0.],
+           [nan,  3.]])
+    """
+
+    def __init__(
+        self,
+        user: ArrayLike,
+        item: ArrayLike,
+        value: ArrayLike,
+        *,
+        duplicates: str = "refuse",
+    ) -> None:
+        DUPLICATES.check(_WHO, "duplicates", duplicates)
+        values = numbers(_WHO, "value", value, finite=True)
+        user_codes, users = Ids.of(_WHO, "user", user, len(values))
+        item_codes, items = Ids.of(_WHO, "item", item, len(values))
+        rows = RatingRows(user_codes, users, item_codes, items, values)
+        self._store(users, items, rows.to_csr(_WHO, duplicates))
+
+    @classmethod
+    def from_rows(cls, who: str, rows: RatingRows, duplicates: str = "refuse") -> Self:
+        """Take rows whose ids are numbered already; for those who write readers.
+
+        Parameters
+        ----------
+        who : str
+            The reader that speaks if a rating comes twice.
+        rows : RatingRows
+            The columns.
+        duplicates : {"refuse", "last", "mean", "max"}, default="refuse"
+            As in the class.
+        """
+        return cls._of(rows.users, rows.items, rows.to_csr(who, duplicates))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        user: str = "user",
+        item: str = "item",
+        rating: str = "rating",
+        duplicates: str = "refuse",
+    ) -> Self:
+        """Take three columns of a pandas or polars frame, or of an Arrow table.
+
+        Parameters
+        ----------
+        frame : frame
+            One rating a row; other columns are not looked at.
+        user, item, rating : str
+            The names of its columns.
+        duplicates : {"refuse", "last", "mean", "max"}, default="refuse"
+            As in the class.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from peckorder import Ratings
+        >>> frame = pd.DataFrame({"user": ["a", "b"], "movie": [1, 1], "stars": [4, 2]})
+        >>> Ratings.from_frame(frame, item="movie", rating="stars").users.tolist()
+        ['a', 'b']
+        """
+        names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
+        if not isinstance(names, Iterable) or not hasattr(frame, "__getitem__"):
+            kind = type(frame).__name__
+            raise DataError(f"{_WHO}: frame must have columns; got a {kind}.")
+        listed = list(names)
+        for role, name in (("user", user), ("item", item), ("rating", rating)):
+            if name not in listed:
+                words = [word for word in listed if isinstance(word, str)]
+                raise DataError(
+                    f"{_WHO}: {role} must be a column of the frame; got {name!r}."
+                    f"{did_you_mean(name, words, {})}"
+                )
+        values = _rating_column(rating, frame[rating])
+        return cls(frame[user], frame[item], values, duplicates=duplicates)
+
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: ArrayLike,
+        *,
+        missing: float = np.nan,
+        users: ArrayLike | None = None,
+        items: ArrayLike | None = None,
+    ) -> Self:
+        """Take a table with a row a user and a column an item.
+
+        Parameters
+        ----------
+        matrix : array-like of shape (n_users, n_items)
+            The ratings.
+        missing : float, default=nan
+            What stands where there is none.
+        users, items : array-like, default=None
+            The ids of rows and columns. None: their numbers from 0 on. Those without
+            a rating are left out.
+
+        Examples
+        --------
+        >>> from peckorder import Ratings
+        >>> Ratings.from_matrix([[5, 0], [0, 3]], missing=0, users=["a", "b"]).of("b")
+        Rated(items=array([1]), values=array([3.]))
+        """
+        table = np.asarray(matrix)
+        if table.ndim != 2 or table.dtype.kind not in "biuf":
+            raise DataError(
+                f"{_WHO}: matrix must be two-dimensional, of numbers; got an array of "
+                f"shape {table.shape} and type {table.dtype}."
+            )
+        is_rated = ~np.isnan(table) if np.isnan(missing) else table != missing
+        row, column = np.nonzero(is_rated)
+        ids = []
+        for name, given, size, place in (
+            ("users", users, table.shape[0], row),
+            ("items", items, table.shape[1], column),
+        ):
+            known: Labels = np.arange(size)
+            if given is not None:
+                codes, found = Ids.of(_WHO, name, given, size)
+                known = found.values[codes]
+                if len(found) != size:
+                    raise DataError(f"{_WHO}: {name} must be distinct; got some again.")
+            ids.append(known[place])
+        return cls(ids[0], ids[1], table[is_rated])
+
+    @classmethod
+    def read_csv(
+        cls,
+        path: Source,
+        *,
+        user: str | int = "user",
+        item: str | int = "item",
+        rating: str | int = "rating",
+        header: bool = True,
+        sep: str = ",",
+        encoding: str = "utf-8",
+        scale: tuple[float, float] | None = None,
+        user_dtype: type | None = None,
+        item_dtype: type | None = None,
+        duplicates: str = "refuse",
+    ) -> Self:
+        r"""Read a text file with a rating a line.
+
+        Parameters
+        ----------
+        path : path or file
+            Read through gzip if it begins as such files do.
+        user, item, rating : str or int
+            The names of columns, or their places from 0 on. Further columns are not
+            looked at, but every line must have as many as the first.
+        header : bool, default=True
+            Whether the first line has the names of columns.
+        sep : str, default=","
+            What stands between two fields. Fields may be quoted if it is one character;
+            each ends in its line.
+        encoding : str, default="utf-8"
+            Of the text.
+        scale : (lowest, highest), default=None
+            Ratings outside of it are refused.
+        user_dtype, item_dtype : {None, int, str}, default=None
+            The type of ids. None: integers if all are written as such, without zeros
+            in front, else text.
+        duplicates : {"refuse", "last", "mean", "max"}, default="refuse"
+            As in the class.
+
+        Raises
+        ------
+        DataError
+            At a line that is damaged, naming the line.
+
+        Examples
+        --------
+        >>> import io
+        >>> from peckorder import Ratings
+        >>> text = "user,item,rating,when\nann,7,5,881250949\nbob,9,3,891717742\n"
+        >>> Ratings.read_csv(io.StringIO(text)).items
+        array([7, 9])
+        """
+        DUPLICATES.check("read_csv", "duplicates", duplicates)
+        form = CsvForm(
+            user,
+            item,
+            rating,
+            header,
+            sep,
+            encoding,
+            scale,
+            user_dtype,
+            item_dtype,
+            advise=True,
+        )
+        return cls.from_rows("read_csv", read_rows("read_csv", path, form), duplicates)
+
+    @classmethod
+    def read_parquet(
+        cls,
+        path: Any,
+        *,
+        user: str = "user",
+        item: str = "item",
+        rating: str = "rating",
+        duplicates: str = "refuse",
+    ) -> Self:
+        """Read a Parquet file with a rating a row; needs pyarrow.
+
+        Parameters
+        ----------
+        path : path or file
+            What pyarrow can read.
+        user, item, rating, duplicates
+            As in `from_frame`.
+        """
+        try:
+            parquet = import_module("pyarrow.parquet")
+        except ImportError:
+            raise MissingExtraError(
+                f"{_WHO}: pyarrow must be installed to read Parquet; got none. Type "
+                "pip install 'peckorder[frames]'."
+            ) from None
+        try:
+            table = parquet.ParquetFile(path).read()
+        except FileNotFoundError:
+            raise
+        except (import_module("pyarrow").ArrowInvalid, OSError, TypeError) as error:
+            raise DataError(
+                f"{_WHO}: path must be a sound Parquet file; got {error}."
+            ) from None
+        columns = {"user": user, "item": item, "rating": rating}
+        return cls.from_frame(table, **columns, duplicates=duplicates)
+
+
+def _rating_column(name: str, column: Any) -> Floats:
+    """Return the ratings of a frame as numbers; name the column and row of others."""
+    values = np.asarray(column)
+    if values.dtype.kind not in "biuf":
+        is_number = [v is None or isinstance(v, Real) for v in values.tolist()]
+        if not all(is_number):
+            row = is_number.index(False)
+            raise DataError(
+                f"{_WHO}: column {name!r} must be numbers; got "
+                f"{values.tolist()[row]!r} in row {row}."
+            )
+    return numbers(_WHO, f"column {name!r}", values, finite=True)

@@ -1,0 +1,249 @@
+"""Magnitude-preserving ranking without some rows, from one decomposition."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import blas, qr, svd
+
+from peckorder._core.typing import Floats, Ints
+from peckorder.magnitude.compiled import mprank as kernels
+from peckorder.magnitude.mprank_solver.dual import HeldMatrix, Spectrum
+from peckorder.magnitude.mprank_solver.errors import LARGEST, refuse_large
+from peckorder.magnitude.mprank_solver.gram import Gram
+from peckorder.magnitude.mprank_solver.primal import ScaledRows, triangle
+from peckorder.magnitude.mprank_solver.training_rows import Sample
+
+COSTS: Final = {
+    "squared": kernels.SQUARED,
+    "absolute": kernels.ABSOLUTE,
+    "misranking": kernels.MISRANKING,
+}
+# Below this, differences of numbers of size 1 have lost too much.
+_DOUBTFUL = 1e-5
+
+
+@dataclass(eq=False)
+class LeftOut:
+    """Errors of models learnt without a pair, or a row, for any C.
+
+    With the residual matrix ``G = R - K (K + ridge)^-1`` of the scaled, centred kernels
+    and ``e = G target``, the residuals at rows that are left out solve the system of
+    their part of G. O(n^3) for the decomposition, then one matrix product for each C;
+    O(n^2 d) with d features, if d < n.
+    """
+
+    sample: Sample
+
+    @cached_property
+    def _complete(self) -> Spectrum:
+        rows, weighing = self.sample.rows, self.sample.weighing
+        if isinstance(rows, Gram):
+            held = HeldMatrix(self.sample.who, rows.whole(), weighing, rows.eps)
+            return held.spectrum()
+        if sparse.issparse(rows) and rows.shape[1] > rows.shape[0]:
+            # There may be millions of features.
+            K = ScaledRows(rows, weighing).gram()
+            if not K.diagonal().max() < LARGEST:
+                refuse_large(self.sample.who)
+            return HeldMatrix(self.sample.who, K, weighing).spectrum()
+        kept = np.ones(len(weighing), dtype=bool)
+        kept[weighing.first] = False
+        values, inside = left_singular(weighing.reflect(self._scaled())[kept])
+        vectors = np.zeros((len(kept), len(values)))
+        vectors[kept] = inside
+        return Spectrum(values, weighing.reflect(vectors))
+
+    @cached_property
+    def _thin(self) -> Spectrum | None:
+        """The part of features alone, where they are few beside the rows."""
+        rows = self.sample.rows
+        if isinstance(rows, Gram) or 4 * rows.shape[1] > rows.shape[0]:
+            return None
+        vectors, singular, _ = svd(self._scaled(), full_matrices=False)
+        return Spectrum(singular**2, vectors, is_complete=False)
+
+    def _scaled(self) -> Floats:
+        """Return rows of features, centred and scaled."""
+        scaled = ScaledRows(self.sample.rows, self.sample.weighing).dense()
+        if not np.abs(scaled).max() < np.sqrt(LARGEST):
+            refuse_large(self.sample.who)
+        return scaled
+
+    def pair_error(self, ridge: float, cost: str) -> float:
+        """Return the mean cost of pairs within queries, each left out of training.
+
+        Pairs weigh the product of their rows' weights. NaN if there is no pair.
+        """
+        if cost == "misranking":
+            spectrum = self._complete if self._thin is None else self._thin
+            largest = spectrum.values.max(initial=0.0)
+            if largest <= ridge:
+                total, mass = self._misranked(spectrum, ridge)
+                return total / mass if mass else np.nan
+        if self._thin is not None:
+            total, mass, least = self._sum_of_costs(self._thin, ridge, cost)
+            if least > _DOUBTFUL:
+                return total / mass if mass else np.nan
+        total, mass, _ = self._sum_of_costs(self._complete, ridge, cost)
+        return total / mass if mass else np.nan
+
+    def _misranked(self, spectrum: Spectrum, ridge: float) -> Floats:
+        """Return the weights of pairs misranked, and of all; scores being small."""
+        sample, weighing, target = self.sample, self.sample.weighing, self._target
+        shares = spectrum.values / (spectrum.values + ridge)
+        half = spectrum.vectors * np.sqrt(shares)
+        smooth = half @ (half.T @ target)
+        # Not y less the label, of which a small offset may be no part.
+        known = np.zeros(len(target)) if sample.offset is None else sample.offset
+        size = float(shares.max(initial=0.0) * np.sqrt(target @ target))
+        result = np.zeros(2)
+        for rows in self._queries():
+            if len(rows) > 1:
+                kernels.misrank_pairs_left_out(
+                    _gram(half[rows]),
+                    smooth[rows],
+                    target[rows],
+                    sample.y[rows],
+                    known[rows],
+                    weighing.root[rows],
+                    weighing.direction[rows],
+                    weighing.weight[rows],
+                    size,
+                    result,
+                )
+        return result
+
+    def _sum_of_costs(self, spectrum: Spectrum, ridge: float, cost: str) -> Floats:
+        weighing, y = self.sample.weighing, self.sample.y
+        e = self._residuals(spectrum, ridge)
+        result = np.array([0.0, 0.0, np.inf])
+        for rows in self._queries():
+            if len(rows) > 1:
+                kernels.leave_pairs_out(
+                    COSTS[cost],
+                    self._matrix(spectrum, ridge, rows),
+                    e[rows],
+                    y[rows],
+                    weighing.root[rows],
+                    weighing.weight[rows],
+                    result,
+                )
+        return result
+
+    def _queries(self) -> Iterator[Ints]:
+        query = self.sample.weighing.query
+        order = np.argsort(query, kind="stable")
+        yield from np.split(order, np.cumsum(np.bincount(query))[:-1])
+
+    @cached_property
+    def _target(self) -> Floats:
+        weighing = self.sample.weighing
+        return weighing.root * weighing.centred(self.sample.label)
+
+    def _residuals(self, spectrum: Spectrum, ridge: float) -> Floats:
+        inside = spectrum.vectors.T @ self._target
+        share = ridge / (spectrum.values + ridge)
+        if spectrum.is_complete:
+            return spectrum.vectors @ (share * inside)
+        return self._target - spectrum.vectors @ ((1.0 - share) * inside)
+
+    def _matrix(self, spectrum: Spectrum, ridge: float, rows: Ints) -> Floats:
+        """Return G among some rows: its lower triangle."""
+        is_all = len(rows) == len(spectrum.vectors)
+        vectors = spectrum.vectors if is_all else spectrum.vectors[rows]
+        values = spectrum.values
+        if spectrum.is_complete:
+            return _gram(vectors * np.sqrt(ridge / (values + ridge)))
+        half = vectors * np.sqrt(values / (values + ridge))
+        direction = self.sample.weighing.direction[rows]
+        G = -(half @ half.T) - np.outer(direction, direction)
+        np.fill_diagonal(G, G.diagonal() + 1.0)
+        return G
+
+    def _diagonal(self, spectrum: Spectrum, ridge: float) -> Floats:
+        share = ridge / (spectrum.values + ridge)
+        if spectrum.is_complete:
+            return spectrum.vectors**2 @ share
+        less = spectrum.vectors**2 @ (1.0 - share)
+        return 1.0 - self.sample.weighing.direction**2 - less
+
+    def _sound(self, ridge: float) -> tuple[Spectrum, Floats]:
+        """Return a decomposition to go by, and the diagonal of G."""
+        if self._thin is not None:
+            diagonal = self._diagonal(self._thin, ridge)
+            if diagonal.min() > _DOUBTFUL:
+                return self._thin, diagonal
+        return self._complete, self._diagonal(self._complete, ridge)
+
+    def row_residuals(self, ridge: float) -> Floats:
+        """Return what each label exceeds the score by that is learnt without its row.
+
+        Scores have the constant that suits the other rows of the query; NaN where there
+        are none.
+        """
+        weighing = self.sample.weighing
+        spectrum, diagonal = self._sound(ridge)
+        alone = np.bincount(weighing.query)[weighing.query] == 1
+        residuals = np.full(len(alone), np.nan)
+        e = self._residuals(spectrum, ridge)
+        np.divide(e, diagonal * weighing.root, out=residuals, where=~alone)
+        return residuals
+
+    def approximate_pair_error(self, ridge: float) -> float:
+        """Return about the mean squared cost of pairs left out, of a plain sample.
+
+        ``2 n / (n - 1) Var(e_i / (G_ii + 1 / n))``: O(n^2) once decomposed.
+        """
+        n = len(self.sample.weighing)
+        spectrum, diagonal = self._sound(ridge)
+        rough = self._residuals(spectrum, ridge) / (diagonal + 1.0 / n)
+        return float(2.0 * n / (n - 1) * rough.var())
+
+    def pair_error_as_printed(self, ridge: float, cost: str) -> float:
+        """Return the paper's approximation, of a plain sample: O(n^3)."""
+        rows, label = self.sample.rows, self.sample.label
+        spectrum = self._complete
+        if isinstance(rows, Gram):
+            K = rows.whole()
+        else:
+            wide = rows.astype(np.float64)
+            K = wide @ wide.T
+            K = K if isinstance(K, np.ndarray) else K.toarray()
+        U = (K @ spectrum.vectors / (spectrum.values + ridge)) @ spectrum.vectors.T
+        score = U @ (label - label.mean())
+        result = np.empty(2)
+        kernels.leave_pairs_out_as_printed(
+            COSTS[cost], U, score, label, self.sample.y, result
+        )
+        return float(result[0] / result[1]) if result[1] else np.nan
+
+
+def left_singular(M: Floats) -> tuple[Floats, Floats]:
+    """Return the eigenvalues of ``M M'``, and as many vectors as M has rows.
+
+    By orthogonal transformations, so that no square hides the small ones. O(n d min(n,
+    d)) time, and memory for M and a square matrix of its rows.
+    """
+    n, d = M.shape
+    if n == 0:
+        return np.zeros(0), np.zeros((0, 0))
+    if d > n:
+        # The same but for a rotation of the features.
+        M = triangle(M.T).T
+    vectors, R = qr(M)
+    k = min(n, d)
+    left, singular, _ = svd(R[:k], full_matrices=False)
+    vectors[:, :k] = vectors[:, :k] @ left
+    values = np.zeros(n)
+    values[:k] = singular**2
+    return values, vectors
+
+
+def _gram(half: Floats) -> Floats:
+    """Return ``half half'``: its lower triangle."""
+    # BLAS sees the transposes, and fills their upper triangle.
+    return blas.dsyrk(1.0, half.T, trans=1).T  # type: ignore[no-any-return]

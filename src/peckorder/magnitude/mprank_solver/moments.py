@@ -1,0 +1,218 @@
+"""What a magnitude-preserving ranker can be read from after a stream of rows."""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import lapack, solve_triangular, svd
+
+from peckorder._core.typing import Floats, Ints
+from peckorder.magnitude.mprank_solver.errors import LARGEST, refuse_large
+from peckorder.magnitude.mprank_solver.primal import (
+    ScaledRows,
+    blocks,
+    times_transposed,
+    triangle,
+)
+from peckorder.magnitude.mprank_solver.weighting import (
+    LARGEST_RIDGE,
+    SMALLEST_RIDGE,
+    Weighing,
+)
+from peckorder.similarity.kernel_function import Matrix
+
+# The least eigenvalue, of features and label at unit norm, from which on products are
+# as good as reflections, which take several times as long.
+_EVEN = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class RunningMoments:
+    """Second moments of rows and labels about their means, so far.
+
+    They are the products of a triangular `factor` (d + 1, d + 1) with its transpose,
+    the label being the last column: of the moments themselves small ones would be lost.
+    Without queries all rows ever given belong to one; its means move, and moments are
+    taken along. With queries each is complete in its batch, and weighs its mass.
+    Weights are those given over the largest of them, `unit`. The `mean` is that of rows
+    less the first of them, `origin`.
+    """
+
+    who: str
+    has_queries: bool
+    factor: Floats
+    unit: float
+    mass: float
+    squared_masses: float
+    origin: Floats
+    mean: Floats
+
+    @classmethod
+    def none(cls, who: str, n_features: int, *, has_queries: bool) -> Self:
+        """Return what is known before the first row."""
+        d = n_features + 1
+        none = np.zeros(d)
+        return cls(who, has_queries, np.zeros((d, d)), 0.0, 0.0, 0.0, none, none)
+
+    def add(self, X: Matrix, label: Floats, query: Ints, weight: Floats | None) -> Self:
+        """Return the moments with another batch. O(n d^2 + d^3) time."""
+        heaviest = 1.0 if weight is None else float(weight.max())
+        unit = max(self.unit, heaviest)
+        shrunk, ratio = self.unit / unit, heaviest / unit
+        weighing = Weighing.of(query, weight)
+        share = weighing.weight / weighing.weight.sum()
+        masses = np.bincount(query, weighing.weight) * ratio
+        mass, before = float(masses.sum()), self.mass * shrunk
+        total = before + mass
+        # The heaviest row of the batch weighs 1 in its factor.
+        if self.has_queries:
+            largest = float((masses[query] * weighing.weight).max()) * ratio
+        else:
+            largest, shrunk = ratio, np.sqrt(shrunk)
+        origin = self.origin if self.mass else _joined(X, label, slice(1))[0]
+        apart = _mean(X, label, share, origin) - self.mean
+        batch = np.sqrt(largest) * _factor(X, label, weighing)
+        rows = [self.factor * shrunk, batch]
+        if not self.has_queries:
+            rows.append(np.sqrt(before * (mass / total)) * apart[np.newaxis])
+        factor = triangle(np.vstack(rows))
+        if not np.abs(factor).max() < np.sqrt(LARGEST):
+            refuse_large(self.who)
+        return type(self)(
+            self.who,
+            self.has_queries,
+            factor,
+            unit,
+            total,
+            self.squared_masses * (self.unit / unit) ** 2 + float(masses @ masses),
+            origin,
+            self.mean + apart * (mass / total),
+        )
+
+    def join(self, other: Self) -> Self:
+        """Return the moments of the rows of both, learnt apart. O(d^3) time.
+
+        As many, to rounding, as if the other rows had come in further batches.
+        """
+        if not (self.mass and other.mass):
+            return self if self.mass else other
+        unit = max(self.unit, other.unit)
+        ratios = np.array([self.unit / unit, other.unit / unit])
+        mass, more = ratios * (self.mass, other.mass)
+        apart = (other.origin - self.origin) + (other.mean - self.mean)
+        # The heaviest row of a factor weighs 1, or its query's mass.
+        scales = ratios if self.has_queries else np.sqrt(ratios)
+        rows = [scales[0] * self.factor, scales[1] * other.factor]
+        if not self.has_queries:
+            rows.append(np.sqrt(mass * (more / (mass + more))) * apart[np.newaxis])
+        factor = triangle(np.vstack(rows))
+        if not np.abs(factor).max() < np.sqrt(LARGEST):
+            refuse_large(self.who)
+        squares = ratios**2 @ (self.squared_masses, other.squared_masses)
+        return replace(
+            self,
+            factor=factor,
+            unit=unit,
+            mass=float(mass + more),
+            squared_masses=float(squares),
+            mean=self.mean + apart * (more / (mass + more)),
+        )
+
+    def solve(self, C: float) -> tuple[Floats, float, float]:
+        """Return coefficients, the objective and the duality gap. O(d^3)."""
+        normaliser = self.squared_masses if self.has_queries else self.mass
+        ridge = float(np.clip(normaliser / 2.0 / C, SMALLEST_RIDGE, LARGEST_RIDGE))
+        A = self.factor[:-1, :-1]
+        coef = _ridge_regression(A, self.factor[:-1, -1], ridge)
+        off = self.factor[:, -1] - self.factor[:, :-1] @ coef
+        rest = A.T @ off[:-1] / ridge - coef
+        objective = float(coef @ coef) + float(off @ off) / ridge
+        if not np.isfinite(objective):
+            refuse_large(self.who)
+        return coef, objective, float(rest @ rest)
+
+    def intercept(self, coef: Floats) -> float:
+        """Return the mean of what labels exceed the scores by."""
+        signs = np.append(-coef, 1.0)
+        return float(self.origin @ signs + self.mean @ signs)
+
+
+def _factor(X: Matrix, label: Floats, weighing: Weighing) -> Floats:
+    """Return a factor of the moments of a batch, scaled and centred by query.
+
+    As many rows as columns at most, triangular or not.
+    """
+    n, d = X.shape
+    rows, target = ScaledRows(X, weighing), weighing.root * weighing.centred(label)
+    if n <= d + 1:
+        return np.column_stack([rows.part(slice(n)), target])
+    if n >= 2 * d:
+        moments = np.empty((d + 1, d + 1))
+        moments[:d, :d], cross = rows.moments(target, np.float64)
+        moments[:d, d] = moments[d, :d] = cross
+        moments[d, d] = target @ target
+        factor = _of_moments(moments)
+        if factor is not None:
+            return factor
+    factor = np.zeros((d + 1, d + 1))
+    size = max(256, 4 * (d + 1))
+    for first in range(0, n, size):
+        some = slice(first, min(first + size, n))
+        block = np.column_stack([rows.part(some), target[some]])
+        factor = triangle(np.vstack([factor, block]))
+    return factor
+
+
+def _joined(X: Matrix, label: Floats, some: slice) -> Floats:
+    """Return some rows with their labels."""
+    rows = X[some].toarray() if sparse.issparse(X) else X[some]
+    return np.column_stack([rows, label[some]])
+
+
+def _mean(X: Matrix, label: Floats, share: Floats, origin: Floats) -> Floats:
+    """Return the mean of rows, and labels, less an origin."""
+    total = np.zeros(len(origin))
+    if sparse.issparse(X):
+        # Features that few rows have are not far from zero beside their spread.
+        is_common = 2 * np.bincount(X.indices, minlength=X.shape[1]) > X.shape[0]
+        rare = np.append(~is_common, False)
+        total[rare] = times_transposed(X, share)[~is_common] - origin[rare]
+        total[~rare] = _mean(X[:, is_common].toarray(), label, share, origin[~rare])
+        return total
+    for some in blocks(X):
+        total += share[some] @ (_joined(X, label, some) - origin)
+    return total
+
+
+def _of_moments(moments: Floats) -> Floats | None:
+    """Return a factor of moments, if next to no digit is lost by them; else None."""
+    scale = np.sqrt(moments.diagonal())
+    if not (scale > 0.0).all():
+        return None
+    even = moments / scale / scale[:, np.newaxis]
+    factor, info = lapack.dpotrf(even.T, lower=0, clean=1)
+    if info != 0 or not lapack.dpocon(factor, 1.0, uplo="U")[0] > _EVEN:
+        return None
+    return factor * scale  # type: ignore[no-any-return]
+
+
+def _ridge_regression(A: Floats, b: Floats, ridge: float) -> Floats:
+    """Return what minimises ``|A x - b|^2 + ridge |x|^2``, by reflections.
+
+    Of least norm, where rounding hides the ridge.
+    """
+    d = len(b)
+    both = np.zeros((2 * d, d + 1))
+    both[:d, :d], both[:d, d] = A, b
+    np.fill_diagonal(both[d:], np.sqrt(ridge))
+    R = triangle(both)
+    pivots = np.abs(R.diagonal()[:d])
+    noise = d * np.finfo(np.float64).eps
+    if pivots.min() > noise * pivots.max():
+        coef: Floats = solve_triangular(R[:d, :d], R[:d, d])
+        return coef
+    left, values, right = svd(A)
+    shares = values / (values**2 + ridge)
+    shares[values <= noise * values.max()] = 0.0
+    return right.T @ (shares * (left.T @ b))  # type: ignore[no-any-return]

@@ -1,0 +1,292 @@
+"""SVRank: scores whose differences are those of the labels, but for a band."""
+
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+
+from peckorder._base.transaction import all_or_nothing
+from peckorder._core.validation import (
+    Rule,
+    Rules,
+    check_parameters,
+    not_negative,
+    one_of,
+    positive,
+    whole,
+)
+from peckorder.exceptions import DataError
+from peckorder.magnitude.base import RULES, MagnitudeModel
+from peckorder.magnitude.mprank_solver.errors import refuse_large
+from peckorder.magnitude.mprank_solver.gram import Gram
+from peckorder.magnitude.mprank_solver.iterative import Limits
+from peckorder.magnitude.mprank_solver.training_rows import Sample
+from peckorder.magnitude.svrank_solver.loss import PairRisk
+from peckorder.magnitude.svrank_solver.minimise import Minimum, minimise
+from peckorder.magnitude.svrank_solver.space import Features, Kernels
+
+_LOSSES = one_of("svr", "hmpc", aliases={"mp": "svr", "svrank": "svr", "hmp": "hmpc"})
+_REASONS = {
+    "hr": " Equal scores cost nothing by 'hr': its minimum is always zero, at w = 0.",
+    "mp": " 'mp' is 'svr' with epsilon=0.",
+}
+# A larger one is to blame where there are no finite numbers.
+_LARGEST_C = 1e100
+
+
+def _hint(value: Any) -> str:
+    return _REASONS.get(value, "") if isinstance(value, str) else ""
+
+
+class SVRank(MagnitudeModel):
+    """Ranks so that differences of scores are those of labels, but for a band.
+
+    Minimises over the pairs of rows within each query [1]_ ::
+
+        ||w||^2 + C / P sum_q sum_{i,j in q} v_i v_j loss(h_j - h_i, y_j - y_i)^power
+
+    with ``h = w . phi(x)``, rows' weights v and P the sum of the squares of the
+    queries' weights: ``C / n^2`` for one query of n rows. With the differences Dh and
+    Dy of scores and labels the loss is ::
+
+        svr    max(0, |Dh - Dy| - epsilon)
+        hmpc   max(0, |Dy| - sign(Dy) Dh) if Dy != 0, else 0
+
+    Pairs are never listed. Beside `MPRank`, the first power heeds outliers less, and
+    "hmpc" lets scores be further apart than labels.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The weight of the pairs against the norm.
+    epsilon : float, default=0.1
+        Half the width of the band of "svr", within which a difference costs nothing;
+        with 0 the loss is that of `MPRank`, to either power. "hmpc" has none.
+    power : {1, 2}, default=1
+        The power of the loss.
+    loss : {"svr", "hmpc"}, default="svr"
+        The loss of a pair, both sides or one. "hr" is refused: its minimum is zero.
+    top_weight : float, default=0.0
+        How much more the top of a list counts: a pair weighs ``1 + top_weight t`` times
+        as much, where t says how high the larger of its two labels is, from 0 at the
+        lowest label of its query to 1 at the highest. See the notes.
+    kernel : str or callable, default="linear"
+        "linear", "poly" ``(gamma x.z + coef0)^degree``, "rbf"
+        ``exp(-gamma |x - z|^2)``, "precomputed", or a function of two matrices.
+    gamma : float or None, default=None
+        The factor in kernels; None is 1 / n_features.
+    degree : int, default=2
+        The degree of "poly".
+    coef0 : float, default=1.0
+        The constant in "poly".
+    tol : float, default=1e-6
+        How far the objective may be above its minimum, relative to itself. Errors of
+        scores go with its root.
+    max_iter : int, default=1000
+        The most iterations.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weights of features, if the kernel is linear.
+    dual_coef_ : ndarray of shape (n_samples,)
+        Coefficients of the training rows, if it is not; their sum in each query is
+        zero.
+    intercept_ : float
+        The mean of what labels exceed scores by, so that scores are on their scale.
+    objective_ : float
+        What is minimised, at the solution.
+    dual_gap_ : float
+        How far, at most, the objective is above its minimum.
+    n_iter_ : int
+        Iterations.
+    n_features_in_ : int
+        The number of features.
+
+    See Also
+    --------
+    peckorder.MPRank : The squared loss without a band, in closed form.
+    peckorder.losses.pair_loss : The losses.
+
+    Notes
+    -----
+    Power 1 by cutting planes, certified by their lower bound; power 2 by L-BFGS,
+    certified by a quarter of the squared gradient. An iteration on n rows with d
+    features takes O(n log n + n d) time, O(n^2) with a kernel other than linear
+    (O(n^2 d) for more than 6,000 rows, whose kernels are not kept); how many there are
+    grows with C rather than with n. Memory is O(n) beyond the rows, which are not
+    copied; sparse rows stay sparse.
+
+    The paper leaves open how to ask for quality at the top of a list by a convex
+    problem with one minimum. What `top_weight` does: a row of a high label that is
+    overtaken, by whatever row, or not as far above another as labels say, costs more
+    than a row of a low label. The weight of a pair is a function of labels alone,
+    whatever their scale and whatever is added to all of a query's, so that the problem
+    stays convex and has one minimum; an iteration is still O(n log n), a few times what
+    it is without. What it does not: it knows where rows should be, not where scores put
+    them, so that no measure of the first few places is bounded by it; and it weighs
+    pairs up, none down, so that C may have to be chosen anew.
+
+    Where columns differ in size by many orders, or C times the squares of features is
+    far beyond ``1e12``, the norm is lost in rounding beside the pairs. A warning tells,
+    and `dual_gap_` remains true.
+
+    References
+    ----------
+    .. [1] C. Cortes, M. Mohri and A. Rastogi, "Magnitude-Preserving Ranking
+       Algorithms", ICML 2007.
+
+    Examples
+    --------
+    >>> from peckorder import SVRank
+    >>> X, y = [[0, 1], [1, 3], [2, 2], [3, 0]], [1.0, 1.5, 3.0, 4.5]
+    >>> model = SVRank(C=100.0).fit(X, y)
+    >>> model.predict(X).round(1).tolist()
+    [1.0, 1.6, 2.9, 4.5]
+    >>> model.rank(X).tolist()
+    [4, 3, 2, 1]
+    """
+
+    _rules: ClassVar[Rules] = {
+        "C": positive,
+        "epsilon": not_negative,
+        "power": Rule("1 or 2", lambda value: whole(1).accepts(value) and value <= 2),
+        "loss": Rule(_LOSSES.text, _LOSSES.accepts, _hint),
+        "top_weight": not_negative,
+        **RULES,
+        "tol": positive,
+        "max_iter": whole(1),
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        power: int = 1,
+        loss: str = "svr",
+        top_weight: float = 0.0,
+        kernel: Any = "linear",
+        gamma: float | None = None,
+        degree: int = 2,
+        coef0: float = 1.0,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ) -> None:
+        self.C = C
+        self.epsilon = epsilon
+        self.power = power
+        self.loss = loss
+        self.top_weight = top_weight
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        qid: Any = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows; kernels among them if the kernel is "precomputed".
+        y : array-like of shape (n_samples,)
+            How good each row is: any real numbers, compared within queries.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row; None for one query of all rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A pair weighs the product of its rows' weights.
+        offset : array-like of shape (n_samples,), default=None
+            Known scores to learn on top of.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        with all_or_nothing(self):
+            check_parameters(self, self._rules)
+            given = self._read(X, y, qid, sample_weight, offset, reset=True)
+            sample = self._sampled(given, self.gamma)
+            risk, limits = self._risk(sample), self._limits()
+            rows = sample.rows
+            is_linear = not isinstance(rows, Gram)
+            with np.errstate(over="ignore", invalid="ignore"):
+                space = Features(rows) if is_linear else Kernels(self._who, rows)
+                found = minimise(space, risk, limits)
+            self._check_finite(found)
+            self._store(found, sample.weighing.mean(sample.label - found.scores))
+            self._kept, self._has_offset = given.kept, offset is not None
+            if is_linear:
+                self.coef_ = found.w[0]
+            else:
+                self._gram = None if self.kernel == "precomputed" else rows
+                self._support_coef = found.w[0]
+                self.dual_coef_ = np.zeros(given.n_rows)
+                self.dual_coef_[given.kept] = found.w[0]
+        if not found.is_converged:
+            self._warn(limits, stacklevel=3)
+        return self
+
+    def _risk(self, sample: Sample) -> PairRisk:
+        """Return what pairs of these rows cost."""
+        return PairRisk(
+            sample.y,
+            sample.label,
+            sample.weighing,
+            float(self.C),
+            int(self.power),
+            float(self.epsilon),
+            one_sided=self.loss == "hmpc",
+            top_weight=float(self.top_weight),
+        )
+
+    def _limits(self) -> Limits:
+        return Limits(float(self.tol), int(self.max_iter))
+
+    def _store(self, found: Minimum, intercept: float) -> None:
+        """Keep what is said of a minimum, in place of what was learnt before."""
+        self._forget()
+        self._kept, self._has_offset, self._gram = slice(None), False, None
+        self.intercept_ = intercept
+        self.objective_, self.dual_gap_ = found.objective, found.gap
+        self.n_iter_ = found.n_iter
+
+    def _check_finite(self, found: Minimum) -> None:
+        if np.isfinite([found.objective, found.gap, found.w.sum()]).all():
+            return
+        if self.C > _LARGEST_C:
+            raise DataError(
+                f"{self._who}: C must be small enough for squares to be finite; got "
+                f"{self.C!r}."
+            )
+        refuse_large(self._who)
+
+    def _warn(self, limits: Limits, stacklevel: int) -> None:
+        what = (
+            f"{self._who}: not converged after {self.n_iter_} iterations: the "
+            f"objective {self.objective_:.6g} may be {self.dual_gap_:.2g} above its "
+            "minimum"
+        )
+        if self.n_iter_ < limits.max_iter:
+            what += (
+                ", and the rest is lost in rounding. Scale the columns of X, lower C "
+                f"(now {float(self.C):g}), or raise tol (now {limits.tol:g})."
+            )
+        else:
+            what += (
+                f". Raise max_iter (now {limits.max_iter}) or tol (now {limits.tol:g})."
+            )
+        warnings.warn(what, ConvergenceWarning, stacklevel=stacklevel)

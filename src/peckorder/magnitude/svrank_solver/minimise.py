@@ -1,0 +1,238 @@
+"""Minimises ``|w|^2 + risk(scores of w)`` for a convex risk of pairs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from peckorder._core.typing import Floats
+from peckorder.magnitude.mprank_solver.iterative import Limits
+from peckorder.magnitude.svrank_solver.cutting_planes import Master
+from peckorder.magnitude.svrank_solver.loss import Risk
+from peckorder.magnitude.svrank_solver.space import Space, dot, inner, square_norm
+
+# Steps remembered by the quasi-Newton method, and tries along a line.
+_MEMORY, _TRIES = 20, 60
+# How much shorter a step becomes if there are no finite numbers at its end.
+_SHORTER = 2.0**-20
+# How far ahead of the lowest point found a plane touches; how often that is looked for.
+_AHEAD, _LOOKS = 0.1, 3
+# How much of the way that is left a look leaves, at either end.
+_LEAST_SHARE = 0.1
+# Iterations after which no more than this share must be left of what was left before.
+_PATIENCE, _SLOW = 100, 0.999
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """What was found: w, its scores, the objective, how far it may be from the best.
+
+    If neither converged nor out of iterations, it is rounding that forbids more.
+    """
+
+    w: Floats
+    scores: Floats
+    objective: float
+    gap: float
+    n_iter: int
+    is_converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A w with its scores, the objective there, and the slope of the risk in scores."""
+
+    w: Floats
+    scores: Floats
+    objective: float
+    slope: Floats
+
+
+def minimise(space: Space, risk: Risk, limits: Limits) -> Minimum:
+    """Minimise to within `limits.tol` of the objective, or give up."""
+    return (cutting_planes if risk.power == 1 else quasi_newton)(space, risk, limits)
+
+
+def cutting_planes(space: Space, risk: Risk, limits: Limits) -> Minimum:
+    """Minimise a risk with kinks by the planes that touch it from below.
+
+    The largest of the planes is minimised in place of the risk, which gives a bound.
+    The next plane touches a little ahead of the lowest point on the way there from the
+    best w so far, which takes far fewer iterations than planes at its end. Some risks,
+    and two products with the rows, an iteration.
+    """
+    w, scores = space.zero(), space.scores(space.zero())
+    here = Point(w, scores, np.inf, scores)
+    master = Master()
+    lower, highest, n_iter, left = 0.0, -np.inf, 0, [np.inf, np.inf]
+    while True:
+        n_iter += 1
+        value, slope = risk(scores)
+        there = Point(w, scores, square_norm(w) + value, slope)
+        here = here if there.objective >= here.objective else there
+        plane = space.of_slope(slope)
+        if not np.isfinite([there.objective, inner(plane, plane)]).all():
+            return Minimum(w, scores, np.inf, np.inf, n_iter, False)
+        master.add(plane, value, w)
+        lowest, bound, noise = master.solve()
+        lower, highest = max(lower, bound - noise), max(highest, bound)
+        gap = here.objective - lower
+        if gap <= limits.tol * here.objective or n_iter == limits.max_iter:
+            break
+        if n_iter % _PATIENCE == 0:
+            # The bound itself may rise long before it is above what is rounding.
+            left, before = [gap, here.objective - highest], left
+            if not any(0.0 < a < _SLOW * b for a, b in zip(left, before, strict=True)):
+                break
+        direction, along = lowest - here.w, space.scores(lowest) - here.scores
+        length, lower_point = _lower_end(risk, here, direction, along)
+        ahead = length + _AHEAD * (1.0 - length)
+        w, scores = here.w + ahead * direction, here.scores + ahead * along
+        here = here if lower_point.objective >= here.objective else lower_point
+    # As good a point, if C is so small that all are: this one tells rows apart.
+    scores = space.scores(lowest)
+    value, slope = risk(scores)
+    there = Point(lowest, scores, square_norm(lowest) + value, slope)
+    here = there if there.objective <= here.objective else here
+    gap = max(0.0, here.objective - lower)
+    is_converged = gap <= limits.tol * here.objective
+    return Minimum(here.w, here.scores, here.objective, gap, n_iter, is_converged)
+
+
+def _lower_end(
+    risk: Risk, start: Point, direction: Floats, along: Floats
+) -> tuple[float, Point]:
+    """Return a length up to 1 that lowers the objective, and the point there.
+
+    A few looks, by false position, at where the objective begins to rise; more of them
+    if it rises everywhere, but not from the start: the length is of another order.
+    """
+    across, square = inner(start.w, direction), inner(direction, direction)
+
+    def slope_at(length: float, slope: Floats) -> float:
+        return 2.0 * (across + length * square) + dot(slope, along)
+
+    low, high, point = 0.0, 1.0, start
+    low_slope, high_slope = slope_at(0.0, start.slope), np.inf
+    tries = 0
+    while low_slope < 0.0 and (tries < _LOOKS or (low == 0.0 and tries < _TRIES)):
+        share = 0.5 if high == 1.0 else low_slope / (low_slope - high_slope)
+        least = _LEAST_SHARE if tries < _LOOKS else _SHORTER
+        share = min(max(least, share), 1.0 - _LEAST_SHARE)
+        length = low + share * (high - low)
+        tries += 1
+        w, scores = start.w + length * direction, start.scores + length * along
+        value, slope = risk(scores)
+        here = slope_at(length, slope)
+        if here < 0.0:
+            low, low_slope = length, here
+            point = Point(w, scores, square_norm(w) + value, slope)
+        else:
+            high, high_slope = length, here
+    return low, point
+
+
+def quasi_newton(space: Space, risk: Risk, limits: Limits) -> Minimum:
+    """Minimise a smooth risk by L-BFGS.
+
+    The objective is strongly convex: it is above its minimum by no more than a quarter
+    of the squared norm of its gradient. One product with the rows each way an
+    iteration; looking along a line takes risks only.
+    """
+    w = space.zero()
+    scores = space.scores(w)
+    steps: list[tuple[Floats, Floats]] = []
+    value, slope = risk(scores)
+    gradient = space.of_slope(slope)
+    n_iter, before = 0, np.inf
+    while True:
+        objective = square_norm(w) + value
+        gap = square_norm(gradient) / 4.0
+        if not np.isfinite([objective, gap]).all():
+            return Minimum(w, scores, np.inf, np.inf, max(1, n_iter), False)
+        # The minimum is not negative either.
+        gap = min(gap, objective)
+        is_converged = gap <= limits.tol * objective
+        # One step is always made: if C is small it is what tells rows apart.
+        is_done = is_converged and (n_iter > 0 or not slope.any())
+        if is_done or n_iter == limits.max_iter:
+            break
+        if n_iter % _PATIENCE == 0:
+            if objective > (1.0 - _EPS) * before:
+                break
+            before = objective
+        n_iter += 1
+        direction = -_times_inverse(steps, gradient)
+        along = space.scores(direction)
+        length, value, slope = _line_minimum(
+            risk, w, scores, direction, along, inner(gradient, direction)
+        )
+        step = length * direction
+        w, scores = w + step, scores + length * along
+        new = 2.0 * w + space.of_slope(slope)
+        change = new - gradient
+        if min(inner(step, change), inner(change, change)) <= 0.0:
+            # Rounding is all that is left.
+            gradient = new
+            steps.clear()
+            if length == 0.0:
+                break
+            continue
+        steps.append((step, change))
+        del steps[:-_MEMORY]
+        gradient = new
+    return Minimum(w, scores, objective, gap, max(1, n_iter), is_converged)
+
+
+def _times_inverse(steps: list[tuple[Floats, Floats]], gradient: Floats) -> Floats:
+    """Return the gradient times what the last steps tell of the inverse Hessian."""
+    q, factors = gradient.copy(), []
+    for step, change in reversed(steps):
+        factor = inner(step, q) / inner(step, change)
+        q -= factor * change
+        factors.append(factor)
+    if steps:
+        step, change = steps[-1]
+        q *= inner(step, change) / inner(change, change)
+    else:
+        q *= 0.5
+    for (step, change), factor in zip(steps, reversed(factors), strict=True):
+        q += (factor - inner(change, q) / inner(step, change)) * step
+    return q
+
+
+def _line_minimum(
+    risk: Risk,
+    w: Floats,
+    scores: Floats,
+    direction: Floats,
+    along: Floats,
+    descent: float,
+) -> tuple[float, float, Floats]:
+    """Return a length at which the slope has gone, mostly, with the risk there.
+
+    The slope along a line grows all the way: where it is zero is looked for by the
+    rule of false position, which needs no difference of nearly equal objectives.
+    """
+    across, square = inner(w, direction), inner(direction, direction)
+    low, low_slope, high, high_slope, further = 0.0, descent, np.inf, np.inf, 1.0
+    for _ in range(_TRIES):
+        length = further
+        value, slope = risk(scores + length * along)
+        here = 2.0 * (across + length * square) + dot(slope, along)
+        if abs(here) <= 0.1 * abs(descent):
+            break
+        if here < 0.0:
+            # A side that is left alone counts for less, so that it moves at last.
+            high_slope /= 2.0
+            low, low_slope = length, here
+        else:
+            low_slope /= 2.0
+            high, high_slope = length, here if np.isfinite(here) else np.inf
+        if np.isinf(high):
+            further = 4.0 * length
+        elif np.isinf(high_slope):
+            further = low + (high - low) * _SHORTER
+        else:
+            further = low + (high - low) * low_slope / (low_slope - high_slope)
+    return length, value, slope

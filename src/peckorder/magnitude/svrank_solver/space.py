@@ -1,0 +1,135 @@
+"""Where the w of SVRank is: among features, or among kernels of rows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from scipy import sparse
+
+from peckorder._core.typing import Floats
+from peckorder.magnitude.mprank_solver.errors import refuse_indefinite
+from peckorder.magnitude.mprank_solver.gram import Gram
+from peckorder.magnitude.mprank_solver.primal import times, times_transposed
+from peckorder.similarity.kernel_function import Matrix
+
+# Rows up to which kernels are kept rather than computed anew.
+_KEPT_ROWS = 6_000
+# Squares of norms so far below zero, beside the largest, are not due to rounding.
+_NEGATIVE = 1e-7
+# Entries of the blocks in which sparse rows of single precision are looked at.
+_ENTRIES = 1 << 18
+
+
+class Space(Protocol):
+    """Elements are arrays u with ``<u, v> = u[0] . v[-1]``."""
+
+    def zero(self) -> Floats:
+        """Return the origin."""
+
+    def of_slope(self, slope: Floats) -> Floats:
+        """Return the gradient in w, given that in the scores."""
+
+    def scores(self, w: Floats) -> Floats:
+        """Return the scores of all rows."""
+
+
+def inner(u: Floats, v: Floats) -> float:
+    """Return the inner product of two elements of a space."""
+    return dot(u[0], v[-1])
+
+
+def dot(a: Floats, b: Floats) -> float:
+    """Return the product of two vectors.
+
+    Not by BLAS, whose threads take longer to wake up than this takes.
+    """
+    return float(np.einsum("i,i->", a, b))
+
+
+def square_norm(u: Floats) -> float:
+    """Return the squared norm of an element, which rounding does not make negative."""
+    square = inner(u, u)
+    return 0.0 if square < 0.0 else square
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Elements are (1, d): weights of features. Rows are not copied."""
+
+    X: Matrix
+
+    def zero(self) -> Floats:
+        """Return the origin."""
+        return np.zeros((1, self.X.shape[1]))
+
+    def of_slope(self, slope: Floats) -> Floats:
+        """Return ``X' slope``. Slopes sum to zero in a query: no need to centre."""
+        if not self._is_narrow:
+            return times_transposed(self.X, slope)[np.newaxis]
+        total = self.zero()
+        for some, rows in self._blocks():
+            total[0] += rows.T @ slope[some]
+        return total
+
+    def scores(self, w: Floats) -> Floats:
+        """Return ``X w``."""
+        if not self._is_narrow:
+            return times(self.X, w[0])
+        out = np.empty(self.X.shape[0])
+        for some, rows in self._blocks():
+            out[some] = rows @ w[0]
+        return out
+
+    @property
+    def _is_narrow(self) -> bool:
+        """Whether a product would make a wide copy of sparse rows."""
+        return bool(sparse.issparse(self.X) and self.X.dtype != np.float64)
+
+    def _blocks(self) -> Iterator[tuple[slice, Matrix]]:
+        """Cut sparse rows into blocks, of double precision."""
+        X, (n, d) = self.X, self.X.shape
+        size = max(1, _ENTRIES * n // max(1, X.nnz))
+        for first in range(0, n, size):
+            last = min(first + size, n)
+            stored = slice(X.indptr[first], X.indptr[last])
+            pointers = X.indptr[first : last + 1] - X.indptr[first]
+            parts = X.data[stored].astype(np.float64), X.indices[stored], pointers
+            yield (
+                slice(first, last),
+                sparse.csr_array(parts, shape=(last - first, d)),
+            )
+
+
+@dataclass(eq=False)
+class Kernels:
+    """Elements are (2, n): coefficients of rows, and their scores."""
+
+    who: str
+    gram: Gram
+    K: Floats | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        is_kept = len(self.gram) <= _KEPT_ROWS
+        if not is_kept:
+            self.gram.check()
+        self.K = self.gram.whole() if is_kept else None
+        diagonal = self.gram.diagonal() if self.K is None else self.K.diagonal()
+        self._largest = float(np.abs(diagonal).max(initial=0.0))
+
+    def zero(self) -> Floats:
+        """Return the origin."""
+        return np.zeros((2, len(self.gram)))
+
+    def of_slope(self, slope: Floats) -> Floats:
+        """Return the slope itself, and kernels times it."""
+        image = self.gram.product(slope) if self.K is None else self.K @ slope
+        square, length = dot(slope, image), dot(slope, slope)
+        if -np.inf < square < -_NEGATIVE * self._largest * length:
+            refuse_indefinite(self.who, square / length)
+        return np.stack([slope, image])
+
+    def scores(self, w: Floats) -> Floats:
+        """Return the scores, which are part of the element."""
+        scores: Floats = w[1]
+        return scores

@@ -1,0 +1,377 @@
+"""TableRanker: columns made ready, then ranked."""
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_array, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import (
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
+
+from peckorder._base.scores import (
+    ROUTED_TO_FIT,
+    ROUTED_TO_PREDICT,
+    ROUTED_TO_SCORE,
+)
+from peckorder._core.typing import Floats
+from peckorder._core.validation import Rule, Rules, boolean, check_parameters
+from peckorder.exceptions import DataError
+from peckorder.storage.mixin import StoredModel
+from peckorder.tables.preparing import (
+    apply_scaling,
+    coded,
+    coded_names,
+    learn_levels,
+    learn_scaling,
+)
+
+if TYPE_CHECKING:
+    from peckorder.storage.format import Node
+
+_ranker = Rule(
+    "an estimator with fit and predict",
+    lambda value: (
+        hasattr(value, "fit")
+        and hasattr(value, "predict")
+        and not isinstance(value, type)
+    ),
+)
+
+
+def _passed(name: str) -> Any:
+    return available_if(lambda model: hasattr(model._asked(), name))
+
+
+class TableRanker(StoredModel, BaseEstimator):  # type: ignore[misc]
+    """A ranker of tables: text is coded, numbers are scaled, gaps are filled.
+
+    ``x -> (x - mean) / deviation`` of each column, learnt by `fit`, and 0 for an empty
+    cell, which is the mean; of a column of text, a column of 1 and 0 for each of its
+    values, scaled alike. The ranker sees nothing else, so that rows are given to this
+    model as they are in a file. This is what `peckorder fit` and `peckorder compare
+    --save` keep.
+
+    Parameters
+    ----------
+    ranker : estimator
+        `PRank`, `MPRank`, or any other that takes rows of numbers.
+    scale : bool, default=True
+        Whether columns are scaled and gaps filled. If not, a gap is NaN, which
+        `RankBoost` takes as an abstention and others refuse.
+
+    Attributes
+    ----------
+    ranker_ : estimator
+        The fitted ranker, of prepared rows.
+    levels_ : list
+        For each column its values if it is of text, else None.
+    shift_, scale_ : ndarray of shape (n_prepared,) or None
+        The means and deviations of prepared columns; None without `scale`.
+    prepared_names_ : list of str
+        The names of prepared columns, such as ``alcohol`` and ``colour=red``.
+    n_features_in_ : int
+        The number of columns before they were prepared.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if `fit` was given a frame.
+
+    See Also
+    --------
+    peckorder.load : Reads what the command line keeps.
+
+    Notes
+    -----
+    A frame is read by the names of its columns: their order does not matter, and others
+    are left alone. An array has the columns in the order of `feature_names_in_`. Values
+    of text that `fit` did not see are 0 in all columns of their own. Columns of text
+    with many values, such as names, are better left out.
+
+    The methods ``rank``, ``decision_function``, ``mean_rank``, ``predict_proba``,
+    ``explain`` and ``staged_predict`` are there if the ranker has them. More can be
+    learnt by ``model.ranker_.partial_fit(model.prepare(X), y)``.
+
+    O(n d) time and memory for n rows and d prepared columns, beside the ranker's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peckorder import MPRank, TableRanker
+    >>> X = np.array([[11.0, "red"], [9.5, "white"], [12.5, "red"], [None, "white"]])
+    >>> model = TableRanker(MPRank(C=10)).fit(X, [6.0, 4.0, 8.0, 5.0])
+    >>> model.rank(np.array([[10.0, "red"], [13.0, "red"]], dtype=object)).tolist()
+    [2, 1]
+    """
+
+    _rules: ClassVar[Rules] = {"ranker": _ranker, "scale": boolean}
+
+    __metadata_request__fit: ClassVar = ROUTED_TO_FIT
+    __metadata_request__predict: ClassVar = ROUTED_TO_PREDICT
+    __metadata_request__score: ClassVar = ROUTED_TO_SCORE
+
+    def __init__(self, ranker: Any, *, scale: bool = True) -> None:
+        self.ranker = ranker
+        self.scale = scale
+
+    def fit(self, X: Any, y: Any, **told: Any) -> Self:
+        """Learn how to prepare columns, then the ranker.
+
+        Parameters
+        ----------
+        X : frame, or array-like of shape (n_samples, n_features)
+            The rows, numbers or text.
+        y : array-like of shape (n_samples,)
+            What the ranker learns.
+        **told
+            What else it is told: ``qid``, ``sample_weight``, ``offset``.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        check_parameters(self, self._rules)
+        for name in told:
+            if not has_fit_parameter(self.ranker, name):
+                raise TypeError(
+                    f"TableRanker: {name} must be left out of fit for a "
+                    f"{type(self.ranker).__name__}, which is not told it; got one."
+                )
+        # Names are kept of a copy: a fit that fails leaves this model as it was.
+        fresh: Any = copy(self)
+        names, columns = fresh._table(X, reset=True)
+        who = type(self).__name__
+        levels = [learn_levels(who, n, c) for n, c in zip(names, columns, strict=True)]
+        prepared = coded(who, names, columns, levels)
+        shift, scale = None, None
+        if self.scale:
+            if np.isinf(prepared).any():
+                place = int(np.argmax(np.isinf(prepared).any(axis=0)))
+                raise ValueError(
+                    f"TableRanker: X must be without infinity; got some in column "
+                    f"{coded_names(names, levels)[place]!r}."
+                )
+            shift, scale = learn_scaling(prepared)
+            prepared = apply_scaling(prepared, shift, scale)
+        ranker = clone(self.ranker).fit(prepared, y, **told)
+        self.ranker_, self.levels_ = ranker, levels
+        self.shift_, self.scale_ = shift, scale
+        self.n_features_in_ = fresh.n_features_in_
+        if hasattr(fresh, "feature_names_in_"):
+            self.feature_names_in_ = fresh.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    @classmethod
+    def _of(
+        cls,
+        ranker: Any,
+        levels: Mapping[str, Sequence[str] | None],
+        scaling: tuple[Floats, Floats] | None,
+    ) -> Self:
+        """Return a fitted model of a ranker that was fitted to prepared rows."""
+        model = cls(clone(ranker), scale=scaling is not None)
+        every = (None if v is None else tuple(v) for v in levels.values())
+        model.ranker_, model.levels_ = ranker, list(every)
+        model.shift_, model.scale_ = (None, None) if scaling is None else scaling
+        model.n_features_in_ = len(levels)
+        model.feature_names_in_ = np.array(list(levels), dtype=object)
+        return model
+
+    @property
+    def prepared_names_(self) -> list[str]:
+        """The names of what the ranker sees."""
+        return coded_names(self._names(), self.levels_)
+
+    def prepare(self, X: Any) -> Floats:
+        """Return what the ranker sees of rows.
+
+        Parameters
+        ----------
+        X : frame, or array-like of shape (n_samples, n_features)
+            The rows as they are.
+
+        Returns
+        -------
+        prepared : ndarray of shape (n_samples, n_prepared)
+            Numbers, scaled if `scale`.
+        """
+        check_is_fitted(self)
+        names, columns = self._table(X, reset=False)
+        return self._prepared(names, columns)
+
+    def predict(self, X: Any, **told: Any) -> Any:
+        """Return what the ranker says of rows: scores, or classes.
+
+        Parameters
+        ----------
+        X : frame, or array-like of shape (n_samples, n_features)
+            The rows as they are.
+        **told
+            What else it is told: ``offset``.
+
+        Returns
+        -------
+        answers : ndarray of shape (n_samples,)
+            As the ranker returns them.
+        """
+        prepared = self.prepare(X)
+        return self.ranker_.predict(prepared, **told)
+
+    def score(self, X: Any, y: Any, **told: Any) -> float:
+        """Return what the ranker's own `score` says of rows."""
+        prepared = self.prepare(X)
+        return float(self.ranker_.score(prepared, y, **told))
+
+    @_passed("rank")  # type: ignore[untyped-decorator]
+    def rank(self, X: Any, qid: Any = None, **told: Any) -> Any:
+        """Return the place of each row in the list of its query, 1 for the best."""
+        prepared = self.prepare(X)
+        return self.ranker_.rank(prepared, qid, **told)
+
+    @_passed("decision_function")  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Any:
+        """Return the scores that classes are cut from."""
+        prepared = self.prepare(X)
+        return self.ranker_.decision_function(prepared)
+
+    @_passed("mean_rank")  # type: ignore[untyped-decorator]
+    def mean_rank(self, X: Any) -> Any:
+        """Return the mean rank of each row by the ranker's rules."""
+        prepared = self.prepare(X)
+        return self.ranker_.mean_rank(prepared)
+
+    @_passed("predict_proba")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        """Return the share of rules that speak for each class."""
+        prepared = self.prepare(X)
+        return self.ranker_.predict_proba(prepared)
+
+    @_passed("explain")  # type: ignore[untyped-decorator]
+    def explain(self, X: Any) -> Any:
+        """Return what each prepared column adds to the scores of rows."""
+        prepared = self.prepare(X)
+        return self.ranker_.explain(prepared)
+
+    @_passed("staged_predict")  # type: ignore[untyped-decorator]
+    def staged_predict(self, X: Any, **told: Any) -> Any:
+        """Yield the scores after each round."""
+        prepared = self.prepare(X)
+        return self.ranker_.staged_predict(prepared, **told)
+
+    @property
+    def classes_(self) -> Any:
+        """The classes that are predicted, lowest first, if the ranker has some."""
+        return self._asked().classes_
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare to scikit-learn what the estimator takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = bool(self.scale) or _takes_gaps(self.ranker)
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.target_tags.required = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell whether there is a fitted ranker."""
+        return hasattr(self, "ranker_")
+
+    def _asked(self) -> Any:
+        return getattr(self, "ranker_", self.ranker)
+
+    def _names(self) -> list[str]:
+        """Return names of columns: their own, or scikit-learn's for those without."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return [f"x{k}" for k in range(self.n_features_in_)]
+        return [str(name) for name in names]
+
+    def _prepared(
+        self, names: Sequence[str], columns: Sequence[NDArray[Any]]
+    ) -> Floats:
+        """Return what the ranker sees of columns, which are in their order."""
+        X = coded(type(self).__name__, names, columns, self.levels_)
+        if self.shift_ is None or self.scale_ is None:
+            return X
+        return apply_scaling(X, self.shift_, self.scale_)
+
+    def _table(self, X: Any, *, reset: bool) -> tuple[list[str], list[NDArray[Any]]]:
+        """Return names and columns; of a frame those that are wanted, by name."""
+        frame = _frame_names(X)
+        if frame is not None:
+            names = frame if reset else self._wanted(frame)
+            if len(set(frame)) < len(frame):
+                raise DataError(
+                    "TableRanker: columns of X must have names that differ; got one "
+                    "twice."
+                )
+            if reset:
+                validate_data(self, X, reset=True, skip_check_array=True)
+            return names, [X[name].to_numpy() for name in names]
+        options: dict[str, Any] = {"dtype": None, "ensure_all_finite": False}
+        if reset:
+            table = validate_data(self, X, **options)
+        else:
+            # Not by validate_data, which would warn of arrays: columns in their order
+            # are as good as names.
+            table = check_array(X, **options, estimator=self, input_name="X")
+            self._check_width(table.shape[1])
+        names = self._names()
+        if table.dtype.kind not in "biufOU":
+            table = check_array(table, dtype=np.float64, ensure_all_finite=False)
+        if table.dtype.kind == "U":
+            table = table.astype(object)
+        return names, list(table.T)
+
+    def _check_width(self, n_columns: int) -> None:
+        """Refuse another number of columns than there was, in scikit-learn's words."""
+        if n_columns != self.n_features_in_:
+            raise ValueError(
+                f"X has {n_columns} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+
+    def _wanted(self, frame: list[str]) -> list[str]:
+        if not hasattr(self, "feature_names_in_"):
+            self._check_width(len(frame))
+            return frame
+        names = self._names()
+        missing = [name for name in names if name not in set(frame)]
+        if missing:
+            raise DataError(
+                "TableRanker: X must have all columns that were learnt from; got none "
+                f"called {missing[0]!r}."
+            )
+        return names
+
+    def _state(self) -> dict[str, Any]:
+        from peckorder.tables.storage import table_state
+
+        return table_state(self)
+
+    def _restore(self, node: "Node") -> None:
+        from peckorder.tables.storage import restore_table
+
+        restore_table(self, node)
+
+
+def _frame_names(X: Any) -> list[str] | None:
+    """Return the names of a frame's columns, None of what has no names of text."""
+    columns = getattr(X, "columns", None)
+    if columns is None or not hasattr(X, "__getitem__"):
+        return None
+    names = list(columns)
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def _takes_gaps(ranker: Any) -> bool:
+    return isinstance(ranker, BaseEstimator) and bool(
+        get_tags(ranker).input_tags.allow_nan
+    )
