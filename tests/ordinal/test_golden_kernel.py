@@ -31,7 +31,7 @@ def way(request, case, monkeypatch):
     """Return a model of the way, and the rows to train and test it with."""
     options, learner = WAYS[request.param]
     if request.param == "sums":
-        monkeypatch.setattr(_kernel_base, "FEW", 0)
+        monkeypatch.setattr(kernel_base, "FEW", 0)
     X, X_test = np.array(case["X"]), np.array(case["X_test"])
     if request.param == "precomputed":
         X, X_test = plus_one_squared(X, X), plus_one_squared(X_test, X)

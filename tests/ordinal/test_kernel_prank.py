@@ -73,7 +73,7 @@ def assert_expansion(model, oracle):
 def test_a_row_that_is_added_in_several_passes_counts_once(
     rule, few, n_passes, monkeypatch
 ):
-    monkeypatch.setattr(_kernel_base, "FEW", few)
+    monkeypatch.setattr(kernel_base, "FEW", few)
     model = PRank(rule=rule, max_iter=n_passes, **POLY, **PAPER).fit(X, Y)
     oracle = passes_of_oracle(rule, n_passes)
     expected = dict(oracle.expansion())

@@ -197,7 +197,7 @@ def test_given_kernel_values_cannot_be_merged():
 def test_features_and_sums_merge_to_the_same(monkeypatch):
     merged = []
     for few, kind in ((1024, PolynomialLearner), (0, KernelEnsembleLearner)):
-        monkeypatch.setattr(_kernel_base, "FEW", few)
+        monkeypatch.setattr(kernel_base, "FEW", few)
         a, b = two("poly")
         merged.append(a.merge(b).partial_fit(X, Y))
         assert type(merged[-1]._learner) is kind

@@ -19,7 +19,7 @@ from peckorder.reports import (
     render,
     write,
 )
-from peckorder.reports import render as rendering
+from peckorder.reports import html as rendering
 
 
 def curve(label="PRank", n_points=50, end=0.4):

@@ -37,7 +37,7 @@ def child():
     """Return a process that learns on demand."""
     paths = [str(Path(peckorder.__file__).parents[1]), str(TESTS)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
-    command = [sys.executable, str(TESTS / "stream_child.py")]
+    command = [sys.executable, str(TESTS / "support" / "stream_child.py")]
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,

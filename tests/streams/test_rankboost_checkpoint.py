@@ -47,7 +47,7 @@ def test_after_kill_9_the_same_call_goes_on(tmp_path):
     folders = os.pathsep.join([here, os.path.dirname(here)])
     slowly = (
         "import os, sys, time; sys.path[:0] = sys.argv[2].split(os.pathsep);"
-        "import test_boosting_checkpoint as the;"
+        "import test_rankboost_checkpoint as the;"
         "from peckorder.streams.fitting.checkpoint import Checkpoint;"
         "write = Checkpoint.write;"
         "Checkpoint.write = lambda *a: (write(*a), time.sleep(0.05));"

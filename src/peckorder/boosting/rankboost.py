@@ -50,7 +50,7 @@ def _is_weak(value: Any) -> bool:
     )
 
 
-class RankBoost(BoostedEstimator):
+class RankBoost(BoostedEstimator, stored=True):
     """Combines weak rankings into a strong one, by boosting over pairs of rows.
 
     RankBoost [1]_ keeps a distribution D over the pairs x0, x1 of which x1 should stand

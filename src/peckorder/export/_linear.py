@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from peckorder._core.row_transform import View
 from peckorder._core.typing import Floats, Labels
 from peckorder.export._graph import Graph
-from peckorder.ordinal.learners.base import View
 
 # Shorter rows are not brought to unit norm.
 _TINY = 1e-300

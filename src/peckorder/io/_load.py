@@ -3,20 +3,13 @@
 import os
 from typing import Any
 
-from peckorder import collaborative
+import peckorder.collaborative
+import peckorder.estimators  # noqa: F401  (its classes may be named by a file)
 from peckorder.exceptions import ModelFileError
 from peckorder.storage import format as formats
 from peckorder.storage.format import Damaged, Node, read_file
-from peckorder.storage.mixin import StoredModel
-from peckorder.storage.models import own_models, read_model
-
-_COLLABORATIVE = (
-    "ItemMean",
-    "MinNormRegression",
-    "NearestRanker",
-    "PersonalRanker",
-    "VectorSimilarity",
-)
+from peckorder.storage.mixin import MODELS
+from peckorder.storage.models import read_model
 
 
 def load(path: Any) -> Any:
@@ -63,7 +56,7 @@ def load(path: Any) -> Any:
     shown = repr(os.fspath(path))
     try:
         contents = read_file(path)
-        return read_model(Node.of(*contents), _models())
+        return read_model(Node.of(*contents), MODELS)
     except FileNotFoundError:
         raise FileNotFoundError(
             f"load: path must be a model file; got {shown}, which does not exist."
@@ -111,15 +104,9 @@ def from_bytes(data: Any) -> Any:
             f"{type(data).__name__}."
         )
     try:
-        return read_model(Node.of(*formats.from_bytes(data)), _models())
+        return read_model(Node.of(*formats.from_bytes(data)), MODELS)
     except Damaged as error:
         raise ModelFileError(
             f"from_bytes: data must be a sound model file; got {len(data):,} bytes "
             f"of one {error}."
         ) from None
-
-
-def _models() -> dict[str, type[StoredModel]]:
-    """Return all classes that a file may name."""
-    others = {name: getattr(collaborative, name) for name in _COLLABORATIVE}
-    return own_models() | others

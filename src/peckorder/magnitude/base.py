@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from peckorder._base.scores import ScoreEstimator, checked_offset, checked_weight
+from peckorder._core.row_transform import View
 from peckorder._core.typing import Floats, Ints
 from peckorder._core.validation import Rules, check_csr, check_finite
 from peckorder.exceptions import DataError
@@ -16,9 +17,8 @@ from peckorder.magnitude.mprank_solver.gram import Gram
 from peckorder.magnitude.mprank_solver.primal import times
 from peckorder.magnitude.mprank_solver.training_rows import Sample
 from peckorder.magnitude.mprank_solver.weighting import Weighing
-from peckorder.ordinal.kernel_base import KERNEL_RULES
-from peckorder.ordinal.learners.base import View
 from peckorder.similarity.kernel_function import KernelFunction
+from peckorder.similarity.parameters import KERNEL_RULES
 
 if TYPE_CHECKING:
     from peckorder.storage.format import Node

@@ -32,7 +32,7 @@ def _streams(model: Any) -> bool:
     return True
 
 
-class MPRank(SquaredModel):
+class MPRank(SquaredModel, stored=True):
     """Ranks so that differences of scores are those of real-valued labels.
 
     Magnitude-preserving ranking [1]_ with the squared cost minimises, over the pairs of

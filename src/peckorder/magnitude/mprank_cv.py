@@ -35,7 +35,7 @@ def _are_positive(values: Any) -> bool:
 _numbers = Rule("one or more finite numbers > 0", _are_positive)
 
 
-class MPRankCV(SquaredModel):
+class MPRankCV(SquaredModel, stored=True):
     """Chooses C, and gamma, by leaving every pair of rows out of training, exactly.
 
     For each gamma the centred kernels are decomposed once; for each C the errors of all

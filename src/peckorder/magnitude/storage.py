@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from peckorder._core.row_transform import View
 from peckorder._core.typing import Floats
 from peckorder.magnitude.mprank_solver.gram import Gram
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
 from peckorder.magnitude.mprank_solver.training_rows import Sample
 from peckorder.magnitude.mprank_solver.weighting import Weighing
-from peckorder.ordinal.learners.base import View
 from peckorder.similarity.kernel_function import KernelFunction
 from peckorder.storage.format import Node
 from peckorder.storage.models import MOST_DEGREE, stored_parameter

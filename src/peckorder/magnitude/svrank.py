@@ -40,7 +40,7 @@ def _hint(value: Any) -> str:
     return _REASONS.get(value, "") if isinstance(value, str) else ""
 
 
-class SVRank(MagnitudeModel):
+class SVRank(MagnitudeModel, stored=True):
     """Ranks so that differences of scores are those of labels, but for a band.
 
     Minimises over the pairs of rows within each query [1]_ ::

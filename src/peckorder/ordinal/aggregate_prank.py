@@ -12,18 +12,19 @@ from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from peckorder._core.row_transform import View
 from peckorder._core.threads import allowed
 from peckorder._core.typing import Floats, Seed
 from peckorder._core.validation import Rule, Rules, fraction, one_of, optional, whole
 from peckorder.ordinal.base import OrdinalEstimator
-from peckorder.ordinal.kernel_base import KERNEL_RULES
-from peckorder.ordinal.learners.base import Learner, View
+from peckorder.ordinal.learners.base import Learner
 from peckorder.ordinal.learners.ensemble import EnsembleLearner
 from peckorder.ordinal.learners.ensemble_base import heads_of, member_keys
 from peckorder.ordinal.learners.kernel_ensemble import KernelEnsembleLearner
 from peckorder.ordinal.learners.polynomial import Monomials, PolynomialLearner
 from peckorder.ordinal.members import EnsembleEstimator
 from peckorder.ordinal.merging import check_alike
+from peckorder.similarity.parameters import KERNEL_RULES
 
 _jobs = Rule(
     "an integer, not zero",
@@ -49,7 +50,7 @@ def _has_one_score(estimator: "AggregatePRank") -> bool:
     return str(begun["aggregate"]) == "bayes_point"
 
 
-class AggregatePRank(EnsembleEstimator):
+class AggregatePRank(EnsembleEstimator, stored=True):
     """Place rows on an ordered scale by many PRanks that saw different rows.
 
     In every round each of the N members tosses a coin of its own and learns the row,

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from peckorder._base.transaction import all_or_nothing
+from peckorder._core.row_transform import Stopped, View
 from peckorder._core.typing import Ints, Labels, Rows
 from peckorder._core.validation import (
     Rules,
@@ -24,7 +25,7 @@ from peckorder._core.validation import (
 )
 from peckorder.exceptions import DataError
 from peckorder.feedback import LabelColumn, Scale, read_labels
-from peckorder.ordinal.learners.base import Learner, Stopped, View, learn
+from peckorder.ordinal.learners.base import Learner, learn
 from peckorder.storage.mixin import StoredModel
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from peckorder.ordinal.base import OrdinalEstimator
 from peckorder.ordinal.learners.perceptron import PerceptronLearner
 
 
-class MulticlassPerceptron(OrdinalEstimator):
+class MulticlassPerceptron(OrdinalEstimator, stored=True):
     """Learn one prototype a class; the nearest in direction wins.
 
     The predicted class is the one with the largest w_c.x, the lowest of equal ones.

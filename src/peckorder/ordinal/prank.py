@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from peckorder._base.transaction import all_or_nothing
+from peckorder._core.row_transform import View
 from peckorder._core.typing import Floats, Ints, Seed
 from peckorder._core.validation import Rules, one_of
 from peckorder.ordinal.base import OrdinalEstimator
-from peckorder.ordinal.kernel_base import KERNEL_RULES, KernelEstimator
-from peckorder.ordinal.learners.base import Learner, View
+from peckorder.ordinal.kernel_base import KernelEstimator
+from peckorder.ordinal.learners.base import Learner
 from peckorder.ordinal.learners.kernel_prank import (
     KernelPRankLearner,
     KernelVotedLearner,
@@ -20,6 +21,7 @@ from peckorder.ordinal.learners.kernel_prank import (
 from peckorder.ordinal.learners.polynomial import Monomials, PolynomialLearner
 from peckorder.ordinal.learners.prank import PRankLearner
 from peckorder.ordinal.learners.voted import VotedLearner
+from peckorder.similarity.parameters import KERNEL_RULES
 
 
 def _is_voted(estimator: "PRank") -> bool:
@@ -42,7 +44,7 @@ def _numbers(name: str, given: Any) -> Floats:
     return numbers
 
 
-class PRank(KernelEstimator):
+class PRank(KernelEstimator, stored=True):
     """Place rows on an ordered scale, learning one row at a time.
 
     A linear score is cut into k classes by ordered thresholds: the class of x is

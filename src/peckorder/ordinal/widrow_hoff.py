@@ -14,7 +14,7 @@ from peckorder.ordinal.base import OrdinalEstimator
 from peckorder.ordinal.learners.widrow_hoff import WidrowHoffLearner
 
 
-class WidrowHoff(OrdinalEstimator):
+class WidrowHoff(OrdinalEstimator, stored=True):
     """Learn ranks as numbers by on-line least squares.
 
     Every row, right or wrong, pulls its score towards its rank y = 1..k::

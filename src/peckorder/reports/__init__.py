@@ -4,6 +4,7 @@ The page needs nothing but itself: the pictures are inline SVG, the style is in
 the page, and rendering the same report twice gives the same text.
 """
 
+from peckorder.reports.html import check_path, render, write
 from peckorder.reports.model import (
     Cell,
     Chart,
@@ -14,7 +15,6 @@ from peckorder.reports.model import (
     Section,
     Table,
 )
-from peckorder.reports.render import check_path, render, write
 
 __all__ = [
     "Cell",

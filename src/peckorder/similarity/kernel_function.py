@@ -8,11 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from peckorder._core.pickling import SavedPlainly
+from peckorder._core.row_transform import NONE, Stopped, View
 from peckorder._core.threads import share
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import as_rows, count_rows
 from peckorder.exceptions import DataError
-from peckorder.ordinal.learners.base import NONE, Stopped, View, Visit
 from peckorder.similarity import compiled as kernels
 
 Matrix: TypeAlias = Any  # an array, or a SciPy matrix in CSR form
@@ -191,20 +191,6 @@ class KernelFunction:
 def block_size(n_support: int) -> int:
     """Return how many rows to look at together, for a few megabytes of kernels."""
     return max(16, min(256, (1 << 20) // (n_support + 1)))
-
-
-def visit_in_blocks(
-    visit: Visit, n_support: Callable[[], int], learn: Callable[[Visit], int]
-) -> int:
-    """Let rows be learnt block by block; return the position of one that cannot be."""
-    first = 0
-    while first < len(visit):
-        part = visit.part(first, block_size(n_support()))
-        stopped = learn(part)
-        if stopped >= 0:
-            return first + stopped
-        first += len(part)
-    return -1
 
 
 def _described(returned: Any) -> str:

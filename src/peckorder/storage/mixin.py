@@ -11,6 +11,15 @@ if TYPE_CHECKING:
     from peckorder.storage.format import Node
 
 
+# The classes that a model file may name. Each is here once its module is imported.
+MODELS: dict[str, type["StoredModel"]] = {}
+
+
+def inner_models() -> dict[str, type["StoredModel"]]:
+    """Return the classes of models that the file of another model may hold."""
+    return {name: model for name, model in MODELS.items() if model._may_be_inner}
+
+
 class StoredModel:
     """An estimator that can be saved, and loaded by `peckorder.load`.
 
@@ -19,6 +28,14 @@ class StoredModel:
     """
 
     _rules: ClassVar[Rules]
+    # Whether the file of another model may hold one of this class.
+    _may_be_inner: ClassVar[bool] = True
+
+    def __init_subclass__(cls, *, stored: bool = False, **options: Any) -> None:
+        """Register a class with ``stored=True``, which a model file may name."""
+        super().__init_subclass__(**options)
+        if stored:
+            MODELS[cls.__name__] = cls
 
     def save(self, path: Any) -> None:
         """Write the fitted model to a file, which `peckorder.load` reads.

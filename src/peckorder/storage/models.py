@@ -21,7 +21,7 @@ from peckorder.storage.format import (
 )
 from peckorder.storage.format.labels import as_objects, read_labels
 from peckorder.storage.format.packing import labels, parameter
-from peckorder.storage.mixin import StoredModel
+from peckorder.storage.mixin import MODELS, StoredModel
 
 # A power of a kernel is that many products: no more is taken from a stranger.
 MOST_DEGREE = 4096
@@ -61,7 +61,7 @@ def packed(model: StoredModel, stream: dict[str, Any] | None = None) -> Contents
     try:
         first = {"peckorder": __version__} | ({"stream": stream} if stream else {})
         header = pack(document(model) | first, arrays)
-        read_model(Node.of(header, arrays), {who: type(model), **own_models()})
+        read_model(Node.of(header, arrays), {who: type(model), **MODELS})
     except Unstorable as error:
         raise TypeError(
             f"{who}: labels must be plain values to be saved; got {error}."
@@ -116,13 +116,6 @@ def _storable(name: str) -> str:
         "estimator": "None or one of peckorder's own estimators",
         "ranker": "one of peckorder's own estimators",
     }.get(name, "plain values")
-
-
-def own_models() -> dict[str, type[StoredModel]]:
-    """Return the estimators that a file may name, by their names."""
-    from peckorder import estimators
-
-    return {name: getattr(estimators, name) for name in estimators.__all__}
 
 
 def read_model(node: Node, models: Mapping[str, type[StoredModel]]) -> StoredModel:

@@ -8,12 +8,13 @@ from typing import Any, Final, Self
 import numpy as np
 from scipy import sparse as sp
 
-from peckorder.estimators import RankBoost, TableRanker
+from peckorder.boosting.rankboost import RankBoost
 from peckorder.exceptions import DataError
 from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, listed
 from peckorder.tables.features import SCALED, matrix_of
 from peckorder.tables.preparing import coded, coded_names
+from peckorder.tables.table_ranker import TableRanker
 
 _NOT_FEATURES: Final = words.QUERY | words.TARGET | words.ID
 

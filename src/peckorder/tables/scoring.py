@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from peckorder._core.typing import Floats, Ints, Labels
-from peckorder.estimators import RankBoost
+from peckorder.boosting.rankboost import RankBoost
 from peckorder.feedback import Queries
 
 

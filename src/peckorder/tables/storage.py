@@ -7,8 +7,8 @@ import numpy as np
 from peckorder.storage.format import Node
 from peckorder.storage.format.labels import as_objects
 from peckorder.storage.format.packing import labels
-from peckorder.storage.mixin import StoredModel
-from peckorder.storage.models import document, own_models, read_document
+from peckorder.storage.mixin import StoredModel, inner_models
+from peckorder.storage.models import document, read_document
 from peckorder.tables.preparing import n_coded
 
 
@@ -60,7 +60,7 @@ def restore_table(model: Any, node: Node) -> None:
             raise node.refuse("scale", "positive")
     elif node.has("scale"):
         raise node.refuse("scale", "null without shift")
-    inner = {n: kind for n, kind in own_models().items() if n != "TableRanker"}
+    inner = {n: kind for n, kind in inner_models().items() if n != "TableRanker"}
     ranker = read_document(node.child("ranker"), inner)
     if getattr(ranker, "n_features_in_", None) != width:
         raise node.refuse("ranker.n_features", f"{width}, as many as columns")

@@ -49,7 +49,7 @@ def _passed(name: str) -> Any:
     return available_if(lambda model: hasattr(model._asked(), name))
 
 
-class TableRanker(StoredModel, BaseEstimator):  # type: ignore[misc]
+class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc]
     """A ranker of tables: text is coded, numbers are scaled, gaps are filled.
 
     ``x -> (x - mean) / deviation`` of each column, learnt by `fit`, and 0 for an empty

@@ -10,6 +10,7 @@ import numpy as np
 from peckorder._core.typing import Floats
 from peckorder.boosting.compiled import rounds as kernels
 from peckorder.boosting.pairs.distribution import Distribution
+from peckorder.boosting.weak.custom import is_step
 from peckorder.boosting.weak.thresholds import Weak, WeakLearner
 from peckorder.exceptions import DataError
 
@@ -183,11 +184,6 @@ def newton(weak: Weak, distribution: Distribution, smoothing: float) -> float:
         before, step = step, abs(following - alpha)
         alpha = following
     return sign * alpha
-
-
-def is_step(values: Floats) -> bool:
-    """Tell whether a ranking is 0 or 1 everywhere."""
-    return bool(((values == 0.0) | (values == 1.0)).all())
 
 
 def _half_log(a: float, b: float) -> float:

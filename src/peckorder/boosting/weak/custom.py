@@ -9,7 +9,6 @@ from sklearn.base import clone
 
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.pairs.distribution import UNIT, Distribution
-from peckorder.boosting.solver.rounds import is_step
 from peckorder.boosting.weak.thresholds import Weak
 from peckorder.exceptions import DataError
 
@@ -117,3 +116,8 @@ def ranked(ranking: Callable[[Any], Any], X: Any) -> Floats:
         row = int(np.argmin(np.isfinite(values)))
         raise DataError(f"{rule}, finite; got {float(values[row])!r} in row {row}.")
     return values
+
+
+def is_step(values: Floats) -> bool:
+    """Tell whether a ranking is 0 or 1 everywhere."""
+    return bool(((values == 0.0) | (values == 1.0)).all())

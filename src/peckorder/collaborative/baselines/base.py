@@ -39,6 +39,7 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
     """
 
     _rules: ClassVar[Rules] = {}
+    _may_be_inner = False
     _stored: ClassVar[dict[str, Reader]]
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:

@@ -11,7 +11,7 @@ from peckorder.collaborative.baselines.storage import Reader, number
 from peckorder.exceptions import DataError
 
 
-class ItemMean(ViewerModel):
+class ItemMean(ViewerModel, stored=True):
     r"""Scores an item by the mean of its ratings, drawn towards the mean of all.
 
     ``score_j = (damping * mu + sum_v X_jv) / (damping + n_j)`` over the n_j viewers who

@@ -19,7 +19,7 @@ from peckorder.collaborative.baselines.storage import (
 _NOTHING = 1e-12
 
 
-class MinNormRegression(ViewerModel):
+class MinNormRegression(ViewerModel, stored=True):
     r"""Regresses a person's ratings on those of the viewers.
 
     A viewer's gaps are filled with the mean of all that he rated, which gives C. Of all

@@ -23,7 +23,7 @@ def _are_ratings(values: Any) -> bool:
     return array.ndim == 1 and array.size > 0 and bool(np.isfinite(array).all())
 
 
-class NearestRanker(ViewerModel):
+class NearestRanker(ViewerModel, stored=True):
     r"""Ranks as the viewer does who disagrees least with the person.
 
     For each viewer and each q of the possible ratings, items that the viewer has not

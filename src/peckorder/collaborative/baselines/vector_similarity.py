@@ -10,7 +10,7 @@ from peckorder.collaborative.baselines.base import ViewerModel, column_means
 from peckorder.collaborative.baselines.storage import Reader, a_viewer, number
 
 
-class VectorSimilarity(ViewerModel):
+class VectorSimilarity(ViewerModel, stored=True):
     r"""Adds up what viewers gave above their means, weighed by their similarity.
 
     With the person's ratings a and those V_v of viewer v,

@@ -8,7 +8,7 @@ from scipy.linalg import lapack, lstsq
 
 from peckorder._core.typing import Floats, Ints
 from peckorder.collaborative.personal.item_kernel import ItemKernel
-from peckorder.estimators import MPRankCV
+from peckorder.magnitude.mprank_cv import MPRankCV
 
 # In units of the noise: what the shared part expects is 1.
 RIDGES = 2.0 ** np.arange(-3, 5)

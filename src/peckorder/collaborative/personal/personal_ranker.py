@@ -66,7 +66,7 @@ def _are_references(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str | bytes)
 
 
-class PersonalRanker(StoredPersonal, BaseEstimator):  # type: ignore[misc]
+class PersonalRanker(StoredPersonal, BaseEstimator, stored=True):  # type: ignore[misc]
     r"""Ranks items for each person: MPRank on what the item means leave unexplained.
 
     Once, from everybody: damped item means m_j and how alike items are,

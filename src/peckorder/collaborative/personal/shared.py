@@ -24,9 +24,9 @@ from peckorder.collaborative.personal.person import (
     Shift,
     weighed,
 )
-from peckorder.estimators import MPRankCV
 from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
+from peckorder.magnitude.mprank_cv import MPRankCV
 
 _LARGEST = 1e30
 

@@ -23,9 +23,9 @@ from peckorder.feedback._pairs import sealed
 from peckorder.storage.format import Contents, Node, from_bytes, pack, to_bytes
 from peckorder.storage.format.labels import as_objects
 from peckorder.storage.format.packing import labels
+from peckorder.storage.mixin import inner_models
 from peckorder.storage.models import (
     document,
-    own_models,
     read_document,
 )
 
@@ -228,7 +228,7 @@ def _by_estimator(
     part = next(models, None)
     if part is None:
         raise node.refuse("models", "as many as people need")
-    model = read_document(part, own_models())
+    model = read_document(part, inner_models())
     features = shared._features_for(row)
     n_columns = features.shape[1] if kind is OnFeatures else len(rated)
     if model.n_features_in_ != n_columns or (

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 class StoredPersonal(StoredModel):
     """A personal ranker that can be saved, with all ratings it was given."""
 
+    _may_be_inner = False
+
     def _state(self) -> dict[str, Any]:
         from peckorder.collaborative.personal.storage import personal_state
 

@@ -6,33 +6,14 @@ from typing import Protocol, Self
 
 import numpy as np
 
+from peckorder._core.row_transform import NONE, Stopped, View
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import count_rows
 from peckorder.ordinal.compiled import linear as kernels
+from peckorder.similarity.kernel_function import block_size
 
 # Rows between two looks at the keyboard; also the size of all scratch memory.
 BLOCK = 1 << 16
-
-NONE = np.empty(0, dtype=np.int64)
-
-
-class Stopped(Exception):
-    """A row gave a score that is not finite, or of a run that diverges.
-
-    The row is None if it is not known: it made the weights infinite.
-    """
-
-    def __init__(self, row: int | None) -> None:
-        super().__init__(row)
-        self.row = row
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """How a learner looks at a row: with a constant feature, at unit norm."""
-
-    intercept: bool
-    unit_norm: bool
 
 
 @dataclass(slots=True)
@@ -186,3 +167,17 @@ def nearest_level(rank: Floats, n_levels: int) -> Ints:
     """Round ranks 1..k, half upwards, to levels 0..k-1."""
     level: Ints = np.clip(np.floor(rank + 0.5), 1, n_levels).astype(np.int64) - 1
     return level
+
+
+def visit_in_blocks(
+    visit: Visit, n_support: Callable[[], int], learn: Callable[[Visit], int]
+) -> int:
+    """Let rows be learnt block by block; return the position of one that cannot be."""
+    first = 0
+    while first < len(visit):
+        part = visit.part(first, block_size(n_support()))
+        stopped = learn(part)
+        if stopped >= 0:
+            return first + stopped
+        first += len(part)
+    return -1

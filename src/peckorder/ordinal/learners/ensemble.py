@@ -7,11 +7,12 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from peckorder._core.row_transform import Stopped, View
 from peckorder._core.threads import share
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import count_rows
 from peckorder.ordinal.compiled import ensemble as kernels
-from peckorder.ordinal.learners.base import Stopped, View, Visit, scores
+from peckorder.ordinal.learners.base import Visit, scores
 from peckorder.ordinal.learners.ensemble_base import (
     NO_BALLOTS,
     AggregateLearner,

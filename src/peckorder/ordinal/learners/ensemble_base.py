@@ -7,10 +7,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from peckorder._core.row_transform import Stopped
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import count_rows
 from peckorder.ordinal.compiled import ensemble as kernels
-from peckorder.ordinal.learners.base import Stopped, Tally, nearest_level
+from peckorder.ordinal.learners.base import Tally, nearest_level
 from peckorder.similarity.kernel_function import part_of
 
 # Votes held at a time.

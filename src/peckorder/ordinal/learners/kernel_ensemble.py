@@ -7,11 +7,12 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from peckorder._core.row_transform import NONE, Stopped, View
 from peckorder._core.threads import share
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import count_rows
 from peckorder.ordinal.compiled import dual as kernels
-from peckorder.ordinal.learners.base import NONE, Stopped, View, Visit
+from peckorder.ordinal.learners.base import Visit, visit_in_blocks
 from peckorder.ordinal.learners.ensemble_base import (
     NO_BALLOTS,
     AggregateLearner,
@@ -23,12 +24,7 @@ from peckorder.ordinal.learners.kernel_prank import (
     earlier_places,
     keep_items,
 )
-from peckorder.similarity.kernel_function import (
-    NOTHING,
-    Items,
-    KernelFunction,
-    visit_in_blocks,
-)
+from peckorder.similarity.kernel_function import NOTHING, Items, KernelFunction
 
 # Products that make another thread worth its start.
 _WORTH_A_THREAD = 1 << 20

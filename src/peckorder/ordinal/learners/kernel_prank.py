@@ -7,24 +7,13 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from peckorder._core.growing import grown
+from peckorder._core.row_transform import NONE, Stopped, View
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import count_rows
 from peckorder.ordinal.compiled import dual as kernels
-from peckorder.ordinal.learners.base import (
-    NONE,
-    Stopped,
-    Tally,
-    View,
-    Visit,
-    nearest_level,
-)
+from peckorder.ordinal.learners.base import Tally, Visit, nearest_level, visit_in_blocks
 from peckorder.ordinal.learners.voted import votes_between
-from peckorder.similarity.kernel_function import (
-    NOTHING,
-    Items,
-    KernelFunction,
-    visit_in_blocks,
-)
+from peckorder.similarity.kernel_function import NOTHING, Items, KernelFunction
 
 NO_VALUES = np.empty((0, 0))
 _no_numbers = partial(np.empty, 0)

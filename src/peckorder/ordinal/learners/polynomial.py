@@ -16,9 +16,10 @@ from typing import Any, Self
 import numpy as np
 
 from peckorder._core.growing import grown
+from peckorder._core.row_transform import NONE, Stopped, View
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import as_rows, count_rows
-from peckorder.ordinal.learners.base import NONE, Stopped, Tally, View, Visit
+from peckorder.ordinal.learners.base import Tally, Visit
 from peckorder.ordinal.learners.ensemble import EnsembleLearner
 from peckorder.ordinal.learners.prank import PRankLearner
 from peckorder.similarity import compiled as kernels

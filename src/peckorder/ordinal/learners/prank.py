@@ -5,9 +5,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from peckorder._core.row_transform import NONE, View
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder.ordinal.compiled import linear as kernels
-from peckorder.ordinal.learners.base import NONE, Tally, View, Visit, scores
+from peckorder.ordinal.learners.base import Tally, Visit, scores
 
 _NO_STEPS = np.empty(0)
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from peckorder._core.growing import grown
 from peckorder._core.pickling import SavedPlainly
+from peckorder._core.row_transform import NONE, Stopped
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import as_rows, count_rows
 from peckorder.ordinal.compiled import linear as kernels
-from peckorder.ordinal.learners.base import NONE, Stopped, Visit, nearest_level
+from peckorder.ordinal.learners.base import Visit, nearest_level
 from peckorder.ordinal.learners.prank import PRankLearner
 from peckorder.similarity.kernel_function import Matrix, stack, take
 

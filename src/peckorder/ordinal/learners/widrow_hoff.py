@@ -5,9 +5,10 @@ from typing import Self
 
 import numpy as np
 
+from peckorder._core.row_transform import View
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder.ordinal.compiled import linear as kernels
-from peckorder.ordinal.learners.base import Tally, View, Visit, nearest_level, scores
+from peckorder.ordinal.learners.base import Tally, Visit, nearest_level, scores
 
 
 @dataclass

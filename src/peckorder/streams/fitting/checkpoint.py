@@ -20,9 +20,8 @@ from peckorder._core.text_files import remove_drafts
 from peckorder._version import __version__
 from peckorder.exceptions import ModelFileError
 from peckorder.storage.format import Damaged, Node, pack, read_file, write_file
-from peckorder.storage.mixin import StoredModel
+from peckorder.storage.mixin import StoredModel, inner_models
 from peckorder.storage.models import (
-    own_models,
     packed,
     parameters_of,
     read_model,
@@ -88,7 +87,7 @@ class Checkpoint:
             contents = read_file(self.path)
             terms, place = _stream_of(contents.header)
             self._check_terms(terms)
-            return read_model(Node.of(*contents), own_models()), place
+            return read_model(Node.of(*contents), inner_models()), place
         except FileNotFoundError:
             return None
         except Damaged as error:
