@@ -17,7 +17,8 @@ MODELS: dict[str, type["StoredModel"]] = {}
 
 def inner_models() -> dict[str, type["StoredModel"]]:
     """Return the classes of models that the file of another model may hold."""
-    return {name: model for name, model in MODELS.items() if model._may_be_inner}
+    inner = [name for name, model in MODELS.items() if model._may_be_inner]
+    return {name: MODELS[name] for name in sorted(inner)}
 
 
 class StoredModel:
