@@ -182,12 +182,14 @@ def _text_tables(
         wrong_rows.append(row)
         return "error"
 
-    source.read(len(header.line))
-    file = _Watched(source, header.delimiter)
+    is_two = header.delimiter == _TWO
+    file = None if is_two or whole else source.native(len(header.line))
+    if file is None:
+        source.read(len(header.line))
+        file = _Watched(source, header.delimiter)
     numbered = [str(k) for k in range(len(header.names))]
     included = [numbered[k] for k in positions]
     kept = [header.names[k] for k in positions]
-    is_two = header.delimiter == _TWO
     options: dict[str, Any] = {
         "read_options": csv.ReadOptions(
             block_size=reading.block_size,
@@ -218,7 +220,7 @@ def _text_tables(
         raise DataError(
             _sentence(who, str(error), wrong, reading, source.head)
         ) from None
-    text = file.open_quotation()
+    text = None if is_two else _open_quotation(file, reading)
     if text is not None:
         raise DataError(
             f"{who}: quotation marks must be closed; got the end of the file behind "
@@ -227,7 +229,7 @@ def _text_tables(
 
 
 def _parsed(
-    file: io.RawIOBase, whole: bool, options: dict[str, Any]
+    file: "pa.NativeFile | _Watched", whole: bool, options: dict[str, Any]
 ) -> Iterator[pa.Table]:
     try:
         if whole:
@@ -248,8 +250,7 @@ class _Watched(io.RawIOBase):
 
     def __init__(self, file: Inflated, delimiter: str) -> None:
         self._file, self._is_two = file, delimiter == _TWO
-        self._mark = delimiter.encode()
-        self._half, self._ends = b"", (b"", b"")
+        self._half, self.ends = b"", (b"", b"")
 
     def readable(self) -> bool:
         return True
@@ -258,7 +259,7 @@ class _Watched(io.RawIOBase):
         if not self._is_two:
             data = self._file.read(size)
             if data:  # a line fits in a block, so its end is in the last two
-                self._ends = self._ends[-1], data
+                self.ends = self.ends[-1], data
             return data
         data = self._file.read(size if size < 0 else max(size - 1, 1))
         is_end = not data
@@ -268,13 +269,17 @@ class _Watched(io.RawIOBase):
         data = data[:-1] if self._half else data
         return data if data or is_end else self.read(size)
 
-    def open_quotation(self) -> str | None:
-        """Return the last cell if the file ended within its quotation marks."""
-        if self._is_two:
-            return None
-        text = b"".join(self._ends).rpartition(self._mark + b'"')
-        is_open = bool(text[1]) and b'"' not in text[2].replace(b'""', b"")
-        return text[2].decode("utf-8", "replace") if is_open else None
+
+def _open_quotation(file: "pa.NativeFile | _Watched", reading: _Reading) -> str | None:
+    """Return the last cell if the file ended within its quotation marks."""
+    if isinstance(file, _Watched):
+        end = b"".join(file.ends)
+    else:
+        file.seek(max(0, file.size() - 2 * reading.block_size))
+        end = file.read()
+    _, mark, text = end.rpartition(reading.header.delimiter.encode() + b'"')
+    is_open = bool(mark) and b'"' not in text.replace(b'""', b"")
+    return text.decode("utf-8", "replace") if is_open else None
 
 
 def read_header(

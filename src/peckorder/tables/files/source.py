@@ -51,7 +51,7 @@ class Inflated(io.RawIOBase):
 
     def __init__(self, who: str, raw: IO[bytes], *, streamed: bool) -> None:
         self._who, self._streamed = who, streamed
-        self._counted = _Counted(raw)
+        self._raw, self._counted = raw, _Counted(raw)
         buffered = io.BufferedReader(self._counted, HEAD)
         magic = buffered.peek(4)[:4]
         kinds = (kind for mark, kind in _COMPRESSED.items() if magic.startswith(mark))
@@ -105,6 +105,19 @@ class Inflated(io.RawIOBase):
         self._given += len(data)
         self.check_holds(self._given)
         return data
+
+    def native(self, start: int) -> pa.NativeFile | None:
+        """Return the file from a byte on, for Arrow to read without Python.
+
+        None if it is compressed or a pipe, or must be counted as it is not streamed.
+        """
+        name = getattr(self._raw, "name", None)
+        is_plain = isinstance(name, str) and Path(name).is_file()
+        if self.is_compressed or not self._streamed or not is_plain:
+            return None
+        file = pa.OSFile(name)
+        file.seek(start)
+        return file
 
     def check_holds(self, size: int, taken: int | None = None) -> None:
         """Raise if `size` bytes are more than a file of `taken` bytes may hold.
