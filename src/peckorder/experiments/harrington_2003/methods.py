@@ -12,7 +12,7 @@ from peckorder._core.typing import Floats, Ints
 from peckorder.exceptions import DataError
 from peckorder.experiments.framework.online import rounds_shown, running_median
 from peckorder.metrics import rank_loss, time_averaged_rank_loss
-from peckorder.ordinal.learners.base import Learner, nearest_level
+from peckorder.ordinal.learners.base import nearest_level
 from peckorder.ordinal.learners.ensemble import EnsembleLearner
 from peckorder.ordinal.learners.ensemble_base import Ballots
 
@@ -226,11 +226,13 @@ class VotesKept(AggregatePRank):
     The paper's losses are of mean ranks that are not rounded, `progressive` rounds.
     """
 
+    _learner: _Keeping
+
     def _new_learner(
         self, n_features: int, n_levels: int, rng: RandomState, **start: Any
-    ) -> Learner:
+    ) -> _Keeping:
         learner = super()._new_learner(n_features, n_levels, rng, **start)
-        parts = {each.name: getattr(learner, each.name) for each in fields(learner)}  # type: ignore[arg-type]
+        parts = {each.name: getattr(learner, each.name) for each in fields(learner)}
         return _Keeping(**parts, kept=[])
 
     def votes_on_the_way(self) -> tuple[Ints, Ints]:

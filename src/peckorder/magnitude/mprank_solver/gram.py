@@ -44,7 +44,7 @@ class Gram(SavedPlainly):
         Matrices of kernels, which scores do not need, are left where they are: `copied`
         is for those who go on to use them.
         """
-        if function.is_given:
+        if function.is_precomputed:
             return cls(function, X)
         if function.function is not None:
             return cls(function, X if is_own else X.copy())
@@ -56,14 +56,14 @@ class Gram(SavedPlainly):
 
     def copied(self) -> Self:
         """Return the same, whatever becomes of the matrix that was given."""
-        return replace(self, X=self.X.copy()) if self.function.is_given else self
+        return replace(self, X=self.X.copy()) if self.function.is_precomputed else self
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
     def _view(self, X: Matrix) -> Matrix:
         """Look at other rows."""
-        if self.function.is_given or self.function.function is not None:
+        if self.function.is_precomputed or self.function.function is not None:
             return X
         if self.centre is not None:
             return _dense(X) - self.centre
@@ -80,7 +80,7 @@ class Gram(SavedPlainly):
     @property
     def eps(self) -> float:
         """How well kernels are known, beside the largest."""
-        is_given = self.function.is_given
+        is_given = self.function.is_precomputed
         return float(np.finfo(self.X.dtype if is_given else np.float64).eps)
 
     def largest(self) -> float:
@@ -95,7 +95,7 @@ class Gram(SavedPlainly):
 
     def held(self) -> tuple[Floats, float | None]:
         """Return the `whole` matrix, and its largest entry if that is known."""
-        if self.function.is_given:
+        if self.function.is_precomputed:
             return self._symmetric(_dense(self.X), _noise(self.X))
         if self.function.function is not None:
             return self._symmetric(self._values(self.X, self.X, slice(None)), 1e-8)
@@ -107,7 +107,7 @@ class Gram(SavedPlainly):
 
     def check(self) -> None:
         """Say it if given kernels are not symmetric, or rows are too large."""
-        if self.function.is_given:
+        if self.function.is_precomputed:
             found = np.empty(2)
             kernels.asymmetry(np.ascontiguousarray(_dense(self.X)), found)
             self._refuse_asymmetric(self.X, found, _noise(self.X))
@@ -125,11 +125,11 @@ class Gram(SavedPlainly):
         self, given: Matrix, found: Floats, tolerance: float
     ) -> None:
         if not np.isfinite(found[0]):
-            name = "X" if self.function.is_given else "kernel"
+            name = "X" if self.function.is_precomputed else "kernel"
             who = self.function.who
             assert_all_finite(given, estimator_name=who, input_name=name)
         if found[1] > tolerance * found[0]:
-            what = "X" if self.function.is_given else "kernel"
+            what = "X" if self.function.is_precomputed else "kernel"
             raise DataError(
                 f"{self.function.who}: {what} must be symmetric, the kernels of rows "
                 f"among themselves; got entries that differ by {float(found[1])!r} "
@@ -165,7 +165,7 @@ class Gram(SavedPlainly):
 
     def diagonal(self) -> Floats:
         """Return the kernel of each row with itself."""
-        if self.function.is_given:
+        if self.function.is_precomputed:
             return np.asarray(self.X.diagonal(), dtype=np.float64)
         if self.function.function is not None:
             parts = (self.X[i : i + _FEW] for i in range(0, len(self), _FEW))
@@ -194,7 +194,7 @@ class Gram(SavedPlainly):
         self, x: Matrix, z: Matrix, columns: Any, x_square: Floats | None = None
     ) -> Floats:
         """Return kernels of `x` with `z`, which are the rows `columns` of all."""
-        if self.function.is_given:
+        if self.function.is_precomputed:
             return np.asarray(_dense(x)[:, columns], dtype=np.float64)
         if self.function.function is not None:
             numbers = np.arange(x.shape[0]), np.arange(z.shape[0])

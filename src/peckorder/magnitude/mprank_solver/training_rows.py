@@ -42,7 +42,7 @@ class Sample:
     def kept(self) -> Self:
         """Return the same with rows of one's own, if a copy of them is small."""
         rows = self.rows
-        if self.is_own or (isinstance(rows, Gram) and not rows.function.is_given):
+        if self.is_own or (isinstance(rows, Gram) and not rows.function.is_precomputed):
             return self
         if self._given.data.nbytes > _LARGE:
             return replace(self, fingerprint=_fingerprint(self._given))
