@@ -301,7 +301,7 @@ def test_threads_do_not_show(monkeypatch, options, n_queries, real):
     monkeypatch.setattr(_lists, "n_cores", lambda: 1)
     one = of_all(table, options)
     monkeypatch.setattr(_lists, "n_cores", lambda: 7)
-    monkeypatch.setattr(_lists, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(_lists, "MIN_ROWS_PER_THREAD", 1)
     for got, wanted in zip(of_all(table, options), one, strict=True):
         assert_array_equal(got, wanted)
 
@@ -331,5 +331,5 @@ def test_differences_do_not_show_how_they_are_sorted(monkeypatch, power):
         monkeypatch.setattr(_lists, "_LONG", length)
         assert_same(values(metric, *table), wanted)
     monkeypatch.setattr(_lists, "n_cores", lambda: 7)
-    monkeypatch.setattr(_lists, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(_lists, "MIN_ROWS_PER_THREAD", 1)
     assert_same(values(metric, *table), wanted)
