@@ -23,7 +23,7 @@ from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
 from peckorder.feedback._ids import listed
 from peckorder.metrics import Metric, RankedLists, metrics_by_name
-from peckorder.tables.row_scores import scores_of
+from peckorder.tables.scoring import scores_of
 
 WHO = "fit_people"
 

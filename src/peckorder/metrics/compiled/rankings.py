@@ -10,7 +10,7 @@ integers, and half of the memory is moved.
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel, part
+from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.compiled.lists import end_of_ties
 from peckorder._core.typing import Floats, Ints
 
@@ -18,7 +18,7 @@ from peckorder._core.typing import Floats, Ints
 _RUN = 16
 
 
-@part
+@inlined
 def count_good(good: Ints, first: int, last: int) -> int:
     """Return the number of good rows."""
     n = 0
@@ -27,7 +27,7 @@ def count_good(good: Ints, first: int, last: int) -> int:
     return n
 
 
-@kernel
+@compiled
 def average_precision(
     offsets: Ints,
     first: int,
@@ -57,7 +57,7 @@ def average_precision(
         value[list_] = total / above if above > 0 else np.nan
 
 
-@kernel
+@compiled
 def first_good(
     offsets: Ints,
     first: int,
@@ -109,7 +109,7 @@ def first_good(
                 break
 
 
-@kernel
+@compiled
 def last_good(
     offsets: Ints,
     first: int,
@@ -145,7 +145,7 @@ def last_good(
         value[list_] = n_good * expected
 
 
-@kernel
+@compiled
 def good_at_top(
     offsets: Ints,
     first: int,
@@ -171,7 +171,7 @@ def good_at_top(
             start = end
 
 
-@kernel
+@compiled
 def gains(
     offsets: Ints,
     first: int,
@@ -207,7 +207,7 @@ def gains(
         value[list_] = total / best if best > 0.0 else np.nan
 
 
-@kernel
+@compiled
 def lost_in_product(a: float, b: float) -> float:
     """Return ``a b`` minus what it is rounded to, exactly: Dekker's product.
 
@@ -220,7 +220,7 @@ def lost_in_product(a: float, b: float) -> float:
     return ((a_high * b_high - a * b) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-@kernel
+@compiled
 def rank_weights(q: int, k: int, weight: Floats) -> None:
     """Write to weight (Q,) the relative probability of each rank of the k-th good row.
 
@@ -252,7 +252,7 @@ def rank_weights(q: int, k: int, weight: Floats) -> None:
             weight[position - 1] = here + lost
 
 
-@part
+@inlined
 def merge(key: Floats, to_key: Floats, first: int, middle: int, last: int) -> int:
     """Merge two runs, sorted descending; return the pairs with a smaller left key."""
     out = 0
@@ -278,7 +278,7 @@ def merge(key: Floats, to_key: Floats, first: int, middle: int, last: int) -> in
     return out
 
 
-@part
+@inlined
 def sort(key: Floats, spare: Floats, first: int, last: int) -> int:
     """Sort keys first..last, descending; return the pairs out of order."""
     out = 0
@@ -313,7 +313,7 @@ def sort(key: Floats, spare: Floats, first: int, last: int) -> int:
     return out
 
 
-@part
+@inlined
 def equal_pairs(key: Floats, first: int, last: int) -> int:
     """Return the number of pairs with equal keys, which are sorted."""
     equal = 0
@@ -325,7 +325,7 @@ def equal_pairs(key: Floats, first: int, last: int) -> int:
     return equal
 
 
-@part
+@inlined
 def sort_ties(
     score: Floats, truth: Floats, spare: Floats, first: int, last: int
 ) -> int:
@@ -342,7 +342,7 @@ def sort_ties(
     return tied
 
 
-@kernel
+@compiled
 def pairs(
     offsets: Ints,
     first: int,
@@ -361,7 +361,7 @@ def pairs(
         counts[q, 2] = (b - a) * (b - a - 1) // 2 - equal_pairs(truth, a, b)
 
 
-@kernel
+@compiled
 def tied_pairs(
     score: Floats, truth: Floats, spare: Floats, first: int, last: int
 ) -> int:
@@ -369,13 +369,13 @@ def tied_pairs(
     return sort_ties(score, truth, spare, first, last)
 
 
-@kernel
+@compiled
 def sort_part(key: Floats, spare: Floats, first: int, last: int) -> int:
     """Sort a part of a list; return its pairs that were out of order."""
     return sort(key, spare, first, last)
 
 
-@kernel
+@compiled
 def join_parts(
     key: Floats, spare: Floats, first: int, middle: int, last: int
 ) -> tuple[int, int]:
