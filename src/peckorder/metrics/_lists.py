@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._core.compiled.lists import sort_lists
-from peckorder._core.threads import Stop, n_cores, share
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, n_cores, share
 from peckorder._core.typing import Array, Floats, Ints, VectorLike
 from peckorder._core.validation import numbers, one_of, weights
 from peckorder.exceptions import DataError
@@ -29,7 +29,6 @@ WeightsOfQueries: TypeAlias = Mapping[Hashable, float] | ArrayLike | None
 
 # From this length on NumPy sorts a list faster than the compiled function does.
 _LONG = 256
-MIN_ROWS_PER_THREAD = 1 << 14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,7 +126,7 @@ def row_weights(lists: RankedLists, sample_weight: ArrayLike | None) -> Floats:
 
 def n_threads(n_rows: int) -> int:
     """Return the number of threads for so many rows."""
-    return max(1, min(n_cores(), n_rows // MIN_ROWS_PER_THREAD))
+    return max(1, min(n_cores(), n_rows // MIN_ITEMS_PER_THREAD["rows"]))
 
 
 def share_lists(
