@@ -14,20 +14,12 @@ from peckorder.datasets import make_ratings
 from peckorder.exceptions import MissingDataError
 from peckorder.experiments.cortes_2007 import books, data, online, rankers, tables
 from peckorder.experiments.cortes_2007 import leave_pair_out as left_out
-from peckorder.experiments.cortes_2007.config import FULL, PAPER, QUICK
+from peckorder.experiments.cortes_2007.data import FULL, PAPER, QUICK
 from peckorder.magnitude.compiled.mprank import sweep
 
 PAPERS = experiments.find("cortes-2007")
 FOLDER = os.environ.get("PECKORDER_DATA")
-NAMES = (
-    "movielens",
-    "jester",
-    "netflix",
-    "books",
-    "convergence",
-    "time",
-    "left-out",
-)
+NAMES = ("movielens", "jester", "netflix", "books", "convergence", "time", "left-out")
 
 
 def only(*names, **changes):

@@ -14,9 +14,8 @@ from peckorder.experiments.cortes_2007 import (
     time,
 )
 from peckorder.experiments.cortes_2007 import leave_pair_out as left_out
-from peckorder.experiments.cortes_2007.config import QUICK
-from peckorder.experiments.cortes_2007.data import PART
-from peckorder.experiments.framework.margins import within
+from peckorder.experiments.cortes_2007.data import PART, QUICK
+from peckorder.experiments.framework.statistics import within
 
 STEADY = np.array([-0.01, 0.0, 0.01])
 
@@ -78,8 +77,7 @@ def test_one_repetition_leaves_everything_open():
 
 
 @pytest.mark.parametrize(
-    ("group", "expected"),
-    [("Books", ["yes", "yes", "yes"]), (PART, ["not tried"] * 3)],
+    ("group", "expected"), [("Books", ["yes", "yes", "yes"]), (PART, ["not tried"] * 3)]
 )
 def test_books_are_judged_if_they_are_the_papers(group, expected):
     unit = {"group": group}

@@ -7,7 +7,7 @@ import pytest
 
 from peckorder import experiments
 from peckorder.experiments.freund_2003 import learners, lists, movies
-from peckorder.experiments.freund_2003.config import QUICK
+from peckorder.experiments.freund_2003.films import QUICK
 
 EXPERIMENT = experiments.find("freund-2003")
 FOLDER = os.environ.get("PECKORDER_DATA")
@@ -156,7 +156,7 @@ def test_a_resumed_run_finds_the_same(tmp_path):
 
 def test_without_data_every_part_says_what_to_get(tmp_path):
     real = dataclasses.replace(
-        EXPERIMENT, presets={"full": dataclasses.replace(QUICK, made=False)}
+        EXPERIMENT, presets={"full": dataclasses.replace(QUICK, synthetic=False)}
     )
     outcome = experiments.run(real, "full", data=tmp_path)
     said = {each.part.name: each.left_out for each in outcome.parts}
@@ -169,9 +169,9 @@ def test_without_data_every_part_says_what_to_get(tmp_path):
 
 def test_presets_differ_in_size_alone():
     quick, full, paper = (EXPERIMENT.presets[k] for k in ("quick", "full", "paper"))
-    assert quick.made
-    assert not full.made
-    assert not paper.made
+    assert quick.synthetic
+    assert not full.synthetic
+    assert not paper.synthetic
     assert full.sizes == paper.sizes == (100, 200, 500, 750, 1000, 2000)
     assert (paper.splits, paper.targets) == (5, 2000)
     assert full.fold_rounds == paper.fold_rounds == 50

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from peckorder.experiments.framework.margins import not_behind
+from peckorder.experiments.framework.statistics import not_behind
 from peckorder.experiments.freund_2003 import (
     features,
     feedback,
@@ -13,7 +13,7 @@ from peckorder.experiments.freund_2003 import (
     lists,
     movies,
 )
-from peckorder.experiments.freund_2003.config import QUICK
+from peckorder.experiments.freund_2003.films import QUICK
 
 NAMES = (*movies.PRINTED, movies.MEAN, movies.CONSTANT, movies.PLAIN)
 NOISE = (-0.001, 0.0, 0.001)
@@ -104,12 +104,7 @@ def test_few_films_are_for_vector_similarity(better, n_units, expected):
 
 @pytest.mark.parametrize(
     ("fall", "rise", "expected"),
-    [
-        (0.1, 0.1, "yes"),
-        (0.1, -0.1, "in part"),
-        (-0.1, -0.1, "no"),
-        (0.0, 0.0, "open"),
-    ],
+    [(0.1, 0.1, "yes"), (0.1, -0.1, "in part"), (-0.1, -0.1, "no"), (0.0, 0.0, "open")],
 )
 def test_denser_feedback(fall, rise, expected):
     made = units({})

@@ -6,7 +6,7 @@ import pytest
 from peckorder import RankBoost, experiments
 from peckorder.datasets import Documents
 from peckorder.experiments.freund_2003 import learners, letor, lists
-from peckorder.experiments.freund_2003.config import QUICK
+from peckorder.experiments.freund_2003.films import QUICK
 
 EXPERIMENT = experiments.find("freund-2003")
 
@@ -71,7 +71,7 @@ def test_targets_are_found_in_expectation_and_ranks_are_cut():
 
 
 def test_errors_count_pairs_of_all_queries_alike(two_queries):
-    made = lists.made_lists(0)
+    made = lists.synthetic_lists(0)
     rows = np.flatnonzero(made.query < 4)
     scores = lists.fusion(made)[rows]
     wrong, count = 0.0, 0
@@ -86,7 +86,7 @@ def test_errors_count_pairs_of_all_queries_alike(two_queries):
 
 
 def test_each_fold_is_ranked_by_what_the_others_taught():
-    made = lists.made_lists(1)
+    made = lists.synthetic_lists(1)
     fold = np.arange(made.n_queries) % lists.N_FOLDS
     settings = learners.LEARNERS["WeakLearn.3.cum"]
     _, scores = lists.boost(QUICK, made, fold, settings)
@@ -97,7 +97,7 @@ def test_each_fold_is_ranked_by_what_the_others_taught():
 
 
 def test_made_lists_have_places_and_ends():
-    made = lists.made_lists(0)
+    made = lists.synthetic_lists(0)
     rows = made.X[made.query == 0]
     for column in rows.T:
         listed = np.sort(-column[~np.isnan(column)])

@@ -169,7 +169,7 @@ def test_an_interrupted_run_goes_on_to_the_same_results(tiny_results, tmp_path):
 
 
 def test_missing_data_leave_their_part_out(tmp_path):
-    config = dataclasses.replace(TINY, made=False)
+    config = dataclasses.replace(TINY, synthetic=False)
     outcome = experiments.run(with_config(config), data=tmp_path)
     left_out = {each.part.name: each.left_out for each in outcome.parts}
     assert not left_out["square"]
@@ -182,7 +182,7 @@ def test_presets_are_those_of_the_paper():
     paper = EXPERIMENT.presets["paper"]
     assert (paper.trials, paper.rounds, paper.test_size) == (20, 5000, 1000)
     assert (paper.judged_trials, paper.movie_trials, paper.members) == (500, 500, 100)
-    assert [EXPERIMENT.presets[name].made for name in ("full", "paper")] == [0, 0]
+    assert [EXPERIMENT.presets[name].synthetic for name in ("full", "paper")] == [0, 0]
 
 
 # The protocol, against slow and obvious versions.

@@ -2,29 +2,35 @@
 
 from functools import partial
 
-from peckorder.experiments.cortes_2007.books import measure_books, show_books
-from peckorder.experiments.cortes_2007.config import FULL, PAPER, QUICK, Config
 from peckorder.experiments.cortes_2007.data import (
+    FULL,
+    PAPER,
+    QUICK,
+    Config,
     load_books,
     load_jester,
     load_movielens,
     load_netflix,
 )
+from peckorder.experiments.cortes_2007.figure_1 import (
+    load_dense,
+    load_films,
+    measure_convergence,
+    measure_time,
+    show_convergence,
+    show_time,
+)
 from peckorder.experiments.cortes_2007.leave_pair_out import (
     measure_left_out,
     show_left_out,
 )
-from peckorder.experiments.cortes_2007.online import (
-    load_dense,
-    measure_convergence,
-    show_convergence,
-)
 from peckorder.experiments.cortes_2007.tables import (
+    measure_books,
     measure_dense,
     measure_sparse,
+    show_books,
     show_groups,
 )
-from peckorder.experiments.cortes_2007.time import load_films, measure_time, show_time
 from peckorder.experiments.framework.experiment import Experiment, Part
 
 
@@ -131,14 +137,7 @@ EXPERIMENT = Experiment(
                 where="A matrix of 1200 x 1200, 77 % filled",
             ),
         ),
-        Part(
-            "books",
-            "Table 1: Books",
-            load_books,
-            _one,
-            measure_books,
-            show_books,
-        ),
+        Part("books", "Table 1: Books", load_books, _one, measure_books, show_books),
         Part(
             "convergence",
             "Figure 1(a): on-line against batch",

@@ -1,15 +1,12 @@
 """The leave-pair-out error of MPRank against the error on the other half."""
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.random import Generator
 
 from peckorder._core.typing import Floats
 from peckorder.estimators import MPRankCV
-from peckorder.experiments.cortes_2007.claims import HALF
-from peckorder.experiments.cortes_2007.config import Config
 from peckorder.experiments.cortes_2007.data import (
+    Config,
     Features,
     Problem,
     Reviews,
@@ -17,11 +14,17 @@ from peckorder.experiments.cortes_2007.data import (
     draw_reviewers,
 )
 from peckorder.experiments.cortes_2007.rankers import judge, ridge_path
-from peckorder.experiments.cortes_2007.tables import signed
-from peckorder.experiments.framework.experiment import Claim, Measured, Shown, Values
-from peckorder.experiments.framework.margins import within
-from peckorder.experiments.framework.tables import column, mean_curve, mean_text
-from peckorder.experiments.framework.verdicts import difference_text, side, verdict
+from peckorder.experiments.cortes_2007.tables import HALF, signed
+from peckorder.experiments.framework.experiment import Claim, Measured, Shown, Units
+from peckorder.experiments.framework.statistics import (
+    column,
+    difference_text,
+    mean_curve,
+    mean_text,
+    side,
+    verdict,
+    within,
+)
 from peckorder.reports import Chart, Curve, Table
 
 # How far off an estimate may be, and how well it must go with the error.
@@ -36,15 +39,17 @@ def measure_left_out(
     table = draw_features(data, data.groups[-1], drawn, config.references, rng)
     features = Features.of(data.ratings, table)
     problems = [features.problem(reviewer) for reviewer in drawn]
-    estimates = np.stack([estimated(each, config, features.scale) for each in problems])
-    errors = np.stack([held_out(each, config) for each in problems])
+    estimates = np.stack(
+        [estimated(problem, config, features.scale) for problem in problems]
+    )
+    errors = np.stack([held_out(problem, config) for problem in problems])
     flat = errors.reshape(len(problems), -1)
     own = estimates.reshape(flat.shape).argmin(axis=1)
     one = int(estimates.mean(axis=0).argmin())
-    tests = [each.test for each in problems]
+    tests = [problem.test for problem in problems]
     fair = np.array([pairs_share(len(test)) for test in tests])
     constant = fair * judge(tests, [np.zeros(len(test)) for test in tests], "msd")
-    popular = [each.popular[each.n_train :] for each in problems]
+    popular = [problem.popular[problem.n_train :] for problem in problems]
     return Measured(
         {
             "estimate": estimates.mean(axis=0),
@@ -86,13 +91,11 @@ def held_out(problem: Problem, config: Config) -> Floats:
     return errors
 
 
-def show_left_out(
-    config: Config, units: Sequence[Values], seconds: Sequence[Values]
-) -> Shown:
+def show_left_out(config: Config, units: Units, seconds: Units) -> Shown:
     """Show both errors over C, one against the other, and what choosing by it costs."""
     estimate, error = column(units, "estimate"), column(units, "error")
     caption = (
-        f"{'Made ratings' if config.made else 'MovieLens 1M'}, references of 60-80 "
+        f"{'Made ratings' if config.synthetic else 'MovieLens 1M'}, references of 60-80 "
         f"ratings: {len(units)} repetitions of {config.left_out_reviewers} reviewers. "
         "Errors are mean squared differences over pairs of two films."
     )
@@ -152,7 +155,7 @@ def show_left_out(
     return Shown((), (table,), charts, (_claim(units),))
 
 
-def _claim(units: Sequence[Values]) -> Claim:
+def _claim(units: Units) -> Claim:
     """Judge by how far the estimate is off, and by its correlation with the error."""
     estimate, error = column(units, "estimate"), column(units, "error")
     relative = (estimate / error - 1.0).reshape(len(units), -1)

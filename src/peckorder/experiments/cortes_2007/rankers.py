@@ -10,8 +10,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 
 from peckorder._core.typing import Floats
 from peckorder.estimators import MPRank, RankBoost, SVRank
-from peckorder.experiments.cortes_2007.config import Config
-from peckorder.experiments.cortes_2007.data import Problem
+from peckorder.experiments.cortes_2007.data import Config, Problem
 from peckorder.metrics import (
     disagreement,
     mean_absolute_difference,
@@ -25,14 +24,7 @@ MEASURES: dict[str, Callable[..., Any]] = {
     "misranking": misranking,
     "ties half": disagreement,
 }
-RANKERS = (
-    "MPRank",
-    "SVRank",
-    "RankBoost",
-    "kernel ridge",
-    "item mean",
-    "constant",
-)
+RANKERS = ("MPRank", "SVRank", "RankBoost", "kernel ridge", "item mean", "constant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +86,10 @@ def choose(
     gamma, C = _choose_mprank(problems, tests, config)
     ridges = np.array(config.ridges)
     paths = [
-        ridge_path(_kernels(each, gamma), each.y, each.n_train, ridges, is_free=False)
-        for each in problems
+        ridge_path(
+            _kernels(problem, gamma), problem.y, problem.n_train, ridges, is_free=False
+        )
+        for problem in problems
     ]
     ridge = config.ridges[_least_of_paths(tests, paths, "msd")]
 
@@ -116,13 +110,13 @@ def _choose_mprank(
     for gamma in config.gammas:
         paths = [
             ridge_path(
-                _kernels(each, gamma),
-                each.y,
-                each.n_train,
-                each.n_train / (2.0 * np.array(config.Cs)),
+                _kernels(problem, gamma),
+                problem.y,
+                problem.n_train,
+                problem.n_train / (2.0 * np.array(config.Cs)),
                 is_free=True,
             )
-            for each in problems
+            for problem in problems
         ]
         for C, errors in zip(config.Cs, _path_errors(tests, paths, "msd"), strict=True):
             if errors < least:
@@ -144,8 +138,8 @@ def _choose_svrank(
 
     def error(gamma: float, C: float, epsilon: float) -> float:
         scores = [
-            _svrank(_kernels(each, gamma), each, C * unit, epsilon * unit, 1e-3)
-            for each in problems
+            _svrank(_kernels(problem, gamma), problem, C * unit, epsilon * unit, 1e-3)
+            for problem in problems
         ]
         return mean_of(tests, scores, "m1d")
 
@@ -160,7 +154,7 @@ def _choose_svrank(
             break
     C = found[1]
     place = config.gammas.index(gamma)
-    others = [(gamma, C, each) for each in config.epsilons if each != middle]
+    others = [(gamma, C, epsilon) for epsilon in config.epsilons if epsilon != middle]
     for tried in others:
         if (now := error(*tried)) < least:
             least, found = now, tried
@@ -187,16 +181,18 @@ def _boosted(
 ) -> Floats:
     """Return the mean misranking after each of some numbers of rounds."""
     found = np.full((len(problems), len(rounds)), np.nan)
-    for i, each in enumerate(problems):
-        model = _booster(each, rounds[-1], is_cumulative=is_cumulative)
+    for i, problem in enumerate(problems):
+        model = _booster(problem, rounds[-1], is_cumulative=is_cumulative)
         if model is None:
             continue
-        staged = enumerate(model.staged_predict(each.rows[each.n_train :]), start=1)
+        staged = enumerate(
+            model.staged_predict(problem.rows[problem.n_train :]), start=1
+        )
         wanted = dict(zip(rounds, range(len(rounds)), strict=True))
         for count, scores in staged:
             if count in wanted:
                 place = wanted[count]
-                found[i, place:] = judge([each.test], [scores], "misranking")
+                found[i, place:] = judge([problem.test], [scores], "misranking")
     means: Floats = np.nanmean(found, axis=0)
     return means
 

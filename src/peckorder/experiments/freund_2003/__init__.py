@@ -1,13 +1,12 @@
 """Freund, Iyer, Schapire and Singer 2003: combining preferences by boosting."""
 
 from peckorder.experiments.framework.experiment import Experiment
-from peckorder.experiments.freund_2003.config import FULL, PAPER, QUICK, Config
 from peckorder.experiments.freund_2003.features import DENSITIES, SIZES
 from peckorder.experiments.freund_2003.feedback import CHANCE, FEEDBACK
+from peckorder.experiments.freund_2003.films import FULL, PAPER, QUICK, Config
 from peckorder.experiments.freund_2003.ideas import IDEAS
 from peckorder.experiments.freund_2003.learners import LEARNER_PART
-from peckorder.experiments.freund_2003.letor import LETOR
-from peckorder.experiments.freund_2003.lists import LISTS, RUNS
+from peckorder.experiments.freund_2003.lists import LETOR, LISTS, RUNS
 
 __all__ = ["EXPERIMENT", "Config"]
 
@@ -21,17 +20,7 @@ EXPERIMENT = Experiment(
     ),
     presets={"quick": QUICK, "full": FULL, "paper": PAPER},
     # Parts on the same data follow each other, so that they are read once.
-    parts=(
-        LEARNER_PART,
-        SIZES,
-        DENSITIES,
-        FEEDBACK,
-        CHANCE,
-        IDEAS,
-        LISTS,
-        RUNS,
-        LETOR,
-    ),
+    parts=(LEARNER_PART, SIZES, DENSITIES, FEEDBACK, CHANCE, IDEAS, LISTS, RUNS, LETOR),
     departures=(
         "EachMovie (61,625 viewers, 1,628 films) was withdrawn; MovieLens 1M (6,040 "
         "viewers, 3,706 films, ratings 1 to 5, at least 20 a viewer) stands in for "

@@ -1,6 +1,5 @@
 """Figures 5 and 6: more features, and denser ones."""
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -13,25 +12,19 @@ from peckorder.experiments.framework.experiment import (
     Measured,
     Part,
     Shown,
-    Values,
+    Units,
 )
-from peckorder.experiments.framework.tables import beside_printed, column
-from peckorder.experiments.framework.verdicts import difference_text, side, verdict
-from peckorder.experiments.freund_2003.config import Config
-from peckorder.experiments.freund_2003.figures import (
-    INTERVALS,
-    by_measure,
-    by_place,
-    charts,
-    drawn,
-    gain,
-    of,
-    tally,
-    wins,
+from peckorder.experiments.framework.statistics import (
+    beside_printed,
+    column,
+    difference_text,
+    side,
+    verdict,
 )
-from peckorder.experiments.freund_2003.movies import (
+from peckorder.experiments.freund_2003.films import (
     BOOST,
     CONSTANT,
+    INTERVALS,
     MEAN,
     MEASURES,
     NEAREST,
@@ -39,13 +32,22 @@ from peckorder.experiments.freund_2003.movies import (
     PRINTED,
     REGRESSION,
     SIMILARITY,
+    Config,
     Tables,
     Viewers,
     boosted,
+    by_measure,
+    by_place,
+    charts,
     compared,
     draw_targets,
+    drawn,
+    gain,
     load_films,
+    of,
     tabulated,
+    tally,
+    wins,
 )
 from peckorder.feedback import Ratings
 from peckorder.reports import Table
@@ -73,9 +75,7 @@ def measure_sizes(
     return Measured({"targets": len(targets), "rankers": tabulated(targets, scored)})
 
 
-def show_sizes(
-    config: Config, units: Sequence[Values], seconds: Sequence[Values]
-) -> Shown:
+def show_sizes(config: Config, units: Units, seconds: Units) -> Shown:
     """Show figure 5 and what the text says of it."""
     sizes = config.sizes
     place = sizes.index(1000) if 1000 in sizes else len(sizes) - 1
@@ -100,9 +100,7 @@ def show_sizes(
     )
 
 
-def _claims_on_sizes(
-    config: Config, units: Sequence[Values], place: int
-) -> tuple[Claim, ...]:
+def _claims_on_sizes(config: Config, units: Units, place: int) -> tuple[Claim, ...]:
     every = slice(None)
     rows = {name: wins(units, BOOST, name, every) for name in PRINTED[1:]}
     both = np.concatenate([rows[name] for name in (REGRESSION, NEAREST)])
@@ -145,8 +143,8 @@ def _claims_on_sizes(
             verdict(wins(units, BOOST, PLAIN, every)[0]),
             "What .cum gains in disagreement: "
             + ", ".join(
-                f"{difference_text(each)} with {size:,} features"
-                for each, size in zip(
+                f"{difference_text(gains)} with {size:,} features"
+                for gains, size in zip(
                     gain(units, BOOST, PLAIN, "disagreement").T,
                     config.sizes,
                     strict=True,
@@ -157,7 +155,7 @@ def _claims_on_sizes(
     )
 
 
-def _claim_on_gains(units: Sequence[Values], text: str, places: slice) -> Claim:
+def _claim_on_gains(units: Units, text: str, places: slice) -> Claim:
     """Judge RankBoost's gain from first to last against the most of the others."""
     sides, found = [], []
     for measure in MEASURES:
@@ -183,7 +181,7 @@ def thinned(ratings: sparse.csr_array, rng: Generator) -> sparse.csr_array:
         count = min(int(rng.integers(10, 21)), end - start)
         kept.append(np.sort(start + rng.permutation(end - start)[:count]))
     chosen = np.concatenate(kept)
-    starts = np.concatenate([[0], np.cumsum([len(each) for each in kept])])
+    starts = np.concatenate([[0], np.cumsum([len(rows) for rows in kept])])
     parts = ratings.data[chosen], ratings.indices[chosen], starts
     return sparse.csr_array(parts, shape=ratings.shape)
 
@@ -207,7 +205,7 @@ def measure_densities(
     parts, viewers_of = [], [Viewers(table) for table in tables]
     for viewers in viewers_of:
         tables_of = [Tables.of(viewers, target) for target in targets]
-        scored = [compared(each, [len(viewers)]) for each in tables_of]
+        scored = [compared(tables, [len(viewers)]) for tables in tables_of]
         parts.append(tabulated(targets, scored))
     joined = {
         name: {which: [part[name][which][0] for part in parts] for which in MEASURES}
@@ -223,9 +221,7 @@ def measure_densities(
     )
 
 
-def show_densities(
-    config: Config, units: Sequence[Values], seconds: Sequence[Values]
-) -> Shown:
+def show_densities(config: Config, units: Units, seconds: Units) -> Shown:
     """Show figure 6."""
     names = [bin_name(limits) for limits in config.bins]
     names.insert(1, f"{names[0]}, thinned")
@@ -248,10 +244,7 @@ def show_densities(
     of_chart = slice(1, None)
     caption = f"{note} The first point is of the thinned viewers."
     return Shown(
-        tables=(
-            sizes,
-            *(by_place(units, which, names, note) for which in MEASURES),
-        ),
+        tables=(sizes, *(by_place(units, which, names, note) for which in MEASURES)),
         charts=charts(
             units, "Figure 6", x_label, density[of_chart], of_chart, caption, log_x=True
         ),

@@ -11,31 +11,34 @@ from peckorder.experiments.framework.experiment import (
     Measured,
     Part,
     Shown,
-    Values,
+    Units,
 )
-from peckorder.experiments.framework.tables import beside_printed, column
-from peckorder.experiments.framework.verdicts import difference_text, side, verdict
-from peckorder.experiments.freund_2003.config import Config
+from peckorder.experiments.framework.statistics import (
+    beside_printed,
+    column,
+    difference_text,
+    side,
+    verdict,
+)
 from peckorder.experiments.freund_2003.features import PRINTED_RANDOM, bin_name, in_bin
-from peckorder.experiments.freund_2003.figures import (
-    INTERVALS,
-    by_place,
-    charts,
-    gain,
-    of,
-)
-from peckorder.experiments.freund_2003.movies import (
+from peckorder.experiments.freund_2003.films import (
     BOOST,
+    INTERVALS,
     MEASURES,
     PRINTED,
     SIMILARITY,
+    Config,
     Tables,
     Target,
     Viewers,
+    by_place,
+    charts,
     compared,
     draw_targets,
+    gain,
     load_films,
     measures,
+    of,
     tabulated,
     top_measures,
 )
@@ -61,7 +64,7 @@ def measure_feedback(
     for limits in config.bins:
         people = in_bin(films, order[size:], limits)
         targets = draw_targets(films.csr, people, config.feedback_targets, rng)
-        scored = [compared(Tables.of(viewers, each), [size]) for each in targets]
+        scored = [compared(Tables.of(viewers, target), [size]) for target in targets]
         parts.append(tabulated(targets, scored))
         rated.append(np.mean([_n_films(target) for target in targets]))
         counts.append(len(targets))
@@ -76,9 +79,7 @@ def _n_films(target: Target) -> int:
     return len(target.given) + len(target.truth)
 
 
-def show_feedback(
-    config: Config, units: Sequence[Values], seconds: Sequence[Values]
-) -> Shown:
+def show_feedback(config: Config, units: Units, seconds: Units) -> Shown:
     """Show figure 7."""
     names = [bin_name(limits) for limits in config.bins]
     density = column(units, "density").mean(axis=0)
@@ -99,16 +100,13 @@ def show_feedback(
     )
     x_label = "mean number of films rated by a target"
     return Shown(
-        tables=(
-            drawn,
-            *(by_place(units, which, names, note) for which in MEASURES),
-        ),
+        tables=(drawn, *(by_place(units, which, names, note) for which in MEASURES)),
         charts=charts(units, "Figure 7", x_label, density, caption=note, log_x=True),
         claims=_claims_on_feedback(config, units),
     )
 
 
-def _claims_on_feedback(config: Config, units: Sequence[Values]) -> tuple[Claim, ...]:
+def _claims_on_feedback(config: Config, units: Units) -> tuple[Claim, ...]:
     few = [place for place, (_, high) in enumerate(config.bins) if high <= 40]
     sides, found = [], []
     for place in few:
@@ -194,18 +192,16 @@ def by_chance_alone(n_films: int, fraction: float) -> dict[str, float]:
     return {**top_measures(truth, scores, one), "PROT": prot}
 
 
-def show_chance(
-    config: Config, units: Sequence[Values], seconds: Sequence[Values]
-) -> Shown:
+def show_chance(config: Config, units: Units, seconds: Units) -> Shown:
     """Show figure 8 and the fractions of good films."""
     bins = units[0]["bins"]
     printed = PRINTED_GOOD if len(bins) == len(PRINTED_GOOD) else [None] * len(bins)
     rows = []
-    for limits, each, known in zip(config.bins, bins, printed, strict=True):
-        chance = (f"{each[which]:.3f}" for which in TOP)
+    for limits, values, known in zip(config.bins, bins, printed, strict=True):
+        chance = (f"{values[which]:.3f}" for which in TOP)
         label = "" if known is None else f"{known:.2f}"
-        good = f"{each['good']:.3f}"
-        rows.append((bin_name(limits), f"{each['people']:,}", good, label, *chance))
+        good = f"{values['good']:.3f}"
+        rows.append((bin_name(limits), f"{values['people']:,}", good, label, *chance))
     headings = ("films rated", "people", "good", "good, printed", *TOP)
     table = Table(
         headings,
@@ -231,17 +227,17 @@ def show_chance(
     )
 
 
-def _chart(values: Sequence[Values], x: Sequence[float], x_label: str) -> Chart:
+def _chart(values: Units, x: Sequence[float], x_label: str) -> Chart:
     curves = tuple(
-        Curve(which, np.array(x), np.array([each[which] for each in values]))
+        Curve(which, np.array(x), np.array([point[which] for point in values]))
         for which in TOP
     )
     caption = "Closed form, over all orders."
     return Chart("Figure 8: random guessing", x_label, "measure", curves, caption)
 
 
-def _claims_on_chance(bins: Sequence[Values]) -> tuple[Claim, ...]:
-    good = [each["good"] for each in bins]
+def _claims_on_chance(bins: Units) -> tuple[Claim, ...]:
+    good = [values["good"] for values in bins]
     shown = ", ".join(f"{value:.2f}" for value in good)
     steps = [int(np.sign(step)) for step in -np.diff(good)]
     worse = [int(np.sign(bins[0][which] - bins[-1][which])) for which in TOP]

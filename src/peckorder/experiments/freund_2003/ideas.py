@@ -1,6 +1,6 @@
 """What the paper proposes to try next, tried on films."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,28 +15,36 @@ from peckorder.experiments.framework.experiment import (
     Measured,
     Part,
     Shown,
-    Values,
+    Units,
 )
-from peckorder.experiments.framework.tables import column, mean_text
-from peckorder.experiments.framework.verdicts import difference_text, side, verdict
-from peckorder.experiments.freund_2003.config import Config
-from peckorder.experiments.freund_2003.figures import INTERVALS, drawn, gain, of
-from peckorder.experiments.freund_2003.movies import (
+from peckorder.experiments.framework.statistics import (
+    column,
+    difference_text,
+    mean_text,
+    side,
+    verdict,
+)
+from peckorder.experiments.freund_2003.films import (
     BOOST,
     CONSTANT,
+    INTERVALS,
     MEAN,
     MEASURES,
     NEAREST,
     PLAIN,
     REGRESSION,
     SIMILARITY,
+    Config,
     Tables,
     Target,
     Viewers,
     boosted,
     compared,
     draw_targets,
+    drawn,
+    gain,
     load_films,
+    of,
     tabulated,
 )
 from peckorder.feedback import Ratings
@@ -138,7 +146,7 @@ def measure_ideas(
     size = config.idea_features
     viewers = Viewers(films.csr[order[:size]])
     targets = draw_targets(films.csr, order[size:], config.idea_targets, rng)
-    scored, shares = zip(*(ideas(viewers, each) for each in targets), strict=True)
+    scored, shares = zip(*(ideas(viewers, target) for target in targets), strict=True)
     asked = [
         bipartite(viewers, target, config.bipartite_features) for target in targets
     ]
@@ -153,9 +161,7 @@ def measure_ideas(
     )
 
 
-def show_ideas(
-    config: Config, units: Sequence[Values], seconds: Sequence[Values]
-) -> Shown:
+def show_ideas(config: Config, units: Units, seconds: Units) -> Shown:
     """Show both comparisons."""
     draws = drawn(units)
     two = [unit["bipartite"] for unit in units]
@@ -181,7 +187,7 @@ def show_ideas(
     )
 
 
-def _table(units: Sequence[Values], base: str, caption: str) -> Table:
+def _table(units: Units, base: str, caption: str) -> Table:
     rows = []
     for name in units[0]["rankers"]:
         cells = [mean_text(of(units, name, which)[:, 0]) for which in MEASURES]
@@ -190,8 +196,8 @@ def _table(units: Sequence[Values], base: str, caption: str) -> Table:
     return Table(("ranker", *MEASURES, f"gain on {base}"), tuple(rows), caption)
 
 
-def _claims(units: Sequence[Values], two: Sequence[Values]) -> tuple[Claim, ...]:
-    def lead(name: str, other: str, among: Sequence[Values] = units) -> Floats:
+def _claims(units: Units, two: Units) -> tuple[Claim, ...]:
+    def lead(name: str, other: str, among: Units = units) -> Floats:
         return np.asarray(gain(among, name, other, "disagreement")[:, 0])
 
     averaged = {k: lead(BOOST, f"{k} nearest") for k in COUNTS}
@@ -200,13 +206,13 @@ def _claims(units: Sequence[Values], two: Sequence[Values]) -> tuple[Claim, ...]
     ada = {name: lead(name, ADABOOST, two) for name in (BIPARTITE, BIPARTITE_PLAIN)}
     chosen = column(units, "chosen").mean()
     said = "; ".join(
-        f"{k} nearest {difference_text(each)}" for k, each in averaged.items()
+        f"{k} nearest {difference_text(gains)}" for k, gains in averaged.items()
     )
     return (
         Claim(
             "Proposed: averaging k nearest neighbours would show whether relative "
             "preferences are more informative than scores. (RankBoost stays ahead?)",
-            verdict(side(each) for each in averaged.values()),
+            verdict(side(gains) for gains in averaged.values()),
             f"RankBoost's gain in disagreement over {said}.",
         ),
         Claim(
@@ -229,7 +235,7 @@ def _claims(units: Sequence[Values], two: Sequence[Values]) -> tuple[Claim, ...]
         Claim(
             "Proposed: on bipartite feedback, compare with AdaBoost's ordering. "
             "(Is minimising ranking loss superior?)",
-            verdict(side(each) for each in ada.values()),
+            verdict(side(gains) for gains in ada.values()),
             "Gain in disagreement over AdaBoost: RankBoost.B "
             f"{difference_text(ada[BIPARTITE])}, without positive sums "
             f"{difference_text(ada[BIPARTITE_PLAIN])}.",

@@ -13,19 +13,26 @@ from peckorder.experiments.framework.experiment import (
     Measured,
     Part,
     Shown,
-    Values,
+    Units,
 )
-from peckorder.experiments.framework.margins import within
-from peckorder.experiments.framework.tables import column, mean_curve, mean_text
-from peckorder.experiments.framework.verdicts import difference_text, side, verdict
-from peckorder.experiments.freund_2003.config import Config
-from peckorder.experiments.freund_2003.figures import INTERVALS, drawn
-from peckorder.experiments.freund_2003.movies import (
+from peckorder.experiments.framework.statistics import (
+    column,
+    difference_text,
+    mean_curve,
+    mean_text,
+    side,
+    verdict,
+    within,
+)
+from peckorder.experiments.freund_2003.films import (
     CONSTANT,
+    INTERVALS,
     MEAN,
+    Config,
     Tables,
     Viewers,
     draw_targets,
+    drawn,
     load_films,
 )
 from peckorder.feedback import Ratings
@@ -58,13 +65,13 @@ def _tabled(config: Config) -> tuple[int, int]:
 def stages(model: RankBoost, X: Any, rounds: Ints) -> list[Floats]:
     """Return the scores after some rounds; after the last one if it stopped before."""
     scores = [np.zeros(X.shape[0]), *model.staged_predict(X)]
-    return [scores[min(each, len(scores) - 1)] for each in rounds]
+    return [scores[min(n_rounds, len(scores) - 1)] for n_rounds in rounds]
 
 
 def errors(truths: Sequence[Floats], staged: Sequence[Sequence[Floats]]) -> list[float]:
     """Return the mean disagreement after each of the rounds."""
     truth = np.concatenate(truths)
-    person = np.repeat(np.arange(len(truths)), [len(each) for each in truths])
+    person = np.repeat(np.arange(len(truths)), [len(truth) for truth in truths])
     columns = zip(*staged, strict=True)
     return [
         float(disagreement(truth, np.concatenate(scores), qid=person))
@@ -103,13 +110,15 @@ def measure_learners(
     )
 
 
-def learner_table(config: Config, units: Sequence[Values], caption: str) -> Table:
+def learner_table(config: Config, units: Units, caption: str) -> Table:
     """Return the errors of the four after some rounds, and of those without rounds."""
     rounds = rounds_of(config)
     wanted = _tabled(config)
-    places = [int(np.searchsorted(rounds, each)) for each in wanted]
+    places = [int(np.searchsorted(rounds, n_rounds)) for n_rounds in wanted]
     headings = [
-        f"{kind}, {each} rounds" for kind in ("train", "test") for each in wanted
+        f"{kind}, {n_rounds} rounds"
+        for kind in ("train", "test")
+        for n_rounds in wanted
     ]
     rows = []
     for name in units[0]["learners"]:
@@ -125,9 +134,7 @@ def learner_table(config: Config, units: Sequence[Values], caption: str) -> Tabl
     return Table(("disagreement", *headings), tuple(rows), caption)
 
 
-def learner_charts(
-    config: Config, units: Sequence[Values], where: str
-) -> tuple[Chart, ...]:
+def learner_charts(config: Config, units: Units, where: str) -> tuple[Chart, ...]:
     """Return the two panels of figure 4."""
     return tuple(
         Chart(
@@ -146,7 +153,7 @@ def learner_charts(
     )
 
 
-def learner_claims(units: Sequence[Values], where: str) -> tuple[Claim, ...]:
+def learner_claims(units: Units, where: str) -> tuple[Claim, ...]:
     """Judge what the paper says of figure 4."""
 
     def last(name: str, kind: str) -> Floats:
@@ -154,7 +161,7 @@ def learner_claims(units: Sequence[Values], where: str) -> tuple[Claim, ...]:
 
     two, three = last("WeakLearn.2", "train"), last("WeakLearn.3", "train")
     cum = [last(f"WeakLearn.{n}.cum", "train") for n in (2, 3)]
-    hampered = [side(each - three) for each in cum]
+    hampered = [side(errors - three) for errors in cum]
     gains = [
         last(f"WeakLearn.{n}", "test") - last(f"WeakLearn.{n}.cum", "test")
         for n in (2, 3)
@@ -191,9 +198,7 @@ def learner_claims(units: Sequence[Values], where: str) -> tuple[Claim, ...]:
     )
 
 
-def show_learners(
-    config: Config, units: Sequence[Values], seconds: Sequence[Values]
-) -> Shown:
+def show_learners(config: Config, units: Units, seconds: Units) -> Shown:
     """Show figure 4 on films."""
     caption = (
         f"{drawn(units)}, {config.learner_features:,} features; ties count one half. "

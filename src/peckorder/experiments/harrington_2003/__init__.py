@@ -16,7 +16,7 @@ PRESETS = {
         judged_trials=4,
         movie_trials=4,
         more_than=10,
-        made=True,
+        synthetic=True,
     ),
     "full": Config(
         trials=100,

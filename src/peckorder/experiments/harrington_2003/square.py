@@ -1,6 +1,6 @@
 """Harrington (2003): Figure 2 and Table 1, the square problem."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +14,14 @@ from peckorder.experiments.framework.experiment import (
     Measured,
     Part,
     Shown,
-    Values,
+    Units,
 )
 from peckorder.experiments.framework.online import LEAST_LOSS, NOISE
-from peckorder.experiments.framework.tables import beside_printed, mean_text
-from peckorder.experiments.framework.verdicts import difference_text, verdict
-from peckorder.experiments.harrington_2003.claims import (
-    READINGS,
-    after,
-    best,
-    compare,
-    curves,
-    difference_table,
-    losses_of,
-    spread_interval,
-    tau_charts,
-    tau_table,
-    with_tau,
+from peckorder.experiments.framework.statistics import (
+    beside_printed,
+    difference_text,
+    mean_text,
+    verdict,
 )
 from peckorder.experiments.harrington_2003.methods import (
     AVERAGED,
@@ -41,6 +32,7 @@ from peckorder.experiments.harrington_2003.methods import (
     MEDIAN_OF,
     POINT,
     RAW,
+    READINGS,
     REGRESSION,
     RUNNING_MEDIAN,
     TAUS,
@@ -49,9 +41,19 @@ from peckorder.experiments.harrington_2003.methods import (
     Config,
     Form,
     Task,
+    after,
+    best,
+    compare,
+    curves,
+    difference_table,
+    losses_of,
     named,
     places_on_the_way,
     race,
+    spread_interval,
+    tau_charts,
+    tau_table,
+    with_tau,
 )
 from peckorder.reports import Chart, Table
 
@@ -98,7 +100,7 @@ def measure(config: Config, data: None, unit: int, rng: Generator) -> Measured:
     return Measured({"online": found.online, "test": found.test, "long": long.test})
 
 
-def show(config: Config, units: Sequence[Values], seconds: Sequence[Values]) -> Shown:
+def show(config: Config, units: Units, seconds: Units) -> Shown:
     """Set the test losses beside the printed ones; draw the on-line losses."""
     test, long = losses_of(units, "test"), losses_of(units, "long")
     trials = f"{len(units)} trials, means with 95 % intervals"
@@ -148,16 +150,7 @@ def show(config: Config, units: Sequence[Values], seconds: Sequence[Values]) -> 
 
 def _rows() -> list[str]:
     steps = [named(REGRESSION, eta) for eta in ETAS]
-    return [
-        LAST,
-        VOTED + RAW,
-        VOTED,
-        AVERAGED,
-        *steps,
-        CONSTANT,
-        RUNNING_MEDIAN,
-        BAYES,
-    ]
+    return [LAST, VOTED + RAW, VOTED, AVERAGED, *steps, CONSTANT, RUNNING_MEDIAN, BAYES]
 
 
 def _long_table(
@@ -165,7 +158,7 @@ def _long_table(
 ) -> Table:
     names = [
         *_rows(),
-        *(with_tau(each, tau) for each in (POINT, VOTING) for tau in TAUS),
+        *(with_tau(method, tau) for method in (POINT, VOTING) for tau in TAUS),
     ]
     rows = tuple((name, mean_text(test[name]), mean_text(long[name])) for name in names)
     short, many = f"{config.rounds} rounds", f"{config.long_rounds} rounds"
@@ -177,7 +170,7 @@ def _long_table(
     )
 
 
-def _online_table(config: Config, units: Sequence[Values]) -> Table:
+def _online_table(config: Config, units: Units) -> Table:
     rounds = shown_rounds(config)
     wanted = [n for n in (100, 200, 500, 1000, 2000) if n < config.rounds]
     places = np.searchsorted(rounds, [*wanted, config.rounds])
@@ -187,24 +180,24 @@ def _online_table(config: Config, units: Sequence[Values]) -> Table:
         AVERAGED,
         VOTED,
         *(named(REGRESSION, eta) for eta in ETAS),
-        *(with_tau(each, tau) for each in FIGURE_RAW[2:] for tau in TAUS),
-        *(with_tau(each, tau) for each in (BAGGED, VOTING) for tau in TAUS),
+        *(with_tau(method, tau) for method in FIGURE_RAW[2:] for tau in TAUS),
+        *(with_tau(method, tau) for method in (BAGGED, VOTING) for tau in TAUS),
         CONSTANT,
         RUNNING_MEDIAN,
     ]
     return Table(
         ("method", *(str(n) for n in (*wanted, config.rounds))),
-        tuple((name, *(mean_text(each[name]) for each in at)) for name in names),
+        tuple((name, *(mean_text(losses[name]) for losses in at)) for name in names),
         f"Figure 2 in numbers: mean rank loss of the first t predictions, each made "
         f"before its row was learnt; {len(units)} trials, means with 95 % intervals.",
     )
 
 
-def _charts(config: Config, units: Sequence[Values], members: str) -> tuple[Chart, ...]:
+def _charts(config: Config, units: Units, members: str) -> tuple[Chart, ...]:
     rounds = shown_rounds(config)
     last = after(units, -1)
     how = f"Mean rank loss so far, {len(units)} trials with 95 % intervals, {members}"
-    names = [best(last, each) for each in FIGURE]
+    names = [best(last, method) for method in FIGURE]
     first = Chart(
         "Figure 2: on-line rank loss",
         "rounds",
@@ -219,7 +212,7 @@ def _charts(config: Config, units: Sequence[Values], members: str) -> tuple[Char
         "Figure 2 with means of ranks not rounded",
         "rounds",
         "mean rank loss so far",
-        curves(units, rounds, [best(last, each) for each in FIGURE_RAW]),
+        curves(units, rounds, [best(last, method) for method in FIGURE_RAW]),
         f"{how}; the paper's reading of OAP-Bagg and OAP-VP.",
         log_x=True,
     )
@@ -244,9 +237,7 @@ def _what_rounding_does(config: Config, test: Mapping[str, Floats]) -> str:
     )
 
 
-def _claims(
-    config: Config, units: Sequence[Values], test: Mapping[str, Floats]
-) -> list[Claim]:
+def _claims(config: Config, units: Units, test: Mapping[str, Floats]) -> list[Claim]:
     better, found = compare(after(units, -1), named(REGRESSION, 0.1), [LAST])
     return [
         _lowest_in_the_test(test),
@@ -282,7 +273,7 @@ def _narrower_with_tau(test: Mapping[str, Floats]) -> Claim:
     text, sides = [], []
     for method in (POINT, BAGGED, VOTING):
         spread = [test[named(method, tau)] for tau in TAUS]
-        sds = ", ".join(f"{each.std(ddof=1):.3f}" for each in spread)
+        sds = ", ".join(f"{losses.std(ddof=1):.3f}" for losses in spread)
         low, high = spread_interval(spread[0], spread[-1])
         sides.append(1 if low > 0 else -1 if high < 0 else 0)
         span = f"{low:.3f} to {high:.3f}".replace("-", "\N{MINUS SIGN}")
@@ -295,7 +286,7 @@ def _narrower_with_tau(test: Mapping[str, Floats]) -> Claim:
     )
 
 
-def _first_then_last(config: Config, units: Sequence[Values]) -> Claim:
+def _first_then_last(config: Config, units: Units) -> Claim:
     rounds = shown_rounds(config)
     early = min(1000, config.rounds // 5)
     text, sides = [], []
@@ -305,11 +296,11 @@ def _first_then_last(config: Config, units: Sequence[Values]) -> Claim:
         firsts = []
         for place in np.flatnonzero((rounds >= 100) & (rounds < early)):
             losses = after(units, int(place))
-            rivals = [best(losses, each) for each in figure if each != voting]
+            rivals = [best(losses, rival) for rival in figure if rival != voting]
             firsts.append(compare(losses, best(losses, voting), rivals)[0])
         for n, method in ((early, voting), (config.rounds, POINT)):
             losses = after(units, int(np.searchsorted(rounds, n)))
-            rivals = [best(losses, each) for each in figure if each != method]
+            rivals = [best(losses, rival) for rival in figure if rival != method]
             lowest_here, found = compare(losses, best(losses, method), rivals)
             sides.append(lowest_here)
             text.append(f"{reading}, after {n} rounds: {found}.")
