@@ -1,10 +1,9 @@
-"""Figure 1(a): the on-line version of MPRank against the batch solution."""
+"""Figure 1: the on-line version of MPRank, its convergence (a) and its time (b)."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -13,8 +12,6 @@ from peckorder._core.typing import Floats
 from peckorder.estimators import MPRank, MPRankCV, SVRank
 from peckorder.experiments.cortes_2007.data import (
     ALL,
-    PRINTED_ROUNDS,
-    STOP,
     Config,
     Features,
     Group,
@@ -26,10 +23,11 @@ from peckorder.experiments.cortes_2007.data import (
     load_netflix,
     squared_distances,
 )
-from peckorder.experiments.cortes_2007.rankers import mean_of
+from peckorder.experiments.cortes_2007.rankers import centred, gaussian, mean_of
 from peckorder.experiments.framework.experiment import (
     Claim,
     Measured,
+    Part,
     Shown,
     Units,
     Values,
@@ -44,6 +42,9 @@ from peckorder.experiments.framework.statistics import (
 from peckorder.magnitude.compiled.mprank import sweep
 from peckorder.reports import Cell, Chart, Curve, Table
 
+# Figure 1 and the text beside it: rounds, and the change of the cost at which to stop.
+PRINTED_ROUNDS = 120
+STOP = 1e-4
 # Sweeps: exact steps, the largest constant step that is safe, and a tenth of it.
 SWEEPS = ("coordinate", "gradient", "gradient, a tenth of the step")
 JUDGED = "gradient"
@@ -54,19 +55,12 @@ _BANDS = "Bands are 95 % intervals of the mean over reviewers."
 
 def load_dense(config: Config, folder: Path | None) -> Reviews:
     """Return the dense matrix, and reviewers of enough films."""
-    found = load_netflix(config, folder)
-    return Reviews(found.ratings, (Group("all"),), config.online_train + 20, ALL)
-
-
-def centred(K: Floats) -> Floats:
-    """Return kernels between rows less their mean."""
-    by_row = K.mean(axis=0)
-    less: Floats = K - by_row - by_row[:, None] + by_row.mean()
-    return less
+    ratings = load_netflix(config, folder).ratings
+    return Reviews(ratings, (Group("all"),), config.online_train + 20, ALL)
 
 
 def steps(K: Floats, C: float, name: str) -> Floats:
-    """Return the step of every coordinate, K being centred."""
+    """Return the step of every coordinate for a centred kernel."""
     curvature = 2.0 * K.diagonal() + len(K) / C
     if name == "coordinate":
         return 1.0 / curvature
@@ -75,36 +69,36 @@ def steps(K: Floats, C: float, name: str) -> Floats:
 
 
 def objective(K: Floats, alpha: Floats, target: Floats, C: float) -> float:
-    """Return what MPRank minimises, K and target being centred."""
+    """Return the objective of MPRank for a centred kernel and target."""
     image = K @ alpha
-    off = image - target
-    return float(alpha @ image + 2.0 * C / len(K) * (off @ off))
+    error = image - target
+    return float(alpha @ image + 2.0 * C / len(K) * (error @ error))
 
 
 def rounds_to_stop(costs: Floats) -> int:
-    """Return after how many rounds the cost changes by less than the paper's share.
+    """Return the first round that changes the cost by less than the share `STOP`.
 
-    ``costs[0]`` is the cost at zero; one more than there are rounds if it never does.
+    ``costs[0]`` is the cost at zero; the number of rounds plus one if there is none.
     """
     is_done = np.abs(np.diff(costs)) <= STOP * costs[1:]
     return int(np.argmax(is_done)) + 1 if is_done.any() else len(costs)
 
 
-def chosen(
+def choose_by_leave_pair_out(
     config: Config, rows: Floats, y: Floats, scale: float, method: str = "exact"
 ) -> tuple[float, float]:
     """Return the gamma, in units of 1 / scale, and the C with the least error."""
     gammas = [gamma / scale for gamma in config.gammas]
     model = MPRankCV(Cs=config.Cs, gammas=gammas, kernel="rbf", method=method)
     errors = model.fit(rows, y).errors_
-    row, place = np.unravel_index(errors.argmin(), errors.shape)
-    return config.gammas[int(row)], config.Cs[int(place)]
+    i, j = np.unravel_index(errors.argmin(), errors.shape)
+    return config.gammas[int(i)], config.Cs[int(j)]
 
 
 def measure_convergence(
     config: Config, data: Reviews, unit: int, rng: Generator
 ) -> Measured:
-    """Follow the sweeps of one reviewer, with C by leave-pair-out, and larger ones."""
+    """Record the sweeps of one reviewer, with C by leave-pair-out, and larger ones."""
     sizes = data.ratings.per_user
     row = int(rng.choice(np.flatnonzero(sizes >= data.low)))
     reviewer = halved(data.ratings, row, rng, config.online_train)
@@ -112,11 +106,10 @@ def measure_convergence(
     features = Features.of(data.ratings, table)
     problem = features.problem(reviewer)
     n = problem.n_train
-    gamma, C = chosen(config, problem.rows[:n], problem.train, features.scale)
-    K = np.exp(-gamma * problem.distances)
-    found = {
-        str(factor): _followed(config, problem, K, factor * C) for factor in FACTORS
-    }
+    rows, scale = problem.rows[:n], features.scale
+    gamma, C = choose_by_leave_pair_out(config, rows, problem.train, scale)
+    K = gaussian(problem, gamma)
+    sweeps = {str(f): _record_sweeps(config, problem, K, f * C) for f in FACTORS}
     tests = [problem.test]
     return Measured(
         {
@@ -126,12 +119,12 @@ def measure_convergence(
             "C": C,
             "constant": mean_of(tests, [np.zeros(len(tests[0]))], "msd"),
             "item mean": mean_of(tests, [problem.popular[n:]], "msd"),
-            "sweeps": found,
+            "sweeps": sweeps,
         }
     )
 
 
-def _followed(config: Config, problem: Problem, K: Floats, C: float) -> Values:
+def _record_sweeps(config: Config, problem: Problem, K: Floats, C: float) -> Values:
     n, tests = problem.n_train, [problem.test]
     inner, outer = centred(K[:n, :n]), K[n:, :n]
     target = problem.train - problem.train.mean()
@@ -145,7 +138,7 @@ def _followed(config: Config, problem: Problem, K: Floats, C: float) -> Values:
         for _ in range(config.online_rounds):
             sweep(inner, target, n / (2.0 * C), step, alpha)
             costs.append(objective(inner, alpha, target, C))
-            # Of centred rows; only the solution's own coefficients have a mean of 0.
+            # For centred rows; only the coefficients of the solution have mean 0.
             errors.append(mean_of(tests, [outer @ (alpha - alpha.mean())], "msd"))
         stop = rounds_to_stop(np.array(costs))
         end = min(stop, config.online_rounds)
@@ -161,8 +154,9 @@ def _followed(config: Config, problem: Problem, K: Floats, C: float) -> Values:
 
 def show_convergence(config: Config, units: Units, seconds: Units) -> Shown:
     """Show the costs and the test errors over rounds."""
+    matrix = "a synthetic matrix" if config.synthetic else "the dense matrix"
     caption = (
-        f"{len(units)} reviewers of {'a made' if config.synthetic else 'the dense'} matrix, "
+        f"{len(units)} reviewers of {matrix}, "
         f"{config.online_train} films to train on; gamma and C by exact leave-pair-out."
     )
     x = np.arange(1, config.online_rounds + 1)
@@ -178,9 +172,9 @@ def show_convergence(config: Config, units: Units, seconds: Units) -> Shown:
         Chart(
             "Figure 1(a): the cost above that of the batch solution",
             "round",
-            "log10 of the cost over the least cost, less 1",
+            "log10 of the cost over the least cost, minus 1",
             tuple(curves),
-            f"{caption} {_BANDS} What is below {_ROUNDING:g} is rounding, and cut.",
+            f"{caption} {_BANDS} Values below {_ROUNDING:g} are cut: rounding errors.",
             reference=("0.01 %", -4.0),
         ),
         Chart(
@@ -218,33 +212,33 @@ def _stops(units: Units, caption: str) -> Table:
         (name, "", "", mean_text(column(units, name), 3), "")
         for name in ("item mean", "constant")
     )
-    columns = ("solver", "rounds", "cost above, %", "MSD", "less batch")
+    columns = ("solver", "rounds", "cost above, %", "MSD", "minus batch")
     return Table(
         columns,
         tuple(rows),
-        f"{caption} Rounds until one changes the cost by less than 0.01 %, one more "
-        "than there were if none does; by how much the cost is then above the least; "
-        "the MSD of test films then, and less that of the batch solution. Mean ± half "
-        "the 95 % interval.",
+        f"{caption} Rounds until one changes the cost by less than 0.01 %, or one more "
+        "than all if none does; by how much the cost is then above the least; the MSD "
+        "of test films then, and minus that of the batch solution. Mean ± half the "
+        "95 % interval.",
     )
 
 
 def _claim(config: Config, units: Units) -> Claim:
-    """Judge by when the cost is within the paper's share of the least."""
-    within = {name: _rounds_within(config, units, name) for name in SWEEPS}
+    """Judge by the round at which the cost is within the paper's share of the least."""
+    reached = {name: _rounds_within(config, units, name) for name in SWEEPS}
     gap = column(units, "sweeps", "1", "gradient", "msd")[:, -1] - column(
         units, "sweeps", "1", "batch"
     )
-    medians = {name: float(np.median(rounds)) for name, rounds in within.items()}
+    medians = {name: float(np.median(rounds)) for name, rounds in reached.items()}
     text = "; ".join(
         f"{name} {value:g}" if value <= config.online_rounds else f"{name} more"
         for name, value in medians.items()
     )
     return Claim(
         "The on-line version converges to the batch solution in about 120 rounds.",
-        verdict([side(PRINTED_ROUNDS - within[JUDGED])]),
+        verdict([side(PRINTED_ROUNDS - reached[JUDGED])]),
         f"Rounds (median over reviewers) until the cost is within 0.01 % of the least, "
-        f"of {config.online_rounds}: {text}. How many depends on the step and on C. "
+        f"of {config.online_rounds}: {text}. The number depends on the step and on C. "
         f"The paper's step is constant and not printed: judged is '{JUDGED}', the "
         f"largest constant one that is safe, by whether it takes {PRINTED_ROUNDS} or "
         f"fewer. After {config.online_rounds} rounds of it the MSD is "
@@ -253,34 +247,31 @@ def _claim(config: Config, units: Units) -> Claim:
 
 
 def _rounds_within(config: Config, units: Units, name: str) -> Floats:
-    """Return after how many rounds each reviewer's cost is near the least.
+    """Return the first round at which each reviewer's cost is near the least.
 
-    One more than there are if it never is.
+    The number of rounds plus one if there is none.
     """
-    reached = column(units, "sweeps", "1", name, "excess") <= STOP
-    rounds: Floats = np.where(
-        reached.any(axis=1), reached.argmax(axis=1) + 1.0, config.online_rounds + 1.0
-    )
-    return rounds
+    is_near = column(units, "sweeps", "1", name, "excess") <= STOP
+    first = is_near.argmax(axis=1) + 1.0
+    return np.where(is_near.any(axis=1), first, config.online_rounds + 1.0)
 
 
 def load_films(config: Config, folder: Path | None) -> Reviews:
-    """Return MovieLens; films are to be ranked by their mean rating."""
-    found = load_movielens(config, folder)
-    return Reviews(found.ratings, (Group("all", 20),), 1, ALL)
+    """Return MovieLens; films are ranked by their mean rating."""
+    ratings = load_movielens(config, folder).ratings
+    return Reviews(ratings, (Group("all", 20),), 1, ALL)
 
 
-def _solvers(C: float, unit: float) -> dict[str, Callable[[], Any]]:
-    rule: dict[str, Any] = {"stopping": "relative", "tol": STOP, "max_iter": 2000}
-    common: dict[str, Any] = {"C": C, "kernel": "precomputed"}
+def _solvers(C: float, unit: float) -> dict[str, MPRank | SVRank]:
+    rule: Values = {"stopping": "relative", "tol": STOP, "max_iter": 2000}
+    common: Values = {"C": C, "kernel": "precomputed"}
+    of_svrank: Values = {"C": C * unit, "epsilon": 0.5 * unit, "tol": 1e-4}
     return {
-        "batch, Cholesky": lambda: MPRank(solver="cholesky", **common),
-        "on-line, gradient": lambda: MPRank(solver="gradient", **rule, **common),
-        "on-line, coordinate": lambda: MPRank(solver="coordinate", **rule, **common),
-        "conjugate gradients": lambda: MPRank(solver="cg", **common),
-        "SVRank": lambda: SVRank(
-            C=C * unit, epsilon=0.5 * unit, kernel="precomputed", tol=1e-4
-        ),
+        "batch, Cholesky": MPRank(solver="cholesky", **common),
+        "on-line, gradient": MPRank(solver="gradient", **rule, **common),
+        "on-line, coordinate": MPRank(solver="coordinate", **rule, **common),
+        "conjugate gradients": MPRank(solver="cg", **common),
+        "SVRank": SVRank(kernel="precomputed", **of_svrank),
     }
 
 
@@ -288,7 +279,7 @@ INVERSE = "batch, inverse"
 
 
 def measure_time(config: Config, data: Reviews, unit: int, rng: Generator) -> Measured:
-    """Time solvers on ever more films, kernels being given."""
+    """Measure the time of solvers on increasing numbers of films, for given kernels."""
     table = draw_features(data, data.groups[0], [], config.references, rng)
     csr = data.ratings.csr
     count = np.bincount(csr.indices, minlength=csr.shape[1])
@@ -296,39 +287,37 @@ def measure_time(config: Config, data: Reviews, unit: int, rng: Generator) -> Me
     order = rng.permutation(csr.shape[1])
     scale = 2.0 * float(table.var(axis=0).sum())
     few = order[: min(config.sizes[-1], 800)]
-    gamma, C = chosen(config, table[few], label[few], scale, "diagonal")
+    gamma, C = choose_by_leave_pair_out(
+        config, table[few], label[few], scale, "diagonal"
+    )
     values: Values = {"C": C, "gamma": gamma, "iterations": {}}
     seconds: Values = {}
     for n in config.sizes:
         rows = order[:n]
         K = np.exp(-gamma * squared_distances(table[rows]) / scale)
         y = label[rows]
-        iterations, taken = {}, {}
-        for name, make in _solvers(C, float(label.std())).items():
-            taken[name], fitted = _least(partial(_fitted, make, K, y))
-            iterations[name] = int(fitted.n_iter_)
-        taken[INVERSE], _ = _least(partial(_inverse, K, y, C))
+        iterations, times = {}, {}
+        for name, model in _solvers(C, float(label.std())).items():
+            times[name] = _least_time(partial(model.fit, K, y))
+            iterations[name] = int(model.n_iter_)
+        times[INVERSE] = _least_time(partial(_inverse, K, y, C))
         values["iterations"][str(n)] = iterations
-        seconds[str(n)] = taken
+        seconds[str(n)] = times
     return Measured(values, seconds)
 
 
-def _least(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the least of three times, and what was made."""
+def _least_time(work: Callable[[], object]) -> float:
+    """Return the least of three times."""
     times = []
     for _ in range(3):
         begin = perf_counter()
-        made = work()
+        work()
         times.append(perf_counter() - begin)
-    return min(times), made
-
-
-def _fitted(make: Callable[[], Any], K: Floats, y: Floats) -> Any:
-    return make().fit(K, y)
+    return min(times)
 
 
 def _inverse(K: Floats, y: Floats, C: float) -> Floats:
-    """Return the solution by the formula as printed, by a matrix that is inverted."""
+    """Return the solution by the printed formula, with an inverse matrix."""
     inner = centred(K)
     inner[np.diag_indices_from(inner)] += len(K) / (2.0 * C)
     solution: Floats = np.linalg.inv(inner) @ (y - y.mean())
@@ -340,8 +329,8 @@ def show_time(config: Config, units: Units, seconds: Units) -> Shown:
     sizes = [str(n) for n in config.sizes]
     names = list(units[0]["iterations"][sizes[0]])
     caption = (
-        f"{'Made' if config.synthetic else 'MovieLens 1M'} films with their mean ratings as "
-        f"labels, of {config.references} reference reviewers; gamma "
+        f"{'Synthetic' if config.synthetic else 'MovieLens 1M'} films with their mean "
+        f"ratings as labels, of {config.references} reference reviewers; gamma "
         f"{units[0]['gamma']:g} and C {units[0]['C']:g} by leave-pair-out. The on-line "
         "version stops as printed, at a change of 0.01 %."
     )
@@ -356,8 +345,8 @@ def show_time(config: Config, units: Units, seconds: Units) -> Shown:
         tuple(
             (n, *(f"{1e3 * seconds[0][n][name]:.1f}" for name in timed)) for n in sizes
         ),
-        "Figure 1(b): milliseconds, one thread, the least of three times, without "
-        f"kernels' own time. {caption}",
+        "Figure 1(b): milliseconds, one thread, the least of three times, without the "
+        f"computation of kernels. {caption}",
     )
     x = np.array(config.sizes)
     chart = Chart(
@@ -374,7 +363,7 @@ def show_time(config: Config, units: Units, seconds: Units) -> Shown:
     return Shown(
         (
             "Claims are judged by counts of multiplications, which are the same in "
-            "every run; the times are of one machine.",
+            "every run; the times are those of one machine.",
         ),
         tables=(passes,),
         claims=tuple(_time_claims(config, units)),
@@ -384,7 +373,7 @@ def show_time(config: Config, units: Units, seconds: Units) -> Shown:
 
 
 def _time_claims(config: Config, units: Units) -> Iterable[Claim]:
-    """Judge by multiplications, which unlike seconds are the same in every run."""
+    """Judge by multiplications, which are the same in every run."""
 
     def share(n: int, name: str) -> float:
         return float(units[0]["iterations"][str(n)][name] / (n / 3.0))
@@ -397,8 +386,8 @@ def _time_claims(config: Config, units: Units) -> Iterable[Claim]:
         verdict([_sign(first - 1.0), _sign(1.0 - last)]),
         f"{_COUNTS} On-line over a Cholesky decomposition, n^3 / 3: {first:.2f} with "
         f"{small} films, {last:.3f} with {large}. It gains far less in seconds, which "
-        "are in the table: a decomposition works in the cache, a sweep reads all "
-        "kernels from memory, one row after the other.",
+        "are in the table: a decomposition works in the cache, a sweep reads the "
+        "whole kernel matrix from memory, row by row.",
     )
     ours = share(large, "SVRank")
     yield Claim(
@@ -415,3 +404,24 @@ _COUNTS = "Counts of multiplications decide."
 
 def _sign(value: float) -> int:
     return int(np.sign(value))
+
+
+FIGURES = (
+    Part(
+        "convergence",
+        "Figure 1(a): on-line against batch",
+        load_dense,
+        lambda config: config.online_reviewers,
+        measure_convergence,
+        show_convergence,
+    ),
+    Part(
+        "time",
+        "Figure 1(b): training time",
+        load_films,
+        lambda config: 1,
+        measure_time,
+        show_time,
+        alone=True,
+    ),
+)

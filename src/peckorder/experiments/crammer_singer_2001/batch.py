@@ -10,7 +10,7 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, SVR
 
 from peckorder import PRank
-from peckorder._core.typing import Floats, Ints, Matrix
+from peckorder._core.typing import Floats, Ints
 from peckorder.datasets import make_square
 from peckorder.experiments.crammer_singer_2001.movies import (
     ITEM_MEAN,
@@ -27,6 +27,7 @@ from peckorder.experiments.crammer_singer_2001.online import (
 )
 from peckorder.experiments.framework.experiment import (
     Claim,
+    Data,
     Measured,
     Part,
     Shown,
@@ -119,12 +120,12 @@ def chosen_cost(
 
 
 def losses_of(
-    config: Config, X: Matrix, y: Ints, train: Ints, test: Ints, rng: Generator
+    config: Config, X: Data, y: Ints, train: Ints, test: Ints, rng: Generator
 ) -> dict[str, float]:
     """Train every ranker on some rows, which are used as they are, and test it."""
-    gram = X @ X[train].T
-    gram = gram.toarray() if sparse.issparse(gram) else gram
-    predictions: dict[str, Floats] = {}
+    product = X @ X[train].T
+    gram = product.toarray() if sparse.issparse(product) else product
+    predictions: Values = {}
     for name, model in pranks(
         config, rng, fit_intercept=False, unit_norm=False
     ).items():

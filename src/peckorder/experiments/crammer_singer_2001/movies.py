@@ -316,7 +316,8 @@ def _scale_table(config: Config, units: Units, passes: Curves) -> Table:
         for scale, one, other in zip(config.scales, last, averaged, strict=True)
     ]
     # These use no feature: one loss, whatever the factor and the rule.
-    rows += [(name, *[mean_text(passes[name])] * 2) for name in BASELINES]
+    baselines = [(name, mean_text(passes[name])) for name in BASELINES]
+    rows += [(name, text, text) for name, text in baselines]
     caption = (
         "Mean rank loss of a whole pass with features as they are, times a factor, "
         f"without a constant; {len(units)} targets, with 95 % intervals. The last rows "

@@ -3,16 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
 from peckorder import MulticlassPerceptron, PRank, WidrowHoff
-from peckorder._core.typing import Floats, Ints, Matrix
+from peckorder._core.typing import Floats, Ints
 from peckorder.datasets import make_square
 from peckorder.exceptions import DataError
 from peckorder.experiments.framework.experiment import (
     Claim,
+    Data,
     Measured,
     Part,
     Shown,
@@ -86,7 +88,7 @@ def stepped(step: float) -> str:
     return f"Widrow-Hoff, step {step:g}"
 
 
-def learners(steps: Sequence[float], **settings: bool) -> dict[str, OnlineRanker]:
+def learners(steps: Sequence[float], **settings: Any) -> dict[str, OnlineRanker]:
     """Return the paper's three rankers, and PRank with averaged rules, by name."""
     return {
         LAST: PRank(rule="last", **settings),
@@ -96,7 +98,7 @@ def learners(steps: Sequence[float], **settings: bool) -> dict[str, OnlineRanker
     }
 
 
-def progressive_losses(learner: OnlineRanker, X: Matrix, y: Ints) -> Floats:
+def progressive_losses(learner: OnlineRanker, X: Data, y: Ints) -> Floats:
     """Return the loss of every round, predicted before its row is learned.
 
     NaN throughout if the run diverges, as Widrow-Hoff does when its step is too large.

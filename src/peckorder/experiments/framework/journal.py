@@ -66,7 +66,7 @@ class Journal:
         return len(self._entries)
 
     def _read(self, head: str) -> int:
-        """Read the repetitions of an earlier run; return the length of the valid part."""
+        """Read the entries of an earlier run; return the length of the valid part."""
         valid = 0
         self._file.seek(0)
         for line in self._file:
@@ -91,7 +91,7 @@ class Journal:
         os.fsync(self._file.fileno())
 
     def find(self, part: str, unit: int, data: str) -> Entry | None:
-        """Return the result of repetition `unit` of a part on these data, if finished."""
+        """Return the result of repetition `unit` of a part on these data, if any."""
         return self._entries.get((part, unit, data))
 
     def add(self, part: str, unit: int, data: str, entry: Entry) -> None:
@@ -111,6 +111,7 @@ def _lock(file: IO[bytes], path: Path) -> None:
     if not lock(file):
         file.close()
         raise FileExistsError(
-            f"experiments: journal must belong to one run at a time; got {path.name!r}, "
-            "which another run is writing. Wait for it, or choose another folder."
+            "experiments: journal must belong to one run at a time; got "
+            f"{path.name!r}, which another run is writing. Wait for it, or choose "
+            "another folder."
         )

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 from scipy import sparse
 
-from peckorder._core.typing import Ints, Matrix
+from peckorder._core.typing import Ints
+from peckorder.experiments.framework.experiment import Data
 
 # The square problem: the standard deviation of its noise, and by quadrature the loss of
 # the rank that a point has without its noise. No rule has a lower expected loss.
@@ -49,8 +50,8 @@ def rounds_shown(
     return rounds.astype(np.int64)
 
 
-def centred(X: Matrix, middle: float) -> Matrix:
-    """Return ratings minus the middle of their scale.
+def centred(X: Data, middle: float) -> Data:
+    """Return ratings, dense or sparse, minus the middle of their scale.
 
     Entries that are not stored in a sparse matrix stay zero; the middle is stored.
     """

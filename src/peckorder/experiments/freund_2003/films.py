@@ -1,23 +1,24 @@
-"""Films for one person: viewers as features, halves of ratings, four measures.
+"""Freund et al. (2003): settings, films for one person, four measures, their tables.
 
-Viewers' ratings are from 1 on, so that a zero in a dense table is "not rated".
+Ratings are at least 1, so that a zero in a dense table means "not rated".
 """
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from peckorder import RankBoost
 from peckorder._core.typing import Floats, Ints
 from peckorder.collaborative import MinNormRegression, NearestRanker
 from peckorder.datasets import load_movielens_1m, make_ratings
-from peckorder.experiments.framework.experiment import Units
+from peckorder.experiments.framework.experiment import Units, Values
 from peckorder.experiments.framework.statistics import (
     column,
     mean_curve,
@@ -39,7 +40,7 @@ class Config:
     """Sizes of all parts.
 
     A split is a draw of viewers who are features and of people who are targets; a
-    partition is one of all queries into four. `made` data need no files.
+    partition divides all queries into four folds.
     """
 
     synthetic: bool
@@ -63,12 +64,12 @@ class Config:
     feedback_features: int
     feedback_splits: int
     feedback_targets: int
-    # What the paper proposes to try.
+    # The ideas that the paper proposes.
     idea_features: int
     idea_splits: int
     idea_targets: int
     bipartite_features: int
-    # OHSUMED: how many rounds there are to choose from.
+    # OHSUMED: the largest number of rounds to choose from.
     letor_rounds: int
     fold_rounds: int = 50
 
@@ -125,31 +126,25 @@ FULL = Config(
     bipartite_features=200,
     letor_rounds=500,
 )
-# The counts as printed where the set has so many people (but for the ideas, which the
-# paper did not try): 1,000 targets leave 500 features to every bin but the lowest.
-PAPER = Config(
-    synthetic=False,
+# The printed counts where the set has enough people (except for the ideas, which the
+# paper did not try): 1,000 targets leave 500 features to every bin except the lowest.
+PAPER = replace(
+    FULL,
     learner_splits=5,
     learner_targets=200,
-    learner_features=1000,
     rounds_shown=1000,
     list_partitions=1,
     run_partitions=1,
-    sizes=SIZES,
     splits=5,
     targets=2000,
-    bins=BINS,
     density_features=500,
     density_splits=6,
     density_targets=1000,
-    feedback_features=1000,
     feedback_splits=6,
     feedback_targets=1000,
-    idea_features=1000,
     idea_splits=6,
     idea_targets=1000,
     bipartite_features=1000,
-    letor_rounds=500,
 )
 
 SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
@@ -162,7 +157,7 @@ PRINTED = (BOOST, SIMILARITY, NEAREST, REGRESSION)
 
 
 def load_films(config: Config, folder: Path | None) -> Ratings:
-    """Return MovieLens 1M, or made ratings."""
+    """Return MovieLens 1M, or synthetic ratings."""
     if not config.synthetic:
         films: Ratings = load_movielens_1m(folder).ratings
         return films
@@ -171,7 +166,7 @@ def load_films(config: Config, folder: Path | None) -> Ratings:
 
 @dataclass(frozen=True)
 class Target:
-    """A person, whose films are halved."""
+    """A person, with the films of the training and of the test half."""
 
     learnt: Ints
     tested: Ints
@@ -179,8 +174,8 @@ class Target:
     truth: Floats
 
 
-def halve(ratings: Any, person: int, rng: Generator) -> Target | None:
-    """Draw the halves; None if either has one rating only, so nothing to order."""
+def halve(ratings: sparse.csr_array, person: int, rng: Generator) -> Target | None:
+    """Draw the halves; None if all ratings of one of them are equal."""
     rated = slice(ratings.indptr[person], ratings.indptr[person + 1])
     items, values = ratings.indices[rated], ratings.data[rated].astype(float)
     order = rng.permutation(len(items))
@@ -192,9 +187,9 @@ def halve(ratings: Any, person: int, rng: Generator) -> Target | None:
 
 
 def draw_targets(
-    ratings: Any, people: Ints, count: int, rng: Generator
+    ratings: sparse.csr_array, people: Ints, count: int, rng: Generator
 ) -> list[Target]:
-    """Take people in their order, but for those whose halves cannot be ordered."""
+    """Return the first people with different ratings in both halves."""
     targets: list[Target] = []
     for person in people:
         if len(targets) == count:
@@ -205,9 +200,9 @@ def draw_targets(
 
 
 class Viewers:
-    """Viewers who are features, with what is known of each from all films."""
+    """Viewers who are features, with statistics of each over all films."""
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: sparse.csr_array) -> None:
         table = sparse.csr_array(table)
         count = np.maximum(np.diff(table.indptr), 1)
         self.means: Floats = np.asarray(table.sum(axis=1)).ravel() / count
@@ -241,7 +236,7 @@ def boosted(
 
 @dataclass(frozen=True)
 class Tables:
-    """What viewers gave to the films of a target, NaN where nothing."""
+    """Viewers' ratings of the films of a target, NaN where there is none."""
 
     viewers: Viewers
     target: Target
@@ -258,9 +253,9 @@ class Tables:
         return cls(viewers, target, learnt, tested)
 
     def regression(self, size: int, *, normalize: bool = False) -> Floats:
-        """Regress on the first viewers, their gaps filled with their means.
+        """Regress on the first viewers, missing ratings being their means.
 
-        Normalised, every viewer and the target have mean 0 and variance 1.
+        With `normalize`, every viewer and the target have mean 0 and variance 1.
         """
         means, scale = self.viewers.means, self.viewers.deviations
         given = self.target.given
@@ -276,25 +271,24 @@ class Tables:
         return np.asarray(centre + spread * scores)
 
     def neighbors(self, **settings: Any) -> NearestRanker:
-        """Return all viewers, nearest first; of the first of them: a part of these."""
+        """Return the model of all viewers, nearest first."""
         model = NearestRanker(ratings=SCALE, n_neighbors=len(self.viewers), **settings)
         model.fit(self.learnt, self.target.given)
-        # Who rated all of these films answers with the mean of all his ratings.
-        rated = ~np.isnan(self.learnt[:, model.neighbors_])
-        every = rated.all(axis=0)
-        model.defaults_[every] = self.viewers.means[model.neighbors_[every]]
+        # Viewers who rated all of these films have the mean of all their ratings.
+        has_all = ~np.isnan(self.learnt[:, model.neighbors_]).any(axis=0)
+        model.defaults_[has_all] = self.viewers.means[model.neighbors_[has_all]]
         return model
 
     def nearest(
         self, model: NearestRanker, size: int, k: int = 1, *, by_rated: bool = False
     ) -> Floats:
-        """Return the mean of the k nearest of the first viewers."""
+        """Return the mean rating of the k nearest of the first viewers."""
         chosen = np.flatnonzero(model.neighbors_ < size)[:k]
         if len(chosen) == 0:
             return np.zeros(len(self.tested))
         columns = model.neighbors_[chosen]
-        seen = self.tested[:, columns]
-        filled = np.where(np.isnan(seen), model.defaults_[chosen], seen)
+        ratings = self.tested[:, columns]
+        filled = np.where(np.isnan(ratings), model.defaults_[chosen], ratings)
         weight = np.ones(len(chosen))
         if by_rated:
             weight = (~np.isnan(self.learnt[:, columns])).sum(axis=0).astype(float)
@@ -309,7 +303,7 @@ class Tables:
         return weights
 
     def vector_similarity(self, size: int) -> Floats:
-        """Add up what the first viewers gave above their means, by similarity."""
+        """Return weighted sums of the deviations from the first viewers' means."""
         weights = self.similarities(size)
         above = np.nan_to_num(self.tested[:, :size] - self.viewers.means[:size])
         total = np.abs(weights).sum()
@@ -317,7 +311,7 @@ class Tables:
         return scores
 
     def item_mean(self, size: int) -> Floats:
-        """Return the mean rating by the first viewers, drawn to that of all films."""
+        """Return the damped mean rating by the first viewers, as `ItemMean` does."""
         mean = self.viewers.mean_of(size)
         table = self.tested[:, :size]
         count = (~np.isnan(table)).sum(axis=1)
@@ -335,7 +329,7 @@ def _filled(table: Floats, means: Floats, scale: Floats, centred: bool) -> Float
 def compared(
     tables: Tables, sizes: Sequence[int], nearest: NearestRanker | None = None
 ) -> dict[str, list[Floats]]:
-    """Return the scores by every ranker, a list of one for each number of features."""
+    """Return the scores by every ranker, one array per number of features."""
     viewers, target = tables.viewers, tables.target
     nearest = tables.neighbors() if nearest is None else nearest
     return {
@@ -361,7 +355,7 @@ def measures(truths: Sequence[Floats], scores: Sequence[Floats]) -> dict[str, fl
 def top_measures(truth: Floats, score: Floats, person: Ints) -> dict[str, float]:
     """Return the three measures of good films, means over people."""
     with warnings.catch_warnings():
-        # Of people who gave one rating only, whom nothing can be asked about.
+        # People whose ratings are all equal.
         warnings.filterwarnings("ignore", ".*every row is good", UserWarning)
         return {
             "AP": float(average_precision(truth, score, good="top", qid=person)),
@@ -373,14 +367,22 @@ def top_measures(truth: Floats, score: Floats, person: Ints) -> dict[str, float]
 def tabulated(
     targets: Sequence[Target], scored: Sequence[Mapping[str, Sequence[Floats]]]
 ) -> dict[str, dict[str, list[float]]]:
-    """Return ranker, then measure, then a value for each number of features."""
+    """Return ranker, then measure, then one value per number of features."""
     truths = [target.truth for target in targets]
-    found: dict[str, dict[str, list[float]]] = {}
+    table = {}
     for name in scored[0]:
-        columns = zip(*(scores[name] for scores in scored), strict=True)
-        rows = [measures(truths, column) for column in columns]
-        found[name] = {which: [row[which] for row in rows] for which in MEASURES}
-    return found
+        by_size = zip(*(scores[name] for scores in scored), strict=True)
+        rows = [measures(truths, scores) for scores in by_size]
+        table[name] = {key: [row[key] for row in rows] for key in MEASURES}
+    return table
+
+
+def joined(parts: Sequence[Mapping[str, Mapping[str, Sequence[float]]]]) -> Values:
+    """Return ranker, then measure, then the first value of every part."""
+    return {
+        name: {key: [part[name][key][0] for part in parts] for key in MEASURES}
+        for name in parts[0]
+    }
 
 
 INTERVALS = (
@@ -394,7 +396,7 @@ def rankers(units: Units) -> list[str]:
 
 
 def of(units: Units, ranker: str, measure: str) -> Floats:
-    """Return a value for each repetition and place on the x axis."""
+    """Return one value per repetition and point of the x axis."""
     return column(units, "rankers", ranker, measure)
 
 
@@ -402,20 +404,20 @@ def charts(
     units: Units,
     title: str,
     x_label: str,
-    x: Any,
-    places: slice = slice(None),
+    x: ArrayLike,
+    points: slice = slice(None),
     caption: str = "",
     *,
     log_x: bool = False,
 ) -> tuple[Chart, ...]:
-    """Return a chart a measure, a curve a ranker."""
+    """Return one chart per measure, with one curve per ranker."""
     return tuple(
         Chart(
             f"{title}: {measure}",
             x_label,
             measure,
             tuple(
-                mean_curve(name, x, of(units, name, measure)[:, places])
+                mean_curve(name, x, of(units, name, measure)[:, points])
                 for name in rankers(units)
             ),
             caption,
@@ -425,53 +427,50 @@ def charts(
     )
 
 
-def by_place(
+def by_point(
     units: Units, measure: str, headings: Sequence[str], caption: str
 ) -> Table:
-    """Return a table of one measure: a row a ranker, a column a place."""
+    """Return a table of one measure: one row per ranker, one column per point."""
     rows = tuple(
-        (name, *(mean_text(column) for column in of(units, name, measure).T))
+        (name, *(mean_text(values) for values in of(units, name, measure).T))
         for name in rankers(units)
     )
     return Table((measure, *headings), rows, caption)
 
 
-def by_measure(units: Units, place: int, caption: str) -> Table:
-    """Return a table of all measures at one place: a row a ranker."""
+def by_measure(units: Units, point: int, caption: str) -> Table:
+    """Return a table of all measures at one point: one row per ranker."""
     rows = tuple(
-        (name, *(mean_text(of(units, name, measure)[:, place]) for measure in MEASURES))
+        (name, *(mean_text(of(units, name, measure)[:, point]) for measure in MEASURES))
         for name in rankers(units)
     )
     return Table(("ranker", *MEASURES), rows, caption)
 
 
 def gain(units: Units, one: str, other: str, measure: str) -> Floats:
-    """Return by how much `one` is better than `other`, each repetition and place."""
+    """Return by how much `one` is better than `other`, per repetition and point."""
     difference = of(units, one, measure) - of(units, other, measure)
     return -difference if measure == "disagreement" else difference
 
 
-def wins(units: Units, one: str, other: str, places: slice) -> Floats:
+def wins(units: Units, one: str, other: str, points: slice = slice(None)) -> Floats:
     """Return 1 where `one` is better, -1 where it is worse, 0 where that is open.
 
-    A row a measure, a column a place.
+    One row per measure, one column per point.
     """
-    found = []
-    for measure in MEASURES:
-        gains = gain(units, one, other, measure)[:, places]
-        found.append([side(column) for column in gains.T])
-    return np.array(found)
+    gains = [gain(units, one, other, measure)[:, points].T for measure in MEASURES]
+    return np.array([[side(values) for values in by_point] for by_point in gains])
 
 
 def tally(outcome: Floats) -> str:
-    """Write how often it was better, open and worse."""
+    """Format the numbers of better, open and worse."""
     better, worse = int((outcome > 0).sum()), int((outcome < 0).sum())
-    level = outcome.size - better - worse
-    return f"better in {better}, open in {level}, worse in {worse} of {outcome.size}"
+    n_open = outcome.size - better - worse
+    return f"better in {better}, open in {n_open}, worse in {worse} of {outcome.size}"
 
 
 def drawn(units: Units) -> str:
-    """Write how many draws there were, and of how many targets; some may lack some."""
+    """Format the number of draws, and of their targets, which may vary."""
     counts = sorted({int(unit["targets"]) for unit in units})
     ends = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
     return f"{len(units)} draws of {ends} targets"
