@@ -5,10 +5,10 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from peckorder._core.typing import Floats
 from peckorder.experiments.framework.experiment import Units
+from peckorder.metrics import half_width
 from peckorder.reports import Cell, Curve, Table
 
 # A printed mean, with or without its spread.
@@ -29,15 +29,6 @@ def column(units: Units, *keys: str) -> Floats:
     for key in keys:
         values = [value[key] for value in values]
     return np.array(values, dtype=float)
-
-
-def half_width(values: Floats) -> Floats:
-    """Return half the 95 % Student interval of the mean over the first axis."""
-    n = values.shape[0]
-    if n < 2:
-        return np.full(values.shape[1:], np.nan)
-    spread = values.std(axis=0, ddof=1) / np.sqrt(n)
-    return np.asarray(stats.t.ppf(0.975, n - 1) * spread)
 
 
 def signed(value: float, decimals: int) -> str:
