@@ -72,7 +72,11 @@ def _compile(function: F, **options: Any) -> F:
     if hasattr(cache, "_cache_file"):
         # Numba compiles a cached function anew when the function's own file changes;
         # its parts may live in other files, so any change in those must count.
-        cache._cache_file._source_stamp = _stamp(Path(function.__code__.co_filename))
+        stamp = _stamp(Path(function.__code__.co_filename))
+        cache._cache_file._source_stamp = stamp
+        # An index of another version is not unpickled, which would fail if it names
+        # a type (a named tuple) that has been renamed since.
+        cache._cache_file._version = numba.__version__, stamp
     return cast(F, compiled)
 
 
