@@ -7,12 +7,12 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from peckorder import RankBoost
-from peckorder._core.compiled.jit import kernel
+from peckorder._core.compiled.jit import compiled
 from peckorder.boosting.compiled.barrier import CANCELLED, PLACES, meet, take_turn
 from peckorder.boosting.solver import rounds_compiled
 
 
-@kernel
+@compiled
 def count_together(thread, n_threads, n_meetings, places, counts):
     """Add 1 to what all have counted, in turns; return how many meetings there were."""
     for t in range(n_meetings):
@@ -26,7 +26,7 @@ def count_together(thread, n_threads, n_meetings, places, counts):
     return n_meetings
 
 
-@kernel
+@compiled
 def collect_turns(n_threads, turns, taken):
     """Mark the turns that this thread gets."""
     turn = take_turn(n_threads, turns)
