@@ -40,7 +40,7 @@ from peckorder.boosting.score_table import MatrixColumns, ScoreTable
 from peckorder.boosting.weak_learners import ranked
 from peckorder.exceptions import DataError
 from peckorder.feedback import GradedRows, Preferences
-from peckorder.metrics._names import Metric, metric_by_name
+from peckorder.metrics import Metric, metric_by_name
 
 if TYPE_CHECKING:
     from peckorder.storage.format import Node
