@@ -15,7 +15,7 @@ from rich.table import Table as Screen
 
 from peckorder.cli.options import OutputOptions
 from peckorder.tables.files.standard_streams import is_standard
-from peckorder.tables.task import Taken
+from peckorder.tables.roles import ColumnRole, Role
 
 # What functions of peckorder.metrics are called here.
 _METRICS: Final = {
@@ -89,7 +89,7 @@ class ResultPrinter:
             yield report_progress
 
 
-def role_lines(taken: Iterable[Taken]) -> list[str]:
+def role_lines(column_roles: Iterable[ColumnRole]) -> list[str]:
     """Describe the roles of columns, in one line for all left out for one reason.
 
     Features are not listed here.
@@ -97,18 +97,18 @@ def role_lines(taken: Iterable[Taken]) -> list[str]:
     Examples
     --------
     >>> from peckorder.cli.console import role_lines
-    >>> from peckorder.tables.task import Taken
+    >>> from peckorder.tables.roles import ColumnRole, Role
     >>> same = [Taken(str(k), "left out", "empty") for k in range(9)]
     >>> role_lines([Taken("y", "to predict", "its name"), *same])
     ['y: to predict (its name)', '9 columns: left out (empty): 0, 1, 2, 3, 4, 5, ...']
     """
-    groups: dict[tuple[str, str], list[str]] = {}
-    for column, role, why in taken:
-        if not role.startswith("feature"):
+    groups: dict[tuple[Role, str], list[str]] = {}
+    for column, role, why in column_roles:
+        if not role.is_feature:
             groups.setdefault((role, why), []).append(column)
     lines = []
     for (role, why), columns in groups.items():
-        description = f"{role} ({why})" if why else role
+        description = f"{role.value} ({why})" if why else role.value
         if len(columns) <= _MOST_LINES:
             lines += [f"{column}: {description}" for column in columns]
         else:
@@ -118,9 +118,9 @@ def role_lines(taken: Iterable[Taken]) -> list[str]:
     return lines
 
 
-def roles_as_json(taken: Iterable[Taken]) -> dict[str, list[str]]:
+def roles_as_json(column_roles: Iterable[ColumnRole]) -> dict[str, list[str]]:
     """Return the roles of columns, and why they have them, for programs."""
-    return {line.column: [line.role, line.why] for line in taken}
+    return {role.column: [role.role.value, role.why] for role in column_roles}
 
 
 def note_text(message: object) -> str:

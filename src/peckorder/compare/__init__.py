@@ -1,6 +1,5 @@
 """Which ranker is best? Train them all on the same data and measure them alike."""
 
-from peckorder.compare.contest import half_width
 from peckorder.compare.embedded import Comparison, Outcome, run
 from peckorder.compare.problems import (
     GRADED_RANKERS,
@@ -13,6 +12,7 @@ from peckorder.compare.problems import (
     Problem,
     Split,
 )
+from peckorder.metrics import half_width
 
 __all__ = [
     "GRADED_RANKERS",

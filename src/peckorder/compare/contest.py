@@ -13,7 +13,6 @@ from difflib import get_close_matches
 from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 import numpy as np
-from scipy import stats
 
 from peckorder import estimators
 from peckorder._core.typing import Floats, Ints
@@ -21,6 +20,8 @@ from peckorder._core.validation import Rule, whole
 from peckorder.compare.candidates import Candidate
 from peckorder.compare.measures import Measure
 from peckorder.exceptions import DataError
+from peckorder.metrics import half_width
+from peckorder.tables.task import split_names
 
 Progress = Callable[[int, int, str], None]
 
@@ -33,25 +34,6 @@ SEED: Final = Rule(
 _RANKERS: Final = {
     name.lower(): name for name in (*estimators.__all__, "PersonalRanker")
 }
-
-
-def half_width(values: Floats, groups: Ints | None = None) -> Floats:
-    """Return half the 95 % interval of the mean over the first axis.
-
-    Values of a group are not independent of each other: the interval is one over
-    groups then, and `values` must be a vector.
-    """
-    n = len(values)
-    deviations = values - values.mean(axis=0)
-    if groups is not None:
-        # Sums of groups vary independently; their mean is 0.
-        group = np.unique(groups, return_inverse=True)[1]
-        deviations = np.bincount(group, deviations)
-    m = len(deviations)
-    if m < 2:
-        return np.full(values.shape[1:], np.nan)
-    error = np.sqrt((deviations**2).sum(axis=0) * m / (m - 1)) / n
-    return np.asarray(stats.t.ppf(0.975, m - 1) * error)
 
 
 class Behind(NamedTuple):
@@ -188,8 +170,6 @@ class Contest:
     def half_width(self, values: Floats) -> float:
         """Return half the 95 % interval of a mean over units."""
         is_defined = ~np.isnan(values)
-        if not is_defined.any():
-            return float("nan")
         groups = None if self.groups is None else self.groups[is_defined]
         return self.spread * float(half_width(values[is_defined], groups))
 

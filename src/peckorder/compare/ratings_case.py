@@ -23,7 +23,8 @@ from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
 from peckorder.tables.columns import Columns
 from peckorder.tables.ratings import ratings_of
-from peckorder.tables.task import Taken, Task
+from peckorder.tables.roles import ColumnRole
+from peckorder.tables.task import Task
 
 # Of whom something is known and something is held out.
 FEWEST_RATINGS: Final = 4
@@ -62,7 +63,7 @@ class RatingsCase(Case):
     people: Ints
     measures: tuple[Measure, ...]
     candidates: tuple[Candidate, ...]
-    taken: tuple[Taken, ...] = ()
+    column_roles: tuple[ColumnRole, ...] = ()
     notes: tuple[str, ...] = ()
     target: str = "rating"
     unit: str = "people"
@@ -315,7 +316,7 @@ def make_ratings_case(
         people,
         measures,
         ratings_candidates(),
-        task.taken,
+        task.column_roles,
         tuple(notes),
         task.target,
     )

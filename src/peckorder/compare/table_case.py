@@ -28,10 +28,11 @@ from peckorder.compare.measures import (
 from peckorder.compare.tuning import Loss, list_loss, pair_loss, step_loss
 from peckorder.exceptions import DataError
 from peckorder.model_selection import QueryKFold
-from peckorder.tables.columns import Columns
+from peckorder.tables.columns import Columns, is_empty, numeric
 from peckorder.tables.features import Coding
+from peckorder.tables.roles import ColumnRole
 from peckorder.tables.sampling import drawn
-from peckorder.tables.task import Taken, Task, is_empty, numeric
+from peckorder.tables.task import Task
 
 FEWEST_ROWS: Final = 10
 # More are compared on a sample: rankers of many rows differ little from those of some.
@@ -62,7 +63,7 @@ class TableCase(Case):
     queries: tuple[Any, ...] = ()
     classes: tuple[Any, ...] | None = None
     target: str = ""
-    taken: tuple[Taken, ...] = ()
+    column_roles: tuple[ColumnRole, ...] = ()
     notes: tuple[str, ...] = ()
     unit: str = "rows"
     spread: float = 1.0
@@ -223,7 +224,6 @@ def make_table_case(
     selected = select_rows(columns, task, most_rows, seed)
     whole, columns = columns, selected.columns
     coding = Coding.of(columns, task.features, whole)
-    coded = {taken.column: taken for taken in coding.taken}
     y = _numeric_labels(columns.arrays[task.target], task.classes)
     queries, qid = _numbered(columns, task.query)
     _, people = _numbered(columns, task.user)
@@ -241,7 +241,7 @@ def make_table_case(
         queries=queries,
         classes=task.classes,
         target=task.target,
-        taken=tuple(coded.get(taken.column, taken) for taken in task.taken),
+        column_roles=coding.with_roles(task.column_roles),
         notes=selected.notes,
         levels=coding.levels,
         is_sample=selected.is_sample,

@@ -12,8 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from peckorder._core.typing import Estimator, Floats, Ints, Predictor
 from peckorder.estimators import MPRank, MPRankCV
-from peckorder.metrics import disagreement
-from peckorder.metrics._names import metric_by_name
+from peckorder.metrics import disagreement, metric_by_name
 from peckorder.tables.sampling import drawn
 
 N_INNER_FOLDS: Final = 3

@@ -31,6 +31,7 @@ from peckorder.compare.refit import best_own
 from peckorder.compare.table_case import TableCase
 from peckorder.reports import Cell, Dot, Dots, Section, Table
 from peckorder.tables.columns import counted
+from peckorder.tables.roles import Role
 
 _MOST_LINES: Final = 40
 # Whose scores are sums over features.
@@ -152,17 +153,17 @@ def _task(
 
 
 def _role_table(case: TableCase | RatingsCase) -> tuple[Table, ...]:
-    if not case.taken:
+    if not case.column_roles:
         return ()
     rows: list[tuple[Cell, ...]] = [
-        (taken.column, taken.role, taken.why)
-        for taken in case.taken
-        if taken.role != "feature"
+        (role.column, role.role.value, role.why)
+        for role in case.column_roles
+        if role.role is not Role.FEATURE
     ]
     n_more = len(rows) - _MOST_LINES
     if n_more > 0:
         rows = [*rows[:_MOST_LINES], (f"{n_more} more", "", "not shown")]
-    n_plain = sum(taken.role == "feature" for taken in case.taken)
+    n_plain = sum(role.role is Role.FEATURE for role in case.column_roles)
     if n_plain:
         rows.append(
             (counted(n_plain, "other", "others"), "features", "numbers; see below")
@@ -382,7 +383,7 @@ def _next_steps(
         seed = (options.seed + 1) % 2**31
         closer = replace(options, rankers=tuple(level), seed=seed, save=None)
         commands.append((text, closer.command(files)))
-    if case.taken:
+    if case.column_roles:
         text = (
             "If the file was taken for the wrong thing, say what its columns are; "
             "peckorder compare --help has all flags:"

@@ -190,8 +190,8 @@ def shown(result: CompareResult) -> tuple[RenderableType, ...]:
     """Return what is printed: the roles of columns, the leaderboard, files."""
     case, contest, kept = result.case, result.contest, result.kept
     lines = [f"{case.source}: {KINDS[case.kind]}"]
-    lines += [f"  {line}" for line in role_lines(case.taken)]
-    features = [t.column for t in case.taken if t.role.startswith("feature")]
+    lines += [f"  {line}" for line in role_lines(case.column_roles)]
+    features = [r.column for r in case.column_roles if r.role.is_feature]
     if features:
         names = ", ".join(features[:6])
         more = ", ..." if len(features) > 6 else ""
@@ -265,7 +265,7 @@ def as_json(result: CompareResult) -> dict[str, Any]:
     return {
         "files": list(result.files),
         "task": case.kind,
-        "taken": roles_as_json(case.taken),
+        "taken": roles_as_json(case.column_roles),
         "notes": list(case.notes),
         "decides": first.name,
         "larger_is_better": first.larger_is_better,

@@ -17,16 +17,15 @@ from peckorder.datasets import Documents
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 from peckorder.gaps import cut_at_gap, gaps
+from peckorder.metrics import ranks
 from peckorder.tables.column_names import QUERY, first_named
 from peckorder.tables.columns import Columns, check_column
 from peckorder.tables.files.read import iter_columns, letor_documents
 from peckorder.tables.files.source import name_of, short
 from peckorder.tables.files.trec import MOST_FEATURES, TARGET, documents_to_columns
 from peckorder.tables.model_rows import ModelRows, unscaled
-from peckorder.tables.roles import column_of
-from peckorder.tables.row_scores import scores_of
-from peckorder.tables.scoring import classes_of, positions
-from peckorder.tables.task import Taken
+from peckorder.tables.roles import ColumnRole, Role, column_of
+from peckorder.tables.scoring import classes_of, scores_of
 
 _DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
 
@@ -182,11 +181,11 @@ def listed_blocks(
     first = next(left)
     found = with_target(first, _with_columns(first, choices), noted)
     for role, name, asked in (
-        ("query", found.qid, choices.qid and "--qid"),
-        ("document", found.docid, choices.docid and "--docid"),
+        (Role.QUERY, found.qid, choices.qid and "--qid"),
+        (Role.DOCUMENT, found.docid, choices.docid and "--docid"),
     ):
         if name is not None:
-            noted.take(Taken(name, role, asked or "its name"))
+            noted.take(ColumnRole(name, role, asked or "its name"))
     if found.qid is None:
         noted.say("No column of queries: all rows are one list (--qid NAME).")
     blocks = chain([first], left)
@@ -323,7 +322,7 @@ def _places(score: Floats, qid: Any, choices: Choices) -> dict[str, NDArray[Any]
     """Return where rows stand in their lists."""
     above = cut_at_gap(score, qid, min_gap=choices.min_gap)
     return {
-        "position": positions(score, qid),
+        "position": ranks("rank", score, qid),
         "gap": gaps(score, qid),
         "above_cut": above.astype(np.int64),
     }
