@@ -98,8 +98,8 @@ def role_lines(column_roles: Iterable[ColumnRole]) -> list[str]:
     --------
     >>> from peckorder.cli.console import role_lines
     >>> from peckorder.tables.roles import ColumnRole, Role
-    >>> same = [Taken(str(k), "left out", "empty") for k in range(9)]
-    >>> role_lines([Taken("y", "to predict", "its name"), *same])
+    >>> same = [ColumnRole(str(k), Role.IGNORED, "empty") for k in range(9)]
+    >>> role_lines([ColumnRole("y", Role.TARGET, "its name"), *same])
     ['y: to predict (its name)', '9 columns: left out (empty): 0, 1, 2, 3, 4, 5, ...']
     """
     groups: dict[tuple[Role, str], list[str]] = {}

@@ -1,7 +1,7 @@
 """Options that commands share.
 
-The options of a command are one frozen dataclass, beside the command: cyclopts reads its
-fields, defaults and help texts, and the work takes it as it is.
+The options of a command are one frozen dataclass, beside the command: cyclopts reads
+its fields, defaults and help texts, and the work takes it as it is.
 """
 
 from dataclasses import dataclass

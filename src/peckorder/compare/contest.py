@@ -21,7 +21,6 @@ from peckorder.compare.candidates import Candidate
 from peckorder.compare.measures import Measure
 from peckorder.exceptions import DataError
 from peckorder.metrics import half_width
-from peckorder.tables.task import split_names
 
 Progress = Callable[[int, int, str], None]
 

@@ -297,9 +297,9 @@ def _leaderboard(contest: Contest) -> Section:
         ),
         tuple(rows),
         f"{words}. Means over {contest.unit} that were left out, with half their 95 % "
-        f"intervals over {contest.interval_unit}. Behind the first: the mean difference on the "
-        f"same {contest.unit}; ≈ where its interval holds zero, so that the two cannot "
-        "be told apart here.",
+        f"intervals over {contest.interval_unit}. Behind the first: the mean "
+        f"difference on the same {contest.unit}; ≈ where its interval contains zero, "
+        "so that no difference was shown here.",
     )
     left = tuple(f"{name} was left out: {why}." for name, why in contest.left_out)
     charts = (_behind_chart(contest, dots),) if dots else ()
@@ -312,10 +312,10 @@ def _behind_chart(contest: Contest, dots: list[Dot]) -> Dots:
         f"{contest.measures[0].name}: how much worse",
         tuple(dots),
         f"The further left the better. Lines are 95 % intervals of paired differences "
-        f"over {contest.interval_unit}; those that cross the dashed line cannot be told from "
-        "the first. They say what the rows left out say: how models would vary if "
-        "learnt from other rows is not in them, and the first of many is a little "
-        "lucky.",
+        f"over {contest.interval_unit}; those that cross the dashed line were not "
+        "shown to differ from the first. They are about the rows left out: how models "
+        "would vary if learnt from other rows is not in them, and the first of many is "
+        "a little lucky.",
         (contest.best.name, 0.0),
     )
 
