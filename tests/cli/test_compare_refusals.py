@@ -109,8 +109,8 @@ def test_classes_are_shown_for_the_first_few_and_what_knows_nothing():
     case = make_table_case(columns, recognise(columns))
     rankers = ["PRank", "MPRank", "Ridge", "PRank, quadratic"]
     contest = run_contest(case, n_splits=2, only=rankers)
-    first = [result.name for result in contest.results if result.home][:3]
-    chart = pictures(case, contest, None)[0].charts[0]
+    first = [result.name for result in contest.results if result.origin][:3]
+    chart = pictures(case, contest)[0].charts[0]
     assert chart.title == "Which classes are hard"
     names = [curve.label for curve in chart.curves]
     assert names == [*first, "(always the median class)"]

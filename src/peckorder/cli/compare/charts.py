@@ -300,17 +300,12 @@ def _thresholds(case: TableCase, contest: Contest) -> list[Chart | Dots]:
     result = next((r for r in contest.results if r.name == "MPRank"), None)
     if result is None or case.classes is None or not result.thresholds:
         return []
-    table = np.stack(result.thresholds)
-    finite = np.asarray(np.isfinite(table).all(axis=0))
+    columns = np.stack(result.thresholds).T
+    names = zip(case.classes[:-1], case.classes[1:], strict=True)
     dots = tuple(
-        Dot(
-            f"{case.classes[r]} | {case.classes[r + 1]}",
-            float(table[:, r].mean()),
-            float(table[:, r].min()),
-            float(table[:, r].max()),
-        )
-        for r in range(table.shape[1])
-        if finite[r]
+        Dot(f"{low} | {high}", float(c.mean()), float(c.min()), float(c.max()))
+        for (low, high), c in zip(names, columns, strict=True)
+        if np.isfinite(c).all()
     )
     if not dots:
         return []
