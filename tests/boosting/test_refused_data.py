@@ -28,8 +28,8 @@ def with_value(values, value, row=1):
 
 
 # Arguments of fit, and what is said of them.
-SHORT = "must be one number a row, 12 in all; got 11."
-FORM = "must be one number a row, of one row at least; got an array of shape"
+SHORT = "must be one number per row, 12 in all; got 11."
+FORM = "must be one number per row, of one row at least; got an array of shape"
 LETTERS = "['a', 'a', 'a', 'a', 'a', 'a', ...]"
 DATA = {
     "grades": (

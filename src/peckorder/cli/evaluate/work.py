@@ -9,6 +9,7 @@ import pyarrow as pa
 from rich.console import RenderableType
 
 from peckorder import metrics
+from peckorder._core.cells import is_number
 from peckorder._core.typing import Array, Bools, Floats, Ints
 from peckorder._core.validation import did_you_mean, whole
 from peckorder.cli.console import ResultPrinter, role_lines, roles_as_json, screen
@@ -28,7 +29,7 @@ from peckorder.tables.columns import (
     numeric,
 )
 from peckorder.tables.files.arrow import to_columns
-from peckorder.tables.files.cells import is_gap, is_number, numbers_of, typed
+from peckorder.tables.files.cells import is_gap, numbers_of, typed
 from peckorder.tables.files.read import read_columns, write_columns
 from peckorder.tables.files.runs import qrels_columns, read_run_columns
 from peckorder.tables.files.source import name_of, short

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from peckorder._core.cells import is_number
 from peckorder._core.typing import Array
 from peckorder.cli.evaluate.roles import NONE, TARGETS
 from peckorder.cli.rank.command import RankOptions
@@ -18,7 +19,7 @@ from peckorder.exceptions import DataError
 from peckorder.tables.column_names import first_named
 from peckorder.tables.columns import Columns, check_column, is_empty
 from peckorder.tables.files.arrow import to_columns
-from peckorder.tables.files.cells import id_columns, is_number
+from peckorder.tables.files.cells import id_columns
 from peckorder.tables.files.source import short
 from peckorder.tables.files.trec import TARGET
 from peckorder.tables.files.write import to_arrow
