@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from peckorder._base.scores import ScoreEstimator, checked_offset, checked_weight
-from peckorder._core.row_transform import View
+from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Matrix, MatrixLike, VectorLike
 from peckorder._core.validation import Rules, check_csr, check_finite
 from peckorder.exceptions import DataError
@@ -111,7 +111,7 @@ class MagnitudeModel(ScoreEstimator):
         d = self.n_features_in_
         return KernelFunction(
             self._who,
-            View(intercept=False, unit_norm=False),
+            RowTransform(intercept=False, unit_norm=False),
             d,
             kernel if isinstance(kernel, str) else "function",
             1.0 / d if gamma is None else float(gamma),

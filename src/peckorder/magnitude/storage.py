@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._core.row_transform import View
+from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
@@ -97,7 +97,7 @@ def _restore_gram(model: Any, node: Node, n_features: int) -> None:
 def _gram(who: str, node: Node, n_features: int) -> Gram:
     function = KernelFunction(
         who,
-        View(intercept=False, unit_norm=False),
+        RowTransform(intercept=False, unit_norm=False),
         n_features,
         node.word("name", ("poly", "rbf")),
         node.number("gamma", low=0.0),

@@ -48,7 +48,7 @@ class Gram(SavedPlainly):
     @classmethod
     def of(cls, function: KernelFunction, X: Matrix, *, is_copy: bool) -> Self:
         """Copy rows that may change later, but not a kernel matrix: see `copy`."""
-        if function.is_given:
+        if function.is_precomputed:
             return cls(function, X)
         if function.function is not None:
             return cls(function, X if is_copy else X.copy())
@@ -60,14 +60,14 @@ class Gram(SavedPlainly):
 
     def copy(self) -> Self:
         """Return a copy that does not change with a kernel matrix of the user."""
-        return replace(self, X=self.X.copy()) if self.function.is_given else self
+        return replace(self, X=self.X.copy()) if self.function.is_precomputed else self
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
     def _prepared(self, X: Matrix) -> Matrix:
         """Return other rows in the form of `X`."""
-        if self.function.is_given or self.function.function is not None:
+        if self.function.is_precomputed or self.function.function is not None:
             return X
         if self.centre is not None:
             return _dense(X) - self.centre
@@ -84,7 +84,7 @@ class Gram(SavedPlainly):
     @property
     def eps(self) -> float:
         """The precision of kernels, relative to the largest."""
-        is_given = self.function.is_given
+        is_given = self.function.is_precomputed
         return float(np.finfo(self.X.dtype if is_given else np.float64).eps)
 
     def largest(self) -> float:
@@ -95,7 +95,7 @@ class Gram(SavedPlainly):
 
     def dense_matrix(self) -> tuple[Floats, float | None]:
         """Return a matrix that may be overwritten, and its largest entry or None."""
-        if self.function.is_given:
+        if self.function.is_precomputed:
             return self._symmetric(_dense(self.X), _noise(self.X))
         if self.function.function is not None:
             return self._symmetric(self._values(self.X, self.X, slice(None)), 1e-8)
@@ -107,7 +107,7 @@ class Gram(SavedPlainly):
 
     def check(self) -> None:
         """Refuse a kernel matrix that is not symmetric, or rows that are too large."""
-        if self.function.is_given:
+        if self.function.is_precomputed:
             extremes = np.empty(2)
             compiled.asymmetry(np.ascontiguousarray(_dense(self.X)), extremes)
             self._refuse_asymmetric(self.X, extremes, _noise(self.X))
@@ -125,11 +125,11 @@ class Gram(SavedPlainly):
         self, given: Matrix, extremes: Floats, tolerance: float
     ) -> None:
         if not np.isfinite(extremes[0]):
-            name = "X" if self.function.is_given else "kernel"
+            name = "X" if self.function.is_precomputed else "kernel"
             who = self.function.who
             assert_all_finite(given, estimator_name=who, input_name=name)
         if extremes[1] > tolerance * extremes[0]:
-            what = "X" if self.function.is_given else "kernel"
+            what = "X" if self.function.is_precomputed else "kernel"
             raise DataError(
                 f"{self.function.who}: {what} must be symmetric, the kernels of rows "
                 f"among themselves; got entries that differ by {float(extremes[1])!r} "
@@ -165,7 +165,7 @@ class Gram(SavedPlainly):
 
     def diagonal(self) -> Floats:
         """Return the kernel of each row with itself."""
-        if self.function.is_given:
+        if self.function.is_precomputed:
             return np.asarray(self.X.diagonal(), dtype=np.float64)
         if self.function.function is not None:
             blocks = (self.X[i : i + _FEW] for i in range(0, len(self), _FEW))
@@ -194,7 +194,7 @@ class Gram(SavedPlainly):
         self, x: Matrix, z: Matrix, columns: Any, x_square: Floats | None = None
     ) -> Floats:
         """Return kernels of `x` with `z`, the training rows `columns`."""
-        if self.function.is_given:
+        if self.function.is_precomputed:
             return np.asarray(_dense(x)[:, columns], dtype=np.float64)
         if self.function.function is not None:
             numbers = np.arange(x.shape[0]), np.arange(z.shape[0])

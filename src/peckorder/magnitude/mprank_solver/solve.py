@@ -72,7 +72,9 @@ class TrainingRows:
     def protected(self) -> Self:
         """Copy rows that may change, or store their fingerprint if they are large."""
         rows = self.rows
-        if self.is_copy or (isinstance(rows, Gram) and not rows.function.is_given):
+        if self.is_copy or (
+            isinstance(rows, Gram) and not rows.function.is_precomputed
+        ):
             return self
         if self._matrix.data.nbytes > _LARGE:
             return replace(self, fingerprint=_fingerprint(self._matrix))
