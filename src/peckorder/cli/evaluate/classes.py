@@ -6,11 +6,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from peckorder._core.cells import is_number
 from peckorder._core.typing import Floats, Ints
 from peckorder.exceptions import DataError
 from peckorder.metrics import intervals
 from peckorder.tables.columns import Columns, distinct, numeric
-from peckorder.tables.files.cells import is_gap, is_number
+from peckorder.tables.files.cells import is_gap
 from peckorder.tables.files.source import short
 from peckorder.tables.task import split_names
 

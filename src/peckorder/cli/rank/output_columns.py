@@ -10,13 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from peckorder._core.cells import is_number
 from peckorder.cli.evaluate.roles import NONE, TARGETS
 from peckorder.cli.rank.notes import Noted
 from peckorder.cli.rank.spill import Spilled
 from peckorder.exceptions import DataError
 from peckorder.tables.column_names import first_named
 from peckorder.tables.columns import Columns, check_column, is_empty
-from peckorder.tables.files.cells import id_columns, is_number
+from peckorder.tables.files.cells import id_columns
 from peckorder.tables.files.source import short
 from peckorder.tables.files.trec import TARGET
 from peckorder.tables.roles import ColumnRole, Role

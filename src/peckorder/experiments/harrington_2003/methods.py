@@ -22,7 +22,7 @@ from peckorder.experiments.framework.statistics import (
     side,
 )
 from peckorder.metrics import rank_loss, time_averaged_rank_loss
-from peckorder.ordinal.learners.base import Learner, nearest_level
+from peckorder.ordinal.learners.base import nearest_level
 from peckorder.ordinal.learners.ensemble import EnsembleLearner
 from peckorder.ordinal.learners.ensemble_base import Ballots
 from peckorder.reports import Chart, Curve, Table
@@ -237,11 +237,17 @@ class RecordingEnsemble(AggregatePRank):
     The paper's losses are of mean ranks that are not rounded, `progressive` rounds.
     """
 
+    _learner: _RecordingLearner
+
     def _new_learner(
-        self, n_features: int, n_levels: int, rng: RandomState, **start: object
-    ) -> Learner:
+        self,
+        n_features: int,
+        n_levels: int,
+        rng: RandomState,
+        **start: ArrayLike | None,
+    ) -> _RecordingLearner:
         learner = super()._new_learner(n_features, n_levels, rng, **start)
-        values = {f.name: getattr(learner, f.name) for f in fields(learner)}  # type: ignore[arg-type]
+        values = {f.name: getattr(learner, f.name) for f in fields(learner)}
         return _RecordingLearner(**values, recorded=[])
 
     def progressive_votes(self) -> tuple[Ints, Ints]:
