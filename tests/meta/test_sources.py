@@ -1,5 +1,6 @@
 """What the sources promise about themselves."""
 
+import ast
 import inspect
 import subprocess
 import sys
@@ -43,9 +44,22 @@ THINGS = list(public_things())
 METHODS = list(public_methods())
 
 
+def code_lines(path):
+    """Count the lines of a file that do not belong to a docstring."""
+    text = path.read_text()
+    in_docstrings = set()
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            continue
+        if ast.get_docstring(node) is not None:
+            docstring = node.body[0]
+            in_docstrings |= set(range(docstring.lineno, docstring.end_lineno + 1))
+    return len(text.splitlines()) - len(in_docstrings)
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_no_file_is_longer_than_four_hundred_lines(path):
-    assert len(path.read_text().splitlines()) <= 400
+def test_no_file_has_more_than_four_hundred_lines_of_code(path):
+    assert code_lines(path) <= 400
 
 
 @pytest.mark.parametrize(("name", "thing"), THINGS, ids=[n for n, _ in THINGS])
