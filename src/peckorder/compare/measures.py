@@ -1,4 +1,4 @@
-"""What answers are worth: a value a row, a query or a person, for each measure."""
+"""Measures of predictions: one value per row, query or person."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -33,9 +33,9 @@ class Measure(NamedTuple):
 def of_lists_by_name(
     metric: str | None, usual: Sequence[str], least: float
 ) -> tuple[Measure, ...]:
-    """Return the measures of lists whose least label is so much, what decides first.
+    """Return measures of lists whose least label is `least`; the first one decides.
 
-    `usual` are those that stand beside it; the first decides by default. Labels below
+    `usual` are shown beside it; the first of them decides by default. Labels below
     0 are no gains: measures of gains are left out then, and refused if asked for.
     """
     if least < 0:
@@ -61,7 +61,7 @@ def of_levels(levels: Ints) -> Measuring:
 
 
 def of_lists(y: Floats, qid: Ints, names: Sequence[str]) -> Measuring:
-    """Return metrics of lists, a value a query."""
+    """Return metrics of lists, one value per query."""
 
     def values(scores: Floats) -> Values:
         return dict(evaluate(y, scores, names, qid=qid, n_bootstrap=1).values)
@@ -111,11 +111,11 @@ def _row_disagreement(y: Floats, scores: Floats) -> Floats:
     lost, counts = np.empty(n), np.empty(n)
     step = max(1, _BLOCK // n)
     for begin in range(0, n, step):
-        some = slice(begin, begin + step)
-        truth = np.sign(y[some, None] - y)
-        said = np.sign(scores[some, None] - scores)
-        counts[some] = (truth != 0).sum(axis=1)
-        lost[some] = (0.5 * (1.0 - said * truth) * (truth != 0)).sum(axis=1)
+        block = slice(begin, begin + step)
+        truth = np.sign(y[block, None] - y)
+        predicted = np.sign(scores[block, None] - scores)
+        counts[block] = (truth != 0).sum(axis=1)
+        lost[block] = (0.5 * (1.0 - predicted * truth) * (truth != 0)).sum(axis=1)
     if not counts.any():
         return np.full(n, np.nan)
     share = lost.sum() / counts.sum()
@@ -132,29 +132,29 @@ def of_runs(
     """
     queries, sizes = np.unique(qid, return_counts=True)
     rows_of = np.split(np.argsort(qid, kind="stable"), np.cumsum(sizes)[:-1])
-    every = [
+    grades_of = [
         np.concatenate([y[rows], unlisted.get(int(query), np.zeros(0))])
         for query, rows in zip(queries.tolist(), rows_of, strict=True)
     ]
 
-    def values(scores: Floats) -> Values:
+    def measure(scores: Floats) -> Values:
         listed = ~np.isnan(scores)
-        found = {name: np.zeros(len(queries)) for name in names}
+        values = {name: np.zeros(len(queries)) for name in names}
         if listed.any():
-            said = evaluate(
+            measured = evaluate(
                 y[listed], scores[listed], names, qid=qid[listed], n_bootstrap=1
             )
-            place = np.searchsorted(queries, np.asarray(said.queries, dtype=np.int64))
+            row = np.searchsorted(queries, np.asarray(measured.queries, dtype=np.int64))
             for name in names:
-                found[name][place] = np.nan_to_num(said.values[name])
+                values[name][row] = np.nan_to_num(measured.values[name])
         for name in names:
-            for at, rows in enumerate(rows_of):
-                best = _ideal(every[at], name)
+            for k, rows in enumerate(rows_of):
+                best = _ideal(grades_of[k], name)
                 here = _ideal(y[rows[listed[rows]]], name)
-                found[name][at] *= here / best if best > 0 else np.nan
-        return found
+                values[name][k] *= here / best if best > 0 else np.nan
+        return values
 
-    return values
+    return measure
 
 
 def _ideal(grades: Floats, name: str) -> float:

@@ -1,4 +1,4 @@
-"""Rankers of other packages, where these are installed, in the shape of ours."""
+"""Rankers of other packages, where these are installed, with the interface of ours."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -9,16 +9,16 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from peckorder._core.typing import Floats, Ints
-from peckorder.compare.candidates.tuning import ROUNDS
+from peckorder.compare.tuning import ROUNDS
 
 
 def installed(package: str) -> bool:
-    """Say whether a package can be imported."""
+    """Return whether a package can be imported."""
     return find_spec(package) is not None
 
 
 class _Trees(BaseEstimator):  # type: ignore[misc]
-    """What boosters of trees are told."""
+    """The settings of boosted trees."""
 
     def __init__(
         self, n_estimators: int = 100, learning_rate: float = 0.1, seed: int = 0
@@ -98,7 +98,7 @@ class Mord(BaseEstimator):  # type: ignore[misc]
         self.alpha = alpha
 
     def fit(self, X: Floats, y: Floats) -> Self:
-        """Fit; it wants levels without holes."""
+        """Fit; mord takes levels without gaps."""
         mord = import_module("mord")
         self.seen_, level = np.unique(y, return_inverse=True)
         if len(self.seen_) > 1:
@@ -113,28 +113,28 @@ class Mord(BaseEstimator):  # type: ignore[misc]
 
 
 def tree_stages(model: Any, X: Floats) -> Iterator[Floats]:
-    """Return the scores of boosted trees after each of `ROUNDS`."""
+    """Yield the scores of boosted trees after each of `ROUNDS`."""
     return (model.predict(X, rounds) for rounds in ROUNDS)
 
 
 def _threads(X: Floats) -> int | None:
-    """Return one thread for a small table, on which more would only wait."""
+    """Return one thread for a small table, on which more would be slower."""
     return 1 if X.size < 1_000_000 else None
 
 
 def _by_query(qid: Ints) -> tuple[Ints, Ints]:
-    """Return the order in which queries stand together, and their sizes."""
+    """Return an order that puts queries together, and the sizes of queries."""
     order = np.argsort(qid, kind="stable")
     return order, np.unique(qid, return_counts=True)[1]
 
 
 def _grades(y: Floats) -> Ints:
-    """Return grades as both want them: whole and from 0 on, at most 31 of them."""
-    values, place = np.unique(y, return_inverse=True)
+    """Return grades as both packages take them: integers from 0 to 30."""
+    values, position = np.unique(y, return_inverse=True)
     is_plain = values[0] >= 0 and values[-1] <= 30 and (values % 1 == 0).all()
     if is_plain:
         return y.astype(np.int64)
     if len(values) <= 31:
-        return np.asarray(place)
+        return np.asarray(position)
     cuts = np.quantile(y, np.arange(1, 16) / 16)
     return np.searchsorted(cuts, y)
