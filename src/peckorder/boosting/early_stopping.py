@@ -11,7 +11,7 @@ from peckorder.boosting.solver.rounds import Boosted
 from peckorder.boosting.solver.score_table import Columns
 from peckorder.boosting.weak.custom import ranked
 from peckorder.exceptions import DataError
-from peckorder.feedback._pairs import GradedRows
+from peckorder.feedback import GradedRows
 from peckorder.metrics._names import Metric
 
 

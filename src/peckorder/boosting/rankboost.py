@@ -32,8 +32,7 @@ from peckorder.boosting.fitted import (
 )
 from peckorder.boosting.solver.run import NoPairs, Options, RunInMemory
 from peckorder.exceptions import DataError
-from peckorder.feedback import Preferences
-from peckorder.feedback._pairs import GradedRows
+from peckorder.feedback import GradedRows, Preferences
 from peckorder.metrics._names import metric_by_name
 
 _WORDS = ("threshold", "feature")

@@ -102,7 +102,7 @@ def problem(
     [[1.0, 0.0], [-1.0, -2.0], [0.0, 2.0]]
     """
     check_ratings(_WHO, ratings)
-    check_table(_WHO, fill, center)
+    check_fill_and_center(_WHO, fill, center)
     boolean.check(_WHO, "return_items", return_items)
     row = ratings.user_index(user)
     viewers = ratings.restrict(users=references)
@@ -124,7 +124,7 @@ def problem(
     return (X, y, person.items) if return_items else (X, y)
 
 
-def check_table(who: str, fill: Any, center: Any) -> None:
+def check_fill_and_center(who: str, fill: Any, center: Any) -> None:
     """Refuse ways to fill gaps, and to centre, that there are none of."""
     _FILL.check(who, "fill", fill)
     _CENTER.check(who, "center", center)

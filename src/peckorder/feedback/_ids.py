@@ -11,7 +11,7 @@ import numpy as np
 from peckorder._core.typing import Ints, Labels
 from peckorder._core.validation import did_you_mean
 from peckorder.exceptions import DataError
-from peckorder.feedback._pairs import sealed
+from peckorder.feedback._pairs import read_only
 from peckorder.feedback._queries import Queries
 
 # Among so many a near miss is looked for, which takes a moment.
@@ -45,14 +45,14 @@ class Ids:
         order = _ascending(values)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        return place[codes], cls(name, sealed(values[order]))
+        return place[codes], cls(name, read_only(values[order]))
 
     def __len__(self) -> int:
         return len(self.values)
 
     @cached_property
     def _places(self) -> dict[Any, int]:
-        return {value: place for place, value in enumerate(listed(self.values))}
+        return {value: place for place, value in enumerate(id_list(self.values))}
 
     def place(self, who: str, value: Any, name: str | None = None) -> int:
         """Return where an id stands; refuse one that is not known.
@@ -76,7 +76,7 @@ class Ids:
         name = name or f"{self.name}s"
         if isinstance(values, str | bytes) or not isinstance(values, Iterable):
             raise DataError(f"{who}: {name} must be a list of ids; got {values!r}.")
-        asked = listed(values) if isinstance(values, np.ndarray) else list(values)
+        asked = id_list(values) if isinstance(values, np.ndarray) else list(values)
         found = np.array([self.place(who, value, each) for value in asked], np.int64)
         order = np.argsort(found, kind="stable")
         again = order[1:][found[order[1:]] == found[order[:-1]]]
@@ -100,7 +100,7 @@ class Ids:
         return f" Did you mean {same!r}?" if same else did_you_mean(value, words, {})
 
 
-def listed(values: Labels) -> list[Any]:
+def id_list(values: Labels) -> list[Any]:
     """Return ids as Python has them; dates stay as they are.
 
     The integers that NumPy makes of dates have lost their unit.

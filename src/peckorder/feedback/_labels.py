@@ -8,7 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
+from peckorder._core.typing import Floats
 from peckorder.exceptions import DataError
+
+# Up to this size, float64 represents every integer exactly.
+EXACT = 2.0**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,35 @@ def read_labels(who: str, y: Any, name: str = "y") -> LabelColumn:
     if values.dtype.kind not in "biuf":
         values = values.astype(object)
     return LabelColumn(values)
+
+
+def read_grades(who: str, y: Any, weight: str = "unit") -> Floats:
+    """Return grades as float64, the positions of ordered categories."""
+    column = read_labels(who, y)
+    values, rule = column.values, "finite numbers"
+    if len(values) == 0:
+        raise DataError(f"{who}: y must be at least one grade; got [].")
+    if column.categories is None and not column.is_numeric:
+        raise DataError(
+            f"{who}: y must be numbers or an ordered categorical; got "
+            f"{column.label(0)!r} in place 0."
+        )
+    if column.categories is not None:
+        rule, is_grade = "without missing grades", values >= 0
+    elif weight == "exponential":
+        rule = "finite integers >= 0 if weight='exponential'"
+        is_grade = np.isfinite(values) & (values >= 0) & (values == np.floor(values))
+    elif values.dtype.kind in "iu":
+        rule = "less than 2**53 in size"
+        is_grade = np.abs(values.astype(np.float64)) < EXACT
+    else:
+        is_grade = np.isfinite(values)
+    if not is_grade.all():
+        row = int(np.argmin(is_grade))
+        raise DataError(
+            f"{who}: y must be {rule}; got {column.label(row)!r} in row {row}."
+        )
+    return values.astype(np.float64)
 
 
 def _declared_order(y: Any) -> LabelColumn | None:

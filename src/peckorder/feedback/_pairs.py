@@ -53,7 +53,7 @@ class PairList:
     def scaled(self, factor: float) -> Self:
         """Multiply all weights."""
         better, worse, weight = self.pairs
-        return replace(self, pairs=Pairs(better, worse, sealed(factor * weight)))
+        return replace(self, pairs=Pairs(better, worse, read_only(factor * weight)))
 
     def restricted(self, rows: Ints) -> Self:
         """Renumber rows by their places in `rows`; drop pairs with a missing end."""
@@ -61,7 +61,7 @@ class PairList:
         worse = places_of(rows, self.pairs.worse)
         kept = (better >= 0) & (worse >= 0)
         columns = better[kept], worse[kept], self.pairs.weight[kept]
-        return replace(self, pairs=Pairs(*map(sealed, columns)))
+        return replace(self, pairs=Pairs(*map(read_only, columns)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,16 +164,16 @@ class GradedRows:
         n_before = np.concatenate([[0], np.cumsum(kept)])
         return replace(
             self,
-            rows=sealed(places[kept]),
-            grade=sealed(self.grade[kept]),
-            offsets=sealed(np.unique(n_before[self.offsets])),  # no empty queries
+            rows=read_only(places[kept]),
+            grade=read_only(self.grade[kept]),
+            offsets=read_only(np.unique(n_before[self.offsets])),  # no empty queries
         )
 
 
 Part: TypeAlias = PairList | GradedRows
 
 
-def sealed(array: Any) -> Any:
+def read_only(array: Any) -> Any:
     """Return the array, made read-only."""
     array.flags.writeable = False
     return array

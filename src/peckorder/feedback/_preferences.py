@@ -10,14 +10,12 @@ from numpy.typing import ArrayLike
 from peckorder._core.typing import Floats, Ints, Labels
 from peckorder._core.validation import not_negative, one_of
 from peckorder.exceptions import DataError
-from peckorder.feedback._labels import read_labels
-from peckorder.feedback._pairs import GradedRows, PairList, Pairs, Part, sealed
+from peckorder.feedback._labels import read_grades
+from peckorder.feedback._pairs import GradedRows, PairList, Pairs, Part, read_only
 from peckorder.feedback._queries import Queries
 
 _WHO = "Preferences"
 _KINDS = one_of("unit", "gap", "exponential")
-# Integers up to here are told apart as float64.
-_EXACT = 2.0**53
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -167,15 +165,15 @@ class Preferences:
         1
         """
         _KINDS.check(who, "weight", weight)
-        grade = _grades(who, y, weight)
+        grade = read_grades(who, y, weight)
         if n_rows is not None and len(grade) != n_rows:
             raise DataError(
                 f"{who}: y must be one grade a row, {n_rows} in all; got {len(grade)}."
             )
         queries = Queries.of(who, qid, len(grade))
         order = np.lexsort((grade, queries.of_rows()))
-        offsets = sealed(queries.offsets.copy())
-        part = GradedRows(sealed(order), sealed(grade[order]), offsets, weight)
+        offsets = read_only(queries.offsets.copy())
+        part = GradedRows(read_only(order), read_only(grade[order]), offsets, weight)
         return cls._of(_checked((part,), "y"))
 
     @classmethod
@@ -216,7 +214,7 @@ class Preferences:
         ([0, 0], [1, 2])
         """
         columns = zip(*(part.listed() for part in self.parts), strict=True)
-        return Pairs(*(sealed(np.concatenate(column)) for column in columns))
+        return Pairs(*(read_only(np.concatenate(column)) for column in columns))
 
     def restrict(self, rows: ArrayLike) -> Self:
         """Keep the pairs among some rows, as feedback on those rows alone.
@@ -337,13 +335,13 @@ def _row_numbers(name: str, values: Any) -> Ints:
     if not is_row.all():
         place = int(np.argmin(is_row))
         _refuse_value(name, "row numbers, integers >= 0", numbers, place)
-    return sealed(numbers.astype(np.int64))  # type: ignore[no-any-return]
+    return read_only(numbers.astype(np.int64))  # type: ignore[no-any-return]
 
 
 def _weights(values: Any, n_pairs: int) -> Floats:
     """Return a read-only copy of the weights of pairs."""
     if values is None:
-        return sealed(np.ones(n_pairs))  # type: ignore[no-any-return]
+        return read_only(np.ones(n_pairs))  # type: ignore[no-any-return]
     numbers = np.asarray(values)
     if numbers.shape != (n_pairs,):
         raise DataError(
@@ -355,37 +353,9 @@ def _weights(values: Any, n_pairs: int) -> Floats:
     is_weight = np.isfinite(numbers) & (numbers >= 0)
     if not is_weight.all():
         _refuse_value("weight", "finite numbers >= 0", numbers, int(is_weight.argmin()))
-    return sealed(numbers.astype(np.float64))  # type: ignore[no-any-return]
+    return read_only(numbers.astype(np.float64))  # type: ignore[no-any-return]
 
 
-def _grades(who: str, y: Any, kind: str) -> Floats:
-    """Return grades as numbers, positions for ordered categories."""
-    column = read_labels(who, y)
-    values, text = column.values, "finite numbers"
-    if len(values) == 0:
-        raise DataError(f"{who}: y must be at least one grade; got [].")
-    if column.categories is None and not column.is_numeric:
-        _refuse_value("y", "numbers or an ordered categorical", values, 0, who)
-    if column.categories is not None:
-        text, is_grade = "without missing grades", values >= 0
-    elif kind == "exponential":
-        text = "finite integers >= 0 if weight='exponential'"
-        is_grade = np.isfinite(values) & (values >= 0) & (values == np.floor(values))
-    elif values.dtype.kind in "iu":
-        text = "less than 2**53 in size"
-        is_grade = np.abs(values.astype(np.float64)) < _EXACT
-    else:
-        is_grade = np.isfinite(values)
-    if not is_grade.all():
-        row = int(np.argmin(is_grade))
-        raise DataError(
-            f"{who}: y must be {text}; got {column.label(row)!r} in row {row}."
-        )
-    return values.astype(np.float64)
-
-
-def _refuse_value(
-    name: str, rule: str, values: Labels, place: int, who: str = _WHO
-) -> NoReturn:
+def _refuse_value(name: str, rule: str, values: Labels, place: int) -> NoReturn:
     value = values[place : place + 1].tolist()[0]
-    raise DataError(f"{who}: {name} must be {rule}; got {value!r} in place {place}.")
+    raise DataError(f"{_WHO}: {name} must be {rule}; got {value!r} in place {place}.")

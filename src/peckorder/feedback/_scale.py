@@ -13,12 +13,10 @@ import numpy as np
 from peckorder._core.typing import Floats, Ints, Labels
 from peckorder.exceptions import DataError
 from peckorder.feedback._compiled import encode
-from peckorder.feedback._labels import LabelColumn
+from peckorder.feedback._labels import EXACT, LabelColumn
 
 # Labels are looked through in pieces, so that no copy of all of them is made.
 _BLOCK = 1 << 16
-# Integers up to here are told apart as float64.
-_EXACT = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -185,7 +183,7 @@ def _is_missing(label: Any) -> bool:
 
 def _is_exact(numbers: Labels) -> bool:
     """Whether no two of the numbers, nor others, are equal as float64 by rounding."""
-    return bool(np.all(np.abs(numbers.astype(np.float64)) < _EXACT))
+    return bool(np.all(np.abs(numbers.astype(np.float64)) < EXACT))
 
 
 def _label_array(labels: list[Any]) -> Labels:

@@ -11,8 +11,7 @@ from peckorder._core.row_transform import View
 from peckorder._core.typing import Floats, Ints
 from peckorder._core.validation import Rules, check_csr, check_finite
 from peckorder.exceptions import DataError
-from peckorder.feedback import Queries
-from peckorder.feedback._preferences import _grades
+from peckorder.feedback import Queries, read_grades
 from peckorder.magnitude.mprank_solver.gram import Gram
 from peckorder.magnitude.mprank_solver.primal import times
 from peckorder.magnitude.mprank_solver.training_rows import Sample
@@ -123,7 +122,7 @@ class MagnitudeModel(ScoreEstimator):
         later = is_copied and sample_weight is None
         X = self._rows(X, reset=reset, later=later)
         n_rows = X.shape[0]
-        y = _grades(self._who, y, "unit")
+        y = read_grades(self._who, y, "unit")
         if len(y) != n_rows:
             raise DataError(
                 f"{self._who}: y must be one number a row, {n_rows} in all; got "

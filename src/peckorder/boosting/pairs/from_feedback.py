@@ -15,8 +15,7 @@ from peckorder.boosting.pairs.distribution import (
     ListedPart,
     Part,
 )
-from peckorder.feedback import Preferences
-from peckorder.feedback._pairs import GradedRows, PairList, Pairs
+from peckorder.feedback import GradedRows, PairList, Pairs, Preferences
 
 _NONE = np.empty(0)
 

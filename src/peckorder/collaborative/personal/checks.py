@@ -8,8 +8,7 @@ import numpy as np
 
 from peckorder._core.typing import Ints
 from peckorder.exceptions import DataError
-from peckorder.feedback import Ratings
-from peckorder.feedback._ids import listed
+from peckorder.feedback import Ratings, id_list
 
 
 def refuse_user(
@@ -31,7 +30,7 @@ def refuse_user(
 def listed_ids(who: str, name: str, ids: Any) -> list[Any]:
     """Return ids of any types in a list; refuse what is none."""
     if isinstance(ids, np.ndarray) and ids.ndim == 1:
-        return listed(ids)
+        return id_list(ids)
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
         raise DataError(
             f"{who}: {name} must be a list of ids, such as [{ids!r}]; got {ids!r}."

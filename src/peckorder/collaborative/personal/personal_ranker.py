@@ -36,8 +36,7 @@ from peckorder.collaborative.personal.results import Explanation, Recommendation
 from peckorder.collaborative.personal.shared import Community, Settings
 from peckorder.collaborative.personal.stored import StoredPersonal
 from peckorder.exceptions import DataError
-from peckorder.feedback import Ratings
-from peckorder.feedback._ids import listed
+from peckorder.feedback import Ratings, id_list
 from peckorder.gaps import cut_at_gap
 
 _C = Rule(
@@ -218,7 +217,7 @@ class PersonalRanker(StoredPersonal, BaseEstimator, stored=True):  # type: ignor
     def _publish(self, ratings: Ratings, shared: Community) -> None:
         self._shared, self._ratings = shared, ratings
         self._range = float(ratings.csr.data.min()), float(ratings.csr.data.max())
-        self._rows = {user: row for row, user in enumerate(listed(ratings.users))}
+        self._rows = {user: row for row, user in enumerate(id_list(ratings.users))}
         self._changed: dict[Any, tuple[Ints, Floats]] = {}
         self._people: dict[Any, Learnt] = {}
         self.item_means_, self.noise_ = shared.means, shared.noise

@@ -17,9 +17,7 @@ from peckorder.collaborative.personal.person import (
     Weighed,
 )
 from peckorder.collaborative.personal.shared import Community
-from peckorder.feedback import Ratings
-from peckorder.feedback._ids import Ids, listed
-from peckorder.feedback._pairs import sealed
+from peckorder.feedback import Ids, Ratings, id_list, read_only
 from peckorder.storage.format import Contents, Node, from_bytes, pack, to_bytes
 from peckorder.storage.format.labels import as_objects
 from peckorder.storage.format.packing import labels
@@ -144,13 +142,15 @@ def _ratings(node: Node) -> Ratings:
     csr = node.sparse("ratings", (len(users), len(items)), kinds="f8", rising=True)
     if len(csr.data) == 0:
         raise node.refuse("ratings", "one rating at least")
-    return Ratings._of(Ids("user", sealed(users)), Ids("item", sealed(items)), csr)
+    return Ratings._of(
+        Ids("user", read_only(users)), Ids("item", read_only(items)), csr
+    )
 
 
 def _distinct(node: Node, name: str) -> Any:
     ids = node.labels(name)
     try:
-        if len(set(listed(ids))) == len(ids):
+        if len(set(id_list(ids))) == len(ids):
             return ids
     except TypeError:  # not hashable
         pass
@@ -181,7 +181,7 @@ def _kernel(node: Node, ratings: Ratings) -> ItemKernel:
 
 def _parts(node: Node, name: str, n_items: int) -> list[tuple[Any, slice, Ints]]:
     """Take who rated which items: user, where, items in ascending order."""
-    users = listed(_distinct(node, name))
+    users = id_list(_distinct(node, name))
     rated = node.ints("rated", "rated", below=n_items).astype(np.intp)
     ends = node.pointers("ends", len(rated), len(users) + 1).tolist()
     parts = [slice(*both) for both in pairwise(ends)]

@@ -14,11 +14,11 @@ from sklearn.utils import check_array, get_tags
 from peckorder._core.typing import Ints
 from peckorder._core.validation import check_parameters, whole
 from peckorder._version import __version__
-from peckorder.collaborative import PersonalRanker
-from peckorder.collaborative._problem import (
+from peckorder.collaborative import (
+    PersonalRanker,
+    check_fill_and_center,
     check_fillable,
     check_ratings,
-    check_table,
     viewer_table,
 )
 from peckorder.collaborative.personal.storage import without_people
@@ -26,9 +26,7 @@ from peckorder.distributed.people.reader import shared_ranker
 from peckorder.distributed.people.store import FORMAT, About
 from peckorder.distributed.people.tasks import WHO, Judge, OnRows, OnShared, Task
 from peckorder.exceptions import DataError
-from peckorder.feedback import Ratings
-from peckorder.feedback._fingerprint import fingerprint
-from peckorder.feedback._ids import listed
+from peckorder.feedback import Ratings, fingerprint, id_list
 from peckorder.metrics._names import metrics_by_name
 from peckorder.storage.format import Contents, pack, to_bytes
 from peckorder.storage.mixin import StoredModel
@@ -187,7 +185,7 @@ def _on_rows(
         fill = table.fill
         if fill is None:
             fill = "abstain" if takes_nan else "median"
-        check_table(WHO, fill, table.center)
+        check_fill_and_center(WHO, fill, table.center)
         if fill == "abstain" and not takes_nan:
             raise ValueError(
                 f"{WHO}: fill must be 'median', 'mean' or 'zero' for an estimator that "
@@ -200,7 +198,7 @@ def _on_rows(
         own[rows] = np.arange(len(rows))
         is_number = isinstance(table.center, Real)
         about = about | {
-            "references": listed(viewers.users),
+            "references": id_list(viewers.users),
             "fill": fill,
             "center": float(table.center) if is_number else table.center,
         }

@@ -20,8 +20,7 @@ from peckorder.collaborative import PersonalRanker
 from peckorder.collaborative.baselines.base import ViewerModel
 from peckorder.collaborative.personal.storage import person_bytes
 from peckorder.exceptions import DataError
-from peckorder.feedback import Ratings
-from peckorder.feedback._ids import listed
+from peckorder.feedback import Ratings, id_list
 from peckorder.metrics._lists import RankedLists
 from peckorder.metrics._names import Metric, metrics_by_name
 from peckorder.tables.row_scores import scores_of
@@ -181,7 +180,7 @@ class OnShared(SavedPlainly):
         )
 
     def _person(self, row: int) -> Any:
-        return listed(self.ratings.users[row : row + 1])[0]
+        return id_list(self.ratings.users[row : row + 1])[0]
 
 
 def learn_people(task: Task, rows: list[int]) -> list[Record]:
@@ -208,7 +207,7 @@ def _learn_one(task: Task, row: int) -> Record:
     csr = task.ratings.csr
     stored = slice(csr.indptr[row], csr.indptr[row + 1])
     rated, values = csr.indices[stored].astype(np.intp), csr.data[stored]
-    person = listed(task.ratings.users[row : row + 1])[0]
+    person = id_list(task.ratings.users[row : row + 1])[0]
     measures = (nan,) * len(task.judge.metrics)
     begin = perf_counter()
     try:

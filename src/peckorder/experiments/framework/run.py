@@ -18,12 +18,12 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 import peckorder
+from peckorder import feedback
 from peckorder._core.validation import Rule, whole
 from peckorder._version import __version__
 from peckorder.exceptions import MissingDataError
 from peckorder.experiments.framework.experiment import Experiment, Part, Shown
 from peckorder.experiments.framework.journal import Entry, Journal, as_json
-from peckorder.feedback import _fingerprint
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 
@@ -290,4 +290,4 @@ def fingerprint(value: Any) -> str:
 
     Of the content, not of files: the same set gives the same, packed or not.
     """
-    return _fingerprint.fingerprint("experiments", value)
+    return feedback.fingerprint("experiments", value)

@@ -14,7 +14,7 @@ from peckorder._core.typing import Floats, Ints, Labels, Seed
 from peckorder._core.validation import Rule, boolean, finite, optional, whole
 from peckorder.exceptions import DataError
 from peckorder.feedback._ids import Ids
-from peckorder.feedback._pairs import sealed
+from peckorder.feedback._pairs import read_only
 
 _WHO = "Ratings"
 _SHARE = Rule(
@@ -207,10 +207,10 @@ class RatingTable(SavedPlainly):
         kept_users, kept_items, csr = self._users, self._items, self.csr
         if users is not None:
             places = self._users.places(_WHO, users)
-            kept_users, csr = Ids("user", sealed(self.users[places])), csr[places]
+            kept_users, csr = Ids("user", read_only(self.users[places])), csr[places]
         if items is not None:
             places = self._items.places(_WHO, items)
-            kept_items = Ids("item", sealed(self.items[places]))
+            kept_items = Ids("item", read_only(self.items[places]))
             csr = _columns(csr, places)
         return self._of(kept_users, kept_items, csr)
 
@@ -285,8 +285,8 @@ class RatingTable(SavedPlainly):
         rows, columns = np.flatnonzero(left.per_user), np.flatnonzero(left.per_item)
         csr = _columns(left.csr[rows], columns)
         return self._of(
-            Ids("user", sealed(self.users[rows])),
-            Ids("item", sealed(self.items[columns])),
+            Ids("user", read_only(self.users[rows])),
+            Ids("item", read_only(self.items[columns])),
             csr,
         )
 
