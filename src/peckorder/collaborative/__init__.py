@@ -1,6 +1,7 @@
 """Personal rankers: from what many people gave to what one person would like."""
 
 # Names imported "as" themselves are for the other packages of the library.
+from peckorder.collaborative._means import damped_means as damped_means
 from peckorder.collaborative._problem import (
     check_fill_and_center as check_fill_and_center,
 )

@@ -5,6 +5,8 @@ from peckorder.feedback._fingerprint import fingerprint as fingerprint
 from peckorder.feedback._ids import Ids as Ids
 from peckorder.feedback._ids import id_list as id_list
 from peckorder.feedback._labels import LabelColumn, read_labels
+from peckorder.feedback._labels import is_missing as is_missing
+from peckorder.feedback._labels import missing_cells as missing_cells
 from peckorder.feedback._labels import read_grades as read_grades
 from peckorder.feedback._pairs import GradedRows, PairList, Pairs
 from peckorder.feedback._pairs import read_only as read_only

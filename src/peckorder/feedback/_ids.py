@@ -66,7 +66,7 @@ class Ids:
         if known is None:
             raise DataError(
                 f"{who}: {name or self.name} must be one of the {len(self):,} that are "
-                f"known; got {value!r}.{self._hint(value)}"
+                f"known; got {value!r}.{self.hint(value)}"
             )
         return known
 
@@ -85,8 +85,8 @@ class Ids:
             raise DataError(f"{who}: {name} must be distinct; got {value!r} again.")
         return found
 
-    def _hint(self, value: Any) -> str:
-        # An integer that was read as text, or the other way round.
+    def hint(self, value: Any) -> str:
+        """Return a suggestion for an unknown id, such as a number for a text."""
         text = str(value)
         for other in self._places:
             if str(other) == text:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from peckorder._core.typing import Floats
+from peckorder._core.typing import Bools, Floats, Labels
 from peckorder.exceptions import DataError
 
 # Up to this size, float64 represents every integer exactly.
@@ -48,6 +48,24 @@ class LabelColumn:
         if self.categories is None:
             return value
         return None if value < 0 else self.categories[value]
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA."""
+    try:
+        return value is None or not bool(value == value)  # noqa: PLR0124
+    except (TypeError, ValueError):
+        return True  # pandas' NA is neither equal nor unequal to itself
+
+
+def missing_cells(column: Labels) -> Bools:
+    """Return which cells of a column are missing."""
+    if column.dtype.kind in "fcMmV":
+        # A missing number, or date, is the only value that differs from itself.
+        return column != column  # type: ignore[no-any-return]  # noqa: PLR0124
+    if column.dtype.kind == "O":
+        return np.fromiter(map(is_missing, column), bool, len(column))
+    return np.zeros(len(column), dtype=bool)
 
 
 def read_labels(who: str, y: Any, name: str = "y") -> LabelColumn:

@@ -10,6 +10,7 @@ import numpy as np
 
 from peckorder._core.typing import Ints, Labels
 from peckorder.exceptions import DataError
+from peckorder.feedback._labels import is_missing, missing_cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,9 +104,8 @@ def _column(who: str, name: str, qid: Any) -> Labels:
     column = _converted(qid) if hasattr(qid, "__array__") else _listed(list(qid))
     if isinstance(qid, np.ma.MaskedArray):
         _check_gaps(who, name, qid, np.ma.getmaskarray(qid))
-    if column.dtype.kind in "fcMmV":
-        # A missing number, or date, is the only value that differs from itself.
-        _check_gaps(who, name, column, column != column)  # noqa: PLR0124
+    if column.dtype.kind != "O":  # objects are checked when they are hashed
+        _check_gaps(who, name, column, missing_cells(column))
     return column
 
 
@@ -162,16 +162,10 @@ def _hashed(who: str, name: str, column: Labels) -> tuple[Ints, Labels]:
 
 
 def _is_gap(value: Any) -> bool:
-    """Tell a missing value: None, not equal to itself, or a tuple with such a part.
-
-    None in a tuple is a value as any other.
-    """
+    """Whether a value, or a part of a tuple other than None, is missing."""
     if isinstance(value, tuple):
         return any(_is_gap(part) for part in value if part is not None)
-    try:
-        return value is None or not bool(value == value)  # noqa: PLR0124
-    except (TypeError, ValueError):
-        return True  # pandas' NA, which is neither
+    return is_missing(value)
 
 
 def _check_gaps(who: str, name: str, column: Labels, is_gap: Any) -> None:

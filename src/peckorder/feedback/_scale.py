@@ -5,7 +5,6 @@ from collections.abc import Hashable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
-from math import isnan
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from peckorder._core.typing import Floats, Ints, Labels
 from peckorder.exceptions import DataError
 from peckorder.feedback._compiled import encode
-from peckorder.feedback._labels import EXACT, LabelColumn
+from peckorder.feedback._labels import EXACT, LabelColumn, is_missing
 
 # Labels are looked through in pieces, so that no copy of all of them is made.
 _BLOCK = 1 << 16
@@ -84,7 +83,9 @@ class Scale:
             raise ValueError(
                 f"{who}: classes must be at least two labels; got {labels!r}."
             )
-        if len(set(labels)) < len(labels) or any(map(_is_missing, labels)):
+        if len(set(labels)) < len(labels) or any(
+            label is not None and is_missing(label) for label in labels
+        ):
             raise ValueError(
                 f"{who}: classes must be distinct labels, lowest first; "
                 f"got {_few(labels)}."
@@ -166,7 +167,7 @@ class Scale:
 
     def _refuse(self, who: str, column: LabelColumn, row: int, name: str) -> NoReturn:
         label = column.label(row)
-        if label is None or _is_missing(label):
+        if is_missing(label):
             raise DataError(
                 f"{who}: {name} must be without missing labels; got {label!r} in row "
                 f"{row}."
@@ -175,10 +176,6 @@ class Scale:
             f"{who}: {name} must be one of the classes {self}; "
             f"got {label!r} in row {row}. Name every class in classes=, lowest first."
         )
-
-
-def _is_missing(label: Any) -> bool:
-    return isinstance(label, float) and isnan(label)
 
 
 def _is_exact(numbers: Labels) -> bool:

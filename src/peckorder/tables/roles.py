@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from peckorder._core.typing import Floats
 from peckorder.exceptions import DataError
+from peckorder.feedback import is_missing
 from peckorder.tables.columns import Columns, check_column, listed
 from peckorder.tables.files.source import short
 from peckorder.tables.task import is_empty
@@ -62,17 +63,12 @@ def numbers_of(who: str, columns: Columns, name: str, *, gaps: bool = False) -> 
     if is_bad.any():
         row = int(np.argmax(is_bad))
         cell = column[row]
-        got = "an empty cell" if is_gap(cell) else short(cell)
+        got = "an empty cell" if is_missing(cell) else short(cell)
         raise DataError(
             f"{who}: column {short(name)} of {columns.source} must be numbers; got "
             f"{got} in row {row + 1}."
         )
     return np.asarray(found, dtype=np.float64)
-
-
-def is_gap(cell: Any) -> bool:
-    """Say whether a cell is empty."""
-    return cell is None or cell != cell  # noqa: PLR0124
 
 
 def _parsed(column: NDArray[Any]) -> Floats:

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from peckorder._core.typing import Floats, Ints
 from peckorder.exceptions import DataError
+from peckorder.feedback import is_missing
 from peckorder.metrics._resampling import intervals
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.cells import is_number
 from peckorder.tables.files.source import short
-from peckorder.tables.roles import is_gap
 from peckorder.tables.task import _parted, distinct, numeric
 
 LOSS: Final = "mean rank loss"
@@ -98,7 +98,7 @@ def _places(columns: Columns, name: str, array: NDArray[Any], scale: _Scale) -> 
     labels, place = scale
     is_text = not numeric(array)
     for row, label in enumerate(array.tolist()):
-        if is_gap(label):
+        if is_missing(label):
             found[row] = -1
             continue
         key = str(label) if is_text and label is not None else label

@@ -20,12 +20,11 @@ from peckorder.cli.rank.rows import (
 )
 from peckorder.collaborative import PersonalRanker
 from peckorder.exceptions import DataError
-from peckorder.feedback import Queries
+from peckorder.feedback import Queries, is_missing
 from peckorder.tables.column_names import ITEM, USER, are_unnamed, first_named
 from peckorder.tables.columns import Columns, check_column, listed
 from peckorder.tables.files.read import iter_columns
 from peckorder.tables.files.source import short
-from peckorder.tables.roles import is_gap
 from peckorder.tables.scoring import positions
 from peckorder.tables.task import Taken
 
@@ -121,7 +120,7 @@ def _with_unknown(
         return table
     # Rows without a user are one list, too; no name of a user is empty.
     users = arrays[str(choices.qid)].tolist()
-    qid = ["" if is_gap(user) else str(user) for user in users]
+    qid = ["" if is_missing(user) else str(user) for user in users]
     arrays["position"] = positions(
         np.where(is_known, -arrays["position"].astype(np.float64), -np.inf), qid
     )

@@ -134,12 +134,3 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
     @property
     def _who(self) -> str:
         return type(self).__name__
-
-
-def column_means(X: Floats, empty: float = 0.0) -> Floats:
-    """Return the mean of what each viewer rated; `empty` for one who rated nothing."""
-    is_rated = ~np.isnan(X)
-    count = is_rated.sum(axis=0)
-    means = np.full(X.shape[1], empty)
-    total = np.where(is_rated, X, 0.0).sum(axis=0)
-    return np.divide(total, count, out=means, where=count > 0)  # type: ignore[no-any-return]

@@ -6,6 +6,7 @@ import numpy as np
 
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rules, not_negative
+from peckorder.collaborative._means import damped_means
 from peckorder.collaborative.baselines.base import ViewerModel
 from peckorder.collaborative.baselines.storage import Reader, number
 from peckorder.exceptions import DataError
@@ -58,7 +59,5 @@ class ItemMean(ViewerModel, stored=True):
     def _scores(self, X: Floats) -> Floats:
         is_rated = ~np.isnan(X)
         above = np.where(is_rated, X - self.mean_, 0.0).sum(axis=1)
-        count = is_rated.sum(axis=1) + self.damping
-        shift = np.divide(above, count, out=np.zeros(len(X)), where=count > 0)
-        scores: Floats = self.mean_ + shift
-        return scores
+        count = is_rated.sum(axis=1)
+        return self.mean_ + damped_means(above, count, damping=self.damping)

@@ -7,7 +7,8 @@ from scipy.linalg import lstsq
 
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rules, boolean
-from peckorder.collaborative.baselines.base import ViewerModel, column_means
+from peckorder.collaborative._means import column_means
+from peckorder.collaborative.baselines.base import ViewerModel
 from peckorder.collaborative.baselines.storage import (
     Reader,
     a_viewer,

@@ -6,7 +6,8 @@ import numpy as np
 
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rules, one_of
-from peckorder.collaborative.baselines.base import ViewerModel, column_means
+from peckorder.collaborative._means import column_means
+from peckorder.collaborative.baselines.base import ViewerModel
 from peckorder.collaborative.baselines.storage import Reader, a_viewer, number
 
 

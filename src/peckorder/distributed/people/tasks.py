@@ -164,7 +164,10 @@ class OnShared(SavedPlainly):
         rated = self.places[rated]
         order = np.argsort(rated)
         rated, values = rated[order], values[order]
-        return self.ranker._learn(self._person(row), rated, values), (rated, values)
+        return self.ranker._learn_person(self._person(row), rated, values), (
+            rated,
+            values,
+        )
 
     def scores(self, row: int, model: Any, items: Ints) -> Floats:
         """Return the ratings that are expected of the person."""

@@ -1,12 +1,12 @@
 """Rows of ratings: from codes and values to a matrix with each rating once."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 from scipy import sparse
 
-from peckorder._core.typing import Floats, Ints
+from peckorder._core.typing import Bools, Floats, Ints, SparseMatrix
 from peckorder._core.validation import one_of
 from peckorder.exceptions import DataError
 from peckorder.feedback._ids import Ids
@@ -28,7 +28,7 @@ class RatingRows:
     value: Floats
     lines: Ints | None = None
 
-    def to_csr(self, who: str, duplicates: str) -> Any:
+    def to_csr(self, who: str, duplicates: str) -> SparseMatrix:
         """Return a read-only CSR array of users and items, zeros stored as well."""
         n_users, n_items = len(self.users), len(self.items)
         key = self.user * np.int64(n_items) + self.item
@@ -49,9 +49,9 @@ class RatingRows:
         csr = sparse.csr_array((data, column, indptr), shape=shape)
         for part in (csr.data, csr.indices, csr.indptr):
             part.flags.writeable = False
-        return csr
+        return cast(SparseMatrix, csr)
 
-    def _refuse(self, who: str, order: Ints, is_first: Any) -> None:
+    def _refuse(self, who: str, order: Ints, is_first: Bools) -> None:
         row = int(order[~is_first].min())
         where = f"row {row}" if self.lines is None else f"line {self.lines[row]}"
         user, item = (

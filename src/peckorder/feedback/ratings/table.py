@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from peckorder._core.pickling import SavedPlainly
-from peckorder._core.typing import Floats, Ints, Labels, Seed
+from peckorder._core.typing import Floats, Ints, Labels, Seed, SparseMatrix
 from peckorder._core.validation import Rule, boolean, finite, optional, whole
 from peckorder.exceptions import DataError
 from peckorder.feedback._ids import Ids
@@ -48,11 +48,11 @@ class RatingTable(SavedPlainly):
     csr (n_users, n_items) stores what is rated, zeros too; its arrays are read-only.
     """
 
-    csr: Any
+    csr: SparseMatrix
     _users: Ids
     _items: Ids
 
-    def _store(self, users: Ids, items: Ids, csr: Any) -> None:
+    def _store(self, users: Ids, items: Ids, csr: SparseMatrix) -> None:
         for part in (csr.data, csr.indices, csr.indptr):
             part.flags.writeable = False
         object.__setattr__(self, "csr", csr)
@@ -60,7 +60,7 @@ class RatingTable(SavedPlainly):
         object.__setattr__(self, "_items", items)
 
     @classmethod
-    def _of(cls, users: Ids, items: Ids, csr: Any) -> Self:
+    def _of(cls, users: Ids, items: Ids, csr: SparseMatrix) -> Self:
         ratings = object.__new__(cls)
         ratings._store(users, items, csr)
         return ratings
@@ -88,7 +88,7 @@ class RatingTable(SavedPlainly):
     @property
     def per_user(self) -> Ints:
         """How many items each user rated."""
-        return np.diff(self.csr.indptr).astype(np.int64)  # type: ignore[no-any-return]
+        return np.diff(self.csr.indptr).astype(np.int64)
 
     @property
     def per_item(self) -> Ints:
@@ -96,7 +96,7 @@ class RatingTable(SavedPlainly):
         return np.bincount(self.csr.indices, minlength=self.n_items)
 
     @cached_property
-    def csc(self) -> Any:
+    def csc(self) -> SparseMatrix:
         """The ratings by item, in the shape of `csr`; made when first asked for."""
         csc = self.csr.tocsc()
         for part in (csc.data, csc.indices, csc.indptr):
@@ -343,7 +343,7 @@ class RatingTable(SavedPlainly):
         return self._of(self._users, self._items, csr)
 
 
-def _columns(csr: Any, places: Ints) -> Any:
+def _columns(csr: SparseMatrix, places: Ints) -> SparseMatrix:
     csr = csr[:, places]
     csr.sort_indices()
     return csr
