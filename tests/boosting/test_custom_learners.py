@@ -241,7 +241,7 @@ NOT_A_NUMBER_A_ROW = {
 def test_rankings_must_be_a_finite_number_a_row(ranking):
     found = np.asarray(ranking(X))
     model = RankBoost(alpha="numeric", weak=returns(ranking))
-    sentence = "RankBoost: a ranking by weak must be one number a row, 60 in all"
+    sentence = "RankBoost: a ranking by weak must be one number per row, 60 in all"
     if found.shape == (60,):
         row = int(np.argmin(np.isfinite(found)))
         sentence += f", finite; got {float(found[row])} in row {row}."
@@ -257,8 +257,8 @@ def test_a_ranking_that_breaks_down_later_is_refused_too():
 
     model = fitted(returns(moody), n_rounds=1)
     sentence = (
-        "RankBoost: a ranking by weak must be one number a row, 5 in all, finite; got "
-        "nan in row 0."
+        "RankBoost: a ranking by weak must be one number per row, 5 in all, finite; "
+        "got nan in row 0."
     )
     for ask in (model.predict, lambda rows: list(model.staged_predict(rows))):
         with pytest.raises(DataError, match=exactly(sentence)):

@@ -28,17 +28,17 @@ def with_value(values, value, row=1):
 
 
 # Arguments of fit, and what is said of them.
-SHORT = "must be one number a row, 12 in all; got 11."
-FORM = "must be one number a row, of one row at least; got an array of shape"
+SHORT = "must be one number per row, 12 in all; got 11."
+FORM = "must be one number per row, of one row at least; got an array of shape"
 LETTERS = "['a', 'a', 'a', 'a', 'a', 'a', ...]"
 DATA = {
     "grades": (
         {"y": Y[1:], "qid": None},
-        "y must be one grade a row, 12 in all; got 11.",
+        "y must be one grade per row, 12 in all; got 11.",
     ),
     "grades and queries": (
         {"y": Y[1:], "qid": QID[1:]},
-        "y must be one grade a row, 12 in all; got 11.",
+        "y must be one grade per row, 12 in all; got 11.",
     ),
     "no grades": ({"y": []}, "y must be at least one grade; got []."),
     "NaN grade": (
@@ -72,7 +72,7 @@ DATA = {
     ),
     "short qid": (
         {"qid": QID[1:]},
-        "qid must be one value a row, 12 in all; got 11.",
+        "qid must be one value per row, 12 in all; got 11.",
     ),
     "qid as a matrix": (
         {"qid": QID[:, np.newaxis]},
@@ -82,7 +82,7 @@ DATA = {
         {"qid": [None, *QID[1:]]},
         "qid must be without gaps; got None in row 0.",
     ),
-    "qid as one word": ({"qid": "abc"}, "qid must be one value a row; got 'abc'."),
+    "qid as one word": ({"qid": "abc"}, "qid must be one value per row; got 'abc'."),
     "negative weight": (
         {"sample_weight": with_value(ONES, -0.5)},
         "sample_weight must be >= 0; got -0.5 in row 1.",
@@ -142,7 +142,7 @@ def test_bad_feedback_is_refused(model, given, sentence):
 
 def test_no_labels_are_refused(model):
     sentence = (
-        "RankBoost: y must be one label a row; got None (it requires y to be passed, "
+        "RankBoost: y must be one label per row; got None (it requires y to be passed, "
         "but the target y is None)."
     )
     with raises_unchanged(model, ValueError, sentence):
@@ -187,7 +187,7 @@ def test_preferences_among_rows_without_weight_are_refused(y):
 
 
 def test_short_labels_are_not_blamed_on_the_queries(model):
-    sentence = "RankBoost: y must be one grade a row, 12 in all; got 11."
+    sentence = "RankBoost: y must be one grade per row, 12 in all; got 11."
     with raises_unchanged(model, DataError, sentence):
         model.fit(X, Y[1:], qid=QID)
 
@@ -282,7 +282,7 @@ def test_a_bad_offset_is_refused_when_asked(model, ask):
 
 
 def test_queries_of_another_length_are_refused_when_asked(model):
-    sentence = "RankBoost: qid must be one value a row, 12 in all; got 11."
+    sentence = "RankBoost: qid must be one value per row, 12 in all; got 11."
     with raises_unchanged(model, DataError, sentence):
         model.rank(X, QID[1:])
     sentence = sentence.replace("RankBoost", "disagreement")

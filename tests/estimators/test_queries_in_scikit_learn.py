@@ -212,7 +212,7 @@ def test_without_routing_the_switch_is_named(make, grid):
             make(), X, Y, cv=QueryKFold(3), params={"qid": QID}, error_score="raise"
         )
     sentence = (
-        "QueryKFold: qid or groups must be one value a row; got None for both. "
+        "QueryKFold: qid or groups must be one value per row; got None for both. "
         "Scikit-learn hands groups on as it is, and qid after "
         "sklearn.set_config(enable_metadata_routing=True)."
     )

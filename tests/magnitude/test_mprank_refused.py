@@ -224,7 +224,7 @@ def test_kernels_too_large_to_be_squared(solver):
 def test_data():
     model = MPRank()
     raises_sentence(
-        "MPRank: y must be one number a row, 6 in all; got 5.",
+        "MPRank: y must be one number per row, 6 in all; got 5.",
         lambda: model.fit(X, Y[:5]),
     )
     raises_sentence(

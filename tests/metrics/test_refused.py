@@ -80,8 +80,8 @@ def test_a_missing_value_is_refused():
 
 def shape_of(who, name, shape):
     return (
-        f"{who}: {name} must be one number a row, of one row at least; got an array of "
-        f"shape {shape}."
+        f"{who}: {name} must be one number per row, of one row at least; got an array "
+        f"of shape {shape}."
     )
 
 
@@ -313,7 +313,7 @@ def test_names_without_an_order_are_refused(docid):
 def test_other_numbers_of_queries_are_refused(name):
     metric = EVERY[name]
     with raises_refusal(
-        f"{metric.name}: qid must be one value a row, 2 in all; got 3."
+        f"{metric.name}: qid must be one value per row, 2 in all; got 3."
     ):
         metric([0, 1], [1.0, 2.0], qid=[1, 1, 2])
 

@@ -80,7 +80,7 @@ class Graph:
         return self("MatMul", name, self.constant(columns))
 
     def flat(self, column: str) -> str:
-        """Return a column as one number a row."""
+        """Return a column as one number per row."""
         return self("Squeeze", column, self.constant(np.array([1])))
 
     def add_offset(self, scores: str) -> str:

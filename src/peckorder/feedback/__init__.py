@@ -13,9 +13,9 @@ from peckorder.feedback._pairs import read_only as read_only
 from peckorder.feedback._preferences import Preferences
 from peckorder.feedback._queries import Queries
 from peckorder.feedback._scale import Scale
-from peckorder.feedback.ratings.assembly import RatingRows
 from peckorder.feedback.ratings.csv import CsvForm, read_rows
 from peckorder.feedback.ratings.ratings import Ratings
+from peckorder.feedback.ratings.table import RatingRows
 
 __all__ = [
     "CsvForm",

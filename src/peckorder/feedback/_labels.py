@@ -1,4 +1,4 @@
-"""Labels as users have them: numbers, ordered categoricals, or anything at all."""
+"""Labels of rows: numbers, ordered categoricals, or objects of any type."""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -17,10 +17,10 @@ EXACT = 2.0**53
 
 @dataclass(frozen=True, slots=True)
 class LabelColumn:
-    """One label a row.
+    """One label per row.
 
-    `values` are numbers, or objects without an order, or, if `categories` are
-    given, positions among these (lowest first, -1 for a missing label).
+    `values` are numbers, or objects without an order, or, if `categories` is not None,
+    positions among these (lowest first, -1 for a missing label).
     """
 
     values: NDArray[Any]
@@ -30,10 +30,10 @@ class LabelColumn:
         return len(self.values)
 
     def check_length(self, who: str, n_rows: int) -> None:
-        """Refuse labels that are more or fewer than the rows."""
+        """Raise unless there is one label per row."""
         if len(self) != n_rows:
             raise ValueError(
-                f"{who}: y must be one label a row; got {len(self)} labels for "
+                f"{who}: y must be one label per row; got {len(self)} labels for "
                 f"{n_rows} rows."
             )
 
@@ -69,24 +69,24 @@ def missing_cells(column: Labels) -> Bools:
 
 
 def read_labels(who: str, y: Any, name: str = "y") -> LabelColumn:
-    """Take labels of any kind; numbers are not copied."""
+    """Read labels of any type; numbers are not copied."""
     if y is None:
         raise ValueError(
-            f"{who}: {name} must be one label a row; got None (it requires y to be "
+            f"{who}: {name} must be one label per row; got None (it requires y to be "
             "passed, but the target y is None)."
         )
     declared = _declared_order(y)
     if declared is not None:
         return declared
     if hasattr(y, "dtype"):
-        y = np.asarray(y)  # here, lest pandas' nullable integers become floats
+        y = np.asarray(y)  # or pandas' nullable integers would become floats
     try:
         values = column_or_1d(y, warn=True)
     except ValueError as error:
         if "inhomogeneous" not in str(error):
             raise
         raise DataError(
-            f"{who}: {name} must be one label a row, tuples in an array of objects; "
+            f"{who}: {name} must be one label per row, tuples in an array of objects; "
             "got sequences of several lengths."
         ) from None
     if values.dtype.kind == "c":
@@ -128,7 +128,7 @@ def read_grades(who: str, y: Any, weight: str = "unit") -> Floats:
 
 
 def _declared_order(y: Any) -> LabelColumn | None:
-    """Read a pandas ordered categorical or a polars Enum; None for all else."""
+    """Read a pandas ordered categorical or a polars Enum; None for other labels."""
     dtype: Any = getattr(y, "dtype", None)
     if getattr(dtype, "ordered", False):  # pandas, without importing it
         codes = y.cat.codes if hasattr(y, "cat") else y.codes

@@ -125,7 +125,7 @@ class MagnitudeModel(ScoreEstimator):
         y = read_grades(self._who, y, "unit")
         if len(y) != n_rows:
             raise DataError(
-                f"{self._who}: y must be one number a row, {n_rows} in all; got "
+                f"{self._who}: y must be one number per row, {n_rows} in all; got "
                 f"{len(y)}."
             )
         weight = checked_weight(self._who, sample_weight, n_rows)

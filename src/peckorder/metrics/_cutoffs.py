@@ -42,7 +42,7 @@ def precision_at(
         How many rows from the top on count.
     good : float, "top" or array-like of bool, default=1
         The grade from which on rows are good; "top" for those of the highest grade of
-        each query; or a mask, one value a row.
+        each query; or a mask, one value per row.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def recall_at(
         How many rows from the top on count.
     good : float, "top" or array-like of bool, default=1
         The grade from which on rows are good; "top" for those of the highest grade of
-        each query; or a mask, one value a row.
+        each query; or a mask, one value per row.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def hits_at(
         How many rows from the top on count.
     good : float, "top" or array-like of bool, default=1
         The grade from which on rows are good; "top" for those of the highest grade of
-        each query; or a mask, one value a row.
+        each query; or a mask, one value per row.
 
     Returns
     -------

@@ -105,7 +105,7 @@ def rank_probability(
         Which of the good rows, from 1, the highest, to their number.
     good : float, "top" or array-like of bool, default=1
         The grade from which on rows are good; "top" for those of the highest grade;
-        or a mask, one value a row.
+        or a mask, one value per row.
 
     Returns
     -------

@@ -38,7 +38,7 @@ def average_precision(
         As in `disagreement`.
     good : float, "top" or array-like of bool, default=1
         The grade from which on rows are good; "top" for those of the highest grade of
-        each query; or a mask, one value a row.
+        each query; or a mask, one value per row.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def reciprocal_rank(
         Zero if there is no good row among the first k; None for all.
     good : float, "top" or array-like of bool, default=1
         The grade from which on rows are good; "top" for those of the highest grade of
-        each query; or a mask, one value a row.
+        each query; or a mask, one value per row.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def coverage(
         As in `disagreement`.
     good : float, "top" or array-like of bool, default="top"
         The grade from which on rows are good; "top" for those of the highest grade of
-        each query; or a mask, one value a row.
+        each query; or a mask, one value per row.
 
     Returns
     -------
@@ -235,7 +235,7 @@ def expected_rank(
         Ranks beyond count as this one.
     good : float, "top" or array-like of bool, default=1
         The grade from which on rows are good; "top" for those of the highest grade of
-        each query; or a mask, one value a row.
+        each query; or a mask, one value per row.
 
     Returns
     -------

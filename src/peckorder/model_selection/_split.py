@@ -118,8 +118,8 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
         given = groups if qid is None else qid
         if given is None:
             raise DataError(
-                "QueryKFold: qid or groups must be one value a row; got None for both. "
-                "Scikit-learn hands groups on as it is, and qid after "
+                "QueryKFold: qid or groups must be one value per row; got None for "
+                "both. Scikit-learn hands groups on as it is, and qid after "
                 "sklearn.set_config(enable_metadata_routing=True)."
             )
         n_rows = None if X is None else _count("QueryKFold", "X", X)
@@ -249,7 +249,7 @@ def train_test_split_queries(
     _TEST_SIZE.check(who, "test_size", test_size)
     rng = _seeded(who, random_state)
     if qid is None:
-        raise DataError(f"{who}: qid must be one value a row; got None.")
+        raise DataError(f"{who}: qid must be one value per row; got None.")
     if isinstance(qid, Iterator):
         qid = list(qid)
     queries = Queries.of(who, qid)

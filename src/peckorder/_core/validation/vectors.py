@@ -27,7 +27,7 @@ def numbers(who: str, name: str, values: Any, *, finite: bool = False) -> Floats
         raise DataError(f"{who}: {name} must be numbers; got {short(values)}.{hint}")
     if given.ndim != 1 or given.size == 0:
         raise DataError(
-            f"{who}: {name} must be one number a row, of one row at least; got an "
+            f"{who}: {name} must be one number per row, of one row at least; got an "
             f"array of shape {given.shape}."
         )
     if given.dtype.kind in "iu" and int(np.abs(given).max()) >= 2**53:
@@ -53,7 +53,7 @@ def one_a_row(who: str, name: str, values: Any, n_rows: int) -> Floats:
     column = numbers(who, name, values, finite=True)
     if len(column) != n_rows:
         raise DataError(
-            f"{who}: {name} must be one number a row, {n_rows} in all; got "
+            f"{who}: {name} must be one number per row, {n_rows} in all; got "
             f"{len(column)}."
         )
     return column

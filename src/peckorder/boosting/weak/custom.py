@@ -109,7 +109,9 @@ def ranked(ranking: Callable[[Any], Any], X: Any) -> Floats:
         raise DataError(
             f"RankBoost: a ranking by weak must be numbers; got {error}."
         ) from error
-    rule = f"RankBoost: a ranking by weak must be one number a row, {X.shape[0]} in all"
+    rule = (
+        f"RankBoost: a ranking by weak must be one number per row, {X.shape[0]} in all"
+    )
     if values.shape != (X.shape[0],):
         raise DataError(f"{rule}; got an array of shape {values.shape}.")
     if not np.isfinite(values).all():

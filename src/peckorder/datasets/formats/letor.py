@@ -258,7 +258,7 @@ def dump_letor(
     for name, column in columns.items():
         if len(column) != X.shape[0]:
             raise DataError(
-                f"{who}: {name} must be one value a row, {X.shape[0]} in all; got "
+                f"{who}: {name} must be one value per row, {X.shape[0]} in all; got "
                 f"{len(column)}."
             )
     write_text(who, path, _lines(X, columns, 0 if zero_based else 1))

@@ -327,7 +327,7 @@ def _numbers(who: str, what: str, values: Any) -> NDArray[Any]:
         raise DataError(f"{who}: {what} must be numbers; got {column.dtype} values.")
     if column.ndim != 1:
         raise DataError(
-            f"{who}: {what} must be one number a row; got an array of shape "
+            f"{who}: {what} must be one number per row; got an array of shape "
             f"{column.shape}."
         )
     if not np.isfinite(column).all():
@@ -344,7 +344,7 @@ def _store(who: str, owner: Any, **columns: NDArray[Any]) -> None:
     for name, column in columns.items():
         if column.shape != (n_rows,):
             raise DataError(
-                f"{who}: {name} must be one value a row, {n_rows} in all; got an array "
-                f"of shape {column.shape}."
+                f"{who}: {name} must be one value per row, {n_rows} in all; got an "
+                f"array of shape {column.shape}."
             )
         object.__setattr__(owner, name, column)

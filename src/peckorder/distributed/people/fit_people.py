@@ -167,7 +167,7 @@ def fit_people(
 def _rows(ratings: Ratings, people: Any) -> list[int]:
     if people is None:
         return list(range(ratings.n_users))
-    rows: list[int] = ratings._users.places(WHO, people, "people").tolist()
+    rows: list[int] = ratings._users.positions(WHO, people, "people").tolist()
     if not rows:
         raise DataError(f"{WHO}: people must be None or name somebody; got none.")
     return rows

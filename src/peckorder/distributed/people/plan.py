@@ -152,7 +152,7 @@ def _on_shared(
             return bytes(clone(ranker).fit(ratings).to_bytes())
 
         return Plan(about, learnt, _task_on_shared(ratings, everybody, True, judge))
-    places = ranker._ratings._items.places(WHO, ratings.items)
+    places = ranker._ratings._items.positions(WHO, ratings.items)
     is_its_own = fingerprint(WHO, ranker._ratings) == about["ratings"]
     data = without_people(ranker).to_bytes()
     about = about | {"shared": hashlib.sha256(data).hexdigest()}
@@ -230,7 +230,7 @@ def _reference_rows(ratings: Ratings, references: Any) -> Ints:
         # As many with ratings as there are.
         most = np.argsort(-ratings.per_user, kind="stable")
         return most[ratings.per_user[most] > 0][: int(references)]
-    rows = ratings._users.places(f"{WHO}: references", references)
+    rows = ratings._users.positions(f"{WHO}: references", references)
     if len(rows) == 0:
         raise DataError(
             f"{WHO}: references must be a number, or name somebody; got none."
