@@ -33,7 +33,7 @@ from peckorder.boosting.fitted import (
 from peckorder.boosting.solver.run import NoPairs, Options, RunInMemory
 from peckorder.exceptions import DataError
 from peckorder.feedback import GradedRows, Preferences
-from peckorder.metrics._names import metric_by_name
+from peckorder.metrics import metric_by_name
 
 _WORDS = ("threshold", "feature")
 

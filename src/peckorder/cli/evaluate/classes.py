@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from peckorder._core.typing import Floats, Ints
 from peckorder.exceptions import DataError
 from peckorder.feedback import is_missing
-from peckorder.metrics._resampling import intervals
+from peckorder.metrics import intervals
 from peckorder.tables.columns import Columns, distinct, numeric
 from peckorder.tables.files.cells import is_number
 from peckorder.tables.files.source import short

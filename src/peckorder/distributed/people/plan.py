@@ -27,7 +27,7 @@ from peckorder.distributed.people.store import FORMAT, About
 from peckorder.distributed.people.tasks import WHO, Judge, OnRows, OnShared, Task
 from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings, fingerprint, id_list
-from peckorder.metrics._names import metrics_by_name
+from peckorder.metrics import metrics_by_name
 from peckorder.storage.format import Contents, pack, to_bytes
 from peckorder.storage.mixin import StoredModel
 from peckorder.storage.models import parameters_of

@@ -15,7 +15,7 @@ from peckorder.distributed.people.store import About, Memory, no_store
 from peckorder.distributed.people.tasks import Record
 from peckorder.exceptions import DataError, ModelFileError
 from peckorder.io import from_bytes
-from peckorder.metrics._frames import frame
+from peckorder.metrics import to_frame
 from peckorder.storage.format import Damaged
 
 
@@ -172,11 +172,11 @@ class People(Mapping[Any, Any]):
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas frame."""
-        return frame("pandas", self.columns())
+        return to_frame("pandas", self.columns())
 
     def to_polars(self) -> Any:
         """Return the table as a polars frame."""
-        return frame("polars", self.columns())
+        return to_frame("polars", self.columns())
 
     @cached_property
     def _shared(self) -> PersonalRanker:
