@@ -3,7 +3,7 @@
 from peckorder import datasets
 from peckorder._core.validation import did_you_mean
 from peckorder.cli.console import Speaker
-from peckorder.datasets.published.catalogue import Entry, catalogue
+from peckorder.datasets.fetching.folders import Entry, catalogue
 
 
 def _how(entry: Entry) -> str:

@@ -1,13 +1,11 @@
 """Book-Crossing: ratings of books, as published or as plain CSV."""
 
-from typing import Any
-
 from sklearn.utils import Bunch
 
 from peckorder._core.validation import boolean
 from peckorder.datasets.fetching.download import fetch
 from peckorder.datasets.fetching.folders import Folder, require
-from peckorder.datasets.fetching.known_facts import check_facts, ratings_facts
+from peckorder.datasets.fetching.known_facts import Fact, check_facts, ratings_facts
 from peckorder.datasets.fetching.publishers import BOOK_CROSSING
 from peckorder.exceptions import DataError
 from peckorder.feedback import CsvForm, Ratings, read_rows
@@ -117,7 +115,7 @@ def _load_books(who: str, folder: Folder, implicit: bool) -> Bunch:
         if not said.any():
             raise DataError(f"{called}: a line must have a rating > 0; got none.")
         ratings = Ratings(user[said], item[said], value[said])
-    facts: dict[str, Any] = ratings_facts(ratings, "books")
+    facts: dict[str, Fact] = ratings_facts(ratings, "books")
     facts |= {"lines": n_lines, "explicit ratings": int((ratings.csr.data > 0).sum())}
     check_facts(who, found.name, _BOOK_FACTS.get(name, {}), facts)
     return Bunch(ratings=ratings, scale=(0.0 if implicit else 1.0, 10.0))

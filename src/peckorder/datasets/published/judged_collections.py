@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from peckorder.datasets.fetching.folders import (
+    DataFile,
     Folder,
-    Found,
     find,
     read_lines,
     refuse_line,
@@ -106,14 +106,14 @@ def load_cystic_fibrosis(folder: Folder = None) -> Bunch:
     )
 
 
-def _whole(found: Found, number: int, line: str, words: list[str]) -> int:
+def _whole(found: DataFile, number: int, line: str, words: list[str]) -> int:
     if len(words) != 1 or not words[0].isdecimal():
         refuse_line(found, number, "of a query, with a number", line)
     return int(words[0])
 
 
 def _read_pairs(
-    found: Found,
+    found: DataFile,
     number: int,
     line: str,
     query: int,
@@ -170,7 +170,7 @@ def load_ohsumed_trec9(folder: Folder = None) -> Bunch:
     )
 
 
-def _topics(found: Found) -> dict[str, str]:
+def _topics(found: DataFile) -> dict[str, str]:
     titles: dict[str, str] = {}
     query = ""
     for number, line in read_lines(found, "latin-1"):

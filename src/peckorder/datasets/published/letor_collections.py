@@ -1,7 +1,6 @@
 """Graded documents of queries, in the parts in which they are published."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -10,7 +9,7 @@ from sklearn.utils import Bunch
 from peckorder._core.typing import Ints
 from peckorder._core.validation import Rule, whole
 from peckorder.datasets.fetching.folders import Folder, read_lines, refuse_line, require
-from peckorder.datasets.fetching.known_facts import check_facts, counts
+from peckorder.datasets.fetching.known_facts import Fact, check_facts, counts
 from peckorder.datasets.fetching.publishers import (
     LIGHTGBM_LAMBDARANK,
     MQ2007_AGG,
@@ -24,7 +23,7 @@ from peckorder.exceptions import DataError
 _FOLD = Rule(
     "1, 2, 3, 4 or 5", lambda value: whole(1).accepts(value) and int(value) <= 5
 )
-_OHSUMED_FACTS = {
+_OHSUMED_FACTS: dict[str, Fact] = {
     "features": 25,
     "queries": 106,
     "documents": 16_140,
@@ -188,7 +187,7 @@ def _parts(who: str, data: Published, stem: str, folder: Folder) -> list[Documen
     return parts
 
 
-def _facts(parts: list[Documents]) -> Mapping[str, Any]:
+def _facts(parts: list[Documents]) -> Mapping[str, Fact]:
     y = np.concatenate([part.y for part in parts])
     queries = [np.unique(part.qid) for part in parts if part.qid is not None]
     return {

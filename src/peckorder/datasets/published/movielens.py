@@ -2,20 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sklearn.utils import Bunch
 
 from peckorder.datasets.fetching.download import fetch
 from peckorder.datasets.fetching.folders import (
+    DataFile,
     Folder,
-    Found,
     find,
     read_lines,
     refuse_line,
     require,
 )
-from peckorder.datasets.fetching.known_facts import check_facts, counts, ratings_facts
+from peckorder.datasets.fetching.known_facts import (
+    Fact,
+    check_facts,
+    counts,
+    ratings_facts,
+)
 from peckorder.datasets.fetching.publishers import (
     MOVIELENS_1M,
     MOVIELENS_100K,
@@ -42,7 +46,7 @@ class _Edition:
     movies: str
     form: CsvForm
     sep: str
-    facts: Mapping[str, Any]
+    facts: Mapping[str, Fact]
 
 
 _PUBLISHED = replace(_CSV, user=0, item=1, rating=2, header=False)
@@ -228,7 +232,7 @@ def _load(who: str, edition: _Edition, folder: Folder) -> Bunch:
     return Bunch(ratings=ratings, scale=_SCALE, titles=titles)
 
 
-def _titles(movies: Found, sep: str) -> dict[int, str]:
+def _titles(movies: DataFile, sep: str) -> dict[int, str]:
     titles: dict[int, str] = {}
     for number, line in read_lines(movies, "latin-1"):
         if not line.strip():
