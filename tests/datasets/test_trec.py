@@ -196,12 +196,12 @@ def test_damaged_judgements_are_refused(text, sentence):
             lambda: from_runs(
                 {"one": Run([1], ["d"], [1]), "two": Run([1, 1], ["d", "d"], [1, 2])}
             ),
-            "from_runs: run 'two' must list a document once a query; got 'd' again for "
-            "query '1'.",
+            "from_runs: run 'two' must list a document once per query; got 'd' again "
+            "for query '1'.",
         ),
         (
             lambda: from_runs([Run([], [], [])], Qrels([1, 1], ["d", "d"], [1, 2])),
-            "from_runs: qrels must judge a document once a query; got 'd' again for "
+            "from_runs: qrels must judge a document once per query; got 'd' again for "
             "query '1'.",
         ),
     ],

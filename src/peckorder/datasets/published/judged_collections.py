@@ -1,4 +1,4 @@
-"""Judged collections: cystic fibrosis, and OHSUMED as TREC-9 had it."""
+"""Judged collections: cystic fibrosis, and OHSUMED of TREC-9."""
 
 import re
 
@@ -22,7 +22,7 @@ _CF_FACTS = {"queries": 100, "judged pairs": 4_819}
 _TREC9_FACTS = {"queries": 63, "judgements": 3_205}
 _SCORES = re.compile(r"[0-2]{4}")
 
-# Names of runs; one that is not packed counts before one that is.
+# Names of runs; files that are not compressed take precedence.
 _RUNS = "*.run.gz", "*.run"
 
 
@@ -33,21 +33,21 @@ def load_cystic_fibrosis(folder: Folder = None) -> Bunch:
     ----------
     folder : path, default=None
         Where ``cystic_fibrosis`` is, or its file `cfquery_text_100q.txt`. (The XML that
-        goes around lacks a query and has a damaged score.) None: PECKORDER_DATA, then
+        circulates lacks a query and has a damaged score.) None: PECKORDER_DATA, then
         the cache.
 
     Returns
     -------
     bunch : Bunch
-        `qid` and `docid` (n_pairs,), integers; `scores` (n_pairs, 4), what each judge
-        gave, 0 to 2; `y` (n_pairs,), their sum; `queries`, a dict from ids to texts.
+        `qid` and `docid` (n_pairs,), integers; `scores` (n_pairs, 4), one per judge, 0
+        to 2; `y` (n_pairs,), their sum; `queries`, a dict from ids to texts.
 
     Raises
     ------
     MissingDataError
-        If the file is not there, saying what to get and where to put it.
+        If the file is not found, with what to get and where to put it.
     DataError
-        At a line that is damaged, naming the line.
+        For the first malformed line, with its number.
 
     Examples
     --------
