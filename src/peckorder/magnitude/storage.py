@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._core.row_transform import View
+from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats
-from peckorder.magnitude.mprank_solver.gram import Gram
+from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
-from peckorder.magnitude.mprank_solver.training_rows import Sample
-from peckorder.magnitude.mprank_solver.weighting import Weighing
+from peckorder.magnitude.mprank_solver.query_weights import QueryWeights
+from peckorder.magnitude.mprank_solver.solve import TrainingRows
 from peckorder.similarity.kernel_function import KernelFunction
 from peckorder.storage.format import Node
 from peckorder.storage.models import MOST_DEGREE, stored_parameter
@@ -97,7 +97,7 @@ def _restore_gram(model: Any, node: Node, n_features: int) -> None:
 def _gram(who: str, node: Node, n_features: int) -> Gram:
     function = KernelFunction(
         who,
-        View(intercept=False, unit_norm=False),
+        RowTransform(intercept=False, unit_norm=False),
         n_features,
         node.word("name", ("poly", "rbf")),
         node.number("gamma", low=0.0),
@@ -116,14 +116,14 @@ def _gram(who: str, node: Node, n_features: int) -> Gram:
 def sample_state(model: Any) -> dict[str, Any]:
     """Return what pairs are left out of, and streams go on from, if it is kept."""
     known = vars(model)
-    sample, moments = known.get("_sample"), known.get("_moments")
+    sample, moments = known.get("_training"), known.get("_moments")
     state: dict[str, Any] = {"fitted_C": known.get("_fitted_C"), "moments": None}
     if moments is not None:
         state["moments"] = {name: getattr(moments, name) for name in _MOMENTS}
     if sample is None or known.get("_gram") is None:
         return state | {"sample": None}
     parts = {"y": sample.y, "offset": sample.offset, "weight": sample.weight}
-    query = sample.weighing.query.astype(np.int64)
+    query = sample.weights.query.astype(np.int64)
     has_queries = bool(model._has_queries)
     return state | {"sample": parts | {"query": query, "has_queries": has_queries}}
 
@@ -140,10 +140,10 @@ def restore_sample(model: Any, node: Node) -> None:
         if model._gram is None or not hasattr(model, "_fitted_C"):
             raise node.refuse("sample", "with a kernel")
         model._has_queries = part.flag("has_queries")
-        model._sample = _sample(who, part, model._gram)
+        model._training = _training(who, part, model._gram)
 
 
-def _sample(who: str, node: Node, gram: Gram) -> Sample:
+def _training(who: str, node: Node, gram: Gram) -> TrainingRows:
     n_rows = len(gram)
     y = node.floats("y", n_rows)
     offset = node.floats("offset", n_rows) if node.has("offset") else None
@@ -156,8 +156,8 @@ def _sample(who: str, node: Node, gram: Gram) -> Sample:
     if np.bincount(query).min() == 0:
         raise node.refuse("query", "numbered without gaps")
     label = y if offset is None else y - offset
-    weighing = Weighing.of(query, weight)
-    return Sample(who, gram, y, label, offset, weighing, weight, is_own=True)
+    weights = QueryWeights.of(query, weight)
+    return TrainingRows(who, gram, y, label, offset, weights, weight, is_copy=True)
 
 
 def _moments(who: str, node: Node, size: int) -> RunningMoments:

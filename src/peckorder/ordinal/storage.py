@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from peckorder.ordinal.learners.base import Tally
+from peckorder.ordinal.learners.baselines import PerceptronLearner, WidrowHoffLearner
 from peckorder.ordinal.learners.ensemble import EnsembleLearner
 from peckorder.ordinal.learners.ensemble_base import AggregateLearner
 from peckorder.ordinal.learners.kernel_ensemble import KernelEnsembleLearner
@@ -19,12 +20,10 @@ from peckorder.ordinal.learners.kernel_prank import (
     KernelPRankLearner,
     KernelVotedLearner,
 )
-from peckorder.ordinal.learners.perceptron import PerceptronLearner
 from peckorder.ordinal.learners.polynomial import PolynomialLearner
 from peckorder.ordinal.learners.prank import PRankLearner
 from peckorder.ordinal.learners.voted import Updates, VotedLearner, joined
-from peckorder.ordinal.learners.widrow_hoff import WidrowHoffLearner
-from peckorder.similarity.kernel_function import NOTHING, Items, KernelFunction
+from peckorder.similarity.kernel_function import NO_ITEMS, Items, KernelFunction
 from peckorder.storage.format import Node
 
 # Beyond, float64 does not tell rounds and rows apart.
@@ -143,7 +142,7 @@ def _voted(blank: VotedLearner, node: Node) -> PRankLearner:
         _like(node, "first_thresholds", blank.thresholds, ascending=True),
     )
     if node.has("updates"):
-        n_features = blank.weights.size - blank.view.intercept
+        n_features = blank.weights.size - blank.transform.intercept
         learner.record = (_updates(learner, node.child("updates"), n_features),)
     return learner  # type: ignore[no-any-return]
 
@@ -163,11 +162,13 @@ def _updates(learner: VotedLearner, node: Node, n_features: int) -> Updates:
 def _items(node: Node, kernel: KernelFunction) -> Items:
     """Take rows that others are compared with, as wide as these will be."""
     if not node.has("support"):
-        return NOTHING
+        return NO_ITEMS
     part = node.child("support")
-    width = 0 if kernel.is_given else kernel.n_columns + kernel.view.intercept
+    width = (
+        0 if kernel.is_precomputed else kernel.n_columns + kernel.transform.intercept
+    )
     matrix = part.matrix("matrix", width)
-    below = kernel.n_columns if kernel.is_given else MOST_ROUNDS
+    below = kernel.n_columns if kernel.is_precomputed else MOST_ROUNDS
     number = part.ints("number", matrix.shape[0], below=below)
     if len(number) == 0:
         raise part.refuse("number", "of one row at least")

@@ -5,7 +5,7 @@ from peckorder._core.validation.matrices import (
     check_csr,
     check_finite,
     check_rows,
-    check_stopped_row,
+    check_unusable_row,
     count_rows,
 )
 from peckorder._core.validation.parameters import (
@@ -33,7 +33,7 @@ __all__ = [
     "check_finite",
     "check_parameters",
     "check_rows",
-    "check_stopped_row",
+    "check_unusable_row",
     "count_rows",
     "did_you_mean",
     "finite",

@@ -23,7 +23,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, norms: bool) -> Rows:
 
     That values are finite and columns exist is *not* checked here, because it would
     cost a second pass over the data: kernels stop at a row where it is otherwise, and
-    `check_stopped_row` then says what is wrong with it.
+    `check_unusable_row` then says what is wrong with it.
     """
     X = validate_data(
         estimator,
@@ -83,10 +83,10 @@ def count_rows(rows: Rows) -> int:
     return len(rows[0]) if len(rows) == 1 else len(rows[2]) - 1
 
 
-def check_stopped_row(who: str, rows: Rows, row: int, n_features: int) -> bool:
-    """Raise if `row`, at which a kernel stopped, is damaged: NaN, infinite, misplaced.
+def check_unusable_row(who: str, rows: Rows, row: int, n_features: int) -> bool:
+    """Raise if `row`, at which learning stopped, is damaged: NaN, infinite, misplaced.
 
-    A kernel stops for other reasons too; what they are only its caller knows. Returns
+    Learning stops for other reasons too, which only the caller knows. Returns
     whether the row is too long for its squared norm to be a float64.
     """
     if len(rows) == 1:

@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 from sklearn.base import clone
 
 from peckorder.distributed.cluster.partitions import Partitions
-from peckorder.magnitude.base import Given, MagnitudeModel
+from peckorder.magnitude.base import MagnitudeModel, TrainingData
 from peckorder.streams.block import Block
 
 
@@ -14,7 +14,7 @@ def unfitted(estimator: Any) -> Any:
     return clone(estimator)
 
 
-def read(estimator: MagnitudeModel, block: Block) -> Given | None:
+def read(estimator: MagnitudeModel, block: Block) -> TrainingData | None:
     """Check a partition as `fit` does; None if nothing in it weighs anything.
 
     Rows without weight are checked as well, so that what is refused does not depend on

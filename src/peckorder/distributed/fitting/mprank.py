@@ -30,7 +30,7 @@ def fit_mprank(estimator: MPRank, source: Source, client: Any) -> None:
     if moments is None:
         refuse_weightless(source.who)
     with np.errstate(over="ignore", invalid="ignore"):
-        estimator._learn_from_moments(moments)
+        estimator._fit_moments(moments)
     set_features(estimator, partitions)
 
 
@@ -41,15 +41,15 @@ def moments_of(
     given = read(estimator, block)
     if given is None:
         return None
-    none = RunningMoments.none(
+    moments = RunningMoments.empty(
         estimator._who, estimator.n_features_in_, has_queries=has_queries
     )
     with np.errstate(over="ignore", invalid="ignore"):
-        return none.add(given.X, given.label, given.query, given.weight)
+        return moments.add(given.X, given.label, given.query, given.weight)
 
 
 def join(some: list[RunningMoments | None]) -> RunningMoments | None:
     """Join moments, in their order."""
     found = [moments for moments in some if moments is not None]
     with np.errstate(over="ignore", invalid="ignore"):
-        return reduce(RunningMoments.join, found) if found else None
+        return reduce(RunningMoments.merge, found) if found else None

@@ -198,8 +198,8 @@ def _state(block: Block, estimator: SVRank, fit: str) -> _State | None:
             if given is None:
                 state = None
             else:
-                sample = estimator._sampled(given, None)
-                state = _State(estimator._risk(sample), Features(sample.rows))
+                training = estimator._training_rows(given, None)
+                state = _State(estimator._risk(training), Features(training.rows))
             _states[block] = fit, state
     return state
 
@@ -210,8 +210,8 @@ def _weights(block: Block, estimator: SVRank, fit: str) -> tuple[float, float, f
     if state is None:
         return 0.0, 0.0, 0.0
     largest = 1.0 if block.weight is None else float(np.max(block.weight))
-    weighing = state.risk.weighing
-    mass = np.bincount(weighing.query, weighing.weight)
+    weights = state.risk.weights
+    mass = np.bincount(weights.query, weights.weight)
     return largest, float(mass.sum()), float(mass @ mass)
 
 
@@ -242,4 +242,4 @@ def _mean_off(block: Block, estimator: SVRank, fit: str, w: Floats) -> float:
     if state is None:
         return 0.0
     with state.lock:
-        return state.risk.weighing.mean(state.risk.label - state.scores_of(w))
+        return state.risk.weights.mean(state.risk.label - state.scores_of(w))

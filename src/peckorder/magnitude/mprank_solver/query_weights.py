@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from scipy import sparse
 
 from peckorder._core.typing import Floats, Ints
+from peckorder.exceptions import DataError
 
+# From here on squares of sums may not be finite.
+LARGEST = 1e140
 # Beyond these the ridge says no more than "nothing" or "everything".
 SMALLEST_RIDGE, LARGEST_RIDGE = 1e-290, 1e290
 # What a row weighs at least beside the heaviest: its root can still be divided by.
@@ -16,7 +19,7 @@ _LIGHTEST = 1e-280
 
 
 @dataclass(frozen=True, eq=False)
-class Weighing:
+class QueryWeights:
     """Turns the sum over pairs within queries into one over rows.
 
     With rows' weights w, W the sum of a query's and P that of all W^2::
@@ -60,7 +63,7 @@ class Weighing:
         return self.n_queries == 1 and bool(np.all(self.root == self.root[0]))
 
     def ridge(self, C: float, left_out: int = 0) -> float:
-        """Return the ridge; of a plain sample without so many rows, at the same C."""
+        """Return the ridge; of plain rows without so many rows, at the same C."""
         share = 1.0 - left_out / len(self)
         return float(np.clip(self.unit * share / C, SMALLEST_RIDGE, LARGEST_RIDGE))
 
@@ -154,3 +157,28 @@ class Weighing:
             return vector[:, np.newaxis]
         places = (np.arange(n), self.query)
         return sparse.csr_array((vector, places), shape=(n, self.n_queries))
+
+
+def refuse_indefinite(who: str, value: float) -> NoReturn:
+    """Say that a kernel is none."""
+    raise DataError(
+        f"{who}: kernel must be positive semidefinite, up to rounding and a constant; "
+        f"got one with the eigenvalue {value!r} on these rows."
+    )
+
+
+def refuse_large(who: str) -> NoReturn:
+    """Say that numbers are too large to be multiplied."""
+    raise DataError(
+        f"{who}: X and y must be small enough for their squares to be finite; got an "
+        "objective that is not."
+    )
+
+
+def check_size(who: str, largest: float) -> None:
+    """Say that kernels are too large to be multiplied, if they are."""
+    if not largest < LARGEST:
+        raise DataError(
+            f"{who}: kernel must be below {LARGEST} in size, for its squares to be "
+            f"finite; got {float(largest)!r} on these rows."
+        )
