@@ -1,4 +1,4 @@
-"""Personal rankers: from what many people gave to what one person would like."""
+"""Personal rankers: the ratings of many people predict those of one person."""
 
 # Names imported "as" themselves are for the other packages of the library.
 from peckorder.collaborative._means import damped_means as damped_means

@@ -1,11 +1,11 @@
 """Labels of rows: numbers, ordered categoricals, or objects of any type."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from peckorder._core.typing import Bools, Floats, Labels
@@ -23,8 +23,8 @@ class LabelColumn:
     positions among these (lowest first, -1 for a missing label).
     """
 
-    values: NDArray[Any]
-    categories: tuple[Any, ...] | None = None
+    values: Labels
+    categories: tuple[Hashable, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -50,7 +50,7 @@ class LabelColumn:
         return None if value < 0 else self.categories[value]
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Whether a value is None, NaN, NaT or pandas' NA."""
     try:
         return value is None or not bool(value == value)  # noqa: PLR0124

@@ -48,7 +48,7 @@ class Scale:
         return int(ascending[0]) if is_run else None
 
     @cached_property
-    def _level_of_label(self) -> dict[Any, int]:
+    def _level_of_label(self) -> dict[Hashable, int]:
         return {label: level for level, label in enumerate(self.classes.tolist())}
 
     def __str__(self) -> str:
@@ -183,7 +183,7 @@ def _is_exact(numbers: Labels) -> bool:
     return bool(np.all(np.abs(numbers.astype(np.float64)) < EXACT))
 
 
-def _label_array(labels: list[Any]) -> Labels:
+def _label_array(labels: list[Hashable]) -> Labels:
     """Return labels as an array of the same, distinct values."""
     are_tuples = any(isinstance(label, tuple) for label in labels)
     array = np.empty(0) if are_tuples else np.asarray(labels)
@@ -223,7 +223,7 @@ def _refuse_unordered(who: str, column: LabelColumn) -> NoReturn:
     )
 
 
-def _few(labels: list[Any]) -> str:
+def _few(labels: list[Hashable]) -> str:
     """Return the list as text, shortened if it is long."""
     if len(labels) <= 8:
         return repr(labels)

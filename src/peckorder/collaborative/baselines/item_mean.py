@@ -13,16 +13,16 @@ from peckorder.exceptions import DataError
 
 
 class ItemMean(ViewerModel, stored=True):
-    r"""Scores an item by the mean of its ratings, drawn towards the mean of all.
+    r"""Scores an item by the mean of its ratings, shrunk towards the mean of all.
 
     ``score_j = (damping * mu + sum_v X_jv) / (damping + n_j)`` over the n_j viewers who
-    rated j, with mu the mean of all ratings. The same for every person: `y` is looked
-    at by the checks alone.
+    rated j, with mu the mean of all ratings. The same for every person: `y` is only
+    checked.
 
     Parameters
     ----------
     damping : float, default=5.0
-        How many ratings of mu every item has in advance; 0 for plain means. Items
+        How many ratings equal to mu are added to every item; 0 for plain means. Items
         without a rating score mu.
 
     Attributes

@@ -19,7 +19,7 @@ def digest(path: Path, algorithm: str = "sha256") -> str:
     return f"{algorithm}:{content.hexdigest()}"
 
 
-def read_records(who: str, folder: Path) -> dict[str, Any]:
+def read_records(who: str, folder: Path) -> dict[str, dict[str, Any]]:
     """Return the records of the files in a folder, by name."""
     path = folder / NAME
     if not path.is_file():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urljoin
 from urllib.request import Request, urlopen
 
@@ -149,7 +149,7 @@ def _save(who: str, url: str, draft: Path, show: Callable[[int, int], None]) -> 
 
 def _progress_bar(name: str, progress: bool | None) -> Callable[[int, int], None]:
     """Return a function that shows progress; it does nothing without a terminal."""
-    stream: Any = sys.stderr
+    stream = sys.stderr
     if progress is None:
         progress = stream is not None and stream.isatty()
     if not progress:

@@ -10,13 +10,14 @@ from scipy import sparse as sp
 from sklearn.utils import check_array, column_or_1d
 
 from peckorder._core.text_files import Source, check_source, write_text
+from peckorder._core.typing import MatrixLike
 from peckorder._core.validation import Rule, boolean, optional, whole
 from peckorder.datasets.formats.letor_reader import LetorReader, documents, rechunk
 from peckorder.datasets.formats.runs import Documents
 from peckorder.exceptions import DataError
 
 
-def _is_float(value: Any) -> bool:
+def _is_float(value: DTypeLike) -> bool:
     try:
         return np.dtype(value).name in ("float64", "float32")
     except TypeError:
@@ -29,6 +30,14 @@ _ZERO_BASED = Rule(
 )
 MISSING = Rule("a number", lambda value: isinstance(value, int | float | np.number))
 QID_DTYPE = Rule("None, int or str", lambda value: value in (None, int, str))
+_RULES = {
+    "n_features": optional(whole(1)),
+    "dtype": DTYPE,
+    "sparse": optional(boolean),
+    "missing": MISSING,
+    "qid_dtype": QID_DTYPE,
+    "comments": boolean,
+}
 
 
 def load_letor(
@@ -186,7 +195,7 @@ def iter_letor(
 
 
 def dump_letor(
-    X: Any,
+    X: MatrixLike,
     y: ArrayLike,
     path: str | os.PathLike[str],
     *,
@@ -226,7 +235,7 @@ def dump_letor(
     """
     who = "dump_letor"
     boolean.check(who, "zero_based", zero_based)
-    X = check_array(
+    matrix = check_array(
         X,
         accept_sparse="csr",
         dtype=np.float64,
@@ -235,10 +244,10 @@ def dump_letor(
         ensure_min_features=0,
         estimator=who,
     )
-    if sp.issparse(X) and not X.has_canonical_format:
+    if sp.issparse(matrix) and not matrix.has_canonical_format:
         # Duplicate entries would be written as two.
-        X = X.copy()
-        X.sum_duplicates()
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
     grades = column_or_1d(
         check_array(
             y,
@@ -256,31 +265,19 @@ def dump_letor(
     if comments is not None:
         columns["comments"] = [_checked_text(who, "comments", c) for c in comments]
     for name, column in columns.items():
-        if len(column) != X.shape[0]:
+        if len(column) != matrix.shape[0]:
             raise DataError(
-                f"{who}: {name} must be one value per row, {X.shape[0]} in all; got "
-                f"{len(column)}."
+                f"{who}: {name} must be one value per row, {matrix.shape[0]} in all; "
+                f"got {len(column)}."
             )
-    write_text(who, path, _lines(X, columns, 0 if zero_based else 1))
+    write_text(who, path, _lines(matrix, columns, 0 if zero_based else 1))
 
 
-def _check(
-    who: str,
-    path: Any,
-    n_features: Any,
-    dtype: Any,
-    sparse: Any,
-    missing: Any,
-    qid_dtype: Any,
-    comments: Any,
-) -> None:
+def _check(who: str, path: object, *values: object) -> None:
+    """Check the path and the values of the parameters in `_RULES`, in this order."""
     check_source(who, path)
-    optional(whole(1)).check(who, "n_features", n_features)
-    DTYPE.check(who, "dtype", dtype)
-    optional(boolean).check(who, "sparse", sparse)
-    MISSING.check(who, "missing", missing)
-    QID_DTYPE.check(who, "qid_dtype", qid_dtype)
-    boolean.check(who, "comments", comments)
+    for (name, rule), value in zip(_RULES.items(), values, strict=True):
+        rule.check(who, name, value)
 
 
 def _lines(X: Any, columns: dict[str, list[str]], base: int) -> Iterator[str]:
@@ -309,7 +306,7 @@ def _grade_text(grade: float) -> str:
     )
 
 
-def _checked_text(who: str, what: str, value: Any, never: str = "") -> str:
+def _checked_text(who: str, what: str, value: object, never: str = "") -> str:
     text = str(value)
     if any(mark in text for mark in "\n\r" + (never and never + "\t\0")):
         rule = "words without spaces and '#'" if never else "lines of text"

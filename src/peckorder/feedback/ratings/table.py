@@ -5,12 +5,20 @@ from functools import cached_property
 from typing import NamedTuple, NoReturn, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
 from peckorder._core.pickling import SavedPlainly
-from peckorder._core.typing import Bools, Floats, Ints, Labels, Seed, SparseMatrix
+from peckorder._core.typing import (
+    Bools,
+    Floats,
+    Ints,
+    Labels,
+    Seed,
+    SparseMatrix,
+    VectorLike,
+)
 from peckorder._core.validation import Rule, boolean, finite, one_of, optional, whole
 from peckorder.exceptions import DataError
 from peckorder.feedback._ids import Ids
@@ -248,7 +256,7 @@ class RatingTable(SavedPlainly):
         return matrix
 
     def restrict(
-        self, *, users: ArrayLike | None = None, items: ArrayLike | None = None
+        self, *, users: VectorLike | None = None, items: VectorLike | None = None
     ) -> Self:
         """Keep these users and items, in the order in which they are given.
 
