@@ -198,7 +198,7 @@ def test_a_ranking_that_errs_on_no_pair_needs_smoothing():
 
 def test_a_ranking_that_falls_is_of_no_use_if_cumulative():
     falling = returns(lambda X: -X.sum(axis=1))
-    with pytest.warns(ConvergenceWarning, match="no weak ranking tells the rows"):
+    with pytest.warns(ConvergenceWarning, match="no weak ranking separates the rows"):
         assert fitted(falling).n_rounds_ == 0
     assert fitted(falling, cumulative=False).weak_rankers_["alpha"][0] < 0
 
@@ -207,7 +207,7 @@ def test_a_ranking_that_falls_is_of_no_use_if_cumulative():
 @pytest.mark.parametrize("cumulative", [True, False])
 def test_a_ranking_that_says_nothing_ends_the_run(alpha, cumulative):
     nothing = returns(lambda X: np.ones(len(X)))
-    with pytest.warns(ConvergenceWarning, match="no weak ranking tells the rows"):
+    with pytest.warns(ConvergenceWarning, match="no weak ranking separates the rows"):
         model = fitted(nothing, alpha=alpha, cumulative=cumulative)
     assert model.n_rounds_ == 0
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from peckorder.boosting.solver.run import RECORD
-from peckorder.boosting.solver.score_table import ScoreTable
+from peckorder.boosting.booster import RECORD
+from peckorder.boosting.score_table import ScoreTable
 from peckorder.storage.format import Node
 from peckorder.storage.models import stored_parameter
 

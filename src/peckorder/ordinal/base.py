@@ -170,7 +170,8 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         predicted : ndarray of shape (n_samples,)
             One of `classes_` for each row.
         """
-        predicted: Labels = self.classes_[self._from_learner("levels", X)]
+        level = self._from_learner("levels", X)
+        predicted: Labels = self.classes_[level]
         return predicted
 
     def score(self, X: MatrixLike, y: VectorLike) -> float:

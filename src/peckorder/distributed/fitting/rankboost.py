@@ -9,7 +9,7 @@ from peckorder.boosting.blocks import (
     publish,
     refuse_blocks,
 )
-from peckorder.boosting.sharded.run import ShardedRun
+from peckorder.boosting.sharded.booster import ShardedBooster
 from peckorder.distributed.cluster.partitions import load
 from peckorder.distributed.cluster.sources import Source
 from peckorder.distributed.fitting.common import set_features, unfitted
@@ -38,9 +38,9 @@ def fit_rankboost(estimator: RankBoost, source: Source, client: Any) -> None:
         rows, counts = crew.rows()
         if rows.n_rows == 0:
             refuse_blocks(who, counts.all_rows, counts.all_queries, counts.flat_queries)
-        run = ShardedRun(who, crew, rows, options)
-        run.cut()
-        run.go()
+        booster = ShardedBooster(who, crew, rows, options)
+        booster.cut()
+        booster.boost()
     set_features(estimator, partitions)
-    publish(estimator, run)
-    estimator.traffic_ = np.array(run.traffic.rounds, dtype=TRAFFIC)
+    publish(estimator, booster)
+    estimator.traffic_ = np.array(booster.traffic.rounds, dtype=TRAFFIC)

@@ -18,8 +18,8 @@ import numpy as np
 from peckorder._core.threads import Team
 from peckorder._core.typing import Ints
 from peckorder.boosting.blocks import CheckedBlocks
-from peckorder.boosting.columns.binned import Cuts
-from peckorder.boosting.sharded.run import Lost, Rows, answered
+from peckorder.boosting.columns import Cuts
+from peckorder.boosting.sharded.booster import Lost, Rows, answered
 from peckorder.boosting.sharded.shard import Shard, joined
 from peckorder.distributed.cluster.client import results
 from peckorder.distributed.cluster.partitions import Partitions, in_partition
