@@ -1,8 +1,10 @@
 """What the sources promise about themselves."""
 
+import ast
 import inspect
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,9 +45,89 @@ THINGS = list(public_things())
 METHODS = list(public_methods())
 
 
+# Modules whose names users import; a module that one of them imports has a public name.
+PUBLIC = {
+    "peckorder",
+    *(
+        f"peckorder.{name}"
+        for name in [
+            "bounds",
+            "collaborative",
+            "compare",
+            "datasets",
+            "displays",
+            "distributed",
+            "estimators",
+            "exceptions",
+            "experiments",
+            "export",
+            "feedback",
+            "gaps",
+            "io",
+            "losses",
+            "metrics",
+            "model_selection",
+            "reports",
+            "streams",
+        ]
+    ),
+}
+INTERNAL = {"_core", "_base", "_version"}
+
+
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text())
+
+
+def module_of(path):
+    names = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(names).removesuffix(".__init__")
+
+
+MODULES = {module_of(path): path for path in SOURCES}
+
+
+def imports_of(path):
+    """Return the modules of the package that a file imports, wherever it does."""
+    found = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{a.name}" for a in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return (found & MODULES.keys()) - {module_of(path)}
+
+
+def code_lines(path):
+    """Return how many lines a file has, without docstrings."""
+    documented = set()
+    for node in ast.walk(tree_of(path)):
+        body = getattr(node, "body", None)
+        first = body[0] if isinstance(body, list) and body else None
+        is_text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+        if is_text and isinstance(first.value.value, str):
+            documented |= set(range(first.lineno, first.end_lineno + 1))
+    return len(path.read_text().splitlines()) - len(documented)
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_no_file_is_longer_than_four_hundred_lines(path):
-    assert len(path.read_text().splitlines()) <= 400
+def test_no_file_has_more_than_four_hundred_lines_of_code(path):
+    assert code_lines(path) <= 400
+
+
+def test_few_modules_import_private_ones_of_another_package():
+    private = set()
+    for path in SOURCES:
+        for imported in imports_of(path):
+            names = imported.split(".")
+            for i, name in enumerate(names[1:], start=1):
+                owner = ".".join(names[:i])
+                is_private = name.startswith("_") and name not in INTERNAL
+                is_inside = f"{module_of(path)}.".startswith(f"{owner}.")
+                if is_private and not name.startswith("__") and not is_inside:
+                    private.add((module_of(path), imported))
+    assert len(private) <= 20, sorted(private)
 
 
 @pytest.mark.parametrize(("name", "thing"), THINGS, ids=[n for n, _ in THINGS])

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from math import exp, inf, isfinite, log
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from peckorder.boosting.distribution import (
     feedback_rows,
     make_distribution,
 )
-from peckorder.boosting.score_table import MatrixColumns
+from peckorder.boosting.rounds import MatrixColumns, Round, RoundLog
 from peckorder.boosting.thresholds import (
     CandidateTable,
     Thresholds,
@@ -32,65 +32,26 @@ from peckorder.boosting.thresholds import (
     allocate_histograms,
 )
 from peckorder.boosting.weak_learners import (
+    AlphaRule,
     CustomLearner,
     Features,
     Ranking,
     Weak,
     WeakLearner,
-    is_step,
     ranked,
 )
 from peckorder.exceptions import DataError
 from peckorder.feedback import Preferences
 
 _NONE = np.empty(0)
-# Newton's iteration stops when a step is this small, in units of the last place.
-_PRECISE = 4e-16
-_MOST_STEPS = 200
 # Entries looked at in one call of compiled rounds, between two chances to interrupt.
 _ENTRIES_PER_CALL = 1 << 26
 # Numbers that keep what threads share out of each other's cache lines.
 _APART = 16
-# A weak ranking with its weight, as it is kept.
-RECORD = np.dtype(
-    [
-        ("feature", np.int64),
-        ("threshold", np.float64),
-        ("default", np.float64),
-        ("alpha", np.float64),
-    ]
-)
 
 
 class NoPairs(ValueError):
     """There is nothing to learn from."""
-
-
-class Round(NamedTuple):
-    """A weak ranking with its weight; `ranking` if it is a custom one."""
-
-    feature: int
-    threshold: float
-    default: float
-    alpha: float
-    ranking: Ranking | None = None
-
-
-@dataclass
-class RoundLog:
-    """The rounds so far, and the logarithms of the bounds before and after each."""
-
-    log_bounds: list[float]
-    rounds: list[Round] = field(default_factory=list)
-
-    def add(self, round_: Round, log_z: float) -> None:
-        """Add a round, which multiplies the bound by Z."""
-        self.rounds.append(round_)
-        self.log_bounds.append(self.log_bounds[-1] + log_z)
-
-    def bounds(self, n_rounds: int) -> Floats:
-        """Return the bounds before the first round and after each of n."""
-        return np.array([exp(min(b, 700.0)) for b in self.log_bounds[: n_rounds + 1]])
 
 
 class FinishedBooster(Protocol):
@@ -109,32 +70,6 @@ class Watch:
 
     every: int
     report: Callable[[RoundLog], None]
-
-
-@dataclass(frozen=True)
-class AlphaRule:
-    """How much weight a weak ranking gets: `method`, smoothing, learning rate."""
-
-    method: str
-    smoothing: float
-    rate: float
-
-    def alpha(self, weak: Weak, distribution: Distribution) -> float:
-        """Return the weight of a ranking, times the learning rate."""
-        return self.rate * self._full_alpha(weak, distribution)
-
-    def _full_alpha(self, weak: Weak, distribution: Distribution) -> float:
-        if self.method == "approximate":
-            return compiled.approximate_alpha(weak.r, self.smoothing)
-        if is_step(weak.values):
-            _, first, second = distribution.moments(distribution.scores, weak.values)
-            right, wrong = _mass((second - first) / 2), _mass((second + first) / 2)
-            if self.method == "analytic":
-                extra = self.smoothing / 2
-                return _half_log(right + extra, wrong + extra)
-            limit = _half_log(2.0 + self.smoothing, self.smoothing)
-            return float(np.clip(_half_log(right, wrong), -limit, limit))
-        return newton(weak, distribution, self.smoothing)
 
 
 @dataclass(frozen=True)
@@ -467,59 +402,3 @@ def check_alpha(alpha: float) -> None:
             "RankBoost: smoothing must be > 0 where a weak ranking errs on no pair; "
             "got 0."
         )
-
-
-def newton(weak: Weak, distribution: Distribution, smoothing: float) -> float:
-    """Return the alpha that minimises ``Z = sum D exp(alpha s)``, s = h(x0) - h(x1).
-
-    Newton's iteration on the slope of log Z, which is convex, between bounds that it
-    must not leave; where it would, or does not halve its last step but one, the
-    interval is halved instead. So the error at least halves every other iteration, and
-    near the minimum, where log Z curves, it is squared in each. Nothing beyond
-    ``log((2 + e) / e) / 2``, over the largest difference of values if that is above 1,
-    is looked at: the minimum lies at infinity if the ranking errs on no pair.
-    """
-    h = weak.values
-    span = distribution.span(h)
-    limit = _half_log(2.0 + smoothing, smoothing) / max(1.0, span)
-    sign = 1.0 if weak.r > 0 else -1.0
-    h = sign * h
-
-    def slope(alpha: float) -> tuple[float, float]:
-        mass, first, second = distribution.moments(distribution.scores + alpha * h, h)
-        mean = first / mass
-        return mean, second / mass - mean * mean
-
-    if limit < inf and slope(limit)[0] <= 0.0:
-        return sign * limit
-    low, high = 0.0, min(limit, 1.0 / max(span, 1e-300))
-    while high < limit and slope(high)[0] < 0.0:
-        low, high = high, min(2.0 * high, limit)
-        if high == inf or high * span > 1e3:
-            return sign * inf
-    alpha, step, before = (low + high) / 2, high - low, inf
-    for _ in range(_MOST_STEPS):
-        value, curve = slope(alpha)
-        low, high = (alpha, high) if value < 0.0 else (low, alpha)
-        move = value / curve if curve > 0.0 else inf
-        if min(abs(move), high - low) <= _PRECISE * alpha:
-            break
-        is_safe = low < alpha - move < high and abs(move) <= before / 2
-        following = alpha - move if is_safe else (low + high) / 2
-        before, step = step, abs(following - alpha)
-        alpha = following
-    return sign * alpha
-
-
-def _half_log(a: float, b: float) -> float:
-    """Return half the logarithm of a/b, where one of them may be zero."""
-    if a == b:
-        return 0.0
-    if a == 0.0 or b == 0.0:
-        return inf if a > 0.0 else -inf
-    return 0.5 * log(a / b)
-
-
-def _mass(value: float) -> float:
-    # Rounding leaves a remainder of zero, which a logarithm would magnify.
-    return value if value > compiled.NOTHING else 0.0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -29,18 +29,16 @@ from peckorder._core.validation import (
     whole,
 )
 from peckorder.boosting.booster import (
-    RECORD,
     FinishedBooster,
     InMemoryBooster,
     NoPairs,
     Options,
-    RoundLog,
 )
-from peckorder.boosting.score_table import MatrixColumns, ScoreTable
+from peckorder.boosting.rounds import RECORD, EarlyStopping, MatrixColumns, ScoreTable
 from peckorder.boosting.weak_learners import ranked
 from peckorder.exceptions import DataError
 from peckorder.feedback import GradedRows, Preferences
-from peckorder.metrics import Metric, metric_by_name
+from peckorder.metrics import metric_by_name
 
 if TYPE_CHECKING:
     from peckorder.storage.format import Node
@@ -443,7 +441,7 @@ class RankBoost(ScoreEstimator, stored=True):
         graded: GradedRows,
         weight: Floats | None,
         offset: Floats | None,
-    ) -> tuple["EarlyStopping", Floats]:
+    ) -> tuple[EarlyStopping, Floats]:
         """Hold out queries; return the monitor of them, and weights of zero there."""
         n_queries = len(graded.offsets) - 1
         if n_queries < 2:
@@ -504,7 +502,7 @@ class RankBoost(ScoreEstimator, stored=True):
         return rows if isinstance(rows, np.ndarray) else check_csr(self._who, rows)
 
     def _publish(
-        self, booster: FinishedBooster, stopping: "EarlyStopping | None"
+        self, booster: FinishedBooster, stopping: EarlyStopping | None
     ) -> None:
         """Set the fitted attributes."""
         log = booster.log
@@ -558,67 +556,6 @@ class RankBoost(ScoreEstimator, stored=True):
         from peckorder.boosting.storage import restore_boosted
 
         restore_boosted(self, node)
-
-
-class EarlyStopping:
-    """Follows a metric on queries held out; remembers after which round it was best.
-
-    A share of all queries is drawn at random, whole; `rows` are theirs.
-    """
-
-    def __init__(
-        self,
-        metric: Metric,
-        patience: int | None,
-        share: float,
-        rng: np.random.RandomState,
-        graded: GradedRows,
-    ) -> None:
-        self._metric, self._patience = metric, patience
-        sizes = np.diff(graded.offsets)
-        n_held = min(max(1, round(share * len(sizes))), len(sizes) - 1)
-        is_held = np.zeros(len(sizes), dtype=bool)
-        is_held[rng.permutation(len(sizes))[:n_held]] = True
-        kept = np.repeat(is_held, sizes)
-        self.rows = graded.rows[kept]
-        self._y = graded.grade[kept]
-        self._qid = np.repeat(np.arange(len(sizes)), sizes)[kept]
-        self.values: list[float] = []
-        self.best = 0
-
-    def begin(self, X: Matrix, offset: Floats | None, *, unstored: bool) -> None:
-        """Evaluate the rows before the first round."""
-        self._X = X[self.rows]
-        self._columns = MatrixColumns(self._X, unstored=unstored)
-        start = np.zeros(len(self.rows)) if offset is None else offset[self.rows]
-        self._scores = start.astype(np.float64)
-        self._evaluate()
-        if np.isnan(self.values[0]):
-            raise DataError(
-                "RankBoost: validation_fraction must hold out a query for which metric "
-                f"is defined; got none in {len(np.unique(self._qid))} queries."
-            )
-
-    def __call__(self, log: RoundLog) -> bool:
-        """Add the last round; return whether to stop."""
-        feature, threshold, default, alpha, ranking = log.rounds[-1]
-        if ranking is not None:
-            self._scores += alpha * ranked(ranking, self._X)
-        else:
-            self._scores += alpha * self._columns.rank(feature, threshold, default)
-        self._evaluate()
-        n_waited = len(self.values) - 1 - self.best
-        return self._patience is not None and n_waited >= self._patience
-
-    def _evaluate(self) -> None:
-        with warnings.catch_warnings():
-            if self.values:  # the warning was given before the first round
-                warnings.simplefilter("ignore", UndefinedMetricWarning)
-            value = self._metric.mean(self._y, self._scores, self._qid)
-        sign = 1.0 if self._metric.kind.larger_is_better else -1.0
-        self.values.append(value)
-        if sign * value > sign * self.values[self.best]:
-            self.best = len(self.values) - 1
 
 
 NO_WEIGHT = "every weight zero"

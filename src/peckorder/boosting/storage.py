@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from peckorder.boosting.booster import RECORD
-from peckorder.boosting.score_table import ScoreTable
+from peckorder.boosting.rounds import RECORD, ScoreTable
 from peckorder.storage.format import Node
 from peckorder.storage.models import stored_parameter
 

@@ -1,7 +1,8 @@
-"""Weak learners that choose features as they are, or ask a user's own learner."""
+"""Weak rankings, their weights, and learners other than thresholds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf, log
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.base import clone
 
 from peckorder._core.typing import Floats, Ints, Matrix, Predictor
 from peckorder.boosting.compiled.pairs import UNIT
+from peckorder.boosting.compiled.rounds import NOTHING, approximate_alpha
 from peckorder.boosting.compiled.sorted_columns import (
     SortedColumns,
     rank_by_values,
@@ -17,6 +19,9 @@ from peckorder.boosting.compiled.sorted_columns import (
 from peckorder.boosting.distribution import Distribution
 from peckorder.exceptions import DataError
 
+# Newton's iteration stops when a step is this small, in units of the last place.
+_PRECISE = 4e-16
+_MOST_STEPS = 200
 # A user's ranking: a function of X that returns one number per row.
 Ranking: TypeAlias = Callable[[Any], Any]
 
@@ -271,3 +276,85 @@ def ranked(ranking: Ranking, X: Matrix) -> Floats:
 def is_step(values: Floats) -> bool:
     """Return whether a ranking is 0 or 1 everywhere."""
     return bool(((values == 0.0) | (values == 1.0)).all())
+
+
+@dataclass(frozen=True)
+class AlphaRule:
+    """How much weight a weak ranking gets: `method`, smoothing, learning rate."""
+
+    method: str
+    smoothing: float
+    rate: float
+
+    def alpha(self, weak: Weak, distribution: Distribution) -> float:
+        """Return the weight of a ranking, times the learning rate."""
+        return self.rate * self._full_alpha(weak, distribution)
+
+    def _full_alpha(self, weak: Weak, distribution: Distribution) -> float:
+        if self.method == "approximate":
+            return approximate_alpha(weak.r, self.smoothing)
+        if is_step(weak.values):
+            _, first, second = distribution.moments(distribution.scores, weak.values)
+            right, wrong = _mass((second - first) / 2), _mass((second + first) / 2)
+            if self.method == "analytic":
+                extra = self.smoothing / 2
+                return _half_log(right + extra, wrong + extra)
+            limit = _half_log(2.0 + self.smoothing, self.smoothing)
+            return float(np.clip(_half_log(right, wrong), -limit, limit))
+        return newton(weak, distribution, self.smoothing)
+
+
+def newton(weak: Weak, distribution: Distribution, smoothing: float) -> float:
+    """Return the alpha that minimises ``Z = sum D exp(alpha s)``, s = h(x0) - h(x1).
+
+    Newton's iteration on the slope of log Z, which is convex, between bounds that it
+    must not leave; where it would, or does not halve its last step but one, the
+    interval is halved instead. So the error at least halves every other iteration, and
+    near the minimum, where log Z curves, it is squared in each. Nothing beyond
+    ``log((2 + e) / e) / 2``, over the largest difference of values if that is above 1,
+    is looked at: the minimum lies at infinity if the ranking errs on no pair.
+    """
+    h = weak.values
+    span = distribution.span(h)
+    limit = _half_log(2.0 + smoothing, smoothing) / max(1.0, span)
+    sign = 1.0 if weak.r > 0 else -1.0
+    h = sign * h
+
+    def slope(alpha: float) -> tuple[float, float]:
+        mass, first, second = distribution.moments(distribution.scores + alpha * h, h)
+        mean = first / mass
+        return mean, second / mass - mean * mean
+
+    if limit < inf and slope(limit)[0] <= 0.0:
+        return sign * limit
+    low, high = 0.0, min(limit, 1.0 / max(span, 1e-300))
+    while high < limit and slope(high)[0] < 0.0:
+        low, high = high, min(2.0 * high, limit)
+        if high == inf or high * span > 1e3:
+            return sign * inf
+    alpha, step, before = (low + high) / 2, high - low, inf
+    for _ in range(_MOST_STEPS):
+        value, curve = slope(alpha)
+        low, high = (alpha, high) if value < 0.0 else (low, alpha)
+        move = value / curve if curve > 0.0 else inf
+        if min(abs(move), high - low) <= _PRECISE * alpha:
+            break
+        is_safe = low < alpha - move < high and abs(move) <= before / 2
+        following = alpha - move if is_safe else (low + high) / 2
+        before, step = step, abs(following - alpha)
+        alpha = following
+    return sign * alpha
+
+
+def _half_log(a: float, b: float) -> float:
+    """Return half the logarithm of a/b, where one of them may be zero."""
+    if a == b:
+        return 0.0
+    if a == 0.0 or b == 0.0:
+        return inf if a > 0.0 else -inf
+    return 0.5 * log(a / b)
+
+
+def _mass(value: float) -> float:
+    # Rounding leaves a remainder of zero, which a logarithm would magnify.
+    return value if value > NOTHING else 0.0

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from peckorder._core.typing import Floats
-from peckorder.boosting.score_table import ScoreTable
+from peckorder.boosting.rounds import ScoreTable
 from peckorder.export._graph import TREES, Graph
 
 _LESS_OR_EQUAL, _SUM, _AS_IT_IS = 0, 1, 0

@@ -151,6 +151,36 @@ def fill_bins(
 
 
 @inlined
+def order_binned_rows(
+    bins: Ints,
+    n_groups: int,
+    abstainers_first: bool,
+    counts: Ints,
+    queue: Ints,
+    stops: Ints,
+) -> None:
+    """Write to queue (n,) the rows in the order in which they pass the threshold.
+
+    Those on which the column abstains are first, or behind all others. stops
+    (groups + 1,) tell how many have passed at each cut. counts (256,) is workspace.
+    """
+    for b in range(N_BINS):
+        counts[b] = 0
+    for i in range(np.uintp(bins.shape[0])):
+        counts[bins[i]] += np.uintp(1)
+    size = counts[ABSTAINS] if abstainers_first else np.uintp(0)
+    for g in range(n_groups):
+        stops[g] = size
+        size += counts[g]
+        counts[g] = stops[g]
+    stops[n_groups] = size
+    counts[ABSTAINS] = np.uintp(0) if abstainers_first else size
+    for i in range(np.uintp(bins.shape[0])):
+        queue[counts[bins[i]]] = i
+        counts[bins[i]] += np.uintp(1)
+
+
+@inlined
 def sum_four_columns(bins: Ints, features: Ints, potentials: Ints, sums: Ints) -> None:
     """Write to sums (4, 256) the potentials of the bins of four columns.
 

@@ -22,10 +22,9 @@ import numpy as np
 from peckorder._core.compiled.jit import compiled, inlined, prefetch
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled.binned_columns import (
-    ABSTAINS,
-    N_BINS,
     TOGETHER,
     BinnedColumns,
+    order_binned_rows,
     sum_four_columns,
 )
 from peckorder.boosting.compiled.candidates import (
@@ -35,7 +34,7 @@ from peckorder.boosting.compiled.candidates import (
 )
 from peckorder.boosting.compiled.pairs import DOWN, UNIT, UP
 from peckorder.boosting.compiled.search_by_r import LEARNT
-from peckorder.boosting.compiled.sorted_columns import SortedColumns
+from peckorder.boosting.compiled.sorted_columns import SortedColumns, order_sorted_rows
 
 # What is smaller is what rounding left of zero; a square root would magnify it.
 _NOTHING = 1e-14
@@ -333,79 +332,6 @@ def pass_rows(
 
 
 @inlined
-def line_up_binned(
-    bins: Ints,
-    n_groups: int,
-    abstainers_first: bool,
-    counts: Ints,
-    queue: Ints,
-    stops: Ints,
-) -> None:
-    """Write to queue (n,) the rows in the order in which they pass the threshold.
-
-    Those on which the column abstains are first, or behind all others. stops
-    (groups + 1,) tell how many have passed at each cut. counts (256,) is workspace.
-    """
-    for b in range(N_BINS):
-        counts[b] = 0
-    for i in range(np.uintp(bins.shape[0])):
-        counts[bins[i]] += np.uintp(1)
-    size = counts[ABSTAINS] if abstainers_first else np.uintp(0)
-    for g in range(n_groups):
-        stops[g] = size
-        size += counts[g]
-        counts[g] = stops[g]
-    stops[n_groups] = size
-    counts[ABSTAINS] = np.uintp(0) if abstainers_first else size
-    for i in range(np.uintp(bins.shape[0])):
-        queue[counts[bins[i]]] = i
-        counts[bins[i]] += np.uintp(1)
-
-
-@inlined
-def line_up_sorted(
-    rows: Ints,
-    group_ends: Ints,
-    start: int,
-    zero: int,
-    abstainers_first: bool,
-    is_stored: Ints,
-    queue: Ints,
-    stops: Ints,
-) -> None:
-    """Do the same for a column of entries `rows`, whose groups end at group_ends.
-
-    These count from `start` on. is_stored (n,) is workspace.
-    """
-    n_groups = group_ends.shape[0]
-    valid = group_ends[n_groups - 1] - start if n_groups > 0 else 0
-    for i in range(is_stored.shape[0]):
-        is_stored[i] = 0
-    for k in range(rows.shape[0]):
-        # Entries behind the last group abstain.
-        is_stored[rows[k]] = 1 if k < valid else 2
-    size = 0
-    if abstainers_first:
-        for i in range(is_stored.shape[0]):
-            if is_stored[i] == 2 or (is_stored[i] == 0 and zero < 0):
-                queue[size] = i
-                size += 1
-    k = 0
-    for g in range(n_groups):
-        stops[g] = size
-        while k < group_ends[g] - start:
-            queue[size] = rows[k]
-            size += 1
-            k += 1
-        if g == zero:
-            for i in range(is_stored.shape[0]):
-                if is_stored[i] == 0:
-                    queue[size] = i
-                    size += 1
-    stops[n_groups] = size
-
-
-@inlined
 def consider(
     best: Floats,
     feature: int,
@@ -480,7 +406,7 @@ def search(
         for q in range(lowest, last_default(settings.default, abstains) + 1):
             queue = workspace.queue
             if c < 0:
-                line_up_binned(
+                order_binned_rows(
                     binned.bins[feature], n_groups, q == 1, workspace.counts, queue,
                     stops,
                 )  # fmt: skip
@@ -491,11 +417,7 @@ def search(
                 for g in range(n_groups):
                     stops[g + 1] = group_ends[groups[c] + g] - starts[c]
             else:
-                line_up_sorted(
-                    sorted_.rows[starts[c] : starts[c + 1]],
-                    group_ends[groups[c] : groups[c + 1]], starts[c], sorted_.zero[c],
-                    q == 1, workspace.is_stored, queue, stops,
-                )  # fmt: skip
+                order_sorted_rows(sorted_, c, q == 1, workspace.is_stored, queue, stops)
             for k in range(above.shape[0]):
                 above[k] = 0.0
             if weights.pairs.shape[0] > 0:

@@ -47,6 +47,50 @@ def sum_groups(columns: SortedColumns, c: int, potentials: Ints, sums: Ints) -> 
         sums[columns.zero[c]] -= stored
 
 
+@inlined
+def order_sorted_rows(
+    columns: SortedColumns,
+    c: int,
+    abstainers_first: bool,
+    is_stored: Ints,
+    queue: Ints,
+    stops: Ints,
+) -> None:
+    """Write the rows of a column as `order_binned_rows` does.
+
+    is_stored (n,) is workspace.
+    """
+    start, zero = columns.starts[c], columns.zero[c]
+    rows = columns.rows[start : columns.starts[c + 1]]
+    group_ends = columns.group_ends[columns.groups[c] : columns.groups[c + 1]]
+    n_groups = group_ends.shape[0]
+    valid = group_ends[n_groups - 1] - start if n_groups > 0 else 0
+    for i in range(is_stored.shape[0]):
+        is_stored[i] = 0
+    for k in range(rows.shape[0]):
+        # Entries behind the last group abstain.
+        is_stored[rows[k]] = 1 if k < valid else 2
+    size = 0
+    if abstainers_first:
+        for i in range(is_stored.shape[0]):
+            if is_stored[i] == 2 or (is_stored[i] == 0 and zero < 0):
+                queue[size] = i
+                size += 1
+    k = 0
+    for g in range(n_groups):
+        stops[g] = size
+        while k < group_ends[g] - start:
+            queue[size] = rows[k]
+            size += 1
+            k += 1
+        if g == zero:
+            for i in range(is_stored.shape[0]):
+                if is_stored[i] == 0:
+                    queue[size] = i
+                    size += 1
+    stops[n_groups] = size
+
+
 @compiled
 def sum_values(
     columns: SortedColumns, potentials: Ints, weighted: Floats, ranked: Floats

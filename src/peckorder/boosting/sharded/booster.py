@@ -9,13 +9,14 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from peckorder._core.typing import Floats, Ints
-from peckorder.boosting.booster import Options, Round, RoundLog, check_alpha
+from peckorder.boosting.booster import Options, check_alpha
 from peckorder.boosting.columns import MOST_BINS, Cuts
 from peckorder.boosting.compiled import graded_pairs
 from peckorder.boosting.compiled import rounds as compiled
 from peckorder.boosting.compiled import search_by_r as search
 from peckorder.boosting.compiled.pairs import UNIT
 from peckorder.boosting.distribution import mass_unit
+from peckorder.boosting.rounds import Round, RoundLog
 from peckorder.boosting.sharded.shard import Record, joined
 from peckorder.boosting.thresholds import nothing_chosen, threshold_at
 from peckorder.exceptions import DataError

@@ -1,7 +1,7 @@
 """Texts about a contest that the terminal and the report share."""
 
 from math import floor, isnan, log10
-from typing import Any, Final
+from typing import Final
 
 from peckorder.compare.contest import Contest, Result
 from peckorder.compare.measures import Measure
@@ -68,7 +68,7 @@ def listed(names: list[str]) -> str:
 
 def chosen_text(result: Result) -> str:
     """Return the settings that a ranker chose in all folds."""
-    names: dict[str, list[Any]] = {}
+    names: dict[str, list[object]] = {}
     for chosen in result.chosen:
         for name, value in chosen.items():
             names.setdefault(name, []).append(value)

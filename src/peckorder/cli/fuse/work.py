@@ -1,7 +1,5 @@
 """The work of `peckorder fuse`."""
 
-from typing import Any
-
 import numpy as np
 from rich.table import Table as Screen
 
@@ -84,7 +82,7 @@ def run_fuse(runs: list[str], options: FuseOptions, output: OutputOptions) -> No
     )
 
 
-def _as_json(board: Contest) -> dict[str, Any]:
+def _as_json(board: Contest) -> dict[str, object]:
     """Return the means of all methods, and how far behind the first they are."""
     return {
         "decides": board.measures[0].name,

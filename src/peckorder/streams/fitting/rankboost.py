@@ -12,10 +12,11 @@ from peckorder.boosting.blocks import (
     options_for_blocks,
     publish,
 )
-from peckorder.boosting.booster import Booster, Options, RoundLog, Watch
+from peckorder.boosting.booster import Booster, Options, Watch
 from peckorder.boosting.columns import no_sorted
 from peckorder.boosting.columns_on_disk import Scratch, Spool
 from peckorder.boosting.distribution import Distribution
+from peckorder.boosting.rounds import RoundLog
 from peckorder.estimators import RankBoost
 from peckorder.exceptions import DataError
 from peckorder.streams.block import Stream

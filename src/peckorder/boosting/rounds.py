@@ -1,16 +1,61 @@
-"""Weak rankings put together: one table per feature, whatever the number of rounds."""
+"""Rounds, their record, and the scores that they give to rows."""
 
+import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from dataclasses import dataclass, field
+from math import exp
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, n_cores, share
 from peckorder._core.typing import Array, Floats, Ints, Matrix
 from peckorder._core.validation import as_rows
 from peckorder.boosting.compiled import weak_rankings as compiled
 from peckorder.boosting.compiled.weak_rankings import FeatureTables
+from peckorder.boosting.weak_learners import Ranking, ranked
+from peckorder.exceptions import DataError
+from peckorder.feedback import GradedRows
+from peckorder.metrics import Metric
+
+# A weak ranking with its weight, as it is kept.
+RECORD = np.dtype(
+    [
+        ("feature", np.int64),
+        ("threshold", np.float64),
+        ("default", np.float64),
+        ("alpha", np.float64),
+    ]
+)
+
+
+class Round(NamedTuple):
+    """A weak ranking with its weight; `ranking` if it is a custom one."""
+
+    feature: int
+    threshold: float
+    default: float
+    alpha: float
+    ranking: Ranking | None = None
+
+
+@dataclass
+class RoundLog:
+    """The rounds so far, and the logarithms of the bounds before and after each."""
+
+    log_bounds: list[float]
+    rounds: list[Round] = field(default_factory=list)
+
+    def add(self, round_: Round, log_z: float) -> None:
+        """Add a round, which multiplies the bound by Z."""
+        self.rounds.append(round_)
+        self.log_bounds.append(self.log_bounds[-1] + log_z)
+
+    def bounds(self, n_rounds: int) -> Floats:
+        """Return the bounds before the first round and after each of n."""
+        return np.array([exp(min(b, 700.0)) for b in self.log_bounds[: n_rounds + 1]])
 
 
 class MatrixColumns:
@@ -123,3 +168,64 @@ class ScoreTable(FeatureTables):
             )
             result[:, feature] = own.scores(X, unstored=unstored)
         return result
+
+
+class EarlyStopping:
+    """Follows a metric on queries held out; remembers after which round it was best.
+
+    A share of all queries is drawn at random, whole; `rows` are theirs.
+    """
+
+    def __init__(
+        self,
+        metric: Metric,
+        patience: int | None,
+        share: float,
+        rng: np.random.RandomState,
+        graded: GradedRows,
+    ) -> None:
+        self._metric, self._patience = metric, patience
+        sizes = np.diff(graded.offsets)
+        n_held = min(max(1, round(share * len(sizes))), len(sizes) - 1)
+        is_held = np.zeros(len(sizes), dtype=bool)
+        is_held[rng.permutation(len(sizes))[:n_held]] = True
+        kept = np.repeat(is_held, sizes)
+        self.rows = graded.rows[kept]
+        self._y = graded.grade[kept]
+        self._qid = np.repeat(np.arange(len(sizes)), sizes)[kept]
+        self.values: list[float] = []
+        self.best = 0
+
+    def begin(self, X: Matrix, offset: Floats | None, *, unstored: bool) -> None:
+        """Evaluate the rows before the first round."""
+        self._X = X[self.rows]
+        self._columns = MatrixColumns(self._X, unstored=unstored)
+        start = np.zeros(len(self.rows)) if offset is None else offset[self.rows]
+        self._scores = start.astype(np.float64)
+        self._evaluate()
+        if np.isnan(self.values[0]):
+            raise DataError(
+                "RankBoost: validation_fraction must hold out a query for which metric "
+                f"is defined; got none in {len(np.unique(self._qid))} queries."
+            )
+
+    def __call__(self, log: RoundLog) -> bool:
+        """Add the last round; return whether to stop."""
+        feature, threshold, default, alpha, ranking = log.rounds[-1]
+        if ranking is not None:
+            self._scores += alpha * ranked(ranking, self._X)
+        else:
+            self._scores += alpha * self._columns.rank(feature, threshold, default)
+        self._evaluate()
+        n_waited = len(self.values) - 1 - self.best
+        return self._patience is not None and n_waited >= self._patience
+
+    def _evaluate(self) -> None:
+        with warnings.catch_warnings():
+            if self.values:  # the warning was given before the first round
+                warnings.simplefilter("ignore", UndefinedMetricWarning)
+            value = self._metric.mean(self._y, self._scores, self._qid)
+        sign = 1.0 if self._metric.kind.larger_is_better else -1.0
+        self.values.append(value)
+        if sign * value > sign * self.values[self.best]:
+            self.best = len(self.values) - 1
