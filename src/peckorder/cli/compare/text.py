@@ -58,7 +58,7 @@ def level_text(contest: Contest) -> str:
     if not level:
         return f"{best.name} is first, and no other is level with it."
     names = listed(level)
-    return f"{best.name} is first; {names} cannot be told from it (≈)."
+    return f"{best.name} is first; no difference from {names} was shown (≈)."
 
 
 def listed(names: list[str]) -> str:

@@ -125,7 +125,7 @@ def _notes(board: Contest, method: str, runs: list[str]) -> list[str]:
     gap = by_name[method].values[name] - single.values[name]
     mean, half = float(np.nanmean(gap)), board.half_width(gap)
     if mean - half <= 0:
-        relation = "is behind" if mean + half < 0 else "cannot be told from"
+        relation = "is behind" if mean + half < 0 else "is not shown to differ from"
         notes.append(
             f"By {name} {method}, which is written, {relation} the run {single.name} "
             f"alone ({mean:+.4f} ± {half:.4f})."
