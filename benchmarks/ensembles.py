@@ -21,13 +21,13 @@ CLASSES = np.arange(5)
 PAPER = {"fit_intercept": False, "unit_norm": False}
 
 
-def numpy_ensemble(X: np.ndarray, y: np.ndarray, coins: np.ndarray) -> np.ndarray:
+def numpy_ensemble(X: np.ndarray, y: np.ndarray, masks: np.ndarray) -> np.ndarray:
     """Learn by all members at once: no loop but that over the rows."""
-    n_members, n_thresholds = coins.shape[1], CLASSES.size - 1
+    n_members, n_thresholds = masks.shape[1], CLASSES.size - 1
     weights = np.zeros((n_members, X.shape[1]))
     thresholds = np.zeros((n_members, n_thresholds))
     places = np.arange(n_thresholds)
-    for x, truth, coin in zip(X, y, coins, strict=True):
+    for x, truth, coin in zip(X, y, masks, strict=True):
         member = np.flatnonzero(coin)
         score, cuts = weights[member] @ x, thresholds[member]
         wrong = (score[:, np.newaxis] >= cuts).sum(axis=1) != truth
@@ -52,8 +52,8 @@ def linear(repeats: int, n_rows: int, n_members: int = 100, tau: float = 0.3) ->
         return AggregatePRank(**options, **more).partial_fit(X, y, classes=CLASSES)
 
     model = learn(X[:some], y[:some])
-    coins = model._learner.coins(slice(0, n_members), -some, some)
-    theirs = numpy_ensemble(X[:some], y[:some], coins)
+    masks = model._learner.masks(slice(0, n_members), -some, some)
+    theirs = numpy_ensemble(X[:some], y[:some], masks)
     same = np.array_equal(theirs, model.member_thresholds_)
     times = in_turn(
         {
@@ -67,7 +67,7 @@ def linear(repeats: int, n_rows: int, n_members: int = 100, tau: float = 0.3) ->
         },
         repeats,
     )
-    times |= in_turn({"numpy": lambda: numpy_ensemble(X[:some], y[:some], coins)}, 3)
+    times |= in_turn({"numpy": lambda: numpy_ensemble(X[:some], y[:some], masks)}, 3)
     model = learn(X, y)
     offered = model.votes_.sum() + model.n_mistakes_
     print(

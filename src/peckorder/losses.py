@@ -82,7 +82,7 @@ def pair_loss(
         Half the width of the band of "svr"; the others have none.
     top_weight : float, default=0.0
         How much more the top counts. A pair weighs ``1 + top_weight t`` times as much,
-        where t says how high the larger of its two true values is: 0 at the lowest of
+        where t is the height of the larger of its two true values: 0 at the lowest of
         its query, 1 at the highest, in proportion between (0 if all are equal). Neither
         a constant added to `y` nor a factor changes t. The weight does not depend on
         the scores, so that what is convex stays so.

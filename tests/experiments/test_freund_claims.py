@@ -7,6 +7,7 @@ from peckorder.experiments.framework.statistics import not_behind
 from peckorder.experiments.freund_2003 import (
     features,
     feedback,
+    figures,
     films,
     ideas,
     learners,
@@ -243,7 +244,9 @@ def test_an_interval_that_is_not_known_is_open():
 
 
 def test_tallies_and_draws():
-    found = films.tally(np.array([1, 1, 0, -1]))
+    found = figures.tally(np.array([1, 1, 0, -1]))
     assert found == "better in 2, open in 1, worse in 1 of 4"
-    assert films.drawn([{"targets": 3}] * 2) == "2 draws of 3 targets"
-    assert films.drawn([{"targets": 3}, {"targets": 1}]) == "2 draws of 1 to 3 targets"
+    assert figures.drawn([{"targets": 3}] * 2) == "2 draws of 3 targets"
+    assert (
+        figures.drawn([{"targets": 3}, {"targets": 1}]) == "2 draws of 1 to 3 targets"
+    )

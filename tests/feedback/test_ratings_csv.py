@@ -256,3 +256,12 @@ def test_damaged_matrices_are_refused(text, sentence):
 def test_text_that_is_decoded_already_is_not_decoded_again():
     text = io.StringIO("user,item,rating\nzo\u00e9,tea,5\n")
     assert Ratings.read_csv(text, encoding="latin-1").users.tolist() == ["zo\u00e9"]
+
+
+@pytest.mark.parametrize("sep", [";", "\t", "|"])
+def test_decimal_commas_where_commas_do_not_separate(sep):
+    text = "user;item;rating\n1;7;0,5\n1;8;3\n2;7;-1,25\n".replace(";", sep)
+    ratings = Ratings.read_csv(io.StringIO(text), sep=sep)
+    assert sorted(ratings.csr.data.tolist()) == [-1.25, 0.5, 3.0]
+    with pytest.raises(DataError, match="line 3 must be a line with a finite number"):
+        Ratings.read_csv(io.StringIO(text.replace(f"8{sep}3", f"8{sep}?")), sep=sep)

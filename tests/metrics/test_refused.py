@@ -414,7 +414,7 @@ def test_names_of_rows_that_would_not_matter_are_refused():
         metrics.ndcg([1, 0], [1.0, 1.0], docid=["a", "b"])
 
 
-def test_categories_are_told_where_their_numbers_are():
+def test_categories_are_locate_errors_their_numbers_are():
     pandas = pytest.importorskip("pandas")
     y = pandas.Series(
         pandas.Categorical(["low", "high"], ["low", "high"], ordered=True)

@@ -16,7 +16,7 @@ from peckorder.boosting import columns_on_disk
 from peckorder.boosting.compiled import rounds
 from peckorder.exceptions import DataError
 from peckorder.streams import Stream, from_arrays
-from peckorder.streams.fitting import rankboost_bins
+from peckorder.streams.fitting import rankboost
 from peckorder.streams.fitting.rankboost import fit_boosted
 from support.rankboost_settings import assert_same_model
 
@@ -175,7 +175,7 @@ class Disks:
     def __init__(self, monkeypatch, small, n_free):
         self.small, self.n_free = small, n_free
         monkeypatch.setattr(columns_on_disk, "disk_usage", self.usage)
-        monkeypatch.setattr(rankboost_bins, "on_one_disk", lambda *folders: False)
+        monkeypatch.setattr(rankboost, "on_one_disk", lambda *folders: False)
 
     def usage(self, folder):
         return SimpleNamespace(free=self.n_free if folder.name == self.small else 2**40)
@@ -229,7 +229,7 @@ def test_bins_are_in_their_file_before_they_count_as_whole(tmp_path, monkeypatch
             flushed.append((tmp_path / "model.rows" / "terms").exists())
             return super().flush(*arguments)
 
-    monkeypatch.setattr(rankboost_bins, "mmap", Noted)
+    monkeypatch.setattr(rankboost, "mmap", Noted)
     boosted(tmp_path / "model")
     assert flushed == [False]
 

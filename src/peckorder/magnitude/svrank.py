@@ -71,7 +71,7 @@ class SVRank(MagnitudeModel, stored=True):
         The loss of a pair, both sides or one. "hr" is refused: its minimum is zero.
     top_weight : float, default=0.0
         How much more the top of a list counts: a pair weighs ``1 + top_weight t`` times
-        as much, where t says how high the larger of its two labels is, from 0 at the
+        as much, where t is the height of the larger of its two labels, from 0 at the
         lowest label of its query to 1 at the highest. See the notes.
     kernel : str or callable, default="linear"
         "linear", "poly" ``(gamma x.z + coef0)^degree``, "rbf"
@@ -126,13 +126,13 @@ class SVRank(MagnitudeModel, stored=True):
     than a row of a low label. The weight of a pair is a function of labels alone,
     whatever their scale and whatever is added to all of a query's, so that the problem
     stays convex and has one minimum; an iteration is still O(n log n), a few times what
-    it is without. What it does not: it knows where rows should be, not where scores put
-    them, so that no measure of the first few places is bounded by it; and it weighs
-    pairs up, none down, so that C may have to be chosen anew.
+    it is without. What it does not do: it depends on where rows should be, not on
+    where scores put them, so that it bounds no measure of the first few ranks; and it
+    only increases weights of pairs, so that another C may be better.
 
     Where columns differ in size by many orders, or C times the squares of features is
-    far beyond ``1e12``, the norm is lost in rounding beside the pairs. A warning tells,
-    and `dual_gap_` remains true.
+    far beyond ``1e12``, the norm is lost in rounding beside the pairs. A warning is
+    given then, and `dual_gap_` remains valid.
 
     References
     ----------

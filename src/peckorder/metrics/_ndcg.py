@@ -126,8 +126,8 @@ def rank_probability(
             f"rank_probability: k must be at most the number of good rows, {n_good}; "
             f"got {k!r}."
         )
-    place = int(np.flatnonzero(is_good)[k - 1])
-    group = np.flatnonzero(lists.score == lists.score[place])
+    row = int(np.flatnonzero(is_good)[k - 1])
+    group = np.flatnonzero(lists.score == lists.score[row])
     above, among = int(is_good[: group[0]].sum()), int(is_good[group].sum())
     weight = np.empty(len(group))
     rankings.rank_weights(among, int(k) - above, weight)

@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 import numpy as np
 from scipy import sparse
 
-from peckorder._core.typing import Floats, Labels
+from peckorder._core.typing import Array, Floats, Labels
 
 # Bytes of a block from files: learning takes less time than reading anyway.
 OF_FILES: Final = 1 << 22
@@ -48,7 +48,7 @@ class Block:
     [(2, [7, 7]), (1, [8])]
     """
 
-    X: Any
+    X: Any  # a dense or CSR array
     y: Labels
     qid: Labels | None = None
     weight: Floats | None = None
@@ -147,7 +147,7 @@ class Stream(ABC):
         """
 
     @abstractmethod
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """Return what tells this stream from others, in plain values of JSON.
 
         Named parts; a checkpoint of a stream with other parts is refused.
@@ -190,5 +190,6 @@ class Stream(ABC):
         return f"<{self.who}: {'; '.join(told)}>"
 
 
-def _joined(columns: list[Any]) -> Any:
-    return None if columns[0] is None else np.concatenate(columns)
+def _joined(columns: list[Array | None]) -> Array | None:
+    present = [column for column in columns if column is not None]
+    return np.concatenate(present) if present else None

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import Empty, Full, Queue
 from threading import Event, Thread
-from typing import Any, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ def prefetched(source: Iterator[T], size: int) -> Iterator[Iterator[T]]:
         finally:
             _close(source)
         return
-    waiting: Queue[Any] = Queue(size)
+    waiting: Queue[T | _End] = Queue(size)
     unwanted = Event()
     thread = Thread(
         target=_read, args=(source, waiting, unwanted), name="prefetch", daemon=True
@@ -47,7 +47,7 @@ def prefetched(source: Iterator[T], size: int) -> Iterator[Iterator[T]]:
         thread.join()
 
 
-def _read(source: Iterator[Any], waiting: Queue[Any], unwanted: Event) -> None:
+def _read(source: Iterator[T], waiting: "Queue[T | _End]", unwanted: Event) -> None:
     error: BaseException | None = None
     try:
         # The block is not kept in a name while the next is made: it may be all that
@@ -65,7 +65,7 @@ def _read(source: Iterator[Any], waiting: Queue[Any], unwanted: Event) -> None:
     _put(waiting, _End(error), unwanted)
 
 
-def _put(waiting: Queue[Any], item: Any, unwanted: Event) -> None:
+def _put(waiting: "Queue[T | _End]", item: "T | _End", unwanted: Event) -> None:
     while not unwanted.is_set():
         try:
             waiting.put(item, timeout=_A_WHILE)
@@ -74,7 +74,7 @@ def _put(waiting: Queue[Any], item: Any, unwanted: Event) -> None:
         return
 
 
-def _received(waiting: Queue[Any]) -> Iterator[Any]:
+def _received(waiting: "Queue[T | _End]") -> Iterator[T]:
     while True:
         try:
             # Not for ever: some systems hear no Ctrl-C meanwhile.
@@ -89,7 +89,7 @@ def _received(waiting: Queue[Any]) -> Iterator[Any]:
         del item
 
 
-def _close(source: Iterator[Any]) -> None:
+def _close(source: Iterator[T]) -> None:
     close = getattr(source, "close", None)
     if close is not None:
         close()

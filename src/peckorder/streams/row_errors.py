@@ -8,11 +8,12 @@ import numpy as np
 from scipy import sparse
 
 from peckorder._core.errors import located
+from peckorder._core.typing import Bools
 from peckorder.streams.block import Block, Stream
 
 
 @contextmanager
-def told_where(stream: Stream, block: Block, first: int) -> Iterator[None]:
+def locate_errors(stream: Stream, block: Block, first: int) -> Iterator[None]:
     """Let an error about a block, which begins at a row, say where in the stream."""
     try:
         yield
@@ -43,7 +44,7 @@ def _culprit(block: Block, said: str) -> int | None:
     return None
 
 
-def _first_row(X: Any, is_odd: Any) -> int | None:
+def _first_row(X: Any, is_odd: np.ufunc) -> int | None:
     if sparse.issparse(X):
         place = _first(is_odd(X.data))
         if place is None:
@@ -52,5 +53,5 @@ def _first_row(X: Any, is_odd: Any) -> int | None:
     return _first(is_odd(X).any(axis=1))
 
 
-def _first(is_odd: Any) -> int | None:
+def _first(is_odd: Bools) -> int | None:
     return int(np.argmax(is_odd)) if is_odd.any() else None

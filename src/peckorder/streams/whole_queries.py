@@ -3,13 +3,13 @@
 from collections import deque
 from collections.abc import Iterator
 from hashlib import blake2b
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peckorder._core.text_files import ENCODING
-from peckorder._core.typing import Ints, Labels
+from peckorder._core.typing import Bools, Ints, Labels
 from peckorder.exceptions import DataError
 from peckorder.feedback import missing_cells
 from peckorder.streams.block import Block, Stream
@@ -82,7 +82,7 @@ class Queries:
     def __init__(self, stream: Stream) -> None:
         self.who, self._stream = stream.who, stream
         self._n_rows = 0  # before the column at hand
-        self._last: Any = None
+        self._last: object = None
         self._kind: str | None = None
         # Sorted, each more than twice as long as the next.
         self._known: list[NDArray[np.uint64]] = []
@@ -132,9 +132,7 @@ class Queries:
             fresh = np.sort(np.concatenate([self._known.pop(), fresh]))
         self._known.append(fresh)
 
-    def _refuse(
-        self, ids: Labels, starts: Ints, is_again: NDArray[np.bool_]
-    ) -> NoReturn:
+    def _refuse(self, ids: Labels, starts: Ints, is_again: Bools) -> NoReturn:
         place = int(np.argmax(is_again))
         row = self._n_rows + int(starts[place])
         raise DataError(

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from peckorder._core.typing import Array, Bools
 from peckorder._core.validation import did_you_mean
 from peckorder.exceptions import DataError
 
@@ -22,7 +22,7 @@ class Columns:
     the file; `notes` are sentences about what was read in a way one may not expect.
     """
 
-    arrays: Mapping[str, NDArray[Any]]
+    arrays: Mapping[str, Array]
     source: str
     notes: tuple[str, ...] = ()
 
@@ -64,19 +64,19 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(every[:_MOST_NAMED]) + more
 
 
-def numeric(array: NDArray[Any]) -> bool:
+def numeric(array: Array) -> bool:
     """Say whether a column is of numbers."""
     return array.dtype.kind in "biuf"
 
 
-def distinct(array: NDArray[Any]) -> NDArray[Any]:
+def distinct(array: Array) -> Array:
     """Return the different values of a column, ascending, without gaps."""
     if numeric(array):
         return np.unique(array[~np.isnan(array)] if array.dtype.kind == "f" else array)
     return np.array(sorted({str(v) for v in array.tolist() if v is not None}), object)
 
 
-def is_empty(array: NDArray[Any]) -> NDArray[np.bool_]:
+def is_empty(array: Array) -> Bools:
     """Say which cells of a column are empty."""
     if numeric(array):
         return (
@@ -85,7 +85,7 @@ def is_empty(array: NDArray[Any]) -> NDArray[np.bool_]:
     return np.array([value is None for value in array.tolist()])
 
 
-def is_whole(values: NDArray[Any]) -> bool:
+def is_whole(values: Array) -> bool:
     """Say whether numbers are whole, or halves, as grades are."""
     return bool(
         np.isfinite(values).all() and (2 * values == np.round(2 * values)).all()

@@ -3,12 +3,11 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from peckorder._core.typing import Floats
+from peckorder._core.typing import Array, Floats
 from peckorder.exceptions import DataError
 from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, distinct, numeric
@@ -161,7 +160,7 @@ def matrix_of(columns: Columns, features: Sequence[str]) -> Floats:
     return X
 
 
-def _useless(name: str, array: NDArray[Any]) -> str:
+def _useless(name: str, array: Array) -> str:
     """Say why a column cannot be learnt from; nothing if it can."""
     levels = distinct(array)
     n_levels = len(levels)
@@ -185,7 +184,7 @@ def _useless(name: str, array: NDArray[Any]) -> str:
     return why
 
 
-def _numbers_rows(array: NDArray[Any]) -> bool:
+def _numbers_rows(array: Array) -> bool:
     """Say whether a column counts the rows up or down; some may have been left out."""
     if not numeric(array) or len(array) < 3:
         return False
@@ -194,7 +193,7 @@ def _numbers_rows(array: NDArray[Any]) -> bool:
     return bool((steps > 0).all() and (steps == 1).mean() > 0.9)
 
 
-def _check_finite(name: str, array: NDArray[Any]) -> None:
+def _check_finite(name: str, array: Array) -> None:
     is_infinite = np.isinf(array.astype(np.float64))
     if is_infinite.any():
         row = int(np.argmax(is_infinite))

@@ -8,6 +8,7 @@ from typing import Any, Final, Self
 import numpy as np
 from scipy import sparse as sp
 
+from peckorder._core.typing import Floats
 from peckorder.boosting.rankboost import RankBoost
 from peckorder.exceptions import DataError
 from peckorder.tables import column_names as words
@@ -104,7 +105,7 @@ class ModelRows:
             for column in sources.values()
         }
 
-    def matrix(self, who: str, columns: Columns, n_before: int = 0) -> Any:
+    def matrix(self, who: str, columns: Columns, n_before: int = 0) -> Floats:
         """Return the features of rows, the first of which is row `n_before` + 1."""
         sources = self.sources(who, columns.source, columns.names)
         for name in sorted(self.numbers(sources)):
@@ -127,7 +128,7 @@ class ModelRows:
         dense = X.toarray() if sp.issparse(X) else X
         return self.table._prepared(self.table._names(), list(dense.T))
 
-    def before(self, who: str, columns: Columns) -> tuple[tuple[str, ...], Any]:
+    def before(self, who: str, columns: Columns) -> tuple[tuple[str, ...], Floats]:
         """Return names and values of features as they are before scaling."""
         sources = self.sources(who, columns.source, columns.names)
         if self.table is None:

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from numbers import Real
 from reprlib import repr as short
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from peckorder._core.typing import Floats
+from peckorder._core.typing import Array, Floats
 from peckorder.exceptions import DataError
 from peckorder.feedback import is_missing
 
@@ -46,7 +45,7 @@ def apply_scaling(X: Floats, shift: Floats, scale: Floats) -> Floats:
     return scaled
 
 
-def learn_levels(who: str, name: str, column: NDArray[Any]) -> tuple[str, ...] | None:
+def learn_levels(who: str, name: str, column: Array) -> tuple[str, ...] | None:
     """Return the values of a column of text, ascending; None of one of numbers."""
     if column.dtype.kind in "biuf":
         return None
@@ -67,7 +66,7 @@ def learn_levels(who: str, name: str, column: NDArray[Any]) -> tuple[str, ...] |
     return tuple(sorted({str(cell) for cell in known}))
 
 
-def as_numbers(who: str, name: str, column: NDArray[Any]) -> Floats:
+def as_numbers(who: str, name: str, column: Array) -> Floats:
     """Return a column of numbers, NaN where a cell is empty; refuse other text."""
     if column.dtype.kind in "biuf":
         return column.astype(np.float64)
@@ -83,7 +82,7 @@ def as_numbers(who: str, name: str, column: NDArray[Any]) -> Floats:
     return numbers
 
 
-def one_hot(column: NDArray[Any], levels: Sequence[str]) -> Floats:
+def one_hot(column: Array, levels: Sequence[str]) -> Floats:
     """Return, for each of some texts, 1 where a column has it, else 0."""
     place = {level: k for k, level in enumerate(levels)}
     cells = column.tolist()
@@ -93,7 +92,7 @@ def one_hot(column: NDArray[Any], levels: Sequence[str]) -> Floats:
 
 
 def coded(
-    who: str, names: Sequence[str], columns: Sequence[NDArray[Any]], levels: Levels
+    who: str, names: Sequence[str], columns: Sequence[Array], levels: Levels
 ) -> Floats:
     """Return numbers as they are, and for each value of text a column of 1 and 0."""
     width = n_coded(levels)

@@ -1,10 +1,8 @@
 """From columns of users, items and ratings to a table of ratings."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from peckorder._core.typing import Array, Bools
 from peckorder.feedback import Ratings
 from peckorder.tables.columns import Columns, counted, numeric
 from peckorder.tables.task import Task
@@ -43,7 +41,7 @@ def ratings_of(columns: Columns, task: Task) -> tuple[Ratings, tuple[str, ...]]:
     return ratings, tuple(notes)
 
 
-def _given(array: NDArray[Any]) -> NDArray[np.bool_]:
+def _given(array: Array) -> Bools:
     if numeric(array):
         return np.isfinite(array.astype(np.float64))
     return np.array([value is not None for value in array.tolist()])

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from peckorder._core.typing import Floats, Labels
+from peckorder._core.typing import Floats, Labels, Predictor
 from peckorder.boosting.rankboost import RankBoost
 from peckorder.ordinal.multiclass_perceptron import MulticlassPerceptron
 
 
-def scores_of(model: Any, X: Any) -> Floats:
+def scores_of(model: Predictor, X: Any) -> Floats:
     """Return a score for each row, larger is better.
 
     Of an ordinal model it is what is compared with thresholds, or the mean rank of the
@@ -31,12 +31,12 @@ def scores_of(model: Any, X: Any) -> Floats:
     )
 
 
-def classes_of(model: Any, X: Any) -> Labels | None:
+def classes_of(model: Predictor, X: Any) -> Labels | None:
     """Return the predicted classes of an ordinal model; None of others."""
     return np.asarray(model.predict(X)) if gives_classes(model) else None
 
 
-def gives_classes(model: Any) -> bool:
+def gives_classes(model: object) -> bool:
     """Say whether a fitted ranker predicts classes, not only scores."""
     return hasattr(model, "classes_") and not hasattr(model, "rank")
 

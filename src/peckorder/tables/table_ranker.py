@@ -5,7 +5,6 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -20,7 +19,7 @@ from peckorder._base.scores import (
     ROUTED_TO_PREDICT,
     ROUTED_TO_SCORE,
 )
-from peckorder._core.typing import Floats
+from peckorder._core.typing import Array, Estimator, Floats, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, boolean, check_parameters
 from peckorder.exceptions import DataError
 from peckorder.storage.mixin import StoredModel
@@ -114,11 +113,11 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     __metadata_request__predict: ClassVar = ROUTED_TO_PREDICT
     __metadata_request__score: ClassVar = ROUTED_TO_SCORE
 
-    def __init__(self, ranker: Any, *, scale: bool = True) -> None:
+    def __init__(self, ranker: Estimator, *, scale: bool = True) -> None:
         self.ranker = ranker
         self.scale = scale
 
-    def fit(self, X: Any, y: Any, **told: Any) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike, **fit_params: object) -> Self:
         """Learn how to prepare columns, then the ranker.
 
         Parameters
@@ -127,8 +126,8 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
             The rows, numbers or text.
         y : array-like of shape (n_samples,)
             What the ranker learns.
-        **told
-            What else it is told: ``qid``, ``sample_weight``, ``offset``.
+        **fit_params
+            Further arguments of its `fit`: ``qid``, ``sample_weight``, ``offset``.
 
         Returns
         -------
@@ -136,11 +135,11 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
             The fitted estimator.
         """
         check_parameters(self, self._rules)
-        for name in told:
+        for name in fit_params:
             if not has_fit_parameter(self.ranker, name):
                 raise TypeError(
                     f"TableRanker: {name} must be left out of fit for a "
-                    f"{type(self.ranker).__name__}, which is not told it; got one."
+                    f"{type(self.ranker).__name__}, which does not take it; got one."
                 )
         # Names are kept of a copy: a fit that fails leaves this model as it was.
         fresh: Any = copy(self)
@@ -158,7 +157,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
                 )
             shift, scale = learn_scaling(prepared)
             prepared = apply_scaling(prepared, shift, scale)
-        ranker = clone(self.ranker).fit(prepared, y, **told)
+        ranker = clone(self.ranker).fit(prepared, y, **fit_params)
         self.ranker_, self.levels_ = ranker, levels
         self.shift_, self.scale_ = shift, scale
         self.n_features_in_ = fresh.n_features_in_
@@ -171,7 +170,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     @classmethod
     def _of(
         cls,
-        ranker: Any,
+        ranker: Estimator,
         levels: Mapping[str, Sequence[str] | None],
         scaling: tuple[Floats, Floats] | None,
     ) -> Self:
@@ -189,7 +188,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         """The names of what the ranker sees."""
         return coded_names(self._names(), self.levels_)
 
-    def prepare(self, X: Any) -> Floats:
+    def prepare(self, X: MatrixLike) -> Floats:
         """Return what the ranker sees of rows.
 
         Parameters
@@ -206,15 +205,15 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         names, columns = self._table(X, reset=False)
         return self._prepared(names, columns)
 
-    def predict(self, X: Any, **told: Any) -> Any:
+    def predict(self, X: MatrixLike, **params: object) -> Any:
         """Return what the ranker says of rows: scores, or classes.
 
         Parameters
         ----------
         X : frame, or array-like of shape (n_samples, n_features)
             The rows as they are.
-        **told
-            What else it is told: ``offset``.
+        **params
+            Further arguments of its `predict`: ``offset``.
 
         Returns
         -------
@@ -222,48 +221,50 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
             As the ranker returns them.
         """
         prepared = self.prepare(X)
-        return self.ranker_.predict(prepared, **told)
+        return self.ranker_.predict(prepared, **params)
 
-    def score(self, X: Any, y: Any, **told: Any) -> float:
+    def score(self, X: MatrixLike, y: VectorLike, **fit_params: object) -> float:
         """Return what the ranker's own `score` says of rows."""
         prepared = self.prepare(X)
-        return float(self.ranker_.score(prepared, y, **told))
+        return float(self.ranker_.score(prepared, y, **fit_params))
 
     @_passed("rank")  # type: ignore[untyped-decorator]
-    def rank(self, X: Any, qid: Any = None, **told: Any) -> Any:
+    def rank(
+        self, X: MatrixLike, qid: VectorLike | None = None, **params: object
+    ) -> Any:
         """Return the place of each row in the list of its query, 1 for the best."""
         prepared = self.prepare(X)
-        return self.ranker_.rank(prepared, qid, **told)
+        return self.ranker_.rank(prepared, qid, **params)
 
     @_passed("decision_function")  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: MatrixLike) -> Any:
         """Return the scores that classes are cut from."""
         prepared = self.prepare(X)
         return self.ranker_.decision_function(prepared)
 
     @_passed("mean_rank")  # type: ignore[untyped-decorator]
-    def mean_rank(self, X: Any) -> Any:
+    def mean_rank(self, X: MatrixLike) -> Any:
         """Return the mean rank of each row by the ranker's rules."""
         prepared = self.prepare(X)
         return self.ranker_.mean_rank(prepared)
 
     @_passed("predict_proba")  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: MatrixLike) -> Any:
         """Return the share of rules that speak for each class."""
         prepared = self.prepare(X)
         return self.ranker_.predict_proba(prepared)
 
     @_passed("explain")  # type: ignore[untyped-decorator]
-    def explain(self, X: Any) -> Any:
+    def explain(self, X: MatrixLike) -> Any:
         """Return what each prepared column adds to the scores of rows."""
         prepared = self.prepare(X)
         return self.ranker_.explain(prepared)
 
     @_passed("staged_predict")  # type: ignore[untyped-decorator]
-    def staged_predict(self, X: Any, **told: Any) -> Any:
+    def staged_predict(self, X: MatrixLike, **params: object) -> Any:
         """Yield the scores after each round."""
         prepared = self.prepare(X)
-        return self.ranker_.staged_predict(prepared, **told)
+        return self.ranker_.staged_predict(prepared, **params)
 
     @property
     def classes_(self) -> Any:
@@ -293,16 +294,14 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
             return [f"x{k}" for k in range(self.n_features_in_)]
         return [str(name) for name in names]
 
-    def _prepared(
-        self, names: Sequence[str], columns: Sequence[NDArray[Any]]
-    ) -> Floats:
+    def _prepared(self, names: Sequence[str], columns: Sequence[Array]) -> Floats:
         """Return what the ranker sees of columns, which are in their order."""
         X = coded(type(self).__name__, names, columns, self.levels_)
         if self.shift_ is None or self.scale_ is None:
             return X
         return apply_scaling(X, self.shift_, self.scale_)
 
-    def _table(self, X: Any, *, reset: bool) -> tuple[list[str], list[NDArray[Any]]]:
+    def _table(self, X: MatrixLike, *, reset: bool) -> tuple[list[str], list[Array]]:
         """Return names and columns; of a frame those that are wanted, by name."""
         frame = _frame_names(X)
         if frame is not None:
@@ -314,7 +313,8 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
                 )
             if reset:
                 validate_data(self, X, reset=True, skip_check_array=True)
-            return names, [X[name].to_numpy() for name in names]
+            table: Any = X
+            return names, [table[name].to_numpy() for name in names]
         options: dict[str, Any] = {"dtype": None, "ensure_all_finite": False}
         if reset:
             table = validate_data(self, X, **options)
@@ -362,7 +362,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         restore_table(self, node)
 
 
-def _frame_names(X: Any) -> list[str] | None:
+def _frame_names(X: MatrixLike) -> list[str] | None:
     """Return the names of a frame's columns, None of what has no names of text."""
     columns = getattr(X, "columns", None)
     if columns is None or not hasattr(X, "__getitem__"):
@@ -371,7 +371,7 @@ def _frame_names(X: Any) -> list[str] | None:
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
-def _takes_gaps(ranker: Any) -> bool:
+def _takes_gaps(ranker: object) -> bool:
     return isinstance(ranker, BaseEstimator) and bool(
         get_tags(ranker).input_tags.allow_nan
     )

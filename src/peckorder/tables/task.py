@@ -1,16 +1,15 @@
 """What is to be learnt from a table: recognised by its columns, or as one says."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from peckorder._core.typing import Array
 from peckorder._core.validation import one_of, optional
 from peckorder.exceptions import DataError
 from peckorder.tables import column_names as words
-from peckorder.tables.class_labels import ordered_classes, slip_among
 from peckorder.tables.columns import (
     Columns,
     check_column,
@@ -44,7 +43,7 @@ class Task:
     user: str | None = None
     item: str | None = None
     features: tuple[str, ...] = ()
-    classes: tuple[Any, ...] | None = None
+    classes: tuple[Hashable, ...] | None = None
     column_roles: tuple[ColumnRole, ...] = ()
 
 
@@ -292,7 +291,7 @@ def _unnamed_target(table: Columns, names: list[str]) -> str | None:
 
 
 def kind_of_labels(
-    labels: NDArray[Any], query: str | None, classes: tuple[Any, ...] | None
+    labels: Array, query: str | None, classes: tuple[Hashable, ...] | None
 ) -> str:
     """Return the kind of task by its labels, where nobody says it."""
     values = distinct(labels)
@@ -340,3 +339,100 @@ def _why(name: str, task: Task, columns: Columns) -> str:
     if task.kind == "ratings":
         return "its place and values"
     return "the last column" if name == columns.names[-1] else "its place"
+
+
+_MOST_SHOWN = 12
+# Where so few labels are no numbers, they were meant to be.
+_FEW = 0.1
+
+
+def ordered_classes(
+    target: str,
+    seen: Sequence[Hashable],
+    classes: Sequence[str] | None,
+    *,
+    is_text: bool,
+    advice: str = "",
+) -> tuple[Hashable, ...]:
+    """Return classes, lowest first; text has no order unless it is given.
+
+    `seen` are the different labels of the column `target`, ascending; `classes` is the
+    order that was given, as text. `advice` is what else may be wrong where none was.
+
+    Examples
+    --------
+    >>> from peckorder.tables.task import ordered_classes
+    >>> ordered_classes("y", [1000001, 1000002], ["1000002.0", "1000001"],
+    ...                 is_text=False)
+    (1000002, 1000001)
+    """
+    if classes is None and is_text:
+        shown = ",".join(map(str, seen[:_MOST_SHOWN]))
+        raise DataError(
+            f"compare: classes must be given, lowest first, for labels that are text "
+            f"(such as --classes {shown} in their right order); got none for "
+            f"{target!r}.{advice}"
+        )
+    if is_text:
+        ordered: tuple[Hashable, ...] = tuple(classes or ())
+        unknown: list[Hashable] = []
+    else:
+        by_value = {value: whole_if_it_is(value) for value in seen}
+        if classes is None:
+            return tuple(by_value.values())
+        ordered = tuple(_found(label, by_value) for label in classes)
+        unknown = [label for label in ordered if label not in by_value]
+    missing = [label for label in seen if label not in ordered]
+    if missing or unknown or len(set(ordered)) < max(len(ordered), 2):
+        raise DataError(
+            f"compare: classes must be the labels in {target!r}, each once, lowest "
+            f"first: {', '.join(map(str, seen))}; got "
+            f"{', '.join(map(str, classes or ()))}."
+        )
+    return ordered
+
+
+def slip_among(labels: Sequence[Hashable]) -> str:
+    """Point at the first text among labels that are numbers, all but a few.
+
+    Examples
+    --------
+    >>> from peckorder.tables.task import slip_among
+    >>> slip_among(["1", "5", "five", None, "2"])
+    " Or mend 'five' in row 3: all other labels are numbers."
+    >>> slip_among(["low", "high", "1"])
+    ''
+    """
+    known = [label for label in labels if label is not None]
+    wrong = [label for label in known if not _is_number(label)]
+    if not wrong or len(wrong) > max(1, _FEW * len(known)) or len(known) < 3:
+        return ""
+    row = list(labels).index(wrong[0]) + 1
+    others = "all other" if len(wrong) == 1 else f"all but {len(wrong)}"
+    return f" Or mend {wrong[0]!r} in row {row}: {others} labels are numbers."
+
+
+def _is_number(label: Hashable) -> bool:
+    try:
+        float(label)  # type: ignore[arg-type]
+    except ValueError:
+        return False
+    return True
+
+
+def whole_if_it_is(value: Hashable) -> Hashable:
+    """Return a number as an integer where it is one."""
+    number: Any = value  # a large integer is more exact than a float
+    return int(number) if float(number).is_integer() else value
+
+
+def _found(label: str, by_value: Mapping[Hashable, Hashable]) -> Hashable:
+    """Return the label that a text is the number of; the text if there is none."""
+    for kind in (int, float):  # a float does not hold all integers
+        try:
+            number = kind(label)
+        except ValueError:
+            continue
+        if number in by_value:
+            return by_value[number]
+    return label

@@ -211,6 +211,13 @@ class Problem:
         """The labels to predict."""
         return self.y[self.n_train :]
 
+    def training_half(self) -> "Problem":
+        """Return the training half, itself divided into halves."""
+        n = self.n_train
+        return Problem(
+            self.rows[:n], self.distances[:n, :n], self.y[:n], n // 2, self.popular[:n]
+        )
+
 
 def _bins(name: str) -> tuple[Group, ...]:
     bins = ((20, 40), (40, 60), (60, 80))
@@ -385,3 +392,13 @@ def squared_distances(rows: Floats) -> Floats:
     distances: Floats = np.maximum(squares[:, None] + squares - 2.0 * products, 0.0)
     np.fill_diagonal(distances, 0.0)
     return distances
+
+
+def others(reviews: Reviews, row: int) -> Floats:
+    """Return the filled ratings of all reviewers except one."""
+    csr = reviews.ratings.csr
+    rows = np.delete(np.arange(csr.shape[0]), row)
+    chosen = csr[rows]
+    column_of = np.repeat(np.arange(len(rows)), np.diff(chosen.indptr))
+    shape = csr.shape[1], len(rows)
+    return filled(chosen.indices, column_of, chosen.data, shape)

@@ -383,8 +383,9 @@ def _time_claims(config: Config, units: Units) -> Iterable[Claim]:
     yield Claim(
         "For small training sets the batch version is fastest, for larger ones the "
         "on-line version.",
-        verdict([_sign(first - 1.0), _sign(1.0 - last)]),
-        f"{_COUNTS} On-line over a Cholesky decomposition, n^3 / 3: {first:.2f} with "
+        verdict([int(np.sign(first - 1.0)), int(np.sign(1.0 - last))]),
+        "Counts of multiplications decide. On-line over a Cholesky decomposition, "
+        f"n^3 / 3: {first:.2f} with "
         f"{small} films, {last:.3f} with {large}. It gains far less in seconds, which "
         "are in the table: a decomposition works in the cache, a sweep reads the "
         "whole kernel matrix from memory, row by row.",
@@ -392,18 +393,12 @@ def _time_claims(config: Config, units: Units) -> Iterable[Claim]:
     ours = share(large, "SVRank")
     yield Claim(
         "MPRank is computationally superior to SVRank.",
-        verdict([_sign(ours - 1.0)]),
-        f"{_COUNTS} By cutting planes, without a list of pairs, SVRank takes "
+        verdict([int(np.sign(ours - 1.0))]),
+        "Counts of multiplications decide. By cutting planes, without a list of "
+        "pairs, SVRank takes "
         f"{ours:.3f} of MPRank's with {large} films (products with kernels alone), "
         f"{share(small, 'SVRank'):.2f} with {small}. Seconds are in the table.",
     )
-
-
-_COUNTS = "Counts of multiplications decide."
-
-
-def _sign(value: float) -> int:
-    return int(np.sign(value))
 
 
 FIGURES = (

@@ -11,6 +11,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from peckorder._core.typing import Floats
 from peckorder.estimators import MPRank, RankBoost, SVRank
 from peckorder.experiments.cortes_2007.data import Config, Problem
+from peckorder.experiments.framework.experiment import Values
 from peckorder.metrics import (
     disagreement,
     mean_absolute_difference,
@@ -251,3 +252,43 @@ def all_measures(
         name: {measure: judge(tests, scores[name], measure) for measure in MEASURES}
         for name in RANKERS
     }
+
+
+def choices_text(config: Config, chosen: Sequence[Values]) -> str:
+    """Format the medians of the chosen values, and which were at an end of the grid.
+
+    Beyond an end there may be better values.
+    """
+    median = {
+        key: float(np.median([parameters[key] for parameters in chosen]))
+        for key in chosen[0]
+        if key != "is_cumulative"
+    }
+    plain = sum(not parameters["is_cumulative"] for parameters in chosen)
+    text = (
+        f"MPRank gamma {median['gamma']:g}, C {median['C']:g}; SVRank gamma "
+        f"{median['svrank_gamma']:g}, C {median['svrank_weight']:g}, epsilon "
+        f"{median['epsilon']:g}; RankBoost {median['n_rounds']:g} rounds, plain in "
+        f"{plain} of {len(chosen)} and cumulative in the others"
+    )
+    at_ends = list(_at_ends(config, chosen))
+    return f"{text}; at an end of the grid: {', '.join(at_ends)}" if at_ends else text
+
+
+def _at_ends(config: Config, chosen: Sequence[Values]) -> Iterable[str]:
+    """Name the parameters that were chosen at an end of their grid."""
+    grids = {
+        "gamma": ("MPRank's gamma", config.gammas),
+        "C": ("MPRank's C", config.Cs),
+        "ridge": ("the ridge", config.ridges),
+        "svrank_gamma": ("SVRank's gamma", config.gammas),
+        "svrank_weight": ("SVRank's C", config.svrank_weights),
+    }
+    for key, (label, grid) in grids.items():
+        values = [parameters[key] for parameters in chosen]
+        for end, limit in (("least", min(grid)), ("greatest", max(grid))):
+            if count := values.count(limit):
+                yield f"{label}, {end} ({limit:g}), {count} of {len(values)}"
+    if count := sum(p["n_rounds"] == p["most_rounds"] for p in chosen):
+        most = chosen[0]["most_rounds"]
+        yield f"RankBoost's rounds, most ({most}), {count} of {len(chosen)}"

@@ -17,18 +17,22 @@ from peckorder.experiments.cortes_2007.data import (
     Config,
     Features,
     Printed,
-    Problem,
     Reviews,
     draw_features,
     draw_reviewers,
-    filled,
     halved,
     load_books,
     load_jester,
     load_movielens,
     load_netflix,
+    others,
 )
-from peckorder.experiments.cortes_2007.rankers import RANKERS, all_measures, choose
+from peckorder.experiments.cortes_2007.rankers import (
+    RANKERS,
+    all_measures,
+    choices_text,
+    choose,
+)
 from peckorder.experiments.framework.experiment import (
     Claim,
     Measured,
@@ -289,56 +293,6 @@ def _ratio_chart(units: Units, groups: Sequence[str], caption: str) -> Chart:
     )
 
 
-def choices_text(config: Config, chosen: Sequence[Values]) -> str:
-    """Format the medians of the chosen values, and which were at an end of the grid.
-
-    Beyond an end there may be better values.
-    """
-    median = {
-        key: float(np.median([parameters[key] for parameters in chosen]))
-        for key in chosen[0]
-        if key != "is_cumulative"
-    }
-    plain = sum(not parameters["is_cumulative"] for parameters in chosen)
-    text = (
-        f"MPRank gamma {median['gamma']:g}, C {median['C']:g}; SVRank gamma "
-        f"{median['svrank_gamma']:g}, C {median['svrank_weight']:g}, epsilon "
-        f"{median['epsilon']:g}; RankBoost {median['n_rounds']:g} rounds, plain in "
-        f"{plain} of {len(chosen)} and cumulative in the others"
-    )
-    at_ends = list(_at_ends(config, chosen))
-    return f"{text}; at an end of the grid: {', '.join(at_ends)}" if at_ends else text
-
-
-def _at_ends(config: Config, chosen: Sequence[Values]) -> Iterable[str]:
-    """Name the parameters that were chosen at an end of their grid."""
-    grids = {
-        "gamma": ("MPRank's gamma", config.gammas),
-        "C": ("MPRank's C", config.Cs),
-        "ridge": ("the ridge", config.ridges),
-        "svrank_gamma": ("SVRank's gamma", config.gammas),
-        "svrank_weight": ("SVRank's C", config.svrank_weights),
-    }
-    for key, (label, grid) in grids.items():
-        values = [parameters[key] for parameters in chosen]
-        for end, limit in (("least", min(grid)), ("greatest", max(grid))):
-            if count := values.count(limit):
-                yield f"{label}, {end} ({limit:g}), {count} of {len(values)}"
-    if count := sum(p["n_rounds"] == p["most_rounds"] for p in chosen):
-        most = chosen[0]["most_rounds"]
-        yield f"RankBoost's rounds, most ({most}), {count} of {len(chosen)}"
-
-
-def others(reviews: Reviews, row: int) -> Floats:
-    """Return the filled ratings of all reviewers except one."""
-    csr = reviews.ratings.csr
-    rows = np.delete(np.arange(csr.shape[0]), row)
-    chosen = csr[rows]
-    column_of = np.repeat(np.arange(len(rows)), np.diff(chosen.indptr))
-    shape = csr.shape[1], len(rows)
-    return filled(chosen.indices, column_of, chosen.data, shape)
-
-
 def measure_books(config: Config, data: Reviews, unit: int, rng: Generator) -> Measured:
     """Leave each reviewer out in turn; choose parameters on the training halves."""
     ratings = data.ratings
@@ -347,7 +301,7 @@ def measure_books(config: Config, data: Reviews, unit: int, rng: Generator) -> M
     for reviewer in [halved(ratings, int(row), rng) for row in rows]:
         features = Features.of(ratings, others(data, reviewer.row))
         problems.append(features.problem(reviewer))
-    inner = [_training_half(problem) for problem in problems if problem.n_train >= 4]
+    inner = [problem.training_half() for problem in problems if problem.n_train >= 4]
     chosen = choose(inner, config, float(ratings.csr.data.std()), config.most_rounds)
     measures = {
         ranker: {key: values.round(6) for key, values in by_measure.items()}
@@ -362,18 +316,6 @@ def measure_books(config: Config, data: Reviews, unit: int, rng: Generator) -> M
             "chosen": asdict(chosen),
             **measures,
         }
-    )
-
-
-def _training_half(problem: Problem) -> Problem:
-    n = problem.n_train
-    return replace(
-        problem,
-        rows=problem.rows[:n],
-        distances=problem.distances[:n, :n],
-        y=problem.y[:n],
-        n_train=n // 2,
-        popular=problem.popular[:n],
     )
 
 

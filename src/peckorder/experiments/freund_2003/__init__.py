@@ -4,9 +4,9 @@ from peckorder.experiments.framework.experiment import Experiment
 from peckorder.experiments.freund_2003.features import DENSITIES, SIZES
 from peckorder.experiments.freund_2003.feedback import CHANCE, FEEDBACK
 from peckorder.experiments.freund_2003.films import FULL, PAPER, QUICK, Config
-from peckorder.experiments.freund_2003.ideas import IDEAS
+from peckorder.experiments.freund_2003.ideas import IDEAS, LETOR
 from peckorder.experiments.freund_2003.learners import FIGURE_4
-from peckorder.experiments.freund_2003.lists import LETOR, LISTS, RUNS
+from peckorder.experiments.freund_2003.lists import LISTS, RUNS
 
 __all__ = ["EXPERIMENT", "Config"]
 

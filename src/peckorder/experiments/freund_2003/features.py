@@ -21,10 +21,20 @@ from peckorder.experiments.framework.statistics import (
     side,
     verdict,
 )
+from peckorder.experiments.freund_2003.figures import (
+    INTERVALS,
+    by_measure,
+    by_point,
+    charts,
+    drawn,
+    gain,
+    of,
+    tally,
+    wins,
+)
 from peckorder.experiments.freund_2003.films import (
     BOOST,
     CONSTANT,
-    INTERVALS,
     MEAN,
     MEASURES,
     NEAREST,
@@ -36,19 +46,11 @@ from peckorder.experiments.freund_2003.films import (
     Tables,
     Viewers,
     boosted,
-    by_measure,
-    by_point,
-    charts,
     compared,
     draw_targets,
-    drawn,
-    gain,
     joined,
     load_films,
-    of,
     tabulated,
-    tally,
-    wins,
 )
 from peckorder.feedback import Ratings
 from peckorder.reports import Table

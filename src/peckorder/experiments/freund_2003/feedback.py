@@ -22,9 +22,15 @@ from peckorder.experiments.framework.statistics import (
     verdict,
 )
 from peckorder.experiments.freund_2003.features import PRINTED_RANDOM, bin_name, in_bin
+from peckorder.experiments.freund_2003.figures import (
+    INTERVALS,
+    by_point,
+    charts,
+    gain,
+    of,
+)
 from peckorder.experiments.freund_2003.films import (
     BOOST,
-    INTERVALS,
     MEASURES,
     PRINTED,
     SIMILARITY,
@@ -32,15 +38,11 @@ from peckorder.experiments.freund_2003.films import (
     Tables,
     Target,
     Viewers,
-    by_point,
-    charts,
     compared,
     draw_targets,
-    gain,
     joined,
     load_films,
     measures,
-    of,
     tabulated,
     top_measures,
 )

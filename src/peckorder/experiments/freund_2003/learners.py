@@ -25,15 +25,14 @@ from peckorder.experiments.framework.statistics import (
     verdict,
     within,
 )
+from peckorder.experiments.freund_2003.figures import INTERVALS, drawn
 from peckorder.experiments.freund_2003.films import (
     CONSTANT,
-    INTERVALS,
     MEAN,
     Config,
     Tables,
     Viewers,
     draw_targets,
-    drawn,
     load_films,
 )
 from peckorder.feedback import Ratings

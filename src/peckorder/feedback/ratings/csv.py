@@ -1,16 +1,17 @@
-"""Text files with a rating a line."""
+"""Text files with one rating per line."""
 
 import csv
 import io
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from math import isfinite, nan
 from operator import itemgetter
 from typing import Any, NoReturn
 
 import numpy as np
 
+from peckorder._core.cells import is_number, may_have_commas, number_of, whole_ids
 from peckorder._core.text_files import Source, check_source, read_text, shown
 from peckorder._core.typing import Floats, Ints, Labels
 from peckorder._core.validation import Rule, boolean, did_you_mean, finite
@@ -134,7 +135,7 @@ class _Reader:
 
     who: str
     form: CsvForm
-    places: tuple[int, int, int] | None = None
+    positions: tuple[int, int, int] | None = None
     n_fields: int = 0
     known: dict[str, defaultdict[str, int]] = field(
         default_factory=lambda: {"user": _numbered(), "item": _numbered()}
@@ -146,8 +147,8 @@ class _Reader:
         for block in read_text(self.who, path):
             lines = self._decoded(block, before).split("\n")[:-1]
             start = 0
-            while self.places is None and start < len(lines):
-                start += self._begin(lines[start], before + start + 1)
+            while self.positions is None and start < len(lines):
+                start += self._read_header(lines[start], before + start + 1)
             for first in range(start, len(lines), _LINES):
                 columns = self._columns(lines[first : first + _LINES], before + first)
                 if len(columns[3]):
@@ -158,11 +159,11 @@ class _Reader:
         """Return the ids of all lines, in the order in which they came."""
         texts = list(self.known[name])
         if dtype is not str:
-            whole = _whole_numbers(texts)
+            whole = whole_ids(texts)
             if whole is not None:
                 return whole
             if dtype is int:
-                wrong = next(t for t in texts if _whole_numbers([t]) is None)
+                wrong = next(t for t in texts if whole_ids([t]) is None)
                 raise DataError(
                     f"{self.who}: {name} must be integers if {name}_dtype is int; got "
                     f"{wrong!r}."
@@ -183,18 +184,18 @@ class _Reader:
                 f"{shown(text)}. Give its encoding, as encoding='latin-1'."
             ) from None
 
-    def _begin(self, line: str, number: int) -> int:
-        """Take the first line with anything in it; return the lines that are done."""
+    def _read_header(self, line: str, number: int) -> int:
+        """Read the first line that is not empty; return how many lines are done."""
         fields = self._fields(line, number)
         if not fields:
             return 1
         self.n_fields = len(fields)
         roles = ("user", "item", "rating")
-        places = [self._place(role, fields, number) for role in roles]
-        self.places = (places[0], places[1], places[2])
+        positions = [self._position(role, fields, number) for role in roles]
+        self.positions = (positions[0], positions[1], positions[2])
         return int(self.form.header)
 
-    def _place(self, role: str, fields: list[str], number: int) -> int:
+    def _position(self, role: str, fields: list[str], number: int) -> int:
         wanted = getattr(self.form, role)
         if isinstance(wanted, int):
             if wanted < len(fields):
@@ -230,7 +231,7 @@ class _Reader:
             if sep is not None:
                 advice = f" Give sep={sep!r}, which stands in the line."
                 fields = fields[0].split(sep)
-        if self.form.header and any(_number(text) is not None for text in fields):
+        if self.form.header and any(map(is_number, fields)):
             advice += (
                 f" If line {number} is a rating and there are no names, give "
                 "header=False, user=0, item=1, rating=2."
@@ -240,7 +241,7 @@ class _Reader:
     def _columns(
         self, lines: list[str], before: int
     ) -> tuple[Ints, Ints, Floats, Ints]:
-        assert self.places is not None
+        assert self.positions is not None
         try:
             rows = list(self._parsed(lines))
             if len(rows) != len(lines):  # a quote that goes on in the next line
@@ -251,10 +252,12 @@ class _Reader:
                 rows = list(filter(None, rows))
             if rows and set(map(len, rows)) != {self.n_fields}:
                 self._refuse(lines, before)
-            users, items, texts = (list(map(itemgetter(p), rows)) for p in self.places)
-            value = np.fromiter(map(float, texts), np.float64, len(rows))
-        except (csv.Error, ValueError):
+            users, items, texts = (
+                list(map(itemgetter(p), rows)) for p in self.positions
+            )
+        except csv.Error:
             self._refuse(lines, before)
+        value = self._ratings(texts)
         low, high = self.form.scale or (-np.inf, np.inf)
         is_rating = np.isfinite(value) & (value >= low) & (value <= high)
         if not is_rating.all() or "_" in "".join(texts):
@@ -266,6 +269,17 @@ class _Reader:
         if "" in self.known["user"] or "" in self.known["item"]:
             self._refuse(lines, before)
         return codes[0], codes[1], value, numbers
+
+    def _ratings(self, texts: list[str]) -> Floats:
+        try:
+            return np.fromiter(map(float, texts), np.float64, len(texts))
+        except ValueError:  # decimal commas, or what is no number
+            return np.array([self._rating(text) for text in texts])
+
+    def _rating(self, text: str) -> float:
+        """Return the number that a cell stands for; NaN if it is none."""
+        value = number_of(text, has_commas=may_have_commas(self.form.sep))
+        return nan if value is None else value
 
     def _parsed(self, lines: list[str]) -> Iterator[list[str]]:
         sep = self.form.sep
@@ -287,12 +301,12 @@ class _Reader:
             (fields,) = self._parsed([line])
         except csv.Error:
             rule = f"fields between {self.form.sep!r} whose quotes end in the line"
-            self._say(number, rule, line)
+            self._refuse_line(number, rule, line)
         return fields
 
     def _refuse(self, lines: list[str], before: int) -> NoReturn:
         """Raise at the first line that is not as it must be."""
-        assert self.places is not None
+        assert self.positions is not None
         low, high = self.form.scale or (-np.inf, np.inf)
         for number, line in enumerate(lines, before + 1):
             fields = self._fields(line, number)
@@ -300,43 +314,22 @@ class _Reader:
                 continue
             if len(fields) != self.n_fields:
                 rule = f"{self.n_fields} fields between {self.form.sep!r}"
-                self._say(number, rule, line)
-            user, item, text = (fields[place] for place in self.places)
+                self._refuse_line(number, rule, line)
+            user, item, text = (fields[place] for place in self.positions)
             if not user or not item:
-                self._say(number, "a line with a user and an item", line)
-            value = _number(text)
-            if value is None:
-                self._say(number, "a line with a finite number as rating", line)
+                self._refuse_line(number, "a line with a user and an item", line)
+            value = self._rating(text)
+            if not isfinite(value):
+                self._refuse_line(number, "a line with a finite number as rating", line)
             elif not low <= value <= high:
                 rule = f"a line with a rating from {low:g} to {high:g}"
-                self._say(number, rule, line)
+                self._refuse_line(number, rule, line)
         raise AssertionError
 
-    def _say(self, number: int, rule: str, line: str) -> NoReturn:
+    def _refuse_line(self, number: int, rule: str, line: str) -> NoReturn:
         text = shown(line.encode("utf-8", "replace"))
         raise DataError(f"{self.who}: line {number} must be {rule}; got {text}.")
 
 
 def _plain(name: str) -> str:
     return "".join(name.lower().replace("-", "").replace("_", "").split())
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if isfinite(value) and "_" not in text else None
-
-
-def _whole_numbers(texts: list[str]) -> Ints | None:
-    """Return integers if that is how all texts are written, without zeros in front."""
-    try:
-        numbers = list(map(int, texts))
-    except ValueError:
-        return None
-    if list(map(str, numbers)) != texts:
-        return None
-    if numbers and not -(2**63) <= min(numbers) <= max(numbers) < 2**63:
-        return None
-    return np.array(numbers, dtype=np.int64)

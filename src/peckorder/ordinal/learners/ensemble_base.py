@@ -149,11 +149,11 @@ class AggregateLearner(ABC):
         return nearest_level(_mean_rank(votes), self.n_levels)
 
     def _counted(self, ballots: Ballots) -> Ints:
-        """Choose which votes count; where nobody was ever right, all count alike."""
+        """Choose which votes count; where no member was ever right, all count alike."""
         if self.aggregate != "voted":
             return ballots.one_each
-        nobody = ballots.by_right.sum(axis=1, keepdims=True) == 0
-        return np.where(nobody, ballots.one_each, ballots.by_right)
+        is_empty = ballots.by_right.sum(axis=1, keepdims=True) == 0
+        return np.where(is_empty, ballots.one_each, ballots.by_right)
 
     def merged(self, other: Self, **joined: Any) -> Self:
         """Return a learner with the members of both, going on from the later clock."""
@@ -191,14 +191,12 @@ def _other_keys(taken: Ints, keys: Ints) -> Ints:
 
 
 def _shares(votes: Ints) -> Floats:
-    shares: Floats = votes / votes.sum(axis=1, keepdims=True)
-    return shares
+    return np.asarray(votes / votes.sum(axis=1, keepdims=True))
 
 
 def _mean_rank(votes: Ints) -> Floats:
     ranks = np.arange(1, votes.shape[1] + 1)
-    mean: Floats = votes @ ranks / votes.sum(axis=1)
-    return mean
+    return np.asarray(votes @ ranks / votes.sum(axis=1))
 
 
 def _median_rank(votes: Ints) -> Floats:
@@ -207,5 +205,4 @@ def _median_rank(votes: Ints) -> Floats:
     n_votes = below[:, -1:]
     lower = 1 + (below < (n_votes + 1) // 2).sum(axis=1)
     upper = 1 + (below < n_votes // 2 + 1).sum(axis=1)
-    middle: Floats = (lower + upper) / 2
-    return middle
+    return np.asarray((lower + upper) / 2)

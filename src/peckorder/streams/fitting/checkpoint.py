@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from peckorder._core.file_locks import only_one
 from peckorder._core.text_files import remove_drafts
+from peckorder._core.typing import Array
 from peckorder._version import __version__
 from peckorder.exceptions import ModelFileError
 from peckorder.storage.format import Damaged, Node, pack, read_file, write_file
@@ -59,7 +60,7 @@ class Checkpoint:
     _written: float = 0.0
 
     @classmethod
-    def of(cls, path: Any, every: float, terms: dict[str, Any]) -> "Checkpoint":
+    def of(cls, path: object, every: float, terms: dict[str, object]) -> "Checkpoint":
         """Return the checkpoint in a path at which a file may be."""
         path = _checked(path)
         digests = {name: _digest(term) for name, term in terms.items()}
@@ -96,7 +97,7 @@ class Checkpoint:
                 f"{str(self.path)!r}, {error}."
             ) from None
 
-    def write(self, model: Any, place: Place) -> None:
+    def write(self, model: StoredModel, place: Place) -> None:
         """Replace the file by what is known now."""
         stream = {
             "terms": self.terms,
@@ -113,7 +114,7 @@ class Checkpoint:
         """Whether it is time for another write."""
         return monotonic() - self._written >= self.every
 
-    def _check_terms(self, terms: dict[str, Any]) -> None:
+    def _check_terms(self, terms: dict[str, object]) -> None:
         names = [*self.terms, *(name for name in terms if name not in self.terms)]
         others = [name for name in names if terms.get(name) != self.terms.get(name)]
         if "estimator" in others:  # whose parameters are others anyway
@@ -126,7 +127,9 @@ class Checkpoint:
             )
 
 
-def terms_of(model: Any, stream: Stream, classes: Any, n_passes: int) -> dict[str, Any]:
+def terms_of(
+    model: StoredModel, stream: Stream, classes: Array | None, n_passes: int
+) -> dict[str, object]:
     """Return all that a model learnt from a stream depends on, by name."""
     return {
         "version of peckorder": __version__,
@@ -138,16 +141,16 @@ def terms_of(model: Any, stream: Stream, classes: Any, n_passes: int) -> dict[st
     }
 
 
-def _plain(parameter: Any) -> list[Any]:
+def _plain(parameter: object) -> list[object]:
     arrays: list[Any] = []
     return [pack(parameter, arrays), [array.tobytes().hex() for array in arrays]]
 
 
-def _digest(term: Any) -> str:
+def _digest(term: object) -> str:
     return sha256(json.dumps(term, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _checked(path: Any) -> Path:
+def _checked(path: object) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{WHO}: checkpoint must be None or a path; got {path!r}.")
     # Of a link, the file it leads to: what is beside a link is beside another file.
@@ -163,7 +166,7 @@ def _checked(path: Any) -> Path:
     return target
 
 
-def _stream_of(header: dict[str, Any]) -> tuple[dict[str, Any], Place]:
+def _stream_of(header: dict[str, Any]) -> tuple[dict[str, object], Place]:
     """Read how far a stream has been learnt, leaving the header as it is."""
     if "stream" not in header:
         raise Damaged("which holds a model, but no place in a stream")

@@ -4,24 +4,26 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from copy import copy
 from inspect import signature
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
+import numpy as np
 from sklearn.base import clone
 
+from peckorder._core.typing import Array, Labels, PathLike, VectorLike
 from peckorder._core.validation import Rule, not_negative, optional, whole
 from peckorder.estimators import MPRank, RankBoost
 from peckorder.exceptions import DataError
-from peckorder.feedback import Scale
+from peckorder.feedback import Scale, read_labels
+from peckorder.ordinal.base import OrdinalEstimator
 from peckorder.storage.mixin import StoredModel
 from peckorder.streams.block import Block, Stream
 from peckorder.streams.fitting.checkpoint import WHO, Checkpoint, Place, terms_of
-from peckorder.streams.fitting.classes import classes_of, refuse_empty
-from peckorder.streams.fitting.names import name_features
 from peckorder.streams.prefetch import prefetched
-from peckorder.streams.row_errors import told_where
+from peckorder.streams.row_errors import locate_errors
+from peckorder.streams.whole_queries import check_gaps
 
 Estimator = TypeVar("Estimator")
-Report = Callable[[int, int | None], Any]
+Report = Callable[[int, int | None], object]
 
 _CALLABLE = Rule("a function", callable)
 
@@ -29,14 +31,14 @@ _CALLABLE = Rule("a function", callable)
 def fit(
     estimator: Estimator,
     stream: Stream,
-    classes: Any = None,
+    classes: VectorLike | None = None,
     *,
     n_passes: int = 1,
-    checkpoint: Any = None,
+    checkpoint: PathLike | None = None,
     every: float = 60.0,
     prefetch: int = 2,
     progress: Report | None = None,
-    folder: Any = None,
+    folder: PathLike | None = None,
 ) -> Estimator:
     """Learn from scratch from a stream that need not fit in memory.
 
@@ -151,7 +153,7 @@ def fit(
     return estimator
 
 
-def _hand_over(learnt: dict[str, Any], estimator: Any) -> None:
+def _hand_over(learnt: dict[str, object], estimator: Any) -> None:
     """Let an estimator know what was learnt; its parameters stay."""
     learnt = learnt | estimator.get_params(deep=False)
     estimator.__dict__.clear()
@@ -169,7 +171,7 @@ class _Run:
         self,
         model: Any,
         stream: Stream,
-        classes: Any,
+        classes: Array | None,
         n_passes: int,
         prefetch: int,
         progress: Report | None,
@@ -206,13 +208,13 @@ class _Run:
     def _go_through(self, checkpoint: Checkpoint | None) -> None:
         """Learn the rest of a pass."""
         n_passes, n_rows, _, n_all = self.known[0]
-        told: dict[str, Any] = {}
+        fit_params: dict[str, object] = {}
         if not n_passes and not n_rows and "classes" in self._takes:
-            told["classes"] = classes_of(self.model, self.stream, self.classes)
+            fit_params["classes"] = classes_of(self.model, self.stream, self.classes)
         with prefetched(self.stream.blocks(n_rows), self.prefetch) as blocks:
             for block in blocks:
-                self._learn(block, told, n_rows)
-                told = {}
+                self._learn(block, fit_params, n_rows)
+                fit_params = {}
                 n_rows += len(block)
                 self._arrive(Place(n_passes, n_rows, n_all=n_all))
                 if checkpoint is not None and checkpoint.is_due:
@@ -229,12 +231,12 @@ class _Run:
         n_passes += 1
         self._arrive(Place(n_passes, 0, n_passes == self.n_passes, n_rows))
 
-    def _learn(self, block: Block, told: dict[str, Any], first: int) -> None:
+    def _learn(self, block: Block, fit_params: dict[str, object], first: int) -> None:
         if block.qid is not None and "qid" in self._takes:
-            told = told | {"qid": block.qid}
+            fit_params = fit_params | {"qid": block.qid}
         if block.weight is not None:
-            told = told | {"sample_weight": block.weight}
-        with told_where(self.stream, block, first):
+            fit_params = fit_params | {"sample_weight": block.weight}
+        with locate_errors(self.stream, block, first):
             if isinstance(self.model, MPRank) and _weighs_nothing(block):
                 # Rows that are refused when they are all, and not among others.
                 is_first = _is_blank(self.model, vars(self.model))
@@ -242,7 +244,7 @@ class _Run:
                     block.X, block.y, block.qid, None, None, reset=is_first
                 )
             else:
-                self.model.partial_fit(block.X, block.y, **told)
+                self.model.partial_fit(block.X, block.y, **fit_params)
 
     def _arrive(self, place: Place) -> None:
         self.known = place, dict(vars(self.model))
@@ -269,20 +271,20 @@ def _weighs_nothing(block: Block) -> bool:
     return block.weight is not None and not block.weight.any()
 
 
-def _is_blank(model: Any, state: Mapping[str, Any]) -> bool:
+def _is_blank(model: object, state: Mapping[str, object]) -> bool:
     """Tell whether MPRank has seen no row yet that weighs something."""
     return isinstance(model, MPRank) and "n_iter_" not in state
 
 
 def _check(
-    estimator: Any,
-    stream: Any,
-    classes: Any,
-    n_passes: Any,
-    every: Any,
-    prefetch: Any,
-    progress: Any,
-    folder: Any,
+    estimator: object,
+    stream: object,
+    classes: object,
+    n_passes: object,
+    every: object,
+    prefetch: object,
+    progress: object,
+    folder: object,
 ) -> None:
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         raise TypeError(
@@ -315,7 +317,9 @@ def _check(
         )
 
 
-def _check_learner(model: Any, stream: Stream, classes: Any) -> Any:
+def _check_learner(
+    model: Any, stream: Stream, classes: VectorLike | None
+) -> Array | None:
     """Refuse what an estimator does not take; return the classes, checked."""
     who = type(model).__name__
     try:
@@ -341,7 +345,7 @@ def _check_learner(model: Any, stream: Stream, classes: Any) -> Any:
     return Scale.given(WHO, classes).classes
 
 
-def _opened(run: _Run, path: Any, every: float) -> Checkpoint | None:
+def _opened(run: _Run, path: PathLike | None, every: float) -> Checkpoint | None:
     if path is None:
         return None
     if not isinstance(run.model, StoredModel):
@@ -351,3 +355,59 @@ def _opened(run: _Run, path: Any, every: float) -> Checkpoint | None:
         )
     terms = terms_of(run.model, run.stream, run.classes, run.n_passes)
     return Checkpoint.of(path, every, terms)
+
+
+# More are a quantity.
+MOST_CLASSES = 1 << 16
+
+
+def classes_of(model: Any, stream: Stream, classes: Array | None) -> Array | None:
+    """Return what to tell `partial_fit`; None if the model knows by itself.
+
+    Without classes the labels are read once, and nothing else of the rows where the
+    source allows it.
+    """
+    who, is_ours = type(model).__name__, isinstance(model, OrdinalEstimator)
+    if classes is not None:
+        return classes
+    if is_ours and model.classes is not None:
+        return None
+    known = _distinct(who, stream, ordered=is_ours)
+    if is_ours and len(known) < 2:
+        Scale.inferred(who, read_labels(who, known))  # says why not
+    return known
+
+
+def _distinct(who: str, stream: Stream, *, ordered: bool) -> Labels:
+    known: Labels = np.empty(0)
+    number = 0
+    for y in stream.labels():
+        check_gaps(stream, "y", y, number)
+        labels = np.unique(y)
+        if ordered and labels.dtype.kind not in "biuf":
+            Scale.inferred(who, read_labels(who, labels))  # says why not
+        known = np.union1d(known, labels) if number else labels
+        number += len(y)
+        if len(known) > MOST_CLASSES:
+            raise DataError(
+                f"{who}: y must hold at most {MOST_CLASSES:,} classes; got more. If it "
+                "is a quantity, cut it into grades first."
+            )
+    if number == 0:
+        refuse_empty()
+    return known
+
+
+def refuse_empty() -> NoReturn:
+    """Say of a stream that it has no rows."""
+    raise DataError(f"{WHO}: stream must hold at least one row; got none.")
+
+
+def name_features(model: Any, stream: Stream) -> None:
+    """Store the names of the columns of a stream, if there are any.
+
+    After learning: blocks are arrays, without names, which models that have learnt with
+    names warn of.
+    """
+    if stream.feature_names is not None and "n_features_in_" in vars(model):
+        model.feature_names_in_ = np.array(stream.feature_names, dtype=object)

@@ -1,17 +1,17 @@
 """Streams of arrays, memory maps above all: views, no copies."""
 
 import mmap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import finalize
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
-from peckorder._core.typing import Labels
+from peckorder._core.typing import Array, Ints, Labels, Matrix
 from peckorder._core.validation import optional, whole
 from peckorder.exceptions import DataError
 from peckorder.streams.block import OF_ARRAYS, Block, Stream, default_rows
@@ -84,7 +84,14 @@ class _Arrays(Stream):
     who = _WHO
     n_rows: int
 
-    def __init__(self, X: Any, y: Any, qid: Any, weight: Any, rows: Any) -> None:
+    def __init__(
+        self,
+        X: Matrix,
+        y: ArrayLike,
+        qid: ArrayLike | None,
+        weight: ArrayLike | None,
+        rows: int | None,
+    ) -> None:
         self.n_rows, self.n_features = X.shape
         self._X = X
         self._y = _column("y", y, self.n_rows)
@@ -144,7 +151,7 @@ class _Arrays(Stream):
             yield _plain(self._y[first : first + _MANY])
             pages.leave(first, first + _MANY)
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         columns = {"y": self._y, "qid": self._qid, "weight": self._weight}
         return {
             "source": "arrays",
@@ -167,14 +174,14 @@ def _features(X: Any) -> Any:
     return X
 
 
-def _names(X: Any) -> tuple[str, ...] | None:
+def _names(X: object) -> tuple[str, ...] | None:
     """Return the names of the columns of a frame, if they are texts."""
     names = tuple(getattr(X, "columns", ()))
     is_text = all(isinstance(name, str) for name in names)
     return names if names and is_text else None
 
 
-def _column(name: str, values: Any, n_rows: int | None) -> NDArray[Any]:
+def _column(name: str, values: ArrayLike, n_rows: int | None) -> Array:
     column = values if isinstance(values, np.ndarray) else np.asarray(values)
     if column.ndim != 1 or len(column) != n_rows:
         raise DataError(
@@ -191,7 +198,7 @@ def _column(name: str, values: Any, n_rows: int | None) -> NDArray[Any]:
     return column
 
 
-def _plain(values: NDArray[Any]) -> NDArray[Any]:
+def _plain(values: Array) -> Array:
     return values.view(np.ndarray)
 
 
@@ -203,12 +210,12 @@ def _ready(X: Any) -> Any:
     return np.asarray(_plain(X), dtype=kind, order="C")
 
 
-def _item_size(X: Any) -> int:
+def _item_size(X: Matrix) -> int:
     return 4 if X.dtype == np.float32 else 8
 
 
-def _changes(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the places at which a value differs from the one before."""
+def _changes(values: Array) -> Array:
+    """Return the positions at which a value differs from the one before."""
     return np.flatnonzero(values[1:] != values[:-1]) + 1
 
 
@@ -263,28 +270,28 @@ class _Pages:
                 source.madvise(getattr(mmap, advice), begin, end - begin)
 
 
-def _digest(array: Any) -> list[Any]:
+def _digest(array: Any) -> list[object]:
     """Return what tells an array from others: shape, type, and its bytes.
 
     Of a map, which may be large, some of them, and when its file was written last.
     """
     if sparse.issparse(array):
-        parts = [_digest(part) for part in (array.data, array.indices, array.indptr)]
-        return [list(array.shape), *parts]
+        inner = (array.data, array.indices, array.indptr)
+        return [list(array.shape), *map(_digest, inner)]
     mixed = sha256()
     n_rows = len(array)
-    told: list[Any] = [list(array.shape), array.dtype.str]
+    parts: list[object] = [list(array.shape), array.dtype.str]
     size = max(1, _SAMPLE // max(array[:1].nbytes, 1))
-    places: Any = range(0, n_rows, size)
+    positions: Sequence[int] | Ints = range(0, n_rows, size)
     if isinstance(array, np.memmap):
-        places = np.unique(np.linspace(0, max(n_rows - size, 0), 16).astype(int))
+        positions = np.unique(np.linspace(0, max(n_rows - size, 0), 16).astype(int))
         if array.filename is not None:
-            told.append(Path(array.filename).stat().st_mtime_ns)
-    for first in places:
+            parts.append(Path(array.filename).stat().st_mtime_ns)
+    for first in positions:
         some = np.ascontiguousarray(array[first : first + size])
         mixed.update(
             repr(some.tolist()).encode()
             if array.dtype.kind == "O"
             else some.view(np.uint8).data
         )
-    return [*told, mixed.hexdigest()]
+    return [*parts, mixed.hexdigest()]

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -100,11 +99,11 @@ class _LetorFiles(Stream):
         self,
         files: list[Path],
         n_features: int | None,
-        dtype: Any,
+        dtype: DTypeLike,
         sparse: bool,
-        qid_dtype: Any,
-        rows: Any,
-        options: dict[str, Any],
+        qid_dtype: type | None,
+        rows: int | None,
+        options: dict[str, float],
     ) -> None:
         self._files, self._options = files, options
         self._source = FileRows(files)
@@ -155,7 +154,7 @@ class _LetorFiles(Stream):
         for lines in self._lines():
             yield lines.grade
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         return {
             "source": "letor",
             "files": [file_identity(file) for file in self._files],

@@ -7,17 +7,16 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pyarrow import json as pj
 from pyarrow import parquet as pq
 
 from peckorder._core.errors import cause
 from peckorder._core.text_files import read_text
+from peckorder._core.typing import Array
 from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.source import Inflated, is_standard, short, text_of
@@ -35,7 +34,7 @@ def parquet_blocks(
         raise DataError(f"{who}: the file must be Parquet; got one of another kind.")
     # The end is read first: what cannot be read from there must be in memory.
     is_seekable = not is_standard(path) and not file.is_compressed
-    source: Any = Path(path) if is_seekable else io.BytesIO(file.read())
+    source = Path(path) if is_seekable else io.BytesIO(file.read())
     with open_parquet(source, f"{who}: the file must be sound Parquet; got") as table:
         _check_once(who, table.schema_arrow.names)
         if rows is None:
@@ -147,7 +146,7 @@ def to_columns(who: str, table: pa.Table) -> Columns:
     )
 
 
-def _array(who: str, name: str, column: pa.ChunkedArray) -> NDArray[Any]:
+def _array(who: str, name: str, column: pa.ChunkedArray) -> Array:
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
@@ -171,7 +170,7 @@ def _array(who: str, name: str, column: pa.ChunkedArray) -> NDArray[Any]:
         column, is_whole, kind = column.cast(pa.string()), False, pa.string()
     if is_whole or pa.types.is_floating(kind):
         is_whole = is_whole and column.null_count == 0
-        numbers: NDArray[Any] = column.to_numpy()
+        numbers: Array = column.to_numpy()
         if kind != pa.uint64() or not is_whole:
             numbers = numbers.astype(np.int64 if is_whole else np.float64, copy=False)
         return numbers
@@ -201,7 +200,7 @@ def is_numeric(kind: pa.DataType) -> bool:
     return bool(is_plain or t.is_decimal(kind))
 
 
-def number_array(column: pa.Array) -> NDArray[Any]:
+def number_array(column: pa.Array) -> Array:
     """Return numbers; what is missing is NaN."""
     column = _decoded(column)
     kind = column.type
@@ -210,7 +209,7 @@ def number_array(column: pa.Array) -> NDArray[Any]:
     return column.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
 
-def query_array(column: pa.Array) -> NDArray[Any]:
+def query_array(column: pa.Array) -> Array:
     """Return queries; what is missing is NaN, NaT or None.
 
     Decimals are whole numbers or texts by their type alone: as float64, two queries
@@ -226,7 +225,7 @@ def query_array(column: pa.Array) -> NDArray[Any]:
     return label_array(column)
 
 
-def label_array(column: pa.Array) -> NDArray[Any]:
+def label_array(column: pa.Array) -> Array:
     """Return labels; what is missing is NaN, NaT or None."""
     column = _decoded(column)
     kind = column.type

@@ -6,7 +6,6 @@ to.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -217,7 +216,7 @@ def _is_marked(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.is_in(bare, value_set=pa.array(MARKS, column.type))
 
 
-def _cast(column: pa.ChunkedArray, kind: Any) -> pa.ChunkedArray | None:
+def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
     try:
         return column.cast(kind)
     except pa.ArrowInvalid:

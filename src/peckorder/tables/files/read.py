@@ -5,12 +5,11 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from peckorder._core.typing import Array
 from peckorder._core.validation import did_you_mean
 from peckorder.datasets import Documents
 from peckorder.exceptions import DataError
@@ -356,7 +355,7 @@ def _alike(first: Columns, block: Columns) -> Columns:
     return Columns(arrays, block.source)
 
 
-def _gaps(like: NDArray[Any], n_rows: int) -> NDArray[Any]:
+def _gaps(like: Array, n_rows: int) -> Array:
     is_text = like.dtype == object
     return np.full(
         n_rows, None if is_text else np.nan, dtype=object if is_text else float

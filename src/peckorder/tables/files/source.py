@@ -56,7 +56,7 @@ class Inflated(io.RawIOBase):
         magic = buffered.peek(4)[:4]
         kinds = (kind for mark, kind in _COMPRESSED.items() if magic.startswith(mark))
         self._kind = next(kinds, None)
-        self._file: Any = buffered
+        self._file: IO[bytes] | pa.NativeFile = buffered
         if self._kind is not None:
             self._file = pa.CompressedInputStream(
                 pa.PythonFile(buffered, "r"), self._kind

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse as sp
 
+from peckorder._core.typing import Array, Ints, SparseMatrix
 from peckorder.datasets import Documents, iter_letor, load_letor, load_qrels, load_run
 from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
@@ -57,7 +57,7 @@ def documents_to_columns(
 
     Those are given by their numbers, in ascending order.
     """
-    X: Any = documents.X
+    X = documents.X
     if isinstance(features, int):
         X = X[:, :features]
     elif features is not None:
@@ -71,7 +71,7 @@ def documents_to_columns(
     every = range(1, n_columns + 1)
     numbers = features if isinstance(features, Sequence) else every
     dense = X.toarray() if sp.issparse(X) else X
-    arrays: dict[str, NDArray[Any]] = {TARGET: whole_numbers(documents.y)}
+    arrays: dict[str, Array] = {TARGET: whole_numbers(documents.y)}
     if documents.qid is not None:
         arrays[QID] = _objects(documents.qid)
     notes = () if QID in arrays else (_ONE_LIST,)
@@ -86,19 +86,20 @@ def documents_to_columns(
     return Columns(arrays, who, notes)
 
 
-def _picked(X: Any, places: NDArray[np.int64]) -> Any:
+def _picked(X: SparseMatrix, positions: Ints) -> SparseMatrix:
     """Return some columns, in ascending order, of sparse rows.
 
     By hand: SciPy would count all columns that there may be.
     """
-    found = np.searchsorted(places, X.indices)
-    is_there = np.append(places, -1)[found] == X.indices
+    found = np.searchsorted(positions, X.indices)
+    is_there = np.append(positions, -1)[found] == X.indices
     row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     cells = X.data[is_there], (row[is_there], found[is_there])
-    return sp.csr_array(cells, shape=(X.shape[0], len(places)))
+    picked: SparseMatrix = sp.csr_array(cells, shape=(X.shape[0], len(positions)))
+    return picked
 
 
-def _said(comments: Any) -> dict[str, NDArray[Any]]:
+def _said(comments: Array | None) -> dict[str, Array]:
     """Return what `rank` writes behind ``#``, `score = 1.5, position = 2`, as columns.
 
     Nothing if it is not that in all rows.
@@ -116,7 +117,7 @@ def _said(comments: Any) -> dict[str, NDArray[Any]]:
     }
 
 
-def _numbers(texts: tuple[str, ...]) -> NDArray[Any]:
+def _numbers(texts: tuple[str, ...]) -> Array:
     return whole_numbers(np.array([float(t) if t else np.nan for t in texts]))
 
 
@@ -154,7 +155,7 @@ def renamed(who: str, function: str, read: Callable[[], _T]) -> _T:
         raise DataError(str(error).replace(f"{function}: ", f"{who}: ", 1)) from None
 
 
-def whole_numbers(grades: NDArray[Any]) -> NDArray[Any]:
+def whole_numbers(grades: Array) -> Array:
     """Return grades as integers if all are."""
     is_whole = np.isfinite(grades).all() and (np.trunc(grades) == grades).all()
     if is_whole and np.abs(grades).max(initial=0) < 2**53:
@@ -162,5 +163,5 @@ def whole_numbers(grades: NDArray[Any]) -> NDArray[Any]:
     return grades
 
 
-def _objects(values: NDArray[Any]) -> NDArray[Any]:
+def _objects(values: Array) -> Array:
     return values if values.dtype.kind in "iuf" else values.astype(object)

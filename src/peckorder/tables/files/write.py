@@ -16,13 +16,13 @@ from typing import IO, Any, Protocol
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pyarrow import csv
 from pyarrow import parquet as pq
 
 from peckorder._core.cells import is_number
 from peckorder._core.text_files import check_target as check_path
 from peckorder._core.text_files import whole_file
+from peckorder._core.typing import Array
 from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.source import is_standard, short, shown_out
@@ -31,6 +31,13 @@ from peckorder.tables.files.trec import COMMENT, DOCID, QID, TARGET
 _SPACES = " \t\r\n\v\f"
 # All at which any reader may end a line.
 _LINE_ENDS = re.compile("[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
+
+
+class BinaryFile(Protocol):
+    """What bytes are written to."""
+
+    def write(self, data: bytes, /) -> int:
+        """Write bytes; return how many."""
 
 
 class _Writer(Protocol):
@@ -69,7 +76,7 @@ def write_blocks(
 
 
 @contextmanager
-def _sink(path: str | os.PathLike[str]) -> Iterator[Any]:
+def _sink(path: str | os.PathLike[str]) -> Iterator[BinaryFile]:
     """Open a file that appears when all of it is written, or never."""
     if is_standard(path):
         sys.stdout.flush()
@@ -82,7 +89,7 @@ def _sink(path: str | os.PathLike[str]) -> Iterator[Any]:
 
 
 @contextmanager
-def _packed(suffix: str, raw: IO[bytes]) -> Iterator[Any]:
+def _packed(suffix: str, raw: IO[bytes]) -> Iterator[BinaryFile]:
     if suffix == ".gz":
         # Without a date equal data are equal bytes.
         with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
@@ -96,7 +103,9 @@ def _packed(suffix: str, raw: IO[bytes]) -> Iterator[Any]:
 
 
 class _Csv:
-    def __init__(self, sink: Any, who: str, first: Columns, mark: str = ",") -> None:
+    def __init__(
+        self, sink: BinaryFile, who: str, first: Columns, mark: str = ","
+    ) -> None:
         header = io.StringIO()
         lines.writer(header, delimiter=mark, lineterminator="\n").writerow(first.names)
         sink.write(header.getvalue().encode())
@@ -132,12 +141,12 @@ def _needs_quotes(table: pa.Table, mark: str) -> bool:
 
 
 class _Tsv(_Csv):
-    def __init__(self, sink: Any, who: str, first: Columns) -> None:
+    def __init__(self, sink: BinaryFile, who: str, first: Columns) -> None:
         super().__init__(sink, who, first, "\t")
 
 
 class _Parquet:
-    def __init__(self, sink: Any, who: str, first: Columns) -> None:
+    def __init__(self, sink: BinaryFile, who: str, first: Columns) -> None:
         self._schema = to_arrow(first).schema
         self._writer = pq.ParquetWriter(_Unclosed(sink), self._schema)
 
@@ -154,7 +163,7 @@ class _Text:
     def __init__(self, lines_of: Callable[[str, Columns], Iterator[str]]) -> None:
         self._lines_of = lines_of
 
-    def __call__(self, sink: Any, who: str, first: Columns) -> _Writer:
+    def __call__(self, sink: BinaryFile, who: str, first: Columns) -> _Writer:
         self._sink, self._who = sink, who
         return self
 
@@ -169,7 +178,7 @@ class _Text:
 class _Unclosed(io.RawIOBase):
     """A file that Arrow may close without closing the one below."""
 
-    def __init__(self, sink: Any) -> None:
+    def __init__(self, sink: BinaryFile) -> None:
         self._sink, self._at = sink, 0
 
     def writable(self) -> bool:
@@ -205,7 +214,7 @@ def _json_lines(who: str, columns: Columns) -> Iterator[str]:
         yield json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _finite(cells: list[Any]) -> list[Any]:
+def _finite(cells: list[object]) -> list[object]:
     """Put gaps in the place of infinities, for which JSON has no words."""
     return [None if c in (math.inf, -math.inf) else c for c in cells]
 
@@ -267,7 +276,7 @@ def _qrels_lines(who: str, columns: Columns) -> Iterator[str]:
         yield f"{qid[row]} 0 {docid[row]} {grade[row]}\n"
 
 
-def _cells(column: NDArray[Any], gap: str | None) -> list[Any]:
+def _cells(column: Array, gap: str | None) -> list[object]:
     """Return the cells of a column as Python's own, gaps as `gap`."""
     cells = column.tolist()
     if column.dtype.kind == "f":
@@ -287,13 +296,13 @@ def _words(who: str, columns: Columns, name: str) -> list[str]:
     return words
 
 
-def _word(cell: Any) -> str:
+def _word(cell: object) -> str:
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return "" if cell is None else str(cell)
 
 
-_WRITERS: dict[str, Callable[[Any, str, Columns], _Writer]] = {
+_WRITERS: dict[str, Callable[[BinaryFile, str, Columns], _Writer]] = {
     "csv": _Csv,
     "tsv": _Tsv,
     "parquet": _Parquet,
