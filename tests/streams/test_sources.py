@@ -197,6 +197,20 @@ def test_marks_of_what_is_not_known_are_gaps_among_numbers(tmp_path, mark):
     assert_array_equal(block.X, [[np.nan, 5.0], [0.5, 6.0]])
 
 
+def test_an_odd_cell_that_comes_late_costs_no_row(tmp_path):
+    values = [f"{k}.5" for k in range(150_000)]
+    values[120_000] = " ? "  # which Arrow cannot read by itself
+    lines = (f"{k % 3},{k // 10},{value}" for k, value in enumerate(values))
+    (tmp_path / "f.csv").write_text("y,q,a\n" + "\n".join(lines))
+    stream = from_csv(tmp_path / "f.csv", "y", "q")
+    X = np.concatenate([block.X[:, 0] for block in stream])
+    expected = np.arange(150_000) + 0.5
+    expected[120_000] = np.nan
+    assert_array_equal(X, expected)
+    rest = np.concatenate([block.X[:, 0] for block in stream.blocks(119_000)])
+    assert_array_equal(rest, expected[119_000:])
+
+
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
 def test_decimal_commas(tmp_path, delimiter):
     lines = "y;a;w\n1;0,5;1\n2;,25;1,5\n3;-7;?\n"
