@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from peckorder import Ratings
-from peckorder.collaborative.personal.factors import alternate
+from peckorder.collaborative.personal.factors import factorize_als
 
 Predictor = Callable[[Ratings, Ratings], np.ndarray]
 
@@ -58,7 +58,7 @@ def biased_factors(
 
 def unsure_factors(train: Ratings, test: Ratings) -> np.ndarray:
     """Predict by the factors that PersonalRanker learns, and by nothing else."""
-    shared = alternate(train.csr, 10, 30, np.random.RandomState(0))
+    shared = factorize_als(train.csr, 10, 30, np.random.RandomState(0))
     user = np.repeat(np.arange(test.n_users), test.per_user)
     item = test.csr.indices
     products = np.einsum("nk,nk->n", shared.people[user], shared.factors[item])

@@ -116,7 +116,7 @@ def test_thresholds_out_of_order_are_refused():
 
 def test_another_number_of_labels_is_refused():
     sentence = (
-        "prank_mistake_bound: y must be one label a row; got 2 labels for 3 rows."
+        "prank_mistake_bound: y must be one label per row; got 2 labels for 3 rows."
     )
     with pytest.raises(ValueError, match=exactly(sentence)):
         prank_mistake_bound(X, Y[:2], W, B)

@@ -292,7 +292,7 @@ def test_another_length_is_refused(name):
 
 
 def test_another_number_of_queries_is_refused():
-    sentence = "pair_loss: qid must be one value a row, 2 in all; got 3."
+    sentence = "pair_loss: qid must be one value per row, 2 in all; got 3."
     with raises_sentence(sentence, DataError):
         pair_loss("mp", [1.0, 2.0], [1, 2], qid=[1, 1, 1])
 

@@ -93,11 +93,11 @@ LETTERS = "['a', 'a', 'a', 'a', 'a', 'a', ...]"
 DATA = {
     "grades": (
         {"y": Y[1:], "qid": None},
-        "y must be one grade a row, 12 in all; got 11.",
+        "y must be one grade per row, 12 in all; got 11.",
     ),
     "grades and queries": (
         {"y": Y[1:], "qid": QID[1:]},
-        "y must be one grade a row, 12 in all; got 11.",
+        "y must be one grade per row, 12 in all; got 11.",
     ),
     "no grades": ({"y": []}, "y must be at least one grade; got []."),
     "NaN grade": (
@@ -132,7 +132,7 @@ DATA = {
     ),
     "short qid": (
         {"qid": QID[1:]},
-        "qid must be one value a row, 12 in all; got 11.",
+        "qid must be one value per row, 12 in all; got 11.",
     ),
     "qid as a matrix": (
         {"qid": QID[:, np.newaxis]},
@@ -142,7 +142,7 @@ DATA = {
         {"qid": [None, *QID[1:]]},
         "qid must be without gaps; got None in row 0.",
     ),
-    "qid as one word": ({"qid": "abc"}, "qid must be one value a row; got 'abc'."),
+    "qid as one word": ({"qid": "abc"}, "qid must be one value per row; got 'abc'."),
     "negative weight": (
         {"sample_weight": with_value(ONES, -0.5)},
         "sample_weight must be >= 0; got -0.5 in row 1.",
@@ -219,11 +219,11 @@ def refused_fits():
     for title, (given, sentence) in DATA.items():
         yield title, {}, given, DataError(sentence)
     sentence = (
-        "y must be one label a row; got None (it requires y to be passed, but the "
+        "y must be one label per row; got None (it requires y to be passed, but the "
         "target y is None)."
     )
     yield "no labels", {}, {"y": None, "qid": None}, ValueError(sentence)
-    sentence = "y must be one grade a row, 12 in all; got 11."
+    sentence = "y must be one grade per row, 12 in all; got 11."
     yield "short labels with queries", {}, {"y": Y[1:]}, DataError(sentence)
     for name, options, given in QUERIES:
         sentence = (
@@ -376,7 +376,7 @@ def test_a_bad_offset_is_refused_when_asked(model, ask):
 
 
 def test_queries_of_another_length_are_refused_when_asked(model):
-    sentence = "RankBoost: qid must be one value a row, 12 in all; got 11."
+    sentence = "RankBoost: qid must be one value per row, 12 in all; got 11."
     with raises_unchanged(model, DataError, sentence):
         model.rank(X, QID[1:])
     sentence = sentence.replace("RankBoost", "disagreement")

@@ -9,9 +9,9 @@ from peckorder.collaborative.personal import factors, item_kernel
 from peckorder.collaborative.personal.factors import (
     _noise,
     _Side,
-    alternate,
-    damped_means,
-    decompose,
+    factorize_als,
+    factorize_svd,
+    learn_biases,
     residuals,
 )
 from peckorder.collaborative.personal.item_kernel import ItemKernel
@@ -98,7 +98,7 @@ def planted(seed=0, n_users=300, n_items=60, noise=0.5):
 
 
 def test_noise_and_factors_are_found_and_others_die_out():
-    shared = alternate(planted().csr, 5, 40, np.random.RandomState(0))
+    shared = factorize_als(planted().csr, 5, 40, np.random.RandomState(0))
     sizes = np.sort((shared.factors**2).sum(axis=0))[::-1]
     assert abs(shared.noise - 0.25) < 0.03
     assert sizes[1] > 20
@@ -106,14 +106,14 @@ def test_noise_and_factors_are_found_and_others_die_out():
 
 
 def test_no_factors_leave_biases():
-    shared = alternate(planted().csr, 0, 10, np.random.RandomState(0))
+    shared = factorize_als(planted().csr, 0, 10, np.random.RandomState(0))
     assert shared.factors.shape == (60, 0)
     assert shared.noise > 1.5
 
 
 def test_damped_means():
     ratings = Ratings(["a", "a", "b"], [1, 2, 2], [5.0, 1.0, 3.0])
-    plain = damped_means(ratings.csr, 1.0)
+    plain = learn_biases(ratings.csr, 1.0)
     assert plain.mean == 3.0
     assert_allclose(plain.item_bias, [1.0, -2 / 3])
     assert_allclose(plain.person_bias, [(1.0 - 4 / 3) / 3, (2 / 3) / 2])
@@ -129,10 +129,10 @@ def cosine(a, b):
 @pytest.mark.parametrize("is_held", [True, False])
 def test_kernels_are_factors_and_cosines(is_held, monkeypatch):
     if not is_held:
-        monkeypatch.setattr(item_kernel, "MOST_HELD", 0)
+        monkeypatch.setattr(item_kernel, "MAX_STORED_ITEMS", 0)
     monkeypatch.setattr(item_kernel, "_BLOCK", 4)
     ratings = some_ratings(2)
-    shared = alternate(ratings.csr, 2, 3, np.random.RandomState(0))
+    shared = factorize_als(ratings.csr, 2, 3, np.random.RandomState(0))
     kernel = ItemKernel.learn(ratings.csr, shared, 0.8, 1.5)
     assert (kernel.held is None) != is_held
     left = residuals(ratings.csr, shared).toarray()
@@ -154,7 +154,7 @@ def test_kernels_are_factors_and_cosines(is_held, monkeypatch):
 
 def test_the_svd_is_that_of_unit_residuals():
     ratings = some_ratings(3)
-    shared = decompose(ratings.csr, 2, 5.0, np.random.RandomState(0))
+    shared = factorize_svd(ratings.csr, 2, 5.0, np.random.RandomState(0))
     left = residuals(ratings.csr, shared).toarray()
     unit = left / np.linalg.norm(left, axis=0)
     _, s, v = np.linalg.svd(unit)
@@ -163,7 +163,7 @@ def test_the_svd_is_that_of_unit_residuals():
     assert_allclose(shared.factors @ shared.factors.T, scale * best, atol=1e-5)
 
 
-@pytest.mark.parametrize("learn", [alternate, decompose])
+@pytest.mark.parametrize("learn", [factorize_als, factorize_svd])
 def test_the_seed_decides(learn):
     csr = some_ratings(4).csr
     first, second = (learn(csr, 2, 4, np.random.RandomState(7)) for _ in range(2))

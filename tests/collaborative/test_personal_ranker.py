@@ -142,7 +142,7 @@ def test_the_seed_decides_and_the_order_of_ratings_does_not():
 
 
 def test_cosines_that_are_not_held_are_the_same(monkeypatch):
-    monkeypatch.setattr(item_kernel, "MOST_HELD", 0)
+    monkeypatch.setattr(item_kernel, "MAX_STORED_ITEMS", 0)
     model = PersonalRanker(n_factors=3, max_iter=10, random_state=0).fit(RATINGS)
     assert_allclose(model.predict("u3"), MODEL.predict("u3"), atol=1e-5)
     assert_allclose(model.predict("u3", [101]), model.predict("u3")[[1]], atol=1e-12)

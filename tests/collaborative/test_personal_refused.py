@@ -206,7 +206,7 @@ def test_a_person_without_two_ratings_has_shifted_item_means(user, count):
     sentence = (
         f"PersonalRanker: too few different ratings of user {user!r} to learn from, "
         f"{count} in all: the item means are used, shifted by {expected:+.2f} to the "
-        "level of what the person gave."
+        "level of the person's ratings."
     )
     with pytest.warns(UserWarning, match=exactly(sentence)):
         scores = model.predict(user)

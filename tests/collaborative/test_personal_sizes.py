@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from peckorder import MPRank, Ratings
 from peckorder.collaborative import MinNormRegression, PersonalRanker, VectorSimilarity
-from peckorder.collaborative.personal.person import solve
+from peckorder.collaborative.personal.models import solve
 from peckorder.datasets import make_ratings
 
 

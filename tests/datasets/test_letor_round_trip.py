@@ -202,11 +202,11 @@ def test_a_link_stays_a_link(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"y": [1, 2]}, "y must be one value a row, 1 in all; got 2."),
-        ({"qid": [1, 2]}, "qid must be one value a row, 1 in all; got 2."),
+        ({"y": [1, 2]}, "y must be one value per row, 1 in all; got 2."),
+        ({"qid": [1, 2]}, "qid must be one value per row, 1 in all; got 2."),
         ({"qid": [""]}, "qid must be words without spaces and '#'; got ''."),
         ({"qid": ["a#"]}, "qid must be words without spaces and '#'; got 'a#'."),
-        ({"comments": []}, "comments must be one value a row, 1 in all; got 0."),
+        ({"comments": []}, "comments must be one value per row, 1 in all; got 0."),
         ({"comments": ["a\nb"]}, r"comments must be lines of text; got 'a\nb'."),
         ({"path": 3}, "path must be a path; got 3."),
         ({"zero_based": "x"}, "zero_based must be True or False; got 'x'."),

@@ -137,7 +137,8 @@ def test_damaged_judgements_are_refused(text, sentence):
     [
         (
             lambda: Run(["a"], ["d", "e"], [1.0]),
-            "Run: docid must be one value a row, 1 in all; got an array of shape (2,).",
+            "Run: docid must be one value per row, 1 in all; got an array of shape "
+            "(2,).",
         ),
         (
             lambda: Run(["a b"], ["d"], [1.0]),
@@ -165,7 +166,7 @@ def test_damaged_judgements_are_refused(text, sentence):
         ),
         (
             lambda: Qrels(["a"], ["d"], [1, 2]),
-            "Qrels: grade must be one value a row, 1 in all; got an array of shape "
+            "Qrels: grade must be one value per row, 1 in all; got an array of shape "
             "(2,).",
         ),
         (lambda: load_run(3), "load_run: path must be a path or an open file; got 3."),
@@ -195,12 +196,12 @@ def test_damaged_judgements_are_refused(text, sentence):
             lambda: from_runs(
                 {"one": Run([1], ["d"], [1]), "two": Run([1, 1], ["d", "d"], [1, 2])}
             ),
-            "from_runs: run 'two' must list a document once a query; got 'd' again for "
-            "query '1'.",
+            "from_runs: run 'two' must list a document once per query; got 'd' again "
+            "for query '1'.",
         ),
         (
             lambda: from_runs([Run([], [], [])], Qrels([1, 1], ["d", "d"], [1, 2])),
-            "from_runs: qrels must judge a document once a query; got 'd' again for "
+            "from_runs: qrels must judge a document once per query; got 'd' again for "
             "query '1'.",
         ),
     ],
@@ -275,6 +276,6 @@ def test_judgements_of_other_documents_are_told_of():
 
 def test_columns_of_a_run_are_as_long():
     with pytest.raises(
-        DataError, match=r"score must be one value a row, 2 in all; got"
+        DataError, match=r"score must be one value per row, 2 in all; got"
     ):
         Run(["a", "b"], ["x", "y"], [1.0])

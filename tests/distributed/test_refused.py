@@ -177,16 +177,16 @@ class TestArguments:
     def test_lengths(self, client):
         X, y = rows()
         with pytest.raises(
-            DataError, match="y must be one value a row, 6 in all; got 5"
+            DataError, match="y must be one value per row, 6 in all; got 5"
         ):
             fit(MPRank(), X, y[:5])
 
     @pytest.mark.parametrize(
         ("given", "said"),
         [
-            ({"y": None}, "y must be a Dask array of one value a row; got None"),
-            ({"y": [1, 2]}, "y must be a Dask array of one value a row"),
-            ({"qid": [1, 2]}, "qid must be a Dask array of one value a row"),
+            ({"y": None}, "y must be a Dask array of one value per row; got None"),
+            ({"y": [1, 2]}, "y must be a Dask array of one value per row"),
+            ({"qid": [1, 2]}, "qid must be a Dask array of one value per row"),
             ({"target": "y"}, "target must be None for arrays"),
             ({"features": ["a"]}, "features must be None for arrays"),
         ],

@@ -166,7 +166,7 @@ def test_a_frame_with_a_missing_value_is_refused():
 
 
 def test_the_message_names_the_series_as_a_whole():
-    sentence = "PRank: y must be one label a row; got 60 labels for 59 rows."
+    sentence = "PRank: y must be one label per row; got 60 labels for 59 rows."
     with pytest.raises(ValueError, match=exactly(sentence)):
         PRank().fit(X[:-1], pd.Series(RANK))
 

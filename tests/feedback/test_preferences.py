@@ -209,11 +209,11 @@ REFUSED = {
     ),
     "number of weights": (
         lambda: Preferences([1, 2], [0, 0], [1.0]),
-        "weight must be one number a pair, 2 in all; got an array of shape (1,).",
+        "weight must be one number per pair, 2 in all; got an array of shape (1,).",
     ),
     "one weight": (
         lambda: Preferences([1, 2], [0, 0], 1.0),
-        "weight must be one number a pair, 2 in all; got an array of shape ().",
+        "weight must be one number per pair, 2 in all; got an array of shape ().",
     ),
     "negative weight": (
         lambda: Preferences([1, 2], [0, 0], [1.0, -0.5]),
@@ -283,7 +283,7 @@ REFUSED = {
     ),
     "queries": (
         lambda: Preferences.from_grades([1, 2, 3], qid=[0, 0]),
-        "qid must be one value a row, 3 in all; got 2.",
+        "qid must be one value per row, 3 in all; got 2.",
     ),
     "repeated rows": (
         lambda: CLICKS.restrict([3, 1, 0, 1]),

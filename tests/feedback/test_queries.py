@@ -177,9 +177,9 @@ def test_values_that_are_equal_as_floats_only_stay_apart():
 
 
 REFUSED = {
-    "too few": ([1, 2], "qid must be one value a row, 3 in all; got 2."),
-    "too many": (list("abcd"), "qid must be one value a row, 3 in all; got 4."),
-    "empty": ([], "qid must be one value a row, 3 in all; got 0."),
+    "too few": ([1, 2], "qid must be one value per row, 3 in all; got 2."),
+    "too many": (list("abcd"), "qid must be one value per row, 3 in all; got 4."),
+    "empty": ([], "qid must be one value per row, 3 in all; got 0."),
     "a matrix": (
         np.zeros((3, 1)),
         "qid must be one-dimensional; got an array of shape (3, 1).",
@@ -200,11 +200,11 @@ REFUSED = {
         sparse.csr_array((1, 3)),
         "qid must be one-dimensional; got an array of shape (1, 3).",
     ),
-    "a plain number": (3, "qid must be one value a row; got 3."),
-    "a word": ("abc", "qid must be one value a row; got 'abc'."),
-    "a class": (list, "qid must be one value a row; got <class 'list'>."),
-    "a set": ({1, 2, 3}, "qid must be one value a row; got {1, 2, 3}."),
-    "a dict": ({1: 1, 2: 2}, "qid must be one value a row; got {1: 1, 2: 2}."),
+    "a plain number": (3, "qid must be one value per row; got 3."),
+    "a word": ("abc", "qid must be one value per row; got 'abc'."),
+    "a class": (list, "qid must be one value per row; got <class 'list'>."),
+    "a set": ({1, 2, 3}, "qid must be one value per row; got {1, 2, 3}."),
+    "a dict": ({1: 1, 2: 2}, "qid must be one value per row; got {1: 1, 2: 2}."),
     "a masked value": (
         np.ma.array([1, 2, 3], mask=[False, True, False]),
         "qid must be without gaps; got None in row 1.",

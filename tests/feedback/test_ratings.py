@@ -191,7 +191,7 @@ KNOWN = "must be one of the 3 that are known; got"
         ),
         (
             lambda r: Ratings([1, 2], [2], [4, 3]),
-            "Ratings: item must be one value a row, 2 in all; got 1.",
+            "Ratings: item must be one value per row, 2 in all; got 1.",
         ),
         (
             lambda r: Ratings([1, None], [2, 2], [4, 3]),
@@ -199,7 +199,7 @@ KNOWN = "must be one of the 3 that are known; got"
         ),
         (
             lambda r: Ratings(None, [2, 2], [4, 3]),
-            "Ratings: user must be one id a row; got None.",
+            "Ratings: user must be one id per row; got None.",
         ),
         (
             lambda r: Ratings([], [], []),

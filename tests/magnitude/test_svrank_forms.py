@@ -227,7 +227,7 @@ def test_a_c_without_finite_squares_is_refused(power, loss):
             {"sample_weight": -np.ones(60)},
             "sample_weight must be >= 0; got -1.0 in row 0.",
         ),
-        ({"qid": [1, 2]}, "qid must be one value a row, 60 in all; got 2."),
+        ({"qid": [1, 2]}, "qid must be one value per row, 60 in all; got 2."),
         (
             {"offset": np.full(60, np.nan)},
             "offset must be finite; got nan in row 0.",

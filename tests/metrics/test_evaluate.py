@@ -413,7 +413,7 @@ def test_the_seed_decides_chance():
 
 @pytest.mark.parametrize("qid", [5, "aab", {1, 2, 3}])
 def test_queries_that_are_none_are_refused(qid):
-    with pytest.raises(DataError, match="evaluate: qid must be one value a row; got"):
+    with pytest.raises(DataError, match="evaluate: qid must be one value per row; got"):
         evaluate([1, 0, 1], [1.0, 2.0, 3.0], "ap", qid=qid)
 
 

@@ -313,7 +313,7 @@ def test_names_without_an_order_are_refused(docid):
 def test_other_numbers_of_queries_are_refused(name):
     metric = EVERY[name]
     with raises_refusal(
-        f"{metric.name}: qid must be one value a row, 2 in all; got 3."
+        f"{metric.name}: qid must be one value per row, 2 in all; got 3."
     ):
         metric([0, 1], [1.0, 2.0], qid=[1, 1, 2])
 

@@ -97,12 +97,12 @@ REFUSED_SPLITS = {
     "too few rows": (
         {"n_splits": 2},
         {"qid": [1, 2, 3]},
-        "QueryKFold: qid must be one value a row, 4 in all; got 3.",
+        "QueryKFold: qid must be one value per row, 4 in all; got 3.",
     ),
     "too few groups": (
         {"n_splits": 2},
         {"groups": [1, 2, 3]},
-        "QueryKFold: qid must be one value a row, 4 in all; got 3.",
+        "QueryKFold: qid must be one value per row, 4 in all; got 3.",
     ),
     "one fold": (
         {"n_splits": 1},
@@ -132,12 +132,12 @@ REFUSED_SPLITS = {
     "a number": (
         {"n_splits": 2},
         {"qid": 3},
-        "QueryKFold: qid must be one value a row; got 3.",
+        "QueryKFold: qid must be one value per row; got 3.",
     ),
     "a number for groups": (
         {"n_splits": 2},
         {"groups": np.int64(3)},
-        "QueryKFold: qid must be one value a row; got np.int64(3).",
+        "QueryKFold: qid must be one value per row; got np.int64(3).",
     ),
     "too few labels": (
         {"n_splits": 2},
@@ -297,8 +297,8 @@ REFUSED_HALVES = {
         {"qid": [1, 2]},
         "array 0 must be rows; got array(3).",
     ),
-    "one id": ([], {"qid": 3}, "qid must be one value a row; got 3."),
-    "one word": ([], {"qid": "abc"}, "qid must be one value a row; got 'abc'."),
+    "one id": ([], {"qid": 3}, "qid must be one value per row; got 3."),
+    "one word": ([], {"qid": "abc"}, "qid must be one value per row; got 'abc'."),
     "an id without a dimension": (
         [],
         {"qid": np.array(3)},
@@ -309,7 +309,7 @@ REFUSED_HALVES = {
         {"qid": np.zeros((2, 1))},
         "qid must be one-dimensional; got an array of shape (2, 1).",
     ),
-    "a set of ids": ([], {"qid": {1, 2}}, "qid must be one value a row; got {1, 2}."),
+    "a set of ids": ([], {"qid": {1, 2}}, "qid must be one value per row; got {1, 2}."),
     "far too many": (
         [],
         {"qid": [1, 2], "test_size": 10**400},

@@ -125,7 +125,7 @@ def test_a_label_that_is_not_finite_is_refused(name, value):
 @pytest.mark.parametrize("method", LEARN)
 def test_another_number_of_labels_is_refused(name, method):
     model, who = fitted(name)
-    sentence = f"{who}: y must be one label a row; got 59 labels for 60 rows."
+    sentence = f"{who}: y must be one label per row; got 59 labels for 60 rows."
     with raises_unchanged(model, ValueError, sentence):
         getattr(model, method)(X, Y[:-1])
 
@@ -133,7 +133,7 @@ def test_another_number_of_labels_is_refused(name, method):
 @every_learner
 def test_another_number_of_labels_is_not_scored(name):
     model, who = fitted(name)
-    sentence = f"{who}: y must be one label a row; got 59 labels for 60 rows."
+    sentence = f"{who}: y must be one label per row; got 59 labels for 60 rows."
     with raises_unchanged(model, ValueError, sentence):
         model.score(X, Y[:-1])
 
@@ -143,8 +143,8 @@ def test_another_number_of_labels_is_not_scored(name):
 def test_no_labels_are_refused(name, method):
     model, who = fitted(name)
     sentence = (
-        f"{who}: y must be one label a row; got None (it requires y to be passed, but "
-        "the target y is None)."
+        f"{who}: y must be one label per row; got None (it requires y to be passed, "
+        "but the target y is None)."
     )
     with raises_unchanged(model, ValueError, sentence):
         getattr(model, method)(X, None)

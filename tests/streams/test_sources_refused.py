@@ -299,11 +299,11 @@ def test_lines_that_are_damaged_are_named_with_their_file(tmp_path):
         ),
         (
             ([[1.0]], [1, 2]),
-            "y must be one value a row, 1 in all; got an array of shape (2,).",
+            "y must be one value per row, 1 in all; got an array of shape (2,).",
         ),
         (
             ([[1.0]], [1], [[1]]),
-            "qid must be one value a row, 1 in all; got an array of shape (1, 1).",
+            "qid must be one value per row, 1 in all; got an array of shape (1, 1).",
         ),
     ],
 )

@@ -7,7 +7,7 @@ from cyclopts import App
 from peckorder.cli.options import PRINTED, OutputOptions
 
 if TYPE_CHECKING:
-    from peckorder.datasets.published.catalogue import Entry
+    from peckorder.datasets.fetching.folders import Entry
 
 data = App(
     name="data",
@@ -24,7 +24,7 @@ def listing(*, output: OutputOptions = PRINTED) -> None:
     Example: PECKORDER_DATA=my-data peckorder data
     """
     from peckorder.cli.console import ResultPrinter
-    from peckorder.datasets.published.catalogue import catalogue
+    from peckorder.datasets.fetching.folders import catalogue
 
     entries = catalogue()
     ResultPrinter(output).emit(
@@ -80,7 +80,7 @@ def fetch(
     from peckorder import datasets
     from peckorder._core.validation import did_you_mean
     from peckorder.cli.console import ResultPrinter
-    from peckorder.datasets.published.catalogue import catalogue
+    from peckorder.datasets.fetching.folders import catalogue
 
     entries = {entry.name: entry for entry in catalogue()}
     can = [name for name, entry in entries.items() if entry.published.fetch]

@@ -1,6 +1,14 @@
-"""Personal rankers: from what many people gave to what one person would like."""
+"""Personal rankers: the ratings of many people predict those of one person."""
 
+# Names imported "as" themselves are for the other packages of the library.
+from peckorder.collaborative._means import damped_means as damped_means
+from peckorder.collaborative._problem import (
+    check_fill_and_center as check_fill_and_center,
+)
+from peckorder.collaborative._problem import check_fillable as check_fillable
+from peckorder.collaborative._problem import check_ratings as check_ratings
 from peckorder.collaborative._problem import problem
+from peckorder.collaborative._problem import viewer_table as viewer_table
 from peckorder.collaborative.baselines.item_mean import ItemMean
 from peckorder.collaborative.baselines.min_norm import MinNormRegression
 from peckorder.collaborative.baselines.nearest import NearestRanker

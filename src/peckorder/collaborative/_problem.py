@@ -1,12 +1,13 @@
-"""One person's ratings as a learning problem, with other viewers as features."""
+"""The ratings of one person as a learning problem, with other viewers as features."""
 
+from collections.abc import Callable, Hashable
 from numbers import Real
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._core.typing import Floats, Labels
+from peckorder._core.typing import Floats, Labels, VectorLike
 from peckorder._core.validation import Rule, boolean, finite, one_of
 from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
@@ -26,8 +27,8 @@ _CENTER = Rule(
 @overload
 def problem(
     ratings: Ratings,
-    user: Any,
-    references: ArrayLike,
+    user: Hashable,
+    references: VectorLike,
     fill: str = ...,
     center: str | float | None = ...,
     *,
@@ -37,8 +38,8 @@ def problem(
 @overload
 def problem(
     ratings: Ratings,
-    user: Any,
-    references: ArrayLike,
+    user: Hashable,
+    references: VectorLike,
     fill: str = ...,
     center: str | float | None = ...,
     *,
@@ -47,32 +48,32 @@ def problem(
 ) -> tuple[Floats, Floats, Labels]: ...
 def problem(
     ratings: Ratings,
-    user: Any,
-    references: ArrayLike,
+    user: Hashable,
+    references: VectorLike,
     fill: str = "median",
     center: str | float | None = None,
     *,
     items: ArrayLike | str | None = None,
     return_items: bool = False,
 ) -> tuple[Floats, Floats] | tuple[Floats, Floats, Labels]:
-    """Return X and y to learn one person's order from, a row an item.
+    """Return X and y to learn one person's order from, with one row per item.
 
     Parameters
     ----------
     ratings : Ratings
-        Who gave what to which.
+        The ratings of all people.
     user : hashable
         The person, whose ratings are y.
     references : array-like
         The ids of the viewers whose ratings are the columns of X; not the person.
     fill : {"median", "mean", "zero", "abstain"}, default="median"
-        What stands where a viewer has not rated an item: the median or the mean of all
-        that this viewer rated, 0 (after centring), or NaN.
+        The value of missing ratings: the median or the mean of all ratings of the
+        viewer, 0 (after centring), or NaN.
     center : None, "viewer", "middle" or float, default=None
-        What is subtracted from the features: nothing; each viewer's mean; the middle
+        Subtracted from the features: nothing; the mean of each viewer; the middle
         between the lowest and the highest of all ratings; or a number.
     items : None, "all" or array-like, default=None
-        The rows: what the person rated, all items, or those with these ids.
+        The rows: the items that the person rated, all items, or those with these ids.
     return_items : bool, default=False
         Return the ids of the rows as well.
 
@@ -81,7 +82,7 @@ def problem(
     X : ndarray of shape (n_items, n_references)
         The features.
     y : ndarray of shape (n_items,)
-        The person's ratings; NaN where there is none.
+        The person's ratings; NaN if missing.
     items : ndarray of shape (n_items,)
         The ids of the rows, with `return_items`.
 
@@ -102,7 +103,7 @@ def problem(
     [[1.0, 0.0], [-1.0, -2.0], [0.0, 2.0]]
     """
     check_ratings(_WHO, ratings)
-    check_table(_WHO, fill, center)
+    check_fill_and_center(_WHO, fill, center)
     boolean.check(_WHO, "return_items", return_items)
     row = ratings.user_index(user)
     viewers = ratings.restrict(users=references)
@@ -118,20 +119,20 @@ def problem(
         items = ratings.of(user).items
     if not isinstance(items, str):
         person = person.restrict(items=items)
-    given = viewers.restrict(items=person.items)
-    X = viewer_table(ratings, viewers, given, fill, center)
+    selected = viewers.restrict(items=person.items)
+    X = viewer_table(ratings, viewers, selected, fill, center)
     y = person.matrix()[0]
     return (X, y, person.items) if return_items else (X, y)
 
 
-def check_table(who: str, fill: Any, center: Any) -> None:
-    """Refuse ways to fill gaps, and to centre, that there are none of."""
+def check_fill_and_center(who: str, fill: object, center: object) -> None:
+    """Raise for unknown values of `fill` and `center`."""
     _FILL.check(who, "fill", fill)
     _CENTER.check(who, "center", center)
 
 
 def check_fillable(who: str, viewers: Ratings, fill: str) -> None:
-    """Refuse viewers who have rated nothing, where their ratings are to fill gaps."""
+    """Raise for viewers without ratings if their ratings are to fill gaps."""
     if fill not in ("median", "mean"):
         return
     for viewer, count in zip(viewers.users.tolist(), viewers.per_user, strict=True):
@@ -145,26 +146,35 @@ def check_fillable(who: str, viewers: Ratings, fill: str) -> None:
 def viewer_table(
     ratings: Ratings,
     viewers: Ratings,
-    given: Ratings,
+    selected: Ratings,
     fill: str,
     center: str | float | None,
 ) -> Floats:
-    """Return what viewers gave to items, a row an item and a column a viewer.
+    """Return the ratings of viewers, one row per item and one column per viewer.
 
-    `viewers` has all their ratings, `given` those of the items that are wanted; of
-    `ratings`, all there are, the middle is taken.
+    `viewers` has all their ratings, `selected` those of the items in the table;
+    `ratings` are those of all people, for their middle.
     """
-    centres = _centres(ratings, viewers, center)
-    X = given.matrix().T
+    centres: Floats = np.zeros(viewers.n_users)
+    if center == "viewer":
+        centres = _per_viewer(viewers, np.mean)
+    elif center == "middle":
+        centres += (ratings.csr.data.min() + ratings.csr.data.max()) / 2.0
+    elif center is not None:
+        centres += float(center)
+    X = selected.matrix().T
     X -= centres
-    fills = np.zeros(X.shape[1])
-    if fill != "zero":
-        fills = _fills(viewers, fill) - centres
+    fills: Floats = np.zeros(X.shape[1])
+    if fill in ("median", "mean"):
+        statistic = np.median if fill == "median" else np.mean
+        fills = _per_viewer(viewers, statistic) - centres
+    elif fill == "abstain":
+        fills[:] = np.nan
     return np.ascontiguousarray(np.where(np.isnan(X), fills, X))
 
 
-def check_ratings(who: str, ratings: Any) -> None:
-    """Refuse what is not `Ratings`; tell how to get them from what is."""
+def check_ratings(who: str, ratings: object) -> None:
+    """Raise unless these are `Ratings`, with a hint how to get them."""
     if not isinstance(ratings, Ratings):
         hint = ""
         if isinstance(getattr(ratings, "ratings", None), Ratings):
@@ -180,24 +190,7 @@ def check_ratings(who: str, ratings: Any) -> None:
         )
 
 
-def _centres(ratings: Ratings, viewers: Ratings, center: str | float | None) -> Floats:
-    if center == "viewer":
-        return _of_each(viewers, np.mean)
-    middle = 0.0
-    if center == "middle":
-        middle = (ratings.csr.data.min() + ratings.csr.data.max()) / 2.0
-    elif center is not None:
-        middle = float(center)
-    return np.full(viewers.n_users, middle)
-
-
-def _fills(viewers: Ratings, fill: str) -> Floats:
-    if fill in ("median", "mean"):
-        return _of_each(viewers, np.median if fill == "median" else np.mean)
-    return np.full(viewers.n_users, np.nan)
-
-
-def _of_each(viewers: Ratings, function: Any) -> Floats:
-    """Return what a function makes of all ratings of each viewer; 0 of none."""
-    parts = np.split(viewers.csr.data, viewers.csr.indptr[1:-1])
-    return np.array([function(part) if len(part) else 0.0 for part in parts])
+def _per_viewer(viewers: Ratings, statistic: Callable[[Floats], float]) -> Floats:
+    """Return a statistic of all ratings of each viewer; 0 if there are none."""
+    rows = np.split(viewers.csr.data, viewers.csr.indptr[1:-1])
+    return np.array([statistic(row) if len(row) else 0.0 for row in rows])

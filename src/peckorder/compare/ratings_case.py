@@ -15,7 +15,12 @@ from scipy import sparse
 from sklearn.linear_model import Ridge
 
 from peckorder._core.typing import Floats, Ints
-from peckorder.collaborative import NearestRanker, PersonalRanker, VectorSimilarity
+from peckorder.collaborative import (
+    NearestRanker,
+    PersonalRanker,
+    VectorSimilarity,
+    damped_means,
+)
 from peckorder.compare.candidates import Candidate, TaskInfo
 from peckorder.compare.contest import Case, Plan, Result
 from peckorder.compare.measures import Measure, of_lists, of_lists_by_name
@@ -170,8 +175,8 @@ class ItemMeans:
     def fit(self, ratings: Ratings) -> Self:
         """Take the means."""
         total = np.asarray(ratings.csr.sum(axis=0)).ravel()
-        middle = float(ratings.csr.data.mean())
-        self._means = (total + 5 * middle) / (ratings.per_item + 5)
+        mean = float(ratings.csr.data.mean())
+        self._means = damped_means(total, ratings.per_item, mean, 5.0)
         return self
 
     def scores(self, user: int, items: Ints) -> Floats:

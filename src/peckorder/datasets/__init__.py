@@ -1,4 +1,4 @@
-"""Data to learn from: made, or read as its publishers distribute it."""
+"""Data to learn from: synthetic, or read as publishers distribute it."""
 
 from peckorder.datasets.formats.letor import dump_letor, iter_letor, load_letor
 from peckorder.datasets.formats.runs import Documents, Qrels, Run, from_runs

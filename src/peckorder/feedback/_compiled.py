@@ -1,4 +1,4 @@
-"""From labels to levels."""
+"""Conversion of labels to levels, compiled."""
 
 from peckorder._core.compiled.jit import compiled
 from peckorder._core.typing import Floats, Ints

@@ -1,4 +1,4 @@
-"""Data told apart by a digest of what is in them."""
+"""Digests that identify data by their content."""
 
 import hashlib
 from dataclasses import fields, is_dataclass
@@ -10,50 +10,47 @@ from scipy import sparse
 from peckorder.feedback.ratings.ratings import Ratings
 
 
-def fingerprint(who: str, value: Any) -> str:
-    """Return the SHA-256 of data: of arrays, text, numbers, and what is made of them.
-
-    Of the content, not of files: the same set gives the same, packed or not.
-    """
+def fingerprint(who: str, value: object) -> str:
+    """Return the SHA-256 of arrays, text, numbers and containers of them."""
     digest = hashlib.sha256()
     _update(who, digest, value)
     return digest.hexdigest()
 
 
-def _update(who: str, digest: Any, value: Any) -> None:
-    # Names and lengths go in as well, so that neighbours cannot be mistaken.
+def _update(who: str, digest: "hashlib._Hash", value: Any) -> None:
+    # Types and lengths are included, so that neighbours cannot be confused.
     digest.update(type(value).__name__.encode())
     if isinstance(value, np.ndarray):
         digest.update(f"{value.dtype.str}{value.shape}".encode())
         if value.dtype == object:
-            for each in value.ravel().tolist():
-                _update(who, digest, each)
+            for element in value.ravel().tolist():
+                _update(who, digest, element)
         else:
             digest.update(np.ascontiguousarray(value).tobytes())
     elif sparse.issparse(value):
         ordered = value.tocsr()
-        # Columns and last rows without entries are in the shape alone.
+        # Only the shape shows columns and last rows without entries.
         digest.update(str(ordered.shape).encode())
-        for each in (ordered.data, ordered.indices, ordered.indptr):
-            _update(who, digest, each)
+        for element in (ordered.data, ordered.indices, ordered.indptr):
+            _update(who, digest, element)
     elif isinstance(value, Ratings):
-        for part in (value.users, value.items, value.csr):
-            _update(who, digest, part)
+        for column in (value.users, value.items, value.csr):
+            _update(who, digest, column)
     elif is_dataclass(value) and not isinstance(value, type):
-        for each_field in fields(value):
-            _update(who, digest, getattr(value, each_field.name))
+        for field in fields(value):
+            _update(who, digest, getattr(value, field.name))
     elif isinstance(value, dict):
-        for key, each in value.items():
+        for key, element in value.items():
             _update(who, digest, key)
-            _update(who, digest, each)
+            _update(who, digest, element)
     elif isinstance(value, list | tuple):
         digest.update(str(len(value)).encode())
-        for each in value:
-            _update(who, digest, each)
+        for element in value:
+            _update(who, digest, element)
     elif value is None or isinstance(value, str | bytes | int | float | np.generic):
         digest.update(repr(value).encode())
     else:
         raise TypeError(
-            f"{who}: data must be arrays, text, numbers and what is made of them; got "
+            f"{who}: data must be arrays, text, numbers and containers of them; got "
             f"{type(value).__name__}."
         )

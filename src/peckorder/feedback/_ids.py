@@ -1,110 +1,109 @@
-"""Raw ids: who and what, as users of the library call them."""
+"""Ids of users and items, and their positions."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from peckorder._core.typing import Ints, Labels
 from peckorder._core.validation import did_you_mean
 from peckorder.exceptions import DataError
-from peckorder.feedback._pairs import sealed
+from peckorder.feedback._pairs import read_only
 from peckorder.feedback._queries import Queries
 
-# Among so many a near miss is looked for, which takes a moment.
-_NEAR = 20_000
+# Similar names are searched among this many ids.
+_MAX_SEARCHED = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class Ids:
-    """Distinct ids of one kind, and where each stands.
+    """Distinct ids of one kind, with a position each.
 
-    values (n,) ascend if they can be compared, else come in the order in which they
-    were first seen; so the same data in another order of rows are the same.
+    values (n,) are ascending if they can be compared, so that the order of rows does
+    not matter; else they are in the order of their first rows.
     """
 
     name: str
     values: Labels
 
     @classmethod
-    def of(
-        cls, who: str, name: str, column: Any, n_rows: int | None = None
+    def from_column(
+        cls, who: str, name: str, column: ArrayLike | None, n_rows: int | None = None
     ) -> tuple[Ints, Self]:
-        """Return the place of the id of each row, and the ids."""
+        """Return the position of the id of each row, and the ids."""
         if column is None:
-            raise DataError(f"{who}: {name} must be one id a row; got None.")
+            raise DataError(f"{who}: {name} must be one id per row; got None.")
         groups = Queries.of(who, column, n_rows, name=name)
-        return cls.coded(name, groups.of_rows(), groups.ids)
+        return cls.from_codes(name, groups.of_rows(), groups.ids)
 
     @classmethod
-    def coded(cls, name: str, codes: Ints, values: Labels) -> tuple[Ints, Self]:
-        """Do the same for rows that are numbered by ids in any order."""
+    def from_codes(cls, name: str, codes: Ints, values: Labels) -> tuple[Ints, Self]:
+        """Return the same for rows given as positions in `values`, in any order."""
         order = _ascending(values)
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        return place[codes], cls(name, sealed(values[order]))
+        position = np.empty_like(order)
+        position[order] = np.arange(len(order))
+        return position[codes], cls(name, read_only(values[order]))
 
     def __len__(self) -> int:
         return len(self.values)
 
+    def subset(self, positions: Ints) -> Self:
+        """Return the ids at these positions, in this order."""
+        return type(self)(self.name, read_only(self.values[positions]))
+
     @cached_property
-    def _places(self) -> dict[Any, int]:
-        return {value: place for place, value in enumerate(listed(self.values))}
+    def _positions(self) -> dict[Hashable, int]:
+        return {value: i for i, value in enumerate(id_list(self.values))}
 
-    def place(self, who: str, value: Any, name: str | None = None) -> int:
-        """Return where an id stands; refuse one that is not known.
-
-        The refusal calls it by a name, that of all ids without one.
-        """
+    def position(self, who: str, value: Any, name: str | None = None) -> int:
+        """Return the position of an id; raise, with its name, if it is unknown."""
         try:
-            known = self._places.get(value)
+            position = self._positions.get(value)
         except TypeError:  # not hashable
-            known = None
-        if known is None:
+            position = None
+        if position is None:
             raise DataError(
                 f"{who}: {name or self.name} must be one of the {len(self):,} that are "
-                f"known; got {value!r}.{self._hint(value)}"
+                f"known; got {value!r}.{self.hint(value)}"
             )
-        return known
+        return position
 
-    def places(self, who: str, values: Any, name: str | None = None) -> Ints:
-        """Return where some ids stand, each of them once; name is what these are."""
-        each = None if name is None else f"each of {name}"
+    def positions(self, who: str, values: object, name: str | None = None) -> Ints:
+        """Return the positions of distinct ids; `name` is what messages call them."""
+        element = None if name is None else f"each of {name}"
         name = name or f"{self.name}s"
         if isinstance(values, str | bytes) or not isinstance(values, Iterable):
             raise DataError(f"{who}: {name} must be a list of ids; got {values!r}.")
-        asked = listed(values) if isinstance(values, np.ndarray) else list(values)
-        found = np.array([self.place(who, value, each) for value in asked], np.int64)
-        order = np.argsort(found, kind="stable")
-        again = order[1:][found[order[1:]] == found[order[:-1]]]
+        ids = id_list(values) if isinstance(values, np.ndarray) else list(values)
+        positions = np.array([self.position(who, i, element) for i in ids], np.int64)
+        order = np.argsort(positions, kind="stable")
+        again = order[1:][positions[order[1:]] == positions[order[:-1]]]
         if len(again):
-            value = asked[int(again.min())]
+            value = ids[int(again.min())]
             raise DataError(f"{who}: {name} must be distinct; got {value!r} again.")
-        return found
+        return positions
 
-    def _hint(self, value: Any) -> str:
-        # An integer that was read as text, or the other way round.
+    def hint(self, value: object) -> str:
+        """Return a suggestion for an unknown id, such as a number for a text."""
         text = str(value)
-        for other in self._places:
+        for other in self._positions:
             if str(other) == text:
                 return f" Did you mean {other!r}?"
         words = {
             word.lower(): word
-            for word in islice(self._places, _NEAR)
+            for word in islice(self._positions, _MAX_SEARCHED)
             if isinstance(word, str)
         }
         same = words.get(value.lower()) if isinstance(value, str) else None
         return f" Did you mean {same!r}?" if same else did_you_mean(value, words, {})
 
 
-def listed(values: Labels) -> list[Any]:
-    """Return ids as Python has them; dates stay as they are.
-
-    The integers that NumPy makes of dates have lost their unit.
-    """
+def id_list(values: Labels) -> list[Hashable]:
+    """Return ids as Python objects; dates stay NumPy's, which keep their unit."""
     return list(values) if values.dtype.kind in "mM" else values.tolist()
 
 

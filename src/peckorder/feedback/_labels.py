@@ -1,35 +1,39 @@
-"""Labels as users have them: numbers, ordered categoricals, or anything at all."""
+"""Labels of rows: numbers, ordered categoricals, or objects of any type."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
+from peckorder._core.typing import Bools, Floats, Labels
 from peckorder.exceptions import DataError
+
+# Up to this size, float64 represents every integer exactly.
+EXACT = 2.0**53
 
 
 @dataclass(frozen=True, slots=True)
 class LabelColumn:
-    """One label a row.
+    """One label per row.
 
-    `values` are numbers, or objects without an order, or, if `categories` are
-    given, positions among these (lowest first, -1 for a missing label).
+    `values` are numbers, or objects without an order, or, if `categories` is not None,
+    positions among these (lowest first, -1 for a missing label).
     """
 
-    values: NDArray[Any]
-    categories: tuple[Any, ...] | None = None
+    values: Labels
+    categories: tuple[Hashable, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.values)
 
     def check_length(self, who: str, n_rows: int) -> None:
-        """Refuse labels that are more or fewer than the rows."""
+        """Raise unless there is one label per row."""
         if len(self) != n_rows:
             raise ValueError(
-                f"{who}: y must be one label a row; got {len(self)} labels for "
+                f"{who}: y must be one label per row; got {len(self)} labels for "
                 f"{n_rows} rows."
             )
 
@@ -46,25 +50,43 @@ class LabelColumn:
         return None if value < 0 else self.categories[value]
 
 
+def is_missing(value: object) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA."""
+    try:
+        return value is None or not bool(value == value)  # noqa: PLR0124
+    except (TypeError, ValueError):
+        return True  # pandas' NA is neither equal nor unequal to itself
+
+
+def missing_cells(column: Labels) -> Bools:
+    """Return which cells of a column are missing."""
+    if column.dtype.kind in "fcMmV":
+        # A missing number, or date, is the only value that differs from itself.
+        return column != column  # type: ignore[no-any-return]  # noqa: PLR0124
+    if column.dtype.kind == "O":
+        return np.fromiter(map(is_missing, column), bool, len(column))
+    return np.zeros(len(column), dtype=bool)
+
+
 def read_labels(who: str, y: Any, name: str = "y") -> LabelColumn:
-    """Take labels of any kind; numbers are not copied."""
+    """Read labels of any type; numbers are not copied."""
     if y is None:
         raise ValueError(
-            f"{who}: {name} must be one label a row; got None (it requires y to be "
+            f"{who}: {name} must be one label per row; got None (it requires y to be "
             "passed, but the target y is None)."
         )
     declared = _declared_order(y)
     if declared is not None:
         return declared
     if hasattr(y, "dtype"):
-        y = np.asarray(y)  # here, lest pandas' nullable integers become floats
+        y = np.asarray(y)  # or pandas' nullable integers would become floats
     try:
         values = column_or_1d(y, warn=True)
     except ValueError as error:
         if "inhomogeneous" not in str(error):
             raise
         raise DataError(
-            f"{who}: {name} must be one label a row, tuples in an array of objects; "
+            f"{who}: {name} must be one label per row, tuples in an array of objects; "
             "got sequences of several lengths."
         ) from None
     if values.dtype.kind == "c":
@@ -76,8 +98,37 @@ def read_labels(who: str, y: Any, name: str = "y") -> LabelColumn:
     return LabelColumn(values)
 
 
+def read_grades(who: str, y: Any, weight: str = "unit") -> Floats:
+    """Return grades as float64, the positions of ordered categories."""
+    column = read_labels(who, y)
+    values, rule = column.values, "finite numbers"
+    if len(values) == 0:
+        raise DataError(f"{who}: y must be at least one grade; got [].")
+    if column.categories is None and not column.is_numeric:
+        raise DataError(
+            f"{who}: y must be numbers or an ordered categorical; got "
+            f"{column.label(0)!r} in place 0."
+        )
+    if column.categories is not None:
+        rule, is_grade = "without missing grades", values >= 0
+    elif weight == "exponential":
+        rule = "finite integers >= 0 if weight='exponential'"
+        is_grade = np.isfinite(values) & (values >= 0) & (values == np.floor(values))
+    elif values.dtype.kind in "iu":
+        rule = "less than 2**53 in size"
+        is_grade = np.abs(values.astype(np.float64)) < EXACT
+    else:
+        is_grade = np.isfinite(values)
+    if not is_grade.all():
+        row = int(np.argmin(is_grade))
+        raise DataError(
+            f"{who}: y must be {rule}; got {column.label(row)!r} in row {row}."
+        )
+    return values.astype(np.float64)
+
+
 def _declared_order(y: Any) -> LabelColumn | None:
-    """Read a pandas ordered categorical or a polars Enum; None for all else."""
+    """Read a pandas ordered categorical or a polars Enum; None for other labels."""
     dtype: Any = getattr(y, "dtype", None)
     if getattr(dtype, "ordered", False):  # pandas, without importing it
         codes = y.cat.codes if hasattr(y, "cat") else y.codes

@@ -1,22 +1,21 @@
-"""The parts that preferences are the sum of: listed pairs, or graded rows."""
+"""The terms of preferences: listed pairs, or graded rows."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 
-from peckorder._core.typing import Floats, Ints
+from peckorder._core.typing import Array, Floats, Ints
 
-# Row numbers below this many times their count are looked up in a table.
+# Row numbers below this multiple of their count are looked up in a table.
 _DENSE = 8
 
 
 class Pairs(NamedTuple):
-    """Pairs of rows with their weights, one after another.
+    """Pairs of rows with weights.
 
-    better (n_pairs,) and worse (n_pairs,) are row numbers, weight (n_pairs,) is not
-    negative.
+    better (n_pairs,) and worse (n_pairs,) are row numbers; weight (n_pairs,) >= 0.
     """
 
     better: Ints
@@ -26,7 +25,7 @@ class Pairs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PairList:
-    """A part of a feedback whose pairs are listed; read-only arrays."""
+    """Feedback whose pairs are listed, in read-only arrays."""
 
     pairs: Pairs
 
@@ -53,25 +52,25 @@ class PairList:
     def scaled(self, factor: float) -> Self:
         """Multiply all weights."""
         better, worse, weight = self.pairs
-        return replace(self, pairs=Pairs(better, worse, sealed(factor * weight)))
+        return replace(self, pairs=Pairs(better, worse, read_only(factor * weight)))
 
     def restricted(self, rows: Ints) -> Self:
-        """Renumber rows by their places in `rows`; drop pairs with a missing end."""
-        better = places_of(rows, self.pairs.better)
-        worse = places_of(rows, self.pairs.worse)
+        """Renumber rows by their positions in `rows`; drop pairs with other rows."""
+        better = positions_in(rows, self.pairs.better)
+        worse = positions_in(rows, self.pairs.worse)
         kept = (better >= 0) & (worse >= 0)
-        columns = better[kept], worse[kept], self.pairs.weight[kept]
-        return replace(self, pairs=Pairs(*map(sealed, columns)))
+        weight = read_only(self.pairs.weight[kept])
+        pairs = Pairs(read_only(better[kept]), read_only(worse[kept]), weight)
+        return replace(self, pairs=pairs)
 
 
 @dataclass(frozen=True, eq=False)
 class GradedRows:
-    """A part of a feedback whose pairs follow from grades, and are not listed.
+    """Feedback whose pairs follow from grades and are not listed; read-only arrays.
 
-    Query q has the rows ``rows[offsets[q] : offsets[q + 1]]``, the worst grade first;
-    grade (n_rows,) are their grades. A pair weighs `scale` times what `kind` says:
-    1 ("unit"), g1 - g0 ("gap") or 2**g1 - 2**g0 ("exponential"). All arrays are
-    read-only.
+    Query q has the rows ``rows[offsets[q] : offsets[q + 1]]``, ascending by grade
+    (n_rows,). The weight of a pair is `scale` times 1, g1 - g0 or 2**g1 - 2**g0, if
+    `kind` is "unit", "gap" or "exponential".
     """
 
     rows: Ints
@@ -82,12 +81,12 @@ class GradedRows:
 
     @property
     def utility(self) -> Floats:
-        """The phi of which a weight is a difference; the grade for "unit"."""
+        """What weights are differences of; the grade for "unit"."""
         return np.exp2(self.grade) if self.kind == "exponential" else self.grade
 
     @cached_property
     def level_starts(self) -> Ints:
-        """Where runs of equal grades begin, within queries."""
+        """The start of each level: a run of equal grades within a query."""
         is_start = np.ones(len(self.rows), dtype=bool)
         is_start[1:] = self.grade[1:] != self.grade[:-1]
         is_start[self.offsets[:-1]] = True
@@ -99,18 +98,18 @@ class GradedRows:
 
     @property
     def n_flat_queries(self) -> int:
-        """The number of queries with one grade only."""
+        """The number of queries with a single grade."""
         is_paired = self.n_below > 0
         return len(self.offsets) - 1 - len(np.unique(self._query_of_level[is_paired]))
 
     @cached_property
     def n_below(self) -> Ints:
-        """For each level, how many rows of its query have a lower grade."""
+        """The number of rows with a lower grade in the query, per level."""
         return self.level_starts - self.offsets[self._query_of_level]
 
     @property
     def level_sizes(self) -> Ints:
-        """For each level, the number of its rows."""
+        """The number of rows per level."""
         return np.diff(self.level_starts, append=len(self.rows))
 
     @cached_property
@@ -123,8 +122,8 @@ class GradedRows:
         """The sum of all weights."""
         if self.kind == "unit":
             return self.scale * self.n_pairs
-        # A step from a level to the next is in every pair of a row below it and one
-        # above: a sum of positive numbers.
+        # The step between two levels is part of the weight of every pair of a row below
+        # and a row above it, so the total is a sum of positive numbers.
         step = np.flatnonzero(self.n_below)
         starts = self.level_starts
         utility = self.utility[starts]
@@ -142,11 +141,9 @@ class GradedRows:
         n_below = np.repeat(self.n_below, self.level_sizes)
         better = np.repeat(np.arange(len(self.rows)), n_below)
         # The rows below a row are the first ones of its query.
-        place = np.arange(len(better)) - np.repeat(
-            np.cumsum(n_below) - n_below, n_below
-        )
         worse = np.repeat(np.repeat(self.offsets[:-1], np.diff(self.offsets)), n_below)
-        worse += place
+        worse += np.arange(len(better))
+        worse -= np.repeat(np.cumsum(n_below) - n_below, n_below)
         if self.kind == "unit":
             weight = np.full(len(better), self.scale)
         else:
@@ -158,36 +155,37 @@ class GradedRows:
         return replace(self, scale=factor * self.scale)
 
     def restricted(self, rows: Ints) -> Self:
-        """Renumber rows by their places in `rows`; drop those that are not there."""
-        places = places_of(rows, self.rows)
-        kept = places >= 0
+        """Renumber rows by their positions in `rows`; drop the others."""
+        position = positions_in(rows, self.rows)
+        kept = position >= 0
         n_before = np.concatenate([[0], np.cumsum(kept)])
         return replace(
             self,
-            rows=sealed(places[kept]),
-            grade=sealed(self.grade[kept]),
-            offsets=sealed(np.unique(n_before[self.offsets])),  # no empty queries
+            rows=read_only(position[kept]),
+            grade=read_only(self.grade[kept]),
+            offsets=read_only(np.unique(n_before[self.offsets])),  # no empty queries
         )
 
 
 Part: TypeAlias = PairList | GradedRows
+_A = TypeVar("_A", bound=Array)
 
 
-def sealed(array: Any) -> Any:
-    """Return the array, made read-only."""
+def read_only(array: _A) -> _A:
+    """Make an array read-only and return it."""
     array.flags.writeable = False
     return array
 
 
-def places_of(rows: Ints, wanted: Ints) -> Ints:
-    """Return the place of each wanted number in `rows`, -1 if it is not there."""
+def positions_in(rows: Ints, wanted: Ints) -> Ints:
+    """Return the position of each wanted number in `rows`, -1 if it is not there."""
     if len(rows) == 0:
         return np.full(len(wanted), -1)
     last = max(int(rows.max()), int(wanted.max(initial=0)))
     if last < _DENSE * (len(rows) + len(wanted)):
-        place = np.full(last + 1, -1)
-        place[rows] = np.arange(len(rows))
-        return place[wanted]
+        position = np.full(last + 1, -1)
+        position[rows] = np.arange(len(rows))
+        return position[wanted]
     order = np.argsort(rows)
     nearest = order[np.searchsorted(rows, wanted, sorter=order).clip(max=len(rows) - 1)]
     return np.where(rows[nearest] == wanted, nearest, -1)

@@ -1,8 +1,8 @@
-"""Preferences: which row should stand above which."""
+"""Preferences: which row should rank above which."""
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, NoReturn, Self
+from typing import NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,38 +10,36 @@ from numpy.typing import ArrayLike
 from peckorder._core.typing import Floats, Ints, Labels
 from peckorder._core.validation import not_negative, one_of
 from peckorder.exceptions import DataError
-from peckorder.feedback._labels import read_labels
-from peckorder.feedback._pairs import GradedRows, PairList, Pairs, Part, sealed
+from peckorder.feedback._labels import read_grades
+from peckorder.feedback._pairs import GradedRows, PairList, Pairs, Part, read_only
 from peckorder.feedback._queries import Queries
 
 _WHO = "Preferences"
 _KINDS = one_of("unit", "gap", "exponential")
-# Integers up to here are told apart as float64.
-_EXACT = 2.0**53
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Preferences:
-    """Feedback in the form of pairs: this row should stand above that one.
+    """Feedback as pairs of rows: the first should rank above the second.
 
     The feedback of RankBoost [1]_: a weight Phi(x0, x1) >= 0 for each pair in which
-    x1 should be above x0. Pairs may repeat, when their weights add up, and may
-    contradict each other. The object never changes.
+    x1 should rank above x0. Pairs may repeat, in which case their weights add up, and
+    may contradict each other. The object is immutable.
 
     Parameters
     ----------
     better : array-like of shape (n_pairs,)
-        The row number of the one that should stand above.
+        The row numbers of those that should rank above.
     worse : array-like of shape (n_pairs,)
-        The row number of the one that should stand below.
+        The row numbers of those that should rank below.
     weight : array-like of shape (n_pairs,), default=None
-        How much each pair counts, not negative; None for 1 each.
+        The weight of each pair, not negative; None for 1 each.
 
     Attributes
     ----------
     parts : tuple
-        What the feedback is the sum of: pairs that are listed, or grades from which
-        they follow. For those who write estimators.
+        The terms whose sum the feedback is: listed pairs, or grades from which pairs
+        follow. For authors of estimators.
 
     See Also
     --------
@@ -52,7 +50,7 @@ class Preferences:
     The length of preferences is their number of pairs, not of rows; so
     cross-validation over rows goes through `restrict`.
 
-    Memory is O(n_pairs), but O(n_rows) for preferences made by `from_grades`.
+    Memory is O(n_pairs), but O(n_rows) for preferences from `from_grades`.
 
     References
     ----------
@@ -73,7 +71,7 @@ class Preferences:
 
     parts: tuple[Part, ...]
 
-    # Else NumPy would take `np.float64(2) * preferences` for a product of arrays.
+    # Or NumPy would take `np.float64(2) * preferences` for a product of arrays.
     __array_ufunc__ = None
 
     def __init__(
@@ -102,7 +100,7 @@ class Preferences:
     ) -> Self:
         """Prefer every row to those of its query that have a lower grade.
 
-        A pair of rows with the grades g1 > g0 weighs 1, g1 - g0 or 2**g1 - 2**g0.
+        The weight of a pair with grades g1 > g0 is 1, g1 - g0 or 2**g1 - 2**g0.
 
         Parameters
         ----------
@@ -111,10 +109,10 @@ class Preferences:
             whose categories count as 0, 1, ... from the lowest.
         qid : array-like of shape (n_rows,), default=None
             The query of each row, of any type and in any order; rows of different
-            queries make no pair. None stands for one query of all rows.
+            queries form no pair. None: one query of all rows.
         weight : {"unit", "gap", "exponential"}, default="unit"
-            Whether a pair weighs 1, g1 - g0 or 2**g1 - 2**g0; the last is for grades
-            that are integers from 0 on.
+            Whether the weight of a pair is 1, g1 - g0 or 2**g1 - 2**g0; the last is for
+            grades that are integers >= 0.
 
         Returns
         -------
@@ -139,26 +137,26 @@ class Preferences:
     def of_labels(
         cls,
         who: str,
-        y: Any,
-        qid: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None,
         weight: str = "unit",
         n_rows: int | None = None,
     ) -> Self:
-        """Do as `from_grades`, refusing labels in the name of `who`.
+        """Return the same as `from_grades`, with errors in the name of `who`.
 
         Parameters
         ----------
         who : str
-            The estimator that speaks.
+            The estimator that errors name.
         y, qid, weight
             As in `from_grades`.
         n_rows : int or None, default=None
-            How many labels there must be, if it is known.
+            The required number of labels, if known.
 
         Returns
         -------
         preferences : Preferences
-            In the form that does not list the pairs.
+            In the form that does not list pairs.
 
         Examples
         --------
@@ -167,15 +165,16 @@ class Preferences:
         1
         """
         _KINDS.check(who, "weight", weight)
-        grade = _grades(who, y, weight)
+        grade = read_grades(who, y, weight)
         if n_rows is not None and len(grade) != n_rows:
             raise DataError(
-                f"{who}: y must be one grade a row, {n_rows} in all; got {len(grade)}."
+                f"{who}: y must be one grade per row, {n_rows} in all; got "
+                f"{len(grade)}."
             )
         queries = Queries.of(who, qid, len(grade))
         order = np.lexsort((grade, queries.of_rows()))
-        offsets = sealed(queries.offsets.copy())
-        part = GradedRows(sealed(order), sealed(grade[order]), offsets, weight)
+        offsets = read_only(queries.offsets.copy())
+        part = GradedRows(read_only(order), read_only(grade[order]), offsets, weight)
         return cls._of(_checked((part,), "y"))
 
     @classmethod
@@ -216,14 +215,14 @@ class Preferences:
         ([0, 0], [1, 2])
         """
         columns = zip(*(part.listed() for part in self.parts), strict=True)
-        return Pairs(*(sealed(np.concatenate(column)) for column in columns))
+        return Pairs(*(read_only(np.concatenate(column)) for column in columns))
 
     def restrict(self, rows: ArrayLike) -> Self:
-        """Keep the pairs among some rows, as feedback on those rows alone.
+        """Keep the pairs among these rows, as feedback on those rows alone.
 
         If the preferences are about the rows of X, the result is about those of
-        ``X[rows]``: row ``rows[i]`` becomes row i, and pairs with an end that is not
-        in `rows` are left out. Nothing may be left.
+        ``X[rows]``: row ``rows[i]`` becomes row i, and pairs with a row that is not in
+        `rows` are left out. The result may be empty.
 
         Parameters
         ----------
@@ -233,8 +232,8 @@ class Preferences:
         Returns
         -------
         preferences : Preferences
-            In the form they had, listed or not. Takes O(n log(len(rows))) time, n
-            being the pairs listed or the rows graded.
+            In the same form, listed or not. Takes O(n log(len(rows))) time for n listed
+            pairs or graded rows.
 
         Examples
         --------
@@ -242,37 +241,37 @@ class Preferences:
         >>> Preferences([0, 3], [1, 1]).restrict([3, 2, 1]).pairs().better.tolist()
         [0]
         """
-        chosen = np.asarray(rows)
-        if chosen.dtype == bool and chosen.ndim == 1:
+        row_numbers = np.asarray(rows)
+        if row_numbers.dtype == bool and row_numbers.ndim == 1:
             last = max(part.last_row for part in self.parts)
-            if last >= len(chosen):
+            if last >= len(row_numbers):
                 raise DataError(
                     f"{_WHO}: rows must be a mask of all rows, {last + 1} at least; "
-                    f"got {len(chosen)}."
+                    f"got {len(row_numbers)}."
                 )
-            chosen = np.flatnonzero(chosen)
-        chosen = _row_numbers("rows", chosen)
-        ascending = np.sort(chosen)
+            row_numbers = np.flatnonzero(row_numbers)
+        kept = _row_numbers("rows", row_numbers)
+        ascending = np.sort(kept)
         is_repeated = ascending[1:] == ascending[:-1]
         if is_repeated.any():
             row = ascending[int(np.argmax(is_repeated))]
             raise DataError(f"{_WHO}: rows must be distinct; got row {row} twice.")
-        return self._of(tuple(part.restricted(chosen) for part in self.parts))
+        return self._of(tuple(part.restricted(kept) for part in self.parts))
 
     def check_rows(self, who: str, n_rows: int) -> None:
-        """Refuse, in the name of `who`, what cannot be learnt from `n_rows` rows.
+        """Raise, in the name of `who`, unless there is a pair among `n_rows` rows.
 
         Parameters
         ----------
         who : str
-            The estimator that speaks.
+            The estimator that errors name.
         n_rows : int
             The number of rows of its X.
 
         Raises
         ------
         DataError
-            If a row number is too large, or no pair has a weight.
+            If a row number is too large, or no pair has a positive weight.
 
         Examples
         --------
@@ -297,7 +296,7 @@ class Preferences:
         return self._of(_checked(self.parts + other.parts, "a sum"))
 
     def __radd__(self, other: object) -> Self:
-        # What sum() begins with.
+        # sum() starts with 0.
         return self if type(other) is int and other == 0 else NotImplemented
 
     def __mul__(self, factor: object) -> Self:
@@ -312,7 +311,7 @@ class Preferences:
 
 
 def _checked(parts: tuple[Part, ...], what: str) -> tuple[Part, ...]:
-    """Return the parts; refuse weights too large to be added up."""
+    """Return the parts; raise if the sum of their weights overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = sum(part.total_weight for part in parts)
     if not np.isfinite(total):
@@ -323,7 +322,7 @@ def _checked(parts: tuple[Part, ...], what: str) -> tuple[Part, ...]:
     return parts
 
 
-def _row_numbers(name: str, values: Any) -> Ints:
+def _row_numbers(name: str, values: ArrayLike) -> Ints:
     """Return a read-only copy of row numbers."""
     numbers = np.asarray(values)
     if numbers.ndim != 1:
@@ -335,57 +334,28 @@ def _row_numbers(name: str, values: Any) -> Ints:
         _refuse_value(name, "row numbers, integers >= 0", numbers, 0)
     is_row = (numbers >= 0) & (numbers <= np.iinfo(np.int64).max)
     if not is_row.all():
-        place = int(np.argmin(is_row))
-        _refuse_value(name, "row numbers, integers >= 0", numbers, place)
-    return sealed(numbers.astype(np.int64))  # type: ignore[no-any-return]
+        _refuse_value(name, "row numbers, integers >= 0", numbers, int(is_row.argmin()))
+    return read_only(numbers.astype(np.int64))
 
 
-def _weights(values: Any, n_pairs: int) -> Floats:
+def _weights(values: ArrayLike | None, n_pairs: int) -> Floats:
     """Return a read-only copy of the weights of pairs."""
     if values is None:
-        return sealed(np.ones(n_pairs))  # type: ignore[no-any-return]
+        return read_only(np.ones(n_pairs))
     numbers = np.asarray(values)
     if numbers.shape != (n_pairs,):
         raise DataError(
-            f"{_WHO}: weight must be one number a pair, {n_pairs} in all; got an array "
-            f"of shape {numbers.shape}."
+            f"{_WHO}: weight must be one number per pair, {n_pairs} in all; got an "
+            f"array of shape {numbers.shape}."
         )
     if numbers.dtype.kind not in "biuf":
         _refuse_value("weight", "finite numbers >= 0", numbers, 0)
     is_weight = np.isfinite(numbers) & (numbers >= 0)
     if not is_weight.all():
         _refuse_value("weight", "finite numbers >= 0", numbers, int(is_weight.argmin()))
-    return sealed(numbers.astype(np.float64))  # type: ignore[no-any-return]
+    return read_only(numbers.astype(np.float64))
 
 
-def _grades(who: str, y: Any, kind: str) -> Floats:
-    """Return grades as numbers, positions for ordered categories."""
-    column = read_labels(who, y)
-    values, text = column.values, "finite numbers"
-    if len(values) == 0:
-        raise DataError(f"{who}: y must be at least one grade; got [].")
-    if column.categories is None and not column.is_numeric:
-        _refuse_value("y", "numbers or an ordered categorical", values, 0, who)
-    if column.categories is not None:
-        text, is_grade = "without missing grades", values >= 0
-    elif kind == "exponential":
-        text = "finite integers >= 0 if weight='exponential'"
-        is_grade = np.isfinite(values) & (values >= 0) & (values == np.floor(values))
-    elif values.dtype.kind in "iu":
-        text = "less than 2**53 in size"
-        is_grade = np.abs(values.astype(np.float64)) < _EXACT
-    else:
-        is_grade = np.isfinite(values)
-    if not is_grade.all():
-        row = int(np.argmin(is_grade))
-        raise DataError(
-            f"{who}: y must be {text}; got {column.label(row)!r} in row {row}."
-        )
-    return values.astype(np.float64)
-
-
-def _refuse_value(
-    name: str, rule: str, values: Labels, place: int, who: str = _WHO
-) -> NoReturn:
-    value = values[place : place + 1].tolist()[0]
-    raise DataError(f"{who}: {name} must be {rule}; got {value!r} in place {place}.")
+def _refuse_value(name: str, rule: str, values: Labels, i: int) -> NoReturn:
+    value = values[i : i + 1].tolist()[0]
+    raise DataError(f"{_WHO}: {name} must be {rule}; got {value!r} in place {i}.")

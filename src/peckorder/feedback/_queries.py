@@ -1,15 +1,18 @@
-"""Queries: which rows belong together."""
+"""Queries: groups of rows."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from reprlib import repr as short
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
-from peckorder._core.typing import Ints, Labels
+from peckorder._core.typing import Array, Bools, Ints, Labels
 from peckorder.exceptions import DataError
+from peckorder.feedback._labels import is_missing, missing_cells
+
+_A = TypeVar("_A", bound=Array)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,7 +21,7 @@ class Queries:
 
     Query q has the rows ``order[offsets[q] : offsets[q + 1]]``, in the order in which
     they were given; if `order` is None they are ``offsets[q] : offsets[q + 1]`` as
-    they stand. ids (n_queries,) are the queries in the order of their first rows.
+    they are. ids (n_queries,) are the queries in the order of their first rows.
     """
 
     offsets: Ints
@@ -29,18 +32,18 @@ class Queries:
     def of(
         cls, who: str, qid: Any, n_rows: int | None = None, *, name: str = "qid"
     ) -> Self:
-        """Group rows by their query: one value a row, of any type, in any order.
+        """Group rows by query: one value per row, of any type, in any order.
 
-        None stands for one query of all rows. Without n_rows, every length will do.
-        Refusals call the column by its `name`: users and items are grouped here too.
-        O(n_rows) where the rows of each query stand together, else a sort of numbers.
+        None means one query of all rows. Without n_rows, any length is accepted. Errors
+        call the column `name`: users and items are grouped here too. O(n_rows) if the
+        rows of each query are contiguous, else a sort of numbers.
         """
         if qid is None:
             return cls(np.array([0, n_rows or 0]), None, np.zeros(1, dtype=np.int64))
         column = _column(who, name, qid)
         if n_rows is not None and len(column) != n_rows:
             raise DataError(
-                f"{who}: {name} must be one value a row, {n_rows} in all; got "
+                f"{who}: {name} must be one value per row, {n_rows} in all; got "
                 f"{len(column)}."
             )
         if column.dtype.kind in "OT":
@@ -55,7 +58,7 @@ class Queries:
 
     @classmethod
     def _of_runs(cls, bounds: Ints, query: Ints, ids: Labels) -> Self:
-        """Put together the runs of rows, run i being ``bounds[i] : bounds[i + 1]``."""
+        """Join runs of rows, run i being ``bounds[i] : bounds[i + 1]``."""
         if len(ids) == len(query):
             return cls(bounds, None, ids)
         of_rows = np.repeat(query, np.diff(bounds))
@@ -71,12 +74,12 @@ class Queries:
         """The number of rows of each query."""
         return np.diff(self.offsets)
 
-    def arrange(self, values: Any) -> Any:
-        """Put values, one a row, in the order of queries; a view if they are in it."""
-        return values if self.order is None else values[self.order]
+    def arrange(self, values: _A) -> _A:
+        """Return values, one per row, in the order of queries; a view if possible."""
+        return values if self.order is None else cast(_A, values[self.order])
 
-    def restore(self, values: Any) -> Any:
-        """Put values in the order of queries back in the order of rows."""
+    def restore(self, values: _A) -> _A:
+        """Return values in the order of queries in the order of rows."""
         if self.order is None:
             return values
         restored = np.empty_like(values)
@@ -84,17 +87,17 @@ class Queries:
         return restored
 
     def of_rows(self) -> Ints:
-        """Return the place of its query for each row, in the order of rows."""
-        return self.restore(np.repeat(np.arange(len(self)), self.sizes))  # type: ignore[no-any-return]
+        """Return the position of the query of each row."""
+        return self.restore(np.repeat(np.arange(len(self)), self.sizes))
 
 
 def _column(who: str, name: str, qid: Any) -> Labels:
-    """Return values, none of them missing as far as numbers and dates go."""
+    """Return the column as an array; missing numbers and dates are refused."""
     is_column = isinstance(qid, Iterable) and not isinstance(
         qid, str | bytes | Mapping | set | frozenset
     )
     if not is_column:
-        raise DataError(f"{who}: {name} must be one value a row; got {short(qid)}.")
+        raise DataError(f"{who}: {name} must be one value per row; got {short(qid)}.")
     shape = getattr(qid, "shape", None)
     if isinstance(shape, tuple) and len(shape) != 1:
         raise DataError(
@@ -103,14 +106,13 @@ def _column(who: str, name: str, qid: Any) -> Labels:
     column = _converted(qid) if hasattr(qid, "__array__") else _listed(list(qid))
     if isinstance(qid, np.ma.MaskedArray):
         _check_gaps(who, name, qid, np.ma.getmaskarray(qid))
-    if column.dtype.kind in "fcMmV":
-        # A missing number, or date, is the only value that differs from itself.
-        _check_gaps(who, name, column, column != column)  # noqa: PLR0124
+    if column.dtype.kind != "O":  # objects are checked when they are hashed
+        _check_gaps(who, name, column, missing_cells(column))
     return column
 
 
 def _converted(qid: Any) -> Labels:
-    """Return the array of a column, or of its list where NumPy has no such type."""
+    """Return a column as an array, by way of a list where NumPy has no such type."""
     try:
         column = np.asarray(qid)
     except Exception:
@@ -124,57 +126,44 @@ def _converted(qid: Any) -> Labels:
 
 
 def _listed(values: list[Any]) -> Labels:
-    """Return an array of values that may be tuples, or of several types.
-
-    Texts as they are: NumPy's own would lose zeros at their ends.
-    """
-    kinds = set(map(type, values))
-    if kinds in ({int}, {float}):
+    """Return an array of values that may be tuples, or of several types."""
+    types = set(map(type, values))
+    if types in ({int}, {float}):
         column = np.array(values)
-        # Integers beyond 64 bits would become floats, and some of them one.
-        if column.dtype.kind == ("i" if kinds == {int} else "f"):
+        # Integers beyond 64 bits would become floats, and different ones equal.
+        if column.dtype.kind == ("i" if types == {int} else "f"):
             return column
+    # Text stays objects too: NumPy's would lose trailing null characters.
     return np.fromiter(values, dtype=object, count=len(values))
 
 
 def _hashed(who: str, name: str, column: Labels) -> tuple[Ints, Labels]:
-    """Return the query of each row, and the queries in the order of their first rows.
-
-    For values that may not be comparable: O(n_rows).
-    """
+    """Return the query of each row, and the queries in the order of first rows."""
     values = column.tolist()
-    known: defaultdict[Any, int] = defaultdict()
-    known.default_factory = known.__len__
+    codes: defaultdict[Hashable, int] = defaultdict()
+    codes.default_factory = codes.__len__
     try:
-        query = np.fromiter(
-            map(known.__getitem__, values), dtype=np.int64, count=len(values)
-        )
+        query = np.fromiter(map(codes.__getitem__, values), np.int64, len(values))
     except TypeError as error:
         raise DataError(
             f"{who}: {name} must be hashable values; got {error}."
         ) from None
-    for place, value in enumerate(known):
+    for code, value in enumerate(codes):
         if _is_gap(value):
-            _check_gaps(who, name, column, query == place)
-    ids = np.empty(len(known), dtype=column.dtype)
-    ids[:] = list(known)
+            _check_gaps(who, name, column, query == code)
+    ids = np.empty(len(codes), dtype=column.dtype)
+    ids[:] = list(codes)
     return query, ids
 
 
-def _is_gap(value: Any) -> bool:
-    """Tell a missing value: None, not equal to itself, or a tuple with such a part.
-
-    None in a tuple is a value as any other.
-    """
+def _is_gap(value: object) -> bool:
+    """Whether a value, or a part of a tuple other than None, is missing."""
     if isinstance(value, tuple):
         return any(_is_gap(part) for part in value if part is not None)
-    try:
-        return value is None or not bool(value == value)  # noqa: PLR0124
-    except (TypeError, ValueError):
-        return True  # pandas' NA, which is neither
+    return is_missing(value)
 
 
-def _check_gaps(who: str, name: str, column: Labels, is_gap: Any) -> None:
+def _check_gaps(who: str, name: str, column: Labels, is_gap: Bools) -> None:
     if is_gap.any():
         row = int(np.argmax(is_gap))
         value = column[row : row + 1].tolist()[0]
@@ -184,14 +173,14 @@ def _check_gaps(who: str, name: str, column: Labels, is_gap: Any) -> None:
 
 
 def _run_starts(column: Labels) -> Ints:
-    """Return where runs of equal values start: often few beside the rows."""
+    """Return the starts of runs of equal values: often few compared with rows."""
     is_start = np.ones(len(column), dtype=bool)
     is_start[1:] = column[1:] != column[:-1]
     return np.flatnonzero(is_start)
 
 
 def _ranked(values: Labels) -> tuple[Ints, Ints]:
-    """Return the number of each value, given as they come, and where each is new."""
+    """Return codes in the order of first occurrence, and the first occurrences."""
     if values.dtype.kind in "US" and len(values):
         rank, first = _ranked_keys(_digests(values))
         if np.array_equal(values[first][rank], values):
@@ -206,18 +195,15 @@ def _ranked_keys(keys: Labels) -> tuple[Ints, Ints]:
         return order, begins
     first = np.minimum.reduceat(order, begins)
     by_first = np.argsort(first)
-    place = np.empty_like(by_first)
-    place[by_first] = np.arange(len(by_first))
+    code = np.empty_like(by_first)
+    code[by_first] = np.arange(len(by_first))
     rank = np.empty_like(order)
-    rank[order] = np.repeat(place, np.diff(begins, append=len(keys)))
+    rank[order] = np.repeat(code, np.diff(begins, append=len(keys)))
     return rank, first[by_first]
 
 
 def _digests(texts: Labels) -> Labels:
-    """Return a number for each text, seldom the same for two: far quicker to sort.
-
-    A polynomial in the characters, modulo 2**64.
-    """
+    """Return a hash of each text, faster to sort: a polynomial modulo 2**64."""
     character = np.uint32 if texts.dtype.kind == "U" else np.uint8
     letters: Any = texts.view(character).reshape(len(texts), -1)
     powers = np.full(letters.shape[1], 0x9E3779B97F4A7C15, dtype=np.uint64).cumprod()
@@ -227,7 +213,7 @@ def _digests(texts: Labels) -> Labels:
 def _stable_order(numbers: Ints, end: int) -> Ints:
     """Return a stable argsort of numbers from 0 to `end`, by 16 bits at a time.
 
-    NumPy counts numbers as short as these, and compares longer ones.
+    NumPy sorts 16-bit numbers by counting, and longer ones by comparisons.
     """
     order = np.argsort(numbers.astype(np.uint16), kind="stable")
     for shift in range(16, int(end).bit_length(), 16):

@@ -1,11 +1,10 @@
-"""The ordinal scale: which classes there are, and which is above which."""
+"""The ordinal scale: the classes and their order."""
 
 import warnings
 from collections.abc import Hashable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
-from math import isnan
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -13,12 +12,10 @@ import numpy as np
 from peckorder._core.typing import Floats, Ints, Labels
 from peckorder.exceptions import DataError
 from peckorder.feedback._compiled import encode
-from peckorder.feedback._labels import LabelColumn
+from peckorder.feedback._labels import EXACT, LabelColumn, is_missing
 
-# Labels are looked through in pieces, so that no copy of all of them is made.
+# Labels are read in blocks, so that they are never copied as a whole.
 _BLOCK = 1 << 16
-# Integers up to here are told apart as float64.
-_EXACT = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Scale:
 
     @cached_property
     def _ascending(self) -> Floats | None:
-        """The classes as ascending numbers; None unless float64 tells them apart."""
+        """The classes as ascending numbers; None unless float64 distinguishes them."""
         if self.classes.dtype.kind not in "biuf" or not _is_exact(self.classes):
             return None
         return np.sort(self.classes.astype(np.float64))
@@ -42,7 +39,7 @@ class Scale:
 
     @cached_property
     def _first_of_run(self) -> int | None:
-        """The first class, if the classes are it and the integers that follow it."""
+        """The first class, if the classes are consecutive integers; else None."""
         ascending = self._ascending
         if ascending is None or not self._is_in_order:
             return None
@@ -51,7 +48,7 @@ class Scale:
         return int(ascending[0]) if is_run else None
 
     @cached_property
-    def _level_of_label(self) -> dict[Any, int]:
+    def _level_of_label(self) -> dict[Hashable, int]:
         return {label: level for level, label in enumerate(self.classes.tolist())}
 
     def __str__(self) -> str:
@@ -69,7 +66,7 @@ class Scale:
 
     @classmethod
     def given(cls, who: str, classes: Any) -> Self:
-        """Take the classes in the order given, lowest first."""
+        """Return the scale of these classes, lowest first."""
         unordered = isinstance(classes, str | bytes | Set | Mapping)
         if unordered or not hasattr(classes, "__len__"):
             raise TypeError(
@@ -86,7 +83,9 @@ class Scale:
             raise ValueError(
                 f"{who}: classes must be at least two labels; got {labels!r}."
             )
-        if len(set(labels)) < len(labels) or any(map(_is_missing, labels)):
+        if len(set(labels)) < len(labels) or any(
+            label is not None and is_missing(label) for label in labels
+        ):
             raise ValueError(
                 f"{who}: classes must be distinct labels, lowest first; "
                 f"got {_few(labels)}."
@@ -95,7 +94,7 @@ class Scale:
 
     @classmethod
     def inferred(cls, who: str, column: LabelColumn, hint: str = "") -> Self:
-        """Take the classes from labels that have an order of their own."""
+        """Return the scale of labels that have an order: numbers or categories."""
         if column.categories is not None:
             labels = _label_array(list(column.categories))
         elif column.is_numeric:
@@ -117,22 +116,22 @@ class Scale:
         return cls(labels)
 
     def levels(
-        self, who: str, column: LabelColumn, chosen: slice | Ints, name: str = "y"
+        self, who: str, column: LabelColumn, rows: slice | Ints, name: str = "y"
     ) -> Ints:
-        """Return the levels 0..k-1 of the `chosen` rows; refuse unknown labels."""
-        values = column.values[chosen]
+        """Return the levels 0..k-1 of these rows; raise for unknown labels."""
+        values = column.values[rows]
         if column.is_numeric and self._ascending is not None:
             level, wrong = self._levels_of_numbers(values, self._ascending)
         else:
             level = self._levels_of_objects(who, column, values, name)
             wrong = int(np.argmin(level)) if level.size and level.min() < 0 else -1
         if wrong >= 0:
-            row = np.arange(len(column))[chosen][wrong]
+            row = np.arange(len(column))[rows][wrong]
             self._refuse(who, column, int(row), name)
         return level
 
     def _levels_of_numbers(self, values: Labels, ascending: Floats) -> tuple[Ints, int]:
-        """Return levels, and the first place whose number is no class or -1."""
+        """Return levels, and the first position whose number is no class, or -1."""
         if self._first_of_run is not None and values.dtype.kind == "i":
             level: Ints = np.subtract(values, self._first_of_run, dtype=np.int64)
             if level.size == 0 or (level.min() >= 0 and level.max() < len(self)):
@@ -146,21 +145,21 @@ class Scale:
     def _levels_of_objects(
         self, who: str, column: LabelColumn, values: Labels, name: str
     ) -> Ints:
-        """Return levels, -1 for what is no class."""
+        """Return levels, -1 for labels that are no class."""
         look_up = self._level_of_label.get
         if column.categories is not None:
-            # One look-up a category; the last entry serves the missing, -1.
+            # One look-up per category; the last entry is for missing labels, -1.
             table = [look_up(label, -1) for label in column.categories]
-            known = [level for level in table if level >= 0]
-            if known != sorted(known):
+            levels = [level for level in table if level >= 0]
+            if levels != sorted(levels):
                 raise DataError(
                     f"{who}: {name} must be in the order of the classes {self}; "
                     f"got categories in the order {_few(list(column.categories))}."
                 )
             return np.array([*table, -1], dtype=np.int64)[values]
-        found = map(look_up, values.tolist(), repeat(-1))
+        levels_of_labels = map(look_up, values.tolist(), repeat(-1))
         try:
-            return np.fromiter(found, dtype=np.int64, count=values.size)
+            return np.fromiter(levels_of_labels, dtype=np.int64, count=values.size)
         except TypeError as error:
             raise DataError(
                 f"{who}: {name} must be labels that can be compared; got an {error}."
@@ -168,7 +167,7 @@ class Scale:
 
     def _refuse(self, who: str, column: LabelColumn, row: int, name: str) -> NoReturn:
         label = column.label(row)
-        if label is None or _is_missing(label):
+        if is_missing(label):
             raise DataError(
                 f"{who}: {name} must be without missing labels; got {label!r} in row "
                 f"{row}."
@@ -179,22 +178,17 @@ class Scale:
         )
 
 
-def _is_missing(label: Any) -> bool:
-    return isinstance(label, float) and isnan(label)
-
-
 def _is_exact(numbers: Labels) -> bool:
-    """Whether no two of the numbers, nor others, are equal as float64 by rounding."""
-    return bool(np.all(np.abs(numbers.astype(np.float64)) < _EXACT))
+    """Whether no two integers of such sizes are equal after rounding to float64."""
+    return bool(np.all(np.abs(numbers.astype(np.float64)) < EXACT))
 
 
-def _label_array(labels: list[Any]) -> Labels:
-    """Return labels as an array that keeps them apart and comparable."""
+def _label_array(labels: list[Hashable]) -> Labels:
+    """Return labels as an array of the same, distinct values."""
     are_tuples = any(isinstance(label, tuple) for label in labels)
     array = np.empty(0) if are_tuples else np.asarray(labels)
     if array.ndim != 1 or array.tolist() != labels:
-        # Mixed kinds, which NumPy would turn into strings, stay what they are; as do
-        # tuples, of which it would make a matrix if they are of one length.
+        # NumPy would convert mixed types to strings, and tuples to a matrix.
         array = np.fromiter(labels, dtype=object, count=len(labels))
     return array
 
@@ -202,13 +196,13 @@ def _label_array(labels: list[Any]) -> Labels:
 def _distinct_numbers(who: str, column: LabelColumn) -> Labels:
     """Return the distinct labels, ascending, in O(rows log classes) time."""
     values = column.values
-    known = values[:0]
+    classes = values[:0]
     level = np.empty(_BLOCK, dtype=np.int64)
     for first in range(0, values.size, _BLOCK):
         block = values[first : first + _BLOCK].astype(np.float64)
-        new = encode(block, known.astype(np.float64), level)
-        if new < 0 and not _is_exact(known):
-            new = 0  # some may be told apart as integers only
+        new = encode(block, classes.astype(np.float64), level)
+        if new < 0 and not _is_exact(classes):
+            new = 0  # some may differ as integers only
         if new < 0:
             continue
         if not np.isfinite(block).all():
@@ -216,8 +210,8 @@ def _distinct_numbers(who: str, column: LabelColumn) -> Labels:
             raise DataError(
                 f"{who}: y must be finite; got {column.label(row)!r} in row {row}."
             )
-        known = np.union1d(known, values[first + new : first + _BLOCK])
-    return known
+        classes = np.union1d(classes, values[first + new : first + _BLOCK])
+    return classes
 
 
 def _refuse_unordered(who: str, column: LabelColumn) -> NoReturn:
@@ -229,8 +223,8 @@ def _refuse_unordered(who: str, column: LabelColumn) -> NoReturn:
     )
 
 
-def _few(labels: list[Any]) -> str:
-    """Write a list of labels, cut short if it is long."""
+def _few(labels: list[Hashable]) -> str:
+    """Return the list as text, shortened if it is long."""
     if len(labels) <= 8:
         return repr(labels)
     return f"{repr(labels[:4])[:-1]}, ..., {labels[-1]!r}] ({len(labels)} in all)"

@@ -13,8 +13,7 @@ from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Matrix, MatrixLike, VectorLike
 from peckorder._core.validation import Rules, check_csr, check_finite
 from peckorder.exceptions import DataError
-from peckorder.feedback import Queries
-from peckorder.feedback._preferences import _grades
+from peckorder.feedback import Queries, read_grades
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
 from peckorder.magnitude.mprank_solver.primal import times
 from peckorder.magnitude.mprank_solver.query_weights import QueryWeights
@@ -135,7 +134,7 @@ class MagnitudeModel(ScoreEstimator):
         checks_later = is_copied and sample_weight is None
         rows = self._rows(X, reset=reset, checks_later=checks_later)
         n_rows = rows.shape[0]
-        y = _grades(self._who, y, "unit")
+        y = read_grades(self._who, y, "unit")
         if len(y) != n_rows:
             raise DataError(
                 f"{self._who}: y must be one number per row, {n_rows} in all; got "

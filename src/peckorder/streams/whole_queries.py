@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from peckorder._core.text_files import ENCODING
 from peckorder._core.typing import Bools, Ints, Labels
 from peckorder.exceptions import DataError
+from peckorder.feedback import missing_cells
 from peckorder.streams.block import Block, Stream
 
 
@@ -62,13 +63,7 @@ def check_piece(stream: Stream, piece: Block, number: int) -> None:
 
 def check_gaps(stream: Stream, name: str, column: Labels, number: int) -> None:
     """Refuse a column with a missing value; its first row has a number."""
-    if column.dtype.kind in "fcMm":
-        # What is missing is the only value that differs from itself.
-        is_missing = column != column  # noqa: PLR0124
-    elif column.dtype.kind == "O":
-        is_missing = np.array([v is None or v != v for v in column], dtype=bool)  # noqa: PLR0124
-    else:
-        return
+    is_missing = missing_cells(column)
     if is_missing.any():
         row = int(np.argmax(is_missing))
         value = column[row : row + 1].tolist()[0]

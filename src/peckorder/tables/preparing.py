@@ -9,6 +9,7 @@ import numpy as np
 
 from peckorder._core.typing import Array, Floats
 from peckorder.exceptions import DataError
+from peckorder.feedback import is_missing
 
 # Of a column of text its values in order; None of one of numbers.
 Levels: TypeAlias = Sequence[Sequence[str] | None]
@@ -42,12 +43,6 @@ def apply_scaling(X: Floats, shift: Floats, scale: Floats) -> Floats:
     scaled /= scale
     scaled[np.isnan(scaled)] = 0.0
     return scaled
-
-
-def is_missing(cell: object) -> bool:
-    """Say whether a cell of objects is empty: None, NaN, or what pandas has for it."""
-    is_nan = isinstance(cell, float | np.floating) and bool(np.isnan(cell))
-    return cell is None or is_nan or type(cell).__name__ in ("NAType", "NaTType")
 
 
 def learn_levels(who: str, name: str, column: Array) -> tuple[str, ...] | None:

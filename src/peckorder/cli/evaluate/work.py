@@ -19,6 +19,7 @@ from peckorder.cli.options import OutputOptions
 from peckorder.cli.outputs import check_outputs
 from peckorder.compare.run_evaluation import check_measures, judge, measure
 from peckorder.exceptions import DataError
+from peckorder.feedback import is_missing
 from peckorder.metrics import intervals
 from peckorder.tables.columns import (
     Columns,
@@ -29,7 +30,7 @@ from peckorder.tables.columns import (
     numeric,
 )
 from peckorder.tables.files.arrow import to_columns
-from peckorder.tables.files.cells import is_gap, numbers_of, typed
+from peckorder.tables.files.cells import numbers_of, typed
 from peckorder.tables.files.read import read_columns, write_columns
 from peckorder.tables.files.runs import qrels_columns, read_run_columns
 from peckorder.tables.files.source import name_of, short
@@ -347,7 +348,7 @@ def _levels(columns: Columns, name: str, array: Array, scale: _Scale) -> Ints:
     labels, level = scale
     is_text = not numeric(array)
     for row, label in enumerate(array.tolist()):
-        if is_gap(label):
+        if is_missing(label):
             levels[row] = -1
             continue
         key = str(label) if is_text and label is not None else label

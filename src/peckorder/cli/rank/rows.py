@@ -15,7 +15,7 @@ from peckorder.cli.rank.notes import Notes
 from peckorder.cli.rank.output_columns import ADDED, Spilled, with_target
 from peckorder.datasets import Documents
 from peckorder.exceptions import DataError
-from peckorder.feedback import Queries
+from peckorder.feedback import Queries, is_missing
 from peckorder.gaps import cut_at_gap, gaps
 from peckorder.metrics import ranks
 from peckorder.tables.column_names import QUERY, first_named
@@ -225,7 +225,7 @@ def _check_together(
 ) -> None:
     starts = np.r_[0, np.flatnonzero(ids[1:] != ids[:-1]) + 1]
     for row, query in zip(starts.tolist(), ids[starts].tolist(), strict=True):
-        if query is None or query != query:  # noqa: PLR0124
+        if is_missing(query):
             raise DataError(
                 f"rank: column {short(name)} of {who} must be without gaps; got an "
                 f"empty cell in row {n_before + row + 1}."

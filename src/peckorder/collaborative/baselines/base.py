@@ -1,4 +1,4 @@
-"""What the baselines share that score items by what viewers gave them."""
+"""The base of baselines that score items by the ratings of viewers."""
 
 from abc import ABCMeta, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -31,11 +31,10 @@ _LARGEST = 1e100
 
 
 class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
-    """Scores items, one a row, by the ratings of viewers, one a column.
+    """Scores items, one per row, by the ratings of viewers, one per column.
 
-    NaN is "not rated", in X and in y. A subclass says in `_learn` what it makes of all
-    rows and of a person's ratings, and in `_scores` what it makes of rows then;
-    `_stored` are the attributes that this needs.
+    NaN means "not rated", in X and in y. A subclass defines `_learn`, which sets the
+    attributes, `_scores`, which uses them, and `_stored`, which lists them.
     """
 
     _rules: ClassVar[Rules] = {}
@@ -43,15 +42,15 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
     _stored: ClassVar[dict[str, Reader]]
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from what viewers, and one person, gave to items.
+        """Learn from the ratings of viewers and of one person.
 
         Parameters
         ----------
         X : array-like of shape (n_items, n_viewers)
-            The viewers' ratings; NaN where there is none. Rows that the person has not
-            rated belong here too: a viewer's mean runs over all that he rated.
+            The viewers' ratings; NaN if missing. Include items that the person has not
+            rated: the mean of a viewer is that of all their ratings.
         y : array-like of shape (n_items,)
-            The person's ratings; NaN where there is none.
+            The person's ratings; NaN if missing.
 
         Returns
         -------
@@ -75,24 +74,23 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
         Returns
         -------
         scores : ndarray of shape (n_items,)
-            Of all items, rated by the person or not.
+            One per item, rated by the person or not.
         """
         check_is_fitted(self)
         return self._scores(self._table(X, reset=False))
 
     @abstractmethod
     def _learn(self, X: Floats, y: Floats) -> None:
-        """Set the attributes that `_scores` needs; y has NaN where X may have more."""
+        """Set the attributes that `_scores` needs; X and y may contain NaN."""
 
     @abstractmethod
     def _scores(self, X: Floats) -> Floats:
         """Return the scores of checked rows."""
 
-    def _table(self, X: Any, *, reset: bool) -> Floats:
-        X = validate_data(
+    def _table(self, X: ArrayLike, *, reset: bool) -> Floats:
+        table: Floats = validate_data(
             self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
         )
-        table: Floats = X
         if np.nanmax(np.abs(table), initial=0.0) > _LARGEST:
             raise DataError(
                 f"{self._who}: X must be at most 1e+100 in size, so that ratings can "
@@ -100,26 +98,25 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
             )
         return table
 
-    def _person(self, y: Any, X: Floats) -> Floats:
+    def _person(self, y: ArrayLike | None, X: Floats) -> Floats:
         if y is None:
             raise ValueError(
                 f"{self._who} requires y to be passed, but the target y is None"
             )
-        given = column_or_1d(y, warn=True, dtype=np.float64)
-        check_consistent_length(X, given)
-        if np.isinf(given).any():
+        person: Floats = column_or_1d(y, warn=True, dtype=np.float64)
+        check_consistent_length(X, person)
+        if np.isinf(person).any():
             raise DataError(
                 f"{self._who}: y must be finite, or NaN where there is no rating; got "
-                f"infinity in row {int(np.argmax(np.isinf(given)))}: Input y contains "
+                f"infinity in row {int(np.argmax(np.isinf(person)))}: Input y contains "
                 "infinity."
             )
-        if np.isnan(given).all():
+        if np.isnan(person).all():
             raise DataError(f"{self._who}: y must have a rating; got NaN alone.")
-        person: Floats = given
         return person
 
     def __sklearn_tags__(self) -> Any:
-        """Declare to scikit-learn what the estimator takes."""
+        """Declare to scikit-learn which data the estimator accepts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
@@ -134,12 +131,3 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
     @property
     def _who(self) -> str:
         return type(self).__name__
-
-
-def column_means(X: Floats, empty: float = 0.0) -> Floats:
-    """Return the mean of what each viewer rated; `empty` for one who rated nothing."""
-    is_rated = ~np.isnan(X)
-    count = is_rated.sum(axis=0)
-    means = np.full(X.shape[1], empty)
-    total = np.where(is_rated, X, 0.0).sum(axis=0)
-    return np.divide(total, count, out=means, where=count > 0)  # type: ignore[no-any-return]

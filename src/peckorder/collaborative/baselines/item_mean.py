@@ -6,22 +6,23 @@ import numpy as np
 
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rules, not_negative
+from peckorder.collaborative._means import damped_means
 from peckorder.collaborative.baselines.base import ViewerModel
 from peckorder.collaborative.baselines.storage import Reader, number
 from peckorder.exceptions import DataError
 
 
 class ItemMean(ViewerModel, stored=True):
-    r"""Scores an item by the mean of its ratings, drawn towards the mean of all.
+    r"""Scores an item by the mean of its ratings, shrunk towards the mean of all.
 
     ``score_j = (damping * mu + sum_v X_jv) / (damping + n_j)`` over the n_j viewers who
-    rated j, with mu the mean of all ratings. The same for every person: `y` is looked
-    at by the checks alone.
+    rated j, with mu the mean of all ratings. The same for every person: `y` is only
+    checked.
 
     Parameters
     ----------
     damping : float, default=5.0
-        How many ratings of mu every item has in advance; 0 for plain means. Items
+        How many ratings equal to mu are added to every item; 0 for plain means. Items
         without a rating score mu.
 
     Attributes
@@ -58,7 +59,5 @@ class ItemMean(ViewerModel, stored=True):
     def _scores(self, X: Floats) -> Floats:
         is_rated = ~np.isnan(X)
         above = np.where(is_rated, X - self.mean_, 0.0).sum(axis=1)
-        count = is_rated.sum(axis=1) + self.damping
-        shift = np.divide(above, count, out=np.zeros(len(X)), where=count > 0)
-        scores: Floats = self.mean_ + shift
-        return scores
+        count = is_rated.sum(axis=1)
+        return self.mean_ + damped_means(above, count, damping=self.damping)

@@ -1,4 +1,4 @@
-"""A person as a sum of viewers: the shortest weights of the least squares."""
+"""A person as a linear combination of viewers: the minimum-norm least squares."""
 
 from typing import ClassVar
 
@@ -7,7 +7,8 @@ from scipy.linalg import lstsq
 
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rules, boolean
-from peckorder.collaborative.baselines.base import ViewerModel, column_means
+from peckorder.collaborative._means import column_means
+from peckorder.collaborative.baselines.base import ViewerModel
 from peckorder.collaborative.baselines.storage import (
     Reader,
     a_viewer,
@@ -15,27 +16,28 @@ from peckorder.collaborative.baselines.storage import (
     positive,
 )
 
-# Of equal numbers a mean need not be one of them to the last bit.
-_NOTHING = 1e-12
+# The mean of equal numbers may differ from them by rounding.
+_ROUNDING = 1e-12
 
 
 class MinNormRegression(ViewerModel, stored=True):
     r"""Regresses a person's ratings on those of the viewers.
 
-    A viewer's gaps are filled with the mean of all that he rated, which gives C. Of all
-    w that minimise ``|C w - y|`` over the items that the person rated, without an
-    intercept, the shortest is taken; ``score = C w``.
+    Missing ratings of a viewer are replaced by the mean of their ratings: the matrix C.
+    w is the vector of the smallest norm that minimises ``|C w - y|`` over the items
+    that the person rated, without an intercept; ``score = C w``.
 
     Parameters
     ----------
     normalize : bool, default=False
-        Scale the ratings of every viewer, and of the person, to mean 0 and variance 1
-        first, gaps being 0; scores are scaled back to the person's ratings.
+        First scale the ratings of every viewer, and of the person, to mean 0 and
+        variance 1, with 0 for missing ratings; scores are scaled back to the person's
+        ratings.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_viewers,)
-        The weights of the viewers; 0 for one who rated nothing.
+        The weights of the viewers; 0 for those without ratings.
     n_features_in_ : int
         The number of viewers.
 
@@ -71,9 +73,9 @@ class MinNormRegression(ViewerModel, stored=True):
         self._centre, self._scale = 0.0, 1.0
         if self.normalize:
             self._scales = np.sqrt(column_means((X - self._means) ** 2))
-            self._scales[self._scales <= _NOTHING * np.abs(self._means)] = 0.0
+            self._scales[self._scales <= _ROUNDING * np.abs(self._means)] = 0.0
             self._centre, self._scale = float(y[rated].mean()), float(y[rated].std())
-            if self._scale <= _NOTHING * abs(self._centre):
+            if self._scale <= _ROUNDING * abs(self._centre):
                 self._scale = 0.0
         target = _scaled(y[rated] - self._centre, np.float64(self._scale))
         self.coef_: Floats = lstsq(self._filled(X[rated]), target)[0]
@@ -89,6 +91,6 @@ class MinNormRegression(ViewerModel, stored=True):
 
 
 def _scaled(values: Floats, scale: Floats | np.float64) -> Floats:
-    """Divide by a scale; what does not vary becomes 0."""
+    """Divide by a scale; return 0 where it is 0."""
     varies = np.broadcast_to(scale > 0.0, values.shape)
     return np.divide(values, scale, out=np.zeros(values.shape), where=varies)

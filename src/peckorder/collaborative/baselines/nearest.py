@@ -1,21 +1,23 @@
-"""The viewers who order the person's items most as the person does."""
+"""The viewers whose order of the person's items is nearest to the person's."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rule, Rules, not_negative, one_of, whole
-from peckorder.collaborative.baselines.base import ViewerModel, column_means
+from peckorder.collaborative._means import column_means
+from peckorder.collaborative.baselines.base import ViewerModel
 from peckorder.collaborative.baselines.storage import Reader, a_neighbor, columns
 from peckorder.exceptions import DataError
 from peckorder.metrics import disagreement
 
-# Where ratings are real numbers, so many of them are tried as defaults.
-_MOST_DEFAULTS = 32
+# If ratings are real numbers, this many of them are tried as defaults.
+_MAX_DEFAULTS = 32
 
 
-def _are_ratings(values: Any) -> bool:
+def _are_ratings(values: object) -> bool:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -24,13 +26,14 @@ def _are_ratings(values: Any) -> bool:
 
 
 class NearestRanker(ViewerModel, stored=True):
-    r"""Ranks as the viewer does who disagrees least with the person.
+    r"""Ranks like the viewer who disagrees least with the person.
 
-    For each viewer and each q of the possible ratings, items that the viewer has not
-    rated get q, and the disagreement with the person's order is taken over all pairs
-    that the person tells apart, a tie counting one half. The least wins: of equal ones
-    the first viewer, then the smallest q. A viewer who rated all of the person's items
-    has the mean of all his ratings for q; one who rated none of them is left out.
+    For each viewer and each possible rating q, items that the viewer has not rated get
+    q, and the disagreement with the person is computed over all pairs of items with
+    different ratings of the person; a tie counts one half. The smallest disagreement
+    wins: among equal ones the first viewer, then the smallest q. If a viewer rated all
+    of the person's items, q is the mean of all their ratings; viewers who rated none of
+    them are left out.
 
     Parameters
     ----------
@@ -38,20 +41,20 @@ class NearestRanker(ViewerModel, stored=True):
         The possible ratings. None: those that occur in X, or 32 of them evenly spread
         if there are more.
     n_neighbors : int, default=1
-        How many viewers there are to average, each with his own q.
+        The number of viewers to average, each with their own q.
     shrinkage : float, default=0.0
-        How much it counts that a viewer rated many of the person's items: with n of
-        them, ``1/2 + (loss - 1/2) n / (n + shrinkage)`` is minimised.
+        The preference for viewers who rated many of the person's items: with n of them,
+        ``1/2 + (loss - 1/2) n / (n + shrinkage)`` is minimised.
     weights : {"uniform", "rated"}, default="uniform"
-        How much each of several viewers weighs in the mean: the same, or as many of the
-        person's items as he rated.
+        The weights of viewers in the mean: equal, or the number of the person's items
+        that they rated.
 
     Attributes
     ----------
     neighbors_ : ndarray of shape (n_neighbors,)
         The columns of the viewers, nearest first; fewer if there are no more.
     defaults_ : ndarray of shape (n_neighbors,)
-        What they give to items they have not rated.
+        Their values for items that they have not rated.
     losses_ : ndarray of shape (n_neighbors,)
         The disagreement of each, as minimised.
     n_features_in_ : int
@@ -91,7 +94,7 @@ class NearestRanker(ViewerModel, stored=True):
     def __init__(
         self,
         *,
-        ratings: Any = None,
+        ratings: ArrayLike | None = None,
         n_neighbors: int = 1,
         shrinkage: float = 0.0,
         weights: str = "uniform",
@@ -110,21 +113,21 @@ class NearestRanker(ViewerModel, stored=True):
                 f"{self._who}: y must have two different ratings to compare; got {got}."
             )
         count = (~np.isnan(table)).sum(axis=0)
-        known = np.flatnonzero(count)
-        if len(known) == 0:
+        viewers = np.flatnonzero(count)
+        if len(viewers) == 0:
             raise DataError(
                 f"{self._who}: X must have a viewer who rated an item of the person; "
                 "got none."
             )
-        table, count = table[:, known], count[known]
+        table, count = table[:, viewers], count[viewers]
         loss, default = self._best(table, target, self._defaults(X))
         complete = count == len(target)
-        mean = column_means(X)[known]
+        mean = column_means(X)[viewers]
         default[complete] = mean[complete]
         if self.shrinkage:
             loss = 0.5 + (loss - 0.5) * (count / (count + self.shrinkage))
         order = np.argsort(loss, kind="stable")[: self.n_neighbors]
-        self.neighbors_ = known[order]
+        self.neighbors_ = viewers[order]
         self.defaults_, self.losses_ = default[order], loss[order]
         share = count[order] if self.weights == "rated" else np.ones(len(order))
         self._shares = share / share.sum()
@@ -133,27 +136,27 @@ class NearestRanker(ViewerModel, stored=True):
         if self.ratings is not None:
             return np.unique(np.asarray(self.ratings, dtype=np.float64))
         values = np.unique(X[~np.isnan(X)])
-        if len(values) <= _MOST_DEFAULTS:
+        if len(values) <= _MAX_DEFAULTS:
             return values
-        places = np.linspace(0, len(values) - 1, _MOST_DEFAULTS)
-        return values[places.astype(np.intp)]
+        positions = np.linspace(0, len(values) - 1, _MAX_DEFAULTS)
+        return values[positions.astype(np.intp)]
 
     @staticmethod
     def _best(table: Floats, y: Floats, defaults: Floats) -> tuple[Floats, Floats]:
-        """Return the least loss of each viewer, and the smallest q that has it."""
+        """Return the smallest loss of each viewer, and the smallest q that has it."""
         n_items, n_viewers = table.shape
         truth = np.tile(y, n_viewers)
         viewer = np.repeat(np.arange(n_viewers), n_items)
         loss, best = np.full(n_viewers, np.inf), np.zeros(n_viewers)
         for q in defaults:
             scores = np.where(np.isnan(table), q, table).T.ravel()
-            now = disagreement(truth, scores, qid=viewer, per_query=True)
-            is_less = now < loss
-            loss[is_less], best[is_less] = now[is_less], q
+            losses = disagreement(truth, scores, qid=viewer, per_query=True)
+            is_less = losses < loss
+            loss[is_less], best[is_less] = losses[is_less], q
         return loss, best
 
     def _scores(self, X: Floats) -> Floats:
-        seen = X[:, self.neighbors_]
-        filled = np.where(np.isnan(seen), self.defaults_, seen)
+        ratings = X[:, self.neighbors_]
+        filled = np.where(np.isnan(ratings), self.defaults_, ratings)
         scores: Floats = filled @ self._shares
         return scores

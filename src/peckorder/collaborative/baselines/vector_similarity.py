@@ -1,4 +1,4 @@
-"""Viewers weighing as much as they resemble the person."""
+"""Viewers weighted by their similarity to the person."""
 
 from typing import ClassVar
 
@@ -6,31 +6,32 @@ import numpy as np
 
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rules, one_of
-from peckorder.collaborative.baselines.base import ViewerModel, column_means
+from peckorder.collaborative._means import column_means
+from peckorder.collaborative.baselines.base import ViewerModel
 from peckorder.collaborative.baselines.storage import Reader, a_viewer, number
 
 
 class VectorSimilarity(ViewerModel, stored=True):
-    r"""Adds up what viewers gave above their means, weighed by their similarity.
+    r"""Adds the ratings of viewers above their means, weighted by similarity.
 
     With the person's ratings a and those V_v of viewer v,
-    ``w_v = <a, V_v> / (|a| |V_v|)``, the product over the items that both rated
-    and each norm over all that one rated;
+    ``w_v = <a, V_v> / (|a| |V_v|)``, the product over the items that both rated and
+    each norm over all items that the one rated;
     ``score_j = mean(a) + sum_v w_v (V_vj - mean_v) / sum_v |w_v|`` over those who rated
     j.
 
     Parameters
     ----------
     normalization : {"all", "item"}, default="all"
-        Whose ``|w_v|`` are added up: all viewers', as printed, which changes nothing in
-        the order; or of those who rated the item, so that a score is a weighted mean.
+        Which ``|w_v|`` are added: those of all viewers, as in the formula, which keeps
+        the order; or of those who rated the item, for a weighted mean.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_viewers,)
         The similarities.
     means_ : ndarray of shape (n_viewers,)
-        The viewers' means over all that they rated.
+        The mean rating of each viewer.
     mean_ : float
         The person's mean.
     n_features_in_ : int

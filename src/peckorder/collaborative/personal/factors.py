@@ -1,29 +1,30 @@
-"""What items have in common, learnt from everybody: biases and factors."""
+"""Biases and factors of items, learnt from the ratings of all people."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
-from peckorder._core.typing import Floats
+from peckorder._core.typing import Floats, Ints, SparseMatrix
+from peckorder.collaborative._means import damped_means
 
-# Rows whose systems are held at a time: some 16 MiB with ten factors.
+# Rows per block of linear systems: about 16 MiB with ten factors.
 _BLOCK = 16_384
-# How much the SVD's factors count beside the noise.
+# The weight of the SVD's factors relative to the noise.
 SVD_WEIGHT = 4.0
-# Ratings that are off the mean by about so much are not scaled.
-_ORDINARY = 0.01, 100.0
+# Ratings that differ from the mean by sizes in this range are not scaled.
+_USUAL_SIZES = 0.01, 100.0
 
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """``rating = mean + item_bias + person's bias + factors . person + noise``.
+    """``rating = mean + item_bias + person_bias + factors . person + noise``.
 
-    item_bias (n_items,), factors (n_items, k), of which a person's part is drawn from a
-    standard normal distribution; person_bias (n_users,); noise is a variance. `people`
-    (n_users, k) is what is thought of those parts, None if it was not asked.
+    item_bias (n_items,), person_bias (n_users,), factors (n_items, k). The weights of a
+    person have a standard normal prior; `people` (n_users, k) are their posterior
+    means, or None. noise is a variance.
     """
 
     mean: float
@@ -36,7 +37,7 @@ class Factors:
 
 @dataclass(eq=False)
 class _Side:
-    """People, or items: what is believed of each, bias first.
+    """The posterior of people, or of items: bias first, then k factors.
 
     mean (n, 1 + k), covariance (n, 1 + k, 1 + k), prior variance (1 + k,).
     """
@@ -55,43 +56,47 @@ class _Side:
         by_bias[:, 1:] += self.covariance[:, 0, 1:]
         return second.reshape(len(second), -1), by_bias
 
-    def learn(self, rated: Any, ratings: Any, other: "_Side", noise: float) -> None:
-        """Take the posterior given the other side, then the prior that fits it best."""
+    def learn(
+        self,
+        rated: SparseMatrix,
+        ratings: SparseMatrix,
+        other: "_Side",
+        noise: float,
+    ) -> None:
+        """Compute the posterior given the other side, then the prior that fits it."""
         second, by_bias = other.moments()
         with_one = other.mean.copy()
         with_one[:, 0] = 1.0
         d = len(self.prior)
         for first in range(0, len(self.mean), _BLOCK):
-            some = slice(first, first + _BLOCK)
-            precision = (rated[some] @ second).reshape(-1, d, d) / noise
+            rows = slice(first, first + _BLOCK)
+            precision = (rated[rows] @ second).reshape(-1, d, d) / noise
             precision[:, np.arange(d), np.arange(d)] += 1.0 / self.prior
-            target = (ratings[some] @ with_one - rated[some] @ by_bias) / noise
+            target = (ratings[rows] @ with_one - rated[rows] @ by_bias) / noise
             covariance = np.linalg.inv(precision)
-            self.covariance[some] = covariance
-            self.mean[some] = np.einsum("nij,nj->ni", covariance, target)
+            self.covariance[rows] = covariance
+            self.mean[rows] = np.einsum("nij,nj->ni", covariance, target)
         spread = np.einsum("nii->ni", self.covariance)
-        is_known = np.diff(rated.indptr) > 0
-        squares = (self.mean**2 + spread)[is_known].mean(axis=0)
+        has_ratings = np.diff(rated.indptr) > 0
+        squares = (self.mean**2 + spread)[has_ratings].mean(axis=0)
         self.prior = np.maximum(squares, 1e-12)  # ratings vary by about 1
 
 
-def alternate(csr: Any, n_factors: int, max_iter: int, rng: Any) -> Factors:
-    """Learn by alternating least squares that know how unsure each factor is.
+def factorize_als(
+    csr: SparseMatrix, n_factors: int, max_iter: int, rng: np.random.RandomState
+) -> Factors:
+    """Learn by alternating least squares with uncertainties (variational Bayes).
 
     People's and items' vectors have normal priors whose variances are learnt, as is the
-    noise: variational Bayes, in which each half step is a ridge regression a row with
-    the other side's covariances added to its squares. So factors that the data do not
-    speak for die out, and there is no ridge to choose.
+    noise. Each half step is a ridge regression per row, with the other side's
+    covariances added to its squares. Factors without support in the data vanish, and
+    there is no ridge to choose.
 
-    A step takes O(n_ratings k^2 + (n_users + n_items) k^3) time.
+    An iteration takes O(n_ratings k^2 + (n_users + n_items) k^3) time.
     """
     mean = float(csr.data.mean())
-    rated = sparse.csr_array(
-        (np.ones(len(csr.data)), csr.indices, csr.indptr), shape=csr.shape
-    )
-    ratings = rated.copy()
     unit = _unit(csr.data - mean)
-    ratings.data = (csr.data - mean) / unit
+    rated, ratings = indicators(csr), _with_data(csr, (csr.data - mean) / unit)
     rated_t, ratings_t = rated.T.tocsr(), ratings.T.tocsr()
     variance = float(ratings.data.var())
     n_people, n_items = csr.shape
@@ -119,33 +124,36 @@ def alternate(csr: Any, n_factors: int, max_iter: int, rng: Any) -> Factors:
 
 
 def _unit(values: Floats) -> float:
-    """Return a power of two near the size of values, 1 for those of most scales."""
+    """Return a power of two near the largest size, or 1 for usual scales."""
     size = float(np.abs(values).max())
-    if size == 0.0 or _ORDINARY[0] < size < _ORDINARY[1]:
+    if size == 0.0 or _USUAL_SIZES[0] < size < _USUAL_SIZES[1]:
         return 1.0
     return float(2.0 ** np.floor(np.log2(size)))
 
 
-def _noise(rated: Any, ratings: Any, people: _Side, items: _Side) -> float:
-    """Return the mean of the expected squares of what is not explained."""
-    theirs = items.covariance[:, 1:, 1:].reshape(len(items.mean), -1)
+def _noise(
+    rated: SparseMatrix, ratings: SparseMatrix, people: _Side, items: _Side
+) -> float:
+    """Return the mean of the expected squared residuals."""
+    item_covariance = items.covariance[:, 1:, 1:].reshape(len(items.mean), -1)
     squares = _squares(items.mean[:, 1:])
     total = float(np.diff(rated.indptr) @ people.covariance[:, 0, 0])
     total += float(items.covariance[rated.indices, 0, 0].sum())
     for first in range(0, rated.shape[0], _BLOCK):
-        some = slice(first, min(first + _BLOCK, rated.shape[0]))
-        stored = slice(rated.indptr[some.start], rated.indptr[some.stop])
-        row = np.repeat(np.arange(some.start, some.stop), np.diff(rated[some].indptr))
+        rows = slice(first, min(first + _BLOCK, rated.shape[0]))
+        stored = slice(rated.indptr[rows.start], rated.indptr[rows.stop])
+        row = np.repeat(np.arange(rows.start, rows.stop), np.diff(rated[rows].indptr))
         column = rated.indices[stored]
-        off = ratings.data[stored] - people.mean[row, 0] - items.mean[column, 0]
-        off -= np.einsum("nk,nk->n", people.mean[row, 1:], items.mean[column, 1:])
-        mean, covariance = people.mean[some], people.covariance[some]
-        ours = covariance[:, 1:, 1:].reshape(len(mean), -1)
-        total += float(off @ off)
-        total += float(np.vdot(rated[some] @ (squares + theirs), ours))
-        total += float(np.vdot(rated[some] @ theirs, _squares(mean[:, 1:])))
-        crossed = np.vdot(rated[some] @ items.mean[:, 1:], covariance[:, 0, 1:])
-        crossed += np.vdot(rated[some] @ items.covariance[:, 0, 1:], mean[:, 1:])
+        residual = ratings.data[stored] - people.mean[row, 0] - items.mean[column, 0]
+        residual -= np.einsum("nk,nk->n", people.mean[row, 1:], items.mean[column, 1:])
+        mean, covariance = people.mean[rows], people.covariance[rows]
+        person_covariance = covariance[:, 1:, 1:].reshape(len(mean), -1)
+        total += float(residual @ residual)
+        both = rated[rows] @ (squares + item_covariance)
+        total += float(np.vdot(both, person_covariance))
+        total += float(np.vdot(rated[rows] @ item_covariance, _squares(mean[:, 1:])))
+        crossed = np.vdot(rated[rows] @ items.mean[:, 1:], covariance[:, 0, 1:])
+        crossed += np.vdot(rated[rows] @ items.covariance[:, 0, 1:], mean[:, 1:])
         total += 2.0 * float(crossed)
     return total / len(ratings.data)
 
@@ -156,57 +164,69 @@ def _squares(vectors: Floats) -> Floats:
     return products.reshape(len(vectors), -1)
 
 
-def decompose(csr: Any, n_factors: int, damping: float, rng: Any) -> Factors:
+def factorize_svd(
+    csr: SparseMatrix, n_factors: int, damping: float, rng: np.random.RandomState
+) -> Factors:
     """Learn from damped means and one truncated SVD of the items' unit residuals.
 
-    Rougher than `alternate`, and cheaper: gaps count as zeros. O(n_ratings k) time for
-    each of a few dozen products.
+    Less exact than `factorize_als`, and cheaper: missing ratings count as zeros. Each
+    of a few dozen products takes O(n_ratings k) time.
     """
-    plain = damped_means(csr, damping)
-    left = residuals(csr, plain)
+    biases = learn_biases(csr, damping)
+    left = residuals(csr, biases)
     n_factors = min(n_factors, min(csr.shape) - 1)
     factors = np.zeros((csr.shape[1], 0))
-    unit = _unit(csr.data - plain.mean)
+    unit = _unit(csr.data - biases.mean)
     noise = float((left.data / unit) @ (left.data / unit)) / len(left.data)
     noise = max(noise, 1e-12) * unit**2
     if n_factors > 0 and left.data.any():
         start = rng.normal(size=min(csr.shape))
-        unit = unit_columns(left).astype(np.float64)
-        _, values, vectors = svds(unit, k=n_factors, v0=start)
+        columns = unit_columns(left).astype(np.float64)
+        _, values, vectors = svds(columns, k=n_factors, v0=start)
         factors = vectors.T * values * np.sqrt(noise * SVD_WEIGHT)
-    return Factors(plain.mean, plain.item_bias, plain.person_bias, factors, noise)
+    return replace(biases, factors=factors, noise=noise)
 
 
-def damped_means(csr: Any, damping: float) -> Factors:
-    """Return biases alone: damped means of items, then of people on top of them."""
+def learn_biases(csr: SparseMatrix, damping: float) -> Factors:
+    """Learn biases without factors: damped means of items, then those of people."""
     mean = float(csr.data.mean())
     row = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
-    off = csr.data - mean
-    item = _damped(csr.indices, off, csr.shape[1], damping)
-    off = off - item[csr.indices]
-    person = _damped(row, off, csr.shape[0], damping)
-    off = off - person[row]
-    noise = float(off @ off) / len(off)
+    left = csr.data - mean
+    item = _damped(csr.indices, left, csr.shape[1], damping)
+    left = left - item[csr.indices]
+    person = _damped(row, left, csr.shape[0], damping)
+    left = left - person[row]
+    noise = float(left @ left) / len(left)
     return Factors(mean, item, person, np.zeros((csr.shape[1], 0)), noise)
 
 
-def _damped(place: Any, value: Floats, size: int, damping: float) -> Floats:
-    count = np.bincount(place, minlength=size) + damping
-    total = np.bincount(place, value, minlength=size)
-    return np.divide(total, count, out=np.zeros(size), where=count > 0)  # type: ignore[no-any-return]
+def _damped(group: Ints, value: Floats, n_groups: int, damping: float) -> Floats:
+    count = np.bincount(group, minlength=n_groups)
+    total = np.bincount(group, value, minlength=n_groups)
+    return damped_means(total, count, damping=damping)
 
 
-def residuals(csr: Any, factors: Factors) -> Any:
-    """Return what the biases of items and people leave of the ratings, as CSR."""
+def residuals(csr: SparseMatrix, factors: Factors) -> SparseMatrix:
+    """Return the ratings minus the biases of items and people, as CSR."""
     row = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
     left = csr.data - factors.mean - factors.item_bias[csr.indices]
     left -= factors.person_bias[row]
-    return sparse.csr_array((left, csr.indices, csr.indptr), shape=csr.shape)
+    return _with_data(csr, left)
 
 
-def unit_columns(csr: Any) -> Any:
-    """Return a matrix with columns of length 1, or 0 if there is nothing in them."""
+def indicators(csr: SparseMatrix) -> SparseMatrix:
+    """Return 1 for every rating that is stored, as CSR."""
+    return _with_data(csr, np.ones(len(csr.data)))
+
+
+def unit_columns(csr: SparseMatrix) -> SparseMatrix:
+    """Return the matrix with columns scaled to length 1; columns of zeros stay."""
     size = np.sqrt(np.bincount(csr.indices, csr.data**2, minlength=csr.shape[1]))
     share = np.divide(1.0, size, out=np.zeros(len(size)), where=size > 0)
-    data = (csr.data * share[csr.indices]).astype(np.float32)
-    return sparse.csr_array((data, csr.indices, csr.indptr), shape=csr.shape)
+    return _with_data(csr, (csr.data * share[csr.indices]).astype(np.float32))
+
+
+def _with_data(csr: SparseMatrix, data: Floats) -> SparseMatrix:
+    """Return the same cells with other values."""
+    parts = data, csr.indices, csr.indptr
+    return cast(SparseMatrix, sparse.csr_array(parts, shape=csr.shape))

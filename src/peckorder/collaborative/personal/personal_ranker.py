@@ -1,8 +1,9 @@
-"""PersonalRanker: what is shared is learnt once, then each person in a moment."""
+"""PersonalRanker: a model shared by all people, and on top of it one per person."""
 
-from collections.abc import Hashable, Iterable
+import warnings
+from collections.abc import Collection, Hashable, Iterable
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from peckorder._core.typing import Floats, Ints, Seed
+from peckorder._core.typing import Estimator, Floats, Ints, Labels, Seed
 from peckorder._core.validation import (
     Rule,
     Rules,
@@ -23,23 +24,27 @@ from peckorder._core.validation import (
     whole,
 )
 from peckorder.collaborative._problem import check_ratings
-from peckorder.collaborative.personal.checks import (
-    listed_ids,
-    places,
-    refuse_user,
-    warn_of_few,
-    warn_off_range,
+from peckorder.collaborative.personal.factors import (
+    factorize_als,
+    factorize_svd,
+    learn_biases,
+    residuals,
 )
-from peckorder.collaborative.personal.explanation import constant, explained
-from peckorder.collaborative.personal.person import Constant, Learnt, Weighed
+from peckorder.collaborative.personal.item_kernel import ItemKernel
+from peckorder.collaborative.personal.models import (
+    ConstantModel,
+    KernelModel,
+    PersonModel,
+    SharedModel,
+)
 from peckorder.collaborative.personal.results import Explanation, Recommendations
-from peckorder.collaborative.personal.shared import Community, Settings
 from peckorder.collaborative.personal.stored import StoredPersonal
 from peckorder.exceptions import DataError
-from peckorder.feedback import Ratings
-from peckorder.feedback._ids import listed
+from peckorder.feedback import Ratings, id_list
 from peckorder.gaps import cut_at_gap
 
+# The sizes of ratings that can be squared safely are from its inverse to this.
+_LARGEST = 1e30
 _C = Rule(
     "None, 'leave_pair_out' or a finite number > 0",
     lambda value: (
@@ -53,14 +58,14 @@ _C = Rule(
 )
 
 
-def _is_estimator(value: Any) -> bool:
+def _is_estimator(value: object) -> bool:
     return value is None or (
         callable(getattr(value, "fit", None))
         and callable(getattr(value, "predict", None))
     )
 
 
-def _are_references(value: Any) -> bool:
+def _are_references(value: object) -> bool:
     if value is None or isinstance(value, Integral):
         return value is None or whole(1).accepts(value)
     return isinstance(value, Iterable) and not isinstance(value, str | bytes)
@@ -69,9 +74,9 @@ def _are_references(value: Any) -> bool:
 class PersonalRanker(StoredPersonal, BaseEstimator, stored=True):  # type: ignore[misc]
     r"""Ranks items for each person: MPRank on what the item means leave unexplained.
 
-    Once, from everybody: damped item means m_j and how alike items are,
+    Learnt once, from all people: damped item means m_j and the similarity of items,
     ``K_ij = f_i . f_j / s + a cos(residuals of i, of j) + b cos(raters of i, of j)``,
-    with factors f and noise s. Then, for each person with ratings y of n items,
+    with factors f and noise s. Then, per person with ratings y of n items,
     ``score_j = m_j + t + sum_i alpha_i K_ij``, where ``(K + ridge) alpha + t = y - m``
     and ``sum alpha = 0``: `MPRank` with the precomputed kernel K,
     ``ridge = n / (2 C)`` and the item means as offset.
@@ -79,56 +84,56 @@ class PersonalRanker(StoredPersonal, BaseEstimator, stored=True):  # type: ignor
     Parameters
     ----------
     estimator : estimator or None, default=None
-        What learns a person's residuals y - m. None: MPRank as above. One whose
-        `kernel` is "precomputed" is given K; any other the items' features: factors, or
-        with `references` their ratings. Its scores must be on the scale of y, as those
-        of `MPRank`, `SVRank` and regressors are.
+        Learns a person's residuals y - m. None: MPRank as above. An estimator whose
+        `kernel` is "precomputed" is fitted to K; any other to the features of items:
+        factors, or with `references` their ratings. Its scores must be on the scale of
+        y, as those of `MPRank`, `SVRank` and regressors are.
     n_factors : int, default=10
-        How many factors there are; those the data do not speak for die out.
+        The number of factors; those without support in the data vanish.
     factorizer : {"als", "svd"}, default="als"
-        How factors are learnt: by alternating least squares that take into account how
-        unsure each factor is, or by one truncated SVD of the residuals: ten times
-        faster and less good.
+        How factors are learnt: by alternating least squares that account for the
+        uncertainty of each factor, or by one truncated SVD of the residuals, which is
+        ten times faster and less accurate.
     cosine_weight : float, default=0.8
         a, the weight of the cosines of residuals.
     audience_weight : float, default=1.0
-        b, the weight of the cosines of who rated the items, whatever they gave.
+        b, the weight of the cosines of who rated the items, whatever the ratings.
     C : None, "leave_pair_out" or float, default=None
-        None: the C that goes with the noise, n / 2, for a ridge of 1. "leave_pair_out":
-        the best of eight around it by the person's exact leave-pair-out error, some ten
-        times slower (see Notes). Or one for all.
+        None: the C that matches the noise, n / 2, for a ridge of 1. "leave_pair_out":
+        the best of eight around it by the person's exact leave-pair-out error, about
+        ten times slower (see Notes). Or the same number for all people.
     references : None, int or array-like, default=None
-        The papers' option: the residuals of these viewers, or of so many with the most
-        ratings, are an item's features, 0 where there is none; MPRankCV with a linear
-        kernel learns on them unless `estimator` is given.
+        As in the papers: the residuals of these viewers, or of this number of viewers
+        with the most ratings, are the features of an item, 0 where there is no rating.
+        MPRankCV with a linear kernel is fitted to them unless `estimator` is given.
     damping : float, default=5.0
-        How many ratings of the mean an item has in advance, with the SVD or
-        references; the other learns it.
+        How many ratings equal to the mean are added to each item, with the SVD or
+        references; alternating least squares learns it.
     max_iter : int, default=30
-        Passes of alternating least squares.
+        Iterations of alternating least squares.
     random_state : int, RandomState or None, default=None
-        Where factors start.
+        Draws the initial factors.
 
     Attributes
     ----------
     item_means_ : ndarray of shape (n_items,)
-        m.
+        The damped means m.
     item_features_ : ndarray of shape (n_items, n_factors)
-        f over the root of the noise; or residuals of the references.
+        f divided by the root of the noise; or residuals of the references.
     noise_ : float
         s, the variance that is not explained.
     items_, users_ : ndarray
-        The ids in what `fit` was given; not of people whom `update` added.
+        The ids in the ratings given to `fit`; without people added by `update`.
 
     Notes
     -----
     `fit` takes O(max_iter (r k^2 + (n_users + n_items) k^3)) time for r ratings and k
     factors, and the cosines a product of sparse matrices. Up to 8,192 items they are
-    held, 4 bytes a pair (55 MB for 3,706); beyond, they are computed for each person
-    from the columns he needs. A person takes O(n^3) time when first asked about, under
-    a millisecond for a hundred ratings, and O(n) memory.
+    stored, 4 bytes per pair (55 MB for 3,706 items); beyond, they are computed per
+    person from the columns needed. A person is learnt at the first request, in O(n^3)
+    time, under a millisecond for a hundred ratings, and O(n) memory.
 
-    What is shared was learnt from a person's own ratings too, so that they look better
+    The shared model was learnt from a person's own ratings too, so these look better
     explained, left out or not, than new ones will be: for people of `fit`
     "leave_pair_out" tends to the largest C, and is no better than None on MovieLens.
 
@@ -158,14 +163,14 @@ class PersonalRanker(StoredPersonal, BaseEstimator, stored=True):  # type: ignor
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         *,
         n_factors: int = 10,
         factorizer: str = "als",
         cosine_weight: float = 0.8,
         audience_weight: float = 1.0,
-        C: Any = None,
-        references: Any = None,
+        C: str | float | None = None,
+        references: int | Collection[Hashable] | None = None,
         damping: float = 5.0,
         max_iter: int = 30,
         random_state: Seed = None,
@@ -182,12 +187,12 @@ class PersonalRanker(StoredPersonal, BaseEstimator, stored=True):  # type: ignor
         self.random_state = random_state
 
     def fit(self, ratings: Ratings) -> Self:
-        """Learn what is shared; people follow when they are asked about.
+        """Learn the shared model; each person is learnt at the first request.
 
         Parameters
         ----------
         ratings : Ratings
-            Who gave what to which.
+            The ratings of all people.
 
         Returns
         -------
@@ -202,75 +207,104 @@ class PersonalRanker(StoredPersonal, BaseEstimator, stored=True):  # type: ignor
             raise DataError(
                 f"{self._who}: ratings must have two different values; got {got}."
             )
-        settings = Settings(
-            self.n_factors,
-            self.factorizer,
-            float(self.cosine_weight),
-            float(self.audience_weight),
-            self.references,
-            float(self.damping),
-            self.max_iter,
-        )
-        rng = check_random_state(self.random_state)
-        self._publish(ratings, Community.learn(ratings, settings, rng))
+        size = float(np.abs(values).max())
+        if size > _LARGEST or 0.0 < size < 1.0 / _LARGEST:
+            raise DataError(
+                f"{self._who}: ratings must be between 1e-30 and 1e+30 in size, so "
+                f"that they can be squared; got {size!r} as the largest. Divide them."
+            )
+        self._publish(ratings, self._learn_shared(ratings))
         return self
 
-    def _publish(self, ratings: Ratings, shared: Community) -> None:
+    def _learn_shared(self, ratings: Ratings) -> SharedModel:
+        csr, damping = ratings.csr, float(self.damping)
+        rng = check_random_state(self.random_state)
+        if self.references is not None:
+            rows = self._reference_rows(ratings)
+            biases = learn_biases(csr, damping)
+            means = biases.mean + biases.item_bias
+            features = np.ascontiguousarray(residuals(csr, biases)[rows].toarray().T)
+            return SharedModel(means, biases.noise, None, features, rows)
+        if self.factorizer == "svd":
+            factors = factorize_svd(csr, self.n_factors, damping, rng)
+        else:
+            factors = factorize_als(csr, self.n_factors, self.max_iter, rng)
+        weights = float(self.cosine_weight), float(self.audience_weight)
+        kernel = ItemKernel.learn(csr, factors, *weights)
+        means = factors.mean + factors.item_bias
+        return SharedModel(means, factors.noise, kernel, kernel.factors, None)
+
+    def _reference_rows(self, ratings: Ratings) -> Ints:
+        """Return the rows of the references: as named, or those with most ratings."""
+        references = self.references
+        if not isinstance(references, Collection):
+            most = np.argsort(-ratings.per_user, kind="stable")
+            return most[:references]
+        if len(references) == 0:
+            raise DataError(
+                f"{self._who}: references must be a number of people, or a list of "
+                "some; got an empty list."
+            )
+        rows = [ratings.user_index(user) for user in references]
+        return np.array(rows, dtype=np.intp)
+
+    def _publish(self, ratings: Ratings, shared: SharedModel) -> None:
         self._shared, self._ratings = shared, ratings
         self._range = float(ratings.csr.data.min()), float(ratings.csr.data.max())
-        self._rows = {user: row for row, user in enumerate(listed(ratings.users))}
-        self._changed: dict[Any, tuple[Ints, Floats]] = {}
-        self._people: dict[Any, Learnt] = {}
+        self._rows = {user: row for row, user in enumerate(id_list(ratings.users))}
+        self._changed: dict[Hashable, tuple[Ints, Floats]] = {}
+        self._people: dict[Hashable, PersonModel] = {}
         self.item_means_, self.noise_ = shared.means, shared.noise
         self.item_features_ = shared.features
         self.users_, self.items_ = ratings.users, ratings.items
 
     def fit_people(self, users: ArrayLike | None = None) -> Self:
-        """Learn people in advance, who would be learnt when first asked about.
+        """Learn people now instead of at the first request.
 
         Parameters
         ----------
         users : array-like, default=None
-            Their ids; None for everybody.
+            Their ids; None for all people.
 
         Returns
         -------
         self
-            The ranker that knows them.
+            The ranker.
         """
         check_is_fitted(self)
         chosen = [
             *self._rows,
             *(user for user in self._changed if user not in self._rows),
         ]
-        for user in chosen if users is None else listed_ids(self._who, "users", users):
+        for user in chosen if users is None else self._ids("users", users):
             self._person(user)
         return self
 
-    def predict(self, user: Any, items: ArrayLike | None = None) -> Floats:
+    def predict(self, user: Hashable, items: ArrayLike | None = None) -> Floats:
         """Return the ratings that a person is expected to give.
 
         Parameters
         ----------
         user : hashable
-            The person. One without two different ratings gets the item means, all
-            shifted to the level of what he gave, with a warning.
+            The person. For one without two different ratings, the item means shifted
+            to the level of their ratings are returned, with a warning.
         items : array-like, default=None
             The ids of items; None for all, in the order of `items_`.
 
         Returns
         -------
         scores : ndarray of shape (n_items,)
-            Not cut to the scale of ratings.
+            Not clipped to the scale of ratings.
         """
         check_is_fitted(self)
-        asked = (
-            slice(None) if items is None else places(self._who, self._ratings, items)
-        )
-        return self.item_means_[asked] + self._asked(user).scores(asked)
+        columns: Ints | slice = slice(None)
+        if items is not None:
+            ids = self._ids("items", items)
+            columns = np.array(list(map(self._ratings.item_index, ids)), dtype=np.intp)
+        return self.item_means_[columns] + self._person(user, warn=True).scores(columns)
 
     def recommend(
-        self, user: Any, n: int = 10, *, exclude_rated: bool = True
+        self, user: Hashable, n: int = 10, *, exclude_rated: bool = True
     ) -> Recommendations:
         """Return the items that a person is expected to like most.
 
@@ -279,9 +313,9 @@ class PersonalRanker(StoredPersonal, BaseEstimator, stored=True):  # type: ignor
         user : hashable
             The person.
         n : int, default=10
-            How many items there are at most.
+            The maximum number of items.
         exclude_rated : bool, default=True
-            Leave out what the person has rated.
+            Leave out the items that the person has rated.
 
         Returns
         -------
@@ -303,8 +337,8 @@ class PersonalRanker(StoredPersonal, BaseEstimator, stored=True):  # type: ignor
         above = cut_at_gap(scores[top]) if len(top) else np.zeros(0, dtype=bool)
         return Recommendations(self.items_[top], scores[top], gaps, above)
 
-    def explain(self, user: Any, item: Any) -> Explanation:
-        """Tell which rated items and which viewers speak for a predicted rating.
+    def explain(self, user: Hashable, item: Hashable) -> Explanation:
+        """Return which rated items and which viewers support a predicted rating.
 
         Parameters
         ----------
@@ -316,35 +350,39 @@ class PersonalRanker(StoredPersonal, BaseEstimator, stored=True):  # type: ignor
         Returns
         -------
         explanation : Explanation
-            Parts that add up to the score.
+            Terms that add up to the score.
         """
         check_is_fitted(self)
-        place = self._ratings.item_index(item)
-        person = self._asked(user)
-        if not isinstance(person, Weighed):
-            if isinstance(person, Constant):
-                return constant(self.item_means_[place], person.shift)
-            raise TypeError(
-                f"{self._who}: estimator must be None to be explained; got "
-                f"{self.estimator!r} and references={self.references!r}."
+        column = self._ratings.item_index(item)
+        person = self._person(user, warn=True)
+        mean = float(self.item_means_[column])
+        if isinstance(person, ConstantModel):
+            none, nobody = np.zeros(0), np.zeros(0, dtype=object)
+            score = mean + person.shift
+            return Explanation(
+                score, mean, person.shift, nobody, none, nobody, none, 0.0
             )
-        mean = float(self.item_means_[place])
-        return explained(person, place, mean, self.items_, self.users_)
+        if isinstance(person, KernelModel):
+            return _explain(person, column, mean, self.items_, self.users_)
+        raise TypeError(
+            f"{self._who}: estimator must be None to be explained; got "
+            f"{self.estimator!r} and references={self.references!r}."
+        )
 
-    def update(self, user: Any, item: Any, rating: float) -> Self:
-        """Take in one rating, new or changed, and learn that person anew.
+    def update(self, user: Hashable, item: Hashable, rating: float) -> Self:
+        """Add or change one rating, and learn that person again.
 
-        What is shared stays as it is; for many new ratings, `fit` again.
+        The shared model does not change; after many new ratings, call `fit` again.
 
         Parameters
         ----------
         user : hashable
-            The person, known or not.
+            The person, known or new.
         item : hashable
             A known item.
         rating : float
-            What the person gives; an earlier rating of the item is replaced. One below
-            or above all of `fit` is taken with a warning.
+            The rating; it replaces an earlier one of the item. A rating outside the
+            range of those given to `fit` is accepted with a warning.
 
         Returns
         -------
@@ -353,48 +391,117 @@ class PersonalRanker(StoredPersonal, BaseEstimator, stored=True):  # type: ignor
         """
         check_is_fitted(self)
         finite.check(self._who, "rating", rating)
-        place = self._ratings.item_index(item)
+        column = self._ratings.item_index(item)
         if user is None or not isinstance(user, Hashable):
             raise DataError(f"{self._who}: user must be an id; got {user!r}.")
-        empty = np.zeros(0, dtype=np.intp), np.zeros(0)
-        known = user in self._rows or user in self._changed
-        rated, values = self._rated(user) if known else empty
-        warn_off_range(self._who, self._range, rating)
-        others = rated != place
-        order = np.argsort(new := np.append(rated[others], place))
-        now = new[order], np.append(values[others], float(rating))[order]
-        learnt = self._learn(user, *now)
-        self._changed[user], self._people[user] = now, learnt
+        is_known = user in self._rows or user in self._changed
+        nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
+        rated, values = self._rated(user) if is_known else nothing
+        low, high = self._range
+        if not low <= rating <= high:
+            warnings.warn(
+                f"{self._who}: rating should be from {low:g} to {high:g}, as those of "
+                f"fit are; got {rating!r}.",
+                UserWarning,
+                stacklevel=2,
+            )
+        others = rated != column
+        columns = np.append(rated[others], column)
+        order = np.argsort(columns)
+        changed = columns[order], np.append(values[others], float(rating))[order]
+        person = self._learn_person(user, *changed)
+        self._changed[user], self._people[user] = changed, person
         return self
 
-    def _asked(self, user: Any) -> Learnt:
-        person = self._person(user)
-        if isinstance(person, Constant):
-            warn_of_few(self._who, user, len(self._rated(user)[0]), person.shift)
-        return person
-
-    def _person(self, user: Any) -> Learnt:
-        """Return what is known of a person, learnt now if it has not been."""
+    def _person(self, user: Hashable, *, warn: bool = False) -> PersonModel:
+        """Return the model of a person, learnt now if it is not there."""
         rated, values = self._rated(user)
         if user not in self._people:
-            self._people[user] = self._learn(user, rated, values)
-        return self._people[user]
+            self._people[user] = self._learn_person(user, rated, values)
+        person = self._people[user]
+        if warn and isinstance(person, ConstantModel):
+            used = "the item means are used"
+            if len(rated):
+                level = "to the level of the person's ratings"
+                used += f", shifted by {person.shift:+.2f} {level}"
+            warnings.warn(
+                f"{self._who}: too few different ratings of user {user!r} to learn "
+                f"from, {len(rated)} in all: {used}.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return person
 
-    def _learn(self, user: Any, rated: Ints, values: Floats) -> Learnt:
+    def _learn_person(self, user: Hashable, rated: Ints, values: Floats) -> PersonModel:
         row = self._rows.get(user)
-        return self._shared.person(self.estimator, self.C, row, rated, values)
+        return self._shared.learn_person(self.estimator, self.C, row, rated, values)
 
-    def _rated(self, user: Any) -> tuple[Ints, Floats]:
-        """Return the places of what a person rated, ascending, and the ratings."""
-        if isinstance(user, Hashable) and user in self._changed:
-            return self._changed[user]
-        try:
-            csr, row = self._ratings.csr, self._ratings.user_index(user)
-        except DataError as error:
-            refuse_user(self._who, self._ratings, self._changed, user, error)
+    def _rated(self, user: Hashable) -> tuple[Ints, Floats]:
+        """Return the columns that a person rated, ascending, and the ratings."""
+        row = None
+        if isinstance(user, Hashable):
+            if user in self._changed:
+                return self._changed[user]
+            row = self._rows.get(user)
+        if row is None:
+            ratings = self._ratings
+            rated = set(ratings.users[ratings.per_user > 0].tolist())
+            rated.update(self._changed)
+            raise DataError(
+                f"{self._who}: user must be one who has rated something "
+                f"({len(rated):,} have; update(user, item, rating) adds one); got "
+                f"{user!r}.{ratings._users.hint(user)}"
+            )
+        csr = self._ratings.csr
         stored = slice(csr.indptr[row], csr.indptr[row + 1])
         return csr.indices[stored].astype(np.intp), csr.data[stored]
+
+    def _ids(self, name: str, ids: object) -> list[Hashable]:
+        """Return ids of any types as a list."""
+        if isinstance(ids, np.ndarray) and ids.ndim == 1:
+            return id_list(ids)
+        if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+            raise DataError(
+                f"{self._who}: {name} must be a list of ids, such as [{ids!r}]; got "
+                f"{ids!r}."
+            )
+        values = list(ids)
+        if any(isinstance(value, list | np.ndarray) for value in values):
+            raise DataError(f"{self._who}: {name} must be a list of ids; got {ids!r}.")
+        return values
 
     @property
     def _who(self) -> str:
         return type(self).__name__
+
+
+def _explain(
+    person: KernelModel, column: int, mean: float, items: Labels, users: Labels
+) -> Explanation:
+    """Return what each rated item, and each viewer, adds to the score of an item.
+
+    The kernel of two items is a sum over viewers and factors, and a score is a sum of
+    kernels: the same double sum is added up in both orders.
+    """
+    kernel, coef = person.kernel, person.coef
+    by_items = coef * kernel.between(np.array([column]), person.rated)[0]
+    raters = kernel.viewers[:, [column]]
+    row = raters.indices
+    # Each viewer has two rows: one for ratings, one for having rated.
+    weight = kernel.viewers[:, person.rated].tocsr()[row] @ coef
+    added: Floats = np.zeros(len(users))
+    np.add.at(added, row % len(users), raters.data * weight)
+    viewers = np.flatnonzero(added)
+    viewers = viewers[np.argsort(-np.abs(added[viewers]), kind="stable")]
+    order = np.argsort(-np.abs(by_items), kind="stable")
+    by_factors = kernel.factors[column] @ (coef @ kernel.factors[person.rated])
+    return Explanation(
+        score=mean + person.intercept + float(by_items.sum()),
+        item_mean=mean,
+        person=person.intercept,
+        items=items[person.rated[order]],
+        by_items=by_items[order],
+        viewers=users[viewers],
+        by_viewers=added[viewers],
+        by_factors=float(by_factors),
+    )

@@ -1,23 +1,20 @@
-"""What a personal ranker answers: a list with a cut, and reasons."""
+"""Results of a personal ranker: ranked lists and explanations."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from peckorder._core.typing import Floats, Labels
+from peckorder._core.typing import Bools, Floats, Frame, Labels
 from peckorder.metrics import to_frame
 
-# How many items, and viewers, an explanation shows of itself.
+# The number of items, and of viewers, that an explanation prints.
 _SHOWN = 10
 
 
 class Recommended(NamedTuple):
     """One row of a ranked list."""
 
-    item: Any
+    item: Hashable
     score: float
     gap: float
     above_cut: bool
@@ -34,9 +31,9 @@ class Recommendations:
     scores : ndarray of shape (n,)
         The predicted ratings.
     gaps : ndarray of shape (n,)
-        By how much each exceeds the next of all candidates; NaN if there is none.
+        The difference from the next of all candidates; NaN for the last.
     above_cut : ndarray of bool of shape (n,)
-        Whether it stands above the largest gap of the list.
+        Whether an item is above the largest gap of the list.
 
     Examples
     --------
@@ -51,7 +48,7 @@ class Recommendations:
     items: Labels
     scores: Floats
     gaps: Floats
-    above_cut: NDArray[np.bool_]
+    above_cut: Bools
 
     def __len__(self) -> int:
         return len(self.items)
@@ -59,15 +56,15 @@ class Recommendations:
     def __iter__(self) -> Iterator[Recommended]:
         return map(Recommended, *self._columns().values())
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> Frame:
         """Return the list as a pandas frame: item, score, gap and above_cut."""
         return to_frame("pandas", self._columns())
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> Frame:
         """Return the list as a polars frame: item, score, gap and above_cut."""
         return to_frame("polars", self._columns())
 
-    def _columns(self) -> dict[str, list[Any]]:
+    def _columns(self) -> dict[str, list[object]]:
         return {
             "item": self.items.tolist(),
             "score": self.scores.tolist(),
@@ -91,7 +88,7 @@ class Recommendations:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Where a predicted rating comes from: three sums that say the same.
+    """The terms of a predicted rating, as three equivalent sums.
 
     ``score = item_mean + person + by_items.sum()``, and
     ``by_items.sum() = by_factors + by_viewers.sum()`` up to rounding.
@@ -101,20 +98,20 @@ class Explanation:
     score : float
         The predicted rating.
     item_mean : float
-        What everybody would be expected to give.
+        The expected rating of an average person.
     person : float
-        How much higher the person rates than others.
+        The difference between the person's level of ratings and that of others.
     items : ndarray
-        The ids of what the person rated, those that count most first.
+        The ids of the rated items, largest contributions first.
     by_items : ndarray
-        What each of them adds.
+        The contribution of each.
     viewers : ndarray
-        The ids of other viewers who rated the item and something that the person rated,
-        those that count most first.
+        The ids of other viewers who rated the item and another one that the person
+        rated, largest contributions first.
     by_viewers : ndarray
-        What each of them adds: by ratings alike, and by having rated the same.
+        The contribution of each: by similar ratings, and by rating the same items.
     by_factors : float
-        What the factors learnt from everybody add.
+        The contribution of the factors learnt from all people.
 
     Examples
     --------
@@ -140,11 +137,11 @@ class Explanation:
             f"Explanation(score={self.score:.2f}, item_mean={self.item_mean:.2f}, "
             f"person={self.person:+.2f}, by_factors={self.by_factors:+.3f})"
         ]
-        for name, ids, parts in (
+        for name, ids, terms in (
             ("items", self.items, self.by_items),
             ("viewers", self.viewers, self.by_viewers),
         ):
             few = ids.tolist()[:_SHOWN]
             lines.append(f"{name}, {len(few)} of {len(ids)}:")
-            lines += [f"  {p:+.3f}  {i}" for i, p in zip(few, parts, strict=False)]
+            lines += [f"  {t:+.3f}  {i}" for i, t in zip(few, terms, strict=False)]
         return "\n".join(lines)

@@ -8,18 +8,16 @@ import numpy as np
 
 from peckorder._core.typing import Ints
 from peckorder.collaborative.personal.item_kernel import ItemKernel
-from peckorder.collaborative.personal.person import (
-    Constant,
-    Learnt,
-    OnFeatures,
-    OnKernels,
-    Shift,
-    Weighed,
+from peckorder.collaborative.personal.models import (
+    ConstantModel,
+    EstimatorOnFeatures,
+    EstimatorOnKernel,
+    KernelModel,
+    PersonModel,
+    SharedModel,
+    ShiftModel,
 )
-from peckorder.collaborative.personal.shared import Community
-from peckorder.feedback import Ratings
-from peckorder.feedback._ids import Ids, listed
-from peckorder.feedback._pairs import sealed
+from peckorder.feedback import Ids, Ratings, id_list, read_only
 from peckorder.storage.format import Contents, Node, from_bytes, pack, to_bytes
 from peckorder.storage.format.labels import as_objects
 from peckorder.storage.format.packing import labels
@@ -29,7 +27,13 @@ from peckorder.storage.models import (
     read_document,
 )
 
-_KINDS: tuple[type, ...] = (Constant, Shift, Weighed, OnFeatures, OnKernels)
+_KINDS: tuple[type, ...] = (
+    ConstantModel,
+    ShiftModel,
+    KernelModel,
+    EstimatorOnFeatures,
+    EstimatorOnKernel,
+)
 _NOTHING = np.zeros(0, dtype=np.int64)
 
 
@@ -56,7 +60,7 @@ def restore_personal(model: Any, node: Node) -> None:
 
 
 def person_bytes(
-    user: Any, learnt: Learnt, rated: tuple[Ints, Any] | None = None
+    user: Any, learnt: PersonModel, rated: tuple[Ints, Any] | None = None
 ) -> bytes:
     """Return what was learnt of one person, without what is shared.
 
@@ -93,7 +97,7 @@ def without_people(model: Any) -> Any:
     return bare
 
 
-def _of_shared(shared: Community) -> dict[str, Any]:
+def _of_shared(shared: SharedModel) -> dict[str, Any]:
     state: dict[str, Any] = {"means": shared.means, "noise": float(shared.noise)}
     kernel = shared.kernel
     if kernel is None:
@@ -117,7 +121,7 @@ def _ends(parts: list[Ints]) -> Ints:
     return np.cumsum([0, *map(len, parts)], dtype=np.int64)
 
 
-def _of_people(people: dict[Any, Learnt]) -> dict[str, Any]:
+def _of_people(people: dict[Any, PersonModel]) -> dict[str, Any]:
     """Return all people in a few arrays, and estimators one by one."""
     known: list[Any] = list(people.values())
     rated = [getattr(one, "rated", _NOTHING) for one in known]
@@ -144,28 +148,30 @@ def _ratings(node: Node) -> Ratings:
     csr = node.sparse("ratings", (len(users), len(items)), kinds="f8", rising=True)
     if len(csr.data) == 0:
         raise node.refuse("ratings", "one rating at least")
-    return Ratings._of(Ids("user", sealed(users)), Ids("item", sealed(items)), csr)
+    return Ratings._of(
+        Ids("user", read_only(users)), Ids("item", read_only(items)), csr
+    )
 
 
 def _distinct(node: Node, name: str) -> Any:
     ids = node.labels(name)
     try:
-        if len(set(listed(ids))) == len(ids):
+        if len(set(id_list(ids))) == len(ids):
             return ids
     except TypeError:  # not hashable
         pass
     raise node.refuse(name, "distinct ids")
 
 
-def _shared(node: Node, ratings: Ratings) -> Community:
+def _shared(node: Node, ratings: Ratings) -> SharedModel:
     n_items = ratings.n_items
     means, noise = node.floats("means", n_items), node.number("noise", low=0.0)
     if node.has("kernel"):
         kernel = _kernel(node.child("kernel"), ratings)
-        return Community(means, noise, kernel, kernel.factors, None)
+        return SharedModel(means, noise, kernel, kernel.factors, None)
     features = node.floats("features", n_items, "references")
     references = node.ints("references", "references", below=ratings.n_users)
-    return Community(means, noise, None, features, references.astype(np.intp))
+    return SharedModel(means, noise, None, features, references.astype(np.intp))
 
 
 def _kernel(node: Node, ratings: Ratings) -> ItemKernel:
@@ -181,7 +187,7 @@ def _kernel(node: Node, ratings: Ratings) -> ItemKernel:
 
 def _parts(node: Node, name: str, n_items: int) -> list[tuple[Any, slice, Ints]]:
     """Take who rated which items: user, where, items in ascending order."""
-    users = listed(_distinct(node, name))
+    users = id_list(_distinct(node, name))
     rated = node.ints("rated", "rated", below=n_items).astype(np.intp)
     ends = node.pointers("ends", len(rated), len(users) + 1).tolist()
     parts = [slice(*both) for both in pairwise(ends)]
@@ -198,8 +204,8 @@ def _changed(node: Node, n_items: int) -> dict[Any, tuple[Ints, Any]]:
 
 
 def _people(
-    node: Node, shared: Community, ratings: Ratings, rows: dict[Any, int]
-) -> dict[Any, Learnt]:
+    node: Node, shared: SharedModel, ratings: Ratings, rows: dict[Any, int]
+) -> dict[Any, PersonModel]:
     parts = _parts(node, "users", ratings.n_items)
     kinds = node.ints("kinds", len(parts), kinds="u1", below=len(_KINDS)).tolist()
     shifts = node.floats("shifts", len(parts)).tolist()
@@ -210,11 +216,11 @@ def _people(
         parts, kinds, shifts, ridges, strict=True
     ):
         kind, kernel = _KINDS[code], shared.kernel
-        person: Learnt
-        if kind in (Constant, Shift):
+        person: PersonModel
+        if kind in (ConstantModel, ShiftModel):
             person = kind(shift)
-        elif kind is Weighed and kernel is not None:
-            person = Weighed(kernel, rated, coef[part], shift, ridge)
+        elif kind is KernelModel and kernel is not None:
+            person = KernelModel(kernel, rated, coef[part], shift, ridge)
         else:
             person = _by_estimator(node, models, shared, kind, rated, rows.get(user))
         people[user] = person
@@ -222,20 +228,25 @@ def _people(
 
 
 def _by_estimator(
-    node: Node, models: Any, shared: Community, kind: type, rated: Ints, row: int | None
-) -> Learnt:
+    node: Node,
+    models: Any,
+    shared: SharedModel,
+    kind: type,
+    rated: Ints,
+    row: int | None,
+) -> PersonModel:
     """Take a person who was learnt by an estimator."""
     part = next(models, None)
     if part is None:
         raise node.refuse("models", "as many as people need")
     model = read_document(part, inner_models())
-    features = shared._features_for(row)
-    n_columns = features.shape[1] if kind is OnFeatures else len(rated)
+    features = shared.features_for(row)
+    n_columns = features.shape[1] if kind is EstimatorOnFeatures else len(rated)
     if model.n_features_in_ != n_columns or (
-        kind is not OnFeatures and not shared.kernel
+        kind is not EstimatorOnFeatures and not shared.kernel
     ):
         raise node.refuse("models", "of features, or of kernels, that there are")
-    if kind is OnFeatures:
-        return OnFeatures(model, features)
+    if kind is EstimatorOnFeatures:
+        return EstimatorOnFeatures(model, features)
     assert shared.kernel is not None
-    return OnKernels(model, shared.kernel, rated)
+    return EstimatorOnKernel(model, shared.kernel, rated)

@@ -1,4 +1,4 @@
-"""What is known of downloaded files: their checksums, kept beside them."""
+"""Checksums of downloaded files, kept beside them."""
 
 import hashlib
 import json
@@ -14,25 +14,25 @@ NAME = "checksums.json"
 def digest(path: Path, algorithm: str = "sha256") -> str:
     """Return ``algorithm:hexadecimal`` of a file."""
     with path.open("rb") as file:
-        # MD5 is what a publisher gives; it guards against damage, not malice.
-        made = hashlib.file_digest(file, lambda: hashlib.new(algorithm))
-    return f"{algorithm}:{made.hexdigest()}"
+        # Some publishers give MD5, which detects damage, not malice.
+        content = hashlib.file_digest(file, lambda: hashlib.new(algorithm))
+    return f"{algorithm}:{content.hexdigest()}"
 
 
-def read_records(who: str, folder: Path) -> dict[str, Any]:
-    """Return what was recorded of the files in a folder, by name."""
+def read_records(who: str, folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the records of the files in a folder, by name."""
     path = folder / NAME
     if not path.is_file():
         return {}
     try:
         records = json.loads(path.read_text(encoding="utf-8"))
-        sound = all(
+        is_valid = all(
             isinstance(record, dict) and isinstance(record.get("digest"), str)
             for record in records.values()
         )
     except (ValueError, AttributeError):
-        sound = False
-    if not sound:
+        is_valid = False
+    if not is_valid:
         raise DataError(
             f"{who}: {NAME} must be what a download recorded; got something else in "
             f"{path}. Remove it and the files beside it, and download again."
@@ -41,7 +41,7 @@ def read_records(who: str, folder: Path) -> dict[str, Any]:
 
 
 def write_record(who: str, draft: Path, name: str, url: str) -> None:
-    """Record the checksum of a file that has come and will have this name."""
+    """Record the checksum of a downloaded file under its final name."""
     records = read_records(who, draft.parent)
     size = draft.stat().st_size
     records[name] = {"digest": digest(draft), "bytes": size, "url": url}
@@ -50,7 +50,7 @@ def write_record(who: str, draft: Path, name: str, url: str) -> None:
 
 
 def check_record(who: str, path: Path) -> None:
-    """Raise if a file is not what was downloaded; files of one's own pass."""
+    """Raise if a downloaded file has changed; files without a record pass."""
     record = read_records(who, path.parent).get(path.name)
     if record is None:
         return

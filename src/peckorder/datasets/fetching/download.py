@@ -1,4 +1,4 @@
-"""Files from their publishers: whole or not at all, kept, and checked ever after."""
+"""Downloads from publishers: complete or not at all, kept, and verified."""
 
 import os
 import secrets
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urljoin
 from urllib.request import Request, urlopen
 
@@ -18,12 +18,17 @@ from peckorder.datasets.fetching.checksums import (
     read_records,
     write_record,
 )
-from peckorder.datasets.fetching.folders import Folder, cache_folder, sound_zip
+from peckorder.datasets.fetching.folders import (
+    FOLDER_RULE,
+    Folder,
+    cache_folder,
+    sound_zip,
+)
 from peckorder.datasets.fetching.publishers import KNOWN, Published
 from peckorder.exceptions import DataError, DownloadError
 
 _BLOCK: Final = 1 << 16
-_PATIENCE: Final = 60.0
+_TIMEOUT_S: Final = 60.0
 
 _URL = Rule(
     "None or an address that begins with http:// or https://",
@@ -31,10 +36,6 @@ _URL = Rule(
         value is None
         or (isinstance(value, str) and value.startswith(("http://", "https://")))
     ),
-)
-_FOLDER = Rule(
-    "None or a path",
-    lambda value: value is None or isinstance(value, str | os.PathLike),
 )
 
 
@@ -45,12 +46,12 @@ def fetch(
     url: str | None,
     progress: bool | None,
 ) -> Path:
-    """Download what is not there yet; return the folder above that of the set.
+    """Download the missing files; return the parent of the folder of the set.
 
-    A file appears under its name when all of it has come, opens as an archive and has
-    the checksum that is known, or was recorded when it came first.
+    A file gets its name when it is complete, opens as an archive and has the checksum
+    that is known, or was recorded at the first download.
     """
-    _FOLDER.check(who, "folder", folder)
+    FOLDER_RULE.check(who, "folder", folder)
     _URL.check(who, "url", url)
     optional(boolean).check(who, "progress", progress)
     root = cache_folder() if folder is None else Path(folder).expanduser()
@@ -63,7 +64,7 @@ def fetch(
             check_record(who, path)
             continue
         address = urljoin(base if base.endswith("/") else base + "/", name)
-        # A mirror is held to what is known of the publisher's own file, too.
+        # A mirror must have the publisher's own file, too.
         _download(who, address, path, KNOWN.get(name), data.member, progress)
     return root
 
@@ -78,12 +79,12 @@ def _download(
 ) -> None:
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        _save(who, url, draft, _bar(path.name, progress))
+        _save(who, url, draft, _progress_bar(path.name, progress))
         _check_archive(who, url, draft, member)
         recorded = read_records(who, path.parent).get(path.name, {}).get("digest")
         _check_digest(who, url, draft, known, "which is known")
         _check_digest(who, url, draft, recorded, "recorded at the first download")
-        # Recorded first: what has a name has a record.
+        # Recorded first, so that every named file has a record.
         write_record(who, draft, path.name, url)
         draft.replace(path)
     finally:
@@ -92,7 +93,7 @@ def _download(
 
 
 def _check_archive(who: str, url: str, draft: Path, member: str | None) -> None:
-    """Raise for what is no archive, as a page that says why there is none."""
+    """Raise unless a file is a complete archive with the member."""
     try:
         with sound_zip(who, draft) as archive:
             damaged, names = archive.testzip(), archive.namelist()
@@ -127,10 +128,10 @@ def _check_digest(
 def _save(who: str, url: str, draft: Path, show: Callable[[int, int], None]) -> None:
     request = Request(url, headers={"User-Agent": "peckorder"})
     try:
-        with urlopen(request, timeout=_PATIENCE) as answer, draft.open("xb") as file:
-            total = int(answer.headers.get("Content-Length") or 0)
+        with urlopen(request, timeout=_TIMEOUT_S) as response, draft.open("xb") as file:
+            total = int(response.headers.get("Content-Length") or 0)
             done = 0
-            while block := answer.read(_BLOCK):
+            while block := response.read(_BLOCK):
                 file.write(block)
                 done += len(block)
                 show(done, total)
@@ -146,9 +147,9 @@ def _save(who: str, url: str, draft: Path, show: Callable[[int, int], None]) -> 
         )
 
 
-def _bar(name: str, progress: bool | None) -> Callable[[int, int], None]:
-    """Return what shows how far a download is; nothing where nobody looks."""
-    stream: Any = sys.stderr
+def _progress_bar(name: str, progress: bool | None) -> Callable[[int, int], None]:
+    """Return a function that shows progress; it does nothing without a terminal."""
+    stream = sys.stderr
     if progress is None:
         progress = stream is not None and stream.isatty()
     if not progress:

@@ -1,4 +1,4 @@
-"""Where data are: folders that are looked at, files in them, files in archives."""
+"""Where data sets are: the folders searched, files in them, files in archives."""
 
 import os
 import sys
@@ -8,24 +8,36 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NoReturn, TypeAlias
+from typing import IO, NoReturn, TypeAlias
 
 from peckorder._core.text_files import read_text, shown
 from peckorder._core.validation import Rule
 from peckorder.datasets.fetching.checksums import check_record
-from peckorder.datasets.fetching.publishers import Published
+from peckorder.datasets.fetching.publishers import (
+    BOOK_CROSSING,
+    CYSTIC_FIBROSIS,
+    JESTER,
+    LIGHTGBM_LAMBDARANK,
+    MOVIELENS_1M,
+    MOVIELENS_100K,
+    MQ2007_AGG,
+    NETFLIX_MATRIX,
+    OHSUMED,
+    OHSUMED_TREC9,
+    Published,
+)
 from peckorder.exceptions import DataError, MissingDataError
 
 Folder: TypeAlias = str | os.PathLike[str] | None
 
-_FOLDER = Rule(
+FOLDER_RULE = Rule(
     "None or a path",
     lambda value: value is None or isinstance(value, str | os.PathLike),
 )
 
 
 def cache_folder() -> Path:
-    """Return where downloads are kept: PECKORDER_CACHE, or the system's own place."""
+    """Return the folder of downloads: PECKORDER_CACHE, or the system's default."""
     named = os.environ.get("PECKORDER_CACHE")
     if named:
         return Path(named)
@@ -39,11 +51,8 @@ def cache_folder() -> Path:
 
 
 def roots(who: str, data: Published, folder: Folder) -> list[Path]:
-    """Return the folders to look at: the one given, or else PECKORDER_DATA, the cache.
-
-    A folder that is given must be there, and neither may be a file.
-    """
-    _FOLDER.check(who, "folder", folder)
+    """Return the folders to search: the one given, or PECKORDER_DATA and the cache."""
+    FOLDER_RULE.check(who, "folder", folder)
     if folder is not None:
         given = Path(folder).expanduser()
         _refuse_file(who, "folder", given)
@@ -69,7 +78,7 @@ def _refuse_file(who: str, name: str, path: Path) -> None:
 
 
 def _what_to_get(data: Published, root: Path) -> str:
-    """Return the start of a sentence: what, from where, and where to put it."""
+    """Return what to get, from where, and where to put it."""
     action = f"Get {data.get} from {data.page} and put it in {root / data.folder}"
     if data.archives:
         action += ", packed or unpacked"
@@ -79,8 +88,8 @@ def _what_to_get(data: Published, root: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A file that is there, by itself or as a member of a zip archive."""
+class DataFile:
+    """An existing file, by itself or as a member of a zip archive."""
 
     who: str
     path: Path
@@ -88,15 +97,12 @@ class Found:
 
     @property
     def name(self) -> str:
-        """What the file is called in messages."""
+        """The name of the file in messages."""
         return self.path.name if self.member is None else self.member.split("/")[-1]
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
-        """Open it for reading; a damaged archive is refused in a sentence.
-
-        A member is read where it is: nothing is unpacked to the disk.
-        """
+        """Open the file for reading; archives are not unpacked to the disk."""
         check_record(self.who, self.path)
         if self.member is None:
             with self.path.open("rb") as file:
@@ -116,7 +122,7 @@ class Found:
 
 @contextmanager
 def sound_zip(who: str, path: Path) -> Iterator[zipfile.ZipFile]:
-    """Open an archive; say in a sentence that it is damaged if it is."""
+    """Open an archive; raise DataError if it is damaged."""
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
@@ -135,40 +141,29 @@ def sound_zip(who: str, path: Path) -> Iterator[zipfile.ZipFile]:
 
 def find(
     who: str, data: Published, names: tuple[str, ...], folder: Folder
-) -> Found | None:
-    """Return the first of some files that is there: plain, with .gz, or zipped."""
+) -> DataFile | None:
+    """Return the first of these files that exists: plain, with .gz, or zipped."""
     for root in roots(who, data, folder):
-        for place in (root / data.folder, root):
+        for home in (root / data.folder, root):
             for name in names:
-                for path in (place / name, place / f"{name}.gz"):
+                for path in (home / name, home / f"{name}.gz"):
                     if path.is_file():
-                        return Found(who, path)
+                        return DataFile(who, path)
             for archive in data.archives:
-                if (place / archive).is_file():
-                    found = _member(who, place / archive, names)
-                    if found:
-                        return found
+                if (home / archive).is_file():
+                    member = _member(who, home / archive, names)
+                    if member:
+                        return member
     return None
 
 
-def require(who: str, data: Published, names: tuple[str, ...], folder: Folder) -> Found:
-    """Return the first of some files; without one, say what to get and where to put it.
-
-    Raises
-    ------
-    MissingDataError
-        If none is there.
-    """
-    found = find(who, data, names, folder)
-    if found is None:
-        refuse_missing(who, data, names, folder)
-    return found
-
-
-def refuse_missing(
+def require(
     who: str, data: Published, names: tuple[str, ...], folder: Folder
-) -> NoReturn:
-    """Say what to get, and where to put it."""
+) -> DataFile:
+    """Return the first of these files; raise with what to get if there is none."""
+    file = find(who, data, names, folder)
+    if file is not None:
+        return file
     looked = roots(who, data, folder)
     files = " or ".join(f"{data.folder}/{name}" for name in names)
     places = " and ".join(repr(str(root)) for root in looked)
@@ -181,36 +176,78 @@ def refuse_missing(
     )
 
 
-def _member(who: str, archive: Path, names: tuple[str, ...]) -> Found | None:
+def _member(who: str, archive: Path, names: tuple[str, ...]) -> DataFile | None:
     check_record(who, archive)
     with sound_zip(who, archive) as opened:
         members = [m for m in opened.namelist() if not m.startswith("__MACOSX/")]
     for name in names:
         for member in members:
             if member.split("/")[-1] == name:
-                return Found(who, archive, member)
+                return DataFile(who, archive, member)
     return None
 
 
-def read_lines(found: Found, encoding: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a small text with their numbers from 1 on, without ends."""
+def read_lines(source: DataFile, encoding: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a small text, without their ends, with numbers from 1 on."""
     number = 0
-    with found.open() as file:
-        for block in read_text(found.who, file):
+    with source.open() as file:
+        for block in read_text(source.who, file):
             for line in block.split(b"\n")[:-1]:
                 number += 1
                 try:
                     yield number, line.decode(encoding).rstrip("\r")
                 except UnicodeDecodeError:
                     raise DataError(
-                        f"{found.who}: line {number} of {found.name} must be "
+                        f"{source.who}: line {number} of {source.name} must be "
                         f"{encoding} text; got {shown(line)}."
                     ) from None
 
 
-def refuse_line(found: Found, number: int, rule: str, line: Any) -> NoReturn:
-    """Raise for a line that is not as it must be."""
-    text = shown(line if isinstance(line, bytes) else str(line).encode())
+def refuse_line(source: DataFile, number: int, rule: str, line: str) -> NoReturn:
+    """Raise for a malformed line."""
+    text = shown(line.encode())
     raise DataError(
-        f"{found.who}: line {number} of {found.name} must be {rule}; got {text}."
+        f"{source.who}: line {number} of {source.name} must be {rule}; got {text}."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A data set: its publisher, its loader, and where it was found, if so."""
+
+    name: str
+    loader: str
+    published: Published
+    found: Path | None
+
+
+_LOADERS = (
+    ("load_movielens_100k", MOVIELENS_100K),
+    ("load_movielens_1m", MOVIELENS_1M),
+    ("load_jester", JESTER),
+    ("load_book_crossing", BOOK_CROSSING),
+    ("load_netflix_matrix", NETFLIX_MATRIX),
+    ("load_cystic_fibrosis", CYSTIC_FIBROSIS),
+    ("load_ohsumed_fold", OHSUMED),
+    ("load_ohsumed_trec9", OHSUMED_TREC9),
+    ("load_mq2007_agg_fold", MQ2007_AGG),
+    ("load_lightgbm_lambdarank", LIGHTGBM_LAMBDARANK),
+)
+
+
+def catalogue() -> tuple[Entry, ...]:
+    """Return all data sets; looks at names of folders and archives only."""
+    return tuple(
+        Entry(data.folder, loader, data, _folder_of(data)) for loader, data in _LOADERS
+    )
+
+
+def _folder_of(data: Published) -> Path | None:
+    """Return the first folder that contains files of a data set."""
+    for root in roots("catalogue", data, None):
+        folder = root / data.folder
+        if folder.is_dir() and any(folder.iterdir()):
+            return folder
+        if any((root / archive).is_file() for archive in data.archives):
+            return root
+    return None

@@ -1,27 +1,26 @@
-"""What is known of published data, held against what was read."""
+"""Comparison of the data read with facts about the published set."""
 
 import sys
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
+from peckorder._core.typing import Floats
 from peckorder.feedback import Ratings
+
+Fact: TypeAlias = int | float | tuple[int, ...]
 
 
 def check_facts(
-    who: str, title: str, known: Mapping[str, Any], found: Mapping[str, Any]
+    who: str, title: str, known: Mapping[str, Fact], actual: Mapping[str, Fact]
 ) -> None:
-    """Warn, in one sentence, if data differ from the published set.
-
-    They may be part of it, on purpose; what cannot be read at all is refused
-    elsewhere.
-    """
-    differ = [name for name in known if known[name] != found[name]]
+    """Warn if data differ from the published set; a subset may be intended."""
+    differ = [name for name in known if known[name] != actual[name]]
     if differ:
         published = ", ".join(f"{_shown(known[name])} {name}" for name in differ)
-        here = ", ".join(f"{_shown(found[name])} {name}" for name in differ)
+        here = ", ".join(f"{_shown(actual[name])} {name}" for name in differ)
         warnings.warn(
             f"{who}: {title} must have {published} to be the published set; got "
             f"{here}.",
@@ -30,8 +29,8 @@ def check_facts(
         )
 
 
-def ratings_facts(ratings: Ratings, items: str) -> dict[str, Any]:
-    """Return what can be counted of ratings."""
+def ratings_facts(ratings: Ratings, items: str) -> dict[str, Fact]:
+    """Return the counts of ratings, users and items."""
     return {
         "ratings": len(ratings),
         "users": ratings.n_users,
@@ -39,13 +38,13 @@ def ratings_facts(ratings: Ratings, items: str) -> dict[str, Any]:
     }
 
 
-def counts(values: Any, levels: range) -> tuple[int, ...]:
-    """Return how often each level occurs."""
+def counts(values: Floats, levels: range) -> tuple[int, ...]:
+    """Return the number of occurrences of each level."""
     return tuple(int(np.count_nonzero(values == level)) for level in levels)
 
 
 def _callers() -> int:
-    """Return how many frames below `check_facts` are ours, so that users see theirs."""
+    """Return the stack level of the first caller outside the library."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
         "peckorder."
@@ -54,7 +53,7 @@ def _callers() -> int:
     return level
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Fact) -> str:
     if isinstance(value, tuple):
         return "/".join(map(str, value))
     return f"{value:,}" if isinstance(value, int) else f"{value:g}"

@@ -1,4 +1,4 @@
-"""The text files of learning to rank: SVMlight with queries, as LETOR has them."""
+"""Text files of learning to rank: the SVMlight format with queries, as in LETOR."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -10,25 +10,34 @@ from scipy import sparse as sp
 from sklearn.utils import check_array, column_or_1d
 
 from peckorder._core.text_files import Source, check_source, write_text
+from peckorder._core.typing import MatrixLike
 from peckorder._core.validation import Rule, boolean, optional, whole
-from peckorder.datasets.formats.letor_reader import Reader, cut, documents
+from peckorder.datasets.formats.letor_reader import LetorReader, documents, rechunk
 from peckorder.datasets.formats.runs import Documents
 from peckorder.exceptions import DataError
 
 
-def _is_float(value: Any) -> bool:
+def _is_float(value: DTypeLike) -> bool:
     try:
         return np.dtype(value).name in ("float64", "float32")
     except TypeError:
         return False
 
 
-_DTYPE = Rule("float64 or float32", _is_float)
+DTYPE = Rule("float64 or float32", _is_float)
 _ZERO_BASED = Rule(
     "True, False or 'auto'", lambda value: boolean.accepts(value) or value == "auto"
 )
-_MISSING = Rule("a number", lambda value: isinstance(value, int | float | np.number))
-_QID_DTYPE = Rule("None, int or str", lambda value: value in (None, int, str))
+MISSING = Rule("a number", lambda value: isinstance(value, int | float | np.number))
+QID_DTYPE = Rule("None, int or str", lambda value: value in (None, int, str))
+_RULES = {
+    "n_features": optional(whole(1)),
+    "dtype": DTYPE,
+    "sparse": optional(boolean),
+    "missing": MISSING,
+    "qid_dtype": QID_DTYPE,
+    "comments": boolean,
+}
 
 
 def load_letor(
@@ -44,27 +53,27 @@ def load_letor(
 ) -> Documents:
     r"""Read graded documents: lines of ``grade qid:ID index:value ... # comment``.
 
-    Numbers are rounded rightly, as by Python's `float`. Indices may come in any order
-    but each once in a line; a feature without one is 0, a value NULL (the ranker does
-    not list the document, in files of rank aggregation) is `missing`. One compiled
-    pass, O(bytes) time, in blocks of a few MB beside the result.
+    Numbers are rounded correctly, as by Python's `float`. Indices may be in any order,
+    each at most once per line. A feature without an index is 0; a value NULL (in files
+    of rank aggregation: the ranker does not list the document) is `missing`. One
+    compiled pass, O(bytes) time, in blocks of a few MB in addition to the result.
 
     Parameters
     ----------
     path : path or file
-        Read through gzip if it begins as such files do.
+        Decompressed if it is a gzip file.
     n_features : int, default=None
-        Columns of the result. None: the highest index.
+        The number of columns. None: the highest index.
     dtype : {float64, float32}, default=float64
         Type of the features.
     sparse : bool, default=None
-        Return a CSR array, or a dense one. None: dense from a quarter of the
-        entries on.
+        Return a CSR array, or a dense one. None: dense if at least a quarter of the
+        entries is stored.
     zero_based : bool or "auto", default=False
-        Whether the first feature has the index 0, not 1 as the format says. "auto":
-        it has if the index 0 occurs.
+        Whether the first feature has the index 0 instead of 1. "auto": if the index 0
+        occurs.
     missing : float, default=nan
-        What stands for NULL.
+        The value of NULL.
     qid_dtype : {None, int, str}, default=None
         Type of the queries. None: integers if all are written as such, else text.
     comments : bool, default=False
@@ -78,11 +87,11 @@ def load_letor(
     Raises
     ------
     DataError
-        At the first line that is damaged, naming it.
+        For the first malformed line, with its number.
 
     See Also
     --------
-    iter_letor : Reads what does not fit in memory.
+    iter_letor : Reads files that do not fit in memory.
 
     Examples
     --------
@@ -97,9 +106,9 @@ def load_letor(
     who = "load_letor"
     _ZERO_BASED.check(who, "zero_based", zero_based)
     _check(who, path, n_features, dtype, sparse, missing, qid_dtype, comments)
-    reader = Reader(
+    reader = LetorReader(
         who,
-        # Which of the two it is, is known when all is read.
+        # With "auto", the base is known when all is read.
         base=0 if zero_based else 1,
         n_columns=n_features and n_features + (zero_based == "auto"),
         largest=float(np.finfo(dtype).max),
@@ -133,29 +142,29 @@ def iter_letor(
     qid_dtype: type | None = None,
     comments: bool = False,
 ) -> Iterator[Documents]:
-    r"""Read graded documents part by part, for `partial_fit`.
+    r"""Read graded documents in parts, for `partial_fit`.
 
-    The parts, one below the other, are what `load_letor` returns. Memory does not
-    grow with the file.
+    The parts together are what `load_letor` returns. Memory does not grow with the
+    file.
 
     Parameters
     ----------
     path, dtype, zero_based, missing, comments
         As in `load_letor`.
     n_features : int
-        Columns of every part.
+        The number of columns.
     rows : int, default=None
-        Documents in a part; the last may have fewer. None: what a few MB hold.
+        Documents per part; the last may have fewer. None: a few MB of text.
     sparse : bool, default=False
         Yield CSR arrays.
     qid_dtype : {None, int, str}, default=None
-        Type of the queries. None: what the first part asks for; text in a later part
-        is an error then.
+        Type of the queries. None: decided by the first part; text in a later part is an
+        error then.
 
     Yields
     ------
     documents : Documents
-        Unpacks as ``X, y, qid``. A query may go on in the next part.
+        Unpacks as ``X, y, qid``. A query may continue in the next part.
 
     Examples
     --------
@@ -171,7 +180,7 @@ def iter_letor(
     boolean.check(who, "sparse", sparse)
     boolean.check(who, "zero_based", zero_based)
     _check(who, path, n_features, dtype, sparse, missing, qid_dtype, comments)
-    reader = Reader(
+    reader = LetorReader(
         who,
         base=0 if zero_based else 1,
         n_columns=n_features,
@@ -181,12 +190,12 @@ def iter_letor(
         keeps_comments=comments,
         first_block_decides=True,
     )
-    parts = cut(reader.blocks(path), rows)
+    parts = rechunk(reader.blocks(path), rows)
     return (documents([part], n_features, dtype, sparse) for part in parts)
 
 
 def dump_letor(
-    X: Any,
+    X: MatrixLike,
     y: ArrayLike,
     path: str | os.PathLike[str],
     *,
@@ -194,10 +203,10 @@ def dump_letor(
     comments: Sequence[str] | None = None,
     zero_based: bool = False,
 ) -> None:
-    r"""Write graded documents as `load_letor` reads them: the whole file, or nothing.
+    r"""Write graded documents in the format of `load_letor`; atomically.
 
-    Numbers are read back to the last bit. NaN is written as NULL. A dense `X` is
-    written with its zeros, of a sparse one the stored entries.
+    Numbers are read back exactly. NaN is written as NULL. All entries of a dense `X`
+    are written, of a sparse one those stored.
 
     Parameters
     ----------
@@ -206,11 +215,11 @@ def dump_letor(
     y : array-like of shape (n_rows,)
         The grades.
     path : path
-        Written through gzip if its name ends in ``.gz``.
+        Compressed if its name ends in ``.gz``.
     qid : array-like of shape (n_rows,), default=None
         The queries: integers, or words without spaces and ``#``.
     comments : sequence of str, default=None
-        A line of text for each row.
+        One line of text per row.
     zero_based : bool, default=False
         Give the first feature the index 0.
 
@@ -226,7 +235,7 @@ def dump_letor(
     """
     who = "dump_letor"
     boolean.check(who, "zero_based", zero_based)
-    X = check_array(
+    matrix = check_array(
         X,
         accept_sparse="csr",
         dtype=np.float64,
@@ -235,10 +244,10 @@ def dump_letor(
         ensure_min_features=0,
         estimator=who,
     )
-    if sp.issparse(X) and not X.has_canonical_format:
-        # An entry stored in two parts would be written as two.
-        X = X.copy()
-        X.sum_duplicates()
+    if sp.issparse(matrix) and not matrix.has_canonical_format:
+        # Duplicate entries would be written as two.
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
     grades = column_or_1d(
         check_array(
             y,
@@ -249,52 +258,40 @@ def dump_letor(
             estimator=who,
         )
     )
-    columns = {"y": [f"{_written(grade)}" for grade in grades.tolist()]}
+    columns = {"y": [f"{_grade_text(grade)}" for grade in grades.tolist()]}
     if qid is not None:
         ids = np.asarray(qid).tolist()
         columns["qid"] = [f"qid:{_checked_text(who, 'qid', q, ' #')}" for q in ids]
     if comments is not None:
         columns["comments"] = [_checked_text(who, "comments", c) for c in comments]
     for name, column in columns.items():
-        if len(column) != X.shape[0]:
+        if len(column) != matrix.shape[0]:
             raise DataError(
-                f"{who}: {name} must be one value a row, {X.shape[0]} in all; got "
-                f"{len(column)}."
+                f"{who}: {name} must be one value per row, {matrix.shape[0]} in all; "
+                f"got {len(column)}."
             )
-    write_text(who, path, _lines(X, columns, 0 if zero_based else 1))
+    write_text(who, path, _lines(matrix, columns, 0 if zero_based else 1))
 
 
-def _check(
-    who: str,
-    path: Any,
-    n_features: Any,
-    dtype: Any,
-    sparse: Any,
-    missing: Any,
-    qid_dtype: Any,
-    comments: Any,
-) -> None:
+def _check(who: str, path: object, *values: object) -> None:
+    """Check the path and the values of the parameters in `_RULES`, in this order."""
     check_source(who, path)
-    optional(whole(1)).check(who, "n_features", n_features)
-    _DTYPE.check(who, "dtype", dtype)
-    optional(boolean).check(who, "sparse", sparse)
-    _MISSING.check(who, "missing", missing)
-    _QID_DTYPE.check(who, "qid_dtype", qid_dtype)
-    boolean.check(who, "comments", comments)
+    for (name, rule), value in zip(_RULES.items(), values, strict=True):
+        rule.check(who, name, value)
 
 
 def _lines(X: Any, columns: dict[str, list[str]], base: int) -> Iterator[str]:
     comments = columns.pop("comments", None)
     heads = zip(*columns.values(), strict=True)
-    every = [f"{k}:" for k in range(base, X.shape[1] + base)]
+    all_keys = [f"{k}:" for k in range(base, X.shape[1] + base)]
     for row, head in enumerate(heads):
         if sp.issparse(X):
             stored = slice(X.indptr[row], X.indptr[row + 1])
             values = X.data[stored].tolist()
-            keys = [every[k] for k in X.indices[stored].tolist()]
+            keys = [all_keys[k] for k in X.indices[stored].tolist()]
         else:
-            keys, values = every, X[row].tolist()
-        # NaN alone is not equal to itself.
+            keys, values = all_keys, X[row].tolist()
+        # Only NaN is not equal to itself.
         pairs = [
             f"{key}{value!r}" if value == value else f"{key}NULL"  # noqa: PLR0124
             for key, value in zip(keys, values, strict=True)
@@ -303,13 +300,13 @@ def _lines(X: Any, columns: dict[str, list[str]], base: int) -> Iterator[str]:
         yield " ".join([*head, *pairs, *comment]) + "\n"
 
 
-def _written(grade: float) -> str:
+def _grade_text(grade: float) -> str:
     return (
         repr(int(grade)) if grade.is_integer() and abs(grade) < 2**53 else repr(grade)
     )
 
 
-def _checked_text(who: str, what: str, value: Any, never: str = "") -> str:
+def _checked_text(who: str, what: str, value: object, never: str = "") -> str:
     text = str(value)
     if any(mark in text for mark in "\n\r" + (never and never + "\t\0")):
         rule = "words without spaces and '#'" if never else "lines of text"

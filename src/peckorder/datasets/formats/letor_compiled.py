@@ -1,8 +1,9 @@
-"""Lines of `grade qid:ID index:value ... # comment`, read to the last bit."""
-# Characters are compared one by one: to look in a tuple would be a loop.
+"""Lines of `grade qid:ID index:value ... # comment`, parsed exactly; compiled."""
+# Characters are compared one by one: a search in a tuple would be a loop.
 # ruff: noqa: PLR1714, SIM109
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.typing import Floats, Ints
 
-# What is said of a row, one bit each.
+# Flags of a row, one bit each.
 HARD, UNSORTED, HAS_QID, TEXT_QID, NEW_QID = 1, 2, 4, 8, 16
 
 _TAB, _NEWLINE, _RETURN, _SPACE, _HASH = 9, 10, 13, 32, 35
@@ -18,9 +19,10 @@ _PLUS, _MINUS, _DOT, _ZERO, _COLON = 43, 45, 46, 48, 58
 _LARGE_E, _SMALL_E, _L, _N, _U = 69, 101, 76, 78, 85
 _Q, _I, _D = 113, 105, 100
 
-# So many digits always fit in an int64; a number of more is cut, and rounded both ways.
+# This many digits always fit in an int64; longer numbers are truncated, and rounded
+# in both directions.
 _DIGITS = 18
-# A product or quotient of two numbers without error is rounded once, hence rightly.
+# The product or quotient of two exact numbers is rounded once, hence correctly.
 _EXACT = 2**53
 _TENS = np.array([float(10**k) for k in range(23)])
 # Decimal exponents for which some number of `_DIGITS` digits is a normal float64.
@@ -30,8 +32,8 @@ _LEAST, _MOST = -326, 308
 def _fives() -> NDArray[np.uint64]:
     """Return the leading 128 bits of 5^q, q from `_LEAST` to `_MOST`, in two words.
 
-    The small negative powers are rounded up, all others down: the proof of `_round`
-    needs it so.
+    The small negative powers are rounded up, all others down, as the proof of `_round`
+    requires.
     """
     words = []
     for q in range(_LEAST, _MOST + 1):
@@ -55,7 +57,7 @@ _0, _1, _3, _9, _32, _63 = (np.uint64(n) for n in (0, 1, 3, 9, 32, 63))
 
 @inlined
 def _product(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the high and the low word of a product; no step of it overflows."""
+    """Return the high and the low word of a product, without overflow."""
     a_high, a_low, b_high, b_low = a >> _32, a & _LOW, b >> _32, b & _LOW
     low = a_low * b_low
     middle = a_high * b_low + (low >> _32)
@@ -66,10 +68,10 @@ def _product(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
 
 @inlined
 def _round(digits: int, q: int) -> float:
-    """Return the float64 nearest to digits * 10^q, or -1 where this way cannot tell.
+    """Return the float64 nearest to digits * 10^q, or -1 where this is undecided.
 
     The algorithm of Eisel and Lemire ("Number Parsing at a Gigabyte per Second",
-    2021). digits is positive. Subnormal numbers and infinities are left to others.
+    2021). digits is positive. Subnormal numbers and infinities are not handled.
     """
     if q < _LEAST or q > _MOST:
         return -1.0
@@ -138,10 +140,10 @@ def _value(digits: int, q: int, is_cut: bool) -> float:
 
 @inlined
 def _number(text: NDArray[np.uint8], at: int) -> tuple[float, int]:
-    """Return the number at a place and the place after it.
+    """Return the number at a position and the position after it.
 
-    The number is NaN where it cannot be rounded here; the place is -1 where there
-    is no number.
+    The number is NaN if it cannot be rounded here; the position is -1 if there is no
+    number.
     """
     negative = text[at] == _MINUS
     if negative or text[at] == _PLUS:
@@ -176,7 +178,7 @@ def _number(text: NDArray[np.uint8], at: int) -> tuple[float, int]:
         power = 0
         digit = int(text[at]) - _ZERO
         while 0 <= digit <= 9:
-            # Beyond this every number is zero or infinite, if not of 10^7 digits.
+            # Beyond this every number of less than 10^7 digits is zero or infinite.
             power = min(10 * power + digit, 10**8)
             at += 1
             digit = int(text[at]) - _ZERO
@@ -193,7 +195,7 @@ def _number(text: NDArray[np.uint8], at: int) -> tuple[float, int]:
 
 @inlined
 def _after_spaces(text: NDArray[np.uint8], at: int) -> int:
-    """Return the place of the next character that is no white space in a line."""
+    """Return the position of the next character other than white space."""
     while text[at] == _SPACE or text[at] == _TAB or text[at] == _RETURN:
         at += 1
     return at
@@ -201,7 +203,7 @@ def _after_spaces(text: NDArray[np.uint8], at: int) -> int:
 
 @inlined
 def _is_end_of_word(character: int) -> bool:
-    """Tell whether a word or number ends before this character."""
+    """Whether a word or number ends before this character."""
     return (
         character == _SPACE
         or character == _NEWLINE
@@ -213,7 +215,7 @@ def _is_end_of_word(character: int) -> bool:
 
 @inlined
 def _is_word(text: NDArray[np.uint8], at: int, a: int, b: int, c: int, d: int) -> bool:
-    """Tell whether these four characters stand at a place."""
+    """Whether the text has these four characters at a position."""
     return bool(
         text[at] == a and text[at + 1] == b and text[at + 2] == c and text[at + 3] == d
     )
@@ -221,7 +223,7 @@ def _is_word(text: NDArray[np.uint8], at: int, a: int, b: int, c: int, d: int) -
 
 @inlined
 def _index(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
-    """Return the index at a place, too large if it is, and the place after it."""
+    """Return the index at a position, at most 2**40, and the position after it."""
     index = 0
     digit = int(text[at]) - _ZERO
     while 0 <= digit <= 9:
@@ -233,9 +235,9 @@ def _index(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
 
 @inlined
 def _query(
-    text: NDArray[np.uint8], at: int, row: int, qid: Ints, span: Ints, notes: Ints
+    text: NDArray[np.uint8], at: int, row: int, qid: Ints, span: Ints, flags: Ints
 ) -> int:
-    """Note the query whose id begins at a place; return the place after it."""
+    """Record the query whose id begins at a position; return the position after it."""
     begin, number = at, 0
     is_text = False
     while not _is_end_of_word(text[at]):
@@ -245,9 +247,9 @@ def _query(
             number = 10 * number + digit
         at += 1
     length = at - begin
-    # Only what is printed again as it was read may be taken for an integer.
+    # Only text that an integer is printed as may be read as an integer.
     if is_text or length > _DIGITS or (text[begin] == _ZERO and length > 1):
-        notes[row] |= TEXT_QID
+        flags[row] |= TEXT_QID
     qid[row] = number
     span[row, 0], span[row, 1] = begin, at
     is_new = row == 0 or span[row - 1, 1] - span[row - 1, 0] != length
@@ -255,52 +257,59 @@ def _query(
     while not is_new and k < length:
         is_new = text[begin + k] != text[span[row - 1, 0] + k]
         k += 1
-    notes[row] |= HAS_QID | NEW_QID if is_new else HAS_QID
+    flags[row] |= HAS_QID | NEW_QID if is_new else HAS_QID
     return at
+
+
+class RowArrays(NamedTuple):
+    """The arrays that `read_rows` writes.
+
+    Per row: grade, qid (if an integer), positions of the query and of the comment in
+    the text (n, 2), position of the line, flags. ends (n + 1,): row i has the entries
+    from ends[i] to ends[i + 1]. Per entry: column, value.
+    """
+
+    grade: Floats
+    qid: Ints
+    qid_span: Ints
+    comment_span: Ints
+    line: Ints
+    flags: Ints
+    ends: Ints
+    column: Ints
+    value: Floats
 
 
 @compiled
 def read_rows(
-    text: NDArray[np.uint8],
-    base: int,
-    n_columns: int,
-    grade: Floats,
-    qid: Ints,
-    qid_span: Ints,
-    comment_span: Ints,
-    line: Ints,
-    notes: Ints,
-    ends: Ints,
-    column: Ints,
-    value: Floats,
+    text: NDArray[np.uint8], base: int, n_columns: int, rows: RowArrays
 ) -> tuple[int, int]:
-    """Read whole lines into rows and entries.
+    """Parse whole lines and write them to `rows`.
 
-    text (n,) ends in a newline; column `index - base` must be in 0..n_columns-1. All
-    others are written: a row's grade, qid (if an integer), spans in the text, place
-    of its line, notes, ends (m + 1,) of its entries; column and value of an entry.
-    NULL is NaN, and so is what is hard to round, noted as HARD.
-    Returns the number of rows and the place of a line that is damaged, or -1.
+    text (n,) ends in a newline; column `index - base` must be in 0..n_columns-1. NULL
+    becomes NaN, and so do numbers that are hard to round, with the flag HARD.
+    Returns the number of rows and the position of a malformed line, or -1.
     """
+    grade, qid, qid_span, comment_span, line, flags, ends, column, value = rows
     at, row, entry = 0, 0, 0
     ends[0] = 0
     while at < text.shape[0]:
         start = at
         at = _after_spaces(text, at)
         if text[at] != _NEWLINE and text[at] != _HASH:
-            line[row], notes[row] = start, 0
+            line[row], flags[row] = start, 0
             grade[row], at = _number(text, at)
             if at < 0 or not _is_end_of_word(text[at]):
                 return row, start
             if np.isnan(grade[row]):
-                notes[row] |= HARD
+                flags[row] |= HARD
             before = at
             at = _after_spaces(text, at)
             if _is_word(text, at, _Q, _I, _D, _COLON):
                 at += 4
                 if _is_end_of_word(text[at]):
                     return row, start
-                before = at = _query(text, at, row, qid, qid_span, notes)
+                before = at = _query(text, at, row, qid, qid_span, flags)
                 at = _after_spaces(text, at)
             last = -1
             while text[at] != _NEWLINE and text[at] != _HASH:
@@ -324,9 +333,9 @@ def read_rows(
                     if at < 0:
                         return row, start
                     if np.isnan(value[entry]):
-                        notes[row] |= HARD
+                        flags[row] |= HARD
                 if index <= last:
-                    notes[row] |= UNSORTED
+                    flags[row] |= UNSORTED
                 column[entry] = last = index
                 entry += 1
                 before = at
@@ -345,17 +354,17 @@ def read_rows(
 
 @compiled
 def count(text: NDArray[np.uint8], character: int) -> int:
-    """Return how often a character occurs in text (n,)."""
+    """Return the number of occurrences of a character in text (n,)."""
     wanted = np.uint8(character)
-    found = 0
+    n = 0
     for i in range(text.shape[0]):
-        found += text[i] == wanted
-    return found
+        n += text[i] == wanted
+    return n
 
 
 @compiled
 def scatter(column: Ints, value: Floats, ends: Ints, X: Floats) -> None:
-    """Write entries to the rows of X (n, d), which is zero elsewhere.
+    """Write entries to the rows of X (n, d), which is zero otherwise.
 
     column, value (m,); row i has the entries from ends[i] to ends[i + 1].
     """

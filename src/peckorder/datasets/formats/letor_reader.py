@@ -1,24 +1,25 @@
-"""Blocks of LETOR's lines to arrays."""
+"""Blocks of LETOR lines, converted to arrays."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, NoReturn, Self
+from typing import NoReturn, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 from scipy import sparse as sp
 
 from peckorder._core.text_files import ENCODING, Source, read_text, shown
-from peckorder._core.typing import Floats, Ints, Labels
-from peckorder.datasets.formats import letor_compiled as kernels
+from peckorder._core.typing import Floats, Ints, Labels, Matrix
+from peckorder.datasets.formats import letor_compiled as compiled
+from peckorder.datasets.formats.letor_compiled import RowArrays
 from peckorder.datasets.formats.runs import Documents
 from peckorder.exceptions import DataError
 
 _MOST_COLUMNS = 2**31 - 1
-# From this share of stored entries on, a dense array is the faster one to learn from,
-# and less than three times as large.
+# From this share of stored entries on, learning from a dense array is faster, and it is
+# less than three times as large.
 _DENSE = 0.25
 _DOCID = re.compile(r"docid\s*=\s*(\S+)")
 _SPACES = re.compile(rb"[ \t\r]+")
@@ -27,8 +28,8 @@ _FORM = "'grade qid:ID index:value ...'"
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """Some rows: row i has the entries from ends[i] to ends[i + 1]."""
+class LetorBlock:
+    """A block of rows: row i has the entries from ends[i] to ends[i + 1]."""
 
     grade: Floats
     qid: Labels | None
@@ -41,7 +42,7 @@ class Block:
         return len(self.grade)
 
     def rows(self, begin: int, end: int) -> Self:
-        """Return some of the rows, as views."""
+        """Return the rows of a range, as views."""
         entries = slice(self.ends[begin], self.ends[end])
         return type(self)(
             self.grade[begin:end],
@@ -53,8 +54,8 @@ class Block:
         )
 
     @classmethod
-    def joined(cls, blocks: list[Self]) -> Self:
-        """Return the rows of all blocks, of which there is at least one."""
+    def join(cls, blocks: list[Self]) -> Self:
+        """Return the rows of one or more blocks."""
         if len(blocks) == 1:
             return blocks[0]
         starts = np.cumsum([0, *(len(block.column) for block in blocks[:-1])])
@@ -70,16 +71,16 @@ class Block:
 
 
 def documents(
-    blocks: list[Block], width: int, dtype: Any, sparse: bool | None
+    blocks: list[LetorBlock], width: int, dtype: DTypeLike, sparse: bool | None
 ) -> Documents:
-    """Return the rows of all blocks as a matrix, with what belongs to it."""
+    """Return the rows of all blocks with a dense or sparse matrix."""
     n_rows = sum(len(block) for block in blocks)
     n_entries = sum(len(block.column) for block in blocks)
-    X: Any
+    X: Matrix
     if sparse or (sparse is None and n_entries < _DENSE * n_rows * width):
-        block = Block.joined(blocks)
+        block = LetorBlock.join(blocks)
         value = block.value.astype(dtype, copy=False)
-        # SciPy wants both kinds of pointers to be of one type.
+        # SciPy requires both index arrays to have one type.
         pointer = np.int32 if n_entries < 2**31 else np.int64
         pointers = [p.astype(pointer, copy=False) for p in (block.column, block.ends)]
         X = sp.csr_array((value, *pointers), shape=(n_rows, width))
@@ -88,7 +89,7 @@ def documents(
         begin = 0
         for block in blocks:
             rows = X[begin : begin + len(block)]
-            kernels.scatter(block.column, block.value, block.ends, rows)
+            compiled.scatter(block.column, block.value, block.ends, rows)
             begin += len(block)
     comments = _joined([block.comments for block in blocks])
     return Documents(
@@ -101,15 +102,15 @@ def documents(
 
 
 def _docid(comments: Labels) -> Labels | None:
-    """Return the documents' names if every comment has one."""
-    found = [_DOCID.search(comment) for comment in comments]
-    docid = [match[1] for match in found if match]
-    return np.array(docid, dtype=str) if len(docid) == len(found) else None
+    """Return the names of the documents if every comment has one."""
+    matches = [_DOCID.search(comment) for comment in comments]
+    docid = [match[1] for match in matches if match]
+    return np.array(docid, dtype=str) if len(docid) == len(matches) else None
 
 
-def cut(blocks: Iterator[Block], n_rows: int | None) -> Iterator[Block]:
-    """Yield parts of so many rows each, the last excepted; None leaves blocks alone."""
-    waiting: list[Block] = []
+def rechunk(blocks: Iterator[LetorBlock], n_rows: int | None) -> Iterator[LetorBlock]:
+    """Yield blocks of `n_rows` rows, the last of fewer; None keeps them."""
+    waiting: list[LetorBlock] = []
     for block in blocks:
         waiting.append(block)
         n_waiting = sum(len(part) for part in waiting)
@@ -117,18 +118,18 @@ def cut(blocks: Iterator[Block], n_rows: int | None) -> Iterator[Block]:
             if n_rows is None and len(block):
                 yield waiting.pop()
             continue
-        joined = Block.joined(waiting)
+        joined = LetorBlock.join(waiting)
         whole = n_waiting - n_waiting % n_rows
         for begin in range(0, whole, n_rows):
             yield joined.rows(begin, begin + n_rows)
         waiting = [joined.rows(whole, n_waiting)]
     if n_rows is not None and any(len(part) for part in waiting):
-        yield Block.joined(waiting)
+        yield LetorBlock.join(waiting)
 
 
 @dataclass(slots=True)
-class Reader:
-    """Reads block after block, and remembers what all of them must have in common."""
+class LetorReader:
+    """Reads blocks, and checks that all have the same form of queries."""
 
     who: str
     base: int
@@ -141,30 +142,30 @@ class Reader:
     n_lines: int = 0
     has_qid: bool | None = None
 
-    def blocks(self, path: Source) -> Iterator[Block]:
-        """Yield the rows of a path or file; at least one block."""
+    def blocks(self, path: Source) -> Iterator[LetorBlock]:
+        """Yield the rows of a path or file, in at least one block."""
         text = b""
         for text in read_text(self.who, path):
             yield self._block(text)
         if not text:
             yield self._block(text)
 
-    def _block(self, text: bytes) -> Block:
+    def _block(self, text: bytes) -> LetorBlock:
         characters = np.frombuffer(text, dtype=np.uint8)
-        n_lines = kernels.count(characters, ord("\n"))
-        n_entries = kernels.count(characters, ord(":"))
-        rows = _Rows.empty(n_lines, n_entries)
+        n_lines = compiled.count(characters, ord("\n"))
+        n_entries = compiled.count(characters, ord(":"))
+        rows = _allocate(n_lines, n_entries)
         n_columns = self.n_columns or _MOST_COLUMNS
-        n_rows, wrong = kernels.read_rows(characters, self.base, n_columns, *rows.all())
-        rows = rows.first(n_rows)
-        damages: list[tuple[int, str | None]] = [(wrong, None)] if wrong >= 0 else []
-        damages += [(rows.line[row], None) for row in self._mend(text, rows)]
-        damages += [(rows.line[row], rule) for row, rule in self._odd_queries(rows)]
-        if damages:
-            self._refuse(text, *min(damages, key=itemgetter(0)))
+        n_rows, wrong = compiled.read_rows(characters, self.base, n_columns, rows)
+        rows = _first(rows, n_rows)
+        malformed: list[tuple[int, str | None]] = [(wrong, None)] if wrong >= 0 else []
+        malformed += [(rows.line[row], None) for row in self._complete(text, rows)]
+        malformed += [(rows.line[row], rule) for row, rule in self._odd_queries(rows)]
+        if malformed:
+            self._refuse(text, *min(malformed, key=itemgetter(0)))
         if not np.isnan(self.missing):
             rows.value[np.isnan(rows.value)] = self.missing
-        block = Block(
+        block = LetorBlock(
             rows.grade,
             self._queries(text, rows),
             self._comments(text, rows) if self.keeps_comments else None,
@@ -175,11 +176,11 @@ class Reader:
         self.n_lines += n_lines
         return block
 
-    def _mend(self, text: bytes, rows: "_Rows") -> Iterator[int]:
-        """Do what is left to do for few rows; yield those beyond repair."""
-        for row in np.flatnonzero(rows.notes & kernels.HARD).tolist():
+    def _complete(self, text: bytes, rows: RowArrays) -> Iterator[int]:
+        """Complete the few rows that need it; yield those that are malformed."""
+        for row in np.flatnonzero(rows.flags & compiled.HARD).tolist():
             words = _words(_line(text, rows.line[row]))
-            pairs = words[2:] if rows.notes[row] & kernels.HAS_QID else words[1:]
+            pairs = words[2:] if rows.flags[row] & compiled.HAS_QID else words[1:]
             numbers = (pair.partition(":")[2] for pair in pairs)
             values = [np.nan if n == "NULL" else float(n) for n in numbers]
             rows.grade[row] = float(words[0])
@@ -190,7 +191,7 @@ class Reader:
             large = np.flatnonzero(np.abs(rows.value) > self.largest)
             if len(large):
                 yield int(np.searchsorted(rows.ends, large[0], side="right")) - 1
-        for row in np.flatnonzero(rows.notes & kernels.UNSORTED).tolist():
+        for row in np.flatnonzero(rows.flags & compiled.UNSORTED).tolist():
             entries = slice(rows.ends[row], rows.ends[row + 1])
             order = np.argsort(rows.column[entries], kind="stable")
             column = rows.column[entries][order]
@@ -199,10 +200,10 @@ class Reader:
             rows.column[entries] = column
             rows.value[entries] = rows.value[entries][order]
 
-    def _odd_queries(self, rows: "_Rows") -> Iterator[tuple[int, str]]:
-        """Yield the first row whose query is not like those before, and the rule."""
-        has_qid = rows.notes & kernels.HAS_QID > 0
-        is_text = rows.notes & kernels.TEXT_QID > 0
+    def _odd_queries(self, rows: RowArrays) -> Iterator[tuple[int, str]]:
+        """Yield the first row whose query has another form, and the violated rule."""
+        has_qid = rows.flags & compiled.HAS_QID > 0
+        is_text = rows.flags & compiled.TEXT_QID > 0
         if self.has_qid is None and len(has_qid):
             self.has_qid = bool(has_qid[0])
         if self.first_block_decides and self.qid_dtype is None and len(has_qid):
@@ -214,20 +215,20 @@ class Reader:
             for row in np.flatnonzero(is_text)[:1].tolist():
                 yield row, "have an integer as qid, or qid_dtype be str"
 
-    def _queries(self, text: bytes, rows: "_Rows") -> Labels | None:
+    def _queries(self, text: bytes, rows: RowArrays) -> Labels | None:
         if self.has_qid is False:
             return None
-        is_text = rows.notes & kernels.TEXT_QID > 0
+        is_text = rows.flags & compiled.TEXT_QID > 0
         if self.qid_dtype is not str and not is_text.any():
             return rows.qid
         # Equal neighbours are decoded once.
-        starts = np.flatnonzero(rows.notes & kernels.NEW_QID)
+        starts = np.flatnonzero(rows.flags & compiled.NEW_QID)
         names = [text[b:e].decode(*ENCODING) for b, e in rows.qid_span[starts].tolist()]
         lengths = np.diff(np.append(starts, len(is_text)))
         return np.repeat(np.array(names, dtype=str), lengths)
 
     @staticmethod
-    def _comments(text: bytes, rows: "_Rows") -> Labels:
+    def _comments(text: bytes, rows: RowArrays) -> Labels:
         comments = np.empty(len(rows.grade), dtype=object)
         comments[:] = [
             text[begin + 1 : end].decode(*ENCODING).strip()
@@ -236,7 +237,7 @@ class Reader:
         return comments
 
     def _refuse(self, text: bytes, start: int, rule: str | None = None) -> NoReturn:
-        """Raise for the line that starts at a place; find what is wrong, if need be."""
+        """Raise for the line that starts at a position; without a rule, find one."""
         number = self.n_lines + text.count(b"\n", 0, start) + 1
         line = _line(text, start)
         complaint = f"{rule}; got {shown(line)}" if rule else self._complaint(line)
@@ -260,53 +261,37 @@ class Reader:
             if not self.base <= column < end:
                 last = f"to {end - 1}" if self.n_columns else "on"
                 return f"have indices from {self.base} {last}; got {key[:99]}"
-        for place, column in enumerate(columns):
-            if column in columns[:place]:
+        for i, column in enumerate(columns):
+            if column in columns[:i]:
                 return f"have each index once; got {column} again"
         return f"be {_FORM}; got {shown(line)}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """What the kernel writes to."""
+def _allocate(n_rows: int, n_entries: int) -> RowArrays:
+    return RowArrays(
+        np.empty(n_rows),
+        np.empty(n_rows, dtype=np.int64),
+        np.empty((n_rows, 2), dtype=np.int64),
+        np.empty((n_rows, 2), dtype=np.int64),
+        np.empty(n_rows, dtype=np.int64),
+        np.empty(n_rows, dtype=np.uint8),
+        np.empty(n_rows + 1, dtype=np.int64),
+        np.empty(n_entries, dtype=np.int32),
+        np.empty(n_entries),
+    )
 
-    grade: Floats
-    qid: Ints
-    qid_span: Ints
-    comment_span: Ints
-    line: Ints
-    notes: Ints
-    ends: Ints
-    column: Ints
-    value: Floats
 
-    @classmethod
-    def empty(cls, n_rows: int, n_entries: int) -> Self:
-        return cls(
-            np.empty(n_rows),
-            np.empty(n_rows, dtype=np.int64),
-            np.empty((n_rows, 2), dtype=np.int64),
-            np.empty((n_rows, 2), dtype=np.int64),
-            np.empty(n_rows, dtype=np.int64),
-            np.empty(n_rows, dtype=np.uint8),
-            np.empty(n_rows + 1, dtype=np.int64),
-            np.empty(n_entries, dtype=np.int32),
-            np.empty(n_entries),
-        )
-
-    def all(self) -> tuple[NDArray[Any], ...]:
-        return tuple(getattr(self, name) for name in self.__slots__)
-
-    def first(self, n_rows: int) -> Self:
-        n_entries = self.ends[n_rows]
-        sizes = {"ends": n_rows + 1, "column": n_entries, "value": n_entries}
-        return type(self)(
-            *(getattr(self, name)[: sizes.get(name, n_rows)] for name in self.__slots__)
-        )
+def _first(rows: RowArrays, n_rows: int) -> RowArrays:
+    """Return the first rows and their entries, as views."""
+    n_entries = rows.ends[n_rows]
+    sizes = {"ends": n_rows + 1, "column": n_entries, "value": n_entries}
+    return RowArrays(
+        *(array[: sizes.get(n, n_rows)] for n, array in rows._asdict().items())
+    )
 
 
 def _words(line: bytes) -> list[str]:
-    """Return the words of a line, at least one, parted as in the kernel."""
+    """Return the words of a line, at least one, split as by `read_rows`."""
     body = line.partition(b"#")[0].strip(b" \t\r")
     return [word.decode(*ENCODING) for word in _SPACES.split(body)]
 
@@ -323,12 +308,11 @@ def _is_too_large(number: str, largest: float) -> bool:
 
 
 def _joined(columns: list[Labels | None]) -> Labels | None:
-    """Join columns; integers become text beside text."""
-    there = [column for column in columns if column is not None and len(column)]
-    if not there:
-        # A block without rows has a column, of nothing; one of rows may have none.
+    """Join columns; integers become text if others are text."""
+    filled = [column for column in columns if column is not None and len(column)]
+    if not filled:
+        # A block without rows has an empty column; one with rows may have none.
         return None if any(column is None for column in columns) else columns[0]
-    kinds = {column.dtype.kind for column in there}
-    if len(kinds) > 1:
-        there = [column.astype(str) for column in there]
-    return np.concatenate(there)
+    if len({column.dtype.kind for column in filled}) > 1:
+        filled = [column.astype(str) for column in filled]
+    return np.concatenate(filled)

@@ -1,4 +1,4 @@
-"""Ranked lists: what systems list, what is known of it, and the two as one table."""
+"""Ranked lists of systems, judgements, and both as one table."""
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from peckorder._core.typing import Floats, Ints, Labels
+from peckorder._core.typing import Array, Floats, Ints, Labels
 from peckorder._core.validation import Rule, one_of, optional
 from peckorder.exceptions import DataError
 
@@ -19,7 +19,7 @@ _FEATURE = one_of("reciprocal_rank", "score", "minus_rank")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Documents:
-    """Documents of queries, one a row; unpacks as ``X, y, qid``.
+    """Documents of queries, one per row; unpacks as ``X, y, qid``.
 
     Parameters
     ----------
@@ -28,11 +28,11 @@ class Documents:
     y : ndarray of shape (n_rows,)
         The grades.
     qid : ndarray of shape (n_rows,) or None
-        The queries; None where the source knows of none.
+        The queries; None if the source has none.
     docid : ndarray of shape (n_rows,) or None
         The names of the documents, if known.
     comments : ndarray of shape (n_rows,) or None
-        What the source says about each row.
+        The comments of the source.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Documents:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """What one system lists for some queries: a TREC run, one document a row.
+    """The ranked lists of one system: a TREC run, one document per row.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Run:
     score : array-like of shape (n_rows,)
         Larger is better.
     rank : array-like of shape (n_rows,), default=None
-        The places a file gives. None: places from 1 on by falling score within each
+        The ranks in a file. None: ranks from 1 on by descending score within each
         query, equal scores in the order of rows.
     tag : str or array-like of shape (n_rows,), default="peckorder"
         The name of the system.
@@ -90,12 +90,12 @@ class Run:
         qid = _words("Run", "qid", self.qid)
         docid = _words("Run", "docid", self.docid)
         score = _numbers("Run", "score", self.score).astype(np.float64)
-        given: Any = self.rank
-        if given is None:
+        rank: Any = self.rank
+        if rank is None:
             # Columns of other lengths are refused when they are stored.
             is_even = len(score) == len(qid)
-            given = _places(qid, score) if is_even else np.arange(len(qid))
-        rank = np.asarray(given)
+            rank = _ranks(qid, score) if is_even else np.arange(len(qid))
+        rank = np.asarray(rank)
         if rank.dtype.kind not in "iu":
             raise DataError(f"Run: rank must be integers; got {rank.dtype} values.")
         tag: Any = self.tag
@@ -108,7 +108,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Qrels:
-    """What is known of documents: TREC judgements, one document a row.
+    """Grades of documents: TREC judgements, one document per row.
 
     Parameters
     ----------
@@ -144,11 +144,11 @@ def from_runs(
     *,
     feature: str = "reciprocal_rank",
 ) -> Documents:
-    """Put several ranked lists side by side: a row a document, a column a run.
+    """Combine ranked lists: one row per document, one column per run.
 
-    A run that does not list a document abstains: NaN. The place of a document in a
-    run is 1 plus the number of documents of its query with a higher score; where
-    scores are equal, the run's own ranks decide, then the order of its rows.
+    A run that does not list a document abstains: NaN. The rank of a document in a run
+    is 1 plus the number of documents of its query with a higher score; equal scores
+    are ordered by the run's own ranks, then by its rows.
     O(n log n) for n rows of all runs.
 
     Parameters
@@ -158,15 +158,15 @@ def from_runs(
     qrels : Qrels, default=None
         The grades. Documents that no run lists are left out.
     feature : {"reciprocal_rank", "score", "minus_rank"}, default="reciprocal_rank"
-        What stands in a cell: 1 / place, the run's own score, or -place. In all of
-        them larger is better.
+        The value of a cell: 1 / rank, the run's own score, or -rank. In all of them
+        larger is better.
 
     Returns
     -------
     documents : Documents
         ``X, y, qid`` with the `docid` of each row. Queries, and the documents of a
-        query, stand in the order in which they are first listed; grades of documents
-        that are not judged are 0.
+        query, are in the order in which they are first listed. Documents that are not
+        judged have grade 0.
 
     Examples
     --------
@@ -184,13 +184,13 @@ def from_runs(
            [nan, 1. ]])
     """
     _FEATURE.check("from_runs", "feature", feature)
-    listed = _listed(runs)
+    by_name = _runs_by_name(runs)
     optional(IS_QRELS).check("from_runs", "qrels", qrels)
     if qrels is None:
         qrels = Qrels([], [], [])  # type: ignore[arg-type]
-    sizes = [len(run) for run in listed.values()]
+    sizes = [len(run) for run in by_name.values()]
     n_listed = sum(sizes)
-    tables: list[Run | Qrels] = [*listed.values(), qrels]
+    tables: list[Run | Qrels] = [*by_name.values(), qrels]
     queries, query = np.unique(
         np.concatenate([table.qid for table in tables]), return_inverse=True
     )
@@ -202,22 +202,22 @@ def from_runs(
         pair[:n_listed], return_index=True, return_inverse=True
     )
     column = np.repeat(np.arange(len(sizes)), sizes)
-    _check_once(listed, row, column)
+    _check_once(by_name, row, column)
     grade, judged = _grades(qrels, pair[n_listed:])
 
     first_of_query = np.full(len(queries), n_listed)
     np.minimum.at(first_of_query, query[:n_listed], np.arange(n_listed))
     order = np.lexsort((first, first_of_query[query[first]]))
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))
 
     X = np.full((len(pairs), len(sizes)), np.nan)
-    values = [_cells(run, feature) for run in listed.values()]
-    X[place[row], column] = np.concatenate(values)
+    values = [_cells(run, feature) for run in by_name.values()]
+    X[position[row], column] = np.concatenate(values)
     y = np.zeros(len(pairs))
     if len(judged):
-        at = np.minimum(np.searchsorted(judged, pairs), len(judged) - 1)
-        is_judged = judged[at] == pairs
+        nearest = np.minimum(np.searchsorted(judged, pairs), len(judged) - 1)
+        is_judged = judged[nearest] == pairs
         if len(pairs) and not is_judged.any():
             warnings.warn(
                 f"from_runs: none of the {len(pairs)} documents listed is judged, so "
@@ -226,52 +226,53 @@ def from_runs(
                 UserWarning,
                 stacklevel=2,
             )
-        y = np.where(is_judged, grade[at], 0.0)
+        y = np.where(is_judged, grade[nearest], 0.0)
     kept = first[order]
     return Documents(X, y[order], queries[query[kept]], names[name[kept]])
 
 
-def _listed(runs: Any) -> dict[str, Run]:
-    """Return the runs by name; those of a list are named by their place."""
-    is_named = isinstance(runs, Mapping)
-    if not is_named and (isinstance(runs, Run) or not isinstance(runs, Iterable)):
-        rule = "a mapping of names to Run, or a list of Run"
-        kind = type(runs).__name__
-        raise ValueError(
-            f"from_runs: runs must be {rule}; got an object of type {kind}."
+def _runs_by_name(runs: Mapping[str, Run] | Iterable[Run]) -> dict[str, Run]:
+    """Return the runs by name; those of a list are named by their position."""
+    if isinstance(runs, Run) or not isinstance(runs, Iterable):
+        raise ValueError(  # noqa: TRY004
+            "from_runs: runs must be a mapping of names to Run, or a list of Run; got "
+            f"an object of type {type(runs).__name__}."
         )
-    listed = dict(runs) if is_named else {str(k): run for k, run in enumerate(runs)}
-    if not listed:
+    if isinstance(runs, Mapping):
+        by_name = dict(runs)
+    else:
+        by_name = {str(k): run for k, run in enumerate(runs)}
+    if not by_name:
         raise ValueError("from_runs: runs must be at least one Run; got none.")
-    for name, run in listed.items():
+    for name, run in by_name.items():
         IS_RUN.check("from_runs", f"run {name!r}", run)
-    return listed
+    return by_name
 
 
-def _check_once(listed: dict[str, Run], row: Ints, column: Ints) -> None:
+def _check_once(runs: dict[str, Run], row: Ints, column: Ints) -> None:
     """Raise if a run lists a document twice for one query."""
-    key = row * len(listed) + column
+    key = row * len(runs) + column
     order = np.argsort(key, kind="stable")
     again = order[1:][key[order[1:]] == key[order[:-1]]]
     if len(again):
-        which = int(column[again[0]])
-        name, run = list(listed.items())[which]
-        at = int(again[0]) - sum(len(other) for other in list(listed.values())[:which])
+        k = int(column[again[0]])
+        name, run = list(runs.items())[k]
+        at = int(again[0]) - sum(len(other) for other in list(runs.values())[:k])
         raise DataError(
-            f"from_runs: run {name!r} must list a document once a query; got "
+            f"from_runs: run {name!r} must list a document once per query; got "
             f"{str(run.docid[at])!r} again for query {str(run.qid[at])!r}."
         )
 
 
 def _grades(qrels: Qrels, pair: Ints) -> tuple[Floats, Ints]:
-    """Return the grades in the order of the judged pairs, and these."""
+    """Return the judged pairs, ascending, after their grades."""
     order = np.argsort(pair, kind="stable")
     judged = pair[order]
     again = order[1:][judged[1:] == judged[:-1]]
     if len(again):
         document, query = str(qrels.docid[again[0]]), str(qrels.qid[again[0]])
         raise DataError(
-            "from_runs: qrels must judge a document once a query; got "
+            "from_runs: qrels must judge a document once per query; got "
             f"{document!r} again for query {query!r}."
         )
     return qrels.grade[order].astype(np.float64), judged
@@ -280,23 +281,23 @@ def _grades(qrels: Qrels, pair: Ints) -> tuple[Floats, Ints]:
 def _cells(run: Run, feature: str) -> Floats:
     if feature == "score":
         return run.score
-    place = _places(run.qid, run.score, run.rank).astype(np.float64)
-    return 1 / place if feature == "reciprocal_rank" else -place
+    rank = _ranks(run.qid, run.score, run.rank).astype(np.float64)
+    return 1 / rank if feature == "reciprocal_rank" else -rank
 
 
-def _places(qid: Labels, score: Floats, rank: Ints | None = None) -> Ints:
-    """Return places from 1 on by falling score within each query."""
+def _ranks(qid: Labels, score: Floats, rank: Ints | None = None) -> Ints:
+    """Return ranks from 1 on by descending score within each query."""
     query = np.unique(qid, return_inverse=True)[1]
     keys = (-score, query) if rank is None else (rank, -score, query)
     order = np.lexsort(keys)
     begins = np.searchsorted(query[order], np.arange(query.max(initial=-1) + 1))
-    place = np.empty(len(qid), dtype=np.int64)
-    place[order] = 1 + np.arange(len(qid)) - begins[query[order]]
-    return place
+    ranks = np.empty(len(qid), dtype=np.int64)
+    ranks[order] = 1 + np.arange(len(qid)) - begins[query[order]]
+    return ranks
 
 
-def _words(who: str, what: str, values: Any) -> Labels:
-    """Return a column of text, each a word that a file can hold."""
+def _words(who: str, what: str, values: ArrayLike) -> Labels:
+    """Return a column of text without white space."""
     column: Labels = np.asarray(values)
     if column.ndim != 1:
         raise DataError(
@@ -315,14 +316,14 @@ def _words(who: str, what: str, values: Any) -> Labels:
 
 
 def _is_no_word(text: str) -> bool:
-    # Of bytes only ASCII white space counts, as when a file is read.
+    # In bytes only ASCII white space counts, as when a file is read.
     encoded = text.encode("utf-8", "surrogateescape")
     return encoded.split() != [encoded]
 
 
-def _numbers(who: str, what: str, values: Any) -> NDArray[Any]:
+def _numbers(who: str, what: str, values: ArrayLike) -> Array:
     """Return a column of finite numbers."""
-    column: NDArray[Any] = np.asarray(values)
+    column: Array = np.asarray(values)
     if column.dtype.kind not in "iuf" and column.size:
         raise DataError(f"{who}: {what} must be numbers; got {column.dtype} values.")
     if column.ndim != 1:
@@ -338,13 +339,13 @@ def _numbers(who: str, what: str, values: Any) -> NDArray[Any]:
     return column
 
 
-def _store(who: str, owner: Any, **columns: NDArray[Any]) -> None:
-    """Set the attributes of a frozen `owner`, of one length all."""
+def _store(who: str, owner: Run | Qrels, **columns: Array) -> None:
+    """Set the columns of a frozen `owner`; all must have the same length."""
     n_rows = len(columns["qid"])
     for name, column in columns.items():
         if column.shape != (n_rows,):
             raise DataError(
-                f"{who}: {name} must be one value a row, {n_rows} in all; got an array "
-                f"of shape {column.shape}."
+                f"{who}: {name} must be one value per row, {n_rows} in all; got an "
+                f"array of shape {column.shape}."
             )
         object.__setattr__(owner, name, column)

@@ -1,4 +1,4 @@
-"""The text files of the TREC conferences: runs and judgements."""
+"""Text files of the TREC conferences: runs and judgements."""
 
 import os
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ _Number = TypeVar("_Number", int, float)
 def load_run(path: Source) -> Run:
     r"""Read a TREC run: lines of ``qid Q0 docid rank score tag``.
 
-    O(n) for n lines. The second column is not looked at.
+    O(n) for n lines. The second column is ignored.
 
     Parameters
     ----------
     path : path or file
-        Read through gzip if it begins as such files do.
+        Decompressed if it is a gzip file.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def load_run(path: Source) -> Run:
     Raises
     ------
     DataError
-        At a line that is damaged or lists a document again, naming the line.
+        For a line that is malformed or lists a document again, with its number.
 
     Examples
     --------
@@ -60,14 +60,14 @@ def load_run(path: Source) -> Run:
 
 
 def dump_run(run: Run, path: str | os.PathLike[str]) -> None:
-    r"""Write a TREC run: the whole file, or nothing.
+    r"""Write a TREC run, atomically.
 
     Parameters
     ----------
     run : Run
-        The rows, written in their order; scores are read back to the last bit.
+        The rows, written in their order; scores are read back exactly.
     path : path
-        Written through gzip if its name ends in ``.gz``.
+        Compressed if its name ends in ``.gz``.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def dump_run(run: Run, path: str | os.PathLike[str]) -> None:
 
 
 def load_qrels(path: Source) -> Qrels:
-    r"""Read TREC judgements, of four columns or of three.
+    r"""Read TREC judgements in four columns or three.
 
     Lines are ``qid iteration docid grade`` or ``qid docid grade``, all of one kind.
     O(n) for n lines. Grades are integers if all of them are, else real numbers.
@@ -95,7 +95,7 @@ def load_qrels(path: Source) -> Qrels:
     Parameters
     ----------
     path : path or file
-        Read through gzip if it begins as such files do.
+        Decompressed if it is a gzip file.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def load_qrels(path: Source) -> Qrels:
     Raises
     ------
     DataError
-        At a line that is damaged or judges a document again, naming the line.
+        For a line that is malformed or judges a document again, with its number.
 
     Examples
     --------
@@ -127,14 +127,14 @@ def load_qrels(path: Source) -> Qrels:
 
 
 def dump_qrels(qrels: Qrels, path: str | os.PathLike[str]) -> None:
-    r"""Write TREC judgements in four columns: the whole file, or nothing.
+    r"""Write TREC judgements in four columns, atomically.
 
     Parameters
     ----------
     qrels : Qrels
         The rows, written in their order.
     path : path
-        Written through gzip if its name ends in ``.gz``.
+        Compressed if its name ends in ``.gz``.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def dump_qrels(qrels: Qrels, path: str | os.PathLike[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The words of each line that has any, and where these lines stand."""
+    """The words of the lines that are not empty, and the numbers of these lines."""
 
     who: str
     form: str
@@ -163,7 +163,7 @@ class _Table:
 
     @classmethod
     def read(cls, who: str, path: Source, forms: dict[int, str]) -> Self:
-        """Read lines of as many words as the first has, which must be in `forms`."""
+        """Read lines of equal numbers of words, one of the keys of `forms`."""
         table = cls(who, "' or '".join(forms.values()), [], [])
         blocks = (block.split(b"\n")[:-1] for block in read_text(who, path))
         for number, line in enumerate(chain.from_iterable(blocks), 1):
@@ -179,7 +179,7 @@ class _Table:
         return table
 
     def refuse(self, row: int) -> NoReturn:
-        """Raise for a row that is not of the one form."""
+        """Raise for a row of another form."""
         line = shown(b" ".join(self.rows[row]))
         message = f"line {self.lines[row]} must be '{self.form}'; got {line}."
         raise DataError(f"{self.who}: {message}")
@@ -188,23 +188,23 @@ class _Table:
         """Return a column as text."""
         return np.array([row[column].decode(*ENCODING) for row in self.rows], dtype=str)
 
-    def numbers(self, column: int, kind: type[_Number]) -> list[_Number]:
-        """Return a column as numbers; refuse what is none or not finite."""
-        found = []
-        for place, row in enumerate(self.rows):
+    def numbers(self, column: int, dtype: type[_Number]) -> list[_Number]:
+        """Return a column as finite numbers."""
+        numbers = []
+        for i, row in enumerate(self.rows):
             try:
-                number = kind(row[column])
+                number = dtype(row[column])
             except ValueError:
-                self.refuse(place)
-            fits = isfinite(number) if kind is float else -(2**63) <= number < 2**63
+                self.refuse(i)
+            fits = isfinite(number) if dtype is float else -(2**63) <= number < 2**63
             # Python reads 1_000 as a number; no other tool does.
             if not fits or b"_" in row[column]:
-                self.refuse(place)
-            found.append(number)
-        return found
+                self.refuse(i)
+            numbers.append(number)
+        return numbers
 
     def check_listed_once(self, docid: int) -> None:
-        """Raise at the first document that comes again for the same query."""
+        """Raise at the first document that is listed again for the same query."""
         seen = set()
         for row, line in zip(self.rows, self.lines, strict=True):
             if (row[0], row[docid]) in seen:

@@ -10,7 +10,7 @@ from peckorder._core.typing import Floats
 from peckorder.exceptions import DataError
 
 _MAGIC = bytes.fromhex("d0cf11e0a1b11ae1")
-# In the table of sectors: the last of a chain is above all numbers of sectors.
+# In the table of sectors, the end of a chain is above all sector numbers.
 _LAST_SECTOR = 0xFFFF_FFFA
 _BOF, _EOF, _NUMBER, _RK, _MULRK = 0x0809, 0x000A, 0x0203, 0x027E, 0x00BD
 _WORKSHEET = 0x0010
@@ -19,11 +19,7 @@ _RK_CELL = np.dtype([("format", "<u2"), ("rk", "<u4")])
 
 
 def read_xls(who: str, content: bytes) -> Floats:
-    """Return the first worksheet as a table of numbers, NaN where there are none.
-
-    A loop over records, each with the numbers of a row or part of one: far quicker
-    than a general reader, which makes an object of every cell.
-    """
+    """Return the first worksheet as a table of numbers, NaN in other cells."""
     try:
         stream = _workbook(content)
         return _table(stream)
@@ -51,27 +47,27 @@ def _workbook(content: bytes) -> bytes:
         raise _DamagedError("sectors of a strange size")
 
     def sector(number: int) -> bytes:
-        part = content[(number + 1) * size : (number + 2) * size]
+        block = content[(number + 1) * size : (number + 2) * size]
         # The last sector of a file may be short.
-        if not part:
+        if not block:
             raise _DamagedError("a sector missing")
-        return part
+        return block
 
-    listed = list(unpack_from("<109I", content, 76))
+    sectors = list(unpack_from("<109I", content, 76))
     for _ in range(n_more):
         *numbers, more = np.frombuffer(sector(more), "<u4").tolist()
-        listed += numbers
-    table = [sector(number) for number in listed if number < _LAST_SECTOR]
+        sectors += numbers
+    table = [sector(number) for number in sectors if number < _LAST_SECTOR]
     following = np.frombuffer(b"".join(table), "<u4")
 
     def chain(number: int) -> bytes:
-        parts: list[bytes] = []
+        blocks: list[bytes] = []
         while number < _LAST_SECTOR:
-            if len(parts) > len(following):
+            if len(blocks) > len(following):
                 raise _DamagedError("a chain without end")
-            parts.append(sector(number))
+            blocks.append(sector(number))
             number = int(following[number])
-        return b"".join(parts)
+        return b"".join(blocks)
 
     directory = chain(first_directory)
     for entry in range(0, len(directory), 128):
@@ -89,20 +85,20 @@ def _workbook(content: bytes) -> bytes:
 
 
 def _records(stream: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield the kind, the place and the length of the records of one worksheet."""
-    place, is_sheet = 0, False
-    while place + 4 <= len(stream):
-        kind, length = _HEAD.unpack_from(stream, place)
-        place += 4
-        if place + length > len(stream):
+    """Yield the type, the position and the length of the records of a worksheet."""
+    at, is_sheet = 0, False
+    while at + 4 <= len(stream):
+        record, length = _HEAD.unpack_from(stream, at)
+        at += 4
+        if at + length > len(stream):
             break
-        if kind == _BOF:
-            is_sheet = unpack_from("<H", stream, place + 2)[0] == _WORKSHEET
-        elif kind == _EOF and is_sheet:
+        if record == _BOF:
+            is_sheet = unpack_from("<H", stream, at + 2)[0] == _WORKSHEET
+        elif record == _EOF and is_sheet:
             return
         elif is_sheet:
-            yield kind, place, length
-        place += length
+            yield record, at, length
+        at += length
     raise _DamagedError("a worksheet cut short")
 
 
@@ -110,15 +106,15 @@ def _table(stream: bytes) -> Floats:
     rows: list[int] = []
     firsts: list[int] = []
     cells: list[Floats] = []
-    for kind, place, length in _records(stream):
-        if kind not in (_NUMBER, _RK, _MULRK):
+    for record, at, length in _records(stream):
+        if record not in (_NUMBER, _RK, _MULRK):
             continue
-        row, first = _HEAD.unpack_from(stream, place)
-        if kind == _NUMBER:
-            numbers = np.frombuffer(stream, "<f8", 1, place + 6)
+        row, first = _HEAD.unpack_from(stream, at)
+        if record == _NUMBER:
+            numbers = np.frombuffer(stream, "<f8", 1, at + 6)
         else:
             count = (length - 4) // 6
-            numbers = _unpacked(np.frombuffer(stream, _RK_CELL, count, place + 4)["rk"])
+            numbers = _unpacked(np.frombuffer(stream, _RK_CELL, count, at + 4)["rk"])
         rows.append(row)
         firsts.append(first)
         cells.append(numbers)

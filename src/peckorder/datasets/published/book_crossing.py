@@ -1,13 +1,11 @@
 """Book-Crossing: ratings of books, as published or as plain CSV."""
 
-from typing import Any
-
 from sklearn.utils import Bunch
 
 from peckorder._core.validation import boolean
 from peckorder.datasets.fetching.download import fetch
 from peckorder.datasets.fetching.folders import Folder, require
-from peckorder.datasets.fetching.known_facts import check_facts, ratings_facts
+from peckorder.datasets.fetching.known_facts import Fact, check_facts, ratings_facts
 from peckorder.datasets.fetching.publishers import BOOK_CROSSING
 from peckorder.exceptions import DataError
 from peckorder.feedback import CsvForm, Ratings, read_rows
@@ -44,7 +42,7 @@ def load_book_crossing(folder: Folder = None, *, implicit: bool = False) -> Bunc
         `BX_Book_Ratings_explicit_171k.csv` or `ratings.csv`; all also with ``.gz``.
         None: PECKORDER_DATA, then the cache.
     implicit : bool, default=False
-        Keep what the publisher writes as 0: the book was read, nothing is said of it.
+        Keep ratings of 0, which mean that the book was read but not rated.
 
     Returns
     -------
@@ -72,11 +70,11 @@ def fetch_book_crossing(
     url: str | None = None,
     progress: bool | None = None,
 ) -> Bunch:
-    """Download Book-Crossing unless it is there, and read it.
+    """Download Book-Crossing unless it exists, and read it.
 
     Free for research that cites Ziegler, McNee, Konstan and Lausen, "Improving
-    Recommendation Lists Through Topic Diversification", WWW 2005. The publisher's own
-    address is often out of reach; `url` takes that of a mirror.
+    Recommendation Lists Through Topic Diversification", WWW 2005. The publisher's
+    server is often unavailable; `url` may be that of a mirror.
 
     Parameters
     ----------
@@ -104,20 +102,20 @@ def fetch_book_crossing(
 def _load_books(who: str, folder: Folder, implicit: bool) -> Bunch:
     boolean.check(who, "implicit", implicit)
     names = ("BX-Book-Ratings.csv", _BOOK_PART, "ratings.csv")
-    found = require(who, BOOK_CROSSING, names, folder)
-    name = found.name.removesuffix(".gz")
+    file = require(who, BOOK_CROSSING, names, folder)
+    name = file.name.removesuffix(".gz")
     form = _BOOKS_PUBLISHED if name == names[0] else _BOOKS_CSV
-    called = f"{who}, {found.name}"
-    with found.open() as file:
-        ratings = Ratings.from_rows(called, read_rows(called, file, form))
+    title = f"{who}, {file.name}"
+    with file.open() as stream:
+        ratings = Ratings.from_rows(title, read_rows(title, stream, form))
     n_lines = len(ratings)
     if not implicit:
         user, item, value = ratings.triples()
-        said = value > 0
-        if not said.any():
-            raise DataError(f"{called}: a line must have a rating > 0; got none.")
-        ratings = Ratings(user[said], item[said], value[said])
-    facts: dict[str, Any] = ratings_facts(ratings, "books")
+        is_rating = value > 0
+        if not is_rating.any():
+            raise DataError(f"{title}: a line must have a rating > 0; got none.")
+        ratings = Ratings(user[is_rating], item[is_rating], value[is_rating])
+    facts: dict[str, Fact] = ratings_facts(ratings, "books")
     facts |= {"lines": n_lines, "explicit ratings": int((ratings.csr.data > 0).sum())}
-    check_facts(who, found.name, _BOOK_FACTS.get(name, {}), facts)
+    check_facts(who, file.name, _BOOK_FACTS.get(name, {}), facts)
     return Bunch(ratings=ratings, scale=(0.0 if implicit else 1.0, 10.0))

@@ -42,9 +42,10 @@ def load_jester(folder: Folder = None) -> Bunch:
     Raises
     ------
     MissingDataError
-        If a file is not there, saying what to get and where to put it.
+        If a file is not found, with what to get and where to put it.
     DataError
-        If a row does not have as many ratings as it says, or one off the scale.
+        If the number of ratings of a row is not the one declared, or a rating is
+        outside the scale.
 
     Examples
     --------
@@ -57,7 +58,7 @@ def load_jester(folder: Folder = None) -> Bunch:
 def fetch_jester(
     folder: Folder = None, *, url: str | None = None, progress: bool | None = None
 ) -> Bunch:
-    """Download Jester data set 1 unless it is there, and read it.
+    """Download Jester data set 1 unless it exists, and read it.
 
     Free for research that cites Goldberg, Roeder, Gupta and Perkins, "Eigentaste: A
     Constant Time Collaborative Filtering Algorithm", Information Retrieval 4, 2001.
@@ -102,7 +103,7 @@ def _load_jester(who: str, folder: Folder) -> Bunch:
 
 
 def _jokes(who: str, table: Floats) -> Floats:
-    """Return a workbook's ratings; refuse a row that contradicts itself."""
+    """Return the ratings of a workbook; raise for a contradictory row."""
     if table.shape[1] != 101:
         raise DataError(
             f"{who}: a row must have 101 columns, the first a count; got "

@@ -1,4 +1,4 @@
-"""Judged collections: cystic fibrosis, and OHSUMED as TREC-9 had it."""
+"""Judged collections: cystic fibrosis, and OHSUMED of TREC-9."""
 
 import re
 
@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from peckorder.datasets.fetching.folders import (
+    DataFile,
     Folder,
-    Found,
     find,
     read_lines,
     refuse_line,
@@ -22,7 +22,7 @@ _CF_FACTS = {"queries": 100, "judged pairs": 4_819}
 _TREC9_FACTS = {"queries": 63, "judgements": 3_205}
 _SCORES = re.compile(r"[0-2]{4}")
 
-# Names of runs; one that is not packed counts before one that is.
+# Names of runs; files that are not compressed take precedence.
 _RUNS = "*.run.gz", "*.run"
 
 
@@ -33,21 +33,21 @@ def load_cystic_fibrosis(folder: Folder = None) -> Bunch:
     ----------
     folder : path, default=None
         Where ``cystic_fibrosis`` is, or its file `cfquery_text_100q.txt`. (The XML that
-        goes around lacks a query and has a damaged score.) None: PECKORDER_DATA, then
+        circulates lacks a query and has a damaged score.) None: PECKORDER_DATA, then
         the cache.
 
     Returns
     -------
     bunch : Bunch
-        `qid` and `docid` (n_pairs,), integers; `scores` (n_pairs, 4), what each judge
-        gave, 0 to 2; `y` (n_pairs,), their sum; `queries`, a dict from ids to texts.
+        `qid` and `docid` (n_pairs,), integers; `scores` (n_pairs, 4), one per judge, 0
+        to 2; `y` (n_pairs,), their sum; `queries`, a dict from ids to texts.
 
     Raises
     ------
     MissingDataError
-        If the file is not there, saying what to get and where to put it.
+        If the file is not found, with what to get and where to put it.
     DataError
-        At a line that is damaged, naming the line.
+        For the first malformed line, with its number.
 
     Examples
     --------
@@ -106,14 +106,14 @@ def load_cystic_fibrosis(folder: Folder = None) -> Bunch:
     )
 
 
-def _whole(found: Found, number: int, line: str, words: list[str]) -> int:
+def _whole(found: DataFile, number: int, line: str, words: list[str]) -> int:
     if len(words) != 1 or not words[0].isdecimal():
         refuse_line(found, number, "of a query, with a number", line)
     return int(words[0])
 
 
 def _read_pairs(
-    found: Found,
+    found: DataFile,
     number: int,
     line: str,
     query: int,
@@ -170,7 +170,7 @@ def load_ohsumed_trec9(folder: Folder = None) -> Bunch:
     )
 
 
-def _topics(found: Found) -> dict[str, str]:
+def _topics(found: DataFile) -> dict[str, str]:
     titles: dict[str, str] = {}
     query = ""
     for number, line in read_lines(found, "latin-1"):

@@ -1,7 +1,6 @@
-"""Graded documents of queries, in the parts in which they are published."""
+"""Published collections of graded documents, in folds."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 from scipy import sparse
@@ -10,7 +9,7 @@ from sklearn.utils import Bunch
 from peckorder._core.typing import Ints
 from peckorder._core.validation import Rule, whole
 from peckorder.datasets.fetching.folders import Folder, read_lines, refuse_line, require
-from peckorder.datasets.fetching.known_facts import check_facts, counts
+from peckorder.datasets.fetching.known_facts import Fact, check_facts, counts
 from peckorder.datasets.fetching.publishers import (
     LIGHTGBM_LAMBDARANK,
     MQ2007_AGG,
@@ -24,7 +23,7 @@ from peckorder.exceptions import DataError
 _FOLD = Rule(
     "1, 2, 3, 4 or 5", lambda value: whole(1).accepts(value) and int(value) <= 5
 )
-_OHSUMED_FACTS = {
+_OHSUMED_FACTS: dict[str, Fact] = {
     "features": 25,
     "queries": 106,
     "documents": 16_140,
@@ -45,8 +44,8 @@ _LIGHTGBM_FACTS = {
 def load_ohsumed_fold(fold: int, folder: Folder = None) -> Bunch:
     """Read a fold of OHSUMED: 106 queries, 16,140 documents, grades 0 to 2.
 
-    Fold k tests on part k, chooses on the part before it (of the first, the fifth),
-    and learns from the other three.
+    Fold k tests on part k, validates on the part before it (for the first, the fifth),
+    and trains on the other three.
 
     Parameters
     ----------
@@ -64,7 +63,7 @@ def load_ohsumed_fold(fold: int, folder: Folder = None) -> Bunch:
     Raises
     ------
     MissingDataError
-        If a part is not there, saying what to get and where to put it.
+        If a part is not found, with what to get and where to put it.
 
     Examples
     --------
@@ -82,8 +81,8 @@ def load_ohsumed_fold(fold: int, folder: Folder = None) -> Bunch:
 def load_mq2007_agg_fold(fold: int, folder: Folder = None) -> Bunch:
     """Read a fold of MQ2007-agg: 21 ranked lists of 1,692 queries, grades 0 to 2.
 
-    A feature is minus the place of a document in a list, NaN where the list does not
-    have it. Folds are made as those of `load_ohsumed_fold`.
+    A feature is minus the rank of a document in a list, NaN if the list does not
+    contain it. Folds are those of `load_ohsumed_fold`.
 
     Parameters
     ----------
@@ -127,7 +126,7 @@ def load_lightgbm_lambdarank(folder: Folder = None) -> Bunch:
     -------
     bunch : Bunch
         `train` and `test`, each a `Documents`: unpacks as ``X, y, qid``. Queries are
-        numbered from 0 on, through both.
+        numbered from 0 on, continuing from train to test.
 
     Examples
     --------
@@ -188,7 +187,7 @@ def _parts(who: str, data: Published, stem: str, folder: Folder) -> list[Documen
     return parts
 
 
-def _facts(parts: list[Documents]) -> Mapping[str, Any]:
+def _facts(parts: list[Documents]) -> Mapping[str, Fact]:
     y = np.concatenate([part.y for part in parts])
     queries = [np.unique(part.qid) for part in parts if part.qid is not None]
     return {
@@ -201,18 +200,16 @@ def _facts(parts: list[Documents]) -> Mapping[str, Any]:
 
 
 def _fold(parts: list[Documents], fold: int) -> Bunch:
-    train = _together(parts[(fold + i) % 5] for i in range(3))
+    train = _together([parts[(fold + i) % 5] for i in range(3)])
     return Bunch(train=train, validation=parts[fold - 2], test=parts[fold - 1])
 
 
-def _together(parts: Iterable[Documents]) -> Documents:
+def _together(parts: list[Documents]) -> Documents:
     """Return the rows of several parts as one."""
-    listed = list(parts)
-    docids = [part.docid for part in listed]
-    known = [docid for docid in docids if docid is not None]
+    docids = [part.docid for part in parts if part.docid is not None]
     return Documents(
-        np.concatenate([part.X for part in listed]),
-        np.concatenate([part.y for part in listed]),
-        np.concatenate([part.qid for part in listed]),
-        np.concatenate(known) if len(known) == len(listed) else None,
+        np.concatenate([part.X for part in parts]),
+        np.concatenate([part.y for part in parts]),
+        np.concatenate([part.qid for part in parts]),
+        np.concatenate(docids) if len(docids) == len(parts) else None,
     )

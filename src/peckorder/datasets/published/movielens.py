@@ -1,21 +1,25 @@
-"""MovieLens: ratings of movies, as GroupLens distributes them or as plain CSV."""
+"""MovieLens: ratings of movies, as distributed by GroupLens or as plain CSV."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sklearn.utils import Bunch
 
 from peckorder.datasets.fetching.download import fetch
 from peckorder.datasets.fetching.folders import (
+    DataFile,
     Folder,
-    Found,
     find,
     read_lines,
     refuse_line,
     require,
 )
-from peckorder.datasets.fetching.known_facts import check_facts, counts, ratings_facts
+from peckorder.datasets.fetching.known_facts import (
+    Fact,
+    check_facts,
+    counts,
+    ratings_facts,
+)
 from peckorder.datasets.fetching.publishers import (
     MOVIELENS_1M,
     MOVIELENS_100K,
@@ -35,14 +39,14 @@ _LEVELS = "ratings of 1/2/3/4/5"
 
 @dataclass(frozen=True, slots=True)
 class _Edition:
-    """One of the MovieLens sets: how its own files look, and what is known of it."""
+    """One of the MovieLens sets: the format of its files, and facts about it."""
 
     data: Published
     ratings: str
     movies: str
     form: CsvForm
     sep: str
-    facts: Mapping[str, Any]
+    facts: Mapping[str, Fact]
 
 
 _PUBLISHED = replace(_CSV, user=0, item=1, rating=2, header=False)
@@ -89,19 +93,19 @@ def load_movielens_100k(folder: Folder = None) -> Bunch:
     -------
     bunch : Bunch
         `ratings`, a `Ratings`; its `scale`, the lowest and the highest; `titles`, a
-        dict from items to titles, empty if the file of movies is not there.
+        dict from items to titles, empty without the file of movies.
 
     Raises
     ------
     MissingDataError
-        If nothing is there, saying what to get and where to put it.
+        If no file is found, with what to get and where to put it.
     DataError
-        At a line that is damaged, naming the line.
+        For the first malformed line, with its number.
 
     Warns
     -----
     UserWarning
-        If what is there is not the whole published set.
+        If the files are not the whole published set.
 
     Examples
     --------
@@ -152,18 +156,18 @@ def load_movielens_1m(folder: Folder = None) -> Bunch:
 def fetch_movielens_100k(
     folder: Folder = None, *, url: str | None = None, progress: bool | None = None
 ) -> Bunch:
-    """Download MovieLens 100K unless it is there, and read it.
+    """Download MovieLens 100K unless it exists, and read it.
 
     For research; not to be redistributed or used commercially without permission.
 
     Parameters
     ----------
     folder : path, default=None
-        Where to keep it. None: the cache, PECKORDER_CACHE if that is set.
+        Where to keep it. None: the cache, or PECKORDER_CACHE if set.
     url : str, default=None
         The address of another folder that has the publisher's file.
     progress : bool, default=None
-        Show a progress bar. None: if a terminal is there.
+        Show a progress bar. None: if standard error is a terminal.
 
     Returns
     -------
@@ -173,7 +177,7 @@ def fetch_movielens_100k(
     Raises
     ------
     DownloadError
-        If the file does not come, comes in part, or is not the one that is known.
+        If the file cannot be downloaded, is incomplete, or has another checksum.
 
     Examples
     --------
@@ -187,7 +191,7 @@ def fetch_movielens_100k(
 def fetch_movielens_1m(
     folder: Folder = None, *, url: str | None = None, progress: bool | None = None
 ) -> Bunch:
-    """Download MovieLens 1M unless it is there, and read it.
+    """Download MovieLens 1M unless it exists, and read it.
 
     For research; not to be redistributed or used commercially without permission.
 
@@ -211,12 +215,12 @@ def fetch_movielens_1m(
 
 
 def _load(who: str, edition: _Edition, folder: Folder) -> Bunch:
-    found = require(who, edition.data, (edition.ratings, "ratings.csv"), folder)
-    is_csv = found.name.startswith("ratings.csv")
+    file = require(who, edition.data, (edition.ratings, "ratings.csv"), folder)
+    is_csv = file.name.startswith("ratings.csv")
     form = _CSV if is_csv else edition.form
-    called = f"{who}, {found.name}"
-    with found.open() as file:
-        ratings = Ratings.from_rows(called, read_rows(called, file, form))
+    name = f"{who}, {file.name}"
+    with file.open() as stream:
+        ratings = Ratings.from_rows(name, read_rows(name, stream, form))
     movies = find(who, edition.data, (edition.movies,), folder)
     titles = {} if movies is None else _titles(movies, edition.sep)
     values = ratings.csr.data
@@ -224,11 +228,11 @@ def _load(who: str, edition: _Edition, folder: Folder) -> Bunch:
         "users with fewer than 20": int((ratings.per_user < 20).sum()),
         _LEVELS: counts(values, range(1, 6)),
     }
-    check_facts(who, found.name, edition.facts, facts)
+    check_facts(who, file.name, edition.facts, facts)
     return Bunch(ratings=ratings, scale=_SCALE, titles=titles)
 
 
-def _titles(movies: Found, sep: str) -> dict[int, str]:
+def _titles(movies: DataFile, sep: str) -> dict[int, str]:
     titles: dict[int, str] = {}
     for number, line in read_lines(movies, "latin-1"):
         if not line.strip():

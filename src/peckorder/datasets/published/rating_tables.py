@@ -1,4 +1,4 @@
-"""Ratings of one's own, in tables or in matrices, and Netflix's in one."""
+"""Ratings in files of users, as tables or matrices, and the Netflix matrix."""
 
 import os
 from pathlib import Path
@@ -32,7 +32,7 @@ def load_netflix_matrix(folder: Folder = None) -> Bunch:
     -------
     bunch : Bunch
         `ratings`, a `Ratings` whose ids are the numbers of rows and columns from 0 on,
-        and their `scale`. That they are Netflix's rests on the name of the file.
+        and their `scale`. That they are Netflix's is known from the file name only.
 
     See Also
     --------
@@ -60,28 +60,28 @@ def load_ratings_matrix(
     scale: tuple[float, float] | None = None,
     sep: str | None = None,
 ) -> Ratings:
-    r"""Read a matrix of ratings, a line a user and a column an item.
+    r"""Read a matrix of ratings, one line per user and one column per item.
 
     Parameters
     ----------
     path : path or file
-        Read through gzip if it begins as such files do.
+        Decompressed if it is a gzip file.
     missing : float, default=0
-        What stands where there is no rating.
+        The value of missing ratings.
     scale : (lowest, highest), default=None
-        Ratings outside of it are refused.
+        Ratings outside this range are an error.
     sep : str, default=None
-        What stands between two numbers. None: spaces and tabs.
+        The separator of numbers. None: spaces and tabs.
 
     Returns
     -------
     ratings : Ratings
-        Whose ids are the numbers of rows and columns from 0 on.
+        The ids are the numbers of rows and columns from 0 on.
 
     Raises
     ------
     DataError
-        At a line that is damaged, naming the line.
+        For the first malformed line, with its number.
 
     Examples
     --------
@@ -135,20 +135,20 @@ def _matrix(
 
 
 def load_ratings(path: str | os.PathLike[str], **options: Any) -> Ratings:
-    r"""Read ratings of one's own: Parquet if the name ends so, else text.
+    r"""Read ratings from a Parquet or text file, by the end of its name.
 
     Parameters
     ----------
     path : path
-        The file. Text may be packed with ``.gz``; its fields are between commas, or
-        between tabs if the name ends in ``.tsv`` or ``.tsv.gz``, unless `sep` is given.
+        The file. Text may be compressed with ``.gz``; the separator is a comma, or a
+        tab if the name ends in ``.tsv`` or ``.tsv.gz``, unless `sep` is given.
     **options
         Those of `Ratings.read_parquet` or `Ratings.read_csv`.
 
     Returns
     -------
     ratings : Ratings
-        One a row.
+        One per row of the file.
 
     Examples
     --------

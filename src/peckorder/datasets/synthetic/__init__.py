@@ -1,1 +1,1 @@
-"""Synthetic data, made from a seed."""
+"""Synthetic data, drawn from a seed."""

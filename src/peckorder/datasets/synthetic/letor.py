@@ -1,6 +1,4 @@
-"""Graded documents of many queries, made up."""
-
-from typing import Any
+"""Synthetic graded documents of many queries."""
 
 import numpy as np
 from scipy.special import ndtri
@@ -10,13 +8,13 @@ from peckorder._core.typing import Floats, Ints, Seed
 from peckorder._core.validation import Rule, not_negative, whole
 from peckorder.datasets.formats.runs import Documents
 
-# Standard deviations of the queries' relevance, and of a judge's error.
+# Standard deviations of the relevance of queries, and of a judge's error.
 _SHIFT, _ERROR = 0.5, 0.5
-# Of the documents of a grade or better, so many are of a better one.
+# The share of better ones among the documents of a grade or better.
 _BETTER = 0.4
 
 
-def _is_size(value: Any) -> bool:
+def _is_size(value: object) -> bool:
     if not isinstance(value, tuple):
         return whole(1).accepts(value)
     is_pair = len(value) == 2 and all(whole(1).accepts(size) for size in value)
@@ -38,49 +36,48 @@ def make_letor(
     missing: float = 0.0,
     random_state: Seed = None,
 ) -> Documents:
-    """Draw queries with documents that are graded, most of them as bad.
+    """Draw queries with graded documents, most of them of the lowest grade.
 
     A document's relevance is ``z = b + r``, where ``r ~ N(0, 1)`` is its own and ``b ~
     N(0, 1/4)`` that of its query. A judge sees ``z + e``, ``e ~ N(0, 1/4)``, and gives
     a grade of at least g to a share of 0.4^g of all documents: five grades are given to
     60, 24, 10, 4 and 3 %. Feature j sees ``v = z / (1 + j // 6) + N(0, 1)``, so
-    that later ones know less, and j % 6 says what it makes of that:
+    that later ones are less informative, and is of the type j % 6:
 
     0. ``v``: the same scale for all queries.
-    1. ``exp(2 v)``: long-tailed, as the popularity of pages is.
+    1. ``exp(2 v)``: long-tailed, like the popularity of pages.
     2. ``floor(exp(v))``: a count, with many ties at zero.
-    3. ``exp(s) v + 2 t`` with ``s, t ~ N(0, 1)`` a query: a search engine with scores
-       of its own, whose order within a query has a meaning, but nothing else. It
-       abstains (NaN) on the share `missing` of a query's documents, those it finds
-       worst.
+    3. ``exp(s) v + 2 t`` with ``s, t ~ N(0, 1)`` per query: a search engine whose
+       scores are meaningful only as an order within a query. It abstains (NaN) on the
+       share `missing` of a query's documents with the lowest scores.
     4. ``b`` with noise: about the query, the same for all its documents.
     5. Noise.
 
     Parameters
     ----------
     n_queries : int, default=100
-        How many queries.
+        The number of queries.
     docs_per_query : int or tuple of (int, int), default=(20, 80)
-        Documents a query; of a pair, any number from the first to the second.
+        Documents per query; for a pair, any number from the first to the second.
     n_features : int, default=24
-        How many features; the first are the same for any number.
+        The number of features; the first do not depend on it.
     n_grades : int, default=5
         Grades 0 to n_grades - 1; at least 2.
     missing : float, default=0.0
         The share of documents that a search engine does not list, rounded down in each
         query; less than 1.
     random_state : int, RandomState instance or None, default=None
-        Source of all of it.
+        The source of randomness.
 
     Returns
     -------
     documents : Documents
-        Unpacks as ``X, y, qid``; queries are 1, 2, ... and stand together. Takes
-        O(n_documents n_features) time, and a sort for what is missing.
+        Unpacks as ``X, y, qid``; queries are 1, 2, ... and contiguous. Takes
+        O(n_documents n_features) time, and a sort for missing values.
 
     See Also
     --------
-    load_letor : Reads such data as it is published.
+    load_letor : Reads published data of this kind.
 
     Examples
     --------
@@ -149,9 +146,9 @@ def _feature(
 
 
 def _abstaining(values: Floats, query: Ints, missing: float) -> Floats:
-    """Put NaN for a share of the values of each query, the lowest."""
+    """Replace a share of the values of each query, the lowest, by NaN."""
     sizes = np.bincount(query)
-    place = np.empty(len(query), dtype=np.int64)
-    place[np.lexsort((values, query))] = np.arange(len(query))
-    place -= (np.cumsum(sizes) - sizes)[query]
-    return np.where(place < np.floor(missing * sizes)[query], np.nan, values)
+    position = np.empty(len(query), dtype=np.int64)
+    position[np.lexsort((values, query))] = np.arange(len(query))
+    position -= (np.cumsum(sizes) - sizes)[query]
+    return np.where(position < np.floor(missing * sizes)[query], np.nan, values)

@@ -1,21 +1,19 @@
-"""People with tastes, and what they rate, made up."""
-
-from typing import Any
+"""Synthetic ratings of people with latent tastes."""
 
 import numpy as np
 from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
-from peckorder._core.typing import Seed
+from peckorder._core.typing import Floats, Seed
 from peckorder._core.validation import Rule, finite, not_negative, whole
 from peckorder.feedback import Ratings
 
-# Standard deviations: what all think of an item, how kind a user is, a mood.
+# Standard deviations of the quality of items, the kindness of users, and moods.
 _QUALITY, _KINDNESS, _MOOD = 0.5, 0.4, 0.4
 _DENSITY = Rule(
     "a number > 0 and <= 1", lambda value: finite.accepts(value) and 0 < value <= 1
 )
-# How many a user rates: the standard deviation of its logarithm.
+# The standard deviation of the logarithm of the number of ratings per user.
 _SPREAD = 0.8
 
 
@@ -30,7 +28,7 @@ def make_ratings(
     min_per_user: int = 5,
     random_state: Seed = None,
 ) -> Ratings:
-    """Draw people with latent tastes, who rate a few items, those they expect to like.
+    """Draw people with latent tastes, who rate items that they expect to like.
 
     User u likes item i by ``z = q_i + <p_u, t_i> / sqrt(n_factors) + k_u + e``: the
     item's quality q ~ N(0, 1/4), tastes p, t ~ N(0, 1) in `n_factors` dimensions, the
@@ -38,34 +36,34 @@ def make_ratings(
     is the level of z among 1 to `levels`, cut at quantiles of z's distribution over
     all pairs such that the levels are as frequent as those of a binomial distribution.
 
-    What is missing is not missing at random. How many a user rates has a long tail
-    (log-normal, of mean ``density * n_items``, `min_per_user` at least), and which: a
-    random draw without replacement, by weights ``popularity_i * exp(choice * (z - e))``
-    with the popularity of the item of rank r being ``1 / r``. So people rate what many
-    rate and what they expect to like, and observed means are too high.
+    Ratings are not missing at random. The number of ratings per user is log-normal,
+    with mean ``density * n_items`` and at least `min_per_user`. The items are drawn
+    without replacement, by weights ``popularity_i * exp(choice * (z - e))``, where the
+    popularity of the item of rank r is ``1 / r``. So people rate popular items and
+    those that they expect to like, and observed means are too high.
 
     Parameters
     ----------
     n_users, n_items : int
-        How many.
+        The numbers of users and items.
     n_factors : int, default=4
         The dimensions of tastes.
     density : float, default=0.1
-        The share of items that a user rates, in the mean.
+        The mean share of items that a user rates.
     levels : int, default=5
         Ratings are integers from 1 to this.
     choice : float, default=1
-        How much people prefer to rate what they expect to like; 0: not at all.
+        How much people prefer to rate items that they expect to like; 0: not at all.
     min_per_user : int, default=5
-        The least that a user rates.
+        The smallest number of ratings of a user.
     random_state : int, RandomState or None, default=None
-        Decides everything.
+        The source of randomness.
 
     Returns
     -------
     ratings : Ratings
-        Of users 0, 1, ... and those items 0, 1, ... that somebody rated.
-        O(n_users * n_items) time; memory, of the result and a block of users.
+        Users are 0, 1, ...; items those of 0, 1, ... with a rating. Takes
+        O(n_users * n_items) time, and memory for the result and one user.
 
     Examples
     --------
@@ -75,7 +73,7 @@ def make_ratings(
     (50, True)
     """
     who = "make_ratings"
-    sizes: dict[str, Any] = {
+    sizes = {
         "n_users": n_users,
         "n_items": n_items,
         "n_factors": n_factors,
@@ -101,7 +99,7 @@ def make_ratings(
         tastes = rng.standard_normal(n_factors)
         kindness = _KINDNESS * rng.standard_normal()
         expected = quality + traits @ tastes / np.sqrt(n_factors) + kindness
-        # The largest of weights times such noise are a draw without replacement.
+        # The largest log-weights plus Gumbel noise are a draw without replacement.
         keys = log_popularity + choice * expected + rng.gumbel(size=n_items)
         chosen = np.sort(np.argpartition(-keys, count - 1)[:count])
         liked = expected[chosen] + _MOOD * rng.standard_normal(count)
@@ -112,10 +110,11 @@ def make_ratings(
     return Ratings(*columns)
 
 
-def _cuts(levels: int) -> Any:
-    """Return where liking passes from one level to the next."""
+def _cuts(levels: int) -> Floats:
+    """Return the thresholds between neighbouring levels."""
     steps = np.arange(levels - 1)
     chance = np.cumprod(np.concatenate([[1.0], (levels - 1 - steps) / (steps + 1)]))
     share = np.cumsum(chance / chance.sum())[:-1]
     spread = np.sqrt(_QUALITY**2 + 1.0 + _KINDNESS**2 + _MOOD**2)
-    return spread * ndtri(share)
+    cuts: Floats = spread * ndtri(share)
+    return cuts

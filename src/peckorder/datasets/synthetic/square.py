@@ -1,4 +1,4 @@
-"""The square problem, on which the papers on PRank and OAP-BPM were tried."""
+"""The square problem of the papers on PRank and OAP-BPM."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,14 +29,14 @@ def make_square(
     Parameters
     ----------
     n_samples : int, default=5000
-        Points to draw.
+        The number of points.
     noise : float, default=0.125
         Standard deviation of the deviate.
     degree : {1, 2}, default=2
         1 gives the two coordinates, 2 the six features of `square_features`, among
         which the height is linear.
     random_state : int, RandomState instance or None, default=None
-        Source of the points and deviates.
+        The source of randomness.
 
     Returns
     -------
@@ -73,8 +73,8 @@ def square_labels(points: ArrayLike, noise: ArrayLike = 0.0) -> NDArray[np.int64
     points : array-like of shape (n_samples, 2)
         Coordinates between 0 and 1.
     noise : float or array-like of shape (n_samples,), default=0.0
-        What is added to each point's height. Without it the result is the rule that
-        loses least on noisy data.
+        Added to the height of each point. Without it the result is the rule with the
+        smallest loss on noisy data.
 
     Returns
     -------

@@ -205,7 +205,7 @@ def cut_alike(
 ) -> tuple[dict[str, Any], tuple[int, ...]]:
     """Check arrays, `data` first; cut all of them into the rows of its chunks.
 
-    Only columns of one value a row travel for that, unless features are cut too.
+    Only columns of one value per row travel for that, unless features are cut too.
     """
     import dask.array as da
 
@@ -215,7 +215,7 @@ def cut_alike(
             continue
         n_dims = 2 if name == "data" else 1
         if not isinstance(array, da.Array) or array.ndim != n_dims:
-            rule = "of two dimensions" if n_dims == 2 else "of one value a row"
+            rule = "of two dimensions" if n_dims == 2 else "of one value per row"
             raise TypeError(
                 f"{who}: {name} must be a Dask array {rule}; got {short(array)}."
             )
@@ -229,7 +229,7 @@ def cut_alike(
     for name, array in given.items():
         if array.shape[0] != rows.shape[0]:
             raise DataError(
-                f"{who}: {name} must be one value a row, {rows.shape[0]} in all; got "
+                f"{who}: {name} must be one value per row, {rows.shape[0]} in all; got "
                 f"{array.shape[0]}."
             )
     if rows.numblocks[1] > 1:

@@ -6,7 +6,7 @@ from joblib import cpu_count
 from numpy.typing import ArrayLike
 
 from peckorder._core.validation import Rule, optional, whole
-from peckorder.collaborative._problem import check_ratings
+from peckorder.collaborative import check_ratings
 from peckorder.distributed.cluster.client import client_at_hand, in_reach
 from peckorder.distributed.people.plan import Table, judged, planned
 from peckorder.distributed.people.progress import Tell, teller
@@ -16,8 +16,7 @@ from peckorder.distributed.people.store import Memory, Store, check_ids, open_st
 from peckorder.distributed.people.tasks import WHO, Record, Task
 from peckorder.distributed.people.workers import workers_for
 from peckorder.exceptions import ClusterError, DataError
-from peckorder.feedback import Ratings
-from peckorder.feedback._ids import listed
+from peckorder.feedback import Ratings, id_list
 
 _PROGRESS = Rule(
     "None, True, False or a function of (done, total)",
@@ -168,7 +167,7 @@ def fit_people(
 def _rows(ratings: Ratings, people: Any) -> list[int]:
     if people is None:
         return list(range(ratings.n_users))
-    rows: list[int] = ratings._users.places(WHO, people, "people").tolist()
+    rows: list[int] = ratings._users.positions(WHO, people, "people").tolist()
     if not rows:
         raise DataError(f"{WHO}: people must be None or name somebody; got none.")
     return rows
@@ -198,7 +197,7 @@ def _run(
     except Deaths as deaths:
         users = task.ratings.users
         raise _ended(
-            [listed(users[row : row + 1])[0] for row in deaths.rows], deaths
+            [id_list(users[row : row + 1])[0] for row in deaths.rows], deaths
         ) from None
     finally:
         try:

@@ -14,11 +14,11 @@ from sklearn.utils import check_array, get_tags
 from peckorder._core.typing import Ints
 from peckorder._core.validation import check_parameters, whole
 from peckorder._version import __version__
-from peckorder.collaborative import PersonalRanker
-from peckorder.collaborative._problem import (
+from peckorder.collaborative import (
+    PersonalRanker,
+    check_fill_and_center,
     check_fillable,
     check_ratings,
-    check_table,
     viewer_table,
 )
 from peckorder.collaborative.personal.storage import without_people
@@ -26,9 +26,7 @@ from peckorder.distributed.people.reader import shared_ranker
 from peckorder.distributed.people.store import FORMAT, About
 from peckorder.distributed.people.tasks import WHO, Judge, OnRows, OnShared, Task
 from peckorder.exceptions import DataError
-from peckorder.feedback import Ratings
-from peckorder.feedback._fingerprint import fingerprint
-from peckorder.feedback._ids import listed
+from peckorder.feedback import Ratings, fingerprint, id_list
 from peckorder.metrics import metrics_by_name
 from peckorder.storage.format import Contents, pack, to_bytes
 from peckorder.storage.mixin import StoredModel
@@ -154,7 +152,7 @@ def _on_shared(
             return bytes(clone(ranker).fit(ratings).to_bytes())
 
         return Plan(about, learnt, _task_on_shared(ratings, everybody, True, judge))
-    places = ranker._ratings._items.places(WHO, ratings.items)
+    places = ranker._ratings._items.positions(WHO, ratings.items)
     is_its_own = fingerprint(WHO, ranker._ratings) == about["ratings"]
     data = without_people(ranker).to_bytes()
     about = about | {"shared": hashlib.sha256(data).hexdigest()}
@@ -187,7 +185,7 @@ def _on_rows(
         fill = table.fill
         if fill is None:
             fill = "abstain" if takes_nan else "median"
-        check_table(WHO, fill, table.center)
+        check_fill_and_center(WHO, fill, table.center)
         if fill == "abstain" and not takes_nan:
             raise ValueError(
                 f"{WHO}: fill must be 'median', 'mean' or 'zero' for an estimator that "
@@ -200,7 +198,7 @@ def _on_rows(
         own[rows] = np.arange(len(rows))
         is_number = isinstance(table.center, Real)
         about = about | {
-            "references": listed(viewers.users),
+            "references": id_list(viewers.users),
             "fill": fill,
             "center": float(table.center) if is_number else table.center,
         }
@@ -232,7 +230,7 @@ def _reference_rows(ratings: Ratings, references: Any) -> Ints:
         # As many with ratings as there are.
         most = np.argsort(-ratings.per_user, kind="stable")
         return most[ratings.per_user[most] > 0][: int(references)]
-    rows = ratings._users.places(f"{WHO}: references", references)
+    rows = ratings._users.positions(f"{WHO}: references", references)
     if len(rows) == 0:
         raise DataError(
             f"{WHO}: references must be a number, or name somebody; got none."

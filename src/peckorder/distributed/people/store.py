@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 from peckorder._core.typing import Labels
 from peckorder.distributed.people.tasks import WHO, Record
 from peckorder.exceptions import DataError
-from peckorder.feedback._ids import listed
+from peckorder.feedback import id_list
 
 FORMAT = 1
 SUFFIXES = (".sqlite", ".sqlite3", ".db")
@@ -107,7 +107,7 @@ def open_store(path: Any, about: About, shared: Shared) -> Store:
 
 def check_ids(users: Labels) -> None:
     """Refuse ids that a store cannot hold in one column."""
-    ids = listed(users)
+    ids = id_list(users)
     if all(type(each) is str for each in ids):
         return
     if all(type(each) is int and -(2**63) <= each < 2**63 for each in ids):

@@ -20,8 +20,7 @@ from peckorder.collaborative import PersonalRanker
 from peckorder.collaborative.baselines.base import ViewerModel
 from peckorder.collaborative.personal.storage import person_bytes
 from peckorder.exceptions import DataError
-from peckorder.feedback import Ratings
-from peckorder.feedback._ids import listed
+from peckorder.feedback import Ratings, id_list
 from peckorder.metrics import Metric, RankedLists, metrics_by_name
 from peckorder.tables.scoring import scores_of
 
@@ -164,7 +163,10 @@ class OnShared(SavedPlainly):
         rated = self.places[rated]
         order = np.argsort(rated)
         rated, values = rated[order], values[order]
-        return self.ranker._learn(self._person(row), rated, values), (rated, values)
+        return self.ranker._learn_person(self._person(row), rated, values), (
+            rated,
+            values,
+        )
 
     def scores(self, row: int, model: Any, items: Ints) -> Floats:
         """Return the ratings that are expected of the person."""
@@ -180,7 +182,7 @@ class OnShared(SavedPlainly):
         )
 
     def _person(self, row: int) -> Any:
-        return listed(self.ratings.users[row : row + 1])[0]
+        return id_list(self.ratings.users[row : row + 1])[0]
 
 
 def learn_people(task: Task, rows: list[int]) -> list[Record]:
@@ -207,7 +209,7 @@ def _learn_one(task: Task, row: int) -> Record:
     csr = task.ratings.csr
     stored = slice(csr.indptr[row], csr.indptr[row + 1])
     rated, values = csr.indices[stored].astype(np.intp), csr.data[stored]
-    person = listed(task.ratings.users[row : row + 1])[0]
+    person = id_list(task.ratings.users[row : row + 1])[0]
     measures = (nan,) * len(task.judge.metrics)
     begin = perf_counter()
     try:

@@ -11,6 +11,7 @@ from numpy.random import Generator
 
 from peckorder import datasets
 from peckorder._core.typing import Floats, Ints
+from peckorder.collaborative import damped_means
 from peckorder.exceptions import MissingDataError
 from peckorder.feedback import Ratings
 
@@ -378,9 +379,7 @@ class Features:
         """Return the learning problem of one reviewer."""
         items, y = reviewer.items, reviewer.values
         rows = self.table[items]
-        others = self.count[items] - 1
-        popular = np.full(len(items), self.mean)
-        np.divide(self.total[items] - y, others, out=popular, where=others > 0)
+        popular = damped_means(self.total[items] - y, self.count[items] - 1, self.mean)
         distances = squared_distances(rows) / self.scale
         return Problem(rows, distances, y, reviewer.n_train, popular)
 

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from peckorder import PRank
 from peckorder._core.typing import Floats, Ints
+from peckorder.collaborative import damped_means
 from peckorder.datasets import load_movielens_1m, make_ratings
 from peckorder.experiments.crammer_singer_2001.online import (
     AVERAGED,
@@ -126,7 +127,7 @@ def stream_of(viewers: Viewers, target: int, rng: Generator) -> Stream:
     raters = np.diff(rated.indptr) - 1
     middling = float(np.mean(rated.data[is_other] == MIDDLE))
     X.eliminate_zeros()
-    return Stream(X, y, MIDDLE + totals / np.maximum(raters, 1), middling)
+    return Stream(X, y, MIDDLE + damped_means(totals, raters), middling)
 
 
 def steps_of(config: Config, form: str) -> tuple[float, ...]:

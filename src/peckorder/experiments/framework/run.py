@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 import peckorder
+from peckorder import feedback
 from peckorder._core.validation import Rule, whole
 from peckorder._version import __version__
 from peckorder.exceptions import MissingDataError
@@ -30,7 +31,6 @@ from peckorder.experiments.framework.experiment import (
     Values,
 )
 from peckorder.experiments.framework.journal import Entry, Journal, as_json
-from peckorder.feedback import _fingerprint
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 
@@ -289,4 +289,4 @@ def fingerprint(value: object) -> str:
 
     It is computed from the content, not from files, compressed or not.
     """
-    return _fingerprint.fingerprint("experiments", value)
+    return feedback.fingerprint("experiments", value)

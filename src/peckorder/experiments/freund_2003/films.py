@@ -15,7 +15,7 @@ from scipy import sparse
 
 from peckorder import RankBoost
 from peckorder._core.typing import Floats, Ints
-from peckorder.collaborative import MinNormRegression, NearestRanker
+from peckorder.collaborative import MinNormRegression, NearestRanker, damped_means
 from peckorder.datasets import load_movielens_1m, make_ratings
 from peckorder.experiments.framework.experiment import Values
 from peckorder.feedback import Ratings
@@ -307,8 +307,7 @@ class Tables:
         mean = self.viewers.mean_of(size)
         table = self.tested[:, :size]
         count = (~np.isnan(table)).sum(axis=1)
-        scores: Floats = (np.nansum(table, axis=1) + DAMPING * mean) / (count + DAMPING)
-        return scores
+        return damped_means(np.nansum(table, axis=1), count, mean, DAMPING)
 
 
 def _filled(table: Floats, means: Floats, scale: Floats, centred: bool) -> Floats:

@@ -17,7 +17,7 @@ from peckorder._core.typing import Floats, Ints, Labels
 from peckorder._core.validation import Rule, boolean, did_you_mean, finite
 from peckorder.exceptions import DataError
 from peckorder.feedback._ids import Ids
-from peckorder.feedback.ratings.assembly import RatingRows
+from peckorder.feedback.ratings.table import RatingRows
 
 # Stands for a separator of several characters, which the csv module cannot have.
 _UNIT = "\x1f"
@@ -112,10 +112,10 @@ def read_rows(who: str, path: Source, form: CsvForm) -> RatingRows:
         lines.append(block[3])
     if not values:
         raise DataError(f"{who}: path must hold at least one rating; got none.")
-    user, all_users = Ids.coded(
+    user, all_users = Ids.from_codes(
         "user", np.concatenate(users), reader.ids("user", form.user_dtype)
     )
-    item, all_items = Ids.coded(
+    item, all_items = Ids.from_codes(
         "item", np.concatenate(items), reader.ids("item", form.item_dtype)
     )
     return RatingRows(

@@ -1,50 +1,48 @@
-"""Ratings: who gave what to which."""
+"""Ratings of items by users, from columns, frames, matrices and files."""
 
 from collections.abc import Iterable
 from importlib import import_module
 from numbers import Real
-from typing import Any, Self
+from typing import IO, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from peckorder._core.text_files import Source
-from peckorder._core.typing import Floats, Labels
+from peckorder._core.typing import Floats, Frame, Labels, PathLike
 from peckorder._core.validation import did_you_mean, numbers
 from peckorder.exceptions import DataError, MissingExtraError
 from peckorder.feedback._ids import Ids
-from peckorder.feedback.ratings.assembly import DUPLICATES, RatingRows
 from peckorder.feedback.ratings.csv import CsvForm, read_rows
-from peckorder.feedback.ratings.table import RatingTable
+from peckorder.feedback.ratings.table import DUPLICATES, RatingRows, RatingTable
 
 _WHO = "Ratings"
 
 
 class Ratings(RatingTable):
-    """Ratings of items by users: sparse, with ids of any type. Never changes.
+    """Ratings of items by users: sparse, with ids of any type; immutable.
 
     Parameters
     ----------
     user, item : array-like of shape (n_ratings,)
-        Who, and what: any values that can be hashed, in any order.
+        The ids: any hashable values, in any order.
     value : array-like of shape (n_ratings,)
-        The rating: a finite number. Zero is a rating as any other.
+        The ratings, finite numbers. Zero is a rating like any other.
     duplicates : {"refuse", "last", "mean", "max"}, default="refuse"
-        What to do where a user rates an item again: raise, or keep the last of the
-        ratings, their mean or the highest.
+        If a user rates an item several times: raise, or keep the last of the ratings,
+        their mean or the highest.
 
     Attributes
     ----------
     users, items : ndarray of shape (n_users,), (n_items,)
-        The ids, ascending if they can be compared, else in the order in which they
-        first come.
+        The ids, ascending if they can be compared, else in the order of first rows.
     csr : scipy.sparse.csr_array of shape (n_users, n_items)
-        The ratings by user; what is stored is rated, zeros too. Read-only.
+        The ratings by user, zeros stored too. Read-only.
 
     Notes
     -----
-    O(n log n) time to make for n ratings, O(n) memory; what follows from the ids is
-    looked up in O(1).
+    Construction takes O(n log n) time for n ratings and O(n) memory; look-ups of ids
+    take O(1) time.
 
     Examples
     --------
@@ -69,19 +67,19 @@ class Ratings(RatingTable):
     ) -> None:
         DUPLICATES.check(_WHO, "duplicates", duplicates)
         values = numbers(_WHO, "value", value, finite=True)
-        user_codes, users = Ids.of(_WHO, "user", user, len(values))
-        item_codes, items = Ids.of(_WHO, "item", item, len(values))
+        user_codes, users = Ids.from_column(_WHO, "user", user, len(values))
+        item_codes, items = Ids.from_column(_WHO, "item", item, len(values))
         rows = RatingRows(user_codes, users, item_codes, items, values)
         self._store(users, items, rows.to_csr(_WHO, duplicates))
 
     @classmethod
     def from_rows(cls, who: str, rows: RatingRows, duplicates: str = "refuse") -> Self:
-        """Take rows whose ids are numbered already; for those who write readers.
+        """Return ratings from rows with coded ids; for authors of readers.
 
         Parameters
         ----------
         who : str
-            The reader that speaks if a rating comes twice.
+            The reader that errors name.
         rows : RatingRows
             The columns.
         duplicates : {"refuse", "last", "mean", "max"}, default="refuse"
@@ -92,19 +90,19 @@ class Ratings(RatingTable):
     @classmethod
     def from_frame(
         cls,
-        frame: Any,
+        frame: Frame,
         *,
         user: str = "user",
         item: str = "item",
         rating: str = "rating",
         duplicates: str = "refuse",
     ) -> Self:
-        """Take three columns of a pandas or polars frame, or of an Arrow table.
+        """Return ratings from three columns of a frame: pandas, polars or Arrow.
 
         Parameters
         ----------
         frame : frame
-            One rating a row; other columns are not looked at.
+            One rating per row; other columns are ignored.
         user, item, rating : str
             The names of its columns.
         duplicates : {"refuse", "last", "mean", "max"}, default="refuse"
@@ -142,17 +140,17 @@ class Ratings(RatingTable):
         users: ArrayLike | None = None,
         items: ArrayLike | None = None,
     ) -> Self:
-        """Take a table with a row a user and a column an item.
+        """Return ratings from a table with one row per user and one column per item.
 
         Parameters
         ----------
         matrix : array-like of shape (n_users, n_items)
             The ratings.
         missing : float, default=nan
-            What stands where there is none.
+            The value of missing ratings.
         users, items : array-like, default=None
-            The ids of rows and columns. None: their numbers from 0 on. Those without
-            a rating are left out.
+            The ids of rows and columns. None: their numbers from 0 on. Ids without
+            ratings are left out.
 
         Examples
         --------
@@ -169,17 +167,17 @@ class Ratings(RatingTable):
         is_rated = ~np.isnan(table) if np.isnan(missing) else table != missing
         row, column = np.nonzero(is_rated)
         ids = []
-        for name, given, size, place in (
+        for name, labels, size, position in (
             ("users", users, table.shape[0], row),
             ("items", items, table.shape[1], column),
         ):
-            known: Labels = np.arange(size)
-            if given is not None:
-                codes, found = Ids.of(_WHO, name, given, size)
-                known = found.values[codes]
-                if len(found) != size:
+            values: Labels = np.arange(size)
+            if labels is not None:
+                codes, distinct = Ids.from_column(_WHO, name, labels, size)
+                values = distinct.values[codes]
+                if len(distinct) != size:
                     raise DataError(f"{_WHO}: {name} must be distinct; got some again.")
-            ids.append(known[place])
+            ids.append(values[position])
         return cls(ids[0], ids[1], table[is_rated])
 
     @classmethod
@@ -198,34 +196,34 @@ class Ratings(RatingTable):
         item_dtype: type | None = None,
         duplicates: str = "refuse",
     ) -> Self:
-        r"""Read a text file with a rating a line.
+        r"""Read a text file with one rating per line.
 
         Parameters
         ----------
         path : path or file
-            Read through gzip if it begins as such files do.
+            Decompressed if it is a gzip file.
         user, item, rating : str or int
-            The names of columns, or their places from 0 on. Further columns are not
-            looked at, but every line must have as many as the first.
+            The names of columns, or their positions from 0 on. Other columns are
+            ignored, but every line must have as many as the first.
         header : bool, default=True
-            Whether the first line has the names of columns.
+            Whether the first line contains the names of columns.
         sep : str, default=","
-            What stands between two fields. Fields may be quoted if it is one character;
-            each ends in its line.
+            The separator of fields. Fields may be quoted if it is one character; no
+            field may contain a line break.
         encoding : str, default="utf-8"
-            Of the text.
+            The encoding of the text.
         scale : (lowest, highest), default=None
-            Ratings outside of it are refused.
+            Ratings outside this range are an error.
         user_dtype, item_dtype : {None, int, str}, default=None
-            The type of ids. None: integers if all are written as such, without zeros
-            in front, else text.
+            The type of ids. None: integers if all are written as such, without leading
+            zeros, else text.
         duplicates : {"refuse", "last", "mean", "max"}, default="refuse"
             As in the class.
 
         Raises
         ------
         DataError
-            At a line that is damaged, naming the line.
+            For the first malformed line, with its number.
 
         Examples
         --------
@@ -253,19 +251,19 @@ class Ratings(RatingTable):
     @classmethod
     def read_parquet(
         cls,
-        path: Any,
+        path: PathLike | IO[bytes],
         *,
         user: str = "user",
         item: str = "item",
         rating: str = "rating",
         duplicates: str = "refuse",
     ) -> Self:
-        """Read a Parquet file with a rating a row; needs pyarrow.
+        """Read a Parquet file with one rating per row; requires pyarrow.
 
         Parameters
         ----------
         path : path or file
-            What pyarrow can read.
+            Anything pyarrow can read.
         user, item, rating, duplicates
             As in `from_frame`.
         """
@@ -288,8 +286,8 @@ class Ratings(RatingTable):
         return cls.from_frame(table, **columns, duplicates=duplicates)
 
 
-def _rating_column(name: str, column: Any) -> Floats:
-    """Return the ratings of a frame as numbers; name the column and row of others."""
+def _rating_column(name: str, column: ArrayLike) -> Floats:
+    """Return the ratings of a frame as numbers; errors name the column and row."""
     values = np.asarray(column)
     if values.dtype.kind not in "biuf":
         is_number = [v is None or isinstance(v, Real) for v in values.tolist()]

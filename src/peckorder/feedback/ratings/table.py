@@ -1,20 +1,28 @@
-"""What can be asked of ratings, and parts of them."""
+"""Ratings as a sparse table of users and items: construction, queries, subsets."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, NoReturn, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
 from peckorder._core.pickling import SavedPlainly
-from peckorder._core.typing import Floats, Ints, Labels, Seed
-from peckorder._core.validation import Rule, boolean, finite, optional, whole
+from peckorder._core.typing import (
+    Bools,
+    Floats,
+    Ints,
+    Labels,
+    Seed,
+    SparseMatrix,
+    VectorLike,
+)
+from peckorder._core.validation import Rule, boolean, finite, one_of, optional, whole
 from peckorder.exceptions import DataError
 from peckorder.feedback._ids import Ids
-from peckorder.feedback._pairs import sealed
+from peckorder.feedback._pairs import read_only
 
 _WHO = "Ratings"
 _SHARE = Rule(
@@ -26,15 +34,82 @@ _MISSING = Rule(
 )
 
 
+DUPLICATES = one_of("refuse", "last", "mean", "max")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatingRows:
+    """One rating per row: user (n,) and item (n,) are positions among the ids.
+
+    lines (n,) are the line numbers of the rows in a file, if there is one.
+    """
+
+    user: Ints
+    users: Ids
+    item: Ints
+    items: Ids
+    value: Floats
+    lines: Ints | None = None
+
+    def to_csr(self, who: str, duplicates: str) -> SparseMatrix:
+        """Return a CSR array of users and items in which zeros are stored as well."""
+        n_users, n_items = len(self.users), len(self.items)
+        key = self.user * np.int64(n_items) + self.item
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        is_first = np.ones(len(key), dtype=bool)
+        is_first[1:] = key[1:] != key[:-1]
+        if is_first.all():
+            data = self.value[order]
+        elif duplicates == "refuse":
+            self._refuse(who, order, is_first)
+        else:
+            data = _merged(self.value[order], np.flatnonzero(is_first), duplicates)
+        row, column = np.divmod(key[is_first], n_items)
+        ends = np.cumsum(np.bincount(row, minlength=n_users))
+        indptr = np.concatenate([[0], ends])
+        shape = (n_users, n_items)
+        csr = sparse.csr_array((data, column, indptr), shape=shape)
+        return _sealed(cast(SparseMatrix, csr))
+
+    def _refuse(self, who: str, order: Ints, is_first: Bools) -> NoReturn:
+        row = int(order[~is_first].min())
+        where = f"row {row}" if self.lines is None else f"line {self.lines[row]}"
+        user, item = (
+            ids.values[codes[row : row + 1]].tolist()[0]
+            for ids, codes in ((self.users, self.user), (self.items, self.item))
+        )
+        raise DataError(
+            f"{who}: a user must rate an item once; got user {user!r} and item "
+            f"{item!r} again in {where}. With duplicates='last', 'mean' or 'max' such "
+            "ratings are merged."
+        )
+
+
+def _merged(value: Floats, starts: Ints, duplicates: str) -> Floats:
+    """Return one value per run of ratings of the same user and item."""
+    ends: Ints = np.append(starts[1:], len(value))
+    if duplicates == "last":
+        return value[ends - 1]
+    if duplicates == "max":
+        return np.maximum.reduceat(value, starts)
+    count: Ints = ends - starts
+    with np.errstate(over="ignore"):
+        mean = np.add.reduceat(value, starts) / count
+    # The sum of finite numbers may overflow; that of their shares does not.
+    shares = np.add.reduceat(value / np.repeat(count, count), starts)
+    return np.where(np.isfinite(mean), mean, shares)
+
+
 class Rated(NamedTuple):
-    """What one user rated: the items, and the values given to them."""
+    """The ratings of one user: items and values."""
 
     items: Labels
     values: Floats
 
 
 class Triples(NamedTuple):
-    """All ratings, one a row, by users and within these by items."""
+    """All ratings, one per row, by users and within these by items."""
 
     user: Labels
     item: Labels
@@ -43,24 +118,22 @@ class Triples(NamedTuple):
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class RatingTable(SavedPlainly):
-    """Users, items and the ratings that are known; never changes.
+    """Users, items and their ratings; immutable.
 
-    csr (n_users, n_items) stores what is rated, zeros too; its arrays are read-only.
+    csr (n_users, n_items) stores all ratings, zeros too; its arrays are read-only.
     """
 
-    csr: Any
+    csr: SparseMatrix
     _users: Ids
     _items: Ids
 
-    def _store(self, users: Ids, items: Ids, csr: Any) -> None:
-        for part in (csr.data, csr.indices, csr.indptr):
-            part.flags.writeable = False
-        object.__setattr__(self, "csr", csr)
+    def _store(self, users: Ids, items: Ids, csr: SparseMatrix) -> None:
+        object.__setattr__(self, "csr", _sealed(csr))
         object.__setattr__(self, "_users", users)
         object.__setattr__(self, "_items", items)
 
     @classmethod
-    def _of(cls, users: Ids, items: Ids, csr: Any) -> Self:
+    def _of(cls, users: Ids, items: Ids, csr: SparseMatrix) -> Self:
         ratings = object.__new__(cls)
         ratings._store(users, items, csr)
         return ratings
@@ -87,21 +160,18 @@ class RatingTable(SavedPlainly):
 
     @property
     def per_user(self) -> Ints:
-        """How many items each user rated."""
-        return np.diff(self.csr.indptr).astype(np.int64)  # type: ignore[no-any-return]
+        """The number of ratings per user."""
+        return np.diff(self.csr.indptr).astype(np.int64)
 
     @property
     def per_item(self) -> Ints:
-        """How many users rated each item."""
+        """The number of ratings per item."""
         return np.bincount(self.csr.indices, minlength=self.n_items)
 
     @cached_property
-    def csc(self) -> Any:
-        """The ratings by item, in the shape of `csr`; made when first asked for."""
-        csc = self.csr.tocsc()
-        for part in (csc.data, csc.indices, csc.indptr):
-            part.flags.writeable = False
-        return csc
+    def csc(self) -> SparseMatrix:
+        """The ratings by item, in the shape of `csr`; computed at the first access."""
+        return _sealed(self.csr.tocsc())
 
     def __len__(self) -> int:
         return len(self.csr.data)
@@ -110,21 +180,21 @@ class RatingTable(SavedPlainly):
         sizes = f"n_users={self.n_users}, n_items={self.n_items}"
         return f"{_WHO}(n_ratings={len(self)}, {sizes})"
 
-    def user_index(self, user: Any) -> int:
-        """Return the row of a user in `csr`; an unknown one is refused by name."""
-        return self._users.place(_WHO, user)
+    def user_index(self, user: object) -> int:
+        """Return the row of a user in `csr`; raise for an unknown id."""
+        return self._users.position(_WHO, user)
 
-    def item_index(self, item: Any) -> int:
-        """Return the column of an item in `csr`; an unknown one is refused by name."""
-        return self._items.place(_WHO, item)
+    def item_index(self, item: object) -> int:
+        """Return the column of an item in `csr`; raise for an unknown id."""
+        return self._items.position(_WHO, item)
 
-    def of(self, user: Any) -> Rated:
-        """Return what a user rated.
+    def of(self, user: object) -> Rated:
+        """Return the ratings of a user.
 
         Parameters
         ----------
         user : hashable
-            The id; one that is not known is refused.
+            The id; an unknown one is an error.
 
         Returns
         -------
@@ -143,7 +213,7 @@ class RatingTable(SavedPlainly):
         return Rated(self.items[self.csr.indices[stored]], self.csr.data[stored])
 
     def triples(self) -> Triples:
-        """List all ratings: ``Ratings(*ratings.triples())`` is the same again.
+        """List all ratings: ``Ratings(*ratings.triples())`` gives them back.
 
         Returns
         -------
@@ -160,17 +230,17 @@ class RatingTable(SavedPlainly):
         return Triples(user, self.items[self.csr.indices], self.csr.data)
 
     def matrix(self, missing: float = np.nan) -> Floats:
-        """Return a dense table, a row a user and a column an item.
+        """Return a dense table with one row per user and one column per item.
 
         Parameters
         ----------
         missing : float, default=nan
-            What stands where there is no rating.
+            The value of missing ratings.
 
         Returns
         -------
         matrix : ndarray of shape (n_users, n_items)
-            O(n_users * n_items) memory: of many users take some with `restrict`.
+            O(n_users * n_items) memory; use `restrict` if there are many users.
 
         Examples
         --------
@@ -186,11 +256,11 @@ class RatingTable(SavedPlainly):
         return matrix
 
     def restrict(
-        self, *, users: ArrayLike | None = None, items: ArrayLike | None = None
+        self, *, users: VectorLike | None = None, items: VectorLike | None = None
     ) -> Self:
-        """Keep some users and items, in the order in which they are given.
+        """Keep these users and items, in the order in which they are given.
 
-        Ids that have no rating left stay, so that the shape is what was asked for.
+        Ids without ratings stay, so that the shape is as requested.
 
         Parameters
         ----------
@@ -206,12 +276,12 @@ class RatingTable(SavedPlainly):
         """
         kept_users, kept_items, csr = self._users, self._items, self.csr
         if users is not None:
-            places = self._users.places(_WHO, users)
-            kept_users, csr = Ids("user", sealed(self.users[places])), csr[places]
+            positions = self._users.positions(_WHO, users)
+            kept_users, csr = self._users.subset(positions), csr[positions]
         if items is not None:
-            places = self._items.places(_WHO, items)
-            kept_items = Ids("item", sealed(self.items[places]))
-            csr = _columns(csr, places)
+            positions = self._items.positions(_WHO, items)
+            kept_items = self._items.subset(positions)
+            csr = _columns(csr, positions)
         return self._of(kept_users, kept_items, csr)
 
     def filter(
@@ -223,25 +293,25 @@ class RatingTable(SavedPlainly):
         max_per_item: int | None = None,
         repeat: bool = True,
     ) -> Self:
-        """Keep users and items that have enough ratings, and not too many.
+        """Keep users and items whose number of ratings is within bounds.
 
-        All bounds are held against the same counts; then the ratings of those who
-        fall outside are dropped, and with them users and items left without any.
+        All bounds apply to the same counts. The ratings of users and items outside them
+        are dropped, and with these the users and items left without ratings.
 
         Parameters
         ----------
         min_per_user, max_per_user : int, default=None
-            The least and the most ratings of a user who stays.
+            The smallest and the largest number of ratings of a user.
         min_per_item, max_per_item : int, default=None
-            The least and the most ratings of an item that stays.
+            The smallest and the largest number of ratings of an item.
         repeat : bool, default=True
-            Begin again with the new counts until nothing changes, so that the result
-            is within the bounds. False: count once.
+            Repeat with the new counts until nothing changes, so that the result is
+            within the bounds. False: count once.
 
         Raises
         ------
         DataError
-            If nothing stays.
+            If no rating is left.
 
         Examples
         --------
@@ -277,38 +347,34 @@ class RatingTable(SavedPlainly):
             if is_stable or not repeat:
                 break
         if not is_kept.any():
-            asked = ", ".join(f"{k}={v}" for k, v in bounds.items() if v is not None)
+            given = ", ".join(f"{k}={v}" for k, v in bounds.items() if v is not None)
             raise DataError(
-                f"{_WHO}: bounds must leave a rating; got none left with {asked}."
+                f"{_WHO}: bounds must leave a rating; got none left with {given}."
             )
         left = self._with(is_kept)
         rows, columns = np.flatnonzero(left.per_user), np.flatnonzero(left.per_item)
         csr = _columns(left.csr[rows], columns)
-        return self._of(
-            Ids("user", sealed(self.users[rows])),
-            Ids("item", sealed(self.items[columns])),
-            csr,
-        )
+        return self._of(self._users.subset(rows), self._items.subset(columns), csr)
 
     def split(
         self, test: float = 0.5, *, per_user: bool = True, random_state: Seed = None
     ) -> tuple[Self, Self]:
-        """Divide the ratings at random; both parts have all ids.
+        """Split the ratings at random; both parts have all ids.
 
         Parameters
         ----------
         test : float, default=0.5
-            The share of ratings that goes to the second part, rounded down.
+            The share of ratings in the second part, rounded down.
         per_user : bool, default=True
-            Take this share of each user's ratings, so that all have some in the first
+            Draw this share of each user's ratings, so that all have some in the first
             part. False: of all ratings together.
         random_state : int, RandomState or None, default=None
-            Decides which.
+            Draws the ratings.
 
         Returns
         -------
         train, test : tuple of two Ratings
-            Of the same `users` and `items`.
+            With the same `users` and `items`.
 
         Examples
         --------
@@ -324,15 +390,15 @@ class RatingTable(SavedPlainly):
         sizes = self.per_user if per_user else np.array([len(self)])
         group = np.repeat(np.arange(len(sizes)), sizes)
         order = np.lexsort((rng.random_sample(len(self)), group))
-        place = np.arange(len(self)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        position = np.arange(len(self)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         # 0.29 * 100 is a little less than 29.
-        taken = np.floor(sizes * test + 1e-9)
+        n_test = np.floor(sizes * test + 1e-9)
         is_test = np.empty(len(self), dtype=bool)
-        is_test[order] = place < taken[group]
+        is_test[order] = position < n_test[group]
         return self._with(~is_test), self._with(is_test)
 
     def _with(self, is_kept: NDArray[np.bool_]) -> Self:
-        """Return some of the ratings, with all ids."""
+        """Return the ratings of a mask, with all ids."""
         before = np.concatenate([[0], np.cumsum(is_kept)])
         parts = (
             self.csr.data[is_kept],
@@ -343,7 +409,14 @@ class RatingTable(SavedPlainly):
         return self._of(self._users, self._items, csr)
 
 
-def _columns(csr: Any, places: Ints) -> Any:
-    csr = csr[:, places]
+def _columns(csr: SparseMatrix, columns: Ints) -> SparseMatrix:
+    csr = csr[:, columns]
     csr.sort_indices()
     return csr
+
+
+def _sealed(matrix: SparseMatrix) -> SparseMatrix:
+    """Make the arrays of a matrix read-only."""
+    for array in (matrix.data, matrix.indices, matrix.indptr):
+        read_only(array)
+    return matrix

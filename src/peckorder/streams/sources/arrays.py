@@ -185,8 +185,8 @@ def _column(name: str, values: ArrayLike, n_rows: int | None) -> Array:
     column = values if isinstance(values, np.ndarray) else np.asarray(values)
     if column.ndim != 1 or len(column) != n_rows:
         raise DataError(
-            f"{_WHO}: {name} must be one value a row, {n_rows} in all; got an array of "
-            f"shape {column.shape}."
+            f"{_WHO}: {name} must be one value per row, {n_rows} in all; got an array "
+            f"of shape {column.shape}."
         )
     if name == "qid" and column.dtype.kind == "O":
         if not all(isinstance(value, str) for value in column):

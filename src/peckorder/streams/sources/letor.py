@@ -10,9 +10,8 @@ from numpy.typing import DTypeLike
 from peckorder._core.text_files import Source
 from peckorder._core.typing import Labels
 from peckorder._core.validation import boolean, optional, whole
-from peckorder.datasets.formats.letor import _DTYPE, _MISSING, _QID_DTYPE
-from peckorder.datasets.formats.letor_reader import Block as Lines
-from peckorder.datasets.formats.letor_reader import Reader, documents
+from peckorder.datasets.formats.letor import DTYPE, MISSING, QID_DTYPE
+from peckorder.datasets.formats.letor_reader import LetorBlock, LetorReader, documents
 from peckorder.exceptions import DataError
 from peckorder.streams.block import Block, Stream, default_rows
 from peckorder.streams.sources.arrow import require_pyarrow
@@ -82,11 +81,11 @@ def from_letor(
     [[4.0, 0.0]] [2.0] [7]
     """
     optional(whole(1)).check(_WHO, "n_features", n_features)
-    _DTYPE.check(_WHO, "dtype", dtype)
+    DTYPE.check(_WHO, "dtype", dtype)
     boolean.check(_WHO, "sparse", sparse)
     boolean.check(_WHO, "zero_based", zero_based)
-    _MISSING.check(_WHO, "missing", missing)
-    _QID_DTYPE.check(_WHO, "qid_dtype", qid_dtype)
+    MISSING.check(_WHO, "missing", missing)
+    QID_DTYPE.check(_WHO, "qid_dtype", qid_dtype)
     optional(whole(1)).check(_WHO, "rows", rows)
     files = found_files(_WHO, path, _SUFFIXES)
     options = {"zero_based": bool(zero_based), "missing": float(missing)}
@@ -165,11 +164,11 @@ class _LetorFiles(Stream):
             "rows": self.rows,
         }
 
-    def _lines(self) -> Iterator[Lines]:
+    def _lines(self) -> Iterator[LetorBlock]:
         """Yield what is in the files, some MB of text at a time."""
         for place, file in enumerate(self._files):
             n_rows = 0
-            reader = Reader(
+            reader = LetorReader(
                 f"{_WHO}: {file.name}",
                 base=0 if self._options["zero_based"] else 1,
                 n_columns=self._n_columns,

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from peckorder._core.cells import COMMA, GAPS, MARKS, NUMBER, number_of
 from peckorder._core.typing import Floats
 from peckorder.exceptions import DataError
+from peckorder.feedback import is_missing
 from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, is_empty
 from peckorder.tables.files.source import short
@@ -238,17 +239,12 @@ def numbers_of(who: str, columns: Columns, name: str, *, gaps: bool = False) -> 
         is_refused &= ~is_empty(column)
     if is_refused.any():
         row = int(np.argmax(is_refused))
-        got = "an empty cell" if is_gap(column[row]) else short(column[row])
+        got = "an empty cell" if is_missing(column[row]) else short(column[row])
         raise DataError(
             f"{who}: column {short(name)} of {columns.source} must be numbers; got "
             f"{got} in row {row + 1}."
         )
     return found
-
-
-def is_gap(cell: object) -> bool:
-    """Return whether a cell is empty: None or NaN."""
-    return cell is None or cell != cell  # noqa: PLR0124
 
 
 def _number(cell: object) -> float:
