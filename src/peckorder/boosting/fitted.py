@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,17 +17,16 @@ from peckorder.boosting.early_stopping import EarlyStopping
 from peckorder.boosting.solver.rounds import Finished, bounds
 from peckorder.boosting.solver.run import RECORD
 from peckorder.boosting.solver.score_table import Columns, ScoreTable
+from peckorder.boosting.storage import BOOSTED
 from peckorder.boosting.weak.custom import ranked
 from peckorder.exceptions import DataError
-
-if TYPE_CHECKING:
-    from peckorder.storage.format import Node
 
 
 class BoostedEstimator(ScoreEstimator):
     """Scores rows by weak rankings and their weights."""
 
     missing: str
+    _stored_fields: ClassVar = BOOSTED
 
     def staged_predict(
         self, X: ArrayLike, *, offset: ArrayLike | None = None
@@ -155,16 +154,6 @@ class BoostedEstimator(ScoreEstimator):
         )
         total = falls.sum()
         return shares / total if total > 0 else np.zeros(self.n_features_in_)
-
-    def _state(self) -> dict[str, Any]:
-        from peckorder.boosting.storage import boosted_state
-
-        return boosted_state(self)
-
-    def _restore(self, node: "Node") -> None:
-        from peckorder.boosting.storage import restore_boosted
-
-        restore_boosted(self, node)
 
 
 NOTHING_WEIGHS = "every weight zero"

@@ -1,6 +1,6 @@
 """What rankers that keep magnitudes share: data in, scores out."""
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -17,11 +17,9 @@ from peckorder.magnitude.mprank_solver.gram import Gram
 from peckorder.magnitude.mprank_solver.primal import times
 from peckorder.magnitude.mprank_solver.training_rows import Sample
 from peckorder.magnitude.mprank_solver.weighting import Weighing
+from peckorder.magnitude.storage import MAGNITUDE
 from peckorder.similarity.kernel_function import KernelFunction
 from peckorder.similarity.parameters import KERNEL_RULES
-
-if TYPE_CHECKING:
-    from peckorder.storage.format import Node
 
 RULES: Final[Rules] = {
     name: KERNEL_RULES[name] for name in ("kernel", "gamma", "degree", "coef0")
@@ -57,6 +55,7 @@ class MagnitudeModel(ScoreEstimator):
 
     # Whether every fit goes through all entries of a kernel matrix that is given.
     _copies_kernels: ClassVar[bool] = False
+    _stored_fields: ClassVar = MAGNITUDE
     _learnt: ClassVar[tuple[str, ...]] = (
         "coef_",
         "dual_coef_",
@@ -192,16 +191,6 @@ class MagnitudeModel(ScoreEstimator):
                 f"{self._who}: X must be square with kernel='precomputed', a column "
                 f"for each row; got {n_rows} rows and {self.n_features_in_} columns."
             )
-
-    def _state(self) -> dict[str, Any]:
-        from peckorder.magnitude.storage import magnitude_state
-
-        return magnitude_state(self)
-
-    def _restore(self, node: "Node") -> None:
-        from peckorder.magnitude.storage import restore_magnitude
-
-        restore_magnitude(self, node)
 
     def _forget(self) -> None:
         for name in self._learnt:

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,9 +19,7 @@ from peckorder.magnitude.mprank_solver.gram import Gram
 from peckorder.magnitude.mprank_solver.leave_out import COSTS, LeftOut
 from peckorder.magnitude.mprank_solver.solve import Method, Problem, Solution
 from peckorder.magnitude.mprank_solver.training_rows import Sample
-
-if TYPE_CHECKING:
-    from peckorder.storage.format import Node
+from peckorder.magnitude.storage import SQUARED
 
 COST = one_of(*COSTS)
 KEEP = one_of("C", "C_prime")
@@ -33,6 +31,7 @@ class SquaredModel(MagnitudeModel):
     A subclass checks its parameters in `_check`, and says in `_fit` how it learns.
     """
 
+    _stored_fields: ClassVar = SQUARED
     _learnt: ClassVar[tuple[str, ...]] = (
         *MagnitudeModel._learnt,
         "_moments",
@@ -203,17 +202,6 @@ class SquaredModel(MagnitudeModel):
         if state.get("_gram") is None:
             state.pop("_sample", None)
         return state
-
-    def _state(self) -> dict[str, Any]:
-        from peckorder.magnitude.storage import sample_state
-
-        return super()._state() | sample_state(self)
-
-    def _restore(self, node: "Node") -> None:
-        from peckorder.magnitude.storage import restore_sample
-
-        super()._restore(node)
-        restore_sample(self, node)
 
     def _learn(self, given: Given, sample: Sample, C: float, method: Method) -> None:
         """Learn, and keep the result."""

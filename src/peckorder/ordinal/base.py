@@ -2,7 +2,7 @@
 
 from abc import ABCMeta, abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.random import RandomState
@@ -26,10 +26,8 @@ from peckorder._core.validation import (
 from peckorder.exceptions import DataError
 from peckorder.feedback import LabelColumn, Scale, read_labels
 from peckorder.ordinal.learners.base import Learner, learn
+from peckorder.ordinal.storage import ORDINAL
 from peckorder.storage.mixin import StoredModel
-
-if TYPE_CHECKING:
-    from peckorder.storage.format import Node
 
 
 class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -39,6 +37,7 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
     wrong, or is interrupted, leaves the estimator as it was.
     """
 
+    _stored_fields: ClassVar = ORDINAL
     _rules: ClassVar[Rules] = {
         "max_iter": whole(1),
         "shuffle": boolean,
@@ -352,13 +351,3 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         self.n_mistakes_ = learner.tally.mistakes
         self.cumulative_loss_ = learner.tally.loss
         self._publish(learner)
-
-    def _state(self) -> dict[str, Any]:
-        from peckorder.ordinal.storage_estimators import ordinal_state
-
-        return ordinal_state(self)
-
-    def _restore(self, node: "Node") -> None:
-        from peckorder.ordinal.storage_estimators import restore_ordinal
-
-        restore_ordinal(self, node)

@@ -53,7 +53,7 @@ def packed(model: StoredModel, stream: dict[str, Any] | None = None) -> Contents
     In a checkpoint it says too how far a `stream` has been learnt.
     """
     who, arrays = type(model).__name__, []  # type: ignore[var-annotated]
-    if type(model).__module__.partition(".")[0] != "peckorder":
+    if MODELS.get(who) is not type(model):
         raise TypeError(
             f"{who}: a model must be of one of peckorder's own classes to be saved; "
             "got one of a class derived from them."
@@ -61,7 +61,7 @@ def packed(model: StoredModel, stream: dict[str, Any] | None = None) -> Contents
     try:
         first = {"peckorder": __version__} | ({"stream": stream} if stream else {})
         header = pack(document(model) | first, arrays)
-        read_model(Node.of(header, arrays), {who: type(model), **MODELS})
+        read_model(Node.of(header, arrays), MODELS)
     except Unstorable as error:
         raise TypeError(
             f"{who}: labels must be plain values to be saved; got {error}."
@@ -81,7 +81,7 @@ def document(model: Any) -> dict[str, Any]:
         "parameters": parameters_of(model),
         "n_features": getattr(model, "n_features_in_", None),
         "feature_names": None if names is None else labels(np.asarray(names)),
-        "state": model._state(),
+        "state": model._stored_fields.write(model),
     }
 
 
@@ -131,7 +131,7 @@ def read_model(node: Node, models: Mapping[str, type[StoredModel]]) -> StoredMod
 
 def read_document(node: Node, models: Mapping[str, type[Any]]) -> Any:
     """Make a model from what `document` returned, trusting nothing of it."""
-    kind = models[node.word("model", tuple(models))]
+    kind = models[node.word("model", *models)]
     model = _made(kind, _parameters(node.child("parameters"), models))
     if node.has("n_features"):
         model.n_features_in_ = node.whole("n_features", 1, MOST_FEATURES)
@@ -141,8 +141,14 @@ def read_document(node: Node, models: Mapping[str, type[Any]]) -> Any:
         if not all(type(name) is str for name in names.tolist()):
             raise node.refuse("feature_names", "texts")
         model.feature_names_in_ = as_objects(names.tolist())
+    state = node.child("state")
+    state.owner = model
+    if kind._has_features:
+        if not hasattr(model, "n_features_in_"):
+            raise node.refuse("n_features", "the number of features")
+        state.sizes["features"] = model.n_features_in_
     with np.errstate(all="ignore"):
-        model._restore(node.child("state"))
+        vars(model).update(kind._stored_fields.read(state))
     return model
 
 
@@ -154,7 +160,7 @@ def _parameter(node: Node, name: str, models: Mapping[str, type[Any]]) -> Any:
     value = node.raw(name)
     if isinstance(value, dict) and value.keys() == {"estimator"}:
         inner = node.adopted(name, value["estimator"])
-        kind = models[inner.word("name", tuple(models))]
+        kind = models[inner.word("name", *models)]
         return _made(kind, _parameters(inner.child("parameters"), models))
     if isinstance(value, dict) and value.keys() == {"labels"}:
         return read_labels(node.adopted(name, value["labels"]))

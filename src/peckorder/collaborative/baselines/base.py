@@ -1,7 +1,7 @@
 """What the baselines share that score items by what viewers gave them."""
 
 from abc import ABCMeta, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,16 +16,8 @@ from sklearn.utils.validation import (
 from peckorder._base.transaction import all_or_nothing
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rules, check_parameters
-from peckorder.collaborative.baselines.storage import (
-    Reader,
-    restore_viewers,
-    viewer_state,
-)
 from peckorder.exceptions import DataError
 from peckorder.storage.mixin import StoredModel
-
-if TYPE_CHECKING:
-    from peckorder.storage.format import Node
 
 _LARGEST = 1e100
 
@@ -35,12 +27,11 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
 
     NaN is "not rated", in X and in y. A subclass says in `_learn` what it makes of all
     rows and of a person's ratings, and in `_scores` what it makes of rows then;
-    `_stored` are the attributes that this needs.
+    `_stored_fields` are the attributes that this needs.
     """
 
     _rules: ClassVar[Rules] = {}
     _may_be_inner = False
-    _stored: ClassVar[dict[str, Reader]]
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from what viewers, and one person, gave to items.
@@ -124,12 +115,6 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags
-
-    def _state(self) -> dict[str, Any]:
-        return viewer_state(self, self._stored)
-
-    def _restore(self, node: "Node") -> None:
-        restore_viewers(self, self._stored, node)
 
     @property
     def _who(self) -> str:

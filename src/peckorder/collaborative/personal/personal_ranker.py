@@ -34,11 +34,12 @@ from peckorder.collaborative.personal.explanation import constant, explained
 from peckorder.collaborative.personal.person import Constant, Learnt, Weighed
 from peckorder.collaborative.personal.results import Explanation, Recommendations
 from peckorder.collaborative.personal.shared import Community, Settings
-from peckorder.collaborative.personal.stored import StoredPersonal
+from peckorder.collaborative.personal.storage import PERSONAL
 from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
 from peckorder.feedback._ids import listed
 from peckorder.gaps import cut_at_gap
+from peckorder.storage.mixin import StoredModel
 
 _C = Rule(
     "None, 'leave_pair_out' or a finite number > 0",
@@ -66,7 +67,7 @@ def _are_references(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str | bytes)
 
 
-class PersonalRanker(StoredPersonal, BaseEstimator, stored=True):  # type: ignore[misc]
+class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc]
     r"""Ranks items for each person: MPRank on what the item means leave unexplained.
 
     Once, from everybody: damped item means m_j and how alike items are,
@@ -144,6 +145,9 @@ class PersonalRanker(StoredPersonal, BaseEstimator, stored=True):  # type: ignor
     array([4.])
     """
 
+    _has_features = False
+    _may_be_inner = False
+    _stored_fields: ClassVar = PERSONAL
     _rules: ClassVar[Rules] = {
         "estimator": Rule("None or have fit and predict", _is_estimator),
         "n_factors": whole(0),

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from peckorder._core.typing import Floats
 from peckorder.collaborative import Explanation, PersonalRanker, Recommendations
-from peckorder.collaborative.personal.storage import take_person, without_people
+from peckorder.collaborative.personal.storage import add_person, without_people
 from peckorder.distributed.people.store import About, Memory, no_store
 from peckorder.distributed.people.tasks import Record
 from peckorder.exceptions import DataError, ModelFileError
@@ -187,7 +187,7 @@ class People(Mapping[Any, Any]):
 
     def _take(self, ranker: PersonalRanker, data: bytes) -> None:
         try:
-            take_person(ranker, data)
+            add_person(ranker, data)
         except Damaged as error:
             raise ModelFileError(
                 f"people: a person must be sound to be read; got one {error}."

@@ -12,6 +12,11 @@ from peckorder.storage.format.scalars import UNITS, scalar
 
 _LAST_CHARACTER = 0x10FFFF
 _MOST_ALIKE = 64
+_NUMBERS = "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8"
+_KINDS = (
+    *("numbers", "texts", "bytes", "dates"),
+    *("durations", "objects", "strings", "values"),
+)
 
 
 def parts_of(labels: Labels) -> dict[str, Any]:
@@ -48,31 +53,19 @@ def parts_of(labels: Labels) -> dict[str, Any]:
 
 def read_labels(node: Any) -> Labels:
     """Return the labels (n,) that a node of a header stands for."""
-    kind = node.word(
-        "kind",
-        (
-            "numbers",
-            "texts",
-            "bytes",
-            "dates",
-            "durations",
-            "objects",
-            "strings",
-            "values",
-        ),
-    )
+    kind = node.word("kind", *_KINDS)
     if kind == "numbers":
-        return node.array("numbers", "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8", (None,))  # type: ignore[no-any-return]
+        return node.array("numbers", _NUMBERS, None)  # type: ignore[no-any-return]
     if kind in ("texts", "bytes"):
         return _letters(node, kind)
     if kind in ("dates", "durations"):
-        unit = node.word("unit", tuple(sorted(UNITS)))
+        unit = node.word("unit", *sorted(UNITS))
         step = node.whole("step", 1, 2**31 - 1)
-        counts = node.array("counts", "i8", (None,))
+        counts = node.array("counts", "i8", None)
         code = "M" if kind == "dates" else "m"
         return counts.view(f"{code}8[{step}{unit}]")  # type: ignore[no-any-return]
     if kind == "values":
-        return as_objects(_hashable(node, node.values("values")))
+        return as_objects(_hashable(node, node.plain_list("values")))
     texts = _texts(node)
     return as_objects(texts) if kind == "objects" else np.array(texts, dtype=_strings())
 
@@ -92,7 +85,7 @@ def _hashable(node: Any, values: list[Any]) -> list[Any]:
 
 
 def _letters(node: Any, kind: str) -> Labels:
-    letters = node.array("letters", "u4" if kind == "texts" else "u1", (None, None))
+    letters = node.array("letters", "u4" if kind == "texts" else "u1", None, None)
     if letters.shape[1] == 0:
         raise broken(f"{node.place}.letters", "at least one wide")
     if kind == "texts" and letters.size and letters.max() > _LAST_CHARACTER:
@@ -104,7 +97,7 @@ def _letters(node: Any, kind: str) -> Labels:
 
 
 def _texts(node: Any) -> list[str]:
-    text = node.array("text", "u1", (None,)).tobytes()
+    text = node.array("text", "u1", None).tobytes()
     ends = node.pointers("ends", len(text)).tolist()
     try:
         return [
