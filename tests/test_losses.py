@@ -3,6 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from peckorder import losses
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD
 from peckorder.exceptions import DataError
 from peckorder.losses import pair_loss
 from peckorder.magnitude.compiled import pair_losses
@@ -177,7 +178,7 @@ def test_threads_and_queries_out_of_order_change_nothing(
     qid = rng.choice(9, n, p=[0.6, *[0.05] * 8])
     how = {"power": power, "top_weight": top_weight} | epsilon_of(kind)
     alone = pair_loss(kind, h, y, qid=qid, **how)
-    monkeypatch.setattr(losses, "_WORTH_A_THREAD", 64)
+    monkeypatch.setitem(MIN_ITEMS_PER_THREAD, "rows", 64)
     monkeypatch.setattr(losses, "n_cores", lambda: 4)
     shared = pair_loss(kind, h, y, qid=qid, **how)
     assert shared.value == alone.value

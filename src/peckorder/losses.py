@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from peckorder._core.compiled import lists
-from peckorder._core.threads import n_cores, share
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, n_cores, share
 from peckorder._core.typing import Floats, Ints
 from peckorder._core.validation import (
     Rule,
@@ -30,8 +30,6 @@ _KIND = one_of(
 _POWER = Rule("1 or 2", lambda value: whole(1).accepts(value) and value <= 2)
 # From this length on NumPy sorts a query faster than our own kernel does.
 _LONG = 256
-# Rows that make another thread worth its start.
-_WORTH_A_THREAD = 1 << 14
 
 
 class PairLoss(NamedTuple):
@@ -239,7 +237,7 @@ def _descending(key: Floats, offsets: Ints) -> Ints:
 def _share(queries: Queries, kernel: Callable[..., None], *arguments: Any) -> None:
     """Call a kernel for ranges of queries, shared among threads."""
     offsets = queries.offsets
-    n_threads = min(n_cores(), int(offsets[-1]) // _WORTH_A_THREAD)
+    n_threads = min(n_cores(), int(offsets[-1]) // MIN_ITEMS_PER_THREAD["rows"])
 
     def work(some: slice, give_up: Callable[[], bool]) -> None:
         kernel(offsets, some.start, some.stop, *arguments)

@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept, and what happens where they cannot be."""
+"""Where compiled functions are cached, and what happens where they cannot be."""
 
 import os
 import shutil
@@ -6,9 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
+import numpy as np
 import pytest
 
 import peckorder
+from peckorder._core.compiled import jit
+from peckorder.ordinal.compiled import linear
 
 FIT = """
 import peckorder
@@ -46,7 +50,7 @@ def fit_in_another_process(copied, **changes):
     return int(n_rounds), int(n_hits)
 
 
-def test_a_package_that_cannot_keep_kernels_works_all_the_same(copied):
+def test_a_package_without_a_cache_works_all_the_same(copied):
     # A file where the folder should be stops even the superuser.
     (copied / "ordinal" / "compiled" / "__pycache__").write_text("")
     nowhere = {"HOME": "/dev/null/home", "XDG_CACHE_HOME": "/dev/null/cache"}
@@ -54,7 +58,7 @@ def test_a_package_that_cannot_keep_kernels_works_all_the_same(copied):
     assert (n_rounds, n_hits) == (2, 0)
 
 
-def test_a_second_process_finds_the_kernels_of_the_first(copied):
+def test_a_second_process_finds_what_the_first_compiled(copied):
     _, first = fit_in_another_process(copied)
     assert list(
         (copied / "ordinal" / "compiled" / "__pycache__").glob("linear.prank-*.nbi")
@@ -66,7 +70,7 @@ def test_a_second_process_finds_the_kernels_of_the_first(copied):
 @pytest.mark.parametrize(
     ("changed", "n_hits"),
     [
-        # Numba itself looks at a function's own file only, and parts live in others.
+        # Numba itself looks at a function's own file only, not at what is inlined.
         ("ordinal/compiled/ensemble.py", 0),
         ("_core/compiled/rows.py", 0),
         ("boosting/compiled/rounds.py", 1),
@@ -79,3 +83,38 @@ def test_a_change_compiles_the_functions_of_its_own_family_anew(
     with (copied / changed).open("a") as file:
         file.write("# changed\n")
     assert fit_in_another_process(copied)[1] == n_hits
+
+
+PRIVATE = "Numba has changed: mend {} in peckorder/_core/compiled/jit.py, then {}."
+
+
+def add_first(values):
+    return values[0] + 1.0
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_numba_still_has_the_option_without_reference_counts():
+    advice = PRIVATE.format("uncounted_references", "measure PRank.fit again")
+    assert jit.uncounted_references() == {"_nrt": False}, advice
+    function = numba.njit(**jit.uncounted_references())(add_first)
+    assert function(np.zeros(1)) == 1.0, advice
+    assert "NRT_incref" not in next(iter(function.inspect_llvm().values())), advice
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_numba_still_has_the_stamp_of_the_cache():
+    advice = PRIVATE.format("set_source_stamp", "see that a change compiles anew")
+    file = Path(linear.__file__)
+    assert jit.set_source_stamp(linear.prank, file), advice
+    stamp = linear.prank._cache._cache_file._source_stamp
+    assert "ordinal/compiled/linear.py" in [name for name, *_ in stamp], advice
+
+
+def test_without_the_private_parts_of_numba_functions_compile_all_the_same(monkeypatch):
+    class Options:
+        pass
+
+    monkeypatch.setattr(jit, "CPUTargetOptions", Options)
+    assert jit.uncounted_references() == {}
+    assert jit.compiled(add_first)(np.zeros(1)) == 1.0
+    assert not jit.set_source_stamp(Options(), Path(__file__))

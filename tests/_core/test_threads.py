@@ -6,10 +6,8 @@ import time
 import numpy as np
 import pytest
 
-from peckorder._core.threads import share
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, share
 from peckorder.ordinal.compiled import dual, ensemble
-from peckorder.ordinal.learners import ensemble as linear
-from peckorder.ordinal.learners import kernel_ensemble
 from support.helpers import integer_data, make, raises_unchanged, same, shown
 
 X, Y = integer_data(1)
@@ -26,8 +24,7 @@ class Failure(Exception):
 @pytest.fixture
 def eager(monkeypatch):
     """Have every piece of work, however small, shared among threads."""
-    monkeypatch.setattr(linear, "_WORTH_A_THREAD", 1)
-    monkeypatch.setattr(kernel_ensemble, "_WORTH_A_THREAD", 1)
+    monkeypatch.setitem(MIN_ITEMS_PER_THREAD, "products", 1)
 
 
 def wait_for(is_so, seconds=10.0):

@@ -7,12 +7,13 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from peckorder import RankBoost
-from peckorder._core.compiled.jit import kernel
+from peckorder._core.compiled.jit import compiled
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD
 from peckorder.boosting.compiled.barrier import CANCELLED, PLACES, meet, take_turn
 from peckorder.boosting.solver import rounds_compiled
 
 
-@kernel
+@compiled
 def count_together(thread, n_threads, n_meetings, places, counts):
     """Add 1 to what all have counted, in turns; return how many meetings there were."""
     for t in range(n_meetings):
@@ -26,7 +27,7 @@ def count_together(thread, n_threads, n_meetings, places, counts):
     return n_meetings
 
 
-@kernel
+@compiled
 def collect_turns(n_threads, turns, taken):
     """Mark the turns that this thread gets."""
     turn = take_turn(n_threads, turns)
@@ -73,7 +74,7 @@ def test_rounds_in_threads_give_the_same_bits(max_bins, monkeypatch):
     X, y = rng.standard_normal((1500, 6)), rng.integers(0, 4, 1500)
     X[:, 0] = np.round(X[:, 0])
     qid = np.repeat(np.arange(30), 50)
-    monkeypatch.setattr(rounds_compiled, "_WORTH_A_THREAD", 1)
+    monkeypatch.setitem(MIN_ITEMS_PER_THREAD, "round_entries", 1)
     models = [
         RankBoost(n_rounds=30, max_bins=max_bins, n_jobs=n).fit(X, y, qid=qid)
         for n in (1, 2, 3)
@@ -97,7 +98,7 @@ def test_a_thread_that_fails_raises_and_keeps_nobody_waiting(
 
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((1500, 6)), rng.integers(0, 4, 1500)
-    monkeypatch.setattr(rounds_compiled, "_WORTH_A_THREAD", 1)
+    monkeypatch.setitem(MIN_ITEMS_PER_THREAD, "round_entries", 1)
     model = RankBoost(n_rounds=30, max_bins=255, n_jobs=3).fit(X, y)
     before = model.weak_rankers_
     monkeypatch.setattr(rounds_compiled.kernels, "run", failing_run)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 
-from peckorder._core.compiled.jit import kernel
+from peckorder._core.compiled.jit import compiled
 from peckorder.boosting.compiled import (
     binning,
     graded_pairs,
@@ -22,7 +22,7 @@ from peckorder.boosting.compiled.exponential import exp_moderate
 pytestmark = pytest.mark.jit_off
 
 
-@kernel
+@compiled
 def exponential(x, result):
     """Write the exponentials of x."""
     for i in range(x.shape[0]):
@@ -113,7 +113,7 @@ def test_no_sum_of_potentials_changes_by_more_than_the_drift(before, after, some
     assert moved == np.maximum(after - before, 0).sum()
 
 
-@kernel
+@compiled
 def count_one(bins, potentials, sums):
     """Call the part of that name."""
     search_by_r.count_one(bins, potentials, sums)
@@ -146,7 +146,7 @@ def test_a_ranking_by_bins_is_added_as_if_written_first(bins, cut, default, a, s
     assert largest == np.abs(scores).max()
 
 
-@kernel
+@compiled
 def copy_scores(rows, scores, up, ends):
     """Call the part of that name, for all places."""
     n = np.uintp(scores.shape[0])

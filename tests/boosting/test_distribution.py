@@ -7,8 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from peckorder import Preferences
-from peckorder._core.threads import Team
-from peckorder.boosting.pairs import distribution as solver
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder.boosting.pairs.distribution import UNIT
 from peckorder.boosting.pairs.from_feedback import distribution, feedback_rows
 from support import rankboost_oracle
@@ -171,7 +170,7 @@ def test_what_a_pair_gives_one_row_it_takes_from_the_other():
 
 @every_kind
 def test_the_potentials_do_not_depend_on_the_threads(kind, monkeypatch):
-    monkeypatch.setattr(solver, "_WORTH_A_THREAD", 1)
+    monkeypatch.setitem(MIN_ITEMS_PER_THREAD, "rows", 1)
     rng = np.random.default_rng(1)
     y, qid = rng.integers(0, 5, 500), rng.integers(0, 40, 500)
     graded = Preferences.from_grades(y, qid, weight=kind)

@@ -10,10 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from peckorder import Preferences, RankBoost
-from peckorder._core.threads import Team
-from peckorder.boosting.pairs import distribution
-from peckorder.boosting.solver import rounds_compiled, score_table
-from peckorder.boosting.weak import thresholds, thresholds_by_z
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from support.helpers import messy_csr, same
 
 KINDS = {
@@ -268,14 +265,8 @@ def eager(monkeypatch):
         return [result for _, result in done]
 
     monkeypatch.setattr(Team, "share", noted)
-    for module in (
-        distribution,
-        thresholds_by_z,
-        rounds_compiled,
-        score_table,
-        thresholds,
-    ):
-        monkeypatch.setattr(module, "_WORTH_A_THREAD", 1)
+    for item in ("rows", "entries", "round_entries"):
+        monkeypatch.setitem(MIN_ITEMS_PER_THREAD, item, 1)
     return seen
 
 

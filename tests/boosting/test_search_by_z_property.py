@@ -12,11 +12,10 @@ from numpy.testing import assert_array_less
 from scipy import sparse
 
 from peckorder import Preferences
-from peckorder._core.threads import Team
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder.boosting.columns import sorted as columns
 from peckorder.boosting.pairs.from_feedback import distribution, feedback_rows
 from peckorder.boosting.solver.rounds import Boosted, Steps, boost
-from peckorder.boosting.weak import thresholds_by_z
 from peckorder.boosting.weak.thresholds import Account
 from peckorder.boosting.weak.thresholds_by_z import LeastZ
 from support import rankboost_oracle
@@ -177,7 +176,7 @@ def test_what_is_left_out_changes_no_round(problem, form):
 @EXAMPLES
 @given(problems(), st.integers(1, 3), st.sampled_from([None, 2]))
 def test_rounds_do_not_depend_on_how_columns_are_kept(problem, n_threads, max_bins):
-    with patch.object(thresholds_by_z, "_WORTH_A_THREAD", 1):
+    with patch.dict(MIN_ITEMS_PER_THREAD, entries=1):
         one, *others = (
             boosted(problem, form, n_threads=n_threads, max_bins=max_bins)
             for form in FORMS

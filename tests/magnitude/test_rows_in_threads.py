@@ -6,13 +6,14 @@ from numpy.testing import assert_allclose
 
 from peckorder import AggregatePRank, MPRank, RankBoost
 from peckorder._core import threads
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD
 from peckorder.magnitude.mprank_solver import primal
 
 
 @pytest.fixture
 def _shared(monkeypatch):
     """Have a thread for every few entries, on any machine."""
-    monkeypatch.setattr(threads, "_WORTH_A_THREAD", 8)
+    monkeypatch.setitem(MIN_ITEMS_PER_THREAD, "values", 8)
     monkeypatch.setattr(threads, "cpu_count", lambda: 3)
 
 
@@ -38,7 +39,7 @@ def test_a_limit_holds_where_work_is_begun(monkeypatch):
 def test_threads_change_nothing_but_rounding(dtype, monkeypatch):
     X, y = problem(3_001, dtype)
     shared = MPRank(C=10.0).fit(X, y)
-    monkeypatch.setattr(threads, "_WORTH_A_THREAD", 1 << 40)
+    monkeypatch.setitem(MIN_ITEMS_PER_THREAD, "values", 1 << 40)
     alone = MPRank(C=10.0).fit(X, y)
     assert_allclose(shared.coef_, alone.coef_, rtol=1e-10)
     assert_allclose(shared.dual_gap_, alone.dual_gap_, atol=1e-10)

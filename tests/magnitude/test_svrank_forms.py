@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from peckorder import SVRank
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD
 from peckorder.exceptions import DataError
 from peckorder.losses import pair_loss
 from peckorder.magnitude.svrank_solver import loss as svrank_loss
@@ -256,7 +257,7 @@ def test_threads_do_not_change_a_bit(monkeypatch, power, loss, top_weight):
     settings = {"C": 10.0, "power": power, "loss": loss, "top_weight": top_weight}
     queries = np.arange(60) % 7
     alone = SVRank(**settings).fit(X, Y, qid=queries)
-    monkeypatch.setattr(svrank_loss, "_WORTH_A_THREAD", 10)
+    monkeypatch.setitem(MIN_ITEMS_PER_THREAD, "rows", 10)
     monkeypatch.setattr(svrank_loss, "n_cores", lambda: 4)
     shared = SVRank(**settings).fit(X, Y, qid=queries)
     assert_array_equal(shared.coef_, alone.coef_)

@@ -17,6 +17,11 @@ def name_of(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", requirement)[0]).lower()
 
 
+def lowest(requirement: str) -> str:
+    """Return the lowest version of a requirement such as ``numba>=0.61,<0.69``."""
+    return requirement.split(",", maxsplit=1)[0].replace(">=", "==")
+
+
 def lowest_versions() -> list[str]:
     """Return a constraint for each requirement."""
     told = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -29,7 +34,7 @@ def lowest_versions() -> list[str]:
     tools -= {name_of(requirement) for requirement in extras["onnx"]}
     pinned = (ROOT / "constraints.txt").read_text().splitlines()
     return sorted(
-        {requirement.replace(">=", "==") for requirement in asked}
+        {lowest(requirement) for requirement in asked}
         | {pin for pin in pinned if name_of(pin) in tools}
     )
 

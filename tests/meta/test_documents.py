@@ -32,4 +32,14 @@ def test_every_requirement_has_a_lowest_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"].values()
     asked = sum(extras, project["dependencies"])
-    assert [r for r in asked if not re.fullmatch(r"[\w-]+>=\d+(\.\d+)*", r)] == []
+    form = r"[\w-]+>=\d+(\.\d+)*(,<\d+(\.\d+)*)?"
+    assert [r for r in asked if not re.fullmatch(form, r)] == []
+
+
+def test_the_upper_bound_of_numba_is_above_the_pinned_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (bound,) = re.findall(r"numba>=[\d.]+,<(\d+)\.(\d+)", str(project["dependencies"]))
+    (pinned,) = re.findall(
+        r"^numba==(\d+)\.(\d+)", (ROOT / "constraints.txt").read_text(), re.M
+    )
+    assert tuple(map(int, bound)) == (int(pinned[0]), int(pinned[1]) + 1)

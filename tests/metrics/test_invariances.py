@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from peckorder import metrics
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD
 from peckorder.metrics import _lists
 from support.metrics_by_enumeration import METRICS, Metric
 
@@ -301,7 +302,7 @@ def test_threads_do_not_show(monkeypatch, options, n_queries, real):
     monkeypatch.setattr(_lists, "n_cores", lambda: 1)
     one = of_all(table, options)
     monkeypatch.setattr(_lists, "n_cores", lambda: 7)
-    monkeypatch.setattr(_lists, "_WORTH_A_THREAD", 1)
+    monkeypatch.setitem(MIN_ITEMS_PER_THREAD, "rows", 1)
     for got, wanted in zip(of_all(table, options), one, strict=True):
         assert_array_equal(got, wanted)
 
@@ -331,5 +332,5 @@ def test_differences_do_not_show_how_they_are_sorted(monkeypatch, power):
         monkeypatch.setattr(_lists, "_LONG", length)
         assert_same(values(metric, *table), wanted)
     monkeypatch.setattr(_lists, "n_cores", lambda: 7)
-    monkeypatch.setattr(_lists, "_WORTH_A_THREAD", 1)
+    monkeypatch.setitem(MIN_ITEMS_PER_THREAD, "rows", 1)
     assert_same(values(metric, *table), wanted)

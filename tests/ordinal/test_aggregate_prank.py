@@ -12,7 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from peckorder import AggregatePRank
-from peckorder.ordinal.learners import base, kernel_ensemble
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD
+from peckorder.ordinal.learners import base
 from peckorder.ordinal.learners import ensemble as linear
 from support.helpers import (
     AGGREGATES,
@@ -63,8 +64,7 @@ def test_neither_threads_nor_cuts_nor_blocks_show(
     whole = ensemble(name, aggregate=aggregate, n_jobs=1).fit(X, Y)
     model = ensemble(name, aggregate=aggregate, n_jobs=n_jobs)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (linear, kernel_ensemble):
-            patch.setattr(module, "_WORTH_A_THREAD", 1)
+        patch.setitem(MIN_ITEMS_PER_THREAD, "products", 1)
         patch.setattr(linear, "_COINS", 17)
         patch.setattr(base, "BLOCK", block)
         for some, method in stream:
@@ -85,8 +85,7 @@ def test_what_is_predicted_on_the_way_depends_on_neither(
     whole = ensemble(name, aggregate=aggregate, **view).progressive(rows, y)
     model = ensemble(name, aggregate=aggregate, n_jobs=n_jobs, **view)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (linear, kernel_ensemble):
-            patch.setattr(module, "_WORTH_A_THREAD", 1)
+        patch.setitem(MIN_ITEMS_PER_THREAD, "products", 1)
         patch.setattr(linear, "_COINS", 17)
         patch.setattr(linear, "_CELLS", 50)
         parts = [model.progressive(rows[some], y[some]) for some, _ in stream]

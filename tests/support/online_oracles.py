@@ -2,7 +2,8 @@
 
 Ranks are 1..k. Every oracle notes in `closest` how near a decision ever came to
 going the other way, so that a test on real numbers can leave out the cases that
-rounding decides; decisions of the zero rule are exact and don't count.
+rounding decides. Decisions of a zero rule before the first mistake are exact and
+don't count; after it, weights that are zero here may be 1e-17 in the library.
 """
 
 from math import exp, floor, inf, sqrt
@@ -44,8 +45,9 @@ class Learner:
         self.mistakes += guess != y
         self.loss += abs(guess - y)
 
-    def note(self, gap, w):
-        if any(w):
+    def note(self, gap, w, mistakes):
+        """Note a gap, except of zero weights that no mistake has changed yet."""
+        if mistakes or any(w):
             self.closest = min(self.closest, abs(gap))
 
     def progressive(self, X, y):
@@ -65,10 +67,10 @@ class PRank(Learner):
         self.w_sum, self.b_sum = [0.0] * self.d, [0.0] * (k - 1)
         self.rules = [(list(self.w), list(self.b), 0)]
 
-    def rank(self, w, b, x, scale=1):
+    def rank(self, w, b, x, mistakes, scale=1):
         s = dot(w, x)
         for threshold in b:
-            self.note((s - threshold) / scale, w)
+            self.note((s - threshold) / scale, w, mistakes)
         for r, threshold in enumerate(b, start=1):
             if s - threshold < 0:
                 return r
@@ -81,19 +83,24 @@ class PRank(Learner):
         x = self.see(x)
         votes = sum(v for _, _, v in self.rules)
         if votes == 0:
-            return self.rank(*self.rules[-1][:2], x)
-        return sum(v * self.rank(w, b, x) for w, b, v in self.rules if v) / votes
+            return self.rank(*self.rules[-1][:2], x, self.mistakes)
+        # The rule with number i is the one after i mistakes.
+        ranks = [
+            v * self.rank(w, b, x, i) for i, (w, b, v) in enumerate(self.rules) if v
+        ]
+        return sum(ranks) / votes
 
     def predict(self, x):
         if self.rule == "voted":
             return nearest_rank(self.mean_rank(x), self.k)
         if self.rule == "averaged" and self.rounds:
-            return self.rank(self.w_sum, self.b_sum, self.see(x), self.rounds)
-        return self.rank(self.w, self.b, self.see(x))
+            w, b = self.w_sum, self.b_sum
+            return self.rank(w, b, self.see(x), self.mistakes, self.rounds)
+        return self.rank(self.w, self.b, self.see(x), self.mistakes)
 
     def learn(self, x, y, number=None):
         x = self.see(x)
-        s, guess = dot(self.w, x), self.rank(self.w, self.b, x)
+        s, guess = dot(self.w, x), self.rank(self.w, self.b, x, self.mistakes)
         self.count(guess, y)
         if guess == y:
             w, b, votes = self.rules[-1]
@@ -161,11 +168,12 @@ class KernelPRank(Learner):
         self.rules = [([], list(self.b), 0)]
         self.b_after_round = []
 
-    def rank(self, weighed, b, x, scale=1):
+    def rank(self, weighed, b, x, mistakes, scale=1):
         """Place a row by the sum over pairs of a row and its weight."""
         s = sum(weight * self.kernel(z, x) for z, weight in weighed)
+        weights = [weight for _, weight in weighed]
         for threshold in b:
-            self.note((s - threshold) / scale, [weight for _, weight in weighed])
+            self.note((s - threshold) / scale, weights, mistakes)
         return 1 + sum(s >= threshold for threshold in b)
 
     def last_rule(self):
@@ -190,17 +198,19 @@ class KernelPRank(Learner):
     def mean_rank(self, x):
         x = self.see(x)
         votes = sum(v for _, _, v in self.rules)
-        chosen = [r for r in self.rules if r[2]]
         if votes == 0:
-            return self.rank(*self.rules[-1][:2], x)
-        return sum(v * self.rank(weighed, b, x) for weighed, b, v in chosen) / votes
+            return self.rank(*self.rules[-1][:2], x, self.mistakes)
+        ranks = [
+            v * self.rank(w, b, x, i) for i, (w, b, v) in enumerate(self.rules) if v
+        ]
+        return sum(ranks) / votes
 
     def predict(self, x):
         if self.rule == "voted":
             return nearest_rank(self.mean_rank(x), self.k)
         weights, thresholds, n_rounds = self.averaged()
         weighed = [(k.row, w) for k, w in zip(self.kept, weights, strict=True)]
-        return self.rank(weighed, thresholds, self.see(x), n_rounds)
+        return self.rank(weighed, thresholds, self.see(x), self.mistakes, n_rounds)
 
     def has_part(self, kept):
         """Tell whether a row counts in the rule, or in an average."""
@@ -231,7 +241,7 @@ class KernelPRank(Learner):
 
     def learn(self, x, y, number=None):
         s, x = self.score(x), self.see(x)
-        guess = self.rank(self.last_rule(), self.b, x)
+        guess = self.rank(self.last_rule(), self.b, x, self.mistakes)
         if guess == y:
             weighed, b, votes = self.rules[-1]
             self.rules[-1] = weighed, b, votes + 1
@@ -324,7 +334,7 @@ class WidrowHoff(Learner):
     def predict(self, x):
         s = dot(self.w, self.see(x))
         for rank in range(1, self.k):
-            self.note(s - (rank + 0.5), self.w)
+            self.note(s - (rank + 0.5), self.w, self.mistakes)
         return nearest_rank(s, self.k)
 
     def learn(self, x, y):
@@ -344,14 +354,16 @@ class MulticlassPerceptron(Learner):
     def __init__(self, d, k, **view):
         super().__init__(d, k, **view)
         self.w = [[0.0] * self.d for _ in range(k)]
+        self.changed = [False] * k
 
     def predict(self, x):
         x = self.see(x)
         scores = [dot(w, x) for w in self.w]
         best = scores.index(max(scores))
-        for w, score in zip(self.w, scores, strict=True):
-            if w != self.w[best]:
-                self.note(scores[best] - score, [1])
+        for c, score in enumerate(scores):
+            if c != best:
+                changed = self.changed[c] or self.changed[best]
+                self.note(scores[best] - score, self.w[c], changed)
         return best + 1
 
     def learn(self, x, y):
@@ -359,6 +371,7 @@ class MulticlassPerceptron(Learner):
         self.count(guess, y)
         x = self.see(x)
         if guess != y:
+            self.changed[y - 1] = self.changed[guess - 1] = True
             pairs = zip(self.w[y - 1], self.w[guess - 1], x, strict=True)
             moved = [(up + v, down - v) for up, down, v in pairs]
             self.w[y - 1] = [up for up, _ in moved]

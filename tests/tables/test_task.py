@@ -7,6 +7,7 @@ from peckorder.compare.contest.case import make_case
 from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
 from peckorder.tables.features import Coding, Scaling, matrix_of
+from peckorder.tables.roles import Role
 from peckorder.tables.task import recognise
 
 N = 60
@@ -27,7 +28,7 @@ QUERY = np.repeat(np.arange(6), 10)
 
 
 def roles(task):
-    return {taken.column: taken.role for taken in task.taken}
+    return {t.column: t.role for t in task.column_roles}
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def test_rows_are_recognised_by_names_and_values(columns, kind, target):
     task = recognise(columns)
     assert (task.kind, task.target) == (kind, target)
     assert set(task.features) == {"size"} & set(columns.names)
-    assert [taken.column for taken in task.taken] == list(columns.names)
+    assert [taken.column for taken in task.column_roles] == list(columns.names)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_ratings_are_recognised_by_names(names):
     columns = dict(zip(names, (QUERY, np.tile(np.arange(10), 6), GRADE), strict=True))
     task = recognise(table(**columns, timestamp=np.arange(N)))
     assert (task.kind, (task.user, task.item, task.target)) == ("ratings", names)
-    assert roles(task)["timestamp"] == "left out"
+    assert roles(task)["timestamp"] is Role.IGNORED
 
 
 def test_ratings_without_names_are_recognised_by_their_shape():
@@ -85,8 +86,8 @@ def test_flags_overrule():
     task = recognise(columns, target="size", qid="group", drop=["other"])
     assert (task.kind, task.target, task.query) == ("magnitude", "size", "group")
     assert task.features == ("quality",)
-    assert roles(task)["other"] == "left out"
-    assert {t.column: t.why for t in task.taken}["size"] == "--target"
+    assert roles(task)["other"] is Role.IGNORED
+    assert {t.column: t.why for t in task.column_roles}["size"] == "--target"
     assert recognise(columns, task="magnitude").kind == "magnitude"
     one = recognise(columns, user="group", item="size", rating="other")
     assert (one.kind, one.user, one.item, one.target) == (
@@ -106,7 +107,7 @@ def test_people_are_kept_whole_where_there_are_no_queries():
     task = recognise(columns)
     assert (task.kind, task.user, task.query) == ("ordinal", "user", None)
     assert task.features == ("size", "who")
-    assert roles(task)["user"] == "person, kept whole"
+    assert roles(task)["user"] is Role.GROUP
     assert recognise(columns, target="grade", user="who").user == "who"
     assert recognise(columns, user="who").user == "who"
     assert recognise(columns, qid="who").user is None
@@ -241,7 +242,7 @@ def test_columns_become_features_or_are_left_out_with_a_reason():
     )
     coding = Coding.of(columns, columns.names)
     assert coding.features == ("colour=blue", "colour=red", "size")
-    assert {t.column: t.why for t in coding.taken if t.role == "left out"} == {
+    assert {t.column: t.why for t in coding.column_roles if t.role is Role.IGNORED} == {
         "id": "an id, by its name",
         "row": "an id, by its name",
         "number": "the numbers of rows, by its values",

@@ -8,33 +8,49 @@ from io import IOBase
 from pathlib import Path
 from typing import IO, Any
 
+# Windows locks bytes, and keeps others from reading them: one far beyond the end.
+_LOCKED_BYTE = (1 << 31) - 2
+
 
 def lock(file: IO[Any]) -> bool:
-    """Keep others from locking an open file; return False if one of them has.
+    """Lock an open file; return False if another has locked it.
 
-    Until the file is closed, or the process ends in whatever way. Where the system, or
-    the disk, has no such locks, nobody is kept out.
+    The lock ends when the file is closed, or the process ends in whatever way. On a
+    disk without locks every call succeeds.
     """
-    if sys.platform == "win32":
-        return True
-    import fcntl
-
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(file)
     except (BlockingIOError, PermissionError):
-        # Systems that lock files of others' disks by records may say either.
+        # Systems that lock files of network disks by records may raise either.
         return False
     except OSError:
         return True  # a disk without locks
     return True
 
 
+def _lock(file: IO[Any]) -> None:
+    """Lock an open file, or raise what the system raises."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        position = os.lseek(file.fileno(), 0, os.SEEK_CUR)
+        os.lseek(file.fileno(), _LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        finally:
+            os.lseek(file.fileno(), position, os.SEEK_SET)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 @contextmanager
 def only_one(path: Path) -> Iterator[bool]:
-    """Keep others out while inside, by a file that is taken away in the end.
+    """Hold a lock file, which is removed at the end, while inside.
 
-    Gives False if another is in, in this process or any other of the machine; True
-    where no file can be made, as nobody can write there then.
+    Yields False if it is held already, in this process or another of the machine; True
+    where no file can be created, as nobody can write there.
     """
     file = _locked(path)
     if not isinstance(file, IOBase):
@@ -46,10 +62,14 @@ def only_one(path: Path) -> Iterator[bool]:
         with suppress(OSError):
             path.unlink()
         file.close()
+        if sys.platform == "win32":
+            # Open files are not removed there: not ours before, not another's now.
+            with suppress(OSError):
+                path.unlink()
 
 
 def _locked(path: Path) -> IOBase | bool:
-    """Return the file, open and locked; or whether nobody can be in."""
+    """Return the file, open and locked; else whether nobody can hold it."""
     while True:
         try:
             file = path.open("ab")
@@ -61,4 +81,4 @@ def _locked(path: Path) -> IOBase | bool:
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return file
-        file.close()  # whoever was in has just taken it away
+        file.close()  # its holder has just removed it

@@ -8,13 +8,21 @@ from itertools import pairwise
 from os import cpu_count
 from queue import SimpleQueue
 from threading import Event
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 T = TypeVar("T")
 Stop: TypeAlias = Callable[[], bool]
 
-# Entries that a thread goes through in about a millisecond.
-_WORTH_A_THREAD = 1 << 21
+# Items that repay starting another thread, by what an item is: the dearer an item, the
+# fewer are needed.
+MIN_ITEMS_PER_THREAD: Final = {
+    "values": 1 << 21,  # one pass over memory takes about a millisecond
+    "products": 1 << 20,  # a feature times a weight, of a member of an ensemble
+    "entries": 1 << 18,  # a cell of a table: binned, summed or looked up
+    "round_entries": 1 << 16,  # as above, by threads that have been started already
+    "similarities": 1 << 15,  # a kernel of two rows: a product or a distance of both
+    "rows": 1 << 14,  # a row or a pair: sorted, or its exponential taken
+}
 # The most threads that work begun here may take; None for all cores.
 _most: ContextVar[int | None] = ContextVar("most threads", default=None)
 
@@ -141,5 +149,5 @@ def share(n: int, n_threads: int, work: Callable[[slice, Stop], T]) -> list[T]:
 
 def share_rows(X: Any, work: Callable[[slice, Stop], T]) -> list[T]:
     """Share the rows of a dense array among as many threads as a pass is worth."""
-    n_threads = min(n_cores(), max(1, X.size // _WORTH_A_THREAD))
+    n_threads = min(n_cores(), max(1, X.size // MIN_ITEMS_PER_THREAD["values"]))
     return share(len(X), n_threads, work)

@@ -29,7 +29,7 @@ from peckorder.tables.columns import Columns
 from peckorder.tables.features import Coding, Scaling
 from peckorder.tables.ratings import ratings_of
 from peckorder.tables.sampling import drawn
-from peckorder.tables.task import Task, _parted, kind_of_labels, recognise
+from peckorder.tables.task import Task, kind_of_labels, recognise, split_names
 
 RANKERS: Final[dict[str, Any]] = {
     name: getattr(estimators, name)
@@ -41,7 +41,7 @@ _ORDINAL: Final = ("AggregatePRank", "MulticlassPerceptron", "PRank", "WidrowHof
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """A model, what columns were taken for, and how many rows it was fitted to.
+    """A model, what columns are for, and how many rows it was fitted to.
 
     `ranker` is the class that was asked for; `model` may be a `TableRanker` around it.
     `kind` is what `compare` would take the table for.
@@ -126,13 +126,11 @@ def fit_table(
         fitted = ranker.fit(table)
         n_rows = len(table)
         return Fitted(fitted, fitted, task, n_rows, settings, notes=notes)
-    rows, notes = chosen_rows(columns, task, np.inf, 0, fewest=2)
-    whole, notes = columns, (*columns.notes, *notes)
-    columns = _some(columns, rows)
+    chosen = chosen_rows(columns, task, np.inf, 0, fewest=2)
+    whole, notes = columns, (*columns.notes, *chosen.notes)
+    columns = _some(columns, chosen.rows)
     coding = Coding.of(columns, task.features, whole)
-    told = {line.column: line for line in coding.taken}
-    taken = tuple(told.get(line.column, line) for line in task.taken)
-    task = replace(task, taken=taken)
+    task = replace(task, column_roles=coding.with_roles(task.column_roles))
     X, scaling = coding.matrix(columns), None
     scaled = name != "RankBoost" if scale is None else scale
     if scaled:
@@ -160,7 +158,7 @@ def _recognised(
     kind = "ratings" if name == "PersonalRanker" else "magnitude"
     by_name: str | None = None
     if kind != "ratings" and "qid" not in named:
-        left_out = {*_parted(drop, columns.names), *named.values()}
+        left_out = {*split_names(drop, columns.names), *named.values()}
         others = [column for column in columns.names if column not in left_out]
         by_name = words.first_named(others, words.QUERY)
         named |= {} if by_name is None else {"qid": by_name}
@@ -169,10 +167,11 @@ def _recognised(
     if name in _ORDINAL:
         kind = "ordinal"
     task = recognise(columns, task=kind, classes=classes, drop=drop, **named)
-    taken = (
-        t._replace(why="its name") if t.column == by_name else t for t in task.taken
+    roles = (
+        role._replace(why="its name") if role.column == by_name else role
+        for role in task.column_roles
     )
-    return replace(task, taken=tuple(taken))
+    return replace(task, column_roles=tuple(roles))
 
 
 def _fit(

@@ -1,10 +1,10 @@
 """From labels to levels."""
 
-from peckorder._core.compiled.jit import kernel
+from peckorder._core.compiled.jit import compiled
 from peckorder._core.typing import Floats, Ints
 
 
-@kernel
+@compiled
 def encode(values: Floats, classes: Floats, level: Ints) -> int:
     """Write the position of each value among the ascending `classes` to `level`.
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._core.compiled import lists as kernels
-from peckorder._core.threads import n_cores, share
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, n_cores, share
 from peckorder._core.typing import Floats, Ints
 from peckorder._core.validation import numbers, one_of
 from peckorder.exceptions import DataError
@@ -23,8 +23,6 @@ UNDEFINED = one_of("skip", "zero", "raise")
 
 # From this length on NumPy sorts a list faster than our own kernel does.
 _LONG = 256
-# Rows that make another thread worth its start.
-_WORTH_A_THREAD = 1 << 14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,7 +135,7 @@ def row_weights(lists: RankedLists, sample_weight: Any) -> Floats:
 
 def n_threads(n_rows: int) -> int:
     """Return how many threads are worth their start."""
-    return max(1, min(n_cores(), n_rows // _WORTH_A_THREAD))
+    return max(1, min(n_cores(), n_rows // MIN_ITEMS_PER_THREAD["rows"]))
 
 
 def _ranked(

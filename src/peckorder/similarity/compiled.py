@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel, part
+from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.compiled.rows import (
     dense_distance,
     dense_dot,
@@ -18,14 +18,14 @@ LINEAR, POLY, RBF = 0, 1, 2
 _TILE = 64
 
 
-@kernel
+@compiled
 def scales(rows: Rows, intercept: bool, unit_norm: bool, scale: Floats) -> None:
     """Write to scale (n,) what each row is multiplied by."""
     for i in range(scale.shape[0]):
         scale[i] = row_scale(rows, i, intercept, unit_norm)
 
 
-@part
+@inlined
 def power_of(product: float, gamma: float, coef0: float, degree: int) -> float:
     """Return the polynomial kernel of two rows from their product."""
     base = gamma * product + coef0
@@ -35,7 +35,7 @@ def power_of(product: float, gamma: float, coef0: float, degree: int) -> float:
     return power
 
 
-@kernel
+@compiled
 def squares(rows: Rows, buffer: Floats, square: Floats) -> None:
     """Write the squared norm of each row of a CSR matrix to square (n,).
 
@@ -48,7 +48,7 @@ def squares(rows: Rows, buffer: Floats, square: Floats) -> None:
         row_clear(rows, i, buffer)
 
 
-@kernel
+@compiled
 def gram(
     x_rows: Rows,
     z_rows: Rows,
@@ -97,7 +97,7 @@ def gram(
             row_clear(x_rows, i, buffer)
 
 
-@kernel
+@compiled
 def monomials(X: Floats, factor: Ints, variable: Ints, values: Floats) -> None:
     """Write the monomials of each row of X (n, d) to values (n, monomials).
 

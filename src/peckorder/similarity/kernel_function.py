@@ -9,7 +9,7 @@ from scipy import sparse
 
 from peckorder._core.pickling import SavedPlainly
 from peckorder._core.row_transform import NONE, Stopped, View
-from peckorder._core.threads import share
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, share
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import as_rows, count_rows
 from peckorder.exceptions import DataError
@@ -17,8 +17,6 @@ from peckorder.similarity import compiled as kernels
 
 Matrix: TypeAlias = Any  # an array, or a SciPy matrix in CSR form
 
-# Kernels that make another thread worth its start.
-_WORTH_A_THREAD = 1 << 15
 
 _PAIRS = (
     "If it is a function f of two rows, pass "
@@ -150,7 +148,9 @@ class KernelFunction:
                 values[some],
             )
 
-        threads = min(self.n_threads, 1 + values.size // _WORTH_A_THREAD)
+        threads = min(
+            self.n_threads, 1 + values.size // MIN_ITEMS_PER_THREAD["similarities"]
+        )
         share(x.shape[0], threads, compute)
         return values
 

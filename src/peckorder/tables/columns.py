@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 from numpy.typing import NDArray
 
 from peckorder._core.validation import did_you_mean
@@ -61,3 +62,31 @@ def listed(names: Sequence[str]) -> str:
     every = [name if len(name) <= 40 else f"{name[:37]}..." for name in names]
     more = f" and {len(every) - _MOST_NAMED} more" if len(every) > _MOST_NAMED else ""
     return ", ".join(every[:_MOST_NAMED]) + more
+
+
+def numeric(array: NDArray[Any]) -> bool:
+    """Say whether a column is of numbers."""
+    return array.dtype.kind in "biuf"
+
+
+def distinct(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the different values of a column, ascending, without gaps."""
+    if numeric(array):
+        return np.unique(array[~np.isnan(array)] if array.dtype.kind == "f" else array)
+    return np.array(sorted({str(v) for v in array.tolist() if v is not None}), object)
+
+
+def is_empty(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Say which cells of a column are empty."""
+    if numeric(array):
+        return (
+            np.isnan(array) if array.dtype.kind == "f" else np.zeros(len(array), bool)
+        )
+    return np.array([value is None for value in array.tolist()])
+
+
+def is_whole(values: NDArray[Any]) -> bool:
+    """Say whether numbers are whole, or halves, as grades are."""
+    return bool(
+        np.isfinite(values).all() and (2 * values == np.round(2 * values)).all()
+    )

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from peckorder._core.typing import Floats
 from peckorder.exceptions import DataError
 from peckorder.tables import column_names as words
-from peckorder.tables.columns import Columns
+from peckorder.tables.columns import Columns, distinct, numeric
 from peckorder.tables.preparing import apply_scaling, coded, learn_scaling, one_hot
-from peckorder.tables.task import Taken, distinct, numeric
+from peckorder.tables.roles import ColumnRole, Role
 
 MOST_LEVELS: Final = 20
 # 2024-1-31, 2024/01/31, 31.1.2024, 1/31/24; a time may follow.
@@ -29,12 +29,12 @@ class Coding:
     """Which columns are features, and how text becomes numbers.
 
     `features` are names: of a column, or of a column and a value, ``colour=red``, for
-    1.0 where the column has it. `taken` says what became of every column; `levels` has
-    the columns that were taken, with their values if they are text, else None.
+    1.0 where the column has it. `column_roles` has the role of every column; `levels`
+    has the columns that are features, with their values if they are text, else None.
     """
 
     features: tuple[str, ...]
-    taken: tuple[Taken, ...] = ()
+    column_roles: tuple[ColumnRole, ...] = ()
     levels: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
 
     @classmethod
@@ -60,7 +60,7 @@ class Coding:
         [[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]
         """
         features: list[str] = []
-        taken: list[Taken] = []
+        column_roles: list[ColumnRole] = []
         seen: dict[str, tuple[str, ...] | None] = {}
         for name in names:
             array = columns.arrays[name]
@@ -68,25 +68,30 @@ class Coding:
             if not why and _numbers_rows((whole or columns).arrays[name]):
                 why = "the numbers of rows, by its values"
             if why:
-                taken.append(Taken(name, "left out", why))
+                column_roles.append(ColumnRole(name, Role.IGNORED, why))
             elif numeric(array):
                 _check_finite(name, array)
                 features.append(name)
                 seen[name] = None
-                taken.append(Taken(name, "feature", "numbers"))
+                column_roles.append(ColumnRole(name, Role.FEATURE, "numbers"))
             else:
                 levels = distinct(array).tolist()
                 seen[name] = tuple(levels)
                 features.extend(f"{name}={level}" for level in levels)
                 why = f"text, a column for each of {len(levels)} values"
-                taken.append(Taken(name, "features", why))
+                column_roles.append(ColumnRole(name, Role.TEXT_FEATURES, why))
         if not features:
             raise DataError(
                 f"compare: {columns.source} must have a column to learn from; got "
-                + "; ".join(f"{t.column} ({t.why})" for t in taken)
+                + "; ".join(f"{t.column} ({t.why})" for t in column_roles)
                 + "."
             )
-        return cls(tuple(features), tuple(taken), seen)
+        return cls(tuple(features), tuple(column_roles), seen)
+
+    def with_roles(self, roles: Iterable[ColumnRole]) -> tuple[ColumnRole, ...]:
+        """Return the roles of a table's columns; those of features as coded here."""
+        coded_roles = {role.column: role for role in self.column_roles}
+        return tuple(coded_roles.get(role.column, role) for role in roles)
 
     def matrix(self, columns: Columns) -> Floats:
         """Return the features of all rows; NaN where a cell is empty."""

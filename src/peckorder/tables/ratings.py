@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peckorder.feedback import Ratings
-from peckorder.tables.columns import Columns, counted
-from peckorder.tables.task import Task, numeric
+from peckorder.tables.columns import Columns, counted, numeric
+from peckorder.tables.task import Task
 
 
 def ratings_of(columns: Columns, task: Task) -> tuple[Ratings, tuple[str, ...]]:

@@ -1,16 +1,43 @@
-"""Which column is what: as one says, or by the usual names."""
+"""What a column is for, why, and how it is found: as given, or by its usual names."""
 
 from collections.abc import Iterable
-from typing import Any, overload
+from enum import Enum
+from typing import NamedTuple, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
-from peckorder._core.typing import Floats
 from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns, check_column, listed
-from peckorder.tables.files.source import short
-from peckorder.tables.task import is_empty
+
+
+class Role(Enum):
+    """What a column is for. The value is what reports call it."""
+
+    TARGET = "to predict"
+    KNOWN_TARGET = "target"
+    RATING = "rating"
+    QUERY = "query"
+    DOCUMENT = "document"
+    USER = "user"
+    GROUP = "person, kept whole"
+    ITEM = "item"
+    SCORE = "score"
+    PREDICTED = "predicted class"
+    RUN = "run"
+    FEATURE = "feature"
+    TEXT_FEATURES = "features"
+    IGNORED = "left out"
+
+    @property
+    def is_feature(self) -> bool:
+        """Whether a model learns from the column, as one feature or as several."""
+        return self in (Role.FEATURE, Role.TEXT_FEATURES)
+
+
+class ColumnRole(NamedTuple):
+    """The role of a column, and the reason for it."""
+
+    column: str
+    role: Role
+    why: str
 
 
 @overload
@@ -50,38 +77,3 @@ def column_of(
         f"{who}: {columns.source} must have a column of the {what}, which has "
         f"{listed(columns.names)}; got none by its usual names. Add --{what} NAME."
     )
-
-
-def numbers_of(who: str, columns: Columns, name: str, *, gaps: bool = False) -> Floats:
-    """Return a column of numbers; refuse text, and gaps unless asked; name the row."""
-    column = columns.arrays[name]
-    found = column if column.dtype.kind in "iuf" else _parsed(column)
-    is_bad = np.isnan(found)
-    if gaps:
-        is_bad &= ~is_empty(column)
-    if is_bad.any():
-        row = int(np.argmax(is_bad))
-        cell = column[row]
-        got = "an empty cell" if is_gap(cell) else short(cell)
-        raise DataError(
-            f"{who}: column {short(name)} of {columns.source} must be numbers; got "
-            f"{got} in row {row + 1}."
-        )
-    return np.asarray(found, dtype=np.float64)
-
-
-def is_gap(cell: Any) -> bool:
-    """Say whether a cell is empty."""
-    return cell is None or cell != cell  # noqa: PLR0124
-
-
-def _parsed(column: NDArray[Any]) -> Floats:
-    """Return the numbers that text stands for; NaN for other text."""
-    return np.array([_number(cell) for cell in column.tolist()], dtype=np.float64)
-
-
-def _number(cell: Any) -> float:
-    try:
-        return float(cell)
-    except (TypeError, ValueError):
-        return float("nan")

@@ -1,8 +1,8 @@
 """What is to be learnt from a table: recognised by its columns, or as one says."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,20 +11,20 @@ from peckorder._core.validation import one_of, optional
 from peckorder.exceptions import DataError
 from peckorder.tables import column_names as words
 from peckorder.tables.class_labels import ordered_classes, slip_among
-from peckorder.tables.columns import Columns, check_column
+from peckorder.tables.columns import (
+    Columns,
+    check_column,
+    distinct,
+    is_empty,
+    is_whole,
+    numeric,
+)
+from peckorder.tables.roles import ColumnRole, Role
 
 TASKS: Final = ("ordinal", "magnitude", "graded", "ratings")
 MOST_CLASSES: Final = 12
 MOST_GRADES: Final = 31
 _TASK = optional(one_of(*TASKS, aliases={"real": "magnitude", "ranking": "graded"}))
-
-
-class Taken(NamedTuple):
-    """A column, what it is taken for, and why."""
-
-    column: str
-    role: str
-    why: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +35,7 @@ class Task:
     rating); `query` and, of ratings, `user` and `item` may be columns too; without a
     query, `user` is the column of people whose rows are kept whole. `features` are the
     others that may be learnt from. `classes` are the ordered labels of an ordinal
-    task, lowest first. `taken` says of every column what it was taken for.
+    task, lowest first. `column_roles` has the role of every column.
     """
 
     kind: str
@@ -45,7 +45,7 @@ class Task:
     item: str | None = None
     features: tuple[str, ...] = ()
     classes: tuple[Any, ...] | None = None
-    taken: tuple[Taken, ...] = ()
+    column_roles: tuple[ColumnRole, ...] = ()
 
 
 def recognise(
@@ -82,7 +82,7 @@ def recognise(
     Returns
     -------
     task : Task
-        With a line about every column in `taken`.
+        With the role of every column in `column_roles`.
 
     Examples
     --------
@@ -107,22 +107,22 @@ def recognise(
     for name, column in asked.items():
         if column is not None:
             check_column("compare", columns, name, column)
-    dropped = tuple(_parted(drop, columns.names))
+    dropped = tuple(split_names(drop, columns.names))
     for column in dropped:
         check_column("compare", columns, "drop", column)
     left = [name for name in columns.names if name not in dropped]
     table = Columns({name: columns.arrays[name] for name in left}, columns.source)
     given = {name: column for name, column in asked.items() if column is not None}
     _check_apart(given, dropped)
-    ordered = None if classes is None else tuple(_parted(classes, ()))
+    ordered = None if classes is None else tuple(split_names(classes, ()))
     if task == "ratings" or (task is None and not {"target", "qid"} & set(given)):
         found = _ratings(table, given, must=task == "ratings")
         if found is not None:
             _check_alone(given, "qid", "where there are no ratings")
-            return _told(columns, found, given, dropped)
+            return _with_roles(columns, found, given, dropped)
     for role in ("item", "rating"):
         _check_alone(given, role, "for ratings (--task ratings)")
-    return _told(columns, _rows(table, task, given, ordered), given, dropped)
+    return _with_roles(columns, _rows(table, task, given, ordered), given, dropped)
 
 
 def _check_apart(given: Mapping[str, str], dropped: tuple[str, ...]) -> None:
@@ -147,41 +147,13 @@ def _check_alone(given: Mapping[str, str], role: str, when: str) -> None:
         )
 
 
-def _parted(texts: Iterable[str], known: Iterable[str]) -> Iterator[str]:
+def split_names(texts: Iterable[str], known: Iterable[str]) -> Iterator[str]:
     """Yield names, also those between commas, unless a name has a comma itself."""
     for text in texts:
         if text in known:
             yield text
         else:
             yield from (part.strip() for part in text.split(","))
-
-
-def numeric(array: NDArray[Any]) -> bool:
-    """Say whether a column is of numbers."""
-    return array.dtype.kind in "biuf"
-
-
-def distinct(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the different values of a column, ascending, without gaps."""
-    if numeric(array):
-        return np.unique(array[~np.isnan(array)] if array.dtype.kind == "f" else array)
-    return np.array(sorted({str(v) for v in array.tolist() if v is not None}), object)
-
-
-def is_empty(array: NDArray[Any]) -> NDArray[np.bool_]:
-    """Say which cells of a column are empty."""
-    if numeric(array):
-        return (
-            np.isnan(array) if array.dtype.kind == "f" else np.zeros(len(array), bool)
-        )
-    return np.array([value is None for value in array.tolist()])
-
-
-def is_whole(values: NDArray[Any]) -> bool:
-    """Say whether numbers are whole, or halves, as grades are."""
-    return bool(
-        np.isfinite(values).all() and (2 * values == np.round(2 * values)).all()
-    )
 
 
 def _ratings(table: Columns, given: Mapping[str, str], *, must: bool) -> Task | None:
@@ -333,39 +305,32 @@ def kind_of_labels(
     return "ordinal" if few and is_whole(values) else "magnitude"
 
 
-def _told(
+def _with_roles(
     columns: Columns, task: Task, given: Mapping[str, str], dropped: tuple[str, ...]
 ) -> Task:
-    """Say of every column what it was taken for, and why."""
+    """Return the task with the role of every column, and the reason for it."""
+    is_ratings = task.kind == "ratings"
     roles = {
-        task.target: "rating" if task.kind == "ratings" else "to predict",
-        task.query: "query",
-        task.user: "user" if task.kind == "ratings" else "person, kept whole",
-        task.item: "item",
+        task.target: Role.RATING if is_ratings else Role.TARGET,
+        task.query: Role.QUERY,
+        task.user: Role.USER if is_ratings else Role.GROUP,
+        task.item: Role.ITEM,
     }
-    taken = []
-    for name in columns.names:
+    options = {
+        column: f"--{option}" for option, column in reversed(list(given.items()))
+    }
+
+    def role_of(name: str) -> ColumnRole:
         if name in dropped:
-            taken.append(Taken(name, "left out", "--drop"))
-        elif name in roles:
-            role = roles[name]
-            flag = next((f for f, column in given.items() if column == name), None)
-            why = f"--{flag}" if flag else _why(name, task, columns)
-            taken.append(Taken(name, role, why))
-        elif task.kind == "ratings":
-            taken.append(Taken(name, "left out", "not part of a rating"))
-        else:
-            taken.append(Taken(name, "feature", ""))
-    return Task(
-        task.kind,
-        task.target,
-        task.query,
-        task.user,
-        task.item,
-        task.features,
-        task.classes,
-        tuple(taken),
-    )
+            return ColumnRole(name, Role.IGNORED, "--drop")
+        if name in roles:
+            why = options.get(name) or _why(name, task, columns)
+            return ColumnRole(name, roles[name], why)
+        if is_ratings:
+            return ColumnRole(name, Role.IGNORED, "not part of a rating")
+        return ColumnRole(name, Role.FEATURE, "")
+
+    return replace(task, column_roles=tuple(map(role_of, columns.names)))
 
 
 def _why(name: str, task: Task, columns: Columns) -> str:

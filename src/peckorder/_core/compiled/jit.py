@@ -1,79 +1,103 @@
-"""How a kernel is compiled: said once, here."""
+"""How functions are compiled, and the instructions that Numba has no name for."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache as memoise
 from pathlib import Path
 from threading import Lock
 from time import sleep
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, config, types
+from numba.core.cpu import CPUTargetOptions
 from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., object])
+Options: TypeAlias = dict[str, Any]
+
+# An inlined function is never called from Python, and has no cache entry of its own.
+_INLINED: Options = {
+    "forceinline": True,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
 
 
-# A part is never called from Python, and what is cached is the kernel around it.
-_PART = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-
-
-def kernel(function: F) -> F:
-    """Compile `function` when it is first called and keep the result on disk.
+def compiled(function: F) -> F:
+    """Compile `function` when it is first called and cache the result on disk.
 
     Where no cache folder is writable the function is compiled anew in every
     process instead: slower to start, otherwise the same. Division by zero gives an
     infinity or NaN, as in NumPy.
     """
-    return _compile(function, cache=True)
+    return _compile(function, {"cache": True})
 
 
-def part(function: F) -> F:
-    """Compile a short function into every kernel that calls it, as if written there.
+def inlined(function: F) -> F:
+    """Compile a short function into every compiled function that calls it.
 
     A product and the sum it goes into may be rounded once instead of twice.
     """
-    return _compile(function, **_PART, fastmath={"contract"})
+    return _compile(function, _INLINED | {"fastmath": {"contract"}})
 
 
-def exact_part(function: F) -> F:
-    """Compile, as a part, what must give the same bits in every kernel around it.
+def inlined_exact(function: F) -> F:
+    """Compile inline what must give the same bits in every function around it.
 
     Products and sums are rounded one by one, as they are written.
     """
-    return _compile(function, **_PART)
+    return _compile(function, _INLINED)
 
 
-def sum_part(function: F) -> F:
-    """Compile, as a part, a sum whose terms may be added in any order.
+def inlined_sum(function: F) -> F:
+    """Compile inline a sum whose terms may be added in any order.
 
     The permission lets the compiler use vector instructions. NaN and infinities
-    keep their meaning. The order is fixed when the kernel is compiled, so equal
-    input gives equal bits on one machine.
+    keep their meaning. The order is fixed at compile time, so equal input gives equal
+    bits on one machine.
     """
-    return _compile(function, **_PART, fastmath={"reassoc", "contract"})
+    return _compile(function, _INLINED | {"fastmath": {"reassoc", "contract"}})
 
 
-def _compile(function: F, **options: Any) -> F:
-    # Kernels allocate nothing, so they need not count references to their arrays,
-    # which would cost an atomic operation a row.
-    options |= {"nogil": True, "error_model": "numpy", "_nrt": False}
+def _compile(function: F, options: Options) -> F:
+    options = options | {"nogil": True, "error_model": "numpy"}
+    options |= uncounted_references()
     try:
-        compiled = numba.njit(**options)(function)
+        dispatcher = numba.njit(**options)(function)
     except RuntimeError as error:
         # Numba says so at decoration, in a RuntimeError of no class of its own.
         if "no locator available" not in str(error):
             raise
-        compiled = numba.njit(**(options | {"cache": False}))(function)
-    cache: Any = getattr(compiled, "_cache", None)
-    if hasattr(cache, "_cache_file"):
-        # Numba compiles a cached function anew when the function's own file changes;
-        # its parts may live in other files, so any change in those must count.
-        cache._cache_file._source_stamp = _stamp(Path(function.__code__.co_filename))
-    return cast(F, compiled)
+        dispatcher = numba.njit(**(options | {"cache": False}))(function)
+    set_source_stamp(dispatcher, Path(function.__code__.co_filename))
+    return cast(F, dispatcher)
+
+
+def uncounted_references() -> Options:
+    """Return the private option of Numba that switches reference counting off.
+
+    Compiled functions allocate nothing, so they need not count references to their
+    arrays, which would cost an atomic operation per row. A Numba without the option
+    counts: slower, otherwise the same.
+    """
+    return {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}
+
+
+def set_source_stamp(dispatcher: object, file: Path) -> bool:
+    """Let Numba's cache notice changes in inlined functions of other files, too.
+
+    Numba compiles a cached function anew when the function's own file changes. The
+    stamp is a private attribute: a Numba without it keeps to its own file. Returns
+    whether there was one to set.
+    """
+    cache = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if cache is None or not hasattr(cache, "_source_stamp"):
+        return False
+    cache._source_stamp = _stamp(file)
+    return True
 
 
 @memoise
@@ -91,9 +115,9 @@ def _stamp(file: Path) -> tuple[tuple[str, int, int], ...]:
 
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
-    _ONE_AT_A_TIME = Lock()
+    _ATOMIC = Lock()
 
-    def prefetch(array: Any, place: Any) -> None:
+    def prefetch(array: Any, index: Any) -> None:
         """Do nothing: there is no processor cache to speak of without compilation."""
 
     def bits_of(value: float) -> int:
@@ -104,115 +128,140 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
         """Return the floating-point number that has these 64 bits."""
         return float(np.int64(bits).view(np.float64))
 
-    def atomic_load(array: Any, place: int) -> Any:
-        """Return ``array[place]``."""
-        return array[place]
+    def atomic_load(array: Any, index: int) -> Any:
+        """Return ``array[index]``."""
+        return array[index]
 
-    def atomic_store(array: Any, place: int, value: int) -> None:
-        """Set ``array[place]``."""
-        array[place] = value
+    def atomic_store(array: Any, index: int, value: int) -> None:
+        """Set ``array[index]``."""
+        array[index] = value
 
-    def atomic_add(array: Any, place: int, value: int) -> Any:
-        """Add to ``array[place]`` and return what it was."""
-        with _ONE_AT_A_TIME:
-            array[place] += value
-            return array[place] - value
+    def atomic_add(array: Any, index: int, value: int) -> Any:
+        """Add to ``array[index]`` and return what it was."""
+        with _ATOMIC:
+            array[index] += value
+            return array[index] - value
 
-    def give_way() -> None:
-        """Let another thread of Python go on."""
+    def sched_yield() -> None:
+        """Let another thread of Python run."""
         sleep(0)
 
 else:
+    # Numba and llvmlite check these when they compile.
+    Type: TypeAlias = Any
+    Context: TypeAlias = Any
+    Intrinsic: TypeAlias = tuple[Type, Callable[..., object]]
 
-    def _address(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> Any:
-        base = context.make_array(kind)(context, builder, array).data
-        return builder.gep(base, [place])
+    def _address(
+        context: Context, builder: ir.IRBuilder, array_type: Type, args: Sequence[Type]
+    ) -> ir.Value:
+        """Return the address of an element, given an array and an index."""
+        base = context.make_array(array_type)(context, builder, args[0]).data
+        return builder.gep(base, [args[1]])
+
+    def _call(
+        builder: ir.IRBuilder, name: str, returns: ir.Type, args: Sequence[ir.Value]
+    ) -> None:
+        """Call a function of the system or of LLVM."""
+        signature = ir.FunctionType(returns, [arg.type for arg in args])
+        function = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+            builder.module, signature, name
+        )
+        builder.call(function, args)
 
     @intrinsic
-    def atomic_load(typing_context: Any, array: Any, place: Any) -> Any:
-        """Return ``array[place]``, as other threads have left it."""
+    def atomic_load(typing_context: Context, array: Type, index: Type) -> Intrinsic:
+        """Return ``array[index]``, as other threads have left it."""
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            address = _address(context, builder, signature.args[0], *args)
+        def generate(
+            context: Context, builder: ir.IRBuilder, signature: Type, args: list[Type]
+        ) -> ir.Value:
+            address = _address(context, builder, signature.args[0], args)
             return builder.load_atomic(address, "seq_cst", 8)
 
         return types.int64(array, types.intp), generate
 
     @intrinsic
-    def atomic_store(typing_context: Any, array: Any, place: Any, value: Any) -> Any:
-        """Set ``array[place]``, for other threads to see."""
+    def atomic_store(
+        typing_context: Context, array: Type, index: Type, value: Type
+    ) -> Intrinsic:
+        """Set ``array[index]``, for other threads to see."""
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            address = _address(context, builder, signature.args[0], *args[:2])
+        def generate(
+            context: Context, builder: ir.IRBuilder, signature: Type, args: list[Type]
+        ) -> ir.Value:
+            address = _address(context, builder, signature.args[0], args)
             builder.store_atomic(args[2], address, "seq_cst", 8)
             return context.get_dummy_value()
 
         return types.void(array, types.intp, types.int64), generate
 
     @intrinsic
-    def atomic_add(typing_context: Any, array: Any, place: Any, value: Any) -> Any:
-        """Add to ``array[place]`` and return what it was, with no other in between."""
+    def atomic_add(
+        typing_context: Context, array: Type, index: Type, value: Type
+    ) -> Intrinsic:
+        """Add to ``array[index]`` and return what it was, with no other in between."""
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            address = _address(context, builder, signature.args[0], *args[:2])
+        def generate(
+            context: Context, builder: ir.IRBuilder, signature: Type, args: list[Type]
+        ) -> ir.Value:
+            address = _address(context, builder, signature.args[0], args)
             return builder.atomic_rmw("add", address, args[2], "seq_cst")
 
         return types.int64(array, types.intp, types.int64), generate
 
     @intrinsic
-    def give_way(typing_context: Any) -> Any:
+    def sched_yield(typing_context: Context) -> Intrinsic:
         """Let another thread have the processor, where the system can be asked to."""
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def generate(
+            context: Context, builder: ir.IRBuilder, signature: Type, args: list[Type]
+        ) -> ir.Value:
             if sys.platform != "win32":
-                system = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
-                    builder.module, ir.FunctionType(ir.IntType(32), []), "sched_yield"
-                )
-                builder.call(system, [])
+                _call(builder, "sched_yield", ir.IntType(32), [])
             return context.get_dummy_value()
 
         return types.void(), generate
 
     @intrinsic
-    def bits_of(typing_context: Any, value: Any) -> Any:
+    def bits_of(typing_context: Context, value: Type) -> Intrinsic:
         """Return the 64 bits of a floating-point number, as an integer."""
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def generate(
+            context: Context, builder: ir.IRBuilder, signature: Type, args: list[Type]
+        ) -> ir.Value:
             return builder.bitcast(args[0], ir.IntType(64))
 
         return types.int64(types.float64), generate
 
     @intrinsic
-    def from_bits(typing_context: Any, bits: Any) -> Any:
+    def from_bits(typing_context: Context, bits: Type) -> Intrinsic:
         """Return the floating-point number that has these 64 bits."""
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def generate(
+            context: Context, builder: ir.IRBuilder, signature: Type, args: list[Type]
+        ) -> ir.Value:
             return builder.bitcast(args[0], ir.DoubleType())
 
         return types.float64(types.int64), generate
 
     @intrinsic
-    def prefetch(typing_context: Any, array: Any, place: Any) -> Any:
-        """Ask the processor to bring the cache line of ``array.flat[place]`` nearer.
+    def prefetch(typing_context: Context, array: Type, index: Type) -> Intrinsic:
+        """Ask the processor to bring the cache line of ``array.flat[index]`` nearer.
 
-        A hint that reads nothing; `array` is C-ordered and `place` within it.
+        A hint that reads nothing; `array` is C-ordered and `index` within it.
         """
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            array_type, place_type = signature.args
-            base = context.make_array(array_type)(context, builder, args[0]).data
-            offset = context.cast(builder, args[1], place_type, types.intp)
-            address = builder.bitcast(builder.gep(base, [offset]), cgutils.voidptr_t)
+        def generate(
+            context: Context, builder: ir.IRBuilder, signature: Type, args: list[Type]
+        ) -> ir.Value:
+            array_type, index_type = signature.args
+            offset = context.cast(builder, args[1], index_type, types.intp)
+            element = _address(context, builder, array_type, [args[0], offset])
+            address = builder.bitcast(element, cgutils.voidptr_t)
             read, keep_in_all_levels, data = 0, 3, 1
-            hint = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
-                builder.module,
-                ir.FunctionType(
-                    ir.VoidType(), [cgutils.voidptr_t] + 3 * [cgutils.int32_t]
-                ),
-                "llvm.prefetch.p0",
-            )
             options = [cgutils.int32_t(n) for n in (read, keep_in_all_levels, data)]
-            builder.call(hint, [address, *options])
+            _call(builder, "llvm.prefetch.p0", ir.VoidType(), [address, *options])
             return context.get_dummy_value()
 
-        return types.void(array, place), generate
+        return types.void(array, index), generate

@@ -1,19 +1,19 @@
 """Ranked lists: sorting them, and counting their pairs.
 
-`offsets` (q+1,) cut an array into lists. Kernels do the lists ``first..last`` of them,
-so that threads can share the lists.
+`offsets` (q+1,) cut an array into lists. Each function handles the lists
+``first..last``, so that threads can share them.
 """
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel, part
+from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.typing import Floats, Ints
 
 # Runs as short as this are sorted by insertion.
 _RUN = 16
 
 
-@part
+@inlined
 def merge(
     key: Floats,
     item: Floats,
@@ -23,41 +23,41 @@ def merge(
     middle: int,
     last: int,
 ) -> float:
-    """Merge two runs, sorted descending, into the same places of other arrays.
+    """Merge two runs, sorted descending, into the same positions of other arrays.
 
     Stable. Returns the sum, over pairs whose left key is smaller than their right one,
     of the products of their items.
     """
-    # Those taken from the right so far are larger than what is left of the left. Only
+    # Items taken from the right so far are larger than what remains of the left. Only
     # sums, no differences, which might cancel.
     taken, out = 0.0, 0.0
-    i, j, place = first, middle, first
+    i, j, position = first, middle, first
     while i < middle and j < last:
         # Without a branch on the keys, which could not be predicted.
         is_left = key[i] >= key[j]
         from_ = i if is_left else j
-        to_key[place] = key[from_]
-        to_item[place] = item[from_]
+        to_key[position] = key[from_]
+        to_item[position] = item[from_]
         out += taken * item[from_] if is_left else 0.0
         taken += 0.0 if is_left else item[from_]
         i += is_left
         j += not is_left
-        place += 1
+        position += 1
     while i < middle:
-        to_key[place] = key[i]
-        to_item[place] = item[i]
+        to_key[position] = key[i]
+        to_item[position] = item[i]
         out += taken * item[i]
         i += 1
-        place += 1
+        position += 1
     while j < last:
-        to_key[place] = key[j]
-        to_item[place] = item[j]
+        to_key[position] = key[j]
+        to_item[position] = item[j]
         j += 1
-        place += 1
+        position += 1
     return out
 
 
-@part
+@inlined
 def sort(
     key: Floats,
     item: Floats,
@@ -66,7 +66,7 @@ def sort(
     first: int,
     last: int,
 ) -> float:
-    """Sort keys descending in the places first..last, their items with them; stable.
+    """Sort keys descending in the positions first..last, their items with them; stable.
 
     Returns the sum, over pairs that were out of order, of the products of their items.
     """
@@ -105,7 +105,7 @@ def sort(
     return out
 
 
-@kernel
+@compiled
 def sort_lists(
     offsets: Ints,
     first: int,
@@ -123,16 +123,16 @@ def sort_lists(
         sort(key, item, spare_key, spare_item, offsets[q], offsets[q + 1])
 
 
-@part
+@inlined
 def end_of_ties(score: Floats, start: int, last: int, broken: bool) -> int:
-    """Return the place after those that have the score of place `start`."""
+    """Return the position after those that have the score of position `start`."""
     end = start + 1
     while not broken and end < last and score[end] == score[start]:
         end += 1
     return end
 
 
-@part
+@inlined
 def differing_pairs(key: Floats, weight: Floats, first: int, last: int) -> float:
     """Return the weight of the pairs whose keys, which are sorted, differ.
 
@@ -151,7 +151,7 @@ def differing_pairs(key: Floats, weight: Floats, first: int, last: int) -> float
     return total
 
 
-@kernel
+@compiled
 def pairs(
     offsets: Ints,
     first: int,
@@ -164,7 +164,7 @@ def pairs(
     broken: bool,
     counts: Floats,
 ) -> None:
-    """Weigh the pairs of each list, which is in the order of scores, best first.
+    """Sum the weights of the pairs of each list, which is sorted by score, best first.
 
     score, truth and weight (n,) in that order; truth and weight are changed. Writes
     to counts (q, 3) the weight of the pairs whose truths differ: in the wrong order,
@@ -186,7 +186,7 @@ def pairs(
         counts[q, 2] = differing_pairs(truth, weight, a, b)
 
 
-@kernel
+@compiled
 def graded_pairs(
     offsets: Ints,
     first: int,
@@ -199,7 +199,7 @@ def graded_pairs(
     broken: bool,
     counts: Floats,
 ) -> None:
-    """Do what `pairs` does for grades 0..g-1, of which there are few.
+    """Compute the same as `pairs` for few grades 0..g-1.
 
     above and group (g,) are scratch. O(n + lists * g) and g for each group of ties.
     """
@@ -221,12 +221,12 @@ def graded_pairs(
                     group[g] = 0.0
                 for i in range(start, end):
                     group[grade[i]] += weight[i]
-                seen, same = 0.0, 0.0
+                above_sum, tied_sum = 0.0, 0.0
                 for g in range(n_grades):
-                    wrong += seen * group[g]
-                    tied += same * group[g]
-                    seen += above[g]
-                    same += group[g]
+                    wrong += above_sum * group[g]
+                    tied += tied_sum * group[g]
+                    above_sum += above[g]
+                    tied_sum += group[g]
                 for g in range(n_grades):
                     above[g] += group[g]
             start = end
@@ -239,7 +239,7 @@ def graded_pairs(
         counts[q, 2] = total
 
 
-@kernel
+@compiled
 def differences(
     offsets: Ints,
     first: int,
@@ -252,7 +252,7 @@ def differences(
     """Write the mean differences of errors, sorted in each list, over ordered pairs.
 
     squared and absolute (q,): the means of the squared and of the absolute ones, each
-    pair weighing the product of its weights, pairs of a row with itself included.
+    pair weighted by the product of its weights, pairs of a row with itself included.
     """
     for q in range(first, last):
         a, b = offsets[q], offsets[q + 1]

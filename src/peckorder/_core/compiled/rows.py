@@ -1,7 +1,7 @@
 """The rows of a data matrix, dense or sparse, one at a time.
 
 `rows` is `(X,)` for a dense matrix and `(data, indices, indptr)` for CSR. Numba
-compiles a kernel for each form and drops the branch of the other one, so one loop
+compiles a function for each form and drops the branch of the other one, so one loop
 serves both.
 
 With `intercept` the last weight belongs to a constant feature. With `unit_norm` a
@@ -10,7 +10,7 @@ row counts as divided by its norm, the constant included. Neither is ever stored
 
 import numpy as np
 
-from peckorder._core.compiled.jit import part, prefetch, sum_part
+from peckorder._core.compiled.jit import inlined, inlined_sum, prefetch
 from peckorder._core.typing import Floats, Ints, Rows
 
 # Positions are unsigned where the compiler could not know that they are not negative:
@@ -18,7 +18,7 @@ from peckorder._core.typing import Floats, Ints, Rows
 _1, _2, _3, _4 = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)
 
 
-@part
+@inlined
 def row_dot(rows: Rows, i: int, weights: Floats, n_features: int) -> float:
     """Return the sum of ``x[j] * weights[j]`` over the features of row `i`."""
     if len(rows) == 1:
@@ -26,7 +26,7 @@ def row_dot(rows: Rows, i: int, weights: Floats, n_features: int) -> float:
     return sparse_dot(rows[0], rows[1], rows[2], i, weights, n_features)
 
 
-@part
+@inlined
 def sparse_dot(
     data: Floats, indices: Ints, indptr: Ints, i: int, weights: Floats, n_features: int
 ) -> float:
@@ -57,7 +57,7 @@ def sparse_dot(
     return (a + b) + (c + d)
 
 
-@sum_part
+@inlined_sum
 def dense_dot(X: Floats, i: int, weights: Floats) -> float:
     """Return the product of row `i` of a matrix with `weights`."""
     total = 0.0
@@ -67,7 +67,7 @@ def dense_dot(X: Floats, i: int, weights: Floats) -> float:
     return total
 
 
-@sum_part
+@inlined_sum
 def dense_distance(X: Floats, i: int, z: Floats) -> float:
     """Return the squared distance of row `i` of a matrix from `z`."""
     total = 0.0
@@ -77,7 +77,7 @@ def dense_distance(X: Floats, i: int, z: Floats) -> float:
     return total
 
 
-@sum_part
+@inlined_sum
 def row_square(rows: Rows, i: int) -> float:
     """Return the squared norm of row `i`."""
     total = 0.0
@@ -95,7 +95,7 @@ def row_square(rows: Rows, i: int) -> float:
     return total
 
 
-@sum_part
+@inlined_sum
 def row_is_sound(rows: Rows, i: int, n_features: int) -> bool:
     """Whether row `i` has finite values only, and columns that exist."""
     total = 0.0
@@ -112,7 +112,7 @@ def row_is_sound(rows: Rows, i: int, n_features: int) -> bool:
     return total == 0.0
 
 
-@part
+@inlined
 def row_add(rows: Rows, i: int, amount: float, weights: Floats) -> None:
     """Add `amount` times row `i` to `weights`."""
     if len(rows) == 1:
@@ -125,9 +125,9 @@ def row_add(rows: Rows, i: int, amount: float, weights: Floats) -> None:
             weights[np.uintp(indices[p])] += amount * data[p]
 
 
-@part
+@inlined
 def row_clear(rows: Rows, i: int, weights: Floats) -> None:
-    """Set to zero the `weights` that row `i` meets."""
+    """Set the `weights` of the features of row `i` to zero."""
     if len(rows) == 1:
         for j in range(rows[0].shape[1]):
             weights[j] = 0.0
@@ -137,11 +137,11 @@ def row_clear(rows: Rows, i: int, weights: Floats) -> None:
             weights[np.uintp(indices[p])] = 0.0
 
 
-@part
+@inlined
 def row_scale(rows: Rows, i: int, intercept: bool, unit_norm: bool) -> float:
-    """Return what row `i` is multiplied by before it is looked at.
+    """Return the factor that row `i` is multiplied by before it is used.
 
-    NaN for a row whose squared norm overflows, so that it is not taken for zero.
+    NaN for a row whose squared norm overflows, which must not pass for zero.
     """
     if not unit_norm:
         return 1.0
@@ -153,7 +153,7 @@ def row_scale(rows: Rows, i: int, intercept: bool, unit_norm: bool) -> float:
     return 1.0 / np.sqrt(square) if square > 1e-300 else 1.0
 
 
-@part
+@inlined
 def row_score(
     rows: Rows, i: int, weights: Floats, intercept: bool, scale: float
 ) -> float:
@@ -165,13 +165,13 @@ def row_score(
     return row_dot(rows, i, weights, last + 1) * scale
 
 
-@part
+@inlined
 def rows_ahead(rows: Rows) -> int:
-    """Return how many rounds before its turn a row is asked for; 0 for never.
+    """Return how many rounds before its turn a row is prefetched; 0 for never.
 
     The weights depend on every earlier row, so the processor waits at each
-    mispredicted mistake; unless told what comes next, the memory waits with it.
-    Long rows and sparse ones are streams that the processor foresees by itself.
+    mispredicted mistake; without a prefetch, memory waits with it. Long rows and
+    sparse ones are streams that the processor prefetches by itself.
     """
     if len(rows) == 1:
         row_bytes: int = rows[0].shape[1] * rows[0].itemsize
@@ -180,15 +180,15 @@ def rows_ahead(rows: Rows) -> int:
     return 0
 
 
-@part
+@inlined
 def fetch(rows: Rows, i: int) -> None:
-    """Ask for row `i` of a dense matrix."""
+    """Prefetch row `i` of a dense matrix."""
     if len(rows) == 1:
         X = rows[0]
         if i < X.shape[0]:
-            place = i * X.shape[1]
-            last = place + X.shape[1]
+            index = i * X.shape[1]
+            last = index + X.shape[1]
             # A range with a step would be a division to begin with.
-            while place < last:
-                prefetch(X, place)
-                place += 64 // X.itemsize
+            while index < last:
+                prefetch(X, index)
+                index += 64 // X.itemsize

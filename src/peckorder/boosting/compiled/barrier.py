@@ -10,8 +10,8 @@ from peckorder._core.compiled.jit import (
     atomic_add,
     atomic_load,
     atomic_store,
-    give_way,
-    part,
+    inlined,
+    sched_yield,
 )
 from peckorder._core.typing import Ints
 
@@ -22,7 +22,7 @@ PLACES = 3
 _PATIENCE = 1 << 10
 
 
-@part
+@inlined
 def meet(n_threads: int, places: Ints) -> bool:
     """Wait for the other threads; tell whether they come.
 
@@ -40,13 +40,13 @@ def meet(n_threads: int, places: Ints) -> bool:
         n_looks += 1
         if n_looks % _PATIENCE == 0:
             # The one waited for may be waiting for this processor.
-            give_way()
+            sched_yield()
             if atomic_load(places, CANCELLED) != 0:
                 return False
     return True
 
 
-@part
+@inlined
 def take_turn(n_threads: int, turns: Any) -> int:
     """Return 0, 1, 2, ... to whoever asks, each number once; turns (1,) counts them."""
     if n_threads == 1:

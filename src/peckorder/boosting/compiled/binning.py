@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel, part, prefetch
+from peckorder._core.compiled.jit import compiled, inlined, prefetch
 from peckorder._core.typing import Floats, Ints
 
 # Rows between a hint to the processor and its use.
@@ -13,7 +13,7 @@ _MOST_STEPS = 4
 _NARROWEST, _WIDEST = 1e-290, 1e290
 
 
-@kernel
+@compiled
 def take_columns(X: Floats, rows: Ints, first: int, columns: Floats) -> None:
     """Write to columns (c, n) some rows of the columns of X from `first` on."""
     n_columns, width = np.uintp(columns.shape[0]), np.uintp(X.shape[1])
@@ -29,7 +29,7 @@ def take_columns(X: Floats, rows: Ints, first: int, columns: Floats) -> None:
             columns[c, i] = X[row, start + c]
 
 
-@kernel
+@compiled
 def cut_points(ordered: Floats, n_values: int, most: int, tops: Floats) -> int:
     """Write to `tops` the largest value of each group, the largest first.
 
@@ -60,7 +60,7 @@ def cut_points(ordered: Floats, n_values: int, most: int, tops: Floats) -> int:
     return n_groups
 
 
-@part
+@inlined
 def halve(value: float, tops: Floats) -> int:
     """Return the group of a value: eight steps of a search by halves.
 
@@ -76,7 +76,7 @@ def halve(value: float, tops: Floats) -> int:
     return int(g + (tops[g + 1] >= value))
 
 
-@part
+@inlined
 def fill_cells(
     tops: Floats, n_groups: int, low: float, scale: float, cells: Ints
 ) -> int:
@@ -98,7 +98,7 @@ def fill_cells(
     return most
 
 
-@kernel
+@compiled
 def fill_bins(
     column: Floats,
     tops: Floats,

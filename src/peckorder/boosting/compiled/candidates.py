@@ -8,11 +8,11 @@ and wrong in a ratio above ratios[p]: else its alpha would take away all it has.
 
 from math import exp
 
-from peckorder._core.compiled.jit import kernel
+from peckorder._core.compiled.jit import compiled
 from peckorder._core.typing import Floats, Ints
 
 
-@kernel
+@compiled
 def find(
     feature: int,
     cut: int,
@@ -29,7 +29,7 @@ def find(
     return int(place)
 
 
-@kernel
+@compiled
 def set_floor(
     place: int,
     rate: float,
@@ -49,7 +49,7 @@ def set_floor(
     ratios[place] = ratio
 
 
-@kernel
+@compiled
 def enter(
     feature: int,
     cut: int,

@@ -2,7 +2,7 @@
 
 from math import factorial
 
-from peckorder._core.compiled.jit import bits_of, exact_part, from_bits
+from peckorder._core.compiled.jit import bits_of, from_bits, inlined_exact
 
 # Added and taken away again, it leaves the nearest integer, and that in the last bits.
 _ROUND = 1.5 * 2.0**52
@@ -16,7 +16,7 @@ _C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12, _C13 = (
 _ROUND_BITS, _BIAS = 0x4338000000000000, 1023
 
 
-@exact_part
+@inlined_exact
 def exp_moderate(x: float) -> float:
     """Return exp(x) for x between -700 and 700, to one unit in the last place.
 

@@ -6,13 +6,13 @@ so that scores may be in the thousands.
 
 from math import exp, inf
 
-from peckorder._core.compiled.jit import kernel, part
+from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.typing import Floats, Ints
 
 Moments = tuple[float, float, float, float]
 
 
-@part
+@inlined
 def add(a: Moments, b: Moments) -> Moments:
     """Add sums (scale, m0, m1, m2), each of which stands for exp(scale) m."""
     scale = max(a[0], b[0])
@@ -27,7 +27,7 @@ def add(a: Moments, b: Moments) -> Moments:
     )
 
 
-@part
+@inlined
 def level_moments(
     first: int,
     last: int,
@@ -54,7 +54,7 @@ def level_moments(
     return top, m0, m1, m2
 
 
-@kernel
+@compiled
 def moments(
     levels: Ints,
     starts: Ints,
@@ -96,7 +96,7 @@ def moments(
     return mass, first, second
 
 
-@kernel
+@compiled
 def span(levels: Ints, starts: Ints, rows: Ints, ranking: Floats) -> float:
     """Return the largest difference of a ranking on a pair."""
     largest = 0.0

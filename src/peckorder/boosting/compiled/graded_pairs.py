@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._core.compiled.jit import bits_of, exact_part, from_bits, kernel
+from peckorder._core.compiled.jit import bits_of, compiled, from_bits, inlined_exact
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled.exponential import exp_moderate
 
@@ -26,13 +26,13 @@ _NARROW = 300.0
 _SIZE = 0x7FFFFFFFFFFFFFFF
 
 
-@exact_part
+@inlined_exact
 def in_order(bits: int) -> int:
     """Turn the bits of floats into integers of the same order, and these back."""
     return bits ^ ((bits >> 63) & _SIZE)
 
 
-@exact_part
+@inlined_exact
 def copy_scores(
     first: Any, last: Any, rows: Ints, scores: Floats, up: Floats
 ) -> tuple[float, float]:
@@ -56,14 +56,14 @@ def copy_scores(
     return from_bits(in_order(low)), from_bits(in_order(high))
 
 
-@exact_part
+@inlined_exact
 def add_logs(a: float, b: float) -> float:
     """Return log(exp(a) + exp(b))."""
     low, high = min(a, b), max(a, b)
     return high if low == -inf else high + log(1.0 + exp(low - high))
 
 
-@exact_part
+@inlined_exact
 def level_sums(
     first: int,
     last: int,
@@ -106,7 +106,7 @@ def level_sums(
     return up_top, down_top, up_top + log(up_sum), down_top + log(down_sum)
 
 
-@exact_part
+@inlined_exact
 def sum_both(first: Any, last: Any, up: Floats, down: Floats) -> tuple[float, float]:
     """Return the sums of both over first..last, every fourth place apart.
 
@@ -131,7 +131,7 @@ def sum_both(first: Any, last: Any, up: Floats, down: Floats) -> tuple[float, fl
     return (up_0 + up_1) + (up_2 + up_3), (down_0 + down_1) + (down_2 + down_3)
 
 
-@exact_part
+@inlined_exact
 def weigh_narrow(
     begin: int,
     end: int,
@@ -170,7 +170,7 @@ def weigh_narrow(
     return mass
 
 
-@kernel
+@compiled
 def weigh(
     first: int,
     last: int,
@@ -240,7 +240,7 @@ def weigh(
         log_mass[begin] = mass + log_query[q]
 
 
-@kernel
+@compiled
 def largest(first: int, last: int, levels: Ints, log_mass: Floats) -> float:
     """Return the largest logarithm of the weights of queries first..last."""
     top = -inf
@@ -249,7 +249,7 @@ def largest(first: int, last: int, levels: Ints, log_mass: Floats) -> float:
     return top
 
 
-@kernel
+@compiled
 def total(
     first: int, last: int, levels: Ints, log_mass: Floats, top: float, unit: float
 ) -> int:
@@ -260,13 +260,13 @@ def total(
     return mass
 
 
-@kernel
+@compiled
 def log_of_total(top: float, mass: int, unit: float) -> float:
     """Return the logarithm of a sum of weights, given by `total`."""
     return top + log(mass / unit)
 
 
-@exact_part
+@inlined_exact
 def write_potentials(
     first: Any,
     last: Any,
@@ -286,7 +286,7 @@ def write_potentials(
     return total, rose
 
 
-@kernel
+@compiled
 def spread(
     first: int,
     last: int,

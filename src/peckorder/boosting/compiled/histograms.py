@@ -1,11 +1,11 @@
 """Potentials summed by bins in several places, and searched in one."""
 
-from peckorder._core.compiled.jit import kernel
+from peckorder._core.compiled.jit import compiled
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled import search_by_r as search
 
 
-@kernel
+@compiled
 def count(
     first: int,
     last: int,
@@ -39,7 +39,7 @@ def count(
         k += n_done
 
 
-@kernel
+@compiled
 def find(
     features: Ints,
     sums: Ints,

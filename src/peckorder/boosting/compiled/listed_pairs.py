@@ -8,11 +8,11 @@ from math import exp, inf
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel
+from peckorder._core.compiled.jit import compiled
 from peckorder._core.typing import Floats, Ints
 
 
-@kernel
+@compiled
 def largest(better: Ints, worse: Ints, log_weight: Floats, scores: Floats) -> float:
     """Return the logarithm of the largest weight."""
     top = -inf
@@ -21,7 +21,7 @@ def largest(better: Ints, worse: Ints, log_weight: Floats, scores: Floats) -> fl
     return top
 
 
-@kernel
+@compiled
 def total(
     better: Ints,
     worse: Ints,
@@ -38,7 +38,7 @@ def total(
     return mass
 
 
-@kernel
+@compiled
 def spread(
     better: Ints,
     worse: Ints,
@@ -56,7 +56,7 @@ def spread(
         potentials[worse[p]] -= weight
 
 
-@kernel
+@compiled
 def moments(
     better: Ints,
     worse: Ints,
@@ -80,7 +80,7 @@ def moments(
     return mass, first, second
 
 
-@kernel
+@compiled
 def span(better: Ints, worse: Ints, ranking: Floats) -> float:
     """Return the largest difference of a ranking on a pair."""
     largest = 0.0

@@ -7,7 +7,7 @@ from math import inf, log
 
 import numpy as np
 
-from peckorder._core.compiled.jit import bits_of, from_bits, kernel, part
+from peckorder._core.compiled.jit import bits_of, compiled, from_bits, inlined
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled import candidates, graded_pairs, weak_rankings
 from peckorder.boosting.compiled import search_by_r as search
@@ -22,7 +22,7 @@ FEATURE, CUT, DEFAULT, ALPHA, LOG_TOTAL = range(5)
 RECORD = 5
 
 
-@kernel
+@compiled
 def approximate(r: float, smoothing: float) -> float:
     """Return ``log((1 + r + e) / (1 - r + e)) / 2``, the weight of a ranking."""
     up = 1.0 + r if 1.0 + r > NOTHING else 0.0
@@ -34,7 +34,7 @@ def approximate(r: float, smoothing: float) -> float:
     return 0.5 * log((up + smoothing) / (down + smoothing))
 
 
-@kernel
+@compiled
 def noise(scores: Floats) -> float:
     """Return what rounding may leave of an r of zero: it grows with the scores."""
     largest = 0
@@ -44,13 +44,13 @@ def noise(scores: Floats) -> float:
     return noise_of(from_bits(largest))
 
 
-@part
+@inlined
 def noise_of(largest: float) -> float:
     """Return the `noise` of scores whose largest size is known."""
     return NOTHING * (1.0 + largest)
 
 
-@kernel
+@compiled
 def add(alpha: float, ranking: Floats, scores: Floats) -> float:
     """Add alpha times a ranking to the scores; return the largest size of these."""
     largest = 0
@@ -61,7 +61,7 @@ def add(alpha: float, ranking: Floats, scores: Floats) -> float:
     return from_bits(largest)
 
 
-@kernel
+@compiled
 def add_binned(
     alpha: float, bins: Ints, cut: int, default: float, scores: Floats
 ) -> float:
@@ -76,13 +76,13 @@ def add_binned(
     return from_bits(largest)
 
 
-@kernel
+@compiled
 def further(travelled: float, moved: int, n_rows: int) -> float:
     """Return how far potentials have come after a move, with room for all rounding."""
     return (travelled + 1.000001 * float(moved) + 4.0 * n_rows + 1024.0) * _UP
 
 
-@part
+@inlined
 def rank_all(
     c: int,
     cut: int,
@@ -104,13 +104,13 @@ def rank_all(
     )
 
 
-@part
+@inlined
 def share_of(thread: int, n_threads: int, n: int) -> tuple[int, int]:
     """Return where the share of a thread of 0..n begins and ends."""
     return n * thread // n_threads, n * (thread + 1) // n_threads
 
 
-@part
+@inlined
 def largest_of(values: Floats) -> float:
     """Return the largest of what the threads say."""
     largest = values[0]
@@ -119,7 +119,7 @@ def largest_of(values: Floats) -> float:
     return float(largest)
 
 
-@part
+@inlined
 def sum_of(values: Ints) -> int:
     """Return the sum of what the threads say."""
     result = 0
@@ -128,7 +128,7 @@ def sum_of(values: Ints) -> int:
     return result
 
 
-@part
+@inlined
 def best_of(founds: Ints) -> int:
     """Return which thread found the first feature of those with the largest |r|."""
     best = 0
@@ -140,7 +140,7 @@ def best_of(founds: Ints) -> int:
     return best
 
 
-@kernel
+@compiled
 def run(  # noqa: PLR0911, PLR0915
     thread: int,
     n_threads: int,

@@ -6,7 +6,7 @@ for the step between the grades; that of a listed pair is a number of its own.
 
 from math import exp, inf
 
-from peckorder._core.compiled.jit import kernel
+from peckorder._core.compiled.jit import compiled
 from peckorder._core.typing import Floats, Ints
 
 # The factors of a row, in pairs of which it is the worse one and the better one.
@@ -15,7 +15,7 @@ DOWN, UP = range(2)
 _NARROW = 300.0
 
 
-@kernel
+@compiled
 def graded_masses(
     first: int,
     last: int,
@@ -83,7 +83,7 @@ def graded_masses(
     return widest
 
 
-@kernel
+@compiled
 def listed_masses(
     better: Ints,
     worse: Ints,
@@ -98,7 +98,7 @@ def listed_masses(
         weight[p] = exp(log_weight[p] + gap - log_total)
 
 
-@kernel
+@compiled
 def change(scores: Floats, before: Floats) -> float:
     """Return by how much the differences of scores have changed at most; note them."""
     low, high = inf, -inf

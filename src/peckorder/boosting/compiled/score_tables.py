@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel, part
+from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.typing import Floats, Ints
 
 
-@kernel
+@compiled
 def pile_up(starts: Ints, added: Floats, steps: Floats) -> None:
     """Write to `steps` the sums of what is added at thresholds, feature by feature."""
     for u in range(starts.shape[0] - 1):
@@ -24,7 +24,7 @@ def pile_up(starts: Ints, added: Floats, steps: Floats) -> None:
             steps[k + u + 1] = score
 
 
-@part
+@inlined
 def look_up(
     value: float,
     u: int,
@@ -48,7 +48,7 @@ def look_up(
     return score + slopes[u] * value if slopes[u] != 0.0 else score
 
 
-@kernel
+@compiled
 def dense_scores(
     first: int,
     last: int,
@@ -70,7 +70,7 @@ def dense_scores(
         scores[i] += score
 
 
-@kernel
+@compiled
 def sparse_scores(
     first: int,
     last: int,

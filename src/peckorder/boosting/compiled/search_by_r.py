@@ -15,7 +15,7 @@ found, by this thread or another, is left out.
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel, part
+from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled.barrier import take_turn
 
@@ -34,7 +34,7 @@ FOUND = 5
 LEARNT = -1
 
 
-@part
+@inlined
 def consider(found: Ints, r: int, feature: int, cut: int, q: int) -> None:
     """Take a candidate if it is better than what was found, or as good and earlier."""
     size = abs(r)
@@ -50,7 +50,7 @@ def consider(found: Ints, r: int, feature: int, cut: int, q: int) -> None:
         found[R] = r
 
 
-@part
+@inlined
 def ceiling(
     high: int,
     low: int,
@@ -72,13 +72,13 @@ def ceiling(
     return max(top, 0) if positive else max(top, -bottom)
 
 
-@part
+@inlined
 def height(limit: int, travelled: float) -> float:
     """Return ``limit - travelled``, rounded up."""
     return (limit - travelled) + 1e-15 * (limit + travelled) + 1.0
 
 
-@part
+@inlined
 def first_cut(sums: Ints, above: int) -> int:
     """Return the first cut above which there are these potentials."""
     cut, found = 0, 0
@@ -88,7 +88,7 @@ def first_cut(sums: Ints, above: int) -> int:
     return cut
 
 
-@part
+@inlined
 def search_sums(
     sums: Ints,
     n_groups: int,
@@ -139,7 +139,7 @@ def search_sums(
     return limit
 
 
-@kernel
+@compiled
 def put_ahead(n_ahead: int, features: Ints, ceilings: Floats, order: Ints) -> None:
     """Write to order (columns,) all of them, those with the highest ceilings first.
 
@@ -168,7 +168,7 @@ def put_ahead(n_ahead: int, features: Ints, ceilings: Floats, order: Ints) -> No
             n_written += 1
 
 
-@part
+@inlined
 def group_sums(
     c: int,
     starts: Ints,
@@ -196,7 +196,7 @@ def group_sums(
         sums[zero] -= stored
 
 
-@kernel
+@compiled
 def search_sorted(
     n_threads: int,
     turns: Ints,
@@ -263,7 +263,7 @@ def search_sorted(
         best[0] = max(best[0], found[SIZE])
 
 
-@part
+@inlined
 def count(bins: Ints, columns: Ints, potentials: Ints, sums: Ints) -> None:
     """Write to sums (4, 256) the potentials of the bins of four columns.
 
@@ -284,7 +284,7 @@ def count(bins: Ints, columns: Ints, potentials: Ints, sums: Ints) -> None:
         sums_3[bins_3[i]] += potential
 
 
-@part
+@inlined
 def count_one(bins: Ints, potentials: Ints, sums: Ints) -> None:
     """Write to sums[0] the potentials of the bins (n,) of one column.
 
@@ -309,7 +309,7 @@ def count_one(bins: Ints, potentials: Ints, sums: Ints) -> None:
         sums_0[b] += sums_1[b] + sums_2[b] + sums_3[b]
 
 
-@kernel
+@compiled
 def search_binned(
     n_threads: int,
     turns: Ints,
@@ -375,7 +375,7 @@ def search_binned(
         best[0] = max(best[0], found[SIZE])
 
 
-@kernel
+@compiled
 def drift(potentials: Ints, before: Ints) -> int:
     """Return by how much the r of any ranking may have changed, in units.
 

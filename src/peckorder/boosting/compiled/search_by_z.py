@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel, part, prefetch
+from peckorder._core.compiled.jit import compiled, inlined, prefetch
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled.candidates import find
 from peckorder.boosting.compiled.row_masses import DOWN, UP
@@ -34,7 +34,7 @@ FOUND = 6
 _AHEAD = 32
 
 
-@part
+@inlined
 def raise_graded(
     x: Any,
     own: Any,
@@ -68,7 +68,7 @@ def raise_graded(
     return up * others[own, DOWN] - both, down * others[own, UP] - both
 
 
-@part
+@inlined
 def raise_listed(
     x: Any,
     links: Ints,
@@ -92,7 +92,7 @@ def raise_listed(
     return right, wrong
 
 
-@part
+@inlined
 def pass_rows(
     first: Any,
     last: Any,
@@ -138,7 +138,7 @@ def pass_rows(
     return right, wrong
 
 
-@part
+@inlined
 def line_up_binned(
     bins: Ints,
     n_groups: int,
@@ -168,7 +168,7 @@ def line_up_binned(
         counts[bins[i]] += np.uintp(1)
 
 
-@part
+@inlined
 def line_up_sorted(
     rows: Ints,
     group_ends: Ints,
@@ -211,7 +211,7 @@ def line_up_sorted(
     stops[n_groups] = size
 
 
-@part
+@inlined
 def consider(
     found: Floats,
     feature: int,
@@ -256,7 +256,7 @@ def consider(
     found[WRONG] = bad
 
 
-@kernel
+@compiled
 def search(
     first: int,
     step: int,

@@ -12,7 +12,7 @@ from math import sqrt
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel, part
+from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled.search_by_r import LEARNT, TOGETHER, count
 
@@ -22,19 +22,19 @@ _SLACK = 1e-9
 SAFE = 1.0 - 1e-6
 
 
-@part
+@inlined
 def first_default(default: int) -> int:
     """Return the lowest q to look at, which has the first row of what is kept."""
     return default if default != LEARNT else 0
 
 
-@part
+@inlined
 def last_default(default: int, abstains: int) -> int:
     """Return the highest q to look at."""
     return 1 if default == LEARNT and abstains else first_default(default)
 
 
-@part
+@inlined
 def heights_binned(sums: Ints, n_groups: int, unit: float, heights: Floats) -> None:
     """Write to heights (groups + 1,) the potentials above the cuts of binned rows."""
     above = 0
@@ -44,7 +44,7 @@ def heights_binned(sums: Ints, n_groups: int, unit: float, heights: Floats) -> N
         heights[g + 1] = above * unit
 
 
-@part
+@inlined
 def heights_sorted(
     rows: Ints,
     is_last: Ints,
@@ -82,7 +82,7 @@ def heights_sorted(
         heights[g + 1] = above * unit
 
 
-@part
+@inlined
 def raised(limit: float, r: float, least: float) -> float:
     """Return the limit, or 1 - Z at an r and the least possible p, if that is more."""
     size = abs(r) + _SLACK
@@ -93,7 +93,7 @@ def raised(limit: float, r: float, least: float) -> float:
     return limit
 
 
-@part
+@inlined
 def limit_of(
     heights: Floats,
     n_groups: int,
@@ -128,7 +128,7 @@ def limit_of(
     return limit
 
 
-@kernel
+@compiled
 def limit_binned(
     first: int,
     last: int,
@@ -171,7 +171,7 @@ def limit_binned(
             )  # fmt: skip
 
 
-@kernel
+@compiled
 def limit_sorted(
     first: int,
     last: int,

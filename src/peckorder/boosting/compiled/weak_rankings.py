@@ -3,12 +3,12 @@
 Columns are as in `thresholds`.
 """
 
-from peckorder._core.compiled.jit import kernel
+from peckorder._core.compiled.jit import compiled
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled.search_by_r import ABSTAINS
 
 
-@kernel
+@compiled
 def rank_sorted(
     start: int,
     stop: int,
@@ -34,7 +34,7 @@ def rank_sorted(
         ranking[rows[k]] = value if k < ranked else default
 
 
-@kernel
+@compiled
 def rank_binned(bins: Ints, cut: int, default: float, ranking: Floats) -> None:
     """Write to ranking (n,) a column of bins (n,), cut."""
     for i in range(ranking.shape[0]):
@@ -42,7 +42,7 @@ def rank_binned(bins: Ints, cut: int, default: float, ranking: Floats) -> None:
         ranking[i] = default if bins[i] == ABSTAINS else value
 
 
-@kernel
+@compiled
 def value_sums(
     starts: Ints,
     rows: Ints,
@@ -80,7 +80,7 @@ def value_sums(
         ranked[c] = all_ranked / unit
 
 
-@kernel
+@compiled
 def rank_values(
     start: int,
     stop: int,

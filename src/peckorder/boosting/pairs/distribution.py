@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._core.threads import Team
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled import (
     graded_moments,
@@ -22,8 +22,6 @@ from peckorder.boosting.compiled import (
 # Potentials are counted in these units: their absolute sum is at most 2, so a sum of
 # some of them is an exact integer of 64 bits, whatever the order in which it is made.
 UNIT = 2.0**61
-# Rows, or pairs, that make another thread worth its start.
-_WORTH_A_THREAD = 1 << 14
 _NONE = np.empty(0)
 
 
@@ -161,7 +159,7 @@ class GradedPart(Part):
 
     @property
     def _worth(self) -> int:
-        return self.n_rows // _WORTH_A_THREAD
+        return self.n_rows // MIN_ITEMS_PER_THREAD["rows"]
 
     def moments(
         self, scores: Floats, log_total: float, ranking: Floats

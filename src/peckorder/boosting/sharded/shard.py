@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from peckorder._core.threads import Team
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.columns.binned import MOST_BINS, Cuts, cells
 from peckorder.boosting.compiled import binning, histograms, rounds
@@ -24,8 +24,6 @@ Record: TypeAlias = tuple[int, int, float, float]
 _NONE = np.empty(0)
 # Makes a zero of minus zero, and is nothing else.
 _ZERO = 0.0
-# Entries that make another thread worth its start.
-_WORTH_A_THREAD = 1 << 18
 
 
 class Shard:
@@ -177,7 +175,7 @@ class Shard:
                 sums,
             )
 
-        worth = 1 + sums.shape[0] * self.n_rows // _WORTH_A_THREAD
+        worth = 1 + sums.shape[0] * self.n_rows // MIN_ITEMS_PER_THREAD["entries"]
         if len(features):
             team.share(len(features), work, worth)
         return sums

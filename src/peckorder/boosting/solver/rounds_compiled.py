@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._core.threads import Team
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder.boosting.compiled import barrier, search_by_r
 from peckorder.boosting.compiled import rounds as kernels
 from peckorder.boosting.pairs.distribution import UNIT, Distribution, GradedPart
@@ -16,8 +16,6 @@ from peckorder.boosting.weak.thresholds import Thresholds, WeakLearner
 
 # Entries looked at between two chances to be interrupted.
 _AT_A_TIME = 1 << 26
-# Entries that make another thread worth its while: they meet inside the kernel.
-_WORTH_A_THREAD = 1 << 16
 # Numbers that keep what threads share out of each other's cache lines.
 _APART = 16
 
@@ -58,7 +56,7 @@ def run(
     n_entries += account.n_features
     chunk = max(1, _AT_A_TIME // n_entries)
     chunk = chunk if watch is None else min(chunk, watch.every)
-    n_threads = learner.n_threads(n_rows, _WORTH_A_THREAD)
+    n_threads = learner.n_threads(n_rows, MIN_ITEMS_PER_THREAD["round_entries"])
     rooms = n_threads, 2 + search_by_r.TOGETHER, search_by_r.N_BINS
     while len(boosted.rounds) < n_rounds:
         size = min(chunk, n_rounds - len(boosted.rounds))

@@ -7,13 +7,10 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from peckorder._core.threads import n_cores, share
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, n_cores, share
 from peckorder._core.typing import Floats, Ints
 from peckorder._core.validation import as_rows
 from peckorder.boosting.compiled import score_tables as kernels
-
-# Entries that make another thread worth its start.
-_WORTH_A_THREAD = 1 << 18
 
 
 class Columns:
@@ -95,7 +92,11 @@ class ScoreTable:
         def work(rows: slice, give_up: Callable[[], bool]) -> None:
             kernel(rows.start, rows.stop, *X, *arguments, scores)
 
-        share(n_rows, max(1, min(n_cores(), size // _WORTH_A_THREAD)), work)
+        share(
+            n_rows,
+            max(1, min(n_cores(), size // MIN_ITEMS_PER_THREAD["entries"])),
+            work,
+        )
         return scores
 
     @property

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from peckorder._core.threads import Team
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.columns.binned import BinnedColumns, threshold_at
 from peckorder.boosting.columns.sorted import SortedColumns
@@ -16,8 +16,6 @@ from peckorder.boosting.compiled import search_by_r as kernels
 from peckorder.boosting.compiled import weak_rankings
 from peckorder.boosting.pairs.distribution import UNIT, Distribution
 
-# Entries that make another thread worth its start.
-_WORTH_A_THREAD = 1 << 18
 # What grows with the thresholds that were added, and from which size on.
 _LISTS = ("cuts", "defaults", "following", "floors", "sums", "ratios")
 _ROOM = 256
@@ -304,7 +302,7 @@ class Thresholds:
 
     def n_threads(self, n_rows: int, worth_a_thread: int | None = None) -> int:
         """Return how many threads a search is worth."""
-        worth_a_thread = worth_a_thread or _WORTH_A_THREAD
+        worth_a_thread = worth_a_thread or MIN_ITEMS_PER_THREAD["entries"]
         n_binned = len(self.binned.features) * n_rows
         n_entries = max(n_binned, len(self.sorted.rows))
         return max(1, min(self.team.n_threads, n_entries // worth_a_thread, n_rows))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._core.threads import Team
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled import row_masses
 from peckorder.boosting.compiled import search_by_z as kernels
@@ -21,9 +21,6 @@ from peckorder.boosting.pairs.distribution import (
 from peckorder.boosting.weak.thresholds import Thresholds, Weak
 from peckorder.exceptions import DataError
 
-# Entries that make another thread worth its start, and rows to be weighed.
-_WORTH_A_THREAD = 1 << 18
-_ROWS_WORTH_A_THREAD = 1 << 14
 # Scores further apart cannot be put into products.
 _WIDEST = 1300.0
 _NONE = np.empty(0, dtype=np.int64)
@@ -106,7 +103,7 @@ class PairWeights:
                 self._others,
             )
 
-        worth = len(part.rows) // _ROWS_WORTH_A_THREAD
+        worth = len(part.rows) // MIN_ITEMS_PER_THREAD["rows"]
         widest = max(team.share(len(part.levels) - 1, work, worth))
         if widest > _WIDEST:
             raise DataError(
@@ -232,7 +229,7 @@ class LeastZ(Thresholds):
         """Scan columns, the most promising first, until no other can be better."""
         columns, account, weights = self.sorted, self.account, self._weights
         order = np.argsort(-self._limits, kind="stable")
-        worth = max(1, len(order) * n_rows // _WORTH_A_THREAD)
+        worth = max(1, len(order) * n_rows // MIN_ITEMS_PER_THREAD["entries"])
         n_threads = min(self.team.n_threads, worth)
         best = np.zeros(1)
 

@@ -13,7 +13,7 @@ from rich.table import Table as Screen
 
 from peckorder import reports
 from peckorder._core.validation import whole
-from peckorder.cli.column_report import taken_lines
+from peckorder.cli.column_report import role_lines
 from peckorder.cli.compare.reading import read_runs, read_table
 from peckorder.cli.compare.report import build_report
 from peckorder.cli.compare.text import KINDS, chosen_text, level_text, signed, written
@@ -213,8 +213,8 @@ def told(
     """Return what people see: what was taken for what, the leaderboard, files."""
     case, contest = done.case, done.contest
     lines = [f"{case.source}: {KINDS[kind_of(case)]}"]
-    plain_features = [t.column for t in case.taken if t.role.startswith("feature")]
-    lines += [f"  {line}" for line in taken_lines(case.taken)]
+    plain_features = [t.column for t in case.column_roles if t.role.is_feature]
+    lines += [f"  {line}" for line in role_lines(case.column_roles)]
     if plain_features:
         names = ", ".join(plain_features[:6])
         more = ", ..." if len(plain_features) > 6 else ""
@@ -292,7 +292,7 @@ def as_json(
     return {
         "files": list(wanted.files),
         "task": kind_of(case),
-        "taken": {t.column: [t.role, t.why] for t in case.taken},
+        "taken": {t.column: [t.role.value, t.why] for t in case.column_roles},
         "notes": list(case.notes),
         "decides": first.name,
         "larger_is_better": first.larger_is_better,

@@ -26,6 +26,7 @@ from peckorder.compare.contest.ratings import Asked, RatingsCase
 from peckorder.compare.contest.refit import best_own
 from peckorder.reports import Cell, Dot, Dots, Section, Table
 from peckorder.tables.columns import counted
+from peckorder.tables.roles import Role
 
 if TYPE_CHECKING:
     from peckorder.cli.compare.from_file import Wanted
@@ -119,21 +120,21 @@ def _asked(wanted: "Wanted", case: Case | RatingsCase, contest: Contest) -> Sect
         *inside,
         *case.notes,
     )
-    return Section("What was asked", paragraphs, _taken_table(case))
+    return Section("What was asked", paragraphs, _role_table(case))
 
 
-def _taken_table(case: Case | RatingsCase) -> tuple[Table, ...]:
-    if not case.taken:
+def _role_table(case: Case | RatingsCase) -> tuple[Table, ...]:
+    if not case.column_roles:
         return ()
     rows: list[tuple[Cell, ...]] = [
-        (taken.column, taken.role, taken.why)
-        for taken in case.taken
-        if taken.role != "feature"
+        (role.column, role.role.value, role.why)
+        for role in case.column_roles
+        if role.role is not Role.FEATURE
     ]
     n_more = len(rows) - _MOST_LINES
     if n_more > 0:
         rows = [*rows[:_MOST_LINES], (f"{n_more} more", "", "not shown")]
-    n_plain = sum(taken.role == "feature" for taken in case.taken)
+    n_plain = sum(role.role is Role.FEATURE for role in case.column_roles)
     if n_plain:
         rows.append(
             (counted(n_plain, "other", "others"), "features", "numbers; see below")
@@ -350,7 +351,7 @@ def _next(wanted: "Wanted", case: Case | RatingsCase, contest: Contest) -> Secti
             wanted, rankers=tuple(level), seed=(wanted.seed + 1) % 2**31, save=None
         )
         commands.append((text, closer.command))
-    if case.taken:
+    if case.column_roles:
         text = (
             "If the file was taken for the wrong thing, say what its columns are; "
             "peckorder compare --help has all flags:"

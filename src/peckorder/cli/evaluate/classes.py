@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from peckorder._core.typing import Floats, Ints
 from peckorder.exceptions import DataError
 from peckorder.metrics._resampling import intervals
-from peckorder.tables.columns import Columns
-from peckorder.tables.files.cells import is_number
+from peckorder.tables.columns import Columns, distinct, numeric
+from peckorder.tables.files.cells import is_gap, is_number
 from peckorder.tables.files.source import short
-from peckorder.tables.roles import is_gap
-from peckorder.tables.task import _parted, distinct, numeric
+from peckorder.tables.task import split_names
 
 LOSS: Final = "mean rank loss"
 RIGHT: Final = "exactly right"
@@ -62,7 +61,7 @@ def levels_of(
         every = sorted({v for a in arrays.values() for v in distinct(a).tolist()})
         scale = _Scale(tuple(map(_text, every)), {v: k for k, v in enumerate(every)})
     else:
-        given = tuple(_parted(classes, ()))
+        given = tuple(split_names(classes, ()))
         values = {value: k for k, c in enumerate(given) for value in _values(c)}
         scale = _Scale(given, values)
     return [_places(columns, name, array, scale) for name, array in arrays.items()]

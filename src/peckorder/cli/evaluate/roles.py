@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from peckorder.exceptions import DataError
 from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, check_column, listed
-from peckorder.tables.task import Taken
+from peckorder.tables.roles import ColumnRole, Role
 
 _SCORES: Final = ("score", "scores", "y_score", "prediction", "pred", "y_pred")
 _CLASSES: Final = ("predicted", "predicted_class")
@@ -18,13 +18,13 @@ NONE: Final = "none"
 
 
 class Roles(NamedTuple):
-    """Columns by what they are for; `taken` says so to people."""
+    """Columns by what they are for; `column_roles` for reports."""
 
     target: str
     score: str | None
     predicted: str | None
     query: str | None
-    taken: tuple[Taken, ...]
+    column_roles: tuple[ColumnRole, ...]
 
 
 def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
@@ -81,15 +81,18 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
         "predicted": None if predicted == score else predicted,
         "qid": query or None,
     }
-    roles = {"target": "target", "score": "score", "predicted": "predicted class"}
-    taken = [
-        Taken(
-            name, roles.get(role, "query"), f"--{role}" if role in known else "its name"
-        )
+    roles = {
+        "target": Role.KNOWN_TARGET,
+        "score": Role.SCORE,
+        "predicted": Role.PREDICTED,
+        "qid": Role.QUERY,
+    }
+    column_roles = [
+        ColumnRole(name, roles[role], f"--{role}" if role in known else "its name")
         for role, name in found.items()
         if name is not None
     ]
-    return Roles(target, score, predicted, query or None, tuple(taken))
+    return Roles(target, score, predicted, query or None, tuple(column_roles))
 
 
 def _first(names: Mapping[str, str], usual: tuple[str, ...]) -> str | None:

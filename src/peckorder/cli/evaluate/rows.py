@@ -8,10 +8,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from peckorder.exceptions import DataError
-from peckorder.tables.columns import Columns
+from peckorder.tables.columns import Columns, is_empty
 from peckorder.tables.files.arrow import to_columns
 from peckorder.tables.files.cells import typed
-from peckorder.tables.task import is_empty
 
 
 def with_numbers(columns: Columns, names: Collection[str]) -> Columns:

@@ -8,7 +8,7 @@ import numpy as np
 from peckorder import metrics
 from peckorder._core.typing import Floats
 from peckorder._core.validation import did_you_mean, whole
-from peckorder.cli.column_report import taken_lines
+from peckorder.cli.column_report import role_lines
 from peckorder.cli.console import Speaker, screen
 from peckorder.cli.evaluate.classes import (
     LOSS,
@@ -23,11 +23,11 @@ from peckorder.cli.outputs import check_outputs
 from peckorder.compare.run_evaluation import Judged, check_measures, judge, measure
 from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns, counted, listed
+from peckorder.tables.files.cells import numbers_of
 from peckorder.tables.files.read import read_columns, write_columns
 from peckorder.tables.files.runs import qrels_columns, read_run_columns
 from peckorder.tables.files.source import name_of
-from peckorder.tables.roles import column_of, numbers_of
-from peckorder.tables.task import Taken
+from peckorder.tables.roles import ColumnRole, Role, column_of
 
 _LISTS = ("ndcg@10", "ap", "rr")
 _TIES = ("expected", "best", "worst", "order", "docid")
@@ -98,7 +98,7 @@ def run_evaluate(
             "file": name_of(file),
             "rows": found.n_rows,
             "ties": ties,
-            "taken": {t.column: [t.role, t.why] for t in found.taken},
+            "taken": {t.column: [t.role.value, t.why] for t in found.column_roles},
             "notes": list(found.notes),
             "metrics": values,
         },
@@ -112,14 +112,14 @@ class Measured(NamedTuple):
     n_rows: int
     table: metrics.Evaluation | None
     classes: tuple[dict[str, Any], ...] = ()
-    taken: tuple[Taken, ...] = ()
+    column_roles: tuple[ColumnRole, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def _shown(file: str, found: Measured, rows: Sequence[Any]) -> list[Any]:
     """Return what people see: what was taken for what, then tables."""
-    lines: list[Any] = [f"  {line}" for line in taken_lines(found.taken)]
-    if found.taken and not any(t.role == "query" for t in found.taken):
+    lines: list[Any] = [f"  {line}" for line in role_lines(found.column_roles)]
+    if found.column_roles and not any(t.role is Role.QUERY for t in found.column_roles):
         lines.append("  no column of queries: all rows are one list (--qid NAME)")
     title = f"{file} ({counted(found.n_rows, 'row', 'rows')}, 95 % intervals)"
     headings: tuple[str, ...]
@@ -167,7 +167,7 @@ def _of_table(
         samples = more["n_bootstrap"]
         found = measured_classes(truth[rows], guess[rows], of_classes, samples, seed)
     if not of_lists or roles.score is None:
-        return Measured(n_rows, None, tuple(found), roles.taken, notes)
+        return Measured(n_rows, None, tuple(found), roles.column_roles, notes)
     is_text = columns.arrays[roles.target].dtype.kind not in "iuf"
     if classes is not None or (is_text and of_classes):
         (level,) = levels_of(columns, (roles.target,), classes)
@@ -184,7 +184,7 @@ def _of_table(
         random_state=seed,
         **more,
     )
-    return Measured(n_rows, table, tuple(found), roles.taken, notes)
+    return Measured(n_rows, table, tuple(found), roles.column_roles, notes)
 
 
 def _missing(columns: Columns, what: str, metric: str) -> DataError:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from peckorder.cli.column_report import taken_lines
+from peckorder.cli.column_report import role_lines
 from peckorder.cli.console import Speaker
 from peckorder.cli.model_limits import no_classes
 from peckorder.cli.outputs import check_model, check_outputs
@@ -80,7 +80,7 @@ def run_fit(
             "class": type(found.ranker).__name__,
             "parameters": found.ranker.get_params(deep=False),
             "settings": found.settings._asdict(),
-            "taken": {t.column: [t.role, t.why] for t in found.task.taken},
+            "taken": {t.column: [t.role.value, t.why] for t in found.task.column_roles},
             "features": names or getattr(found.ranker, "n_features_in_", None),
             "scaled": found.is_scaled,
             "notes": [*found.notes, *limits],
@@ -148,7 +148,7 @@ def _fitted_sparse(
 
 def _told(found: Fitted) -> list[str]:
     """Say what columns were taken for; features are counted, not listed."""
-    lines = taken_lines(found.task.taken)
+    lines = role_lines(found.task.column_roles)
     n_features = getattr(found.ranker, "n_features_in_", None)
     if n_features is not None:
         scaled = ", scaled to mean 0 and deviation 1" if found.is_scaled else ""

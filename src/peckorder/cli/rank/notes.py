@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from numpy.typing import NDArray
 
-from peckorder.tables.columns import Columns
+from peckorder.tables.columns import Columns, is_empty
 from peckorder.tables.files.source import short
-from peckorder.tables.task import Taken, is_empty
+from peckorder.tables.roles import ColumnRole
 
 # Columns of which gaps are said one by one.
 _MOST: Final = 5
@@ -18,7 +18,7 @@ class Noted:
 
     def __init__(self) -> None:
         self._said: list[str] = []
-        self.taken: list[Taken] = []
+        self.column_roles: list[ColumnRole] = []
         self._unseen: dict[str, tuple[int, str]] = {}
         self._gaps: dict[str, tuple[int, str]] = {}
         self._n_rows = 0
@@ -27,9 +27,9 @@ class Noted:
         """Take down a sentence."""
         self._said.append(sentence)
 
-    def take(self, taken: Taken) -> None:
-        """Take down what a column was taken for."""
-        self.taken.append(taken)
+    def take(self, role: ColumnRole) -> None:
+        """Record the role of a column."""
+        self.column_roles.append(role)
 
     def look(self, columns: Columns, levels: Mapping[str, set[str]]) -> None:
         """Count texts that a model has not learnt from, of columns with known ones."""

@@ -15,11 +15,11 @@ from peckorder.cli.rank.notes import Noted
 from peckorder.cli.rank.spill import Spilled
 from peckorder.exceptions import DataError
 from peckorder.tables.column_names import first_named
-from peckorder.tables.columns import Columns, check_column
+from peckorder.tables.columns import Columns, check_column, is_empty
 from peckorder.tables.files.cells import id_columns, is_number
 from peckorder.tables.files.source import short
 from peckorder.tables.files.trec import TARGET
-from peckorder.tables.task import Taken, is_empty
+from peckorder.tables.roles import ColumnRole, Role
 
 if TYPE_CHECKING:
     from peckorder.cli.rank.rows import Choices
@@ -50,7 +50,9 @@ def with_target(block: Columns, choices: "Choices", noted: Noted) -> "Choices":
     if found is None:
         noted.say("No column of targets: all are 0 in LETOR (--target NAME).")
     else:
-        noted.take(Taken(found, "target", "--target" if asked else "its name"))
+        noted.take(
+            ColumnRole(found, Role.KNOWN_TARGET, "--target" if asked else "its name")
+        )
     return replace(choices, target=found)
 
 
@@ -62,7 +64,10 @@ def with_grades(blocks: Iterator[Columns], noted: Noted) -> Iterator[Columns]:
         if targets is None:
             yield block
             continue
-        name = next((t.column for t in noted.taken if t.role == "target"), TARGET)
+        name = next(
+            (t.column for t in noted.column_roles if t.role is Role.KNOWN_TARGET),
+            TARGET,
+        )
         is_gap = is_empty(targets)
         if targets.dtype == object:
             _check_grades(block.source, name, targets[~is_gap].tolist())

@@ -23,11 +23,11 @@ from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 from peckorder.tables.column_names import ITEM, USER, are_unnamed, first_named
 from peckorder.tables.columns import Columns, check_column, listed
+from peckorder.tables.files.cells import is_gap
 from peckorder.tables.files.read import iter_columns
 from peckorder.tables.files.source import short
-from peckorder.tables.roles import is_gap
+from peckorder.tables.roles import ColumnRole, Role
 from peckorder.tables.scoring import positions
-from peckorder.tables.task import Taken
 
 _N_SHOWN = 10
 
@@ -53,8 +53,13 @@ def ranked_ratings(
     )
     user = _column(columns, "user", given[0], USER, 0)
     item = _column(columns, "item", given[1], ITEM, 1)
-    for role, name, option in (("user", user, given[0]), ("item", item, given[1])):
-        noted.take(Taken(name, role, f"--{role}" if option else "its name or place"))
+    for role, name, option in (
+        (Role.USER, user, given[0]),
+        (Role.ITEM, item, given[1]),
+    ):
+        noted.take(
+            ColumnRole(name, role, f"--{role.value}" if option else "its name or place")
+        )
     who = like(columns.arrays[user], model.users_)
     what = like(columns.arrays[item], model.items_)
     is_known = _among(who, model.users_) & _among(what, model.items_)

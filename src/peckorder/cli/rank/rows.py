@@ -23,10 +23,8 @@ from peckorder.tables.files.read import iter_columns, letor_documents
 from peckorder.tables.files.source import name_of, short
 from peckorder.tables.files.trec import MOST_FEATURES, TARGET, documents_to_columns
 from peckorder.tables.model_rows import ModelRows, unscaled
-from peckorder.tables.roles import column_of
-from peckorder.tables.row_scores import scores_of
-from peckorder.tables.scoring import classes_of, positions
-from peckorder.tables.task import Taken
+from peckorder.tables.roles import ColumnRole, Role, column_of
+from peckorder.tables.scoring import classes_of, positions, scores_of
 
 _DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
 
@@ -182,11 +180,11 @@ def listed_blocks(
     first = next(left)
     found = with_target(first, _with_columns(first, choices), noted)
     for role, name, asked in (
-        ("query", found.qid, choices.qid and "--qid"),
-        ("document", found.docid, choices.docid and "--docid"),
+        (Role.QUERY, found.qid, choices.qid and "--qid"),
+        (Role.DOCUMENT, found.docid, choices.docid and "--docid"),
     ):
         if name is not None:
-            noted.take(Taken(name, role, asked or "its name"))
+            noted.take(ColumnRole(name, role, asked or "its name"))
     if found.qid is None:
         noted.say("No column of queries: all rows are one list (--qid NAME).")
     blocks = chain([first], left)

@@ -13,8 +13,8 @@ from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns, listed
 from peckorder.tables.files.runs import as_run, read_run_columns, run_names
 from peckorder.tables.model_rows import ModelRows
-from peckorder.tables.row_scores import scores_of
-from peckorder.tables.task import Taken
+from peckorder.tables.roles import ColumnRole, Role
+from peckorder.tables.scoring import scores_of
 
 
 def fused_runs(model: Any, files: Sequence[str], noted: Noted) -> Iterator[Columns]:
@@ -43,7 +43,7 @@ def fused_runs(model: Any, files: Sequence[str], noted: Noted) -> Iterator[Colum
     places = [wanted.names.index(name) for name in tables]
     X[:, places] = documents.X
     for name, columns in tables.items():
-        noted.take(Taken(name, "run", f"of {columns.source}"))
+        noted.take(ColumnRole(name, Role.RUN, f"of {columns.source}"))
     absent = [name for name in wanted.names if name not in tables]
     if absent:
         noted.say(f"No run is given for {listed(absent)}: taken to list no document.")

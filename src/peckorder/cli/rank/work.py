@@ -5,7 +5,7 @@ from typing import Any
 
 import peckorder
 from peckorder._core.validation import not_negative, optional, whole
-from peckorder.cli.column_report import taken_lines
+from peckorder.cli.column_report import role_lines
 from peckorder.cli.console import Speaker
 from peckorder.cli.outputs import check_outputs
 from peckorder.cli.rank.notes import Noted
@@ -118,10 +118,10 @@ def run_rank(
             "out": out,
             "rows": n_rows,
             "lists": n_lists,
-            "taken": {t.column: [t.role, t.why] for t in noted.taken},
+            "taken": {t.column: [t.role.value, t.why] for t in noted.column_roles},
             "notes": noted.sentences,
         },
-        *(f"  {line}" for line in taken_lines(noted.taken)),
+        *(f"  {line}" for line in role_lines(noted.column_roles)),
         f"{n_rows} row{'' if n_rows == 1 else 's'}{of_lists} in {shown_out(out)}",
         *noted.sentences,
     )

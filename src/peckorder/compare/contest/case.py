@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,15 @@ from peckorder.compare.contest.measures import (
 )
 from peckorder.exceptions import DataError
 from peckorder.model_selection import QueryKFold
-from peckorder.tables.columns import Columns
+from peckorder.tables.columns import Columns, is_empty, numeric
 from peckorder.tables.features import Coding
+from peckorder.tables.roles import ColumnRole
 from peckorder.tables.sampling import drawn
-from peckorder.tables.task import Taken, Task, is_empty, numeric
+from peckorder.tables.task import Task
 
 FEWEST_ROWS: Final = 10
 # More are compared on a sample: rankers of many rows differ little from those of some.
 MOST_ROWS: Final = 50_000
-_DRAWN: Final = "rows were drawn at random to compare on (--rows)."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,17 +57,13 @@ class Case:
     queries: tuple[Any, ...] = ()
     classes: tuple[Any, ...] | None = None
     target: str = ""
-    taken: tuple[Taken, ...] = ()
+    column_roles: tuple[ColumnRole, ...] = ()
     notes: tuple[str, ...] = ()
+    is_sample: bool = False
     unit: str = "rows"
     spread: float = 1.0
     unlisted: Mapping[int, Floats] = field(default_factory=dict)
     levels: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
-
-    @property
-    def is_sample(self) -> bool:
-        """Whether these are some of the rows that there were."""
-        return any(note.endswith(_DRAWN) for note in self.notes)
 
     @property
     def groups(self) -> Ints | None:
@@ -139,13 +135,12 @@ def make_case(
     Rows without a label or a query are left out; beyond `most_rows` rows, some are
     drawn, whole queries or people at a time, of which two come in any case.
     """
-    rows, notes = chosen_rows(columns, task, most_rows, seed)
-    whole, notes = columns, (*columns.notes, *notes)
-    if len(rows) < len(columns):
-        arrays = {name: array[rows] for name, array in columns.arrays.items()}
+    chosen = chosen_rows(columns, task, most_rows, seed)
+    whole, notes = columns, (*columns.notes, *chosen.notes)
+    if len(chosen.rows) < len(columns):
+        arrays = {name: array[chosen.rows] for name, array in columns.arrays.items()}
         columns = Columns(arrays, columns.source)
     coding = Coding.of(columns, task.features, whole)
-    coded = {taken.column: taken for taken in coding.taken}
     y = _labels(columns.arrays[task.target], task.classes)
     queries, qid = _numbered(columns, task.query)
     _, people = _numbered(columns, task.user)
@@ -163,8 +158,9 @@ def make_case(
         queries=queries,
         classes=task.classes,
         target=task.target,
-        taken=tuple(coded.get(taken.column, taken) for taken in task.taken),
+        column_roles=coding.with_roles(task.column_roles),
         notes=notes,
+        is_sample=chosen.is_sample,
         levels=coding.levels,
     )
     return _with_measures(case, metric)
@@ -210,10 +206,18 @@ def _refuse_metric(metric: str | None, known: tuple[str, ...], kind: str) -> Non
         )
 
 
+class ChosenRows(NamedTuple):
+    """Rows to compare on, notes about the others, and whether they were drawn."""
+
+    rows: Ints
+    notes: tuple[str, ...]
+    is_sample: bool
+
+
 def chosen_rows(
     columns: Columns, task: Task, most_rows: float, seed: int, fewest: int = FEWEST_ROWS
-) -> tuple[Ints, tuple[str, ...]]:
-    """Return the rows to take part, and what is to be said of the others."""
+) -> ChosenRows:
+    """Return the rows with a label and a query, at most so many of them."""
     notes = []
     known = ~is_empty(columns.arrays[task.target])
     if not known.all():
@@ -229,13 +233,17 @@ def chosen_rows(
             f"compare: {columns.source} must have at least {fewest} rows with a "
             f"{task.target!r}; got {len(rows)}."
         )
-    if len(rows) > most_rows:
+    is_sample = len(rows) > most_rows
+    if is_sample:
         group = task.query or task.user
         keys = None if group is None else _keys(columns.arrays[group][rows])
         some = rows[drawn(len(rows), keys, most_rows, seed, fewest=2)]
-        notes.append(f"{len(some):,} of {len(rows):,} {_DRAWN}")
+        notes.append(
+            f"{len(some):,} of {len(rows):,} rows were drawn at random to compare on "
+            "(--rows)."
+        )
         rows = some
-    return rows, tuple(notes)
+    return ChosenRows(rows, tuple(notes), is_sample)
 
 
 def _rows(n: Any) -> str:

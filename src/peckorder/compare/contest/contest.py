@@ -218,7 +218,7 @@ def choose(
     names = [entrant.name for entrant in entrants if entrant.home]
     small = {known.lower(): known for known in names}
     wanted = set()
-    for name in _parted(only, small):
+    for name in split_names(only, small):
         near = [known for known in names if known.lower() == name.lower()]
         if not near:
             close = [small[word] for word in get_close_matches(name.lower(), small)]
@@ -233,7 +233,7 @@ def choose(
     return tuple(e for e in entrants if not e.home or e.name in wanted)
 
 
-def _parted(only: Iterable[str], known: Collection[str]) -> Iterator[str]:
+def split_names(only: Iterable[str], known: Collection[str]) -> Iterator[str]:
     """Yield names one by one, also of several with commas between."""
     for name in only:
         if name.lower() in known or "," not in name:

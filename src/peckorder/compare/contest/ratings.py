@@ -33,7 +33,8 @@ from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
 from peckorder.tables.columns import Columns
 from peckorder.tables.ratings import ratings_of
-from peckorder.tables.task import Taken, Task
+from peckorder.tables.roles import ColumnRole
+from peckorder.tables.task import Task
 
 # Of whom something is known and something is asked.
 FEWEST_RATINGS: Final = 4
@@ -59,7 +60,7 @@ class RatingsCase:
     people: Ints
     measures: tuple[Measure, ...]
     entrants: tuple[Entrant, ...]
-    taken: tuple[Taken, ...] = ()
+    column_roles: tuple[ColumnRole, ...] = ()
     notes: tuple[str, ...] = ()
     target: str = "rating"
 
@@ -239,7 +240,7 @@ def make_ratings_case(
         people,
         measures,
         entrants(),
-        task.taken,
+        task.column_roles,
         tuple(notes),
         task.target,
     )

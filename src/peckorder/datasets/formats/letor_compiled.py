@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from peckorder._core.compiled.jit import kernel, part
+from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.typing import Floats, Ints
 
 # What is said of a row, one bit each.
@@ -53,7 +53,7 @@ _NEAR = np.uint64(2**9 - 1)
 _0, _1, _3, _9, _32, _63 = (np.uint64(n) for n in (0, 1, 3, 9, 32, 63))
 
 
-@part
+@inlined
 def _product(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the high and the low word of a product; no step of it overflows."""
     a_high, a_low, b_high, b_low = a >> _32, a & _LOW, b >> _32, b & _LOW
@@ -64,7 +64,7 @@ def _product(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
     return high, (other << _32) | (low & _LOW)
 
 
-@part
+@inlined
 def _round(digits: int, q: int) -> float:
     """Return the float64 nearest to digits * 10^q, or -1 where this way cannot tell.
 
@@ -102,7 +102,7 @@ def _round(digits: int, q: int) -> float:
     return math.ldexp(float(mantissa), exponent - 52)
 
 
-@part
+@inlined
 def _leading_digits(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
     """Return the first digits of a long number, and how many are left out."""
     digits, kept, left_out = 0, 0, 0
@@ -119,7 +119,7 @@ def _leading_digits(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
         at += 1
 
 
-@part
+@inlined
 def _value(digits: int, q: int, is_cut: bool) -> float:
     """Return digits * 10^q, or NaN where it cannot be rounded here.
 
@@ -136,7 +136,7 @@ def _value(digits: int, q: int, is_cut: bool) -> float:
     return np.nan if value < 0.0 or (is_cut and other != value) else value
 
 
-@part
+@inlined
 def _number(text: NDArray[np.uint8], at: int) -> tuple[float, int]:
     """Return the number at a place and the place after it.
 
@@ -191,7 +191,7 @@ def _number(text: NDArray[np.uint8], at: int) -> tuple[float, int]:
     return (-value if negative else value), at
 
 
-@part
+@inlined
 def _after_spaces(text: NDArray[np.uint8], at: int) -> int:
     """Return the place of the next character that is no white space in a line."""
     while text[at] == _SPACE or text[at] == _TAB or text[at] == _RETURN:
@@ -199,7 +199,7 @@ def _after_spaces(text: NDArray[np.uint8], at: int) -> int:
     return at
 
 
-@part
+@inlined
 def _is_end_of_word(character: int) -> bool:
     """Tell whether a word or number ends before this character."""
     return (
@@ -211,7 +211,7 @@ def _is_end_of_word(character: int) -> bool:
     )
 
 
-@part
+@inlined
 def _is_word(text: NDArray[np.uint8], at: int, a: int, b: int, c: int, d: int) -> bool:
     """Tell whether these four characters stand at a place."""
     return bool(
@@ -219,7 +219,7 @@ def _is_word(text: NDArray[np.uint8], at: int, a: int, b: int, c: int, d: int) -
     )
 
 
-@part
+@inlined
 def _index(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
     """Return the index at a place, too large if it is, and the place after it."""
     index = 0
@@ -231,7 +231,7 @@ def _index(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
     return index, at
 
 
-@part
+@inlined
 def _query(
     text: NDArray[np.uint8], at: int, row: int, qid: Ints, span: Ints, notes: Ints
 ) -> int:
@@ -259,7 +259,7 @@ def _query(
     return at
 
 
-@kernel
+@compiled
 def read_rows(
     text: NDArray[np.uint8],
     base: int,
@@ -343,7 +343,7 @@ def read_rows(
     return row, -1
 
 
-@kernel
+@compiled
 def count(text: NDArray[np.uint8], character: int) -> int:
     """Return how often a character occurs in text (n,)."""
     wanted = np.uint8(character)
@@ -353,7 +353,7 @@ def count(text: NDArray[np.uint8], character: int) -> int:
     return found
 
 
-@kernel
+@compiled
 def scatter(column: Ints, value: Floats, ends: Ints, X: Floats) -> None:
     """Write entries to the rows of X (n, d), which is zero elsewhere.
 

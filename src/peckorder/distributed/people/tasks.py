@@ -24,7 +24,7 @@ from peckorder.feedback import Ratings
 from peckorder.feedback._ids import listed
 from peckorder.metrics._lists import RankedLists
 from peckorder.metrics._names import Metric, metrics_by_name
-from peckorder.tables.row_scores import scores_of
+from peckorder.tables.scoring import scores_of
 
 WHO = "fit_people"
 

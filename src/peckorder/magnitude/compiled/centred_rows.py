@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel, part, sum_part
+from peckorder._core.compiled.jit import compiled, inlined, inlined_sum
 from peckorder._core.typing import Floats, Ints
 
 # Rows whose sums are kept apart, so that rounding does not grow with all of them.
 _BLOCK = 256
 
 
-@sum_part
+@inlined_sum
 def _score(row: Floats, mean: Floats, coef: Floats) -> float:
     total = 0.0
     for c in range(coef.shape[0]):
@@ -19,7 +19,7 @@ def _score(row: Floats, mean: Floats, coef: Floats) -> float:
     return total
 
 
-@part
+@inlined
 def _empty(part_sum: Floats, total: Floats) -> None:
     """Add what was summed so far to the total, and begin anew."""
     for c in range(total.shape[0]):
@@ -27,7 +27,7 @@ def _empty(part_sum: Floats, total: Floats) -> None:
         part_sum[c] = 0.0
 
 
-@kernel
+@compiled
 def add_rows(X: Floats, share: Floats, part_sum: Floats, total: Floats) -> None:
     """Add to total (d,) the rows of X times their shares; part_sum (d,) is zeros."""
     for i in range(X.shape[0]):
@@ -38,7 +38,7 @@ def add_rows(X: Floats, share: Floats, part_sum: Floats, total: Floats) -> None:
     _empty(part_sum, total)
 
 
-@kernel
+@compiled
 def centre(
     X: Floats, query: Ints, means: Floats, root: Floats, out: Floats, sums: Floats
 ) -> None:
@@ -55,7 +55,7 @@ def centre(
                 sums[c] += scale * out[i, c]
 
 
-@kernel
+@compiled
 def residual(
     X: Floats,
     query: Ints,
@@ -84,7 +84,7 @@ def residual(
     _empty(part_sum, total)
 
 
-@kernel
+@compiled
 def fingerprint(bits: Ints, first: int) -> Any:
     """Return a number that changes, but for a great coincidence, if some bits do.
 

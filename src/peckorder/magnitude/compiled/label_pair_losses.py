@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel, part
+from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.compiled.lists import end_of_ties, sort
 from peckorder._core.typing import Floats, Ints
 
@@ -23,13 +23,13 @@ KEY, WEIGHT, SLOPE, PLACE, LIFTED = 0, 1, 2, 3, 4
 _FEW = 16
 
 
-@part
+@inlined
 def lifted_field(table: Floats) -> int:
     """Return where lifted weights stand."""
     return LIFTED if table.shape[1] > LIFTED else WEIGHT
 
 
-@part
+@inlined
 def move_row(table: Floats, from_: Any, to: Floats, place: Any) -> None:
     """Copy the fields of a row."""
     to[place, KEY] = table[from_, KEY]
@@ -40,7 +40,7 @@ def move_row(table: Floats, from_: Any, to: Floats, place: Any) -> None:
         to[place, LIFTED] = table[from_, LIFTED]
 
 
-@part
+@inlined
 def merge(table: Floats, to: Floats, first: int, middle: int, last: int) -> None:
     """Merge two runs, keys descending, into the same places of another table.
 
@@ -62,7 +62,7 @@ def merge(table: Floats, to: Floats, first: int, middle: int, last: int) -> None
         place += np.uintp(1)
 
 
-@part
+@inlined
 def fill(
     s: Floats,
     place: Floats,
@@ -83,7 +83,7 @@ def fill(
         table[i, lifted_field(table)] = lifted[row]
 
 
-@part
+@inlined
 def discordant_few(
     y: Floats,
     key: Floats,
@@ -108,7 +108,7 @@ def discordant_few(
     return loss
 
 
-@part
+@inlined
 def discordant_between(
     table: Floats,
     values: Floats,
@@ -150,7 +150,7 @@ def discordant_between(
     return loss
 
 
-@part
+@inlined
 def discordant_runs(
     y: Floats,
     key: Floats,
@@ -194,7 +194,7 @@ def discordant_runs(
     return n_runs, loss
 
 
-@kernel
+@compiled
 def discordant(
     offsets: Ints,
     first: int,
@@ -247,7 +247,7 @@ def discordant(
             gradient[place] = 2.0 * power * work[side, i, SLOPE]
 
 
-@part
+@inlined
 def band_few(
     error: Floats,
     weight: Floats,
@@ -272,7 +272,7 @@ def band_few(
     return loss
 
 
-@part
+@inlined
 def band_between(
     table: Floats,
     first: int,
@@ -330,7 +330,7 @@ def band_between(
     return loss
 
 
-@kernel
+@compiled
 def lifted_band(
     offsets: Ints,
     first: int,

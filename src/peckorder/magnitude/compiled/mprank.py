@@ -2,7 +2,13 @@
 
 import numpy as np
 
-from peckorder._core.compiled.jit import bits_of, from_bits, kernel, part, sum_part
+from peckorder._core.compiled.jit import (
+    bits_of,
+    compiled,
+    from_bits,
+    inlined,
+    inlined_sum,
+)
 from peckorder._core.typing import Floats, Ints
 
 # Costs of a pair that is left out.
@@ -14,7 +20,7 @@ _TILE, _SMALL_TILE = 64, 8
 _TIED = 1e-12
 
 
-@sum_part
+@inlined_sum
 def _dot(a: Floats, b: Floats) -> float:
     total = 0.0
     for i in range(a.size):
@@ -22,7 +28,7 @@ def _dot(a: Floats, b: Floats) -> float:
     return total
 
 
-@kernel
+@compiled
 def mirror(K: Floats, diagonal: Floats) -> None:
     """Write the upper triangle of K over the lower one, and its diagonal anew."""
     n = K.shape[0]
@@ -35,7 +41,7 @@ def mirror(K: Floats, diagonal: Floats) -> None:
         K[i, i] = diagonal[i]
 
 
-@part
+@inlined
 def _difference(X: Floats) -> float:
     """Return how far X is asymmetric.
 
@@ -64,7 +70,7 @@ def _difference(X: Floats) -> float:
     return from_bits(difference)
 
 
-@kernel
+@compiled
 def asymmetry(X: Floats, found: Floats) -> None:
     """Write the largest entry to found (2,), and how far X is asymmetric."""
     n = X.shape[0]
@@ -76,7 +82,7 @@ def asymmetry(X: Floats, found: Floats) -> None:
     found[1] = _difference(X)
 
 
-@kernel
+@compiled
 def copy_symmetric(X: Floats, K: Floats, found: Floats) -> None:
     """Copy X to K, with what `asymmetry` finds."""
     n = K.shape[0]
@@ -90,7 +96,7 @@ def copy_symmetric(X: Floats, K: Floats, found: Floats) -> None:
     found[1] = _difference(X)
 
 
-@kernel
+@compiled
 def correct(
     K: Floats,
     root: Floats,
@@ -130,7 +136,7 @@ def correct(
         K[i, i] += ridge
 
 
-@kernel
+@compiled
 def sweep(K: Floats, target: Floats, ridge: float, step: Floats, beta: Floats) -> None:
     """Visit each coordinate: ``beta_i += 2 step_i (target - (K + ridge) beta)_i``.
 
@@ -141,7 +147,7 @@ def sweep(K: Floats, target: Floats, ridge: float, step: Floats, beta: Floats) -
         beta[i] += 2.0 * step[i] * slope
 
 
-@part
+@inlined
 def _is_misranked(truth: float, predicted: float, size: float) -> float:
     """Return 1 for a pair in the wrong order, or tied, else 0.
 
@@ -152,7 +158,7 @@ def _is_misranked(truth: float, predicted: float, size: float) -> float:
     return 1.0 if (truth > 0.0) != (predicted > 0.0) else 0.0
 
 
-@kernel
+@compiled
 def leave_pairs_out(
     kind: int,
     G: Floats,
@@ -206,7 +212,7 @@ def leave_pairs_out(
     result[2] = least
 
 
-@kernel
+@compiled
 def misrank_pairs_left_out(
     H: Floats,
     smooth: Floats,
@@ -261,7 +267,7 @@ def misrank_pairs_left_out(
             result[1] += w
 
 
-@kernel
+@compiled
 def leave_pairs_out_as_printed(
     kind: int, U: Floats, score: Floats, label: Floats, y: Floats, result: Floats
 ) -> None:

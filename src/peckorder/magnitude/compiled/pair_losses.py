@@ -13,12 +13,12 @@ with them: for a step by t, with W, D and Q the sums of w, w gap and w gap**2 ov
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel, part
+from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.compiled.lists import sort
 from peckorder._core.typing import Floats, Ints
 
 
-@part
+@inlined
 def middle_value(values: Floats, weight: Floats, first: int, last: int) -> float:
     """Return the value nearest to the weighted mean, of rows that weigh anything.
 
@@ -37,7 +37,7 @@ def middle_value(values: Floats, weight: Floats, first: int, last: int) -> float
     return nearest
 
 
-@kernel
+@compiled
 def errors(
     offsets: Ints,
     first: int,
@@ -59,7 +59,7 @@ def errors(
             error[i] = (scores[i] - score) - (y[i] - truth)
 
 
-@kernel
+@compiled
 def lift(
     offsets: Ints,
     first: int,
@@ -86,7 +86,7 @@ def lift(
                 lifted[i] += weight[i] * (top_weight * ((y[i] - low) / (high - low)))
 
 
-@part
+@inlined
 def squares(
     error: Floats, weight: Floats, first: int, last: int, gradient: Floats
 ) -> float:
@@ -104,7 +104,7 @@ def squares(
     return 2.0 * total * loss
 
 
-@part
+@inlined
 def one_side(
     s: Floats,
     weight: Floats,
@@ -144,7 +144,7 @@ def one_side(
     return loss
 
 
-@kernel
+@compiled
 def band(
     offsets: Ints,
     first: int,

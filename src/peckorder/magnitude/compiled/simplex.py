@@ -8,7 +8,7 @@ and leave, the factor changes in O(n^2).
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel, part, sum_part
+from peckorder._core.compiled.jit import compiled, inlined, inlined_sum
 from peckorder._core.typing import Floats, Ints
 
 # A plane is taken for a mixture of others if no more than this is left of its square.
@@ -17,7 +17,7 @@ _DEPENDENT = 1e-13
 _NOISE = 1e-15
 
 
-@part
+@inlined
 def add_row(
     A: Floats, row: int, first: int, last: int, factor: float, to: Floats
 ) -> None:
@@ -27,7 +27,7 @@ def add_row(
         to[j] += factor * A[i, j]
 
 
-@sum_part
+@inlined_sum
 def row_product(A: Floats, row: int, first: int, last: int, x: Floats) -> float:
     """Return the product of some places of a row with those of x."""
     total, i = 0.0, np.uintp(row)
@@ -36,7 +36,7 @@ def row_product(A: Floats, row: int, first: int, last: int, x: Floats) -> float:
     return total
 
 
-@part
+@inlined
 def rotate(A: Floats, row: int, first: int, last: int, cos: float, sin: float) -> None:
     """Rotate some places of a row and of the row below it."""
     i, below = np.uintp(row), np.uintp(row + 1)
@@ -46,7 +46,7 @@ def rotate(A: Floats, row: int, first: int, last: int, cos: float, sin: float) -
         A[below, j] = cos * b - sin * a
 
 
-@part
+@inlined
 def solve_lower(R: Floats, n: int, x: Floats) -> None:
     """Replace x (n,) by ``R'^-1 x``."""
     for i in range(n):
@@ -54,7 +54,7 @@ def solve_lower(R: Floats, n: int, x: Floats) -> None:
         add_row(R, i, i + 1, n, -x[i], x)
 
 
-@part
+@inlined
 def solve_upper(R: Floats, n: int, x: Floats) -> None:
     """Replace x (n,) by ``R^-1 x``."""
     for k in range(n):
@@ -62,7 +62,7 @@ def solve_upper(R: Floats, n: int, x: Floats) -> None:
         x[i] = (x[i] - row_product(R, i, i + 1, n, x)) / R[i, i]
 
 
-@part
+@inlined
 def append(
     G: Floats, lift: float, order: Ints, n: int, plane: int, R: Floats, column: Floats
 ) -> bool:
@@ -79,7 +79,7 @@ def append(
     return bool(rest > _DEPENDENT * square)
 
 
-@part
+@inlined
 def remove(order: Ints, n: int, place: int, R: Floats) -> None:
     """Take the plane in a place out of the order and, by rotations, of the factor."""
     for j in range(place, n - 1):
@@ -95,7 +95,7 @@ def remove(order: Ints, n: int, place: int, R: Floats) -> None:
         rotate(R, i, i + 1, n - 1, cos, sin)
 
 
-@part
+@inlined
 def slopes(G: Floats, b: Floats, x: Floats, order: Ints, n: int, slope: Floats) -> None:
     """Write ``b - G x / 2`` for all planes to slope (T,)."""
     for t in range(len(b)):
@@ -104,7 +104,7 @@ def slopes(G: Floats, b: Floats, x: Floats, order: Ints, n: int, slope: Floats) 
         add_row(G, order[i], 0, len(b), -x[order[i]] / 2.0, slope)
 
 
-@part
+@inlined
 def advance(x: Floats, order: Ints, n: int, move: Floats, longest: float) -> int:
     """Move the shares in use along `move` (n,), no further than to the first zero.
 
@@ -127,7 +127,7 @@ def advance(x: Floats, order: Ints, n: int, move: Floats, longest: float) -> int
     return leaves
 
 
-@part
+@inlined
 def climb(
     G: Floats,
     b: Floats,
@@ -166,7 +166,7 @@ def climb(
             return n
 
 
-@part
+@inlined
 def exchange(
     G: Floats,
     lift: float,
@@ -199,7 +199,7 @@ def exchange(
             return n + 1
 
 
-@part
+@inlined
 def start(
     G: Floats, lift: float, x: Floats, order: Ints, R: Floats, work: Floats
 ) -> int:
@@ -220,7 +220,7 @@ def start(
     return n
 
 
-@kernel
+@compiled
 def best_mixture(
     G: Floats,
     b: Floats,

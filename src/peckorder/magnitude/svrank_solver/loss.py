@@ -7,15 +7,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from peckorder._core.threads import n_cores, share
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, n_cores, share
 from peckorder._core.typing import Floats, Ints
 from peckorder.magnitude.compiled import label_pair_losses, pair_losses
 from peckorder.magnitude.mprank_solver.weighting import Weighing
 
 # From this length on NumPy sorts a query faster than the kernel does.
 _LONG = 256
-# Rows that make another thread worth its start.
-_WORTH_A_THREAD = 1 << 14
 
 
 class Risk(Protocol):
@@ -147,7 +145,7 @@ class _State:
             np.empty((2, n if risk.is_by_label else 0, n_fields)),
             np.arange(n),
             [slice(*offsets[q : q + 2]) for q in np.flatnonzero(sizes >= _LONG)],
-            min(n_cores(), n // _WORTH_A_THREAD, len(sizes)),
+            min(n_cores(), n // MIN_ITEMS_PER_THREAD["rows"], len(sizes)),
         )
         if risk.top_weight > 0.0:
             top = y, weight, risk.top_weight, state.lifted

@@ -3,7 +3,7 @@
 Without weights: the counts are integers, and half of the memory is moved.
 """
 
-from peckorder._core.compiled.jit import kernel, part
+from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.compiled.lists import end_of_ties
 from peckorder._core.typing import Floats, Ints
 
@@ -11,7 +11,7 @@ from peckorder._core.typing import Floats, Ints
 _RUN = 16
 
 
-@part
+@inlined
 def merge(key: Floats, to_key: Floats, first: int, middle: int, last: int) -> int:
     """Merge two runs, sorted descending; return the pairs with a smaller left key."""
     out = 0
@@ -37,7 +37,7 @@ def merge(key: Floats, to_key: Floats, first: int, middle: int, last: int) -> in
     return out
 
 
-@part
+@inlined
 def sort(key: Floats, spare: Floats, first: int, last: int) -> int:
     """Sort keys descending in the places first..last; return the pairs out of order."""
     out = 0
@@ -72,7 +72,7 @@ def sort(key: Floats, spare: Floats, first: int, last: int) -> int:
     return out
 
 
-@part
+@inlined
 def equal_pairs(key: Floats, first: int, last: int) -> int:
     """Return the number of pairs with equal keys, which are sorted."""
     equal = 0
@@ -84,7 +84,7 @@ def equal_pairs(key: Floats, first: int, last: int) -> int:
     return equal
 
 
-@part
+@inlined
 def settle_ties(
     score: Floats, truth: Floats, spare: Floats, first: int, last: int
 ) -> int:
@@ -101,7 +101,7 @@ def settle_ties(
     return tied
 
 
-@kernel
+@compiled
 def pairs(
     offsets: Ints,
     first: int,
@@ -120,7 +120,7 @@ def pairs(
         counts[q, 2] = (b - a) * (b - a - 1) // 2 - equal_pairs(truth, a, b)
 
 
-@kernel
+@compiled
 def tied_pairs(
     score: Floats, truth: Floats, spare: Floats, first: int, last: int
 ) -> int:
@@ -128,13 +128,13 @@ def tied_pairs(
     return settle_ties(score, truth, spare, first, last)
 
 
-@kernel
+@compiled
 def sort_part(key: Floats, spare: Floats, first: int, last: int) -> int:
     """Sort a part of a list; return its pairs that were out of order."""
     return sort(key, spare, first, last)
 
 
-@kernel
+@compiled
 def join_parts(
     key: Floats, spare: Floats, first: int, middle: int, last: int
 ) -> tuple[int, int]:

@@ -7,12 +7,12 @@ are good, and r good ones are above it. Undefined values are NaN.
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel, part
+from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.compiled.lists import end_of_ties
 from peckorder._core.typing import Floats, Ints
 
 
-@part
+@inlined
 def count_good(good: Ints, first: int, last: int) -> int:
     """Return how many places are good."""
     n = 0
@@ -21,7 +21,7 @@ def count_good(good: Ints, first: int, last: int) -> int:
     return n
 
 
-@kernel
+@compiled
 def average_precision(
     offsets: Ints,
     first: int,
@@ -51,7 +51,7 @@ def average_precision(
         value[list_] = total / above if above > 0 else np.nan
 
 
-@kernel
+@compiled
 def first_good(
     offsets: Ints,
     first: int,
@@ -102,7 +102,7 @@ def first_good(
                 break
 
 
-@kernel
+@compiled
 def last_good(
     offsets: Ints,
     first: int,
@@ -138,7 +138,7 @@ def last_good(
         value[list_] = n_good * expected
 
 
-@kernel
+@compiled
 def good_at_top(
     offsets: Ints,
     first: int,
@@ -164,7 +164,7 @@ def good_at_top(
             start = end
 
 
-@kernel
+@compiled
 def gains(
     offsets: Ints,
     first: int,
@@ -200,7 +200,7 @@ def gains(
         value[list_] = total / best if best > 0.0 else np.nan
 
 
-@kernel
+@compiled
 def lost_in_product(a: float, b: float) -> float:
     """Return ``a b`` minus what it is rounded to, exactly: Dekker's product.
 
@@ -213,7 +213,7 @@ def lost_in_product(a: float, b: float) -> float:
     return ((a_high * b_high - a * b) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-@kernel
+@compiled
 def rank_weights(q: int, k: int, weight: Floats) -> None:
     """Write to weight (Q,) how likely each place of a group is for its k-th good one.
 

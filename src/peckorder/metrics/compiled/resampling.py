@@ -6,7 +6,7 @@ numbers. So threads can share the samples, and no draw is stored.
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel, part, sum_part
+from peckorder._core.compiled.jit import compiled, inlined, inlined_sum
 from peckorder._core.typing import Floats, Ints
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -16,7 +16,7 @@ _LOW_BYTE = np.uint64(255)
 GROUP = 8
 
 
-@part
+@inlined
 def random_word(key: np.uint64, i: int) -> np.uint64:
     """Return the i-th word of a key: the generator known as SplitMix64."""
     z = key + (np.uint64(i) + np.uint64(1)) * _STEP
@@ -25,7 +25,7 @@ def random_word(key: np.uint64, i: int) -> np.uint64:
     return z ^ (z >> np.uint64(31))
 
 
-@sum_part
+@inlined_sum
 def weighted_sum(count: Ints, values: Floats, c: int) -> float:
     """Return the sum of a row of values, each as often as it is counted."""
     total = 0.0
@@ -34,7 +34,7 @@ def weighted_sum(count: Ints, values: Floats, c: int) -> float:
     return total
 
 
-@kernel
+@compiled
 def bootstrap(
     first: int, last: int, key: np.uint64, values: Floats, count: Ints, sums: Floats
 ) -> None:
@@ -54,7 +54,7 @@ def bootstrap(
             sums[c, sample] = weighted_sum(count, values, c)
 
 
-@kernel
+@compiled
 def random_signs(
     first: int, last: int, key: np.uint64, values: Floats, table: Floats, sums: Floats
 ) -> None:

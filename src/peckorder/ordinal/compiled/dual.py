@@ -6,7 +6,7 @@ came: it must not depend, not by a bit, on where a stream was cut into blocks.
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel, part
+from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.typing import Floats, Ints
 from peckorder.ordinal.compiled.ensemble import (
     count_votes,
@@ -18,7 +18,7 @@ from peckorder.ordinal.compiled.ensemble import (
 from peckorder.ordinal.compiled.linear import add_votes, place, threshold_move
 
 
-@part
+@inlined
 def expand(
     past: Floats, now: Floats, t: int, first: int, last: int, coef: Floats
 ) -> float:
@@ -35,7 +35,7 @@ def expand(
     return score
 
 
-@kernel
+@compiled
 def scores(past: Floats, now: Floats, coef: Floats, score: Floats) -> None:
     """Write to score (n,) the sums of past (n, support) weighted by coef (support,).
 
@@ -45,7 +45,7 @@ def scores(past: Floats, now: Floats, coef: Floats, score: Floats) -> None:
         score[t] = expand(past, now, t, 0, past.shape[1], coef)
 
 
-@kernel
+@compiled
 def prank(
     past: Floats,
     now: Floats,
@@ -141,7 +141,7 @@ def prank(
     return -1
 
 
-@part
+@inlined
 def place_of_sum(total: float, time: float, thresholds: Floats, lag: Floats) -> int:
     """Return the level of a sum of scores among the sums of thresholds."""
     level = 0
@@ -150,13 +150,13 @@ def place_of_sum(total: float, time: float, thresholds: Floats, lag: Floats) -> 
     return level
 
 
-@part
+@inlined
 def is_kept(coef: Floats, lag: Floats, newer: Floats, s: int, averaged: bool) -> bool:
     """Whether the row in place `s` has a part in a rule that predicts, or will."""
     return coef[s] != 0.0 or (averaged and (lag[s] != 0.0 or newer[s] != 0.0))
 
 
-@part
+@inlined
 def count_kept(
     coef: Floats, lag: Floats, newer: Floats, first: int, last: int, averaged: bool
 ) -> int:
@@ -167,7 +167,7 @@ def count_kept(
     return n_kept
 
 
-@part
+@inlined
 def drop_oldest(
     coef: Floats, lag: Floats, newer: Floats, first: int, averaged: bool
 ) -> int:
@@ -180,7 +180,7 @@ def drop_oldest(
     return first
 
 
-@part
+@inlined
 def begin_anew(
     value: Floats, lag: Floats, newer: Floats, time: float, clock: Ints
 ) -> None:
@@ -191,7 +191,7 @@ def begin_anew(
         newer[s] = value[s] * time
 
 
-@kernel
+@compiled
 def vote(
     past: Floats,
     thresholds: Floats,
@@ -236,7 +236,7 @@ def vote(
     return -1
 
 
-@part
+@inlined
 def expand_all(
     past: Floats,
     now: Floats,
@@ -260,7 +260,7 @@ def expand_all(
             scores[j] += value * coef[s, j]
 
 
-@kernel
+@compiled
 def learn(
     past: Floats,
     now: Floats,
@@ -343,7 +343,7 @@ def learn(
     return -1
 
 
-@kernel
+@compiled
 def ballot(
     past: Floats,
     now: Floats,

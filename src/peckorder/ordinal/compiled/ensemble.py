@@ -6,7 +6,7 @@ and another range by another, with the same result.
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel, part, sum_part
+from peckorder._core.compiled.jit import compiled, inlined, inlined_sum
 from peckorder._core.compiled.rows import (
     row_add,
     row_is_sound,
@@ -22,7 +22,7 @@ SMALLEST = np.finfo(np.float64).min
 _32, _16, _15 = np.uint64(32), np.uint64(16), np.uint64(15)
 
 
-@part
+@inlined
 def scramble(x: np.uint64) -> np.uint64:
     """Mix 32 bits so that each bit of the input moves half of those of the output.
 
@@ -35,7 +35,7 @@ def scramble(x: np.uint64) -> np.uint64:
     return x ^ (x >> _16)
 
 
-@kernel
+@compiled
 def toss(key: Ints, first_round: np.uint64, heads: np.uint64, coins: Ints) -> None:
     """Write to coins (rounds, members) 1 for heads, with probability heads / 2**32.
 
@@ -56,7 +56,7 @@ def toss(key: Ints, first_round: np.uint64, heads: np.uint64, coins: Ints) -> No
             coins[t, j] = (x ^ (x >> _16)) < heads
 
 
-@sum_part
+@inlined_sum
 def dense_dots(
     X: Floats, i: int, a: Floats, b: Floats, c: Floats, d: Floats
 ) -> tuple[float, float, float, float]:
@@ -71,7 +71,7 @@ def dense_dots(
     return sum_a, sum_b, sum_c, sum_d
 
 
-@part
+@inlined
 def sparse_dots(
     data: Floats,
     indices: Ints,
@@ -96,7 +96,7 @@ def sparse_dots(
     return sum_a, sum_b, sum_c, sum_d
 
 
-@part
+@inlined
 def member_scores(
     rows: Rows,
     i: int,
@@ -149,7 +149,7 @@ def member_scores(
         c += 4
 
 
-@part
+@inlined
 def count_votes(
     scores: Floats,
     thresholds: Floats,
@@ -171,7 +171,7 @@ def count_votes(
     return True
 
 
-@part
+@inlined
 def draw(coins: Ints, t: int, drawn: Ints) -> int:
     """Write the members whose coin says so to `drawn`; return how many."""
     n_drawn = 0
@@ -181,7 +181,7 @@ def draw(coins: Ints, t: int, drawn: Ints) -> int:
     return n_drawn
 
 
-@part
+@inlined
 def keep_wrong(
     drawn: Ints,
     n_drawn: int,
@@ -206,7 +206,7 @@ def keep_wrong(
     return n_wrong
 
 
-@part
+@inlined
 def move_thresholds(score: float, truth: int, thresholds: Floats) -> tuple[float, int]:
     """Move the thresholds of a member that misplaced a row.
 
@@ -222,7 +222,7 @@ def move_thresholds(score: float, truth: int, thresholds: Floats) -> tuple[float
     return step, abs(guess - truth)
 
 
-@part
+@inlined
 def tell_moves(
     score: float, truth: int, thresholds: Floats, moves: Floats, t: int
 ) -> None:
@@ -232,7 +232,7 @@ def tell_moves(
             moves[t, r] += threshold_move(score, thresholds[r], truth > r)
 
 
-@kernel
+@compiled
 def learn(
     rows: Rows,
     added: Rows,
@@ -304,7 +304,7 @@ def learn(
     return -1
 
 
-@kernel
+@compiled
 def follow(
     rows: Rows,
     added: Rows,
@@ -340,7 +340,7 @@ def follow(
     return -1
 
 
-@kernel
+@compiled
 def ballot(
     rows: Rows,
     start: int,

@@ -8,7 +8,7 @@ not be searched beforehand.
 
 import numpy as np
 
-from peckorder._core.compiled.jit import kernel, part
+from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.compiled.rows import (
     fetch,
     row_add,
@@ -24,7 +24,7 @@ from peckorder._core.typing import Floats, Ints, Rows
 DIVERGED = 1e12
 
 
-@kernel
+@compiled
 def scores(
     rows: Rows, intercept: bool, unit_norm: bool, weights: Floats, score: Floats
 ) -> None:
@@ -34,7 +34,7 @@ def scores(
         score[i] = row_score(rows, i, weights, intercept, scale)
 
 
-@part
+@inlined
 def place(score: float, thresholds: Floats) -> int:
     """Return the level of a score: how many thresholds it has reached."""
     level = 0
@@ -53,14 +53,14 @@ def place(score: float, thresholds: Floats) -> int:
     return level
 
 
-@part
+@inlined
 def threshold_move(score: float, threshold: float, is_above: bool) -> float:
     """Return by how much a misplaced row of that score moves a threshold down."""
     side = 1.0 if is_above else -1.0
     return side if side * (score - threshold) <= 0.0 else 0.0
 
 
-@part
+@inlined
 def next_row(rows: Rows, start: int, order: Ints, t: int, ahead: int) -> int:
     """Return the row to visit in round `t`, and ask for one that comes later."""
     row: int = start + t
@@ -71,7 +71,7 @@ def next_row(rows: Rows, start: int, order: Ints, t: int, ahead: int) -> int:
     return row
 
 
-@kernel
+@compiled
 def prank(
     rows: Rows,
     added: Rows,
@@ -151,7 +151,7 @@ def prank(
     return -1
 
 
-@part
+@inlined
 def add_votes(
     t: int,
     n: int,
@@ -168,7 +168,7 @@ def add_votes(
         n_votes[t] += max(n, 1)
 
 
-@kernel
+@compiled
 def vote(
     rows: Rows,
     start: int,
@@ -236,7 +236,7 @@ def vote(
     return -1
 
 
-@kernel
+@compiled
 def widrow_hoff(
     rows: Rows,
     start: int,
@@ -283,7 +283,7 @@ def widrow_hoff(
     return -1
 
 
-@kernel
+@compiled
 def perceptron(
     rows: Rows,
     start: int,

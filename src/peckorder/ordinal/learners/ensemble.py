@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from peckorder._core.row_transform import Stopped, View
-from peckorder._core.threads import share
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, share
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import count_rows
 from peckorder.ordinal.compiled import ensemble as kernels
@@ -24,8 +24,6 @@ from peckorder.ordinal.learners.prank import LinearRule
 _COINS = 1 << 17
 # Votes, or moves of thresholds, held at a time.
 _CELLS = 1 << 20
-# Products that make another thread worth its start.
-_WORTH_A_THREAD = 1 << 20
 
 _NO_STEPS, _NO_MOVES = np.empty(0), np.empty((0, 0))
 
@@ -154,7 +152,7 @@ class EnsembleLearner(AggregateLearner):
 
     def _threads(self, n_rows: int) -> int:
         work = n_rows * self.weights.size
-        return min(self.n_threads, 1 + work // _WORTH_A_THREAD)
+        return min(self.n_threads, 1 + work // MIN_ITEMS_PER_THREAD["products"])
 
     def is_finite(self) -> bool:
         """Whether nothing has overflowed so far."""

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from peckorder._core.row_transform import NONE, Stopped, View
-from peckorder._core.threads import share
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, share
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import count_rows
 from peckorder.ordinal.compiled import dual as kernels
@@ -25,9 +25,6 @@ from peckorder.ordinal.learners.kernel_prank import (
     keep_items,
 )
 from peckorder.similarity.kernel_function import NOTHING, Items, KernelFunction
-
-# Products that make another thread worth its start.
-_WORTH_A_THREAD = 1 << 20
 
 
 class _Told(NamedTuple):
@@ -143,7 +140,7 @@ class KernelEnsembleLearner(AggregateLearner):
 
     def _threads(self, n_kernels: int) -> int:
         work = n_kernels * len(self)
-        return min(self.n_threads, 1 + work // _WORTH_A_THREAD)
+        return min(self.n_threads, 1 + work // MIN_ITEMS_PER_THREAD["products"])
 
     def _alike(self) -> bool:
         return bool((self.coef == self.coef[:, :1]).all())

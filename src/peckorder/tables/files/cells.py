@@ -8,10 +8,16 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from peckorder._core.typing import Floats
+from peckorder.exceptions import DataError
 from peckorder.tables import column_names as words
+from peckorder.tables.columns import Columns, is_empty
+from peckorder.tables.files.source import short
 
 # What stands for a value that is not known.
 _SMALL = ("?", "na", "n/a", "n.a.", "#n/a", "null", "none", "nil", "-", "--", "missing")
@@ -206,3 +212,38 @@ def has_names(cells: list[str]) -> bool:
     if len(found) == len(cells) or len(set(found)) < len(found):
         return False
     return not any(re.fullmatch(r"[+-]?\d*\.\d+", cell) for cell in found)
+
+
+def numbers_of(who: str, columns: Columns, name: str, *, gaps: bool = False) -> Floats:
+    """Return a column of numbers; refuse text, and gaps unless asked; name the row."""
+    column = columns.arrays[name]
+    found = column if column.dtype.kind in "iuf" else _parsed(column)
+    is_bad = np.isnan(found)
+    if gaps:
+        is_bad &= ~is_empty(column)
+    if is_bad.any():
+        row = int(np.argmax(is_bad))
+        cell = column[row]
+        got = "an empty cell" if is_gap(cell) else short(cell)
+        raise DataError(
+            f"{who}: column {short(name)} of {columns.source} must be numbers; got "
+            f"{got} in row {row + 1}."
+        )
+    return np.asarray(found, dtype=np.float64)
+
+
+def is_gap(cell: Any) -> bool:
+    """Say whether a cell is empty."""
+    return cell is None or cell != cell  # noqa: PLR0124
+
+
+def _parsed(column: NDArray[Any]) -> Floats:
+    """Return the numbers that text stands for; NaN for other text."""
+    return np.array([_number(cell) for cell in column.tolist()], dtype=np.float64)
+
+
+def _number(cell: Any) -> float:
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return float("nan")

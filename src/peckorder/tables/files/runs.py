@@ -7,9 +7,10 @@ from typing import Any
 
 from peckorder.datasets import Qrels, Run
 from peckorder.tables.columns import Columns
+from peckorder.tables.files.cells import numbers_of
 from peckorder.tables.files.read import as_qrels, format_of, read_columns
 from peckorder.tables.files.source import check_is_file, is_standard, name_of
-from peckorder.tables.roles import column_of, numbers_of
+from peckorder.tables.roles import column_of
 
 _SUFFIX = re.compile(r"\.(run|res|trec|txt)?(\.gz|\.zst)?$")
 
