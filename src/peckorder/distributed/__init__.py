@@ -1,6 +1,6 @@
-"""Many machines: fits, metrics and fleets of rankers on a Dask cluster.
+"""Many machines: fits, metrics and one ranker per person on a Dask cluster.
 
-Needs the extra `dask`; fleets do without it on one machine.
+Needs the extra `dask`; rankers of people do without it on one machine.
 """
 
 from peckorder.distributed.cluster.repartition import repartition_by_qid

@@ -72,7 +72,7 @@ def check_alike(who: str, facts: list[Facts], titles: list[str]) -> None:
 
 
 def check_whole(
-    who: str, names: list[Any], places: list[int], files: tuple[str, ...] | None
+    who: str, names: list[Labels], places: list[int], files: tuple[str, ...] | None
 ) -> None:
     """Refuse a query that is among the names of two partitions."""
     if not names:

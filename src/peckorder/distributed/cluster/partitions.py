@@ -6,7 +6,7 @@ gets it in the order of partitions, so that sums do not depend on who computed w
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from peckorder._core.typing import Labels
 from peckorder._version import __version__
 from peckorder.distributed.cluster.client import (
     check_version,
-    naming,
+    naming_partition,
     results,
     wait_for,
 )
@@ -30,14 +30,20 @@ from peckorder.distributed.cluster.partition_facts import (
 from peckorder.distributed.cluster.sources import Part, Source, title
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
+from peckorder.streams.block import Block
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
 
 # Results that a worker joins to one.
 _FAN_IN: Final = 8
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, eq=False)
-class Looked:
-    """What a worker keeps of a partition that was looked at.
+class Scanned:
+    """What a worker keeps of a partition that was scanned at.
 
     What was wrong with the rows is told when `found` is asked for: partitions may be
     unlike each other, which says more.
@@ -45,11 +51,11 @@ class Looked:
 
     facts: Facts
     queries: Labels | None
-    found: Any
+    found: object
     failure: Exception | None = None
 
 
-class Single(list[Any]):
+class PerPartition(list[object]):
     """Arguments of which each partition gets its own."""
 
 
@@ -59,16 +65,16 @@ class Partitions:
 
     `blocks` are futures of `Block` objects that workers hold, empty if they do not.
     `facts` has what is known of each, `places` where it stood among those given.
-    `found` are futures of what was asked for when they were looked at; `files` are
+    `found` are futures of what was asked for when they were scanned at; `files` are
     those of all partitions that were given, if they are read from files.
     """
 
     who: str
-    client: Any
-    blocks: list[Any]
+    client: "Client"
+    blocks: list["Future"]
     facts: list[Facts]
     places: list[int]
-    found: list[Any]
+    found: list["Future"]
     has_queries: bool
     has_weight: bool
     files: tuple[str, ...] | None = None
@@ -115,14 +121,14 @@ class Partitions:
         return list(groups.items())
 
     def ask(
-        self, function: Callable[..., Any], *arguments: Any, apart: bool = False
-    ) -> list[Any]:
+        self, function: Callable[..., T], *arguments: object, apart: bool = False
+    ) -> list[T]:
         """Return ``function(block, *arguments)`` of each partition, in their order.
 
-        One task a worker, as a task costs milliseconds whatever it does; or, `apart`,
-        one a partition, for long work: a worker may have several threads. A `Single`
-        among the arguments has one for each partition. A partition that was lost is
-        made again first.
+        One task per worker, as a task costs milliseconds whatever it does; or, `apart`,
+        one per partition, for long work: a worker may have several threads. A
+        `PerPartition` among the arguments has one value per partition. A partition that
+        was lost is made again first.
         """
         groups = self.groups()
         if apart:
@@ -159,7 +165,7 @@ class Partitions:
         """Return what some partitions are called."""
         return [title(self.places[place], self.files) for place in places]
 
-    def joined(self, join: Callable[[list[Any]], Any]) -> Any:
+    def joined(self, join: Callable[[list[T]], T]) -> T:
         """Join what was found, neighbours first, on the workers; return the result.
 
         The order does not depend on who is there. O(log p) steps for p partitions.
@@ -171,10 +177,11 @@ class Partitions:
                 self.client.submit(join, found[i : i + _FAN_IN], pure=False)
                 for i in some
             ]
-        return results(self.who, self.client, found)[0]
+        result: T = results(self.who, self.client, found)[0]
+        return result
 
 
-def load(client: Any, source: Source) -> Partitions:
+def load(client: "Client", source: Source) -> Partitions:
     """Let workers make the partitions, and keep them; check what they tell of these.
 
     For fits that ask for more than one thing.
@@ -187,8 +194,8 @@ def load(client: Any, source: Source) -> Partitions:
         for name, item in zip(source.titles, source.items, strict=True)
     ]
     blocks = client.compute(tasks)
-    # Rows are looked at where they are, which is known when they are there.
-    with naming(blocks, source.titles):
+    # Rows are scanned at where they are, which is known when they are there.
+    with naming_partition(blocks, source.titles):
         wait_for(who, client, blocks)
     partitions = _unchecked(client, source, blocks, [])
     partitions = replace(partitions, facts=partitions.ask(_facts, who))
@@ -202,11 +209,11 @@ def load(client: Any, source: Source) -> Partitions:
     return partitions
 
 
-def pass_over(
-    client: Any,
+def map_partitions(
+    client: "Client",
     source: Source,
-    find: Callable[..., Any],
-    *arguments: Any,
+    find: Callable[..., object],
+    *arguments: object,
     whole: bool = True,
 ) -> Partitions:
     """Let workers make each partition, keep ``find(block, *arguments)``, and drop it.
@@ -220,14 +227,14 @@ def pass_over(
     # Arguments as they are, once for all partitions.
     shared = delayed((source.make, find, arguments), pure=False, traverse=False)
     tasks = [
-        delayed(_made_and_looked, pure=False)(who, __version__, name, shared, *item)
+        delayed(_made_and_scanned, pure=False)(who, __version__, name, shared, *item)
         for name, item in zip(source.titles, source.items, strict=True)
     ]
-    looked = client.compute(tasks)
-    told = client.map(_facts_in, looked, pure=False)
-    with naming(told, source.titles):
+    scanned = client.compute(tasks)
+    told = client.map(_facts_in, scanned, pure=False)
+    with naming_partition(told, source.titles):
         facts = results(who, client, told)
-    partitions = replace(_unchecked(client, source, [], looked), facts=facts)
+    partitions = replace(_unchecked(client, source, [], scanned), facts=facts)
     partitions = _without_empty(partitions)
     check_alike(who, partitions.facts, partitions.titles)
     if source.has_queries and whole:
@@ -240,7 +247,7 @@ def pass_over(
 
 
 def _unchecked(
-    client: Any, source: Source, blocks: list[Any], found: list[Any]
+    client: "Client", source: Source, blocks: list["Future"], found: list["Future"]
 ) -> Partitions:
     places = list(range(len(source.items)))
     is_given = source.has_queries, source.has_weight
@@ -250,14 +257,14 @@ def _unchecked(
 
 
 def _made(
-    who: str, version: str, name: str, make: Callable[..., Part], *item: Any
-) -> Any:
+    who: str, version: str, name: str, make: Callable[..., Part], *item: object
+) -> Part:
     """Make a partition; say which one if that fails."""
     check_version(who, version)
     return in_partition(name, make, who, *item)
 
 
-def _queries(part: Part, who: str) -> Labels | None:
+def _queries(part: Part, who: str) -> Any:
     return None if part.qid is None else Queries.of(who, part.qid).ids
 
 
@@ -265,9 +272,9 @@ def _facts(part: Part, who: str) -> Facts:
     return facts_of(part, _queries(part, who))
 
 
-def _made_and_looked(
-    who: str, version: str, name: str, shared: tuple[Any, ...], *item: Any
-) -> Looked:
+def _made_and_scanned(
+    who: str, version: str, name: str, shared: tuple[Any, ...], *item: object
+) -> Scanned:
     make, find, arguments = shared
     part = _made(who, version, name, make, *item)
     queries = in_partition(name, _queries, part, who)
@@ -277,8 +284,8 @@ def _made_and_looked(
             with at_most(1):  # others have tasks of their own
                 found = in_partition(name, find, part, *arguments)
         except Exception as error:
-            return Looked(facts, queries, None, _without_frames(error))
-    return Looked(facts, queries, found)
+            return Scanned(facts, queries, None, _without_frames(error))
+    return Scanned(facts, queries, found)
 
 
 def _without_frames(error: Exception) -> Exception:
@@ -288,12 +295,12 @@ def _without_frames(error: Exception) -> Exception:
 
 
 def _each(
-    function: Callable[..., Any],
+    function: Callable[..., T],
     names: list[str],
-    blocks: list[Any],
-    arguments: list[tuple[Any, ...]],
+    blocks: list[Block],
+    arguments: list[tuple[object, ...]],
     apart: bool,
-) -> list[Any]:
+) -> list[T]:
     """Ask partitions one after the other, with the threads of this worker.
 
     With one of them, if the others have tasks of their own.
@@ -307,12 +314,12 @@ def _each(
         ]
 
 
-def _own(arguments: tuple[Any, ...], place: int) -> tuple[Any, ...]:
+def _own(arguments: tuple[object, ...], place: int) -> tuple[object, ...]:
     """Return what a partition is given."""
-    return tuple(a[place] if isinstance(a, Single) else a for a in arguments)
+    return tuple(a[place] if isinstance(a, PerPartition) else a for a in arguments)
 
 
-def in_partition(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+def in_partition(name: str, function: Callable[..., T], *arguments: object) -> T:
     """Call a function; an error about data says in which partition that is."""
     try:
         return function(*arguments)
@@ -326,18 +333,18 @@ def in_partition(name: str, function: Callable[..., Any], *arguments: Any) -> An
             del told  # or this frame and the error would keep each other, and the rows
 
 
-def _facts_in(looked: Looked) -> Facts:
-    return looked.facts
+def _facts_in(scanned: Scanned) -> Facts:
+    return scanned.facts
 
 
-def _queries_in(looked: Looked) -> Labels | None:
-    return looked.queries
+def _queries_in(scanned: Scanned) -> Labels | None:
+    return scanned.queries
 
 
-def _found_in(looked: Looked) -> Any:
-    if looked.failure is not None:
-        raise looked.failure
-    return looked.found
+def _found_in(scanned: Scanned) -> object:
+    if scanned.failure is not None:
+        raise scanned.failure
+    return scanned.found
 
 
 def _without_empty(partitions: Partitions) -> Partitions:

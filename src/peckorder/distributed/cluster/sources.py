@@ -105,7 +105,7 @@ def source_of(
     target: Any,
     features: Any,
 ) -> Source:
-    """Tell what the data is, and refuse what it cannot be."""
+    """ProgressCallback what the data is, and refuse what it cannot be."""
     import dask.array as da
     import dask.dataframe as dd
 

@@ -1,17 +1,17 @@
 """People and their models, from a store or from memory."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 from numpy.typing import ArrayLike
 
-from peckorder._core.typing import Floats
+from peckorder._core.typing import Floats, Frame, PathLike
 from peckorder.collaborative import Explanation, PersonalRanker, Recommendations
 from peckorder.collaborative.personal.storage import add_person, without_people
-from peckorder.distributed.people.store import About, Memory, no_store
+from peckorder.distributed.people.store import About, Memory, not_a_store
 from peckorder.distributed.people.tasks import Record
 from peckorder.exceptions import DataError, ModelFileError
 from peckorder.io import from_bytes
@@ -33,13 +33,13 @@ class Source(Protocol):
 
 
 class Person:
-    """One person of a fleet on top of a `PersonalRanker`.
+    """One person on top of a `PersonalRanker`.
 
     Asked as the ranker is, without naming the person; `ranker` knows what is shared,
-    which is in memory once for all of a fleet, and this person.
+    which is in memory once for all people, and this person.
     """
 
-    def __init__(self, ranker: PersonalRanker, person: Any) -> None:
+    def __init__(self, ranker: PersonalRanker, person: Hashable) -> None:
         self.ranker, self.person = ranker, person
 
     def predict(self, items: ArrayLike | None = None) -> Floats:
@@ -50,7 +50,7 @@ class Person:
         """Return the items that the person is expected to like most."""
         return self.ranker.recommend(self.person, n, exclude_rated=exclude_rated)
 
-    def explain(self, item: Any) -> Explanation:
+    def explain(self, item: Hashable) -> Explanation:
         """Tell which rated items and which viewers speak for a predicted rating."""
         return self.ranker.explain(self.person, item)
 
@@ -170,13 +170,15 @@ class People(Mapping[Any, Any]):
         names = ["person", "n_ratings", "seconds", *self.about["metrics"], "reason"]
         return {name: list(self._source.columns[name]) for name in names}
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> Frame:
         """Return the table as a pandas frame."""
-        return frame("pandas", self.columns())
+        table: Frame = frame("pandas", self.columns())
+        return table
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> Frame:
         """Return the table as a polars frame."""
-        return frame("polars", self.columns())
+        table: Frame = frame("polars", self.columns())
+        return table
 
     @cached_property
     def _shared(self) -> PersonalRanker:
@@ -228,7 +230,7 @@ def shared_ranker(data: bytes | None) -> PersonalRanker:
     return ranker
 
 
-def open_people(path: Any) -> People:
+def open_people(path: PathLike) -> People:
     """Open what `fit_people` has stored, also while it runs.
 
     Parameters
@@ -278,7 +280,7 @@ def open_people(path: Any) -> People:
 
         return People(ParquetSource(there))
     if not there.is_file():
-        raise no_store(path)
+        raise not_a_store(path)
     from peckorder.distributed.people.store_sqlite import SqliteSource
 
     return People(SqliteSource(there))

@@ -16,7 +16,7 @@ from peckorder.feedback._ids import listed
 FORMAT = 1
 SUFFIXES = (".sqlite", ".sqlite3", ".db")
 # What is told of a run, and needs not be the same when it is taken up again.
-_TOLD = ("shown",)
+_INFORMATIVE = ("shown",)
 
 About: TypeAlias = dict[str, Any]
 Shared: TypeAlias = Callable[[], bytes | None]
@@ -85,7 +85,7 @@ class Memory(Store):
         """Do nothing."""
 
 
-def open_store(path: Any, about: About, shared: Shared) -> Store:
+def open_store(path: object, about: About, shared: Shared) -> Store:
     """Open a store, or make one; `shared` is called if it is new."""
     if path is None:
         return Memory(about, shared)
@@ -119,7 +119,7 @@ def check_ids(users: Labels) -> None:
     )
 
 
-def check_same(path: Any, known: About, about: About) -> None:
+def check_same(path: object, known: About, about: About) -> None:
     """Refuse to go on with a store that was made by another call."""
     if known.get("format") != about["format"]:
         raise DataError(
@@ -129,7 +129,7 @@ def check_same(path: Any, known: About, about: About) -> None:
     others = [
         name
         for name in about
-        if name not in _TOLD and known.get(name) != as_stored(about[name])
+        if name not in _INFORMATIVE and known.get(name) != as_stored(about[name])
     ]
     if "parameters" in others and known.get("estimator") == about["estimator"]:
         names = _unlike(known.get("parameters"), about["parameters"])
@@ -141,14 +141,14 @@ def check_same(path: Any, known: About, about: About) -> None:
         )
 
 
-def _unlike(known: Any, mine: dict[str, str]) -> list[str]:
+def _unlike(known: object, mine: dict[str, str]) -> list[str]:
     """Return which parameters differ, if they are known one by one."""
     if not isinstance(known, dict):
         return []
     return [name for name in mine if known.get(name) != mine[name]]
 
 
-def as_stored(value: Any) -> Any:
+def as_stored(value: object) -> object:
     """Return a plain value as it comes back from a store."""
     return json.loads(json.dumps(value))
 
@@ -158,23 +158,23 @@ def encoded(about: About) -> str:
     return json.dumps(about, indent=1, ensure_ascii=False)
 
 
-def decoded(path: Any, text: str | bytes) -> About:
+def decoded(path: object, text: str | bytes) -> About:
     """Read what is known of a run."""
     try:
         about = json.loads(text)
     except ValueError:
         about = None
     if not isinstance(about, dict) or not isinstance(about.get("metrics"), list):
-        raise no_store(path)
+        raise not_a_store(path)
     return about
 
 
-def no_store(path: Any) -> DataError:
+def not_a_store(path: object) -> DataError:
     """Return what is said of a file or folder that holds something else."""
     return DataError(f"people: path must be a store of people; got {str(path)!r}.")
 
 
-def in_use(path: Any) -> FileExistsError:
+def store_in_use(path: object) -> FileExistsError:
     """Return what is said of a store that another run writes to."""
     return FileExistsError(
         f"{WHO}: store must be of one run at a time; got {str(path)!r}, which another "

@@ -21,8 +21,8 @@ from peckorder.distributed.people.store import (
     check_same,
     decoded,
     encoded,
-    in_use,
-    no_store,
+    not_a_store,
+    store_in_use,
 )
 from peckorder.distributed.people.tasks import WHO, Record
 from peckorder.exceptions import DataError, MissingExtraError
@@ -61,12 +61,12 @@ class ParquetStore(Store):
         if not is_new and not (folder / ABOUT).exists():
             others = {path.name for path in folder.iterdir()} - {LOCK, SHARED}
             if any(not name.startswith(".") for name in others):
-                raise no_store(folder)
+                raise not_a_store(folder)
         folder.mkdir(exist_ok=True)
         self._lock = (folder / LOCK).open("ab")
         if not lock(self._lock):
             self._lock.close()
-            raise in_use(folder)
+            raise store_in_use(folder)
         try:
             self._begin(shared)
         except BaseException:
@@ -149,7 +149,7 @@ def read_about(folder: Path) -> About:
     try:
         return decoded(folder, (folder / ABOUT).read_bytes())
     except FileNotFoundError:
-        raise no_store(folder) from None
+        raise not_a_store(folder) from None
 
 
 def parts_of(folder: Path) -> list[Path]:

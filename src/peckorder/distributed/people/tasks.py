@@ -1,4 +1,4 @@
-"""One person after the other, in whatever process this is."""
+"""Training of one person after the other, in any process."""
 
 import warnings
 from contextlib import suppress
@@ -30,7 +30,7 @@ WHO = "fit_people"
 
 
 class Record(NamedTuple):
-    """What became of one person: a model, or the reason why there is none."""
+    """The result for one person: a model, or the reason why there is none."""
 
     row: int
     person: Any
@@ -41,14 +41,14 @@ class Record(NamedTuple):
     model: bytes | None
 
 
-class Judge(NamedTuple):
-    """Ratings held out, and what is measured on them."""
+class HeldOut(NamedTuple):
+    """Ratings held out, and the metrics measured on them."""
 
     test: Ratings | None
     metrics: tuple[str, ...]
 
-    def held_out(self, person: Any) -> tuple[Ints, Floats]:
-        """Return the places of items that were held out of a person, and ratings."""
+    def ratings_of(self, person: object) -> tuple[Ints, Floats]:
+        """Return the positions of the items held out for a person, and the ratings."""
         assert self.test is not None
         csr, row = self.test.csr, self.test.user_index(person)
         stored = slice(csr.indptr[row], csr.indptr[row + 1])
@@ -72,8 +72,8 @@ class Judge(NamedTuple):
                     f"measured on; got others: {cause(error)}."
                 ) from None
 
-    def measured(self, y: Floats, scores: Floats) -> tuple[float, ...]:
-        """Return what a person's scores are worth; NaN where that is undefined."""
+    def measure(self, y: Floats, scores: Floats) -> tuple[float, ...]:
+        """Return the metrics of a person's scores; NaN where they are undefined."""
         lists = RankedLists.of(WHO, y, scores, None, "expected", None)
         found = metrics_by_name(WHO, self.metrics)
         return tuple(_measured(metric, y, scores, lists) for metric in found)
@@ -94,7 +94,7 @@ class Task(Protocol):
         """What people are learnt from."""
 
     @property
-    def judge(self) -> Judge:
+    def held_out(self) -> HeldOut:
         """What their models are measured on."""
 
     def learn(self, row: int, rated: Ints, values: Floats) -> Any:
@@ -119,7 +119,7 @@ class OnRows(SavedPlainly):
     ratings: Ratings
     features: Any
     own: Ints
-    judge: Judge
+    held_out: HeldOut
 
     def learn(self, row: int, rated: Ints, values: Floats) -> Any:
         """Fit a copy of the estimator."""
@@ -150,15 +150,15 @@ class OnRows(SavedPlainly):
 class OnShared(SavedPlainly):
     """People on top of what a fitted `PersonalRanker` has learnt from everybody.
 
-    places (n_items,) are those of the ratings' items in the ranker. `is_its_own` tells
-    that the ratings are those that the ranker was fitted on.
+    places (n_items,) are those of the ratings' items in the ranker, which was fitted on
+    the same ratings if `has_same_ratings`.
     """
 
     ranker: PersonalRanker
     ratings: Ratings
     places: Ints
-    is_its_own: bool
-    judge: Judge
+    has_same_ratings: bool
+    held_out: HeldOut
 
     def learn(self, row: int, rated: Ints, values: Floats) -> Any:
         """Solve one small system; return it with what it was made of."""
@@ -177,7 +177,7 @@ class OnShared(SavedPlainly):
         """Return a few numbers for each rating, without what is shared."""
         learnt, rated = model
         return person_bytes(
-            self._person(row), learnt, None if self.is_its_own else rated
+            self._person(row), learnt, None if self.has_same_ratings else rated
         )
 
     def _person(self, row: int) -> Any:
@@ -209,7 +209,7 @@ def _learn_one(task: Task, row: int) -> Record:
     stored = slice(csr.indptr[row], csr.indptr[row + 1])
     rated, values = csr.indices[stored].astype(np.intp), csr.data[stored]
     person = listed(task.ratings.users[row : row + 1])[0]
-    measures = (nan,) * len(task.judge.metrics)
+    measures = (nan,) * len(task.held_out.metrics)
     begin = perf_counter()
     try:
         model = task.learn(row, rated, values)
@@ -220,9 +220,9 @@ def _learn_one(task: Task, row: int) -> Record:
         reason = str(error) or type(error).__name__
         taken = perf_counter() - begin
         return Record(row, person, len(values), taken, measures, reason, None)
-    if task.judge.test is not None:
-        items, given = task.judge.held_out(person)
+    if task.held_out.test is not None:
+        items, given = task.held_out.ratings_of(person)
         if len(items):
             with suppress(ValueError, ArithmeticError):  # scores that are none
-                measures = task.judge.measured(given, task.scores(row, model, items))
+                measures = task.held_out.measure(given, task.scores(row, model, items))
     return Record(row, person, len(values), taken, measures, None, data)

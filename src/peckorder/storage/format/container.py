@@ -6,20 +6,23 @@ size of the file before memory is asked for.
 """
 
 import hashlib
+import json
 import os
 import stat
 from collections.abc import Iterator
+from itertools import accumulate
 from math import prod
 from pathlib import Path
+from re import DOTALL
+from re import compile as pattern
 from struct import pack, unpack_from
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peckorder._core.text_files import whole_file
 from peckorder.storage.format.damaged import Damaged
-from peckorder.storage.format.header import LONGEST, decoded, encoded
 
 # A byte beyond ASCII and both kinds of line ends: no text, and damaged by what
 # damages text.
@@ -226,3 +229,68 @@ def _parts(header: bytes, arrays: list[NDArray[Any]]) -> Iterator[Any]:
         if array.size:
             yield array.ravel(order="K").view(np.uint8)
         yield b"\0" * (_aligned(array.nbytes) - array.nbytes)
+
+
+# Python needs some thirty times as much for what it reads.
+LONGEST = 1 << 23
+DEEPEST = 32
+
+# Never steps back, and matches a text without an end too: linear in any header.
+_TEXT = pattern(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', DOTALL)
+# The longest integer that `scalar` writes has fewer.
+_MOST_DIGITS = 1300
+_NO_BRACKETS = pattern(rb"[^\[\]{}]+")
+
+
+def encoded(header: dict[str, Any]) -> bytes:
+    """Write a header, equal ones as equal bytes. Floats come back to the bit."""
+    text = json.dumps(
+        header,
+        allow_nan=False,
+        sort_keys=True,
+        separators=(",", ":"),
+        check_circular=False,
+    )
+    return text.encode("ascii")
+
+
+def decoded(text: bytes) -> dict[str, Any]:
+    """Read a header; refuse what is deep, says a thing twice, or is no JSON."""
+    if _depth(text) > DEEPEST:
+        raise Damaged(f"whose header is nested more than {DEEPEST} deep")
+    try:
+        header = json.loads(
+            text.decode("ascii"),
+            object_pairs_hook=_once_each,
+            parse_constant=_refuse_constant,
+            parse_int=_whole,
+        )
+    except (ValueError, RecursionError):
+        raise Damaged("whose header is no JSON") from None
+    if not isinstance(header, dict):
+        raise Damaged("whose header is no JSON object")
+    return header
+
+
+def _depth(text: bytes) -> int:
+    """Return how deep brackets are nested, before anything is made of them."""
+    brackets = _NO_BRACKETS.sub(b"", _TEXT.sub(b"", text))
+    steps = (1 if bracket in b"[{" else -1 for bracket in brackets)
+    return max(accumulate(steps), default=0)
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Damaged("whose header says a thing twice")
+    return found
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError
+    return int(digits)
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise Damaged(f"whose header has {word}, which is no JSON")
