@@ -13,8 +13,12 @@ from sklearn.exceptions import UndefinedMetricWarning
 from peckorder._core.typing import Floats, Ints
 from peckorder._core.validation import Rule, boolean, did_you_mean, optional, whole
 from peckorder.exceptions import MissingExtraError
-from peckorder.metrics import evaluate, time_averaged_rank_loss
-from peckorder.metrics._names import KINDS, metric_by_name
+from peckorder.metrics import (
+    METRICS,
+    evaluate,
+    metric_by_name,
+    time_averaged_rank_loss,
+)
 
 __all__ = ["OnlineCurveDisplay", "RankingCurveDisplay"]
 
@@ -277,11 +281,11 @@ def _names(who: str, metric: Any, cutoffs: list[int]) -> list[str]:
     try:
         metric_by_name(who, names[0] if isinstance(metric, str) else metric)
     except ValueError:
-        words = [word for word, kind in KINDS.items() if kind.cutoff]
+        words = [word for word, kind in METRICS.items() if kind.cutoff]
         if "@" in word:
             hint = " Give cut-offs as cutoffs=[...]."
         else:
-            hint = "" if word in KINDS else did_you_mean(word, words, {})
+            hint = "" if word in METRICS else did_you_mean(word, words, {})
         raise ValueError(
             f"{who}: metric must be one that has a cut-off "
             f"({', '.join(map(repr, words))}), with what is good or the gain in "

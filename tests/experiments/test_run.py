@@ -15,11 +15,11 @@ from peckorder.experiments.framework.journal import Journal, as_json
 from peckorder.experiments.framework.tables import (
     beside_printed,
     column,
-    half_width,
     mean_curve,
     mean_text,
     printed_text,
 )
+from peckorder.metrics import half_width
 from peckorder.reports import Table
 
 

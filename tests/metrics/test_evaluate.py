@@ -6,8 +6,7 @@ from numpy.testing import assert_allclose
 
 from peckorder import metrics
 from peckorder.exceptions import DataError, MissingExtraError
-from peckorder.metrics import compare, evaluate
-from peckorder.metrics._names import KINDS
+from peckorder.metrics import METRICS, compare, evaluate
 from support.helpers import exactly
 
 RNG = np.random.default_rng(0)
@@ -50,7 +49,7 @@ BY_NAME = {
 
 def test_every_kind_of_metric_is_named_here():
     words = {name.split("@")[0].split("(")[0] for name in BY_NAME}
-    assert words >= set(KINDS)
+    assert words >= set(METRICS)
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -157,7 +156,7 @@ def test_a_missing_library_of_frames_is_named(monkeypatch):
 def test_an_unknown_name_is_refused(name, hint):
     sentence = (
         "evaluate: names must be a metric such as 'ap', 'ap(top)', 'ndcg@10'; got "
-        f"{name!r}.{hint} There are {', '.join(map(repr, KINDS))}."
+        f"{name!r}.{hint} There are {', '.join(map(repr, METRICS))}."
     )
     with pytest.raises(ValueError, match=exactly(sentence)):
         evaluate(Y, GOOD, [name])
@@ -308,7 +307,7 @@ def test_a_seed_is_refused(seed):
         compare(a, a, random_state=seed)
 
 
-@pytest.mark.parametrize("kind", [k for k in KINDS.values() if k.takes_weight])
+@pytest.mark.parametrize("kind", [k for k in METRICS.values() if k.takes_weight])
 def test_weights_of_rows_reach_the_metrics_of_pairs(kind):
     weight, name = RNG.random(300), kind.function.__name__
     table = evaluate(Y, GOOD, name, qid=QID, sample_weight=weight)

@@ -286,7 +286,7 @@ def test_a_mask_of_another_length_is_refused(name):
 def test_ties_by_names_need_names(name):
     metric = METRICS[name]
     sentence = (
-        f"{metric.name}: docid must be one name a row with ties='docid'; got None."
+        f"{metric.name}: docid must be one name per row with ties='docid'; got None."
     )
     with raises_refusal(sentence):
         metric([0, 1], [1.0, 2.0], ties="docid")
@@ -358,7 +358,7 @@ def test_a_single_query_for_all_is_refused(qid):
         ([1, -1], "sample_weight must be >= 0; got -1.0 in row 1."),
         ([1, np.nan], "sample_weight must be finite; got nan in row 1."),
         ([np.inf, 1], "sample_weight must be finite; got inf in row 0."),
-        ([1, 2, 3], "sample_weight must be as long as y_true, 2 rows; got 3."),
+        ([1, 2, 3], "sample_weight must be one number a row, 2 in all; got 3."),
         (["a", "b"], "sample_weight must be numbers; got ['a', 'b']."),
     ],
 )
@@ -370,7 +370,7 @@ def test_bad_weights_of_rows_are_refused(metric, weight, sentence, truth):
 
 def of_queries(got):
     return (
-        "query_weight must be one weight >= 0 a query, 2 in the order of their first "
+        "query_weight must be one weight >= 0 per query, 2 in the order of their first "
         f"rows; got {got!r}."
     )
 

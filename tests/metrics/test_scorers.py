@@ -192,7 +192,7 @@ def test_predictions_that_are_words_are_refused(name, metric):
 
 @pytest.mark.parametrize(
     ("model", "shown"),
-    [(DBSCAN(), "DBSCAN()"), (None, "None"), (PRank, "<class 'pecko..._prank.PRank'>")],
+    [(DBSCAN(), "DBSCAN()"), (None, "None"), (PRank, "<class 'pecko....prank.PRank'>")],
 )
 def test_what_cannot_predict_is_refused(model, shown):
     sentence = f"scorer: estimator must be a model that can predict; got {shown}."

@@ -4,14 +4,12 @@ import warnings
 from abc import ABCMeta, abstractmethod
 from typing import Any, ClassVar, Final
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from peckorder._core.typing import Floats, Ints
 from peckorder._core.validation import one_a_row, weights
-from peckorder.feedback import Queries
-from peckorder.metrics import disagreement
+from peckorder.metrics import disagreement, ranks
 from peckorder.storage.mixin import StoredModel
 
 # What reaches a ranker of scores under scikit-learn's metadata routing. Pipelines ask
@@ -68,7 +66,7 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
     def rank(
         self, X: ArrayLike, qid: Any = None, *, offset: ArrayLike | None = None
     ) -> Ints:
-        """Return the place of each row in the list of its query, 1 for the best.
+        """Return the rank of each row in the list of its query, 1 for the best.
 
         Parameters
         ----------
@@ -81,17 +79,11 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
 
         Returns
         -------
-        places : ndarray of shape (n_samples,)
+        ranks : ndarray of shape (n_samples,)
             Rows with equal scores stand in the order in which they are given.
         """
         scores = self.predict(X, offset=offset)
-        queries = Queries.of(self._who, qid, len(scores))
-        order = np.lexsort((-scores, queries.of_rows()))
-        places = np.empty(len(scores), dtype=np.int64)
-        places[order] = (
-            1 + np.arange(len(scores)) - np.repeat(queries.offsets[:-1], queries.sizes)
-        )
-        return places
+        return ranks(self._who, scores, qid)
 
     def score(
         self,

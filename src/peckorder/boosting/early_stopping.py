@@ -12,7 +12,7 @@ from peckorder.boosting.solver.score_table import Columns
 from peckorder.boosting.weak.custom import ranked
 from peckorder.exceptions import DataError
 from peckorder.feedback._pairs import GradedRows
-from peckorder.metrics._names import Metric
+from peckorder.metrics import Metric
 
 
 class EarlyStopping:

@@ -34,7 +34,7 @@ from peckorder.boosting.solver.run import NoPairs, Options, RunInMemory
 from peckorder.exceptions import DataError
 from peckorder.feedback import Preferences
 from peckorder.feedback._pairs import GradedRows
-from peckorder.metrics._names import metric_by_name
+from peckorder.metrics import metric_by_name
 
 _WORDS = ("threshold", "feature")
 

@@ -10,7 +10,8 @@ from peckorder.compare.embedded.rankers import (
     MAGNITUDE_RANKERS,
     ORDINAL_RANKERS,
 )
-from peckorder.compare.embedded.run import Comparison, Outcome, half_width, run
+from peckorder.compare.embedded.run import Comparison, Outcome, run
+from peckorder.metrics import half_width
 
 __all__ = [
     "GRADED_RANKERS",

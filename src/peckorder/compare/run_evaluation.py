@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from peckorder._core.typing import Floats
 from peckorder.exceptions import DataError
-from peckorder.metrics import Evaluation, evaluate
-from peckorder.metrics._names import metric_by_name
-from peckorder.metrics._resampling import intervals, weighted_means
+from peckorder.metrics import Evaluation, evaluate, metric_by_name
 from peckorder.tables.columns import Columns, counted
 
 MEASURES: Final = ("ap", "rr", "p", "recall", "hits", "ndcg")
@@ -152,16 +150,7 @@ def measure(
             found = _values(filled, within, ids, options)
             is_less = cut > most and function == "precision_at"
             values[name] = found * (most / cut) if is_less else found
-    rows, weight = np.stack(list(values.values())), np.ones(len(ids))
-    means = weighted_means(rows, weight).tolist()
-    bounds = intervals(rows, weight, n_bootstrap, seed).tolist()
-    return Evaluation(
-        values,
-        ids,
-        dict(zip(values, means, strict=True)),
-        {name: (low, high) for name, (low, high) in zip(values, bounds, strict=True)},
-        weight,
-    )
+    return Evaluation.of(values, ids, np.ones(len(ids)), n_bootstrap, seed)
 
 
 def _listed(rows: Judged) -> Judged:

@@ -22,9 +22,14 @@ from peckorder.distributed.cluster.sources import source_of
 from peckorder.distributed.fitting.common import refuse_weightless
 from peckorder.exceptions import DataError
 from peckorder.feedback import read_labels
-from peckorder.metrics._lists import TIES, UNDEFINED, RankedLists
-from peckorder.metrics._names import Metric, metric_by_name
-from peckorder.metrics._ordinal import _steps
+from peckorder.metrics import (
+    TIES,
+    UNDEFINED,
+    Metric,
+    RankedLists,
+    metric_by_name,
+    rank_steps,
+)
 from peckorder.streams.block import Block
 
 if TYPE_CHECKING:
@@ -245,11 +250,11 @@ def _mean(metric: Metric | str, sums: Sums) -> float:
 
 
 def _rank_losses(y: Labels, predicted: Labels, classes: Labels | None) -> Floats:
-    return _steps("score", y, predicted, classes)
+    return rank_steps("score", y, predicted, classes)
 
 
 def _squares(y: Labels, predicted: Labels, classes: Labels | None) -> Floats:
-    return np.square(_steps("score", y, predicted, None))
+    return np.square(rank_steps("score", y, predicted, None))
 
 
 def _hits(y: Labels, predicted: Labels, classes: Labels | None) -> Floats:

@@ -1,10 +1,23 @@
 """How good an order is."""
 
-from peckorder.metrics._compare import PairedComparison, compare
-from peckorder.metrics._cutoffs import hits_at, precision_at, recall_at
-from peckorder.metrics._evaluate import Evaluation, evaluate
+from peckorder.metrics._evaluate import Evaluation, PairedComparison, compare, evaluate
+
+# Not public: what other packages of the library use.
+from peckorder.metrics._evaluate import to_frame as to_frame
+from peckorder.metrics._lists import TIES as TIES
+from peckorder.metrics._lists import UNDEFINED as UNDEFINED
+from peckorder.metrics._lists import RankedLists as RankedLists
+from peckorder.metrics._lists import ranks as ranks
+from peckorder.metrics._lists import share_lists as share_lists
+from peckorder.metrics._lists import sort_within_lists as sort_within_lists
+from peckorder.metrics._names import METRICS as METRICS
+from peckorder.metrics._names import Metric as Metric
+from peckorder.metrics._names import MetricScorer, scorer
+from peckorder.metrics._names import metric_by_name as metric_by_name
+from peckorder.metrics._names import metrics_by_name as metrics_by_name
 from peckorder.metrics._ndcg import ndcg, rank_probability
 from peckorder.metrics._ordinal import rank_loss, time_averaged_rank_loss
+from peckorder.metrics._ordinal import rank_steps as rank_steps
 from peckorder.metrics._pairs import (
     disagreement,
     kendall_tau,
@@ -12,12 +25,16 @@ from peckorder.metrics._pairs import (
     mean_squared_difference,
     misranking,
 )
-from peckorder.metrics._scorer import MetricScorer, scorer
+from peckorder.metrics._resampling import half_width as half_width
+from peckorder.metrics._resampling import intervals as intervals
 from peckorder.metrics._top import (
     average_precision,
     coverage,
     expected_rank,
+    hits_at,
+    precision_at,
     predicted_rank_of_top,
+    recall_at,
     reciprocal_rank,
 )
 

@@ -1,30 +1,36 @@
-"""Several metrics at once, with intervals."""
+"""Several metrics at once, with intervals; two rankings compared by them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._core.typing import Floats, Labels
+from peckorder._core.typing import Floats, Frame, Ints, Labels, VectorLike
 from peckorder._core.validation import optional, whole
-from peckorder.metrics._frames import frame, table
-from peckorder.metrics._lists import UNDEFINED, RankedLists, query_weights
+from peckorder.exceptions import DataError, MissingExtraError
+from peckorder.metrics._lists import (
+    UNDEFINED,
+    RankedLists,
+    WeightsOfQueries,
+    query_weights,
+)
 from peckorder.metrics._names import metrics_by_name
-from peckorder.metrics._resampling import intervals, weighted_means
+from peckorder.metrics._resampling import chances, intervals, weighted_means
 
-SEED = optional(whole(0))
+_SEED = optional(whole(0))
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Metrics of a ranking: a value a query, their means and 95 % intervals.
+    """Metrics of a ranking: one value per query, their means and 95 % intervals.
 
     Attributes
     ----------
     values : dict of str to ndarray of shape (n_queries,)
-        The metrics by name, a value a query; NaN where undefined.
+        The metrics by name, one value per query; NaN where undefined.
     queries : ndarray of shape (n_queries,)
         The ids of the queries, in the order of their first rows.
     means : dict of str to float
@@ -49,6 +55,24 @@ class Evaluation:
     intervals: Mapping[str, tuple[float, float]]
     weight: Floats
 
+    @classmethod
+    def of(
+        cls,
+        values: Mapping[str, Floats],
+        queries: Labels,
+        weight: Floats,
+        n_bootstrap: int,
+        seed: int | None,
+    ) -> Self:
+        """Return the means of values per query, and their intervals."""
+        rows = np.stack(list(values.values()))
+        means = weighted_means(rows, weight).tolist()
+        bounds = map(tuple, intervals(rows, weight, n_bootstrap, seed).tolist())
+        by_name = dict(zip(values, means, strict=True))
+        return cls(
+            values, queries, by_name, dict(zip(values, bounds, strict=True)), weight
+        )
+
     def __getitem__(self, name: str) -> float:
         """Return the mean of a metric."""
         return self.means[name]
@@ -63,7 +87,7 @@ class Evaluation:
         return name in self.means
 
     def __str__(self) -> str:
-        return table(
+        return _table(
             ("metric", "mean", "95 % interval", "queries", "undefined"),
             [
                 (
@@ -79,13 +103,13 @@ class Evaluation:
 
     __repr__ = __str__
 
-    def to_pandas(self, *, per_query: bool = False) -> Any:
-        """Return the table as a pandas frame; or a row a query, a column a metric."""
-        return frame("pandas", self._columns() if per_query else self._rows())
+    def to_pandas(self, *, per_query: bool = False) -> Frame:
+        """Return the table as a pandas frame; or one row per query."""
+        return to_frame("pandas", self._columns() if per_query else self._rows())
 
-    def to_polars(self, *, per_query: bool = False) -> Any:
-        """Return the table as a polars frame; or a row a query, a column a metric."""
-        return frame("polars", self._columns() if per_query else self._rows())
+    def to_polars(self, *, per_query: bool = False) -> Frame:
+        """Return the table as a polars frame; or one row per query."""
+        return to_frame("polars", self._columns() if per_query else self._rows())
 
     def _columns(self) -> dict[str, Any]:
         ids = self.queries.tolist()
@@ -112,12 +136,12 @@ def evaluate(
     y_score: ArrayLike,
     names: str | Iterable[str] = ("ndcg@10", "ap", "rr"),
     *,
-    qid: Any = None,
+    qid: VectorLike | Iterator[Hashable] | None = None,
     ties: str = "expected",
-    docid: Any = None,
+    docid: VectorLike | None = None,
     sample_weight: ArrayLike | None = None,
     undefined: str = "skip",
-    query_weight: Any = None,
+    query_weight: WeightsOfQueries = None,
     n_bootstrap: int = 1000,
     random_state: int | None = 0,
 ) -> Evaluation:
@@ -126,7 +150,7 @@ def evaluate(
     Parameters
     ----------
     y_true, y_score, qid, docid, undefined, query_weight
-        As in `disagreement`; the table says how many queries were left out.
+        As in `disagreement`; the table shows how many queries were left out.
     names : str or iterable of str, default=("ndcg@10", "ap", "rr")
         "ap", "rr" (or "rr@k"), "prot", "coverage", "p@k", "recall@k", "hits@k", "rank"
         (or "rank@cap"), "ndcg" (or "ndcg@k"), "tau", "disagreement", "misranking",
@@ -160,13 +184,13 @@ def evaluate(
     """
     metrics = metrics_by_name("evaluate", names)
     whole(1).check("evaluate", "n_bootstrap", n_bootstrap)
-    SEED.check("evaluate", "random_state", random_state)
+    _SEED.check("evaluate", "random_state", random_state)
     if sample_weight is not None:
         for metric in metrics:
             metric.check_weighable("evaluate")
     UNDEFINED.check("evaluate", "undefined", undefined)
     if isinstance(qid, Iterator):
-        qid = list(qid)  # which is read more than once
+        qid = list(qid)  # it is read more than once
     lists = RankedLists.of("evaluate", y_true, y_score, qid, ties, docid)
     weight = query_weights("evaluate", query_weight, lists.queries)
     values = {
@@ -175,13 +199,174 @@ def evaluate(
         )
         for metric in metrics
     }
-    rows = np.stack(list(values.values()))
-    means = weighted_means(rows, weight).tolist()
-    bounds = intervals(rows, weight, n_bootstrap, random_state).tolist()
-    return Evaluation(
-        values,
-        lists.queries.ids,
-        dict(zip(values, means, strict=True)),
-        {name: (low, high) for name, (low, high) in zip(values, bounds, strict=True)},
-        weight,
+    return Evaluation.of(values, lists.queries.ids, weight, n_bootstrap, random_state)
+
+
+@dataclass(frozen=True, eq=False)
+class PairedComparison:
+    """Differences between two rankings of the same queries, metric by metric.
+
+    Attributes
+    ----------
+    differences : dict of str to float
+        Mean of the first minus mean of the second, over queries where both are
+        defined.
+    intervals : dict of str to tuple of (float, float)
+        95 % bootstrap intervals of these.
+    p_values : dict of str to float
+        How often a difference at least as large comes about if the two rankings are
+        swapped at random for each query.
+
+    Examples
+    --------
+    >>> from peckorder.metrics import compare, evaluate
+    >>> y, qid = [1, 0] * 20, [q for q in range(20) for _ in range(2)]
+    >>> good, poor = evaluate(y, y, "ap", qid=qid), evaluate(y, [0] * 40, "ap", qid=qid)
+    >>> compare(good, poor).p_values["ap"] < 0.001
+    True
+    """
+
+    differences: Mapping[str, float]
+    intervals: Mapping[str, tuple[float, float]]
+    p_values: Mapping[str, float]
+
+    def __str__(self) -> str:
+        return _table(
+            ("metric", "difference", "95 % interval", "p"),
+            [
+                (
+                    row["metric"],
+                    f"{row['difference']:+.4f}",
+                    f"{row['low']:+.4f} to {row['high']:+.4f}",
+                    f"{row['p']:.4f}",
+                )
+                for row in self._rows()
+            ],
+        )
+
+    __repr__ = __str__
+
+    def to_pandas(self) -> Frame:
+        """Return the table as a pandas frame."""
+        return to_frame("pandas", self._rows())
+
+    def to_polars(self) -> Frame:
+        """Return the table as a polars frame."""
+        return to_frame("polars", self._rows())
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "metric": name,
+                "difference": difference,
+                "low": self.intervals[name][0],
+                "high": self.intervals[name][1],
+                "p": self.p_values[name],
+            }
+            for name, difference in self.differences.items()
+        ]
+
+
+def compare(
+    a: Evaluation,
+    b: Evaluation,
+    *,
+    n_bootstrap: int = 1000,
+    n_permutations: int = 10_000,
+    random_state: int | None = 0,
+) -> PairedComparison:
+    """Return by how much one ranking is better than another, query by query.
+
+    Parameters
+    ----------
+    a, b : Evaluation
+        Evaluations of the same queries, in any order, weighing the same. Metrics that
+        both have are compared.
+    n_bootstrap : int, default=1000
+        Samples of the queries for the intervals.
+    n_permutations : int, default=10000
+        Samples for the randomisation test, in which the two values of each query are
+        swapped or not at random.
+    random_state : int or None, default=0
+        Where the samples start.
+
+    Returns
+    -------
+    comparison : PairedComparison
+        A table of the differences a - b.
+
+    Examples
+    --------
+    >>> from peckorder.metrics import compare, evaluate
+    >>> y, qid = [1, 0] * 20, [q for q in range(20) for _ in range(2)]
+    >>> good, poor = evaluate(y, y, "ap", qid=qid), evaluate(y, [0] * 40, "ap", qid=qid)
+    >>> compare(good, poor).differences
+    {'ap': 0.25}
+    """
+    for what, value in (("a", a), ("b", b)):
+        if not isinstance(value, Evaluation):
+            raise TypeError(
+                f"compare: {what} must be what evaluate returns; got an object of type "
+                f"{type(value).__name__}."
+            )
+    whole(1).check("compare", "n_bootstrap", n_bootstrap)
+    whole(1).check("compare", "n_permutations", n_permutations)
+    _SEED.check("compare", "random_state", random_state)
+    names, positions = _aligned(a, b)
+    gaps = np.stack([a.values[name] - b.values[name][positions] for name in names])
+    means = weighted_means(gaps, a.weight).tolist()
+    bounds = intervals(gaps, a.weight, n_bootstrap, random_state).tolist()
+    ps = chances(gaps, a.weight, n_permutations, random_state).tolist()
+    return PairedComparison(
+        dict(zip(names, means, strict=True)),
+        {name: (low, high) for name, (low, high) in zip(names, bounds, strict=True)},
+        dict(zip(names, ps, strict=True)),
     )
+
+
+def _aligned(a: Evaluation, b: Evaluation) -> tuple[list[str], Ints]:
+    """Return the metrics of both, and where the queries of `a` are in `b`."""
+    names = [name for name in a.values if name in b.values]
+    if not names:
+        raise DataError(
+            f"compare: b must have a metric of a, {', '.join(a.values)}; got "
+            f"{', '.join(b.values)}."
+        )
+    position = {query: i for i, query in enumerate(b.queries.tolist())}
+    queries = a.queries.tolist()
+    missing = next((query for query in queries if query not in position), None)
+    if len(position) != len(queries) or missing is not None:
+        got = f"{len(position)}" if missing is None else f"none called {missing!r}"
+        raise DataError(
+            f"compare: b must be of the same {len(queries)} queries as a; got {got}."
+        )
+    positions = np.array([position[query] for query in queries])
+    if not np.array_equal(a.weight, b.weight[positions]):
+        raise DataError("compare: query_weight must be the same for both; got others.")
+    return names, positions
+
+
+def _table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Return a table as text; all columns but the first are aligned to the right."""
+    lines = [headings, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def to_frame(library: str, rows: object) -> Frame:
+    """Return rows, or columns, as a data frame of a library if it is installed."""
+    try:
+        module = import_module(library)
+    except ImportError:
+        raise MissingExtraError(
+            f"metrics: {library} must be installed for this; got none. Type "
+            "pip install 'peckorder[frames]'."
+        ) from None
+    frame: Frame = module.DataFrame(rows)
+    return frame

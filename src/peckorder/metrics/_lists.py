@@ -1,27 +1,33 @@
-"""Ranked lists as metrics see them, and means over them."""
+"""Rows sorted into ranked lists, and means over queries."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from reprlib import repr as repr_
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
-from peckorder._core.compiled import lists as kernels
-from peckorder._core.threads import MIN_ITEMS_PER_THREAD, n_cores, share
-from peckorder._core.typing import Floats, Ints
-from peckorder._core.validation import numbers, one_of
+from peckorder._core.compiled.lists import sort_lists
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, n_cores, share
+from peckorder._core.typing import Array, Floats, Ints, VectorLike
+from peckorder._core.validation import numbers, one_of, weights
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 
 TIES = one_of("expected", "best", "worst", "order", "docid")
 UNDEFINED = one_of("skip", "zero", "raise")
 
-# From this length on NumPy sorts a list faster than our own kernel does.
+# What a metric returns: a float or, if `per_query`, an array of one value per query.
+MetricValue: TypeAlias = Any
+# Weights of queries, by their ids or in the order of their first rows.
+WeightsOfQueries: TypeAlias = Mapping[Hashable, float] | ArrayLike | None
+
+# From this length on NumPy sorts a list faster than the compiled function does.
 _LONG = 256
 
 
@@ -44,17 +50,16 @@ class RankedLists:
     def of(
         cls,
         who: str,
-        y_true: Any,
-        y_score: Any,
-        qid: Any,
-        ties: str,
-        docid: Any = None,
-        good: Any = None,
+        y_true: "ArrayLike | RankedLists",
+        y_score: ArrayLike | None,
+        qid: VectorLike | None = None,
+        ties: str = "expected",
+        docid: VectorLike | None = None,
+        good: ArrayLike | None = None,
     ) -> Self:
         """Check the input and sort it, unless `y_true` is such lists already.
 
-        Of equal scores the best, or the worst, order is by truth, or by `good` if that
-        is a mask.
+        The best and the worst order of equal scores are by truth, or by a mask `good`.
         """
         if isinstance(y_true, cls):
             return replace(y_true, who=who)
@@ -72,7 +77,7 @@ class RankedLists:
             with np.errstate(over="ignore"):
                 score = score.astype(np.float32).astype(np.float64)
         worth = truth
-        with suppress(ValueError):  # a mask that is none is refused later
+        with suppress(ValueError):  # an invalid mask is refused later
             mask = np.asarray(good)
             if mask.shape == truth.shape and mask.dtype.kind == "b":
                 worth = mask.astype(np.float64)
@@ -82,17 +87,12 @@ class RankedLists:
     def __len__(self) -> int:
         return len(self.order)
 
-    def measure(self, kernel: Callable[..., None], *arguments: Any) -> None:
-        """Call a kernel for ranges of lists, shared among threads."""
-        offsets = self.queries.offsets
-
-        def work(some: slice, give_up: Callable[[], bool]) -> None:
-            kernel(offsets, some.start, some.stop, *arguments)
-
-        share(len(self.queries), n_threads(len(self)), work)
+    def measure(self, function: Callable[..., None], *arguments: object) -> None:
+        """Call a compiled function for ranges of lists, shared among threads."""
+        share_lists(self.queries.offsets, function, *arguments)
 
     def empty(self) -> Floats:
-        """Return a place for a value a query."""
+        """Return an array for one value per query."""
         return np.empty(len(self.queries))
 
     def descending(self, values: Floats) -> Floats:
@@ -100,7 +100,7 @@ class RankedLists:
         offsets = self.queries.offsets
         if self.queries.sizes.mean() < _LONG:
             ordered = np.array(values)
-            _sort(ordered, np.zeros(len(values)), offsets)
+            sort_within_lists(ordered, np.zeros(len(values)), offsets)
             return ordered
         ordered = np.negative(values)
         for first, last in pairwise(offsets.tolist()):
@@ -117,69 +117,89 @@ def check_lengths(who: str, n_rows: int, **lengths: int) -> None:
             )
 
 
-def row_weights(lists: RankedLists, sample_weight: Any) -> Floats:
-    """Return a weight for each row, in the order of the lists."""
-    who, n_rows = lists.who, len(lists)
+def row_weights(lists: RankedLists, sample_weight: ArrayLike | None) -> Floats:
+    """Return one weight per row, in the order of the lists."""
     if sample_weight is None:
-        return np.ones(n_rows)
-    weight = numbers(who, "sample_weight", sample_weight, finite=True)
-    check_lengths(who, n_rows, sample_weight=len(weight))
-    if weight.min() < 0:
-        row = int(np.argmin(weight))
-        raise DataError(
-            f"{who}: sample_weight must be >= 0; got {float(weight[row])!r} in row "
-            f"{row}."
-        )
-    return weight[lists.order]
+        return np.ones(len(lists))
+    return weights(lists.who, sample_weight, len(lists))[lists.order]
 
 
 def n_threads(n_rows: int) -> int:
-    """Return how many threads are worth their start."""
+    """Return the number of threads for so many rows."""
     return max(1, min(n_cores(), n_rows // MIN_ITEMS_PER_THREAD["rows"]))
 
 
+def share_lists(
+    offsets: Ints, function: Callable[..., None], *arguments: object
+) -> None:
+    """Call ``function(offsets, first, last, ...)`` for ranges of lists, in threads."""
+
+    def work(block: slice, stopped: Stop) -> None:
+        function(offsets, block.start, block.stop, *arguments)
+
+    share(len(offsets) - 1, n_threads(int(offsets[-1])), work)
+
+
+def ranks(who: str, scores: Floats, qid: VectorLike | None) -> Ints:
+    """Return the rank of each row in its query, from 1; ties in the order of rows."""
+    queries = Queries.of(who, qid, len(scores))
+    order = np.lexsort((-scores, queries.of_rows()))
+    rank = np.empty(len(scores), dtype=np.int64)
+    starts = np.repeat(queries.offsets[:-1], queries.sizes)
+    rank[order] = 1 + np.arange(len(scores)) - starts
+    return rank
+
+
 def _ranked(
-    who: str, score: Floats, worth: Floats, queries: Queries, ties: str, docid: Any
+    who: str,
+    score: Floats,
+    worth: Floats,
+    queries: Queries,
+    ties: str,
+    docid: VectorLike | None,
 ) -> tuple[Ints, Floats]:
     """Return the rows in the order of queries and scores, and their scores."""
     if ties in {"expected", "order"}:
         key = np.array(queries.arrange(score))
         rows = np.arange(len(key)) if queries.order is None else queries.order.copy()
-        _sort(key, rows, queries.offsets, stable=ties == "order")
+        sort_within_lists(key, rows, queries.offsets, stable=ties == "order")
         return rows, key
     if ties == "docid":
         if docid is None:
             raise DataError(
-                f"{who}: docid must be one name a row with ties='docid'; got None."
+                f"{who}: docid must be one name per row with ties='docid'; got None."
             )
         names = np.asarray(docid)
         if names.ndim != 1 or any(name is None for name in names.tolist()):
-            raise DataError(f"{who}: docid must be one name a row; got {repr_(docid)}.")
+            raise DataError(
+                f"{who}: docid must be one name per row; got {repr_(docid)}."
+            )
         check_lengths(who, len(score), docid=len(names))
         names = names.astype(str)  # by which trec_eval compares
-        second: Any = -np.unique(names, return_inverse=True)[1]
+        second: Floats | Ints = -np.unique(names, return_inverse=True)[1]
     else:
         second = -worth if ties == "best" else worth
     order = np.lexsort((second, -score, queries.of_rows()))
     return order, score[order]
 
 
-def _sort(key: Floats, item: Any, offsets: Ints, *, stable: bool = True) -> None:
+def sort_within_lists(
+    key: Floats, item: Array, offsets: Ints, *, stable: bool = True
+) -> None:
     """Sort the keys of each list, descending, and the items with them, in place."""
     sizes = np.diff(offsets)
-    kind: Any = "stable" if stable else "quicksort"
     spare_key, spare_item = np.empty_like(key), np.empty_like(item)
 
-    def work(some: slice, give_up: Callable[[], bool]) -> None:
-        start = some.start
-        # Runs of short lists in one call, long ones by NumPy, one at a time.
-        for q in (*(some.start + np.flatnonzero(sizes[some] >= _LONG)), some.stop):
-            kernels.sort_lists(offsets, start, q, key, item, spare_key, spare_item)
-            if q < some.stop:
-                places = slice(offsets[q], offsets[q + 1])
-                order = np.argsort(-key[places], kind=kind)
-                key[places] = key[places][order]
-                item[places] = item[places][order]
+    def work(block: slice, stopped: Stop) -> None:
+        start = block.start
+        # Short lists between two long ones in one call; long ones by NumPy.
+        for q in (*(block.start + np.flatnonzero(sizes[block] >= _LONG)), block.stop):
+            sort_lists(offsets, start, q, key, item, spare_key, spare_item)
+            if q < block.stop:
+                rows = slice(offsets[q], offsets[q + 1])
+                order = np.argsort(-key[rows], kind="stable" if stable else "quicksort")
+                key[rows] = key[rows][order]
+                item[rows] = item[rows][order]
             start = q + 1
 
     share(len(sizes), n_threads(len(key)), work)
@@ -189,14 +209,13 @@ def mean_over_queries(
     lists: RankedLists,
     values: Floats,
     needs: str,
-    *,
     per_query: bool,
     undefined: str,
-    query_weight: Any,
-) -> Any:
-    """Return a value a query, or their mean; say what is left out of it.
+    query_weight: WeightsOfQueries,
+) -> MetricValue:
+    """Return one value per query, or their mean, with a warning if some are undefined.
 
-    `needs` tells what a query must have for its value to be defined.
+    `needs` is what a query must have for its value to be defined.
     """
     who, queries = lists.who, lists.queries
     UNDEFINED.check(who, "undefined", undefined)
@@ -226,8 +245,8 @@ def mean_over_queries(
     return float(np.average(values[~is_missing], weights=weight))
 
 
-def query_weights(who: str, given: Any, queries: Queries) -> Floats:
-    """Return a weight for each query, in the order of their first rows."""
+def query_weights(who: str, given: WeightsOfQueries, queries: Queries) -> Floats:
+    """Return one weight per query, in the order of their first rows."""
     if given is None:
         return np.ones(len(queries))
     if hasattr(given, "to_dict"):
@@ -243,7 +262,7 @@ def query_weights(who: str, given: Any, queries: Queries) -> Floats:
     weight = numbers(who, "query_weight", given, finite=True)
     if len(weight) != len(queries) or weight.min() < 0:
         raise DataError(
-            f"{who}: query_weight must be one weight >= 0 a query, {len(queries)} in "
-            f"the order of their first rows; got {repr_(weight.tolist())}."
+            f"{who}: query_weight must be one weight >= 0 per query, {len(queries)} "
+            f"in the order of their first rows; got {repr_(weight.tolist())}."
         )
     return weight

@@ -1,13 +1,19 @@
-"""Metrics by name: "ndcg@10", "ap", "ap(top)"."""
+"""Metrics by name ("ndcg@10", "ap", "ap(top)"), and as scorers for scikit-learn."""
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from reprlib import repr as repr_
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from peckorder._core.typing import Floats, MatrixLike, Predictor, VectorLike
 from peckorder._core.validation import did_you_mean
-from peckorder.metrics._cutoffs import hits_at, precision_at, recall_at
+from peckorder.exceptions import DataError
+from peckorder.metrics._lists import RankedLists
 from peckorder.metrics._ndcg import ndcg
 from peckorder.metrics._pairs import (
     disagreement,
@@ -20,14 +26,17 @@ from peckorder.metrics._top import (
     average_precision,
     coverage,
     expected_rank,
+    hits_at,
+    precision_at,
     predicted_rank_of_top,
+    recall_at,
     reciprocal_rank,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A metric, and what may be said of it in a name."""
+class MetricKind:
+    """A metric, and which options its name may contain."""
 
     function: Callable[..., Any]
     larger_is_better: bool = True
@@ -39,23 +48,27 @@ class Kind:
     needs_cutoff: bool = False
 
 
-KINDS: Final = {
-    "ap": Kind(average_precision, takes_good=True),
-    "rr": Kind(reciprocal_rank, takes_good=True, cutoff="k"),
-    "prot": Kind(predicted_rank_of_top),
-    "coverage": Kind(coverage, takes_good=True),
-    "p": Kind(precision_at, takes_good=True, cutoff="k", needs_cutoff=True),
-    "recall": Kind(recall_at, takes_good=True, cutoff="k", needs_cutoff=True),
-    "hits": Kind(hits_at, takes_good=True, cutoff="k", needs_cutoff=True),
-    "rank": Kind(expected_rank, False, takes_good=True, cutoff="cap"),
-    "ndcg": Kind(ndcg, takes_gain=True, cutoff="k"),
-    "tau": Kind(kendall_tau, takes_weight=True),
-    "disagreement": Kind(disagreement, False, takes_weight=True),
-    "misranking": Kind(misranking, False, takes_ties=False, takes_weight=True),
-    "msd": Kind(mean_squared_difference, False, takes_ties=False, takes_weight=True),
-    "mad": Kind(mean_absolute_difference, False, takes_ties=False, takes_weight=True),
+METRICS: Final = {
+    "ap": MetricKind(average_precision, takes_good=True),
+    "rr": MetricKind(reciprocal_rank, takes_good=True, cutoff="k"),
+    "prot": MetricKind(predicted_rank_of_top),
+    "coverage": MetricKind(coverage, takes_good=True),
+    "p": MetricKind(precision_at, takes_good=True, cutoff="k", needs_cutoff=True),
+    "recall": MetricKind(recall_at, takes_good=True, cutoff="k", needs_cutoff=True),
+    "hits": MetricKind(hits_at, takes_good=True, cutoff="k", needs_cutoff=True),
+    "rank": MetricKind(expected_rank, False, takes_good=True, cutoff="cap"),
+    "ndcg": MetricKind(ndcg, takes_gain=True, cutoff="k"),
+    "tau": MetricKind(kendall_tau, takes_weight=True),
+    "disagreement": MetricKind(disagreement, False, takes_weight=True),
+    "misranking": MetricKind(misranking, False, takes_ties=False, takes_weight=True),
+    "msd": MetricKind(
+        mean_squared_difference, False, takes_ties=False, takes_weight=True
+    ),
+    "mad": MetricKind(
+        mean_absolute_difference, False, takes_ties=False, takes_weight=True
+    ),
 }
-_ALIASES: Final = {kind.function.__name__: word for word, kind in KINDS.items()} | {
+_ALIASES: Final = {kind.function.__name__: word for word, kind in METRICS.items()} | {
     "map": "ap",
     "mrr": "rr",
     "precision": "p",
@@ -63,58 +76,59 @@ _ALIASES: Final = {kind.function.__name__: word for word, kind in KINDS.items()}
     "success": "hits",
     "kendall": "tau",
 }
-# A word, a cut-off, and in brackets what is good or the gain.
+# A word, a cut-off and, in brackets, what is good or the gain.
 _GRAMMAR = re.compile(r"([a-z_]+)(?:@(\d+))?(?:\(([^()]+)\))?")
 _GRADE = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric with its cut-off and its good rows, ready to be asked."""
+    """A metric by its name, with the options of its function."""
 
     name: str
-    kind: Kind
+    kind: MetricKind
     options: dict[str, Any]
 
     def per_query(
         self,
-        y_true: Any,
-        y_score: Any,
-        qid: Any,
-        lists: Any,
-        sample_weight: Any = None,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        qid: VectorLike | None,
+        lists: RankedLists,
+        sample_weight: ArrayLike | None = None,
         undefined: str = "skip",
-    ) -> Any:
-        """Return a value a query; NaN where it is undefined.
+    ) -> Floats:
+        """Return one value per query; NaN where it is undefined.
 
         `lists` are the same rows, sorted once for all metrics that rank them.
         """
-        more = {"undefined": undefined}
+        options = self.options | {"per_query": True, "undefined": undefined}
         if self.kind.takes_weight:
-            more["sample_weight"] = sample_weight
+            options["sample_weight"] = sample_weight
         if self.kind.takes_ties:
-            return self._call(lists, None, per_query=True, **more)
-        return self._call(y_true, y_score, qid=qid, per_query=True, **more)
+            values: Floats = self.kind.function(lists, None, **options)
+        else:
+            values = self.kind.function(y_true, y_score, qid=qid, **options)
+        return values
 
     def check_weighable(self, who: str) -> None:
-        """Refuse weights of rows if there is no place for them."""
+        """Refuse weights of rows if the metric does not take them."""
         if not self.kind.takes_weight:
-            words = [word for word, kind in KINDS.items() if kind.takes_weight]
+            words = [word for word, kind in METRICS.items() if kind.takes_weight]
             raise ValueError(
                 f"{who}: names must be metrics of pairs, {', '.join(words)}, with "
                 f"sample_weight; got {self.name!r}."
             )
 
-    def mean(self, y_true: Any, y_score: Any, qid: Any) -> float:
+    def mean(
+        self, y_true: ArrayLike, y_score: ArrayLike, qid: VectorLike | None
+    ) -> float:
         """Return the mean over queries."""
-        return float(self._call(y_true, y_score, qid=qid))
-
-    def _call(self, *arguments: Any, **more: Any) -> Any:
-        return partial(self.kind.function, **self.options)(*arguments, **more)
+        return float(self.kind.function(y_true, y_score, qid=qid, **self.options))
 
 
-def metrics_by_name(who: str, names: Any) -> list[Metric]:
-    """Read one name or several."""
+def metrics_by_name(who: str, names: str | Iterable[str]) -> list[Metric]:
+    """Return the metrics of one name or several."""
     if isinstance(names, str):
         names = [names]
     if not isinstance(names, Iterable) or not (names := list(names)):
@@ -125,20 +139,20 @@ def metrics_by_name(who: str, names: Any) -> list[Metric]:
     return [metric_by_name(who, name) for name in names]
 
 
-def metric_by_name(who: str, name: Any, what: str = "names") -> Metric:
-    """Read a name; refuse it, called `what`, in a sentence that tells those near it."""
-    found = _GRAMMAR.fullmatch(name.lower()) if isinstance(name, str) else None
-    word = found[1] if found else ""
-    kind = KINDS.get(_ALIASES.get(word, word))
+def metric_by_name(who: str, name: object, what: str = "names") -> Metric:
+    """Return a metric; the refusal calls the name `what` and suggests a near one."""
+    match = _GRAMMAR.fullmatch(name.lower()) if isinstance(name, str) else None
+    word = match[1] if match else ""
+    kind = METRICS.get(_ALIASES.get(word, word))
     rule = "a metric such as 'ap', 'ap(top)', 'ndcg@10'"
-    if found is None or kind is None:
-        words = ", ".join(map(repr, KINDS))
-        hint = did_you_mean(re.split(r"[@(]", str(name))[0], KINDS, _ALIASES)
+    if not isinstance(name, str) or match is None or kind is None:
+        words = ", ".join(map(repr, METRICS))
+        hint = did_you_mean(re.split(r"[@(]", str(name))[0], METRICS, _ALIASES)
         raise ValueError(
             f"{who}: {what} must be {rule}; got {name!r}.{hint} There are {words}."
         )
     options: dict[str, Any] = {}
-    cutoff, in_brackets = found[2], found[3]
+    cutoff, in_brackets = match[2], match[3]
     if (cutoff is None and kind.needs_cutoff) or (cutoff and kind.cutoff is None):
         rule = (
             f"with a cut-off, as in '{word}@10'" if kind.cutoff else "without a cut-off"
@@ -153,8 +167,8 @@ def metric_by_name(who: str, name: Any, what: str = "names") -> Metric:
     return Metric(name, kind, options)
 
 
-def _in_brackets(who: str, name: str, kind: Kind, text: str) -> dict[str, Any]:
-    """Read what is good, or the gain."""
+def _in_brackets(who: str, name: str, kind: MetricKind, text: str) -> dict[str, Any]:
+    """Return the option in the brackets of a name: what is good, or the gain."""
     if kind.takes_gain and text in {"linear", "exponential"}:
         return {"gain": text}
     if kind.takes_good and text == "top":
@@ -167,3 +181,112 @@ def _in_brackets(who: str, name: str, kind: Kind, text: str) -> dict[str, Any]:
     elif kind.takes_gain:
         rule = "with 'linear' or 'exponential' in brackets, if any"
     raise ValueError(f"{who}: the metric must be {rule}; got {name!r}.")
+
+
+@dataclass(frozen=True, repr=False)
+class MetricScorer:
+    """A metric by name, called as ``scorer(estimator, X, y, qid=..., offset=...)``.
+
+    Requests `qid` and `offset` when metadata routing is on, and passes `offset` to
+    `predict`, so that scores are those that the model is used with. Scorers of one
+    name are equal. The cost is that of `predict` and of the metric.
+
+    Parameters
+    ----------
+    name : str
+        As in `evaluate`.
+
+    Examples
+    --------
+    >>> from peckorder.metrics import scorer
+    >>> scorer("ndcg@10")
+    scorer('ndcg@10')
+    >>> scorer("ndcg@10") == scorer("ndcg@10")
+    True
+    """
+
+    name: str
+    _metric: Metric = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        metric = metric_by_name("scorer", self.name)
+        object.__setattr__(self, "name", str(self.name))
+        object.__setattr__(self, "_metric", metric)
+
+    def __call__(
+        self,
+        estimator: Predictor,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        qid: VectorLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> float:
+        """Return the metric of what the estimator predicts; larger is better."""
+        if isinstance(estimator, type) or not hasattr(estimator, "predict"):
+            raise TypeError(
+                "scorer: estimator must be a model that can predict; got "
+                f"{repr_(estimator)}."
+            )
+        self._check_numbers("y", y)
+        options = {} if offset is None else {"offset": offset}
+        predicted = estimator.predict(X, **options)
+        self._check_numbers(f"what {type(estimator).__name__} predicts", predicted)
+        value = self._metric.mean(y, predicted, qid)
+        return value if self._metric.kind.larger_is_better else -value
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Return what scikit-learn's routing passes to the scorer."""
+        requests = MetadataRequest(owner=self)
+        for name in ("qid", "offset"):
+            requests.score.add_request(param=name, alias=True)
+        return requests
+
+    def __repr__(self) -> str:
+        return f"scorer({self.name!r})"
+
+    def __reduce__(self) -> tuple[type["MetricScorer"], tuple[str]]:
+        return type(self), (self.name,)
+
+    def _check_numbers(self, what: str, values: ArrayLike) -> None:
+        """Refuse classes that are text, whose order is unknown."""
+        try:
+            first = np.asarray(values).ravel()[:1].tolist()
+        except ValueError:
+            return  # rows of different lengths, which the metric refuses
+        if isinstance(next(iter(first), None), str | bytes):
+            raise DataError(
+                f"scorer: {what} must be numbers for {self.name!r}; got {first[0]!r}. "
+                "Number the classes in their order."
+            )
+
+
+def scorer(name: str) -> MetricScorer:
+    """Return a scorer for `cross_validate`, `GridSearchCV` and the like.
+
+    Metrics of which less is better are negated. Rows are ranked by what `predict`
+    returns: scores, or classes that are numbers. Without metadata routing no `qid`
+    reaches a scorer, and all test rows then count as one list.
+
+    Parameters
+    ----------
+    name : str
+        As in `evaluate`: "ndcg@10", "ap(top)", "disagreement", ...
+
+    Returns
+    -------
+    scorer : MetricScorer
+        To be passed as ``scoring=``. With `qid`, switch on
+        ``sklearn.set_config(enable_metadata_routing=True)`` and pass
+        ``params={"qid": qid}``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from peckorder.metrics import scorer
+    >>> X, y = [[0], [1], [2], [3], [4], [5]], [0, 1, 2, 3, 4, 5]
+    >>> cross_val_score(LinearRegression(), X, y, cv=2, scoring=scorer("tau"))
+    array([1., 1.])
+    """
+    return MetricScorer(name)

@@ -1,16 +1,19 @@
 """Discounted gains, and where a good row may be."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._core.typing import Floats
+from peckorder._core.typing import Floats, VectorLike
 from peckorder._core.validation import one_of, optional, whole
 from peckorder.exceptions import DataError
-from peckorder.metrics._lists import RankedLists, mean_over_queries
-from peckorder.metrics._relevance import good_rows
-from peckorder.metrics.compiled import rankings as kernels
+from peckorder.metrics._lists import (
+    MetricValue,
+    RankedLists,
+    WeightsOfQueries,
+    mean_over_queries,
+)
+from peckorder.metrics._top import good_rows
+from peckorder.metrics.compiled import rankings
 
 _GAIN = one_of("linear", "exponential")
 
@@ -21,16 +24,16 @@ def ndcg(
     *,
     k: int | None = None,
     gain: str = "linear",
-    qid: Any = None,
+    qid: VectorLike | None = None,
     ties: str = "expected",
-    docid: Any = None,
+    docid: VectorLike | None = None,
     per_query: bool = False,
     undefined: str = "skip",
-    query_weight: Any = None,
-) -> Any:
+    query_weight: WeightsOfQueries = None,
+) -> MetricValue:
     """Return the discounted gain of a list over that of the best order.
 
-    ``DCG = sum_p gain(y_p) / log2(1 + p)`` over places p, up to `k`; rows with equal
+    ``DCG = sum_p gain(y_p) / log2(1 + p)`` over ranks p, up to `k`; rows with equal
     scores share the mean of their gains.
 
     Parameters
@@ -70,7 +73,7 @@ def ndcg(
     np.cumsum(1.0 / np.log2(np.arange(2, longest + 2)), out=discount[1:])
     value = lists.empty()
     lists.measure(
-        kernels.gains,
+        rankings.gains,
         lists.score,
         gains,
         lists.descending(gains),
@@ -80,17 +83,12 @@ def ndcg(
         value,
     )
     return mean_over_queries(
-        lists,
-        value,
-        "a row with a gain",
-        per_query=per_query,
-        undefined=undefined,
-        query_weight=query_weight,
+        lists, value, "a row with a gain", per_query, undefined, query_weight
     )
 
 
 def rank_probability(
-    y_true: ArrayLike, y_score: ArrayLike, k: int, *, good: Any = 1
+    y_true: ArrayLike, y_score: ArrayLike, k: int, *, good: ArrayLike = 1
 ) -> Floats:
     """Return the probability of every rank for the k-th good row of a list.
 
@@ -105,7 +103,7 @@ def rank_probability(
         Which of the good rows, from 1, the highest, to their number.
     good : float, "top" or array-like of bool, default=1
         The grade from which on rows are good; "top" for those of the highest grade;
-        or a mask, one value a row.
+        or a mask, one value per row.
 
     Returns
     -------
@@ -132,7 +130,7 @@ def rank_probability(
     group = np.flatnonzero(lists.score == lists.score[place])
     above, among = int(is_good[: group[0]].sum()), int(is_good[group].sum())
     weight = np.empty(len(group))
-    kernels.rank_weights(among, int(k) - above, weight)
+    rankings.rank_weights(among, int(k) - above, weight)
     probability = np.zeros(len(lists))
     probability[group] = weight / weight.sum()
     return probability

@@ -1,17 +1,14 @@
 """Losses on an ordered scale."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike
 
-from peckorder._core.typing import Floats
+from peckorder._core.typing import Floats, VectorLike
 from peckorder.exceptions import DataError
 from peckorder.feedback import LabelColumn, Scale, read_labels
 
 
 def rank_loss(
-    y_true: ArrayLike, y_pred: ArrayLike, *, classes: ArrayLike | None = None
+    y_true: VectorLike, y_pred: VectorLike, *, classes: VectorLike | None = None
 ) -> float:
     """Return the mean number of steps between predicted and true classes.
 
@@ -41,11 +38,11 @@ def rank_loss(
     >>> rank_loss(["poor", "good"], ["good", "good"], classes=["poor", "fair", "good"])
     1.0
     """
-    return float(np.mean(_steps("rank_loss", y_true, y_pred, classes)))
+    return float(np.mean(rank_steps("rank_loss", y_true, y_pred, classes)))
 
 
 def time_averaged_rank_loss(
-    y_true: ArrayLike, y_pred: ArrayLike, *, classes: ArrayLike | None = None
+    y_true: VectorLike, y_pred: VectorLike, *, classes: VectorLike | None = None
 ) -> Floats:
     """Return the mean rank loss of the first t predictions, for every t.
 
@@ -69,11 +66,14 @@ def time_averaged_rank_loss(
     >>> time_averaged_rank_loss([1, 2, 3, 3], [3, 2, 3, 1]).round(2).tolist()
     [2.0, 1.0, 0.67, 1.0]
     """
-    steps = _steps("time_averaged_rank_loss", y_true, y_pred, classes)
+    steps = rank_steps("time_averaged_rank_loss", y_true, y_pred, classes)
     return np.cumsum(steps) / np.arange(1, steps.size + 1)
 
 
-def _steps(who: str, y_true: Any, y_pred: Any, classes: Any) -> Floats:
+def rank_steps(
+    who: str, y_true: VectorLike, y_pred: VectorLike, classes: VectorLike | None
+) -> Floats:
+    """Return the distance between predicted and true class per row, in steps."""
     truth = read_labels(who, y_true, "y_true")
     guess = read_labels(who, y_pred, "y_pred")
     if len(truth) != len(guess):

@@ -1,23 +1,24 @@
 """Metrics of pairs: which of two rows should be first, and by how much."""
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._core.compiled import lists as kernels
-from peckorder._core.threads import share
-from peckorder._core.typing import Floats
+from peckorder._core.compiled import lists as weighted
+from peckorder._core.threads import Stop, share
+from peckorder._core.typing import Floats, Ints, VectorLike
 from peckorder._core.validation import numbers
 from peckorder.exceptions import DataError
 from peckorder.metrics._lists import (
     TIES,
+    MetricValue,
     RankedLists,
+    WeightsOfQueries,
     mean_over_queries,
     row_weights,
 )
-from peckorder.metrics.compiled import inversions
+from peckorder.metrics.compiled import rankings
 
 # Grades up to this many are counted, more are sorted.
 _FEW_GRADES = 64
@@ -34,14 +35,14 @@ def disagreement(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: VectorLike | None = None,
     ties: str = "expected",
-    docid: Any = None,
+    docid: VectorLike | None = None,
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
     undefined: str = "skip",
-    query_weight: Any = None,
-) -> Any:
+    query_weight: WeightsOfQueries = None,
+) -> MetricValue:
     """Return the share of pairs that are ranked the wrong way.
 
     The mean over pairs with c(x0) < c(x1) of ``[s(x0) > s(x1)] + [s(x0) = s(x1)] / 2``:
@@ -65,7 +66,7 @@ def disagreement(
     sample_weight : array-like of shape (n_samples,), default=None
         A pair weighs the product of its rows' weights.
     per_query : bool, default=False
-        Return a value a query, in the order of their first rows.
+        Return one value per query, in the order of their first rows.
     undefined : {"skip", "zero", "raise"}, default="skip"
         What to do with queries for which there is no value: leave them out of the
         mean, with a warning that says how many (NaN if `per_query`); count them as
@@ -88,26 +89,20 @@ def disagreement(
     lists, counts = _pairs(
         "disagreement", y_true, y_score, qid, ties, docid, sample_weight
     )
-    return mean_over_queries(
-        lists,
-        _share(counts, _OF_TIES.get(ties, 0.0)),
-        _PAIR,
-        per_query=per_query,
-        undefined=undefined,
-        query_weight=query_weight,
-    )
+    value = _share(counts, _OF_TIES.get(ties, 0.0))
+    return mean_over_queries(lists, value, _PAIR, per_query, undefined, query_weight)
 
 
 def misranking(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: VectorLike | None = None,
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
     undefined: str = "skip",
-    query_weight: Any = None,
-) -> Any:
+    query_weight: WeightsOfQueries = None,
+) -> MetricValue:
     """Return the share of pairs that are not ranked the right way: ties are wrong.
 
     ``disagreement(ties="worst")``, which is what RankBoost's bound is on.
@@ -131,28 +126,22 @@ def misranking(
     lists, counts = _pairs(
         "misranking", y_true, y_score, qid, "expected", None, sample_weight
     )
-    return mean_over_queries(
-        lists,
-        _share(counts, 1.0),
-        _PAIR,
-        per_query=per_query,
-        undefined=undefined,
-        query_weight=query_weight,
-    )
+    value = _share(counts, 1.0)
+    return mean_over_queries(lists, value, _PAIR, per_query, undefined, query_weight)
 
 
 def kendall_tau(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: VectorLike | None = None,
     ties: str = "expected",
-    docid: Any = None,
+    docid: VectorLike | None = None,
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
     undefined: str = "skip",
-    query_weight: Any = None,
-) -> Any:
+    query_weight: WeightsOfQueries = None,
+) -> MetricValue:
     """Return Kendall's tau over the pairs whose truths differ.
 
     ``1 - 2 disagreement``: pairs in the right order minus those in the wrong one, over
@@ -177,26 +166,20 @@ def kendall_tau(
     lists, counts = _pairs(
         "kendall_tau", y_true, y_score, qid, ties, docid, sample_weight
     )
-    return mean_over_queries(
-        lists,
-        1.0 - 2.0 * _share(counts, _OF_TIES.get(ties, 0.0)),
-        _PAIR,
-        per_query=per_query,
-        undefined=undefined,
-        query_weight=query_weight,
-    )
+    value = 1.0 - 2.0 * _share(counts, _OF_TIES.get(ties, 0.0))
+    return mean_over_queries(lists, value, _PAIR, per_query, undefined, query_weight)
 
 
 def mean_squared_difference(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: VectorLike | None = None,
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
     undefined: str = "skip",
-    query_weight: Any = None,
-) -> Any:
+    query_weight: WeightsOfQueries = None,
+) -> MetricValue:
     """Return by how much the differences of scores miss those of truths, squared.
 
     ``(1/m**2) sum_ij ((s_j - s_i) - (y_j - y_i))**2``, which is twice the variance of
@@ -222,12 +205,7 @@ def mean_squared_difference(
         "mean_squared_difference", y_true, y_score, qid, sample_weight
     )
     return mean_over_queries(
-        lists,
-        squared,
-        "a weight > 0",
-        per_query=per_query,
-        undefined=undefined,
-        query_weight=query_weight,
+        lists, squared, "a weight > 0", per_query, undefined, query_weight
     )
 
 
@@ -235,12 +213,12 @@ def mean_absolute_difference(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: VectorLike | None = None,
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
     undefined: str = "skip",
-    query_weight: Any = None,
-) -> Any:
+    query_weight: WeightsOfQueries = None,
+) -> MetricValue:
     """Return by how much the differences of scores miss those of truths.
 
     ``(1/m**2) sum_ij |(s_j - s_i) - (y_j - y_i)|``.
@@ -265,21 +243,22 @@ def mean_absolute_difference(
         "mean_absolute_difference", y_true, y_score, qid, sample_weight
     )
     return mean_over_queries(
-        lists,
-        absolute,
-        "a weight > 0",
-        per_query=per_query,
-        undefined=undefined,
-        query_weight=query_weight,
+        lists, absolute, "a weight > 0", per_query, undefined, query_weight
     )
 
 
 def _pairs(
-    who: str, y_true: Any, y_score: Any, qid: Any, ties: str, docid: Any, weights: Any
+    who: str,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    qid: VectorLike | None,
+    ties: str,
+    docid: VectorLike | None,
+    weights: ArrayLike | None,
 ) -> tuple[RankedLists, Floats]:
-    """Return for each query the weight of pairs: wrong, tied, all."""
+    """Return the weight of pairs per query: wrong, tied, all."""
     TIES.check(who, "ties", ties)
-    # The best and the worst order need not be made: they are the extremes of ties.
+    # The best and the worst order are the extremes of ties: no need to sort by them.
     order = "expected" if ties in _OF_TIES else ties
     lists = RankedLists.of(who, y_true, y_score, qid, order, docid)
     counts = np.empty((len(lists.queries), 3))
@@ -294,14 +273,14 @@ def _pairs(
         spares = np.empty(len(lists)), np.empty(len(lists))
         truth, is_broken = lists.truth.copy(), lists.broken
         lists.measure(
-            kernels.pairs, lists.score, truth, weight, *spares, is_broken, counts
+            weighted.pairs, lists.score, truth, weight, *spares, is_broken, counts
         )
     elif len(lists.queries) == 1 and len(lists) >= _VERY_LONG:
         counts[0] = _count_in_parts(lists)
     else:
         spare, is_broken = np.empty(len(lists)), lists.broken
         truth = lists.truth.copy()
-        lists.measure(inversions.pairs, lists.score, truth, spare, is_broken, counts)
+        lists.measure(rankings.pairs, lists.score, truth, spare, is_broken, counts)
     return lists, counts
 
 
@@ -311,19 +290,11 @@ def _count_grades(
     """Weigh the pairs of rows with few different grades, without sorting them."""
     grade = (lists.truth - lowest).astype(np.int64)
 
-    def count(offsets: Any, first: int, last: int) -> None:
+    def count(offsets: Ints, first: int, last: int) -> None:
         above, group = np.empty(n_grades), np.empty(n_grades)
-        kernels.graded_pairs(
-            offsets,
-            first,
-            last,
-            lists.score,
-            grade,
-            weight,
-            above,
-            group,
-            lists.broken,
-            counts,
+        score, is_broken = lists.score, lists.broken
+        weighted.graded_pairs(
+            offsets, first, last, score, grade, weight, above, group, is_broken, counts
         )
 
     lists.measure(count)
@@ -338,16 +309,16 @@ def _count_in_parts(lists: RankedLists) -> tuple[int, int, int]:
         middle = int(np.searchsorted(-lists.score, -lists.score[middle], side="left"))
     cuts = (0, middle, n)
 
-    def count(some: slice, give_up: Any) -> tuple[int, int]:
+    def count(block: slice, stopped: Stop) -> tuple[int, int]:
         tied, wrong = 0, 0
-        for first, last in pairwise(cuts[some.start : some.stop + 1]):
+        for first, last in pairwise(cuts[block.start : block.stop + 1]):
             if not lists.broken:
-                tied += inversions.tied_pairs(lists.score, truth, spare, first, last)
-            wrong += inversions.sort_part(truth, spare, first, last)
+                tied += rankings.tied_pairs(lists.score, truth, spare, first, last)
+            wrong += rankings.sort_part(truth, spare, first, last)
         return tied, wrong
 
     tied, wrong = np.sum(share(2, 2, count), axis=0).tolist()
-    between, equal = inversions.join_parts(truth, spare, 0, middle, n)
+    between, equal = rankings.join_parts(truth, spare, 0, middle, n)
     return wrong + between, tied, n * (n - 1) // 2 - equal
 
 
@@ -360,9 +331,13 @@ def _share(counts: Floats, of_ties: float) -> Floats:
 
 
 def _differences(
-    who: str, y_true: Any, y_score: Any, qid: Any, weights: Any
+    who: str,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    qid: VectorLike | None,
+    weights: ArrayLike | None,
 ) -> tuple[RankedLists, Floats, Floats]:
-    """Return for each query the mean squared and the mean absolute difference."""
+    """Return the mean squared and the mean absolute difference per query."""
     truth = numbers(who, "y_true", y_true, finite=True)
     score = numbers(who, "y_score", y_score, finite=True)
     # Sorted by their errors, for which the lists' own order by scores is used.
@@ -377,5 +352,5 @@ def _differences(
     lists = RankedLists.of(who, truth, error, qid, "expected")
     weight = row_weights(lists, weights)
     squared, absolute = lists.empty(), lists.empty()
-    lists.measure(kernels.differences, lists.score, weight, squared, absolute)
+    lists.measure(weighted.differences, lists.score, weight, squared, absolute)
     return lists, squared, absolute

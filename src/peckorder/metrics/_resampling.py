@@ -1,20 +1,19 @@
-"""What chance does to means over queries."""
-
-from collections.abc import Callable
+"""Intervals of means: by resampling queries, or by Student's t."""
 
 import numpy as np
+from scipy import stats
 
-from peckorder._core.threads import share
-from peckorder._core.typing import Floats
+from peckorder._core.threads import Stop, share
+from peckorder._core.typing import Floats, Labels
 from peckorder.metrics._lists import n_threads
-from peckorder.metrics.compiled import resampling as kernels
+from peckorder.metrics.compiled import resampling
 
-# Samples between two questions whether to give up.
-_SOME = 64
+# Samples between two checks whether to stop.
+_SAMPLES_PER_CALL = 64
 
 
 def weighted_means(values: Floats, weight: Floats) -> Floats:
-    """Return the means of values (m, n), a weight for each of n, without the NaN."""
+    """Return the means of values (m, n), without NaN, for weights (n,)."""
     tops, masses = _sums(values, weight)
     with np.errstate(invalid="ignore"):
         return np.asarray(tops.sum(axis=1) / masses.sum(axis=1))
@@ -23,30 +22,30 @@ def weighted_means(values: Floats, weight: Floats) -> Floats:
 def intervals(
     values: Floats, weight: Floats, n_samples: int, seed: int | None
 ) -> Floats:
-    """Return the 95 % bootstrap intervals (m, 2) of such means.
+    """Return the 95 % bootstrap intervals (m, 2) of `weighted_means`.
 
-    The n are drawn, the same ones for all m. NaN where fewer than two have a value.
+    All m share the samples. NaN where fewer than two of n have a value.
     """
     tops, masses = _sums(values, weight)
-    kinds, kind = np.unique(masses, axis=0, return_inverse=True)
-    columns = np.concatenate([tops, kinds])
+    distinct, index = np.unique(masses, axis=0, return_inverse=True)
+    columns = np.concatenate([tops, distinct])
     columns.flags.writeable = False
     sums, key = np.empty((len(columns), n_samples)), _key(seed)
 
-    def work(samples: slice, give_up: Callable[[], bool]) -> None:
+    def work(samples: slice, stopped: Stop) -> None:
         count = np.empty(values.shape[1], dtype=np.uint16)
-        for first in range(samples.start, samples.stop, _SOME):
-            if give_up():
+        for first in range(samples.start, samples.stop, _SAMPLES_PER_CALL):
+            if stopped():
                 break
-            last = min(first + _SOME, samples.stop)
-            kernels.bootstrap(first, last, key, columns, count, sums)
+            last = min(first + _SAMPLES_PER_CALL, samples.stop)
+            resampling.bootstrap(first, last, key, columns, count, sums)
 
     share(n_samples, n_threads(n_samples * values.shape[1]), work)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = sums[: len(values)] / sums[len(values) :][kind.ravel()]
+        means = sums[: len(values)] / sums[len(values) :][index.ravel()]
     bounds = np.full((len(values), 2), np.nan)
     for m in np.flatnonzero((masses > 0).sum(axis=1) >= 2):
-        drawn = means[m][~np.isnan(means[m])]  # a sample may hold none with a value
+        drawn = means[m][~np.isnan(means[m])]  # a sample may have no value
         if drawn.size:
             bounds[m] = np.quantile(drawn, [0.025, 0.975])
     return bounds
@@ -56,28 +55,47 @@ def chances(gaps: Floats, weight: Floats, n_samples: int, seed: int | None) -> F
     """Return how often random signs of gaps (m, n) give means as far from zero."""
     columns, masses = _sums(gaps, weight)
     columns.flags.writeable = False
-    n_words = -(-n_samples // kernels.GROUP)
-    sums, key = np.zeros((len(gaps), n_words * kernels.GROUP)), _key(seed)
+    n_words = -(-n_samples // resampling.GROUP)
+    sums, key = np.zeros((len(gaps), n_words * resampling.GROUP)), _key(seed)
 
-    def work(words: slice, give_up: Callable[[], bool]) -> None:
-        table = np.empty((len(gaps), 1 << kernels.GROUP))
-        for first in range(words.start, words.stop, _SOME):
-            if give_up():
+    def work(words: slice, stopped: Stop) -> None:
+        table = np.empty((len(gaps), 1 << resampling.GROUP))
+        for first in range(words.start, words.stop, _SAMPLES_PER_CALL):
+            if stopped():
                 break
-            last = min(first + _SOME, words.stop)
-            kernels.random_signs(first, last, key, columns, table, sums)
+            last = min(first + _SAMPLES_PER_CALL, words.stop)
+            resampling.random_signs(first, last, key, columns, table, sums)
 
     share(n_words, n_threads(n_samples * gaps.shape[1]), work)
-    # What differs by rounding only is as large.
-    seen = np.abs(columns.sum(axis=1)) - 1e-12 * np.abs(columns).sum(axis=1)
-    found = (np.abs(sums[:, :n_samples]) >= seen[:, np.newaxis]).sum(axis=1)
-    # The order as it is is one of the possible ones.
-    p = (found + 1) / (n_samples + 1)
+    # A sum that differs by rounding only is as large.
+    observed = np.abs(columns.sum(axis=1)) - 1e-12 * np.abs(columns).sum(axis=1)
+    n_as_large = (np.abs(sums[:, :n_samples]) >= observed[:, np.newaxis]).sum(axis=1)
+    # The observed signs are one of the possible choices.
+    p = (n_as_large + 1) / (n_samples + 1)
     return np.where(masses.any(axis=1), p, np.nan)
 
 
+def half_width(values: Floats, groups: Labels | None = None) -> Floats:
+    """Return half the 95 % Student interval of the mean over the first axis.
+
+    With `groups`, only sums over groups of values (n,) vary independently. NaN for
+    fewer than two values or groups.
+    """
+    n = m = values.shape[0]
+    if n == 0:
+        return np.full(values.shape[1:], np.nan)
+    deviations = values - values.mean(axis=0)
+    if groups is not None:
+        deviations = np.bincount(np.unique(groups, return_inverse=True)[1], deviations)
+        m = len(deviations)
+    if m < 2:
+        return np.full(values.shape[1:], np.nan)
+    error = np.sqrt((deviations**2).sum(axis=0) * m / (m - 1)) / n
+    return np.asarray(stats.t.ppf(0.975, m - 1) * error)
+
+
 def _sums(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Return values by their weights, and weights, with zeros where there is none."""
+    """Return values times weights, and weights; zero where a value is NaN."""
     is_missing = np.isnan(values)
     return np.where(is_missing, 0.0, values * weight), np.where(is_missing, 0.0, weight)
 

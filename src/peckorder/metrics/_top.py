@@ -1,32 +1,42 @@
-"""Metrics of the top of a list: where the good rows are.
+"""Metrics of the top of a list: where the good rows are, and the first k rows.
 
 All are expectations over random orders of equal scores, in closed form, unless `ties`
 says otherwise. Undefined for queries without a good row.
 """
 
-from typing import Any
+import warnings
+from reprlib import repr as repr_
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._core.typing import Floats, Ints
-from peckorder._core.validation import optional, whole
-from peckorder.metrics._lists import RankedLists, mean_over_queries
-from peckorder.metrics._relevance import GOOD, good_rows, top_rows
-from peckorder.metrics.compiled import rankings as kernels
+from peckorder._core.typing import Bools, Floats, Ints, VectorLike
+from peckorder._core.validation import finite, optional, whole
+from peckorder.exceptions import DataError
+from peckorder.metrics._lists import (
+    MetricValue,
+    RankedLists,
+    WeightsOfQueries,
+    check_lengths,
+    mean_over_queries,
+)
+from peckorder.metrics.compiled import rankings
+
+_GOOD = "a good row"
 
 
 def average_precision(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    good: Any = 1,
-    qid: Any = None,
+    good: ArrayLike = 1,
+    qid: VectorLike | None = None,
     ties: str = "expected",
-    docid: Any = None,
+    docid: VectorLike | None = None,
     per_query: bool = False,
     undefined: str = "skip",
-    query_weight: Any = None,
-) -> Any:
+    query_weight: WeightsOfQueries = None,
+) -> MetricValue:
     """Return the mean precision at the good rows.
 
     ``(1/K) sum_k k / rank(t_k)`` over the K good rows, t_k being the k-th of them in
@@ -38,7 +48,7 @@ def average_precision(
         As in `disagreement`.
     good : float, "top" or array-like of bool, default=1
         The grade from which on rows are good; "top" for those of the highest grade of
-        each query; or a mask, one value a row.
+        each query; or a mask, one value per row.
 
     Returns
     -------
@@ -54,15 +64,8 @@ def average_precision(
     lists = RankedLists.of("average_precision", y_true, y_score, qid, ties, docid, good)
     value = lists.empty()
     is_good = good_rows(lists, good)
-    lists.measure(kernels.average_precision, lists.score, is_good, lists.broken, value)
-    return mean_over_queries(
-        lists,
-        value,
-        GOOD,
-        per_query=per_query,
-        undefined=undefined,
-        query_weight=query_weight,
-    )
+    lists.measure(rankings.average_precision, lists.score, is_good, lists.broken, value)
+    return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
 def reciprocal_rank(
@@ -70,14 +73,14 @@ def reciprocal_rank(
     y_score: ArrayLike,
     *,
     k: int | None = None,
-    good: Any = 1,
-    qid: Any = None,
+    good: ArrayLike = 1,
+    qid: VectorLike | None = None,
     ties: str = "expected",
-    docid: Any = None,
+    docid: VectorLike | None = None,
     per_query: bool = False,
     undefined: str = "skip",
-    query_weight: Any = None,
-) -> Any:
+    query_weight: WeightsOfQueries = None,
+) -> MetricValue:
     """Return one over the rank of the first good row.
 
     The mean over queries is known as MRR, with `k` as MRR@k.
@@ -89,8 +92,7 @@ def reciprocal_rank(
     k : int or None, default=None
         Zero if there is no good row among the first k; None for all.
     good : float, "top" or array-like of bool, default=1
-        The grade from which on rows are good; "top" for those of the highest grade of
-        each query; or a mask, one value a row.
+        As in `average_precision`.
 
     Returns
     -------
@@ -106,31 +108,24 @@ def reciprocal_rank(
     optional(whole(1)).check("reciprocal_rank", "k", k)
     lists = RankedLists.of("reciprocal_rank", y_true, y_score, qid, ties, docid, good)
     value = first_good(lists, good_rows(lists, good), k or len(lists))[0]
-    return mean_over_queries(
-        lists,
-        value,
-        GOOD,
-        per_query=per_query,
-        undefined=undefined,
-        query_weight=query_weight,
-    )
+    return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
 def predicted_rank_of_top(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    qid: Any = None,
+    qid: VectorLike | None = None,
     ties: str = "expected",
-    docid: Any = None,
+    docid: VectorLike | None = None,
     per_query: bool = False,
     undefined: str = "skip",
-    query_weight: Any = None,
-) -> Any:
+    query_weight: WeightsOfQueries = None,
+) -> MetricValue:
     """Return one over the rank of the first row of the highest grade.
 
     ``reciprocal_rank(good="top")``, the PROT of the paper on RankBoost. Queries of one
-    grade only have 1 in any order, and are told of.
+    grade only have 1 in any order, with a warning.
 
     Parameters
     ----------
@@ -151,28 +146,21 @@ def predicted_rank_of_top(
     who = "predicted_rank_of_top"
     lists = RankedLists.of(who, y_true, y_score, qid, ties, docid)
     value = first_good(lists, top_rows(lists), len(lists))[0]
-    return mean_over_queries(
-        lists,
-        value,
-        GOOD,
-        per_query=per_query,
-        undefined=undefined,
-        query_weight=query_weight,
-    )
+    return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
 def coverage(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    good: Any = "top",
-    qid: Any = None,
+    good: ArrayLike = "top",
+    qid: VectorLike | None = None,
     ties: str = "expected",
-    docid: Any = None,
+    docid: VectorLike | None = None,
     per_query: bool = False,
     undefined: str = "skip",
-    query_weight: Any = None,
-) -> Any:
+    query_weight: WeightsOfQueries = None,
+) -> MetricValue:
     """Return the number of good rows over the rank of the last of them.
 
     ``K / rank(t_K)``: how much further than needed one must read to find all.
@@ -182,8 +170,7 @@ def coverage(
     y_true, y_score, qid, ties, docid, per_query, undefined, query_weight
         As in `disagreement`.
     good : float, "top" or array-like of bool, default="top"
-        The grade from which on rows are good; "top" for those of the highest grade of
-        each query; or a mask, one value a row.
+        As in `average_precision`.
 
     Returns
     -------
@@ -199,15 +186,8 @@ def coverage(
     lists = RankedLists.of("coverage", y_true, y_score, qid, ties, docid, good)
     value = lists.empty()
     is_good = good_rows(lists, good)
-    lists.measure(kernels.last_good, lists.score, is_good, lists.broken, value)
-    return mean_over_queries(
-        lists,
-        value,
-        GOOD,
-        per_query=per_query,
-        undefined=undefined,
-        query_weight=query_weight,
-    )
+    lists.measure(rankings.last_good, lists.score, is_good, lists.broken, value)
+    return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
 def expected_rank(
@@ -215,14 +195,14 @@ def expected_rank(
     y_score: ArrayLike,
     *,
     cap: int | None = None,
-    good: Any = 1,
-    qid: Any = None,
+    good: ArrayLike = 1,
+    qid: VectorLike | None = None,
     ties: str = "expected",
-    docid: Any = None,
+    docid: VectorLike | None = None,
     per_query: bool = False,
     undefined: str = "skip",
-    query_weight: Any = None,
-) -> Any:
+    query_weight: WeightsOfQueries = None,
+) -> MetricValue:
     """Return the rank at which the first good row is expected.
 
     ``E min(rank(t_1), cap)``.
@@ -234,8 +214,7 @@ def expected_rank(
     cap : int or None, default=None
         Ranks beyond count as this one.
     good : float, "top" or array-like of bool, default=1
-        The grade from which on rows are good; "top" for those of the highest grade of
-        each query; or a mask, one value a row.
+        As in `average_precision`.
 
     Returns
     -------
@@ -251,21 +230,206 @@ def expected_rank(
     optional(whole(1)).check("expected_rank", "cap", cap)
     lists = RankedLists.of("expected_rank", y_true, y_score, qid, ties, docid, good)
     value = first_good(lists, good_rows(lists, good), cap or len(lists))[1]
-    return mean_over_queries(
-        lists,
-        value,
-        GOOD,
-        per_query=per_query,
-        undefined=undefined,
-        query_weight=query_weight,
-    )
+    return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
+
+
+def precision_at(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    k: int,
+    *,
+    good: ArrayLike = 1,
+    qid: VectorLike | None = None,
+    ties: str = "expected",
+    docid: VectorLike | None = None,
+    per_query: bool = False,
+    undefined: str = "skip",
+    query_weight: WeightsOfQueries = None,
+) -> MetricValue:
+    """Return the share of good rows among the first k.
+
+    Lists shorter than k are divided by k all the same, as in trec_eval.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, ties, docid, per_query, undefined, query_weight
+        As in `disagreement`.
+    k : int
+        How many rows from the top on count.
+    good : float, "top" or array-like of bool, default=1
+        As in `average_precision`.
+
+    Returns
+    -------
+    precision : float or ndarray of shape (n_queries,)
+        O(n log n) time.
+
+    Examples
+    --------
+    >>> from peckorder.metrics import precision_at
+    >>> precision_at([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0], 2)
+    0.5
+    """
+    whole(1).check("precision_at", "k", k)
+    lists = RankedLists.of("precision_at", y_true, y_score, qid, ties, docid, good)
+    at_top, n_good = _at_top(lists, good_rows(lists, good), k)
+    value = np.where(n_good > 0, at_top / k, np.nan)
+    return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
+
+
+def recall_at(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    k: int,
+    *,
+    good: ArrayLike = 1,
+    qid: VectorLike | None = None,
+    ties: str = "expected",
+    docid: VectorLike | None = None,
+    per_query: bool = False,
+    undefined: str = "skip",
+    query_weight: WeightsOfQueries = None,
+) -> MetricValue:
+    """Return the share of the good rows that are among the first k.
+
+    Expected good rows among the first k over all good rows.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, ties, docid, per_query, undefined, query_weight
+        As in `disagreement`.
+    k : int
+        How many rows from the top on count.
+    good : float, "top" or array-like of bool, default=1
+        As in `average_precision`.
+
+    Returns
+    -------
+    recall : float or ndarray of shape (n_queries,)
+        O(n log n) time.
+
+    Examples
+    --------
+    >>> from peckorder.metrics import recall_at
+    >>> recall_at([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0], 2)
+    0.5
+    """
+    whole(1).check("recall_at", "k", k)
+    lists = RankedLists.of("recall_at", y_true, y_score, qid, ties, docid, good)
+    at_top, n_good = _at_top(lists, good_rows(lists, good), k)
+    value = np.where(n_good > 0, at_top / np.maximum(n_good, 1), np.nan)
+    return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
+
+
+def hits_at(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    k: int,
+    *,
+    good: ArrayLike = 1,
+    qid: VectorLike | None = None,
+    ties: str = "expected",
+    docid: VectorLike | None = None,
+    per_query: bool = False,
+    undefined: str = "skip",
+    query_weight: WeightsOfQueries = None,
+) -> MetricValue:
+    """Return the probability that a good row is among the first k.
+
+    Without ties it is 1 or 0; its mean over queries is the share of queries answered.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, ties, docid, per_query, undefined, query_weight
+        As in `disagreement`.
+    k : int
+        How many rows from the top on count.
+    good : float, "top" or array-like of bool, default=1
+        As in `average_precision`.
+
+    Returns
+    -------
+    hits : float or ndarray of shape (n_queries,)
+        O(n log n) time.
+
+    Examples
+    --------
+    >>> from peckorder.metrics import hits_at
+    >>> hits_at([0, 0, 1, 0], [1.0, 1.0, 1.0, 1.0], 2)
+    0.5
+    """
+    whole(1).check("hits_at", "k", k)
+    lists = RankedLists.of("hits_at", y_true, y_score, qid, ties, docid, good)
+    value = first_good(lists, good_rows(lists, good), k)[2]
+    return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
 def first_good(
     lists: RankedLists, is_good: Ints, cap: int
 ) -> tuple[Floats, Floats, Floats]:
-    """Return what to expect of the first good row's rank, as the kernel says."""
+    """Return the expected 1 / rank, rank and hit of the first good row."""
     values = lists.empty(), lists.empty(), lists.empty()
     cap = min(cap, len(lists) + 1)
-    lists.measure(kernels.first_good, lists.score, is_good, lists.broken, cap, *values)
+    lists.measure(rankings.first_good, lists.score, is_good, lists.broken, cap, *values)
     return values
+
+
+def _at_top(lists: RankedLists, is_good: Ints, k: int) -> tuple[Floats, Floats]:
+    """Return the expected good rows among the first k, and all good rows."""
+    values = lists.empty(), lists.empty()
+    k = min(k, len(lists))
+    lists.measure(rankings.good_at_top, lists.score, is_good, lists.broken, k, *values)
+    return values
+
+
+def good_rows(lists: RankedLists, good: ArrayLike) -> Ints:
+    """Return 1 for the good rows of the lists, else 0; warn of lists without others."""
+    if isinstance(good, str) and good == "top":
+        is_good = _is_top(lists)
+    elif finite.accepts(good):
+        is_good = lists.truth >= float(good)  # type: ignore[arg-type]
+    else:
+        is_good = _checked_mask(lists.who, good, len(lists))[lists.order]
+    _warn_of_only_good(lists, is_good, "every row is good", " Is `good` what you mean?")
+    return np.asarray(is_good, dtype=np.int64)
+
+
+def top_rows(lists: RankedLists) -> Ints:
+    """Return 1 for rows of the highest grade of their list, else 0; warn likewise."""
+    is_top = _is_top(lists)
+    _warn_of_only_good(lists, is_top, "every row is good, being of the highest grade")
+    return np.asarray(is_top, dtype=np.int64)
+
+
+def _is_top(lists: RankedLists) -> Bools:
+    highest = np.maximum.reduceat(lists.truth, lists.queries.offsets[:-1])
+    is_top: Bools = lists.truth == np.repeat(highest, lists.queries.sizes)
+    return is_top
+
+
+def _checked_mask(who: str, good: ArrayLike, n_rows: int) -> Bools:
+    try:
+        mask = np.asarray(good)
+    except ValueError:
+        mask = np.array("of rows of different lengths")
+    if mask.ndim != 1 or mask.dtype.kind != "b":
+        raise DataError(
+            f"{who}: good must be a grade, 'top' or a mask; got {repr_(good)}."
+        )
+    check_lengths(who, n_rows, good=len(mask))
+    return mask
+
+
+def _warn_of_only_good(
+    lists: RankedLists, is_good: Bools, what: str, question: str = ""
+) -> None:
+    """Warn the caller of a metric of lists in which all rows are good."""
+    starts = lists.queries.offsets[:-1]
+    all_good = int(np.logical_and.reduceat(is_good, starts).sum())
+    if all_good:
+        warnings.warn(
+            f"{lists.who}: in {all_good} of {len(lists.queries)} queries {what}, so "
+            f"that every order is perfect.{question}",
+            UserWarning,
+            stacklevel=4,
+        )

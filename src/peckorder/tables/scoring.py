@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
-from peckorder._core.typing import Floats, Ints, Labels
+from peckorder._core.typing import Floats, Labels
 from peckorder.boosting.rankboost import RankBoost
-from peckorder.feedback import Queries
 from peckorder.ordinal.multiclass_perceptron import MulticlassPerceptron
 
 
@@ -40,24 +39,6 @@ def classes_of(model: Any, X: Any) -> Labels | None:
 def gives_classes(model: Any) -> bool:
     """Say whether a fitted ranker predicts classes, not only scores."""
     return hasattr(model, "classes_") and not hasattr(model, "rank")
-
-
-def positions(score: Floats, qid: Any) -> Ints:
-    """Return places from 1 on within each query; equal scores in the order of rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from peckorder.tables.scoring import positions
-    >>> positions(np.array([1.0, 3.0, 2.0]), ["a", "a", "b"]).tolist()
-    [2, 1, 1]
-    """
-    queries = Queries.of("rank", qid, len(score))
-    order = np.lexsort((-score, queries.of_rows()))
-    places = np.empty(len(score), dtype=np.int64)
-    begins = np.repeat(queries.offsets[:-1], queries.sizes)
-    places[order] = 1 + np.arange(len(score)) - begins
-    return places
 
 
 def contributions(model: Any, X: Any) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from peckorder._core.typing import Floats, Ints
 from peckorder.exceptions import DataError
-from peckorder.metrics._resampling import intervals
+from peckorder.metrics import intervals
 from peckorder.tables.columns import Columns, distinct, numeric
 from peckorder.tables.files.cells import is_gap, is_number
 from peckorder.tables.files.source import short

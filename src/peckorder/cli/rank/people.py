@@ -21,13 +21,13 @@ from peckorder.cli.rank.rows import (
 from peckorder.collaborative import PersonalRanker
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
+from peckorder.metrics import ranks
 from peckorder.tables.column_names import ITEM, USER, are_unnamed, first_named
 from peckorder.tables.columns import Columns, check_column, listed
 from peckorder.tables.files.cells import is_gap
 from peckorder.tables.files.read import iter_columns
 from peckorder.tables.files.source import short
 from peckorder.tables.roles import ColumnRole, Role
-from peckorder.tables.scoring import positions
 
 _N_SHOWN = 10
 
@@ -127,8 +127,8 @@ def _with_unknown(
     # Rows without a user are one list, too; no name of a user is empty.
     users = arrays[str(choices.qid)].tolist()
     qid = ["" if is_gap(user) else str(user) for user in users]
-    arrays["position"] = positions(
-        np.where(is_known, -arrays["position"].astype(np.float64), -np.inf), qid
+    arrays["position"] = ranks(
+        "rank", np.where(is_known, -arrays["position"].astype(np.float64), -np.inf), qid
     )
     rows = np.flatnonzero(is_asked(arrays, choices))
     if choices.sort:

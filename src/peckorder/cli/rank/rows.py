@@ -17,6 +17,7 @@ from peckorder.datasets import Documents
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 from peckorder.gaps import cut_at_gap, gaps
+from peckorder.metrics import ranks
 from peckorder.tables.column_names import QUERY, first_named
 from peckorder.tables.columns import Columns, check_column
 from peckorder.tables.files.read import iter_columns, letor_documents
@@ -24,7 +25,7 @@ from peckorder.tables.files.source import name_of, short
 from peckorder.tables.files.trec import MOST_FEATURES, TARGET, documents_to_columns
 from peckorder.tables.model_rows import ModelRows, unscaled
 from peckorder.tables.roles import ColumnRole, Role, column_of
-from peckorder.tables.scoring import classes_of, positions, scores_of
+from peckorder.tables.scoring import classes_of, scores_of
 
 _DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
 
@@ -321,7 +322,7 @@ def _places(score: Floats, qid: Any, choices: Choices) -> dict[str, NDArray[Any]
     """Return where rows stand in their lists."""
     above = cut_at_gap(score, qid, min_gap=choices.min_gap)
     return {
-        "position": positions(score, qid),
+        "position": ranks("rank", score, qid),
         "gap": gaps(score, qid),
         "above_cut": above.astype(np.int64),
     }

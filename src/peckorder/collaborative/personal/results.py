@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peckorder._core.typing import Floats, Labels
-from peckorder.metrics._frames import frame
+from peckorder.metrics import to_frame
 
 # How many items, and viewers, an explanation shows of itself.
 _SHOWN = 10
@@ -61,11 +61,11 @@ class Recommendations:
 
     def to_pandas(self) -> Any:
         """Return the list as a pandas frame: item, score, gap and above_cut."""
-        return frame("pandas", self._columns())
+        return to_frame("pandas", self._columns())
 
     def to_polars(self) -> Any:
         """Return the list as a polars frame: item, score, gap and above_cut."""
-        return frame("polars", self._columns())
+        return to_frame("polars", self._columns())
 
     def _columns(self) -> dict[str, list[Any]]:
         return {

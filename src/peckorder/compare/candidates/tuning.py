@@ -11,8 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from peckorder._core.typing import Floats, Ints
 from peckorder.compare.candidates.calibration import fit, inner_folds
 from peckorder.estimators import MPRank, MPRankCV
-from peckorder.metrics import disagreement
-from peckorder.metrics._names import metric_by_name
+from peckorder.metrics import disagreement, metric_by_name
 from peckorder.tables.sampling import drawn
 
 # Where boosting is looked at: closer where more happens.

@@ -4,12 +4,10 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from math import sqrt
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from peckorder import estimators
 from peckorder._core.typing import Floats, Ints
@@ -20,6 +18,7 @@ from peckorder.compare.contest.case import Case
 from peckorder.compare.contest.measures import Measure
 from peckorder.compare.embedded.run import SEED
 from peckorder.exceptions import DataError
+from peckorder.metrics import half_width
 from peckorder.tables.features import Scaling
 
 Tell = Callable[[int, int, str], None]
@@ -99,18 +98,9 @@ class Contest:
 
     def half_width(self, values: Floats) -> float:
         """Return half the 95 % interval of a mean over units."""
-        is_known = ~np.isnan(values)
-        off = values[is_known] - values[is_known].mean() if is_known.any() else values
-        n = len(off)
-        if self.groups is not None:
-            # Sums of groups vary independently; their mean is 0.
-            group = np.unique(self.groups[is_known], return_inverse=True)[1]
-            off = np.bincount(group, off)
-        m = len(off)
-        if m < 2:
-            return float("nan")
-        error = sqrt(float(off @ off) * m / (m - 1)) / n
-        return float(stats.t.ppf(0.975, m - 1) * self.spread * error)
+        is_defined = ~np.isnan(values)
+        groups = None if self.groups is None else self.groups[is_defined]
+        return self.spread * float(half_width(values[is_defined], groups))
 
     def behind(self, result: Result, measure: Measure | None = None) -> Behind:
         """Return by how much a ranker is worse than the first; paired."""

@@ -7,8 +7,7 @@ import numpy as np
 
 from peckorder._core.typing import Floats, Ints
 from peckorder.exceptions import DataError
-from peckorder.metrics import evaluate
-from peckorder.metrics._names import metric_by_name
+from peckorder.metrics import evaluate, metric_by_name
 
 # Comparisons of pairs at a time, so that memory stays small.
 _BLOCK: Final = 4_000_000

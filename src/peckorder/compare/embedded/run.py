@@ -4,12 +4,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from inspect import signature
-from math import sqrt
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
@@ -129,13 +127,6 @@ def run(
         comparisons.append(Comparison(problem, _collect(trials)))
     tell(total, total, "done")
     return tuple(comparisons)
-
-
-def half_width(values: Floats) -> Floats:
-    """Return half the 95 % interval of the mean over the first axis."""
-    n = len(values)
-    spread = np.std(values, axis=0, ddof=1)
-    return np.asarray(stats.t.ppf(0.975, n - 1) * spread / sqrt(n))
 
 
 def _prepared(ranker: Any, problem: Problem, seed: int) -> Any:

@@ -54,7 +54,7 @@ from peckorder.exceptions import ClusterError, DataError
 from peckorder.feedback import Ratings
 from peckorder.feedback._fingerprint import fingerprint
 from peckorder.feedback._ids import listed
-from peckorder.metrics._names import metrics_by_name
+from peckorder.metrics import metrics_by_name
 from peckorder.storage.format import Contents, pack, to_bytes
 from peckorder.storage.mixin import MODELS
 from peckorder.storage.models import parameters_of

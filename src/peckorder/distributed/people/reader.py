@@ -15,7 +15,7 @@ from peckorder.distributed.people.store import About, Memory, not_a_store
 from peckorder.distributed.people.tasks import Record
 from peckorder.exceptions import DataError, ModelFileError
 from peckorder.io import from_bytes
-from peckorder.metrics._frames import frame
+from peckorder.metrics import to_frame
 from peckorder.storage.format import Damaged
 
 
@@ -172,12 +172,12 @@ class People(Mapping[Any, Any]):
 
     def to_pandas(self) -> Frame:
         """Return the table as a pandas frame."""
-        table: Frame = frame("pandas", self.columns())
+        table: Frame = to_frame("pandas", self.columns())
         return table
 
     def to_polars(self) -> Frame:
         """Return the table as a polars frame."""
-        table: Frame = frame("polars", self.columns())
+        table: Frame = to_frame("polars", self.columns())
         return table
 
     @cached_property

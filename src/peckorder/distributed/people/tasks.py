@@ -22,8 +22,7 @@ from peckorder.collaborative.personal.storage import person_bytes
 from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
 from peckorder.feedback._ids import listed
-from peckorder.metrics._lists import RankedLists
-from peckorder.metrics._names import Metric, metrics_by_name
+from peckorder.metrics import Metric, RankedLists, metrics_by_name
 from peckorder.tables.scoring import scores_of
 
 WHO = "fit_people"

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from peckorder._core.typing import Floats
+from peckorder.metrics import half_width
 from peckorder.reports import Cell, Curve, Table
 
 
@@ -22,15 +22,6 @@ def column(units: Sequence[dict[str, Any]], *keys: str) -> Floats:
             value = value[key]
         found.append(value)
     return np.array(found, dtype=float)
-
-
-def half_width(values: Floats) -> Floats:
-    """Return half the 95 % Student interval of the mean over the first axis."""
-    n = values.shape[0]
-    if n < 2:
-        return np.full(values.shape[1:], np.nan)
-    spread = values.std(axis=0, ddof=1) / np.sqrt(n)
-    return np.asarray(stats.t.ppf(0.975, n - 1) * spread)
 
 
 def mean_text(values: Floats, decimals: int = 3) -> str:

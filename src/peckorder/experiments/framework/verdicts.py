@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from peckorder._core.typing import Floats
-from peckorder.experiments.framework.tables import half_width
+from peckorder.metrics import half_width
 
 RULE = (
     "A claim is a list of comparisons. Yes: in all of them the 95 % interval of the "

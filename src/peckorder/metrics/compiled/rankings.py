@@ -1,8 +1,11 @@
 """How good ranked lists are, in expectation over random orders of equal scores.
 
 Lists are in the order of their scores, best first; a group is a run of equal scores or,
-if ties are `broken`, a single place. R places are above a group of Q places, of which q
-are good, and r good ones are above it. Undefined values are NaN.
+if ties are `broken`, a single row. R rows are above a group of Q rows, of which q are
+good, and r good rows are above it. Undefined values are NaN.
+
+Pairs in the wrong order are counted by sorting, without weights: the counts are
+integers, and half of the memory is moved.
 """
 
 import numpy as np
@@ -11,10 +14,13 @@ from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.compiled.lists import end_of_ties
 from peckorder._core.typing import Floats, Ints
 
+# Runs as short as this are sorted by insertion.
+_RUN = 16
+
 
 @inlined
 def count_good(good: Ints, first: int, last: int) -> int:
-    """Return how many places are good."""
+    """Return the number of good rows."""
     n = 0
     for i in range(first, last):
         n += good[i]
@@ -31,7 +37,7 @@ def average_precision(
     broken: bool,
     value: Floats,
 ) -> None:
-    """Write to value (q,) the mean, over the good ones, of ``k / rank`` of the k-th."""
+    """Write to value (q,) the mean of ``k / rank`` of the k-th good row."""
     for list_ in range(first, last):
         a, b = offsets[list_], offsets[list_ + 1]
         above, total = 0, 0.0
@@ -40,12 +46,12 @@ def average_precision(
             end = end_of_ties(score, start, b, broken)
             q, size = count_good(good, start, end), end - start
             if q > 0:
-                # The one in place p, if good, has (p-1)(q-1)/(Q-1) others before it.
+                # A good row at p of the group has (p-1)(q-1)/(Q-1) good ones before it.
                 slope = (q - 1) / (size - 1) if size > 1 else 0.0
-                part_ = 0.0
+                expected = 0.0
                 for p in range(size):
-                    part_ += (above + 1 + p * slope) / (start - a + p + 1)
-                total += part_ * q / size
+                    expected += (above + 1 + p * slope) / (start - a + p + 1)
+                total += expected * q / size
             above += q
             start = end
         value[list_] = total / above if above > 0 else np.nan
@@ -64,11 +70,12 @@ def first_good(
     rank: Floats,
     hit: Floats,
 ) -> None:
-    """Write what is expected of the rank of the first good one, to arrays (q,).
+    """Write expectations about the rank of the first good row to arrays (q,).
 
     Its reciprocal, 0 beyond `cap`; the rank itself, at most `cap`; and the probability
-    that it is at most `cap`. The probability of place l in its group is that of l - 1
-    bad ones, then a good one: a product of ratios, which neither overflows nor cancels.
+    that it is at most `cap`. The probability of position l in its group is that of
+    l - 1 bad rows, then a good one: a product of ratios, which neither overflows nor
+    cancels.
     """
     for list_ in range(first, last):
         a, b = offsets[list_], offsets[list_ + 1]
@@ -92,11 +99,11 @@ def first_good(
         hit[list_] = 0.0
         for p in range(size - q + 1):
             here = none_yet * (q / (size - p))
-            place = before + p + 1
-            rank[list_] += here * min(place, cap)
+            position = before + p + 1
+            rank[list_] += here * min(position, cap)
             none_yet *= (size - p - q) / (size - p)
-            if place <= cap:
-                reciprocal[list_] += here / place
+            if position <= cap:
+                reciprocal[list_] += here / position
                 hit[list_] = 1.0 - none_yet
             if none_yet == 0.0:
                 break
@@ -112,7 +119,7 @@ def last_good(
     broken: bool,
     value: Floats,
 ) -> None:
-    """Write to value (q,) the number of good ones over the rank of the last of them."""
+    """Write to value (q,) the number of good rows over the rank of the last one."""
     for list_ in range(first, last):
         a, b = offsets[list_], offsets[list_ + 1]
         n_good = count_good(good, a, b)
@@ -128,7 +135,7 @@ def last_good(
             if above == n_good:
                 break
             start = end
-        # From the last place upwards: no good one below, then a good one.
+        # From the last row upwards: no good one below, then a good one.
         none_yet, expected = 1.0, 0.0
         for p in range(end - start, q - 1, -1):
             expected += none_yet * (q / p) / (start - a + p)
@@ -150,7 +157,7 @@ def good_at_top(
     at_top: Floats,
     n_good: Floats,
 ) -> None:
-    """Write the expected number of good ones among the first k, and that of all."""
+    """Write the expected number of good rows among the first k, and of all rows."""
     for list_ in range(first, last):
         a, b = offsets[list_], offsets[list_ + 1]
         at_top[list_] = 0.0
@@ -180,7 +187,7 @@ def gains(
     """Write the discounted gain over that of the ideal order to value (q,).
 
     gain (n,) in the order of scores, ideal (n,) the same gains in descending order;
-    ``discount[p]`` is the sum of the discounts of the first p places. Equal scores
+    ``discount[p]`` is the sum of the discounts of the first p ranks. Equal scores
     share the mean of their gains.
     """
     for list_ in range(first, last):
@@ -194,8 +201,8 @@ def gains(
             group = 0.0
             for i in range(start, end):
                 group += gain[i]
-            places = discount[min(end - a, k)] - discount[start - a]
-            total += group / (end - start) * places
+            discounts = discount[min(end - a, k)] - discount[start - a]
+            total += group / (end - start) * discounts
             start = end
         value[list_] = total / best if best > 0.0 else np.nan
 
@@ -204,7 +211,7 @@ def gains(
 def lost_in_product(a: float, b: float) -> float:
     """Return ``a b`` minus what it is rounded to, exactly: Dekker's product.
 
-    A kernel, not a part: each step must be rounded by itself.
+    Not inlined: each step must be rounded by itself.
     """
     split = 134217729.0  # 2**27 + 1
     a_high = split * a - (split * a - a)
@@ -215,7 +222,7 @@ def lost_in_product(a: float, b: float) -> float:
 
 @compiled
 def rank_weights(q: int, k: int, weight: Floats) -> None:
-    """Write to weight (Q,) how likely each place of a group is for its k-th good one.
+    """Write to weight (Q,) the relative probability of each rank of the k-th good row.
 
     As multiples of the largest, from which ratios of neighbours lead to both ends. Each
     product carries on what its rounding lost, so that millions are as exact as one.
@@ -226,10 +233,10 @@ def rank_weights(q: int, k: int, weight: Floats) -> None:
     likeliest = min((k - 1) * size // max(q - 1, 1) + 1, size - q + k)
     weight[likeliest - 1] = 1.0
     for step in (1, -1):
-        place, here, lost = likeliest, 1.0, 0.0
+        position, here, lost = likeliest, 1.0, 0.0
         while here > 0.0:
-            # A place is as likely, beside the one after it, as `by` is to `times`.
-            lower = min(place, place + step)
+            # The ratio of the probabilities of neighbours is `times / by`.
+            lower = min(position, position + step)
             times = float(lower * (size - q + k - lower))
             by = float((lower - k + 1) * (size - lower))
             if step < 0:
@@ -241,5 +248,137 @@ def rank_weights(q: int, k: int, weight: Floats) -> None:
             rest = before * times - here * by + lost * times
             rest += lost_in_product(before, times) - lost_in_product(here, by)
             lost = rest / by
-            place += step
-            weight[place - 1] = here + lost
+            position += step
+            weight[position - 1] = here + lost
+
+
+@inlined
+def merge(key: Floats, to_key: Floats, first: int, middle: int, last: int) -> int:
+    """Merge two runs, sorted descending; return the pairs with a smaller left key."""
+    out = 0
+    i, j, position = first, middle, first
+    while i < middle and j < last:
+        # Without a branch on the keys, which could not be predicted.
+        left, right = key[i], key[j]
+        is_left = left >= right
+        to_key[position] = left if is_left else right
+        # The rest of the left run is smaller than what is taken from the right.
+        out += 0 if is_left else middle - i
+        i += is_left
+        j += not is_left
+        position += 1
+    while i < middle:
+        to_key[position] = key[i]
+        i += 1
+        position += 1
+    while j < last:
+        to_key[position] = key[j]
+        j += 1
+        position += 1
+    return out
+
+
+@inlined
+def sort(key: Floats, spare: Floats, first: int, last: int) -> int:
+    """Sort keys first..last, descending; return the pairs out of order."""
+    out = 0
+    start = first
+    while start < last:
+        end = min(start + _RUN, last)
+        for i in range(start + 1, end):
+            k = key[i]
+            j = i - 1
+            while j >= start and key[j] < k:
+                key[j + 1] = key[j]
+                j -= 1
+            out += i - 1 - j
+            key[j + 1] = k
+        start = end
+    width = _RUN
+    is_spare = False
+    while width < last - first:
+        start = first
+        while start < last:
+            middle, end = min(start + width, last), min(start + 2 * width, last)
+            if is_spare:
+                out += merge(spare, key, start, middle, end)
+            else:
+                out += merge(key, spare, start, middle, end)
+            start = end
+        is_spare = not is_spare
+        width *= 2
+    if is_spare:
+        for i in range(first, last):
+            key[i] = spare[i]
+    return out
+
+
+@inlined
+def equal_pairs(key: Floats, first: int, last: int) -> int:
+    """Return the number of pairs with equal keys, which are sorted."""
+    equal = 0
+    start = first
+    while start < last:
+        end = end_of_ties(key, start, last, False)
+        equal += (end - start) * (end - start - 1) // 2
+        start = end
+    return equal
+
+
+@inlined
+def sort_ties(
+    score: Floats, truth: Floats, spare: Floats, first: int, last: int
+) -> int:
+    """Sort the truths of equal scores, best first; return their pairs that differ."""
+    tied = 0
+    start = first
+    while start < last:
+        end = end_of_ties(score, start, last, False)
+        if end - start > 1:
+            sort(truth, spare, start, end)
+            tied += (end - start) * (end - start - 1) // 2
+            tied -= equal_pairs(truth, start, end)
+        start = end
+    return tied
+
+
+@compiled
+def pairs(
+    offsets: Ints,
+    first: int,
+    last: int,
+    score: Floats,
+    truth: Floats,
+    spare: Floats,
+    broken: bool,
+    counts: Floats,
+) -> None:
+    """Do what `lists.pairs` does for weights of one. spare (n,) is scratch."""
+    for q in range(first, last):
+        a, b = offsets[q], offsets[q + 1]
+        counts[q, 1] = 0 if broken else sort_ties(score, truth, spare, a, b)
+        counts[q, 0] = sort(truth, spare, a, b)
+        counts[q, 2] = (b - a) * (b - a - 1) // 2 - equal_pairs(truth, a, b)
+
+
+@compiled
+def tied_pairs(
+    score: Floats, truth: Floats, spare: Floats, first: int, last: int
+) -> int:
+    """Prepare a list too long for one thread: see `sort_ties`."""
+    return sort_ties(score, truth, spare, first, last)
+
+
+@compiled
+def sort_part(key: Floats, spare: Floats, first: int, last: int) -> int:
+    """Sort a part of a list; return its pairs that were out of order."""
+    return sort(key, spare, first, last)
+
+
+@compiled
+def join_parts(
+    key: Floats, spare: Floats, first: int, middle: int, last: int
+) -> tuple[int, int]:
+    """Merge two sorted parts into `spare`; return pairs out of order, and equal."""
+    out = merge(key, spare, first, middle, last)
+    return out, equal_pairs(spare, first, last)

@@ -1,7 +1,7 @@
-"""Sums over queries, drawn again and again.
+"""Sums over samples of queries.
 
-Random numbers are counted, not followed: each is a function of a key and of two
-numbers. So threads can share the samples, and no draw is stored.
+Random numbers are counter-based: each is a function of a key and of two numbers. So
+threads can share the samples, and no draw is stored.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from peckorder._core.typing import Floats, Ints
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _32 = np.uint64(32)
 _LOW_BYTE = np.uint64(255)
-# Signs drawn at a time, a bit each; a word holds those of as many samples.
+# Signs drawn at a time, one bit each; a word has those of as many samples.
 GROUP = 8
 
 
@@ -27,7 +27,7 @@ def random_word(key: np.uint64, i: int) -> np.uint64:
 
 @inlined_sum
 def weighted_sum(count: Ints, values: Floats, c: int) -> float:
-    """Return the sum of a row of values, each as often as it is counted."""
+    """Return the sum of a row of values, each times its count."""
     total = 0.0
     for i in range(count.shape[0]):
         total += count[i] * values[c, i]
@@ -40,7 +40,7 @@ def bootstrap(
 ) -> None:
     """Write to sums (c, samples) those of n items drawn from n, with replacement.
 
-    values (c, n), n < 2**32; count (n,) is room for work. The samples first..last are
+    values (c, n), n < 2**32; count (n,) is scratch. The samples first..last are
     drawn: O(n c) time each, the draws of a sample being the same for all c.
     """
     n = count.shape[0]
@@ -58,9 +58,9 @@ def bootstrap(
 def random_signs(
     first: int, last: int, key: np.uint64, values: Floats, table: Floats, sums: Floats
 ) -> None:
-    """Add to sums (c, samples) those of values (c, n), each with a sign by a coin.
+    """Add to sums (c, samples) those of values (c, n) with random signs.
 
-    The samples 8 first..8 last are made, the signs being the same for all c. Of eight
+    The samples 8 first..8 last are drawn, the signs being the same for all c. Of eight
     values the 256 sums are tabulated in table (c, 256), and one of them is drawn: O(c)
     time for a sample and eight values.
     """
