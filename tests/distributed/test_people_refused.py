@@ -136,11 +136,7 @@ def fit(people=None, estimator=None, ratings=RATINGS, **options):
             "fit_people: progress must be None, True, False or a function of (done, "
             "total); got 'yes'.",
         ),
-        (
-            {"store": 7},
-            TypeError,
-            "fit_people: store must be None or a path; got 7.",
-        ),
+        ({"store": 7}, TypeError, "fit_people: store must be None or a path; got 7."),
     ],
 )
 def test_arguments(options, error, sentence):

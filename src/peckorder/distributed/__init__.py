@@ -9,11 +9,4 @@ from peckorder.distributed.metrics import score
 from peckorder.distributed.people.fit_people import fit_people
 from peckorder.distributed.people.reader import People, open_people
 
-__all__ = [
-    "People",
-    "fit",
-    "fit_people",
-    "open_people",
-    "repartition_by_qid",
-    "score",
-]
+__all__ = ["People", "fit", "fit_people", "open_people", "repartition_by_qid", "score"]

@@ -150,9 +150,7 @@ _SAMPLE = Table(
     Field("offset", nullable(floats("support")), attrgetter("_sample.offset")),
     Field("weight", nullable(floats("support")), attrgetter("_sample.weight")),
     Field(
-        "query",
-        ints("support", below="support"),
-        attrgetter("_sample.weighing.query"),
+        "query", ints("support", below="support"), attrgetter("_sample.weighing.query")
     ),
     Field("has_queries", flag(), "_has_queries"),
     complete=_check_sample,

@@ -199,11 +199,7 @@ _LEARNERS: Final[dict[type, Table]] = {
     PRankLearner: Table(*_PRANK),
     VotedLearner: Table(
         *_PRANK,
-        Field(
-            "first_weights",
-            floats("weights"),
-            lambda learner: learner.first[0],
-        ),
+        Field("first_weights", floats("weights"), lambda learner: learner.first[0]),
         Field(
             "first_thresholds",
             floats("thresholds", ascending=True),
@@ -220,9 +216,7 @@ _LEARNERS: Final[dict[type, Table]] = {
         complete=_check_kernel_voted,
     ),
     EnsembleLearner: Table(
-        *_MEMBERS,
-        Field("weights", floats("rules", "weights")),
-        complete=_check_members,
+        *_MEMBERS, Field("weights", floats("rules", "weights")), complete=_check_members
     ),
     KernelEnsembleLearner: Table(
         *_MEMBERS,

@@ -255,12 +255,7 @@ def part_of_arrays(who: str, X: Any, y: Any, qid: Any, weight: Any) -> Part:
         X = X.astype(np.float64)
     types += [(name, type_of(column)) for name, column in kept.items()]
     return Part(
-        X,
-        kept["y"],
-        kept.get("qid"),
-        kept.get("sample_weight"),
-        None,
-        tuple(types),
+        X, kept["y"], kept.get("qid"), kept.get("sample_weight"), None, tuple(types)
     )
 
 
