@@ -1,12 +1,11 @@
 """Boosted rankers as files: weak rankings with their weights."""
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from peckorder._core.typing import Floats, Ints
+from peckorder._core.typing import Array, Floats, Ints
 from peckorder.boosting.solver.run import RECORD
 from peckorder.boosting.solver.score_table import ScoreTable
 from peckorder.storage.fields import Field, Table, flag, floats, ints, nested, number
@@ -29,9 +28,7 @@ def _check_rankers(node: Node) -> None:
         raise node.refuse("default", "0 or 1 for thresholds")
 
 
-def _records(
-    feature: Ints, threshold: Floats, default: Floats, alpha: Floats
-) -> NDArray[Any]:
+def _records(feature: Ints, threshold: Floats, default: Floats, alpha: Floats) -> Array:
     rankers = np.empty(len(feature), dtype=RECORD)
     rankers["feature"], rankers["threshold"] = feature, threshold
     rankers["default"], rankers["alpha"] = default, alpha
@@ -47,7 +44,7 @@ _RANKERS = Table(
 )
 
 
-def _plain_rankers(model: "BoostedEstimator") -> NDArray[Any]:
+def _plain_rankers(model: "BoostedEstimator") -> Array:
     if model.own_rankings_:
         stored_parameter(type(model).__name__, "weak", model.own_rankings_[0])
     return model.weak_rankers_

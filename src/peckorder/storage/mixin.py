@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
+from peckorder._core.typing import PathLike
 from peckorder._core.validation import Rules
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class StoredModel:
         if stored:
             MODELS[cls.__name__] = cls
 
-    def save(self, path: Any) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the fitted model to a file, which `peckorder.load` reads.
 
         The file has the parameters, what was learnt and a checksum, and no code: it is

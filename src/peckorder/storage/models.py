@@ -33,7 +33,7 @@ _LONG = 300
 _SEED = whole(0)
 
 
-def write_model(model: StoredModel, path: Any) -> None:
+def write_model(model: StoredModel, path: object) -> None:
     """Write a fitted model to a file."""
     who, contents = type(model).__name__, packed(model)
     if not isinstance(path, str | os.PathLike):

@@ -19,9 +19,9 @@ from struct import pack, unpack_from
 from typing import Any, Final, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peckorder._core.text_files import whole_file
+from peckorder._core.typing import Array, PathLike
 from peckorder.storage.format.damaged import Damaged
 
 # A byte beyond ASCII and both kinds of line ends: no text, and damaged by what
@@ -43,10 +43,10 @@ class Contents(NamedTuple):
     """What is in a model file: plain values, and the arrays they refer to."""
 
     header: dict[str, Any]
-    arrays: list[NDArray[Any]]
+    arrays: list[Array]
 
 
-def write_file(who: str, path: Any, contents: Contents) -> None:
+def write_file(who: str, path: PathLike, contents: Contents) -> None:
     """Write a file that appears when all of it is on the disk, or never."""
     parts = _checked_parts(who, contents)
     with whole_file(who, path) as file:
@@ -59,7 +59,7 @@ def to_bytes(who: str, contents: Contents) -> bytes:
     return b"".join(_checked_parts(who, contents))
 
 
-def read_file(path: Any) -> Contents:
+def read_file(path: PathLike) -> Contents:
     """Read what a file holds; raise Damaged if it is no sound model file."""
     if not stat.S_ISREG((found := os.stat(path)).st_mode):
         is_folder = stat.S_ISDIR(found.st_mode)
@@ -73,14 +73,14 @@ def read_file(path: Any) -> Contents:
     return _taken_apart(content, n_header)
 
 
-def from_bytes(data: Any) -> Contents:
+def from_bytes(data: bytes | bytearray | memoryview) -> Contents:
     """Read what `to_bytes` returned, trusting nothing of it; raise Damaged."""
     # A copy, which arrays may be changed in, and which begins where numbers may.
     content = np.array(np.frombuffer(data, dtype=np.uint8))
     return _taken_apart(content, _check_start(content[:_FIRST], len(content)))
 
 
-def _taken_apart(content: NDArray[Any], n_header: int) -> Contents:
+def _taken_apart(content: Array, n_header: int) -> Contents:
     body: Any = content[:-_DIGEST]
     if hashlib.sha256(body).digest() != content[-_DIGEST:].tobytes():
         raise Damaged("which is damaged: its checksum does not fit")
@@ -108,14 +108,14 @@ class _Form(NamedTuple):
     def n_bytes(self) -> int:
         return prod(self.shape) * int(self.kind[2:])
 
-    def array(self, content: NDArray[Any]) -> NDArray[Any]:
+    def array(self, content: Array) -> Array:
         # In the machine's order of bytes, which is the file's but for few machines.
         native = np.dtype(self.kind).newbyteorder("=")
         numbers = content.view(self.kind).astype(native, copy=False)
         return numbers.reshape(self.shape, order=self.order)
 
 
-def _check_start(start: NDArray[Any], size: int) -> int:
+def _check_start(start: Array, size: int) -> int:
     """Return the length of the header, or say why there is none."""
     text = start.tobytes()
     if size == 0:
@@ -141,7 +141,7 @@ def _check_start(start: NDArray[Any], size: int) -> int:
     return int(n_header)
 
 
-def _read(file: Any, size: int) -> NDArray[Any]:
+def _read(file: Any, size: int) -> Array:
     content = np.empty(size, dtype=np.uint8)
     place = 0
     while place < size:
@@ -152,7 +152,7 @@ def _read(file: Any, size: int) -> NDArray[Any]:
     return content
 
 
-def _described(forms: Any, most: int) -> list[_Form]:
+def _described(forms: object, most: int) -> list[_Form]:
     """Return what arrays there are; no dimension is beyond the size of the file."""
     if not isinstance(forms, list):
         raise Damaged("whose header lists no arrays")
@@ -175,7 +175,7 @@ def _described(forms: Any, most: int) -> list[_Form]:
     return found
 
 
-def _plain(array: NDArray[Any]) -> NDArray[Any]:
+def _plain(array: Array) -> Array:
     """Return an array in one piece, with the lower bytes first."""
     little = np.asarray(array, dtype=array.dtype.newbyteorder("<"))
     if little.flags.f_contiguous:
@@ -183,7 +183,7 @@ def _plain(array: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(little)
 
 
-def _order(array: NDArray[Any]) -> str:
+def _order(array: Array) -> str:
     return "C" if array.flags.c_contiguous else "F"
 
 
@@ -221,7 +221,7 @@ def _summed(parts: Iterator[Any]) -> Iterator[Any]:
     yield digest.digest()
 
 
-def _parts(header: bytes, arrays: list[NDArray[Any]]) -> Iterator[Any]:
+def _parts(header: bytes, arrays: list[Array]) -> Iterator[Any]:
     """Yield all bytes of a file but its checksum."""
     start = MAGIC + pack("<II", VERSION, len(header)) + header
     yield start.ljust(_aligned(len(start)), b"\0")

@@ -1,14 +1,16 @@
 """Labels and ids as arrays: numbers, texts, dates, or anything plain, by kind."""
 
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from peckorder._core.typing import Labels
+from peckorder._core.typing import Array, Labels
 from peckorder.storage.format.damaged import broken
 from peckorder.storage.format.scalars import UNITS, scalar
+
+if TYPE_CHECKING:
+    from peckorder.storage.format.node import Node
 
 _LAST_CHARACTER = 0x10FFFF
 _MOST_ALIKE = 64
@@ -51,11 +53,11 @@ def parts_of(labels: Labels) -> dict[str, Any]:
     return {"kind": "values", "values": [scalar(value) for value in values]}
 
 
-def read_labels(node: Any) -> Labels:
+def read_labels(node: "Node") -> Labels:
     """Return the labels (n,) that a node of a header stands for."""
     kind = node.word("kind", *_KINDS)
     if kind == "numbers":
-        return node.array("numbers", _NUMBERS, None)  # type: ignore[no-any-return]
+        return node.array("numbers", _NUMBERS, None)
     if kind in ("texts", "bytes"):
         return _letters(node, kind)
     if kind in ("dates", "durations"):
@@ -63,14 +65,14 @@ def read_labels(node: Any) -> Labels:
         step = node.whole("step", 1, 2**31 - 1)
         counts = node.array("counts", "i8", None)
         code = "M" if kind == "dates" else "m"
-        return counts.view(f"{code}8[{step}{unit}]")  # type: ignore[no-any-return]
+        return counts.view(f"{code}8[{step}{unit}]")
     if kind == "values":
         return as_objects(_hashable(node, node.plain_list("values")))
     texts = _texts(node)
     return as_objects(texts) if kind == "objects" else np.array(texts, dtype=_strings())
 
 
-def _hashable(node: Any, values: list[Any]) -> list[Any]:
+def _hashable(node: "Node", values: list[Any]) -> list[Any]:
     """Refuse values among which a look-up would take for ever.
 
     Integers can be chosen such that all have the same hash; texts cannot.
@@ -84,7 +86,7 @@ def _hashable(node: Any, values: list[Any]) -> list[Any]:
     return values
 
 
-def _letters(node: Any, kind: str) -> Labels:
+def _letters(node: "Node", kind: str) -> Labels:
     letters = node.array("letters", "u4" if kind == "texts" else "u1", None, None)
     if letters.shape[1] == 0:
         raise broken(f"{node.place}.letters", "at least one wide")
@@ -96,7 +98,7 @@ def _letters(node: Any, kind: str) -> Labels:
     return labels
 
 
-def _texts(node: Any) -> list[str]:
+def _texts(node: "Node") -> list[str]:
     text = node.array("text", "u1", None).tobytes()
     ends = node.pointers("ends", len(text)).tolist()
     try:
@@ -112,6 +114,6 @@ def _strings() -> Any:
     return np.dtypes.StringDType()
 
 
-def as_objects(values: list[Any]) -> NDArray[Any]:
+def as_objects(values: list[Any]) -> Array:
     """Return an array of objects, tuples among them."""
     return np.fromiter(values, dtype=object, count=len(values))

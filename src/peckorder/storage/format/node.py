@@ -4,10 +4,9 @@ from reprlib import repr as short
 from typing import Any, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from peckorder._core.typing import Floats, Ints, Labels
+from peckorder._core.typing import Array, Floats, Ints, Labels
 from peckorder.storage.format.damaged import Damaged, broken
 from peckorder.storage.format.labels import read_labels
 from peckorder.storage.format.scalars import read_value
@@ -20,10 +19,10 @@ Size: TypeAlias = int | str | None
 class Store:
     """The arrays of a file, each of which is taken once."""
 
-    def __init__(self, arrays: list[NDArray[Any]]) -> None:
-        self._arrays: list[NDArray[Any] | None] = list(arrays)
+    def __init__(self, arrays: list[Array]) -> None:
+        self._arrays: list[Array | None] = list(arrays)
 
-    def take(self, place: str, number: Any) -> NDArray[Any]:
+    def take(self, place: str, number: Any) -> Array:
         """Return an array, and have it no more."""
         if type(number) is not int or not 0 <= number < len(self._arrays):
             raise broken(place, "one of the arrays")
@@ -66,7 +65,7 @@ class Node:
         self._children: list[Node] = []
 
     @classmethod
-    def of(cls, header: Any, arrays: list[NDArray[Any]]) -> Self:
+    def of(cls, header: Any, arrays: list[Array]) -> Self:
         """Return the outermost object."""
         return cls("the header", header, Store(arrays))
 
@@ -189,7 +188,7 @@ class Node:
         self._fit(name, found.shape, (size,))
         return found
 
-    def array(self, name: str, kinds: str, *shape: Size) -> NDArray[Any]:
+    def array(self, name: str, kinds: str, *shape: Size) -> Array:
         """Read an array of one of several types, such as "f4 f8"."""
         node = self.raw(name)
         number = (

@@ -21,7 +21,7 @@ UNITS: Final = frozenset(
 )
 
 
-def unsuited(value: Any) -> str:
+def unsuited(value: object) -> str:
     """Return how a value that has no place in a file is named."""
     return f"an object of type {type(value).__name__}"
 
