@@ -68,7 +68,7 @@ def score(
 ) -> dict[str, float]:
     """Return metrics of a fitted model on the rows of a cluster, by partial sums.
 
-    Workers predict their rows, which do not move, and tell for each metric the sum over
+    Workers predict their rows, which do not move, and return per metric the sum over
     their queries, or rows, and how many these are: the mean over all of them is what
     `peckorder.metrics` has for all rows at once, to rounding.
 
@@ -94,7 +94,7 @@ def score(
     Returns
     -------
     means : dict of str to float
-        The metrics by their names. One pass; a message of 32 bytes a metric and
+        The metrics by their names. One pass; a message of 32 bytes per metric and
         partition.
 
     Examples
@@ -222,8 +222,8 @@ def _of_rows(losses: Floats, weight: Floats | None) -> Sums:
     return Sums(float(weight @ losses), float(weight.sum()), len(losses))
 
 
-def joined(some: list[list[Sums]]) -> list[Sums]:
-    """Add what partitions told, in their order."""
+def joined(sums_of_parts: list[list[Sums]]) -> list[Sums]:
+    """Add the sums of partitions, in their order."""
     return [
         Sums(
             math.fsum(sums.total for sums in column),
@@ -231,7 +231,7 @@ def joined(some: list[list[Sums]]) -> list[Sums]:
             sum(sums.n for sums in column),
             sum(sums.n_left_out for sums in column),
         )
-        for column in zip(*some, strict=True)
+        for column in zip(*sums_of_parts, strict=True)
     ]
 
 

@@ -43,15 +43,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Scanned:
-    """What a worker keeps of a partition that was scanned at.
+    """What a worker keeps of a partition that was scanned.
 
-    What was wrong with the rows is told when `found` is asked for: partitions may be
-    unlike each other, which says more.
+    An error about rows is raised when the output is asked for: that partitions are
+    unlike each other says more.
     """
 
     facts: Facts
     queries: Labels | None
-    found: object
+    output: object
     failure: Exception | None = None
 
 
@@ -64,8 +64,8 @@ class Partitions:
     """Checked partitions, none of them empty.
 
     `blocks` are futures of `Block` objects that workers hold, empty if they do not.
-    `facts` has what is known of each, `places` where it stood among those given.
-    `found` are futures of what was asked for when they were scanned at; `files` are
+    `facts` has what is known of each, `positions` where it stood among those given.
+    `outputs` are futures of what was asked for when they were scanned; `files` are
     those of all partitions that were given, if they are read from files.
     """
 
@@ -73,14 +73,14 @@ class Partitions:
     client: "Client"
     blocks: list["Future"]
     facts: list[Facts]
-    places: list[int]
-    found: list["Future"]
+    positions: list[int]
+    outputs: list["Future"]
     has_queries: bool
     has_weight: bool
     files: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.positions)
 
     @property
     def n_rows(self) -> int:
@@ -98,14 +98,14 @@ class Partitions:
         names = self.facts[0].names
         return None if names is None else np.array(names, dtype=object)
 
-    def only(self, some: list[int]) -> "Partitions":
+    def only(self, chosen: list[int]) -> "Partitions":
         """Return some of them."""
         return replace(
             self,
-            blocks=[self.blocks[k] for k in some if self.blocks],
-            facts=[self.facts[k] for k in some],
-            places=[self.places[k] for k in some],
-            found=[self.found[k] for k in some if self.found],
+            blocks=[self.blocks[k] for k in chosen if self.blocks],
+            facts=[self.facts[k] for k in chosen],
+            positions=[self.positions[k] for k in chosen],
+            outputs=[self.outputs[k] for k in chosen if self.outputs],
         )
 
     def groups(self) -> list[tuple[str | None, list[int]]]:
@@ -115,9 +115,9 @@ class Partitions:
         """
         holders = self.client.who_has(self.blocks)
         groups: dict[str | None, list[int]] = {}
-        for place, block in enumerate(self.blocks):
+        for position, block in enumerate(self.blocks):
             address = min(holders.get(block.key, ()), default=None)
-            groups.setdefault(address, []).append(place)
+            groups.setdefault(address, []).append(position)
         return list(groups.items())
 
     def ask(
@@ -132,17 +132,19 @@ class Partitions:
         """
         groups = self.groups()
         if apart:
-            groups = [(address, [k]) for address, places in groups for k in places]
+            groups = [
+                (address, [k]) for address, positions in groups for k in positions
+            ]
         futures = []
-        for address, places in groups:
+        for address, positions in groups:
             where = {} if address is None else {"workers": [address]}
             futures.append(
                 self.client.submit(
                     _each,
                     function,
-                    self.titles_of(places),
-                    [self.blocks[place] for place in places],
-                    [_own(arguments, place) for place in places],
+                    self.titles_of(positions),
+                    [self.blocks[position] for position in positions],
+                    [_own(arguments, position) for position in positions],
                     apart,
                     pure=False,
                     allow_other_workers=address is not None,
@@ -151,33 +153,32 @@ class Partitions:
             )
         answers: list[Any] = [None] * len(self)
         got = results(self.who, self.client, futures)
-        for (_, places), some in zip(groups, got, strict=True):
-            for place, answer in zip(places, some, strict=True):
-                answers[place] = answer
+        for (_, positions), some in zip(groups, got, strict=True):
+            for position, answer in zip(positions, some, strict=True):
+                answers[position] = answer
         return answers
 
     @property
     def titles(self) -> list[str]:
         """What each partition is called: by its number among those given."""
-        return [title(place, self.files) for place in self.places]
+        return [title(position, self.files) for position in self.positions]
 
-    def titles_of(self, places: list[int]) -> list[str]:
+    def titles_of(self, positions: list[int]) -> list[str]:
         """Return what some partitions are called."""
-        return [title(self.places[place], self.files) for place in places]
+        return [title(self.positions[position], self.files) for position in positions]
 
     def joined(self, join: Callable[[list[T]], T]) -> T:
-        """Join what was found, neighbours first, on the workers; return the result.
+        """Join the outputs, neighbours first, on the workers; return the result.
 
         The order does not depend on who is there. O(log p) steps for p partitions.
         """
-        found = self.found
-        while len(found) > 1:
-            some = range(0, len(found), _FAN_IN)
-            found = [
-                self.client.submit(join, found[i : i + _FAN_IN], pure=False)
-                for i in some
+        outputs = self.outputs
+        while len(outputs) > 1:
+            outputs = [
+                self.client.submit(join, outputs[i : i + _FAN_IN], pure=False)
+                for i in range(0, len(outputs), _FAN_IN)
             ]
-        result: T = results(self.who, self.client, found)[0]
+        result: T = results(self.who, self.client, outputs)[0]
         return result
 
 
@@ -205,7 +206,7 @@ def load(client: "Client", source: Source) -> Partitions:
         near = overlapping(partitions.facts)
         some = partitions.only(near)
         names = some.ask(_queries, who) if near else []
-        check_whole(who, names, some.places, source.files)
+        check_whole(who, names, some.positions, source.files)
     return partitions
 
 
@@ -218,8 +219,8 @@ def map_partitions(
 ) -> Partitions:
     """Let workers make each partition, keep ``find(block, *arguments)``, and drop it.
 
-    In one pass: memory for a partition a worker thread will do. Queries must be `whole`
-    in their partitions, unless that does not matter.
+    In one pass: memory for one partition per worker thread is enough. Queries must be
+    `whole` in their partitions, unless that does not matter.
     """
     from dask import delayed
 
@@ -231,28 +232,28 @@ def map_partitions(
         for name, item in zip(source.titles, source.items, strict=True)
     ]
     scanned = client.compute(tasks)
-    told = client.map(_facts_in, scanned, pure=False)
-    with naming_partition(told, source.titles):
-        facts = results(who, client, told)
-    partitions = replace(_unchecked(client, source, [], scanned), facts=facts)
+    facts = client.map(_facts_in, scanned, pure=False)
+    with naming_partition(facts, source.titles):
+        known = results(who, client, facts)
+    partitions = replace(_unchecked(client, source, [], scanned), facts=known)
     partitions = _without_empty(partitions)
     check_alike(who, partitions.facts, partitions.titles)
     if source.has_queries and whole:
         some = partitions.only(overlapping(partitions.facts))
-        names = client.map(_queries_in, some.found, pure=False)
-        check_whole(who, results(who, client, names), some.places, source.files)
+        names = client.map(_queries_in, some.outputs, pure=False)
+        check_whole(who, results(who, client, names), some.positions, source.files)
     return replace(
-        partitions, found=client.map(_found_in, partitions.found, pure=False)
+        partitions, outputs=client.map(_output_of, partitions.outputs, pure=False)
     )
 
 
 def _unchecked(
-    client: "Client", source: Source, blocks: list["Future"], found: list["Future"]
+    client: "Client", source: Source, blocks: list["Future"], outputs: list["Future"]
 ) -> Partitions:
-    places = list(range(len(source.items)))
+    positions = list(range(len(source.items)))
     is_given = source.has_queries, source.has_weight
     return Partitions(
-        source.who, client, blocks, [], places, found, *is_given, source.files
+        source.who, client, blocks, [], positions, outputs, *is_given, source.files
     )
 
 
@@ -278,14 +279,14 @@ def _made_and_scanned(
     make, find, arguments = shared
     part = _made(who, version, name, make, *item)
     queries = in_partition(name, _queries, part, who)
-    facts, found = facts_of(part, queries), None
+    facts, output = facts_of(part, queries), None
     if len(part):
         try:
             with at_most(1):  # others have tasks of their own
-                found = in_partition(name, find, part, *arguments)
+                output = in_partition(name, find, part, *arguments)
         except Exception as error:
             return Scanned(facts, queries, None, _without_frames(error))
-    return Scanned(facts, queries, found)
+    return Scanned(facts, queries, output)
 
 
 def _without_frames(error: Exception) -> Exception:
@@ -314,9 +315,9 @@ def _each(
         ]
 
 
-def _own(arguments: tuple[object, ...], place: int) -> tuple[object, ...]:
+def _own(arguments: tuple[object, ...], position: int) -> tuple[object, ...]:
     """Return what a partition is given."""
-    return tuple(a[place] if isinstance(a, PerPartition) else a for a in arguments)
+    return tuple(a[position] if isinstance(a, PerPartition) else a for a in arguments)
 
 
 def in_partition(name: str, function: Callable[..., T], *arguments: object) -> T:
@@ -324,13 +325,15 @@ def in_partition(name: str, function: Callable[..., T], *arguments: object) -> T
     try:
         return function(*arguments)
     except ValueError as error:
-        told = located(error, f"This is of {name}.")
-        if told is None:
+        error_of_rows = located(error, f"This is of {name}.")
+        if error_of_rows is None:
             raise
         try:
-            raise told from None
+            raise error_of_rows from None
         finally:
-            del told  # or this frame and the error would keep each other, and the rows
+            del (
+                error_of_rows
+            )  # or this frame and the error would keep each other, and the rows
 
 
 def _facts_in(scanned: Scanned) -> Facts:
@@ -341,10 +344,10 @@ def _queries_in(scanned: Scanned) -> Labels | None:
     return scanned.queries
 
 
-def _found_in(scanned: Scanned) -> object:
+def _output_of(scanned: Scanned) -> object:
     if scanned.failure is not None:
         raise scanned.failure
-    return scanned.found
+    return scanned.output
 
 
 def _without_empty(partitions: Partitions) -> Partitions:

@@ -123,11 +123,11 @@ def _arrays(
     parts = moves.tasks(list(pieces))
     sizes = moves.sizes(cut)
     made = []
-    for place, name in enumerate(kept):
+    for column, name in enumerate(kept):
         array = given[name]
         blocks = [
             da.from_delayed(
-                part[place], (size, *array.shape[1:]), array.dtype, array._meta
+                part[column], (size, *array.shape[1:]), array.dtype, array._meta
             )
             for part, size in zip(parts, sizes, strict=True)
         ]
@@ -166,13 +166,13 @@ class _Moves:
             leaving[a] += names
         parts = []
         for b, piece in enumerate(pieces):
-            some = [
+            pieces_here = [
                 delayed(_taken, pure=False)(*pieces[a], self.names[a, b], True)
                 if a != b
                 else delayed(_taken, pure=False)(*piece, leaving[b], False)
                 for a in sorted([*coming[b], b])
             ]
-            parts.append(delayed(_together, pure=False)(some))
+            parts.append(delayed(_together, pure=False)(pieces_here))
         return parts
 
 
@@ -181,20 +181,22 @@ def _moves(client: "Client", names: list["Delayed"]) -> _Moves:
     source = Source(_WHO, _part_of_names, [(name,) for name in names], True, False)
     scanned = map_partitions(client, source, _counts, whole=False)
     near = overlapping(scanned.facts)
-    some = results(_WHO, client, [scanned.found[k] for k in near])
+    counted = results(_WHO, client, [scanned.outputs[k] for k in near])
     moves = _Moves(defaultdict(list), defaultdict(int))
-    if not some:
+    if not counted:
         return moves
-    ids = np.concatenate([ids for ids, _ in some])
-    counts = np.concatenate([counts for _, counts in some])
-    places = np.repeat([scanned.places[k] for k in near], [len(ids) for ids, _ in some])
+    ids = np.concatenate([ids for ids, _ in counted])
+    counts = np.concatenate([counts for _, counts in counted])
+    positions = np.repeat(
+        [scanned.positions[k] for k in near], [len(ids) for ids, _ in counted]
+    )
     queries = Queries.of(_WHO, ids)
-    counts, places = queries.arrange(counts), queries.arrange(places)
+    counts, positions = queries.arrange(counts), queries.arrange(positions)
     for q in np.flatnonzero(queries.sizes > 1).tolist():
         rows = slice(*queries.offsets[q : q + 2])
-        owner = int(places[rows][np.argmax(counts[rows])])
+        owner = int(positions[rows][np.argmax(counts[rows])])
         name = queries.ids[q : q + 1].tolist()[0]
-        for a, n in zip(places[rows].tolist(), counts[rows].tolist(), strict=True):
+        for a, n in zip(positions[rows].tolist(), counts[rows].tolist(), strict=True):
             if a != owner:
                 moves.names[a, owner].append(name)
                 moves.rows[a, owner] += n

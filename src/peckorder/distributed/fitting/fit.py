@@ -99,8 +99,8 @@ def fit(
         The estimator, fitted. For n rows, d features and p partitions, on W workers:
 
         - MPRank: one pass, O(n d^2 / W) time; p messages of ``8 (d + 1)^2`` bytes,
-          joined by eights on the workers. No more than a partition a worker thread is
-          in memory.
+          joined by eights on the workers. At most one partition per worker thread is in
+          memory.
         - SVRank: all rows stay in the workers' memory. For each look at the risk, some
           three an iteration, O((n log n + n d) / W) time, W messages of ``16 d`` bytes
           to the workers, and ``8 p (d + 1)`` bytes back.
@@ -236,11 +236,11 @@ def labels_of(block: Block, estimator: AggregatePRank) -> Labels | None:
     return np.unique(column.values)
 
 
-def union(some: list[Labels | None]) -> Labels | None:
+def union(labels: list[Labels | None]) -> Labels | None:
     """Return the labels of several partitions, each once."""
-    if some[0] is None:
+    if labels[0] is None:
         return None
-    return np.unique(np.concatenate(some))  # type: ignore[arg-type]
+    return np.unique(np.concatenate(labels))  # type: ignore[arg-type]
 
 
 def _scale(estimator: AggregatePRank, labels: Labels | None, n_rows: int) -> Scale:

@@ -90,11 +90,11 @@ def moments_of(
         return none.add(given.X, given.label, given.query, given.weight)
 
 
-def join(some: list[RunningMoments | None]) -> RunningMoments | None:
+def join(moments_of_parts: list[RunningMoments | None]) -> RunningMoments | None:
     """Join moments, in their order."""
-    found = [moments for moments in some if moments is not None]
+    known = [moments for moments in moments_of_parts if moments is not None]
     with np.errstate(over="ignore", invalid="ignore"):
-        return reduce(RunningMoments.join, found) if found else None
+        return reduce(RunningMoments.join, known) if known else None
 
 
 # Columns of scores that a worker keeps of each partition: those on a line from the best
@@ -116,12 +116,12 @@ def fit_svrank(estimator: SVRank, source: Source, client: "Client") -> None:
     risk = SummedRisk.of(partitions, estimator)
     limits = estimator._limits()
     with np.errstate(over="ignore", invalid="ignore"):
-        found = minimise(Weights(partitions.n_features), risk, limits)
-    estimator._check_finite(found)
-    estimator._store(found, risk.mean_off(found.w[0]))
-    estimator.coef_ = found.w[0]
+        solution = minimise(Weights(partitions.n_features), risk, limits)
+    estimator._check_finite(solution)
+    estimator._store(solution, risk.mean_off(solution.w[0]))
+    estimator.coef_ = solution.w[0]
     set_features(estimator, partitions)
-    if not found.is_converged:
+    if not solution.is_converged:
         estimator._warn(limits, stacklevel=4)
 
 
@@ -189,8 +189,8 @@ class Weights:
 class SummedRisk:
     """The risk of all partitions, each with its share of the squared masses.
 
-    `shares` has a share a partition, in whose units its own risk is; zero where nothing
-    weighs anything.
+    `shares` has one share per partition, in whose units its own risk is; zero where all
+    weights are zero.
     """
 
     partitions: Partitions
@@ -203,8 +203,8 @@ class SummedRisk:
     def of(cls, partitions: Partitions, estimator: SVRank) -> "SummedRisk":
         """Let workers read their rows, and tell what these weigh."""
         bare, fit = unfitted(estimator), uuid4().hex
-        told = np.array(partitions.ask(_weights, bare, fit))
-        largest, mass, squares = told.T
+        answers = np.array(partitions.ask(_weights, bare, fit))
+        largest, mass, squares = answers.T
         if not largest.max() > 0.0:
             refuse_weightless(partitions.who)
         units = largest / largest.max()
@@ -217,9 +217,9 @@ class SummedRisk:
         return int(self.estimator.power)
 
     def __call__(self, scores: Line) -> tuple[float, Floats]:
-        """Return the risk, and the plane that touches it. One message a worker."""
-        told = self.partitions.ask(_plane, self.estimator, self.fit, *scores.parts)
-        total = self.shares @ np.stack(told)
+        """Return the risk, and the plane that touches it. One message per worker."""
+        answers = self.partitions.ask(_plane, self.estimator, self.fit, *scores.parts)
+        total = self.shares @ np.stack(answers)
         return float(total[0]), total[1:]
 
     def mean_off(self, w: Floats) -> float:
@@ -240,9 +240,9 @@ class _State:
     def scores_of(self, w: Floats) -> Floats:
         """Return scores, at hand or computed."""
         key = w.tobytes()
-        found = self.scores.pop(key, None)
+        scores = self.scores.pop(key, None)
         return self.keep(
-            key, self.space.scores(w[np.newaxis]) if found is None else found
+            key, self.space.scores(w[np.newaxis]) if scores is None else scores
         )
 
     def keep(self, key: bytes, scores: Floats) -> Floats:

@@ -31,7 +31,7 @@ from peckorder.streams.block import Block
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-# What went to and fro in a round.
+# Messages of a round.
 TRAFFIC = np.dtype(
     [("bytes", np.int64), ("questions", np.int64), ("columns", np.int64)]
 )
@@ -109,12 +109,12 @@ class ShardHandle(NamedTuple):
     """Where a shard is, and of which partitions."""
 
     address: str
-    places: list[int]
+    positions: list[int]
     future: "Future"
 
 
 class DaskShards:
-    """The shards of all partitions, one a worker, and more where others were lost."""
+    """The shards of all partitions, one per worker, and more where others were lost."""
 
     def __init__(self, partitions: Partitions, model: RankBoost) -> None:
         self._partitions, self._client = partitions, partitions.client
@@ -148,16 +148,18 @@ class DaskShards:
         answers = answered(
             lambda: self.ask("counts"), lambda: self.replace(Cuts(0), None, nan)
         )
-        each = np.array([counts for some in answers for counts, _ in some])
-        counts = Counts(*each.sum(axis=0).tolist())
+        counts_of_shards = np.array(
+            [counts for worker in answers for counts, _ in worker]
+        )
+        counts = Counts(*counts_of_shards.sum(axis=0).tolist())
         dtype = np.dtype(answers[0][0][1])
-        most = int(each[:, 0].max())
+        most = int(counts_of_shards[:, 0].max())
         n_columns = self._partitions.n_features
         rows = Rows(*counts[:3], n_columns, dtype, max(most, 1))
         return rows, counts
 
     def ask(self, question: str, *arguments: object) -> list[Any]:
-        """Ask all shards; return an answer a worker. Raises Lost if one is gone."""
+        """Ask all shards; return one answer per worker. Raises Lost if one is gone."""
         if self._unassigned:
             raise Lost  # what all others say is not all
         if any(shard.future.status == "error" for shard in self._shards.values()):
@@ -172,7 +174,7 @@ class DaskShards:
         for number in self._lost():
             shard = self._shards.pop(number)
             shard.future.release()
-            self._unassigned += shard.places
+            self._unassigned += shard.positions
         if self._unassigned:
             self._wait_for_partitions()
             self._make("repeat", *arguments)
@@ -180,11 +182,11 @@ class DaskShards:
     def _ask(
         self, shards: dict[int, ShardHandle], question: str, *arguments: object
     ) -> list[Any]:
-        """Ask some shards; return an answer a worker."""
+        """Ask some shards; return one answer per worker."""
         addresses = _addresses(shards)
         keys = [self._name + str(number) for number in shards]
         try:
-            told = self._client.run(
+            replies = self._client.run(
                 _answer, keys, question, arguments, workers=addresses, on_error="return"
             )
         except OSError as error:
@@ -194,7 +196,7 @@ class DaskShards:
             ) from error
         answers, n_answers = [], 0
         for address in addresses:
-            answer = told.get(address)
+            answer = replies.get(address)
             if answer is None or isinstance(answer, OSError):
                 raise Lost
             if isinstance(answer, Exception):
@@ -246,7 +248,7 @@ class DaskShards:
         made: dict[int, ShardHandle] = {}
         try:
             for address, held in self._partitions.groups():
-                own = [place for place in held if place in self._unassigned]
+                own = [position for position in held if position in self._unassigned]
                 if own:
                     self._n_made += 1
                     made[self._n_made] = self._submit(self._n_made, address, own)
@@ -262,22 +264,22 @@ class DaskShards:
         self._unassigned = []
 
     def _submit(
-        self, number: int, address: str | None, places: list[int]
+        self, number: int, address: str | None, positions: list[int]
     ) -> ShardHandle:
         if address is None:
             raise Lost
         future = self._client.submit(
             WorkerShard,
             self._model,
-            self._partitions.titles_of(places),
-            [self._partitions.blocks[place] for place in places],
+            self._partitions.titles_of(positions),
+            [self._partitions.blocks[position] for position in positions],
             key=self._name + str(number),
             workers=[address],
             allow_other_workers=False,
             actor=True,
             pure=False,
         )
-        return ShardHandle(address, places, future)
+        return ShardHandle(address, positions, future)
 
     def _wait(self, made: dict[int, ShardHandle]) -> None:
         """Wait for shards; raises Lost if a worker is gone that should make one."""

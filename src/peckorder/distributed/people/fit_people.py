@@ -359,13 +359,13 @@ def _check_estimator(estimator: object) -> None:
 
 def _digests_of_parameters(estimator: Estimator) -> dict[str, str]:
     """Return a digest of each parameter, so that one that differs can be named."""
-    who, found = type(estimator).__name__, {}
+    who, digests = type(estimator).__name__, {}
     for name, value in parameters_of(estimator).items():
         arrays: list[Any] = []
         header = {"value": pack(value, arrays)}
         data = to_bytes(who, Contents(header, arrays))
-        found[name] = hashlib.sha256(data).hexdigest()[:32]
-    return found
+        digests[name] = hashlib.sha256(data).hexdigest()[:32]
+    return digests
 
 
 def _on_shared(
@@ -389,22 +389,22 @@ def _on_shared(
             return bytes(clone(ranker).fit(ratings).to_bytes())
 
         return Plan(about, learnt, _task_on_shared(ratings, everybody, True, held_out))
-    places = ranker._ratings._items.places(WHO, ratings.items)
+    positions = ranker._ratings._items.places(WHO, ratings.items)
     has_same_ratings = fingerprint(WHO, ranker._ratings) == about["ratings"]
     data = without_people(ranker).to_bytes()
     about = about | {"shared": hashlib.sha256(data).hexdigest()}
-    task = _task_on_shared(ratings, places, has_same_ratings, held_out)
+    task = _task_on_shared(ratings, positions, has_same_ratings, held_out)
     return Plan(about, lambda: data, task)
 
 
 def _task_on_shared(
-    ratings: Ratings, places: Ints, has_same_ratings: bool, held_out: HeldOut
+    ratings: Ratings, positions: Ints, has_same_ratings: bool, held_out: HeldOut
 ) -> Callable[[bytes | None], Task]:
     def task(data: bytes | None) -> Task:
         ranker = shared_ranker(data)
         if has_same_ratings:
             ranker._publish(ratings, ranker._shared)  # one copy of the same ratings
-        return OnShared(ranker, ratings, places, has_same_ratings, held_out)
+        return OnShared(ranker, ratings, positions, has_same_ratings, held_out)
 
     return task
 

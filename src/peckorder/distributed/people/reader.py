@@ -28,8 +28,8 @@ class Source(Protocol):
     def shared(self) -> bytes | None:
         """Return what models share, if they do."""
 
-    def model(self, place: int) -> bytes:
-        """Return the model of the record in a place."""
+    def model(self, position: int) -> bytes:
+        """Return the model of the record in a position."""
 
 
 class Person:
@@ -92,10 +92,12 @@ class People(Mapping[Any, Any]):
     def __init__(self, source: Source) -> None:
         self._source, self.about = source, source.about
         persons, reasons = source.columns["person"], source.columns["reason"]
-        known = list(enumerate(zip(persons, reasons, strict=True)))
-        self._places = {person: place for place, (person, no) in known if no is None}
-        self.reasons = {person: no for _, (person, no) in known if no is not None}
-        if len(self._places) + len(self.reasons) != len(persons):
+        records = list(enumerate(zip(persons, reasons, strict=True)))
+        self._positions = {
+            person: position for position, (person, no) in records if no is None
+        }
+        self.reasons = {person: no for _, (person, no) in records if no is not None}
+        if len(self._positions) + len(self.reasons) != len(persons):
             raise DataError(
                 "people: a store must have each person once; got one who is there "
                 "again. Were files copied into it?"
@@ -104,7 +106,7 @@ class People(Mapping[Any, Any]):
     def __getitem__(self, person: Any) -> Any:
         """Return the model of a person."""
         try:
-            data = self._source.model(self._places[person])
+            data = self._source.model(self._positions[person])
         except KeyError:
             why = self.reasons.get(person, "not in the store")
             raise KeyError(f"people: there is no model of {person!r}: {why}") from None
@@ -116,20 +118,20 @@ class People(Mapping[Any, Any]):
         return Person(ranker, person)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._places)
+        return iter(self._positions)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._positions)
 
     def __contains__(self, person: object) -> bool:
-        return person in self._places
+        return person in self._positions
 
     # As mappings are compared, all models would be read.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        total = len(self._places) + len(self.reasons)
+        total = len(self._positions) + len(self.reasons)
         return (
             f"People({len(self):,} of {total:,} with a model, "
             f"estimator={self.about['estimator']!r})"
@@ -154,8 +156,8 @@ class People(Mapping[Any, Any]):
                 f"share; got {self.about['estimator']!r}."
             )
         ranker = self._shared_anew()
-        for place in self._places.values():
-            self._take(ranker, self._source.model(place))
+        for position in self._positions.values():
+            self._take(ranker, self._source.model(position))
         return ranker
 
     def columns(self) -> dict[str, list[Any]]:
@@ -164,8 +166,8 @@ class People(Mapping[Any, Any]):
         Returns
         -------
         columns : dict of str to list
-            One entry a person; metrics are NaN where they are undefined, or do not take
-            a model's scores.
+            One entry per person; metrics are NaN where they are undefined, or do not
+            take a model's scores.
         """
         names = ["person", "n_ratings", "seconds", *self.about["metrics"], "reason"]
         return {name: list(self._source.columns[name]) for name in names}
@@ -206,16 +208,16 @@ class MemorySource:
             name: [getattr(record, name) for record in self._records]
             for name in ("row", "person", "n_ratings", "seconds", "reason")
         }
-        for place, name in enumerate(self.about["metrics"]):
-            self.columns[name] = [r.measures[place] for r in self._records]
+        for position, name in enumerate(self.about["metrics"]):
+            self.columns[name] = [r.measures[position] for r in self._records]
 
     def shared(self) -> bytes | None:
         """Return what models share, if they do."""
         return self._shared
 
-    def model(self, place: int) -> bytes:
-        """Return the model of the record in a place."""
-        data = self._records[place].model
+    def model(self, position: int) -> bytes:
+        """Return the model of the record in a position."""
+        data = self._records[position].model
         assert data is not None
         return data
 

@@ -27,7 +27,7 @@ class Store(ABC):
 
     A batch is kept whole or not at all. What is waiting, and how many batches there
     are, change together, in one assignment: if Ctrl-C comes between the two, the same
-    batch is written again in the same place.
+    batch is written again in the same number.
     """
 
     # A batch is written when it has so many records, or is so many seconds old.
@@ -52,14 +52,14 @@ class Store(ABC):
 
     def flush(self) -> None:
         """Keep all that is waiting."""
-        place, waiting = self._state
+        number, waiting = self._state
         if waiting:
-            self._write(place, waiting)
-        self._state = (place + bool(waiting), [])
+            self._write(number, waiting)
+        self._state = (number + bool(waiting), [])
         self._since = monotonic()
 
     @abstractmethod
-    def _write(self, place: int, records: list[Record]) -> None:
+    def _write(self, number: int, records: list[Record]) -> None:
         """Keep a batch whole, or not at all; written again it is there once."""
 
     @abstractmethod
@@ -78,7 +78,7 @@ class Memory(Store):
         self.rows: set[int] = set()
         self.records: dict[int, Record] = {}
 
-    def _write(self, place: int, records: list[Record]) -> None:
+    def _write(self, number: int, records: list[Record]) -> None:
         self.records |= {record.row: record for record in records}
 
     def close(self) -> None:
@@ -108,11 +108,11 @@ def open_store(path: object, about: About, shared: Shared) -> Store:
 def check_ids(users: Labels) -> None:
     """Refuse ids that a store cannot hold in one column."""
     ids = listed(users)
-    if all(type(each) is str for each in ids):
+    if all(type(user) is str for user in ids):
         return
-    if all(type(each) is int and -(2**63) <= each < 2**63 for each in ids):
+    if all(type(user) is int and -(2**63) <= user < 2**63 for user in ids):
         return
-    kinds = sorted({type(each).__name__ for each in ids})
+    kinds = sorted({type(user).__name__ for user in ids})
     raise DataError(
         f"{WHO}: people must be texts, or integers of 64 bits, to be stored; got "
         f"{', '.join(kinds)}."

@@ -93,13 +93,13 @@ class ParquetStore(Store):
         for part in parts:
             self.rows.update(read_part(part, ["row"])["row"].to_pylist())
         numbers = [int(part.stem.partition("-")[2]) for part in parts]
-        place = max(numbers, default=-1) + 1
+        position = max(numbers, default=-1) + 1
         # A run that was killed wrote one of these; all before are whole.
-        for name in (ABOUT, SHARED, _name_of_part(place)):
+        for name in (ABOUT, SHARED, _name_of_part(position)):
             remove_drafts(self.folder / name)
-        super().__init__(place)
+        super().__init__(position)
 
-    def _write(self, place: int, records: list[Record]) -> None:
+    def _write(self, position: int, records: list[Record]) -> None:
         import pyarrow as pa
 
         by_name = {name: [getattr(r, name) for r in records] for name in COLUMNS}
@@ -122,7 +122,7 @@ class ParquetStore(Store):
         ]
         columns.append(pa.array([r.model for r in records], pa.large_binary()))
         table = pa.table(columns, names)
-        with whole_file(WHO, self.folder / _name_of_part(place)) as file:
+        with whole_file(WHO, self.folder / _name_of_part(position)) as file:
             # Models differ from each other: a dictionary of them is of no use.
             plain = [name for name in names if name != "model"]
             parquet().write_table(table, file, compression="zstd", use_dictionary=plain)
@@ -132,8 +132,8 @@ class ParquetStore(Store):
         self._lock.close()
 
 
-def _name_of_part(place: int) -> str:
-    return f"part-{place:05d}.parquet"
+def _name_of_part(position: int) -> str:
+    return f"part-{position:05d}.parquet"
 
 
 def _remove(folder: Path) -> None:
@@ -181,22 +181,22 @@ class ParquetSource:
         self.folder, self.about = folder, read_about(folder)
         names = [*COLUMNS, *self.about["metrics"]]
         self.columns: dict[str, list[Any]] = {name: [] for name in names}
-        self._places: list[tuple[Path, int]] = []
+        self._positions: list[tuple[Path, int]] = []
         self._held: tuple[Path | None, Any] = (None, None)
         for part in parts_of(folder):
             table = read_part(part, names)
             for name in names:
                 self.columns[name] += table[name].to_pylist()
-            self._places += [(part, place) for place in range(table.num_rows)]
+            self._positions += [(part, position) for position in range(table.num_rows)]
 
     def shared(self) -> bytes | None:
         """Return what models share, if they do."""
         path = self.folder / SHARED
         return path.read_bytes() if path.exists() else None
 
-    def model(self, place: int) -> bytes:
-        """Return the model of the record in a place."""
-        part, row = self._places[place]
+    def model(self, position: int) -> bytes:
+        """Return the model of the record in a position."""
+        part, row = self._positions[position]
         if self._held[0] != part:
             models = read_part(part, ["model"])["model"]
             self._held = part, models

@@ -85,7 +85,7 @@ class SqliteStore(Store):
         base.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
         super().__init__(0)
 
-    def _write(self, place: int, records: list[Record]) -> None:
+    def _write(self, position: int, records: list[Record]) -> None:
         base = self._base
         if not base.in_transaction:  # interrupted a moment ago
             base.execute("BEGIN IMMEDIATE")
@@ -127,8 +127,8 @@ class SqliteSource:
         *plain, written = zip(*rows, strict=True) if rows else [()] * len(_COLUMNS)
         self.columns = dict(zip(_COLUMNS, map(list, plain), strict=False))
         measures = [tuple(map(float, text.split())) for text in written]
-        for place, name in enumerate(self.about["metrics"]):
-            self.columns[name] = [each[place] for each in measures]
+        for position, name in enumerate(self.about["metrics"]):
+            self.columns[name] = [row[position] for row in measures]
 
     def _open(self) -> sqlite3.Connection:
         # Read only: a name that is wrong makes no file.
@@ -140,10 +140,10 @@ class SqliteSource:
             data: bytes | None = _about(base, "shared")
         return data
 
-    def model(self, place: int) -> bytes:
-        """Return the model of the record in a place."""
+    def model(self, position: int) -> bytes:
+        """Return the model of the record in a position."""
         asked = 'SELECT model FROM people WHERE "row" = ?'
         with closing(self._open()) as base:
-            found = base.execute(asked, (self.columns["row"][place],)).fetchone()
+            found = base.execute(asked, (self.columns["row"][position],)).fetchone()
         data: bytes = found[0]
         return data

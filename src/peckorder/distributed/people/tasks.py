@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import nan
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -74,8 +74,8 @@ class HeldOut(NamedTuple):
     def measure(self, y: Floats, scores: Floats) -> tuple[float, ...]:
         """Return the metrics of a person's scores; NaN where they are undefined."""
         lists = RankedLists.of(WHO, y, scores, None, "expected", None)
-        found = metrics_by_name(WHO, self.metrics)
-        return tuple(_measured(metric, y, scores, lists) for metric in found)
+        metrics = metrics_by_name(WHO, self.metrics)
+        return tuple(_measured(metric, y, scores, lists) for metric in metrics)
 
 
 def _measured(metric: Metric, y: Floats, scores: Floats, lists: RankedLists) -> float:
@@ -83,27 +83,6 @@ def _measured(metric: Metric, y: Floats, scores: Floats, lists: RankedLists) -> 
         return float(metric.per_query(y, scores, None, lists)[0])
     except ValueError:  # scores too large for it, say: no reason to end all others
         return nan
-
-
-class Task(Protocol):
-    """All that a process needs to learn people; sent to it once."""
-
-    @property
-    def ratings(self) -> Ratings:
-        """What people are learnt from."""
-
-    @property
-    def held_out(self) -> HeldOut:
-        """What their models are measured on."""
-
-    def learn(self, row: int, rated: Ints, values: Floats) -> Any:
-        """Learn the person in a row of the ratings."""
-
-    def scores(self, row: int, model: Any, items: Ints) -> Floats:
-        """Return the person's scores of items, by their places in the ratings."""
-
-    def stored(self, row: int, model: Any) -> bytes:
-        """Return what is kept of a person's model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,26 +128,26 @@ class OnRows(SavedPlainly):
 class OnShared(SavedPlainly):
     """People on top of what a fitted `PersonalRanker` has learnt from everybody.
 
-    places (n_items,) are those of the ratings' items in the ranker, which was fitted on
-    the same ratings if `has_same_ratings`.
+    positions (n_items,) are those of the ratings' items in the ranker, which was fitted
+    on the same ratings if `has_same_ratings`.
     """
 
     ranker: PersonalRanker
     ratings: Ratings
-    places: Ints
+    positions: Ints
     has_same_ratings: bool
     held_out: HeldOut
 
     def learn(self, row: int, rated: Ints, values: Floats) -> Any:
         """Solve one small system; return it with what it was made of."""
-        rated = self.places[rated]
+        rated = self.positions[rated]
         order = np.argsort(rated)
         rated, values = rated[order], values[order]
         return self.ranker._learn(self._person(row), rated, values), (rated, values)
 
     def scores(self, row: int, model: Any, items: Ints) -> Floats:
         """Return the ratings that are expected of the person."""
-        there = self.places[items]
+        there = self.positions[items]
         scores: Floats = self.ranker.item_means_[there] + model[0].scores(there)
         return scores
 
@@ -181,6 +160,10 @@ class OnShared(SavedPlainly):
 
     def _person(self, row: int) -> Any:
         return listed(self.ratings.users[row : row + 1])[0]
+
+
+# All that a process needs to train people; sent to it once.
+Task: TypeAlias = OnRows | OnShared
 
 
 def learn_people(task: Task, rows: list[int]) -> list[Record]:
