@@ -292,7 +292,7 @@ def _read_begun(node: Node, name: str) -> "OrdinalEstimator":
     """
     entries, begun = node.child(name), copy(node.owner)
     for parameter in begun._fixed:
-        value = read_value(entries.place, entries.raw(parameter))
+        value = read_value(entries.path, entries.raw(parameter))
         setattr(begun, parameter, value)
     check_rules(begun._check)
     check_bounds({parameter: getattr(begun, parameter) for parameter in begun._fixed})

@@ -1,7 +1,7 @@
 """A model file as bytes: who wrote it, a header, arrays, a checksum.
 
 See docs/model-files.md for the layout. Where an array stands follows from the sizes of
-those before, so that there is no place to get wrong; together they must come to the
+those before, so that none can be wrong; together they must come to the
 size of the file before memory is asked for.
 """
 
@@ -61,8 +61,8 @@ def to_bytes(who: str, contents: Contents) -> bytes:
 
 def read_file(path: PathLike) -> Contents:
     """Read what a file holds; raise Damaged if it is no sound model file."""
-    if not stat.S_ISREG((found := os.stat(path)).st_mode):
-        is_folder = stat.S_ISDIR(found.st_mode)
+    if not stat.S_ISREG(mode := os.stat(path).st_mode):
+        is_folder = stat.S_ISDIR(mode)
         raise Damaged(f"which is {'a folder' if is_folder else 'no regular file'}")
     with Path(path).open("rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
@@ -70,29 +70,29 @@ def read_file(path: PathLike) -> Contents:
         file.seek(0)
         # One piece of memory for all: the file's size, no more.
         content = _read(file, size)
-    return _taken_apart(content, n_header)
+    return _split(content, n_header)
 
 
 def from_bytes(data: bytes | bytearray | memoryview) -> Contents:
     """Read what `to_bytes` returned, trusting nothing of it; raise Damaged."""
     # A copy, which arrays may be changed in, and which begins where numbers may.
     content = np.array(np.frombuffer(data, dtype=np.uint8))
-    return _taken_apart(content, _check_start(content[:_FIRST], len(content)))
+    return _split(content, _check_start(content[:_FIRST], len(content)))
 
 
-def _taken_apart(content: Array, n_header: int) -> Contents:
+def _split(content: Array, n_header: int) -> Contents:
     body: Any = content[:-_DIGEST]
     if hashlib.sha256(body).digest() != content[-_DIGEST:].tobytes():
         raise Damaged("which is damaged: its checksum does not fit")
     header = decoded(content[_FIRST : _FIRST + n_header].tobytes())
-    forms = _described(header.pop("arrays", None), len(body))
-    places = list(_places(n_header, [form.n_bytes for form in forms]))
-    if places[-1] != len(body):
-        is_short = places[-1] > len(body)
+    forms = _checked_forms(header.pop("arrays", None), len(body))
+    offsets = list(_offsets(n_header, [form.n_bytes for form in forms]))
+    if offsets[-1] != len(body):
+        is_short = offsets[-1] > len(body)
         raise Damaged(f"which is {'shorter' if is_short else 'longer'} than it says")
     arrays = [
-        form.array(content[place : place + form.n_bytes])
-        for place, form in zip(places, forms, strict=False)
+        form.array(content[offset : offset + form.n_bytes])
+        for offset, form in zip(offsets, forms, strict=False)
     ]
     return Contents(header, arrays)
 
@@ -143,20 +143,20 @@ def _check_start(start: Array, size: int) -> int:
 
 def _read(file: Any, size: int) -> Array:
     content = np.empty(size, dtype=np.uint8)
-    place = 0
-    while place < size:
-        n_read = file.readinto(content[place : place + _CHUNK])
+    offset = 0
+    while offset < size:
+        n_read = file.readinto(content[offset : offset + _CHUNK])
         if not n_read:
             raise Damaged("which is cut short")
-        place += n_read
+        offset += n_read
     return content
 
 
-def _described(forms: object, most: int) -> list[_Form]:
+def _checked_forms(forms: object, most: int) -> list[_Form]:
     """Return what arrays there are; no dimension is beyond the size of the file."""
     if not isinstance(forms, list):
         raise Damaged("whose header lists no arrays")
-    found = []
+    checked = []
     for form in forms:
         if not (isinstance(form, list) and len(form) == 3):
             raise Damaged("whose header describes an array badly")
@@ -171,8 +171,8 @@ def _described(forms: object, most: int) -> list[_Form]:
         )
         if not is_sound:
             raise Damaged("whose header describes an array badly")
-        found.append(_Form(kind, tuple(shape), order))
-    return found
+        checked.append(_Form(kind, tuple(shape), order))
+    return checked
 
 
 def _plain(array: Array) -> Array:
@@ -187,17 +187,17 @@ def _order(array: Array) -> str:
     return "C" if array.flags.c_contiguous else "F"
 
 
-def _places(n_header: int, sizes: list[int]) -> Iterator[int]:
-    """Yield where each array begins, and where all end."""
-    place = _aligned(_FIRST + n_header)
+def _offsets(n_header: int, sizes: list[int]) -> Iterator[int]:
+    """Yield the offset of each array, and the end of all."""
+    offset = _aligned(_FIRST + n_header)
     for size in sizes:
-        yield place
-        place = _aligned(place + size)
-    yield place
+        yield offset
+        offset = _aligned(offset + size)
+    yield offset
 
 
-def _aligned(place: int) -> int:
-    return -(-place // ALIGNMENT) * ALIGNMENT
+def _aligned(offset: int) -> int:
+    return -(-offset // ALIGNMENT) * ALIGNMENT
 
 
 def _checked_parts(who: str, contents: Contents) -> Iterator[Any]:
@@ -210,10 +210,10 @@ def _checked_parts(who: str, contents: Contents) -> Iterator[Any]:
             f"{who}: labels and parameters must be at most {LONGEST:,} bytes of JSON "
             f"to be saved; got {len(header):,}."
         )
-    return _summed(_parts(header, arrays))
+    return _with_checksum(_parts(header, arrays))
 
 
-def _summed(parts: Iterator[Any]) -> Iterator[Any]:
+def _with_checksum(parts: Iterator[Any]) -> Iterator[Any]:
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
@@ -261,7 +261,7 @@ def decoded(text: bytes) -> dict[str, Any]:
     try:
         header = json.loads(
             text.decode("ascii"),
-            object_pairs_hook=_once_each,
+            object_pairs_hook=_unique_names,
             parse_constant=_refuse_constant,
             parse_int=_whole,
         )
@@ -279,11 +279,11 @@ def _depth(text: bytes) -> int:
     return max(accumulate(steps), default=0)
 
 
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries = dict(pairs)
+    if len(entries) != len(pairs):
         raise Damaged("whose header says a thing twice")
-    return found
+    return entries
 
 
 def _whole(digits: str) -> int:

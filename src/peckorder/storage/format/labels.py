@@ -80,18 +80,18 @@ def _hashable(node: "Node", values: list[Any]) -> list[Any]:
     try:
         hashes = np.array([hash(value) for value in values], dtype=np.int64)
     except TypeError:
-        raise broken(f"{node.place}.values", "hashable") from None
+        raise broken(f"{node.path}.values", "hashable") from None
     if len(hashes) and np.unique(hashes, return_counts=True)[1].max() > _MOST_ALIKE:
-        raise broken(f"{node.place}.values", "of different hashes")
+        raise broken(f"{node.path}.values", "of different hashes")
     return values
 
 
 def _letters(node: "Node", kind: str) -> Labels:
     letters = node.array("letters", "u4" if kind == "texts" else "u1", None, None)
     if letters.shape[1] == 0:
-        raise broken(f"{node.place}.letters", "at least one wide")
+        raise broken(f"{node.path}.letters", "at least one wide")
     if kind == "texts" and letters.size and letters.max() > _LAST_CHARACTER:
-        raise broken(f"{node.place}.letters", "characters of Unicode")
+        raise broken(f"{node.path}.letters", "characters of Unicode")
     code = "U" if kind == "texts" else "S"
     flat = np.ascontiguousarray(letters).view(f"{code}{letters.shape[1]}")
     labels: Labels = flat.reshape(len(letters))
@@ -107,7 +107,7 @@ def _texts(node: "Node") -> list[str]:
             for first, last in pairwise(ends)
         ]
     except UnicodeDecodeError:
-        raise broken(f"{node.place}.text", "UTF-8") from None
+        raise broken(f"{node.path}.text", "UTF-8") from None
 
 
 def _strings() -> Any:

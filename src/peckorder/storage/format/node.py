@@ -16,19 +16,19 @@ LARGEST = 2**62
 Size: TypeAlias = int | str | None
 
 
-class Store:
-    """The arrays of a file, each of which is taken once."""
+class ArrayPool:
+    """The arrays of a file, each of which is read once."""
 
     def __init__(self, arrays: list[Array]) -> None:
         self._arrays: list[Array | None] = list(arrays)
 
-    def take(self, place: str, number: Any) -> Array:
-        """Return an array, and have it no more."""
+    def pop(self, path: str, number: Any) -> Array:
+        """Return an array, and remove it."""
         if type(number) is not int or not 0 <= number < len(self._arrays):
-            raise broken(place, "one of the arrays")
+            raise broken(path, "one of the arrays")
         array = self._arrays[number]
         if array is None:
-            raise broken(place, "an array of its own")
+            raise broken(path, "an array of its own")
         self._arrays[number] = None
         return array
 
@@ -53,31 +53,31 @@ class Node:
     read so far, and `owner` is the model that they belong to.
     """
 
-    def __init__(self, place: str, entries: Any, store: Store) -> None:
+    def __init__(self, path: str, entries: Any, arrays: ArrayPool) -> None:
         if not isinstance(entries, dict):
-            raise broken(place, "an object")
-        self.place = place
+            raise broken(path, "an object")
+        self.path = path
         self.sizes: dict[str, int] = {}
         self.values: dict[str, Any] = {}
         self.owner: Any = None
         self._entries = dict(entries)
-        self._store = store
+        self._arrays_left = arrays
         self._children: list[Node] = []
 
     @classmethod
     def of(cls, header: Any, arrays: list[Array]) -> Self:
         """Return the outermost object."""
-        return cls("the header", header, Store(arrays))
+        return cls("the header", header, ArrayPool(arrays))
 
     def close(self) -> None:
         """Refuse what has not been read."""
         self._close()
-        self._store.check_empty()
+        self._arrays_left.check_empty()
 
     def _close(self) -> None:
         if self._entries:
             raise Damaged(
-                f"in which {self.place} must not have {short(sorted(self._entries)[0])}"
+                f"in which {self.path} must not have {short(sorted(self._entries)[0])}"
             )
         for child in self._children:
             child._close()
@@ -92,15 +92,15 @@ class Node:
     def raw(self, name: str) -> Any:
         """Read an entry as JSON has it."""
         if name not in self._entries:
-            raise Damaged(f"in which {self.place} must have {name!r}")
+            raise Damaged(f"in which {self.path} must have {name!r}")
         return self._entries.pop(name)
 
     def _at(self, name: str) -> str:
-        return f"{self.place}.{name}" if self.place != "the header" else name
+        return f"{self.path}.{name}" if self.path != "the header" else name
 
     def child(self, name: str, *, inherit: bool = False) -> "Node":
         """Read an object, one of the same owner with the same sizes if `inherit`."""
-        child = self.adopted(name, self.raw(name))
+        child = self.nested(name, self.raw(name))
         if inherit:
             child.sizes, child.owner = self.sizes, self.owner
         return child
@@ -110,20 +110,20 @@ class Node:
         parts = self.raw(name)
         if not isinstance(parts, list):
             raise broken(self._at(name), "a list")
-        return [self.adopted(f"{name}[{i}]", part) for i, part in enumerate(parts)]
+        return [self.nested(f"{name}[{i}]", part) for i, part in enumerate(parts)]
 
-    def adopted(self, name: str, entries: Any) -> "Node":
-        """Return an object that was found in an entry, with sizes of its own."""
-        child = Node(self._at(name), entries, self._store)
+    def nested(self, name: str, entries: Any) -> "Node":
+        """Return an object that was given in an entry, with sizes of its own."""
+        child = Node(self._at(name), entries, self._arrays_left)
         self._children.append(child)
         return child
 
     def shape(self, *names: str) -> tuple[int, ...]:
         """Return the shape of an array without taking it; () if there is none."""
-        found: Any = self._entries
+        given: Any = self._entries
         for name in (*names, "array"):
-            found = found.get(name) if isinstance(found, dict) else None
-        return self._store.shape(found)
+            given = given.get(name) if isinstance(given, dict) else None
+        return self._arrays_left.shape(given)
 
     def ignore(self) -> None:
         """Read all entries, whatever they are."""
@@ -177,16 +177,16 @@ class Node:
 
     def plain_list(self, name: str) -> list[Any]:
         """Read a list of plain values."""
-        found = read_value(self._at(name), self.raw(name))
-        if not isinstance(found, list):
+        given = read_value(self._at(name), self.raw(name))
+        if not isinstance(given, list):
             raise self.refuse(name, "a list")
-        return found
+        return given
 
     def labels(self, name: str, size: Size = None) -> Labels:
         """Read labels of any kind."""
-        found = read_labels(self.child(name))
-        self._fit(name, found.shape, (size,))
-        return found
+        given = read_labels(self.child(name))
+        self._fit(name, given.shape, (size,))
+        return given
 
     def array(self, name: str, kinds: str, *shape: Size) -> Array:
         """Read an array of one of several types, such as "f4 f8"."""
@@ -194,7 +194,7 @@ class Node:
         number = (
             node.get("array") if isinstance(node, dict) and len(node) == 1 else None
         )
-        array = self._store.take(self._at(name), number)
+        array = self._arrays_left.pop(self._at(name), number)
         code = f"{array.dtype.kind}{array.dtype.itemsize}"
         if code not in kinds.split():
             raise self.refuse(name, f"of type {kinds.replace(' ', ' or ')}")
@@ -203,20 +203,20 @@ class Node:
         self._fit(name, array.shape, shape)
         return array
 
-    def _fit(self, name: str, found: tuple[int, ...], shape: tuple[Size, ...]) -> None:
-        wanted = [self._size(size, n) for size, n in zip(shape, found, strict=False)]
-        fits = all(w is None or w == n for w, n in zip(wanted, found, strict=False))
-        if len(found) != len(shape) or not fits:
+    def _fit(self, name: str, given: tuple[int, ...], shape: tuple[Size, ...]) -> None:
+        wanted = [self._size(size, n) for size, n in zip(shape, given, strict=False)]
+        fits = all(w is None or w == n for w, n in zip(wanted, given, strict=False))
+        if len(given) != len(shape) or not fits:
             words = [str(w) if w is not None else "any" for w in wanted]
             raise self.refuse(name, f"of shape ({', '.join(words)})")
 
-    def _size(self, size: Size, found: int) -> int | None:
-        """Return the size that a dimension must have; a new name gets the one found."""
+    def _size(self, size: Size, given: int) -> int | None:
+        """Return the size that a dimension must have; a new name gets the one given."""
         if not isinstance(size, str):
             return size
         first, _, more = size.partition("+")
         n_more = int(more or 0)
-        return self.sizes.setdefault(first, found - n_more) + n_more
+        return self.sizes.setdefault(first, given - n_more) + n_more
 
     def _known(self, name: str, size: int | str) -> int:
         """Return a size that an earlier field has set."""
@@ -291,23 +291,23 @@ class Node:
     ) -> Any:
         """Read a matrix in CSR or CSC form that can be followed anywhere."""
         part = self.child(name, inherit=True)
-        found = part.plain_list("shape")
+        given = part.plain_list("shape")
         n_columns = self._known(name, n_columns)
-        is_shape = len(found) == 2 and all(
-            type(n) is int and 0 <= n < LARGEST for n in found
+        is_shape = len(given) == 2 and all(
+            type(n) is int and 0 <= n < LARGEST for n in given
         )
-        n_rows = self._size(n_rows, found[0]) if is_shape else None
-        if not is_shape or n_rows not in (None, found[0]) or found[1] != n_columns:
+        n_rows = self._size(n_rows, given[0]) if is_shape else None
+        if not is_shape or n_rows not in (None, given[0]) or given[1] != n_columns:
             rule = f"({'any' if n_rows is None else n_rows}, {n_columns})"
             raise part.refuse("shape", rule)
-        major, minor = found if form == "csr" else found[::-1]
+        major, minor = given if form == "csr" else given[::-1]
         data = part.floats("data", None, kinds=kinds)
         indptr = part.pointers("indptr", len(data), major + 1)
         indices = part.ints("indices", len(data), below=minor, kinds="i4 i8")
         if rising and not _rises(indices, indptr):
             raise part.refuse("indices", "strictly ascending in each row")
         make = sparse.csr_array if form == "csr" else sparse.csc_array
-        return make((data, indices, indptr), shape=tuple(found))
+        return make((data, indices, indptr), shape=tuple(given))
 
 
 def _rises(indices: Ints, indptr: Ints) -> bool:
