@@ -21,8 +21,8 @@ import numpy as np
 
 from peckorder import RankBoost
 from peckorder._core.threads import Team
+from peckorder.boosting import columns_on_disk
 from peckorder.boosting.blocks import options_for_blocks
-from peckorder.boosting.columns import scratch_files
 from peckorder.streams import Block, Stream
 from peckorder.streams.fitting import rankboost as boosting
 
@@ -107,8 +107,8 @@ def measure(
             a_round, binning = rounds / (n_rounds - 1), binned - ready
         else:
             if kind == "files":
-                scratch_files.free_memory = lambda: 0
-            room = scratch_files.Scratch("RankBoost", folder)
+                columns_on_disk.free_memory = lambda: 0
+            room = columns_on_disk.Scratch("RankBoost", folder)
             options = options_for_blocks(model, "on a stream")
             rows = boosting._gather(model, made, room, None, team, 2, None)
             run = boosting._begin(rows, options, room, team)

@@ -24,7 +24,7 @@ from scipy import sparse
 from measure import at_least, at_most, in_turn, seconds, show
 from peckorder import RankBoost
 from peckorder._core.threads import Team
-from peckorder.boosting.columns.sorted import cut_columns
+from peckorder.boosting.columns import cut_columns
 from peckorder.datasets import dump_letor
 
 

@@ -21,7 +21,7 @@ from distributed_rankboost import QUERY, problem
 from peckorder import RankBoost
 from peckorder._core.threads import Team
 from peckorder.boosting.blocks import CheckedBlocks
-from peckorder.boosting.sharded.run import Rows, ShardedRun
+from peckorder.boosting.sharded.booster import Rows, ShardedBooster
 from peckorder.boosting.sharded.shard import Shard, joined
 
 
@@ -64,10 +64,10 @@ def measured(n_shards: int, n_rows: int, n_features: int, n_rounds: int) -> list
         crew = TimedCrew(shards, team)
         counts = [shard.n_rows for shard in shards]
         rows = Rows(sum(counts), n_queries, n_pairs, n_features, X.dtype, max(counts))
-        run = ShardedRun("RankBoost", crew, rows, model._options())
+        run = ShardedBooster("RankBoost", crew, rows, model._options())
         run.cut()
         crew.times.clear()
-        run.go()
+        run.boost()
     begins = [i for i, (question, _) in enumerate(crew.times) if question == "weigh"]
     rounds = zip(begins, [*begins[1:], len(crew.times)], strict=True)
     # The first one weighs only, and touches memory that nobody has touched.

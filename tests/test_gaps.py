@@ -75,7 +75,7 @@ def test_one_row_is_kept():
         ([1.0, np.nan], "finite; got nan in row 1."),
         (
             [],
-            "one number a row, of one row at least; got an array of shape (0,).",
+            "one number per row, of one row at least; got an array of shape (0,).",
         ),
     ],
 )

@@ -287,7 +287,7 @@ def test_what_is_not_finite_is_refused(name, value):
 @pytest.mark.parametrize("name", ["y", "sample_weight"])
 def test_another_length_is_refused(name):
     given = {"scores": [1.0, 2.0], "y": [1.0, 2.0], name: [1.0]}
-    sentence = f"pair_loss: {name} must be one number a row, 2 in all; got 1."
+    sentence = f"pair_loss: {name} must be one number per row, 2 in all; got 1."
     with raises_sentence(sentence, DataError):
         pair_loss("mp", **given)
 
@@ -311,9 +311,9 @@ def test_a_negative_weight_is_refused():
         ([[1.0], [1.0, 2.0]], "numbers; got [[1.0], [1.0, 2.0]]"),
         (
             [[1.0]],
-            "one number a row, of one row at least; got an array of shape (1, 1)",
+            "one number per row, of one row at least; got an array of shape (1, 1)",
         ),
-        ([], "one number a row, of one row at least; got an array of shape (0,)"),
+        ([], "one number per row, of one row at least; got an array of shape (0,)"),
     ],
 )
 def test_what_is_no_column_of_numbers_is_refused(values, told):

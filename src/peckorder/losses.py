@@ -13,8 +13,8 @@ from peckorder._core.validation import (
     Rule,
     not_negative,
     numbers,
-    one_a_row,
     one_of,
+    one_per_row,
     weights,
     whole,
 )
@@ -133,7 +133,7 @@ def pair_loss(
             f"{who}: epsilon must be 0 unless kind is 'svr'; got {epsilon!r}."
         )
     score = numbers(who, "scores", scores, finite=True)
-    truth = one_a_row(who, "y", y, len(score))
+    truth = one_per_row(who, "y", y, len(score))
     queries = Queries.of(who, qid, len(score))
     weight: Floats = np.ones(len(score))
     if sample_weight is not None:

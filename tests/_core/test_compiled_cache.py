@@ -85,6 +85,43 @@ def test_a_change_compiles_the_functions_of_its_own_family_anew(
     assert fit_in_another_process(copied)[1] == n_hits
 
 
+MODULE = """
+from typing import NamedTuple
+import numpy as np
+from peckorder._core.compiled.jit import compiled
+class {name}(NamedTuple):
+    values: np.ndarray
+@compiled
+def first(data):
+    return data.values[0]
+"""
+CALL = """
+import numpy as np
+import arrays
+arrays.first(arrays.{name}(np.ones(1)))
+print(sum(arrays.first.stats.cache_hits.values()))
+"""
+
+
+def test_a_cached_function_survives_the_renaming_of_a_named_tuple(tmp_path):
+    hits = []
+    for name in ("Before", "Before", "Since"):
+        module = MODULE.format(name=name)
+        if not (tmp_path / "arrays.py").exists() or name == "Since":
+            (tmp_path / "arrays.py").write_text(module)
+        done = subprocess.run(
+            [sys.executable, "-c", CALL.format(name=name)],
+            env={k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        hits.append(int(done.stdout))
+    assert hits == [0, 1, 0]
+
+
 PRIVATE = "Numba has changed: mend {} in peckorder/_core/compiled/jit.py, then {}."
 
 

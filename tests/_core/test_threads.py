@@ -181,8 +181,8 @@ def test_a_damaged_row_is_found_whatever_the_threads(name, n_jobs, eager):
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 def test_members_vote_on_as_many_threads_as_asked(name, n_jobs, monkeypatch, eager):
     model = make(name, n_jobs=n_jobs).fit(X, Y)
-    ballot, calls = meeting(ensemble.ballot, n_jobs)
-    monkeypatch.setattr(ensemble, "ballot", ballot)
+    vote, calls = meeting(ensemble.vote, n_jobs)
+    monkeypatch.setattr(ensemble, "vote", vote)
     model.predict(X)
     assert len(set(calls)) == n_jobs
 

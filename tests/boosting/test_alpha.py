@@ -134,7 +134,7 @@ def test_rounding_is_no_ranking(alpha, cumulative, weak, seed):
     noise = np.random.default_rng(seed).standard_normal(12)
     offset = np.where(np.arange(12) % 2, size, -size) + noise
     model = RankBoost(n_rounds=3, alpha=alpha, cumulative=cumulative, weak=WEAK[weak])
-    with pytest.warns(ConvergenceWarning, match="no weak ranking tells the rows"):
+    with pytest.warns(ConvergenceWarning, match="no weak ranking separates the rows"):
         model.fit(
             np.ones((12, 1)),
             np.arange(12) % 3,

@@ -1,4 +1,4 @@
-"""Threads that meet inside a kernel."""
+"""Threads that meet at a barrier inside compiled code."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,31 +9,36 @@ from numpy.testing import assert_array_equal
 from peckorder import RankBoost
 from peckorder._core.compiled.jit import compiled
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD
-from peckorder.boosting.compiled.barrier import CANCELLED, PLACES, meet, take_turn
-from peckorder.boosting.solver import rounds_compiled
+from peckorder.boosting.compiled import rounds
+from peckorder.boosting.compiled.barrier import (
+    BARRIER_SIZE,
+    CANCELLED,
+    barrier_wait,
+    next_turn,
+)
 
 
 @compiled
-def count_together(thread, n_threads, n_meetings, places, counts):
-    """Add 1 to what all have counted, in turns; return how many meetings there were."""
-    for t in range(n_meetings):
+def count_together(thread, n_threads, n_barriers, state, counts):
+    """Add 1 to the count of all, in turns; return the number of barriers passed."""
+    for t in range(n_barriers):
         if t % n_threads == thread:
             most = 0
             for k in range(n_threads):
                 most = max(most, counts[k])
             counts[thread] = most + 1
-        if not meet(n_threads, places):
+        if not barrier_wait(n_threads, state):
             return t
-    return n_meetings
+    return n_barriers
 
 
 @compiled
 def collect_turns(n_threads, turns, taken):
     """Mark the turns that this thread gets."""
-    turn = take_turn(n_threads, turns)
+    turn = next_turn(n_threads, turns)
     while turn < taken.shape[0]:
         taken[turn] += 1
-        turn = take_turn(n_threads, turns)
+        turn = next_turn(n_threads, turns)
 
 
 def in_threads(n_threads, work):
@@ -42,21 +47,21 @@ def in_threads(n_threads, work):
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
-def test_all_see_what_was_written_before_a_meeting(n_threads):
-    places = np.zeros(PLACES, dtype=np.int64)
+def test_all_see_what_was_written_before_a_barrier(n_threads):
+    state = np.zeros(BARRIER_SIZE, dtype=np.int64)
     counts = np.zeros(n_threads, dtype=np.int64)
-    count_together(0, 1, 0, places, counts)  # compiled before threads need it
+    count_together(0, 1, 0, state, counts)  # compiled before threads need it
     done = in_threads(
-        n_threads, lambda k: count_together(k, n_threads, 300, places, counts)
+        n_threads, lambda k: count_together(k, n_threads, 300, state, counts)
     )
     assert done == [300] * n_threads
     assert counts.max() == 300
 
 
 def test_who_waits_for_nobody_is_told():
-    places = np.zeros(PLACES, dtype=np.int64)
-    places[CANCELLED] = 1
-    assert count_together(0, 2, 5, places, np.zeros(2, dtype=np.int64)) == 0
+    state = np.zeros(BARRIER_SIZE, dtype=np.int64)
+    state[CANCELLED] = 1
+    assert count_together(0, 2, 5, state, np.zeros(2, dtype=np.int64)) == 0
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -89,19 +94,19 @@ def test_rounds_in_threads_give_the_same_bits(max_bins, monkeypatch):
 def test_a_thread_that_fails_raises_and_keeps_nobody_waiting(
     failing, error, monkeypatch
 ):
-    run = rounds_compiled.kernels.run
+    boost = rounds.boost
 
-    def failing_run(thread, n_threads, n_rounds, *arguments):
+    def failing_boost(thread, n_rounds, *arguments):
         if n_rounds > 0 and thread == failing:
             raise error
-        return run(thread, n_threads, n_rounds, *arguments)
+        return boost(thread, n_rounds, *arguments)
 
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((1500, 6)), rng.integers(0, 4, 1500)
     monkeypatch.setitem(MIN_ITEMS_PER_THREAD, "round_entries", 1)
     model = RankBoost(n_rounds=30, max_bins=255, n_jobs=3).fit(X, y)
     before = model.weak_rankers_
-    monkeypatch.setattr(rounds_compiled.kernels, "run", failing_run)
+    monkeypatch.setattr(rounds, "boost", failing_boost)
     with pytest.raises(error):
         model.fit(X, y)
     assert model.weak_rankers_ is before

@@ -9,10 +9,12 @@ from scipy import sparse
 
 from peckorder import RankBoost
 from peckorder._core.threads import Team
-from peckorder.boosting.columns import sorted as columns
-from peckorder.boosting.columns.sorted import cut_columns
-from peckorder.boosting.pairs.distribution import UNIT
-from peckorder.boosting.weak.thresholds import Account, Thresholds
+from peckorder.boosting import columns
+from peckorder.boosting.columns import cut_columns
+from peckorder.boosting.compiled.candidates import Settings
+from peckorder.boosting.compiled.pairs import UNIT
+from peckorder.boosting.compiled.search_by_r import LEARNT
+from peckorder.boosting.thresholds import CandidateTable, Thresholds
 from support import rankboost_oracle
 
 ALPHAS = ["approximate", "analytic", "numeric"]
@@ -60,9 +62,10 @@ def few_values(rng, n, d=4):
 def learner(X, rows, form, *, default=None, cumulative=False, max_bins=None):
     make, unstored = form
     team = Team(1)
-    account = Account(X.shape[1], 1.0, 0.1, cumulative)
+    rule = LEARNT if default is None else default
+    candidates = CandidateTable(X.shape[1], Settings(rule, cumulative, 1.0, 0.1))
     cut = cut_columns(make(X), rows, unstored=unstored, max_bins=max_bins, team=team)
-    return Thresholds(*cut, account, default, team)
+    return Thresholds(*cut, candidates, team)
 
 
 def potentials(rng, n):
@@ -93,10 +96,10 @@ def test_the_first_of_the_best_thresholds_is_chosen(seed, default, cumulative, f
     X = few_values(rng, 40)
     rows = rng.permutation(40)[:25]
     search = learner(X, rows, form, default=default, cumulative=cumulative)
-    pi, travelled = np.zeros(25, dtype=np.int64), 0.0
+    pi, total_drift = np.zeros(25, dtype=np.int64), 0.0
     for _ in range(5):
         before, pi = pi, potentials(rng, 25)
-        travelled += float(np.maximum(pi - before, 0).sum())
+        total_drift += float(np.maximum(pi - before, 0).sum())
         allowed = [
             (feature, threshold, q, h, int(h @ pi))
             for feature, threshold, q, h in every_ranking(X, rows, default)
@@ -104,7 +107,7 @@ def test_the_first_of_the_best_thresholds_is_chosen(seed, default, cumulative, f
         ]
         feature, threshold, q, h, r = max(allowed, key=lambda one: abs(one[4]))
         weak = search.choose(
-            SimpleNamespace(potentials=pi, noise=1e-14, travelled=[travelled])
+            SimpleNamespace(potentials=pi, noise=1e-14, total_drift=[total_drift])
         )
         found = weak.feature, weak.threshold, weak.default, weak.r
         assert found == (feature, threshold, q, r / UNIT)
@@ -116,7 +119,7 @@ def test_potentials_of_zero_are_of_no_use(cumulative, form):
     X, rows = few_values(np.random.default_rng(0), 30), np.arange(30)
     search = learner(X, rows, form, cumulative=cumulative)
     nothing = SimpleNamespace(
-        potentials=np.zeros(30, dtype=np.int64), noise=1e-14, travelled=[0.0]
+        potentials=np.zeros(30, dtype=np.int64), noise=1e-14, total_drift=[0.0]
     )
     assert search.choose(nothing) is None
 

@@ -1,4 +1,4 @@
-"""Kernels of RankBoost's rounds against the obvious."""
+"""Compiled functions of RankBoost's rounds against the obvious."""
 
 import math
 
@@ -11,13 +11,15 @@ from numpy.testing import assert_array_equal
 
 from peckorder._core.compiled.jit import compiled
 from peckorder.boosting.compiled import (
-    binning,
+    binned_columns,
     graded_pairs,
+    pairs,
     rounds,
     search_by_r,
     weak_rankings,
 )
-from peckorder.boosting.compiled.exponential import exp_moderate
+from peckorder.boosting.compiled.binned_columns import N_BINS, TOGETHER
+from peckorder.boosting.compiled.graded_pairs import exp_moderate
 
 pytestmark = pytest.mark.jit_off
 
@@ -52,7 +54,7 @@ def test_the_highest_ceilings_come_first_and_the_rest_as_they_are(heights, n_ahe
     ceilings = np.array(heights, dtype=float)
     features = np.arange(len(heights))[::-1].copy()
     order = np.full(len(heights), -1)
-    search_by_r.put_ahead(n_ahead, features, ceilings, order)
+    search_by_r.order_by_ceilings(n_ahead, features, ceilings, order)
     column_heights = ceilings[features].tolist()
     expected = sorted(range(len(heights)), key=lambda c: (-column_heights[c], c))
     ahead = expected[:n_ahead]
@@ -78,11 +80,11 @@ def columns_and_tops(draw):
 @given(columns_and_tops(), st.sampled_from([2, 16, 2048]))
 def test_a_bin_is_the_last_group_whose_top_is_not_below(case, n_cells):
     column, tops, low = case
-    padded = np.full(search_by_r.N_BINS, -np.inf)
+    padded = np.full(N_BINS, -np.inf)
     padded[: len(tops)] = tops
     bins = np.empty(len(column), dtype=np.uint8)
     cells = np.empty(n_cells, dtype=np.int16)
-    binning.fill_bins(column, padded, len(tops), low, 255, cells, bins)
+    binned_columns.fill_bins(column, padded, len(tops), low, cells, bins)
     for value, found in zip(column.tolist(), bins.tolist(), strict=True):
         if math.isnan(value):
             assert found == 255
@@ -108,23 +110,23 @@ def test_noise_of_no_scores_is_that_of_zeros():
 def test_no_sum_of_potentials_changes_by_more_than_the_drift(before, after, some):
     before[-1] -= before.sum()
     after[-1] -= after.sum()
-    moved = search_by_r.drift(after, before)
+    moved = pairs.drift(after, before)
     assert abs(int(after[some].sum()) - int(before[some].sum())) <= moved
     assert moved == np.maximum(after - before, 0).sum()
 
 
 @compiled
-def count_one(bins, potentials, sums):
-    """Call the part of that name."""
-    search_by_r.count_one(bins, potentials, sums)
+def sum_column(bins, potentials, sums):
+    """Call the inlined function of that name."""
+    binned_columns.sum_column(bins, potentials, sums)
 
 
 @given(arrays(np.uint8, st.integers(1, 30)), st.integers(0, 2**31))
-def test_one_column_is_counted_as_by_numpy(bins, seed):
+def test_one_column_is_summed_as_by_numpy(bins, seed):
     potentials = np.random.default_rng(seed).integers(-(2**40), 2**40, len(bins))
-    sums = np.full((search_by_r.TOGETHER, search_by_r.N_BINS), 7)
-    count_one(bins, potentials, sums)
-    expected = np.zeros(search_by_r.N_BINS, dtype=np.int64)
+    sums = np.full((TOGETHER, N_BINS), 7)
+    sum_column(bins, potentials, sums)
+    expected = np.zeros(N_BINS, dtype=np.int64)
     np.add.at(expected, bins, potentials)
     assert_array_equal(sums[0], expected)
 
@@ -140,15 +142,15 @@ def test_a_ranking_by_bins_is_added_as_if_written_first(bins, cut, default, a, s
     scores = np.random.default_rng(seed).standard_normal(len(bins))
     ranking, expected = np.empty(len(bins)), scores.copy()
     weak_rankings.rank_binned(bins, cut, default, ranking)
-    largest = rounds.add(a, ranking, expected)
-    assert rounds.add_binned(a, bins, cut, default, scores) == largest
+    largest = weak_rankings.add_ranking(a, ranking, expected)
+    assert weak_rankings.add_binned(a, bins, cut, default, scores) == largest
     assert_array_equal(scores, expected)
     assert largest == np.abs(scores).max()
 
 
 @compiled
 def copy_scores(rows, scores, up, ends):
-    """Call the part of that name, for all places."""
+    """Call the inlined function of that name, for all places."""
     n = np.uintp(scores.shape[0])
     ends[0], ends[1] = graded_pairs.copy_scores(np.uintp(0), n, rows, scores, up)
 

@@ -198,7 +198,7 @@ def test_a_ranking_that_errs_on_no_pair_needs_smoothing():
 
 def test_a_ranking_that_falls_is_of_no_use_if_cumulative():
     falling = returns(lambda X: -X.sum(axis=1))
-    with pytest.warns(ConvergenceWarning, match="no weak ranking tells the rows"):
+    with pytest.warns(ConvergenceWarning, match="no weak ranking separates the rows"):
         assert fitted(falling).n_rounds_ == 0
     assert fitted(falling, cumulative=False).weak_rankers_["alpha"][0] < 0
 
@@ -207,7 +207,7 @@ def test_a_ranking_that_falls_is_of_no_use_if_cumulative():
 @pytest.mark.parametrize("cumulative", [True, False])
 def test_a_ranking_that_says_nothing_ends_the_run(alpha, cumulative):
     nothing = returns(lambda X: np.ones(len(X)))
-    with pytest.warns(ConvergenceWarning, match="no weak ranking tells the rows"):
+    with pytest.warns(ConvergenceWarning, match="no weak ranking separates the rows"):
         model = fitted(nothing, alpha=alpha, cumulative=cumulative)
     assert model.n_rounds_ == 0
 
@@ -241,7 +241,7 @@ NOT_A_NUMBER_A_ROW = {
 def test_rankings_must_be_a_finite_number_a_row(ranking):
     found = np.asarray(ranking(X))
     model = RankBoost(alpha="numeric", weak=returns(ranking))
-    sentence = "RankBoost: a ranking by weak must be one number a row, 60 in all"
+    sentence = "RankBoost: a ranking by weak must be one number per row, 60 in all"
     if found.shape == (60,):
         row = int(np.argmin(np.isfinite(found)))
         sentence += f", finite; got {float(found[row])} in row {row}."
@@ -257,8 +257,8 @@ def test_a_ranking_that_breaks_down_later_is_refused_too():
 
     model = fitted(returns(moody), n_rounds=1)
     sentence = (
-        "RankBoost: a ranking by weak must be one number a row, 5 in all, finite; got "
-        "nan in row 0."
+        "RankBoost: a ranking by weak must be one number per row, 5 in all, finite; "
+        "got nan in row 0."
     )
     for ask in (model.predict, lambda rows: list(model.staged_predict(rows))):
         with pytest.raises(DataError, match=exactly(sentence)):

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from peckorder import Preferences
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
-from peckorder.boosting.pairs.distribution import UNIT
-from peckorder.boosting.pairs.from_feedback import distribution, feedback_rows
+from peckorder.boosting.compiled.pairs import UNIT
+from peckorder.boosting.distribution import feedback_rows, make_distribution
 from support import rankboost_oracle
 
 pytestmark = pytest.mark.jit_off
@@ -24,7 +24,9 @@ def at(scores, preferences, *, weight=None, n_threads=1, **options):
     """Return the distribution that is left at some scores."""
     options = {"equal_queries": False, "one_graded": False} | options
     with Team(n_threads) as team:
-        found = distribution(preferences, weight, len(scores), team=team, **options)
+        found = make_distribution(
+            preferences, weight, len(scores), team=team, **options
+        )
         found.move(np.array(scores, dtype=float))
     return found
 
@@ -136,8 +138,8 @@ def test_potentials_of_a_sum(size, seed, one_graded):
     found = at(size * scores, total, weight=weight, one_graded=one_graded)
     assert_allclose(found.potentials / UNIT, expected, rtol=0, atol=1e-14 * (9 + size))
     assert_allclose(found.log_total, log_total, rtol=1e-14, atol=1e-13)
-    kinds = [type(part).__name__ for part in found.parts]
-    assert kinds == ["GradedPart"] * (1 if one_graded else 2) + ["ListedPart"]
+    kinds = [type(pairs).__name__ for pairs in found.pair_sets]
+    assert kinds == ["GradedPairSet"] * (1 if one_graded else 2) + ["ListedPairSet"]
 
 
 @every_kind

@@ -252,7 +252,8 @@ def test_nothing_left_to_learn_from_is_refused():
         if 0 in np.random.RandomState(seed).permutation(N // 2)[: N // 4]
     )
     sentence = (
-        "y must prefer some row that weighs to another; got 119 of 120 queries with "
+        "y must contain two rows of one query with different "
+        "grades and positive weights; got 119 of 120 queries with "
         "one grade only."
     )
     raises_sentence(

@@ -146,7 +146,7 @@ def test_a_perfect_feature_needs_smoothing(edge, alpha):
 
 
 NOTHING_TOLD = (
-    "RankBoost: no weak ranking tells the rows of a pair apart, so that all scores are "
+    "RankBoost: no weak ranking separates the rows of a pair, so that all scores are "
     "equal. Do all features abstain? If they fall with relevance, set cumulative=False."
 )
 
@@ -177,7 +177,8 @@ def test_no_pairs_are_refused(edge, alpha):
     assert case["expected"] == "error"
     model = RankBoost(alpha=alpha)
     sentence = (
-        "RankBoost: y must prefer some row that weighs to another; got 1 of 1 queries "
+        "RankBoost: y must contain two rows of one query with different "
+        "grades and positive weights; got 1 of 1 queries "
         "with one grade only."
     )
     with raises_unchanged(model, DataError, sentence):

@@ -28,8 +28,8 @@ def with_value(values, value, row=1):
 
 
 # Arguments of fit, and what is said of them.
-SHORT = "must be one number a row, 12 in all; got 11."
-FORM = "must be one number a row, of one row at least; got an array of shape"
+SHORT = "must be one number per row, 12 in all; got 11."
+FORM = "must be one number per row, of one row at least; got an array of shape"
 LETTERS = "['a', 'a', 'a', 'a', 'a', 'a', ...]"
 DATA = {
     "grades": (
@@ -67,7 +67,8 @@ DATA = {
     ),
     "one grade": (
         {"y": QID},
-        "y must prefer some row that weighs to another; got 3 of 3 queries with one "
+        "y must contain two rows of one query with different "
+        "grades and positive weights; got 3 of 3 queries with one "
         "grade only.",
     ),
     "short qid": (
@@ -167,7 +168,7 @@ def test_queries_with_preferences_are_refused(model):
 
 def test_weights_of_zero_are_refused(model):
     before = copy.deepcopy(vars(model))
-    with pytest.raises(DataError, match=r"^RankBoost: y must prefer some row that wei"):
+    with pytest.raises(DataError, match=r"^RankBoost: y must contain two rows of one"):
         model.fit(X, Y, qid=QID, sample_weight=0 * ONES)
     assert same(vars(model), before)
 
@@ -182,7 +183,7 @@ def test_weights_of_zero_are_refused(model):
     ids=["listed", "both", "graded"],
 )
 def test_preferences_among_rows_without_weight_are_refused(y):
-    with pytest.raises(DataError, match=r"^RankBoost: y must prefer some row that wei"):
+    with pytest.raises(DataError, match=r"^RankBoost: y must contain two rows of one"):
         RankBoost().fit(X, y, sample_weight=0 * ONES)
 
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from peckorder import RankBoost
-from peckorder.boosting.solver import rounds_compiled
+from peckorder.boosting import booster
 from peckorder.exceptions import DataError
 from support import rankboost_oracle
 from support.helpers import same
@@ -40,13 +40,13 @@ def test_the_first_of_complements_is_chosen():
     assert not model.weak_rankers_["feature"].any()
 
 
-@pytest.mark.filterwarnings("ignore:.*no weak ranking tells the rows")
+@pytest.mark.filterwarnings("ignore:.*no weak ranking separates the rows")
 @pytest.mark.parametrize("smoothing", [1e-3, 1e17])
 def test_the_compiled_rounds_are_those_of_python(monkeypatch, smoothing):
     model = RankBoost(n_rounds=30, smoothing=smoothing)
     models = []
-    for can_run in (rounds_compiled.can_run, lambda *_: False):
-        monkeypatch.setattr(rounds_compiled, "can_run", can_run)
+    for is_compiled in (booster.has_compiled_loop, lambda _: False):
+        monkeypatch.setattr(booster, "has_compiled_loop", is_compiled)
         models.append(RankBoost(**model.get_params()).fit(X, Y, qid=QID))
     assert same(models[0].weak_rankers_, models[1].weak_rankers_)
     assert same(models[0].bounds_, models[1].bounds_)

@@ -17,7 +17,7 @@ from support import rankboost_oracle
 
 pytestmark = [
     pytest.mark.jit_off,
-    pytest.mark.filterwarnings("ignore:.*no weak ranking tells the rows"),
+    pytest.mark.filterwarnings("ignore:.*no weak ranking separates the rows"),
 ]
 
 EXAMPLES = settings(max_examples=5 if numba.config.DISABLE_JIT else 15)

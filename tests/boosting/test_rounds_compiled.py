@@ -1,4 +1,4 @@
-"""Rounds without Python in between are the rounds there are with it."""
+"""Rounds of the compiled loop are those of the loop in Python."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from peckorder import Preferences, RankBoost
-from peckorder.boosting.columns import sorted as columns
-from peckorder.boosting.solver import rounds_compiled
+from peckorder.boosting import booster, columns
 from peckorder.exceptions import DataError
 from support.helpers import raises_unchanged, same
 
@@ -50,14 +49,14 @@ def short(request, monkeypatch):
 @pytest.mark.usefixtures("short")
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_the_plain_case_is_no_other(seed, form, monkeypatch):
+def test_the_compiled_loop_is_no_other(seed, form, monkeypatch):
     X, feedback, options = drawn(seed)
     rows = X if form is np.asarray else form(np.nan_to_num(X))
     model = RankBoost(**options).fit(rows, **feedback)
     with monkeypatch.context() as patched:
-        patched.setattr(rounds_compiled, "_AT_A_TIME", 1)  # one round, then the next
+        patched.setattr(booster, "_ENTRIES_PER_CALL", 1)  # one round, then the next
         piecewise = RankBoost(**options).fit(rows, **feedback)
-    monkeypatch.setattr(rounds_compiled, "can_run", lambda *state: False)
+    monkeypatch.setattr(booster, "has_compiled_loop", lambda _: False)
     slow = RankBoost(**options).fit(rows, **feedback)
     for name in SHOWN:
         assert same(getattr(model, name), getattr(slow, name)), name
@@ -68,10 +67,10 @@ def test_the_plain_case_is_no_other(seed, form, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("plain", [True, False])
-def test_a_perfect_feature_needs_smoothing(plain, monkeypatch):
-    if not plain:
-        monkeypatch.setattr(rounds_compiled, "can_run", lambda *state: False)
+@pytest.mark.parametrize("is_compiled", [True, False])
+def test_a_perfect_feature_needs_smoothing(is_compiled, monkeypatch):
+    if not is_compiled:
+        monkeypatch.setattr(booster, "has_compiled_loop", lambda _: False)
     model = RankBoost(smoothing=0)
     sentence = (
         "RankBoost: smoothing must be > 0 where a weak ranking errs on no pair; got 0."
@@ -80,14 +79,14 @@ def test_a_perfect_feature_needs_smoothing(plain, monkeypatch):
         model.fit([[0.0], [1.0]], [0, 1])
 
 
-def test_only_the_plain_case_is_plain(monkeypatch):
-    seen, can_run = [], rounds_compiled.can_run
+def test_only_the_plain_case_has_a_compiled_loop(monkeypatch):
+    seen, has_compiled_loop = [], booster.has_compiled_loop
 
-    def noted(*state):
-        seen.append(can_run(*state))
+    def noted(state):
+        seen.append(has_compiled_loop(state))
         return seen[-1]
 
-    monkeypatch.setattr(rounds_compiled, "can_run", noted)
+    monkeypatch.setattr(booster, "has_compiled_loop", noted)
     X, feedback, _ = drawn(2)
     for options in (
         {},

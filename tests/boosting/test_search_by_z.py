@@ -6,13 +6,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from peckorder import Preferences, RankBoost
 from peckorder._core.threads import Team
-from peckorder.boosting.columns.sorted import cut_columns
-from peckorder.boosting.compiled import row_masses
-from peckorder.boosting.compiled.search_by_z_bounds import SAFE
-from peckorder.boosting.pairs.from_feedback import distribution
-from peckorder.boosting.solver.rounds import Boosted, Steps, boost
-from peckorder.boosting.weak.thresholds import Account
-from peckorder.boosting.weak.thresholds_by_z import LeastZ, PairWeights
+from peckorder.boosting.booster import Booster
+from peckorder.boosting.columns import cut_columns
+from peckorder.boosting.compiled.candidates import Settings
+from peckorder.boosting.compiled.pairs import DOWN, UP, update_scores
+from peckorder.boosting.compiled.search_by_r import LEARNT
+from peckorder.boosting.compiled.search_by_z import SAFE
+from peckorder.boosting.distribution import make_distribution
+from peckorder.boosting.thresholds import CandidateTable, PairWeights, ThresholdsByZ
+from peckorder.boosting.weak_learners import AlphaRule
 from support import rankboost_oracle
 
 every_kind = pytest.mark.parametrize("kind", ["unit", "gap", "exponential"])
@@ -21,7 +23,7 @@ every_kind = pytest.mark.parametrize("kind", ["unit", "gap", "exponential"])
 def at(scores, preferences, weight=None):
     """Return the distribution that is left at some scores."""
     with Team(1) as team:
-        found = distribution(
+        found = make_distribution(
             preferences,
             weight,
             len(scores),
@@ -52,36 +54,37 @@ def test_factors_of_rows_make_the_weights_of_pairs(kind, weighted, width):
         share = np.exp(np.log(w) + scores[a] - scores[b] - found.log_total)
         levels = level_of[b], level_of[a]
         step = 1.0 if kind == "unit" else utility[levels[0]] - utility[levels[1]]
-        product = masses[a, row_masses.DOWN] * masses[b, row_masses.UP] * step
+        product = masses[a, DOWN] * masses[b, UP] * step
         assert_allclose(product, share, rtol=1e-12, atol=1e-300)
         lower[b] += share
         higher[a] += share
-    up, down = masses[:, row_masses.UP], masses[:, row_masses.DOWN]
+    up, down = masses[:, UP], masses[:, DOWN]
     sums = others[level_of]
-    assert_allclose(up * sums[:, row_masses.DOWN], lower, rtol=1e-12, atol=1e-300)
-    assert_allclose(down * sums[:, row_masses.UP], higher, rtol=1e-12, atol=1e-300)
+    assert_allclose(up * sums[:, DOWN], lower, rtol=1e-12, atol=1e-300)
+    assert_allclose(down * sums[:, UP], higher, rtol=1e-12, atol=1e-300)
 
 
 @pytest.mark.jit_off
 def test_the_change_of_scores_is_that_of_their_differences():
     before, scores = np.array([3.0, -1.0, 0.5]), np.array([2.0, 1.0, 0.5])
-    assert row_masses.change(scores, before) == 3.0
+    assert update_scores(scores, before) == 3.0
     assert_array_equal(before, scores)
-    assert row_masses.change(scores, before) == 0.0
+    assert update_scores(scores, before) == 0.0
 
 
-class Counting(LeastZ):
+class Counting(ThresholdsByZ):
     """A search that notes which features it scans in each round."""
 
     def __post_init__(self):
         super().__post_init__()
         self.scanned = []
 
-    def _least(self, n_rows):
-        self._shares *= 0.999  # so that what is renewed can be told
-        found = super()._least(n_rows)
-        self.scanned.append(np.flatnonzero(self._shares == SAFE).tolist())
-        return found
+    def _scan(self, weights, n_rows):
+        shares = self._columns.shares
+        shares *= 0.999  # so that those which are renewed differ
+        best = super()._scan(weights, n_rows)
+        self.scanned.append(np.flatnonzero(shares == SAFE).tolist())
+        return best
 
 
 @pytest.mark.parametrize("sort", [False, True])
@@ -98,8 +101,9 @@ def test_most_columns_are_left_out_of_most_rounds(sort, max_bins):
         columns = cut_columns(
             X, np.arange(2000), unstored=True, max_bins=max_bins, team=team, sort=sort
         )
-        learner = Counting(*columns, Account(30, 1.0, 1e-6, True), None, team)
-        boost(Boosted([0.0]), D, [learner], Steps("analytic", 1e-6, 1.0), 8, None)
+        candidates = CandidateTable(30, Settings(LEARNT, True, 1.0, 1e-6))
+        learner = Counting(*columns, candidates, team)
+        Booster(D, [learner], AlphaRule("analytic", 1e-6, 1.0), 8).boost()
     n_scanned = [len(features) for features in learner.scanned]
     assert len(n_scanned) == 8
     assert min(n_scanned) >= 1
@@ -119,7 +123,8 @@ def test_a_ranking_that_errs_nowhere_is_found_among_many_columns():
         columns = cut_columns(
             X, np.arange(300), unstored=True, max_bins=None, team=team, sort=True
         )
-        learner = LeastZ(*columns, Account(20, 1.0, 1e-6, True), None, team)
+        candidates = CandidateTable(20, Settings(LEARNT, True, 1.0, 1e-6))
+        learner = ThresholdsByZ(*columns, candidates, team)
         weak = learner.choose(D)
     # Its 1 - Z is all that it ranks: W- is p, W+ nothing.
     pairs = rankboost_oracle.pairs_of(y, qid)

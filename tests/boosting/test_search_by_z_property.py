@@ -13,11 +13,13 @@ from scipy import sparse
 
 from peckorder import Preferences
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
-from peckorder.boosting.columns import sorted as columns
-from peckorder.boosting.pairs.from_feedback import distribution, feedback_rows
-from peckorder.boosting.solver.rounds import Boosted, Steps, boost
-from peckorder.boosting.weak.thresholds import Account
-from peckorder.boosting.weak.thresholds_by_z import LeastZ
+from peckorder.boosting import columns
+from peckorder.boosting.booster import Booster
+from peckorder.boosting.compiled.candidates import Settings, find_candidate
+from peckorder.boosting.compiled.search_by_r import LEARNT
+from peckorder.boosting.distribution import feedback_rows, make_distribution
+from peckorder.boosting.thresholds import CandidateTable, ThresholdsByZ
+from peckorder.boosting.weak_learners import AlphaRule
 from support import rankboost_oracle
 
 pytestmark = pytest.mark.jit_off
@@ -57,7 +59,7 @@ def problems(draw):
     return X, preferences, weight, how
 
 
-class Watched(LeastZ):
+class Watched(ThresholdsByZ):
     """The search, with an enumeration of what it chooses from.
 
     `seen` has, of each choice, what was found, the limits of all columns, and what
@@ -67,21 +69,25 @@ class Watched(LeastZ):
     def choose(self, distribution):
         """Choose, and enumerate."""
         weak = super().choose(distribution)
-        n_columns = len(self._features)
+        n_columns = len(self._columns.features)
         most = [self.most(column, distribution) for column in range(n_columns)]
         gain = 0.0 if weak is None else weak.gain
-        self.seen.append((gain, self._limits.copy(), np.array(most)))
+        self.seen.append((gain, self._columns.limits.copy(), np.array(most)))
         return weak
 
     def most(self, column, distribution):
         """Return the largest 1 - Z of what may be chosen of a column."""
         D = weights_of(self.pairs, distribution.scores.tolist())
-        feature, values = int(self._features[column]), np.empty(len(self._scores))
-        n_cuts = self._cut_starts[column + 1] - self._cut_starts[column]
-        learnt = (0, 1) if self._abstains[column] else (0,)
+        feature, values = (
+            int(self._columns.features[column]),
+            np.empty(len(self._scores)),
+        )
+        n_cuts = np.diff(self._columns.cut_starts)[column]
+        default = self.candidates.settings.default
+        learnt = (0, 1) if self._columns.abstains[column] else (0,)
         most = 0.0
         for cut in range(n_cuts):
-            for q in learnt if self.default is None else (self.default,):
+            for q in learnt if default == LEARNT else (default,):
                 self._rank(feature, cut, q, values)
                 sums = rankboost_oracle.sums_of(self.pairs, D, values.tolist())
                 if self.may_choose(feature, cut, q, sums):
@@ -90,24 +96,20 @@ class Watched(LeastZ):
         return most
 
     def may_choose(self, feature, cut, q, sums):
-        """Tell whether the rule of sums that stay positive lets a candidate in."""
-        account, half = self.account, self.account.smoothing / 2
-        if not account.cumulative or sums.right > sums.wrong:
+        """Return whether the rule of positive sums admits a candidate."""
+        settings, arrays = self.candidates.settings, self.candidates.arrays
+        if not settings.cumulative or sums.right > sums.wrong:
             return True
-        heads, cuts, defaults, following = account.lists
-        place = heads[feature]
-        while place >= 0 and (cuts[place], defaults[place]) != (cut, q):
-            place = following[place]
-        if place < 0:
-            return False
-        return sums.right + half > account.ratios[place] * (sums.wrong + half)
+        half = settings.smoothing / 2
+        p = find_candidate(feature, cut, q, arrays)
+        return p >= 0 and sums.right + half > arrays.ratios[p] * (sums.wrong + half)
 
 
-class Thorough(LeastZ):
+class Thorough(ThresholdsByZ):
     """The search, without leaving anything out."""
 
     def _limit(self, potentials):
-        self._limits[:] = inf
+        self._columns.limits[:] = inf
 
 
 def weights_of(pairs, scores):
@@ -117,7 +119,7 @@ def weights_of(pairs, scores):
     return np.exp(exponents).tolist()
 
 
-def boosted(problem, form="sorted", kind=LeastZ, n_threads=1, max_bins=None):
+def boosted(problem, form="sorted", kind=ThresholdsByZ, n_threads=1, max_bins=None):
     """Return the rounds of a run on columns of a form, and what was seen meanwhile."""
     X, preferences, weight, how = problem
     rows = feedback_rows(preferences, weight)
@@ -126,7 +128,9 @@ def boosted(problem, form="sorted", kind=LeastZ, n_threads=1, max_bins=None):
         # What is not stored abstains, or is zero.
         stored = np.nonzero(X if form == "zeros" else ~np.isnan(X))
         X = sparse.csr_array((X[stored], stored), shape=X.shape)
-    account = Account(X.shape[1], how["rate"], 0.01, how["cumulative"])
+    default = LEARNT if how["default"] is None else how["default"]
+    rules = Settings(default, how["cumulative"], how["rate"], 0.01)
+    candidates = CandidateTable(X.shape[1], rules)
     with Team(n_threads) as team, patch.object(columns, "_SHORT", 0):
         cut = columns.cut_columns(
             X,
@@ -137,7 +141,7 @@ def boosted(problem, form="sorted", kind=LeastZ, n_threads=1, max_bins=None):
             sort=form == "sorted",
         )
         assert len(cut[form != "binned"].features) == X.shape[1]
-        D = distribution(
+        D = make_distribution(
             kept,
             weight[rows],
             len(rows),
@@ -146,15 +150,15 @@ def boosted(problem, form="sorted", kind=LeastZ, n_threads=1, max_bins=None):
             team=team,
         )
         D.move(np.zeros(len(rows)))
-        learner = kind(*cut, account, how["default"], team)
+        learner = kind(*cut, candidates, team)
         better, worse, of_pair = kept.pairs()
         of_pair = of_pair * weight[rows[better]] * weight[rows[worse]]
         learner.pairs = list(zip(worse, better, of_pair, strict=True))
         learner.seen = []
-        run = Boosted([0.0])
-        steps = Steps("analytic", 0.01, how["rate"])
-        boost(run, D, [learner], steps, how["n_rounds"], None)
-    return run.rounds, learner.seen
+        rule = AlphaRule("analytic", 0.01, how["rate"])
+        booster = Booster(D, [learner], rule, how["n_rounds"])
+        booster.boost()
+    return booster.log.rounds, learner.seen
 
 
 @EXAMPLES

@@ -9,9 +9,15 @@ from numpy.testing import assert_array_equal
 from peckorder import RankBoost, distributed
 from peckorder._core.threads import Team
 from peckorder.boosting.blocks import CheckedBlocks, publish
-from peckorder.boosting.sharded import run as sharded_run
-from peckorder.boosting.sharded.cuts import keys_of, values_of
-from peckorder.boosting.sharded.run import Lost, Rows, ShardedRun, answered
+from peckorder.boosting.sharded import booster as sharded_booster
+from peckorder.boosting.sharded.booster import (
+    Lost,
+    Rows,
+    ShardedBooster,
+    answered,
+    keys_of,
+    values_of,
+)
 from peckorder.boosting.sharded.shard import Shard, joined
 from peckorder.exceptions import DataError
 from support.rankboost_settings import PARAMETERS, assert_same_model
@@ -75,9 +81,9 @@ def shards_of(model, X, y, qid, weight, owner):
 def sharded(model, X, y, qid, weight, owner, unlucky=lambda: None):
     make, rows = shards_of(model, X, y, qid, weight, owner)
     crew = Crew(make, owner.max() + 1, unlucky)
-    run = ShardedRun("RankBoost", crew, rows, model._options())
+    run = ShardedBooster("RankBoost", crew, rows, model._options())
     run.cut()
-    run.go()
+    run.boost()
     publish(model, run)
     return model, run, crew
 
@@ -135,7 +141,7 @@ def problem(n_rows=3000, n_features=6, dtype=np.float64):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("max_bins", [7, 64, 255])
 def test_many_values(monkeypatch, dtype, max_bins):
-    monkeypatch.setattr(sharded_run, "_SORTED", 1)  # a column at a time
+    monkeypatch.setattr(sharded_booster, "_SORTED", 1)  # a column at a time
     X, y, qid = problem(dtype=dtype)
     parameters = {"max_bins": max_bins, "n_rounds": 60}
     model = RankBoost(**parameters).fit(X, y, qid=qid)
@@ -229,7 +235,7 @@ def test_the_widest_columns_are_cut_within_few_questions(dtype, n_questions):
     y, qid = rng.integers(0, 2, 3000), np.arange(3000) // 50
     model = RankBoost(max_bins=255)
     make, rows = shards_of(model, X, y, qid, None, qid % 3)
-    run = ShardedRun("RankBoost", Crew(make, 3), rows, model._options())
+    run = ShardedBooster("RankBoost", Crew(make, 3), rows, model._options())
     run.cut()
     # What values there are, 4 bits of the order statistics in each, and where to cut.
     assert run.traffic.n_questions == n_questions <= 18

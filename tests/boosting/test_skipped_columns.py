@@ -7,21 +7,21 @@ import pytest
 
 from peckorder import Preferences, RankBoost
 from peckorder._core.threads import Team
-from peckorder.boosting.pairs.distribution import UNIT
-from peckorder.boosting.pairs.from_feedback import distribution
-from peckorder.boosting.solver import rounds_compiled
-from peckorder.boosting.weak import thresholds
+from peckorder.boosting import booster, thresholds
+from peckorder.boosting.compiled import rounds
+from peckorder.boosting.compiled.pairs import UNIT
+from peckorder.boosting.distribution import make_distribution
 
 
 def without_ceilings(monkeypatch):
     """Have every column looked at in every round."""
     search = thresholds.Thresholds._search
 
-    def search_all(self, potentials, travelled):
+    def search_all(self, potentials, drift_so_far):
         self.ceilings[:] = inf
-        return search(self, potentials, travelled)
+        return search(self, potentials, drift_so_far)
 
-    monkeypatch.setattr(rounds_compiled, "can_run", lambda *_: False)
+    monkeypatch.setattr(booster, "has_compiled_loop", lambda _: False)
     monkeypatch.setattr(thresholds.Thresholds, "_search", search_all)
 
 
@@ -78,7 +78,7 @@ def test_potentials_of_a_query_without_a_pair_are_zero_whatever_the_scores():
     for height in (300.0, 699.0, 710.0, 5000.0):
         scores = [0.0, height, 10.0, 10.0, 10.0 - height, 10.0 - 2 * height]
         team = Team(1)
-        moved = distribution(
+        moved = make_distribution(
             preferences, None, 6, equal_queries=False, one_graded=False, team=team
         )
         moved.move(np.array(scores))
@@ -86,8 +86,8 @@ def test_potentials_of_a_query_without_a_pair_are_zero_whatever_the_scores():
         assert (moved.potentials / UNIT).round(9).tolist() == expected
 
 
-@pytest.mark.parametrize("travelled", [0.0, 1.0, 2.0**61, 2.0**70])
+@pytest.mark.parametrize("total_drift", [0.0, 1.0, 2.0**61, 2.0**70])
 @pytest.mark.parametrize("moved", [0, 1, 10**9, 2**60])
-def test_what_is_travelled_never_grows_by_less_than_the_move(travelled, moved):
-    grown = rounds_compiled.kernels.further(travelled, moved, 6)
-    assert int(grown) - int(travelled) >= moved
+def test_the_total_drift_never_grows_by_less_than_the_move(total_drift, moved):
+    grown = rounds.add_drift(total_drift, moved, 6)
+    assert int(grown) - int(total_drift) >= moved

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeRegressor
 
 from peckorder import Preferences, RankBoost
-from peckorder.boosting.columns import sorted as columns
+from peckorder.boosting import columns
 from support.helpers import raises_unchanged, same
 
 RNG = np.random.default_rng(0)

@@ -9,7 +9,7 @@ import pytest
 
 import peckorder
 from peckorder.cli import app
-from peckorder.cli.compare import from_file
+from peckorder.cli.compare import work
 from peckorder.datasets import dump_letor, make_letor
 from support.command_line import give_standard_input
 from support.command_line import run as main_run
@@ -233,7 +233,7 @@ def test_an_interrupt_leaves_nothing_behind(wine, tmp_path, capsys, monkeypatch)
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(from_file, "hold", interrupt)
+    monkeypatch.setattr(work, "run_contest", interrupt)
     assert run(wine, "-o", tmp_path / "r.html", "--save", tmp_path / "m") == 130
     assert "Interrupted" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["wine.csv"]

@@ -9,9 +9,9 @@ import pytest
 from peckorder.cli.compare.charts import pictures
 from peckorder.cli.compare.report import _leaderboard
 from peckorder.cli.compare.text import level_text
-from peckorder.compare.contest.case import make_case
-from peckorder.compare.contest.contest import Contest, Result, hold
-from peckorder.compare.contest.measures import Measure
+from peckorder.compare.contest import Contest, Result, run_contest
+from peckorder.compare.measures import Measure
+from peckorder.compare.table_case import make_table_case
 from peckorder.tables.columns import Columns
 from peckorder.tables.task import recognise
 from support.command_line import check_refused, run
@@ -98,7 +98,7 @@ def test_a_page_of_one_result():
     section = _leaderboard(contest)
     assert section.charts == ()
     assert section.tables[0].rows[0][0] == "1. it"
-    said = "it is alone: there is nobody to compare it with."
+    said = "it is alone: there is nothing to compare it with."
     assert level_text(contest) == said
 
 
@@ -106,11 +106,11 @@ def test_classes_are_shown_for_the_first_few_and_what_knows_nothing():
     rng = np.random.default_rng(0)
     arrays = {"a": rng.random(60), "b": rng.random(60), "grade": np.arange(60) % 3}
     columns = Columns(arrays, "made.csv")
-    case = make_case(columns, recognise(columns))
+    case = make_table_case(columns, recognise(columns))
     rankers = ["PRank", "MPRank", "Ridge", "PRank, quadratic"]
-    contest = hold(case, folds=2, only=rankers)
-    first = [result.name for result in contest.results if result.home][:3]
-    chart = pictures(case, contest, None)[0].charts[0]
+    contest = run_contest(case, n_splits=2, only=rankers)
+    first = [result.name for result in contest.results if result.origin][:3]
+    chart = pictures(case, contest)[0].charts[0]
     assert chart.title == "Which classes are hard"
     names = [curve.label for curve in chart.curves]
     assert names == [*first, "(always the median class)"]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import peckorder
-from peckorder.cli.compare.reading import read_table
+from peckorder.cli.compare.work import read_table
 from peckorder.tables.features import Scaling
 from peckorder.tables.files.read import read_columns
 from support.command_line import check_refused, run, table, write_table

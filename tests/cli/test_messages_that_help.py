@@ -2,8 +2,8 @@
 
 import pytest
 
-from peckorder.compare.candidates.registry import Entrant
-from peckorder.compare.contest.contest import choose
+from peckorder.compare.candidates import Candidate
+from peckorder.compare.contest import choose_candidates
 from peckorder.exceptions import DataError
 from support.command_line import check_refused, run, table, write_table
 
@@ -120,12 +120,17 @@ def test_labels_that_are_text_are_no_slips(tmp_path, capsys):
 
 def test_names_of_rankers_may_have_commas_between():
     entrants = tuple(
-        Entrant(name, lambda setting: None, home=home)
-        for name, home in (("PRank", "p"), ("Ridge", "s"), ("A, b", "s"), ("none", ""))
+        Candidate(name, lambda setting: None, origin=origin)
+        for name, origin in (
+            ("PRank", "p"),
+            ("Ridge", "s"),
+            ("A, b", "s"),
+            ("none", ""),
+        )
     )
 
     def chosen(*names):
-        return [entrant.name for entrant in choose(entrants, names)]
+        return [entrant.name for entrant in choose_candidates(entrants, names)]
 
     assert chosen("prank, Ridge,") == ["PRank", "Ridge", "none"]
     assert chosen("A, b") == ["A, b", "none"]

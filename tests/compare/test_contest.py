@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import peckorder
-from peckorder.compare.candidates import registry
-from peckorder.compare.candidates.calibration import inner_folds, least_errors
-from peckorder.compare.contest.case import make_case
-from peckorder.compare.contest.contest import Contest, Result, hold
-from peckorder.compare.contest.findings import confusion, reliability, shares_won
-from peckorder.compare.contest.measures import Measure, of_pairs, of_runs
-from peckorder.compare.contest.ratings import hold_ratings, make_ratings_case
-from peckorder.compare.contest.refit import keepable, refit
-from peckorder.compare.contest.runs import make_runs_case
+from peckorder.cli.compare.charts import confusion, reliability, shares_won
+from peckorder.compare import candidates
+from peckorder.compare.contest import Contest, Result, run_contest
+from peckorder.compare.fusion import make_runs_case
+from peckorder.compare.measures import Measure, of_pairs, of_runs
+from peckorder.compare.ratings_case import make_ratings_case
+from peckorder.compare.refit import keepable, refit
+from peckorder.compare.table_case import make_table_case
+from peckorder.compare.tuning import inner_folds, least_errors
 from peckorder.datasets import Qrels, Run, make_letor, make_ratings
 from peckorder.exceptions import DataError
 from peckorder.metrics import disagreement, mean_squared_difference
@@ -35,7 +35,7 @@ def ordinal_table(n=90, seed=0):
 
 
 def case_of(columns, **asked):
-    return make_case(columns, recognise(columns, **asked))
+    return make_table_case(columns, recognise(columns, **asked))
 
 
 @given(
@@ -108,8 +108,10 @@ def test_a_row_alone_in_its_fold_has_no_distances():
     assert np.flatnonzero(np.isnan(values["msd"])).tolist() == [4, 5, 6, 7]
     assert np.nanmean(values["msd"]) == pytest.approx(64.0)
     arrays = {"a": np.sqrt(np.arange(12.0)), "y": np.linspace(0, 3, 12) ** 2}
-    contest = hold(case_of(Columns(arrays, "made.csv")), folds=12, only=["Ridge"])
-    assert contest.n_folds == 6
+    contest = run_contest(
+        case_of(Columns(arrays, "made.csv")), n_splits=12, only=["Ridge"]
+    )
+    assert contest.n_splits == 6
     assert not np.isnan(contest.best.values["msd"]).any()
 
 
@@ -186,7 +188,9 @@ def test_differences_are_paired_and_the_first_is_marked():
 
 def test_ordinal_contest_is_won_by_who_learns_and_lost_by_who_does_not():
     case = case_of(ordinal_table())
-    contest = hold(case, folds=3, only=["PRank", "mprank", "RankBoost", "Ridge"])
+    contest = run_contest(
+        case, n_splits=3, only=["PRank", "mprank", "RankBoost", "Ridge"]
+    )
     names = [result.name for result in contest.results]
     assert set(names) == {
         *("PRank", "MPRank", "RankBoost", "Ridge", "(always the median class)"),
@@ -202,7 +206,7 @@ def test_ordinal_contest_is_won_by_who_learns_and_lost_by_who_does_not():
     assert len(boosted.curves) == 3
     assert set(boosted.chosen[0]) == {"cumulative", "n_rounds"}
     assert boosted.weights[0].shape == (3,)
-    again = hold(case, folds=3, only=["RankBoost"])
+    again = run_contest(case, n_splits=3, only=["RankBoost"])
     np.testing.assert_array_equal(
         next(r for r in again.results if r.name == "RankBoost").answers, boosted.answers
     )
@@ -213,7 +217,7 @@ def test_nothing_is_learnt_from_rows_left_out():
     rng = np.random.default_rng(1)
     columns = {f"x{k}": rng.normal(size=120) for k in range(30)}
     table = Columns({**columns, "y": rng.integers(0, 2, 120)}, "coins.csv")
-    contest = hold(case_of(table), folds=4, only=["PRank", "MPRank", "Ridge"])
+    contest = run_contest(case_of(table), n_splits=4, only=["PRank", "MPRank", "Ridge"])
     for result in contest.results:
         assert result.mean(contest.measures[0]) > 0.35
 
@@ -221,14 +225,16 @@ def test_nothing_is_learnt_from_rows_left_out():
 def test_magnitude_contest_keeps_distances():
     table = ordinal_table()
     arrays = {**table.arrays, "grade": table.arrays["a"] / 3 + table.arrays["b"]}
-    contest = hold(case_of(Columns(arrays, "made.csv")), folds=3, only=["MPRank"])
+    contest = run_contest(
+        case_of(Columns(arrays, "made.csv")), n_splits=3, only=["MPRank"]
+    )
     assert contest.best.name == "MPRank"
     assert contest.best.mean(Measure("msd")) < 1e-6
     assert contest.spread == 2.0
     found = reliability(
         arrays["grade"], contest.best.scores, np.zeros(len(table), dtype=int)
     )
-    np.testing.assert_allclose(found.said, found.true, rtol=1e-3)
+    np.testing.assert_allclose(found.predicted, found.true, rtol=1e-3)
 
 
 def test_queries_are_whole_in_every_fold_and_ndcg_decides():
@@ -237,7 +243,7 @@ def test_queries_are_whole_in_every_fold_and_ndcg_decides():
     case = case_of(Columns({**columns, "grade": y, "qid": qid}, "made.csv"))
     fold = case.folds(5, 0)
     assert all(len(set(fold[qid == query])) == 1 for query in np.unique(qid))
-    contest = hold(case, folds=3, only=["RankBoost", "MPRank"])
+    contest = run_contest(case, n_splits=3, only=["RankBoost", "MPRank"])
     assert contest.measures[0] == Measure("ndcg@10", True)
     assert contest.unit == "queries"
     assert len(contest.best.values["ndcg@10"]) == 24
@@ -256,10 +262,10 @@ class StrangePerson:
 
 def test_a_failure_of_a_ranker_of_people_stops_nobody():
     case, _ = _ratings()
-    strange = registry.Entrant("strange", lambda s: StrangePerson())
-    entrants = (strange, case.entrants[-1])
-    contest, _ = hold_ratings(replace(case, entrants=entrants), folds=2)
-    assert contest.left_out == (("strange", "no luck"),)
+    strange = candidates.Candidate("strange", lambda s: StrangePerson())
+    entrants = (strange, case.candidates[-1])
+    contest = run_contest(replace(case, candidates=entrants), n_splits=2)
+    assert contest.left_out == (("strange", "failed: no luck"),)
     assert [r.name for r in contest.results] == ["(a random order)"]
 
 
@@ -272,13 +278,13 @@ def test_a_failure_of_one_is_told_and_stops_nobody():
 
     case = case_of(ordinal_table())
     entrants = (
-        registry.Entrant("broken", broken),
-        registry.Entrant("stranger", stranger),
-        registry.Entrant("huge", broken, most_rows=10),
-        *case.entrants[:1],
-        case.entrants[-1],
+        candidates.Candidate("broken", broken),
+        candidates.Candidate("stranger", stranger),
+        candidates.Candidate("huge", broken, most_rows=10),
+        *case.candidates[:1],
+        case.candidates[-1],
     )
-    contest = hold(replace(case, entrants=entrants), folds=2)
+    contest = run_contest(replace(case, candidates=entrants), n_splits=2)
     assert dict(contest.left_out) == {
         "broken": "failed: no luck today.",
         "stranger": "failed: Strange",
@@ -294,7 +300,7 @@ def test_rows_without_labels_are_left_out_and_many_rows_are_drawn():
     case = case_of(Columns(arrays, "made.csv"))
     assert (len(case.y), case.notes) == (87, ("3 rows have no 'grade': left out.",))
     task = recognise(table)
-    drawn = make_case(table, task, most_rows=40)
+    drawn = make_table_case(table, task, most_rows=40)
     assert len(drawn.y) == 40
     assert "40 of 90 rows were drawn at random" in drawn.notes[0]
     with pytest.raises(DataError, match="must have at least 10 rows with a 'grade'"):
@@ -304,7 +310,7 @@ def test_rows_without_labels_are_left_out_and_many_rows_are_drawn():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"folds": 1}, "compare: folds must be an integer >= 2; got 1."),
+        ({"n_splits": 1}, "compare: folds must be an integer >= 2; got 1."),
         ({"seed": -1}, "compare: seed must be an integer from 0 to"),
         ({"seed": 2**32}, "compare: seed must be an integer from 0 to"),
         ({"only": ["PRnk"]}, "got 'PRnk'. Did you mean 'PRank' or 'MPRank'?"),
@@ -312,13 +318,13 @@ def test_rows_without_labels_are_left_out_and_many_rows_are_drawn():
 )
 def test_wrong_options_are_refused(options, sentence):
     with pytest.raises(ValueError, match=sentence.replace("?", r"\?")):
-        hold(case_of(ordinal_table()), **options)
+        run_contest(case_of(ordinal_table()), **options)
 
 
 def test_the_winner_is_fitted_to_all_rows_and_kept_with_its_scaling(tmp_path):
     columns = ordinal_table()
     case = case_of(columns)
-    contest = hold(case, folds=2, only=["PRank"])
+    contest = run_contest(case, n_splits=2, only=["PRank"])
     assert keepable(contest).name == "PRank"
     model = refit(case, contest, "PRank")
     assert model.classes_.tolist() == [1, 2, 3]
@@ -339,7 +345,8 @@ def test_the_winner_is_fitted_to_all_rows_and_kept_with_its_scaling(tmp_path):
 
 def test_people_are_tested_on_what_they_did_not_tell():
     ratings, _ = _ratings()
-    contest, asked = hold_ratings(ratings, folds=3)
+    contest = run_contest(ratings, n_splits=3)
+    asked = ratings.held_out(seed=0)
     assert contest.unit == "people"
     order = [result.name for result in contest.results]
     assert order.index("PersonalRanker") < order.index("(a random order)")
@@ -373,7 +380,9 @@ def test_runs_are_compared_with_their_fusions():
     case = make_runs_case(
         {"good": good, "poor": poor}, Qrels(queries, documents, grade)
     )
-    contest = hold(case, folds=3, only=["good", "poor", "RankBoost", "MPRank"])
+    contest = run_contest(
+        case, n_splits=3, only=["good", "poor", "RankBoost", "MPRank"]
+    )
     means = {r.name: r.mean(contest.measures[0]) for r in contest.results}
     assert means["good"] > means["poor"]
     assert means["RankBoost"] > means["poor"]

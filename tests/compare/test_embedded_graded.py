@@ -6,7 +6,7 @@ from sklearn.linear_model import Ridge
 
 from peckorder import PRank, RankBoost, compare
 from peckorder.compare import GRADED_RANKERS, PROBLEMS, GradedProblem, Split
-from peckorder.compare.candidates.baselines import BestFeature, MeanFeature
+from peckorder.compare.candidates import BestFeature, MeanFeature
 from peckorder.metrics import disagreement, ndcg
 
 SEARCH = PROBLEMS[2]

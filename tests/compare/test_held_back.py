@@ -7,14 +7,18 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from peckorder.compare.candidates import registry
-from peckorder.compare.candidates.calibration import Cut, inner_folds
-from peckorder.compare.candidates.registry import Entrant, WithoutQueries
-from peckorder.compare.candidates.tuning import ROUNDS, Chosen, Stopped
-from peckorder.compare.contest.case import make_case
-from peckorder.compare.contest.contest import hold
-from peckorder.compare.contest.ratings import hold_ratings, make_ratings_case
-from peckorder.compare.contest.refit import refit
+from peckorder.compare.candidates import Candidate, IgnoringQueries, StandardizedLabels
+from peckorder.compare.contest import run_contest
+from peckorder.compare.ratings_case import make_ratings_case
+from peckorder.compare.refit import refit
+from peckorder.compare.table_case import make_table_case
+from peckorder.compare.tuning import (
+    ROUNDS,
+    GridTuned,
+    RoundsTuned,
+    ToClasses,
+    inner_folds,
+)
 from peckorder.tables.columns import Columns
 from peckorder.tables.task import recognise
 
@@ -54,8 +58,8 @@ def stages(model, X):
 
 
 def with_spies(case, make, *, scaled=False):
-    spy = Entrant("spy", make, scaled=scaled)
-    return replace(case, entrants=(spy, case.entrants[-1]))
+    spy = Candidate("spy", make, scaled=scaled)
+    return replace(case, candidates=(spy, case.candidates[-1]))
 
 
 def people_table():
@@ -67,7 +71,7 @@ def people_table():
 
 
 def case_of(table, **asked):
-    case = make_case(table, recognise(table, **asked))
+    case = make_table_case(table, recognise(table, **asked))
     # The row tells who is who, though it is left out as a number of rows.
     return replace(case, X=np.stack([table.arrays["row"], case.X[:, 0]], axis=1))
 
@@ -92,8 +96,8 @@ def person(row):
 def test_a_fold_is_left_out_whole_and_scaled_by_what_is_learnt_from(log):
     table = people_table()
     drop = recognise(table, drop=["user"])
-    case = with_spies(make_case(table, drop), lambda s: Spy(), scaled=True)
-    hold(case, folds=3)
+    case = with_spies(make_table_case(table, drop), lambda s: Spy(), scaled=True)
+    run_contest(case, n_splits=3)
     assert len(log) == 3
     for learnt, asked in log:
         assert len(learnt) + len(asked) == N
@@ -105,18 +109,18 @@ def test_a_fold_is_left_out_whole_and_scaled_by_what_is_learnt_from(log):
 @pytest.mark.parametrize("task", ["ordinal", "magnitude"])
 def test_folds_keep_people_whole(log, task):
     case = with_spies(case_of(people_table(), task=task), lambda s: Spy())
-    contest = hold(case, folds=4)
+    contest = run_contest(case, n_splits=4)
     check_apart(log, 4, person)
-    assert (contest.unit, contest.over) == ("rows", "people")
+    assert (contest.unit, contest.interval_unit) == ("rows", "people")
     assert set().union(*(rows_of(asked) for _, asked in log)) == set(ROW)
 
 
 CHOOSERS = {
-    "Chosen": (lambda s: Chosen(Spy(), {"a": [1, 2]}), 2 * 3 + 1),
-    "Stopped": (lambda s: Stopped(Spy(), stages), 3 + 1),
-    "Cut": (lambda s: Cut(Spy(), 3), 3 + 1),
-    "without queries": (lambda s: WithoutQueries(Stopped(Spy(), stages)), 3 + 1),
-    "standardised": (lambda s: registry.Standardised(Chosen(Spy(), {"a": [1]})), 4),
+    "GridTuned": (lambda s: GridTuned(Spy(), {"a": [1, 2]}), 2 * 3 + 1),
+    "RoundsTuned": (lambda s: RoundsTuned(Spy(), stages), 3 + 1),
+    "ToClasses": (lambda s: ToClasses(Spy(), 3), 3 + 1),
+    "without queries": (lambda s: IgnoringQueries(RoundsTuned(Spy(), stages)), 3 + 1),
+    "standardised": (lambda s: StandardizedLabels(GridTuned(Spy(), {"a": [1]})), 4),
 }
 
 
@@ -128,19 +132,19 @@ def test_settings_are_chosen_on_people_and_queries_left_out(log, kind, by_query)
     if by_query:
         table = Columns({**table.arrays, "qid": table.arrays["user"]}, "made.csv")
     case = with_spies(case_of(table, task="magnitude"), make)
-    hold(case, folds=2)
+    run_contest(case, n_splits=2)
     check_apart(log, 2 * n_asked, person)
 
 
 def test_the_winner_too_chooses_on_people_left_out(log):
-    case = with_spies(case_of(people_table()), CHOOSERS["Stopped"][0])
-    contest = hold(case, folds=2)
+    case = with_spies(case_of(people_table()), CHOOSERS["RoundsTuned"][0])
+    contest = run_contest(case, n_splits=2)
     log.clear()
     refit(case, contest, "spy")
     check_apart(log, 3, person)
 
 
-@pytest.mark.parametrize("kind", ["Chosen", "Stopped", "Cut"])
+@pytest.mark.parametrize("kind", ["GridTuned", "RoundsTuned", "ToClasses"])
 def test_settings_are_chosen_on_rows_left_out(log, kind):
     make, n_asked = CHOOSERS[kind]
     model = make(None)
@@ -167,8 +171,8 @@ def test_what_people_are_asked_is_not_known(monkeypatch):
     user, item = (a.ravel() for a in np.meshgrid(np.arange(20), np.arange(6)))
     columns = Columns({"user": user, "item": item, "rating": (user + item) % 5}, "made")
     case = make_ratings_case(columns, recognise(columns))
-    spy = Entrant("spy", lambda s: PersonalSpy())
-    hold_ratings(replace(case, entrants=(spy,)), folds=4)
+    spy = Candidate("spy", lambda s: PersonalSpy())
+    run_contest(replace(case, candidates=(spy,)), n_splits=4)
     every = set()
     for ratings, asked in PersonalSpy.log:
         who = np.repeat(np.arange(20), ratings.per_user)
@@ -184,8 +188,8 @@ def test_more_folds_than_people_leave_one_out_at_a_time():
     user, item = (a.ravel() for a in np.meshgrid(np.arange(11), np.arange(6)))
     columns = Columns({"user": user, "item": item, "rating": (user + item) % 5}, "made")
     case = make_ratings_case(columns, recognise(columns))
-    contest, _ = hold_ratings(case, folds=50, only=["Ridge"])
-    assert contest.n_folds == 11
+    contest = run_contest(case, n_splits=50, only=["Ridge"])
+    assert contest.n_splits == 11
     assert contest.left_out == ()
 
 
@@ -204,10 +208,10 @@ def test_no_inner_fold_is_empty(groups, n_folds):
 
 def test_intervals_of_rows_of_people_are_those_of_their_sums():
     case = with_spies(case_of(people_table()), lambda s: Spy())
-    contest = hold(case, folds=4)
+    contest = run_contest(case, n_splits=4)
     # What all rows of a person share says as much as one row of each would.
     each = np.random.default_rng(0).normal(size=12)
-    plain = replace(contest, groups=None, called="")
+    plain = replace(contest, groups=None, group_name="")
     assert contest.half_width(each[case.people]) == pytest.approx(
         plain.half_width(each)
     )
@@ -219,8 +223,8 @@ def test_intervals_of_rows_of_people_are_those_of_their_sums():
 
 def test_whole_people_are_drawn_and_two_at_least():
     table = people_table()
-    drawn = make_case(table, recognise(table), most_rows=23)
+    drawn = make_table_case(table, recognise(table), most_rows=23)
     assert len(drawn.y) == 20
     assert np.bincount(drawn.people).tolist() == [5] * 4
-    few = make_case(table, recognise(table, qid="user"), most_rows=3)
+    few = make_table_case(table, recognise(table, qid="user"), most_rows=3)
     assert np.bincount(few.qid).tolist() == [5, 5]

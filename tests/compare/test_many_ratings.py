@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from peckorder.compare.contest.ratings import hold_ratings, make_ratings_case
+from peckorder.compare.contest import run_contest
+from peckorder.compare.ratings_case import make_ratings_case
 from peckorder.tables.columns import Columns
 from peckorder.tables.task import recognise
 
@@ -16,18 +17,19 @@ def test_people_are_drawn_to_test_and_to_learn_from():
     case = make_ratings_case(columns, task, most_people=15, most_ratings=300)
     assert len(case.ratings) == 720
     assert len(case.people) == 15
-    assert case.some.n_users == 300 // 12
+    assert case.sample.n_users == 300 // 12
     assert case.notes == (
         "15 of 60 people were drawn at random to be tested (--rows).",
         "To learn from, 25 of 60 people were drawn at random, with 300 of 720 ratings.",
     )
-    contest, asked = hold_ratings(case, folds=3, only=["Ridge"])
-    tested = case.some.users[case.people]
-    assert set(case.some.users[asked.user]) == set(tested)
+    contest = run_contest(case, n_splits=3, only=["Ridge"])
+    asked = case.held_out(seed=0)
+    tested = case.sample.users[case.people]
+    assert set(case.sample.users[asked.user]) == set(tested)
     # Half of what each gave is asked, and what is asked is what was given.
     assert len(asked.user) == 15 * 6
     given = dict(zip(zip(user, item, strict=True), rating, strict=True))
-    who, what = case.some.users[asked.user], case.some.items[asked.item]
+    who, what = case.sample.users[asked.user], case.sample.items[asked.item]
     truth = [given[pair] for pair in zip(who, what, strict=True)]
     assert asked.value.tolist() == truth
     assert contest.unit == "people"
@@ -37,5 +39,5 @@ def test_few_ratings_are_all_learnt_from():
     user, item = (a.ravel() for a in np.meshgrid(np.arange(20), np.arange(6)))
     columns = Columns({"user": user, "item": item, "rating": (user + item) % 5}, "made")
     case = make_ratings_case(columns, recognise(columns))
-    assert case.some is case.ratings
+    assert case.sample is case.ratings
     assert case.notes == ()

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from peckorder.cli.compare.reading import read_table
-from peckorder.compare.contest.case import make_case
+from peckorder.cli.compare.work import read_table
+from peckorder.compare.table_case import make_table_case
 from peckorder.tables.task import recognise
 
 FOLDER = os.environ.get("PECKORDER_DATA")
@@ -35,7 +35,7 @@ def test_tables_are_recognised(file, kind, target, n_features):
     columns = read_table(str(path), None, None)
     task = recognise(columns)
     assert (task.kind, task.target) == (kind, target)
-    assert len(make_case(columns, task).features) == n_features
+    assert len(make_table_case(columns, task).features) == n_features
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from peckorder import RankBoost
-from peckorder.boosting.sharded.run import Lost
+from peckorder.boosting.sharded.booster import Lost
 from peckorder.distributed import fit
 from peckorder.distributed.fitting import rankboost
 from peckorder.exceptions import ClusterError, DataError
@@ -143,7 +143,8 @@ def test_data_are_refused_as_in_one_process(client):
     with pytest.raises(DataError) as caught:
         fitted(client, RankBoost(max_bins=9), *in_chunks(X, 0 * y, qid))
     assert str(caught.value) == (
-        "RankBoost: y must prefer some row that weighs to another; got 40 of 40 "
+        "RankBoost: y must contain two rows of one query with different "
+        "grades and positive weights; got 40 of 40 "
         "queries with one grade only."
     )
     X[100, 2] = np.inf

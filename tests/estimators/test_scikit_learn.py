@@ -67,7 +67,7 @@ EXPECTED_FAILURES: dict[str, str] = {}
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.filterwarnings("ignore:.*no weak ranking tells the rows")
+@pytest.mark.filterwarnings("ignore:.*no weak ranking separates the rows")
 @parametrize_with_checks(
     ESTIMATORS + RANKERS, expected_failed_checks=lambda estimator: EXPECTED_FAILURES
 )

@@ -12,22 +12,14 @@ from sklearn.kernel_ridge import KernelRidge
 from peckorder import MPRank, Ratings, experiments
 from peckorder.datasets import make_ratings
 from peckorder.exceptions import MissingDataError
-from peckorder.experiments.cortes_2007 import books, data, online, rankers, tables
+from peckorder.experiments.cortes_2007 import data, figure_1, rankers, tables
 from peckorder.experiments.cortes_2007 import leave_pair_out as left_out
-from peckorder.experiments.cortes_2007.config import FULL, PAPER, QUICK
+from peckorder.experiments.cortes_2007.data import FULL, PAPER, QUICK
 from peckorder.magnitude.compiled.mprank import sweep
 
 PAPERS = experiments.find("cortes-2007")
 FOLDER = os.environ.get("PECKORDER_DATA")
-NAMES = (
-    "movielens",
-    "jester",
-    "netflix",
-    "books",
-    "convergence",
-    "time",
-    "left-out",
-)
+NAMES = ("movielens", "jester", "netflix", "books", "convergence", "time", "left-out")
 
 
 def only(*names, **changes):
@@ -291,21 +283,21 @@ def test_chosen_parameters_have_the_least_error(reviews):
 def test_sweeps_are_those_of_the_estimator(problem, name):
     n, C = problem.n_train, 100.0
     K = np.exp(-0.3 * problem.distances[:n, :n])
-    inner = online.centred(K)
+    inner = rankers.centred(K)
     target = problem.train - problem.train.mean()
-    alpha, step = np.zeros(n), online.steps(inner, C, name)
+    alpha, step = np.zeros(n), figure_1.steps(inner, C, name)
     for _ in range(5):
         sweep(inner, target, n / (2 * C), step, alpha)
     model = MPRank(C=C, kernel="precomputed", solver=name, max_iter=5, tol=1e-300)
     with pytest.warns(match="not converged"):
         model.fit(K, problem.train)
-    ours = online.objective(inner, alpha, target, C)
+    ours = figure_1.objective(inner, alpha, target, C)
     assert ours == pytest.approx(model.objective_, rel=1e-9)
 
 
 def test_rounds_end_at_the_first_small_change():
-    assert online.rounds_to_stop(np.array([10.0, 5.0, 4.0, 3.9999, 3.9999])) == 3
-    assert online.rounds_to_stop(np.array([10.0, 5.0, 4.0])) == 3
+    assert figure_1.rounds_to_stop(np.array([10.0, 5.0, 4.0, 3.9999, 3.9999])) == 3
+    assert figure_1.rounds_to_stop(np.array([10.0, 5.0, 4.0])) == 3
 
 
 def test_errors_of_the_other_half_are_over_pairs_of_two(problem):
@@ -349,7 +341,7 @@ def test_too_few_books_leave_the_part_out(tmp_path):
 def test_a_reviewer_of_books_is_no_feature_of_his_own():
     ratings = Ratings([0, 0, 1, 2], ["a", "b", "a", "b"], [1, 2, 7, 9])
     reviews = data.Reviews(ratings, (data.Group("Books"),), 1, 10)
-    assert books.others(reviews, 0).tolist() == [[7.0, 9.0], [7.0, 9.0]]
+    assert tables.others(reviews, 0).tolist() == [[7.0, 9.0], [7.0, 9.0]]
 
 
 RANGES = {

@@ -1,22 +1,14 @@
-"""Verdicts on what Cortes, Mohri and Rastogi say, of made repetitions."""
+"""Verdicts on what Cortes, Mohri and Rastogi say, with synthetic repetitions."""
 
 from dataclasses import asdict
 
 import numpy as np
 import pytest
 
-from peckorder.experiments.cortes_2007 import (
-    books,
-    claims,
-    online,
-    rankers,
-    tables,
-    time,
-)
+from peckorder.experiments.cortes_2007 import figure_1, rankers, tables
 from peckorder.experiments.cortes_2007 import leave_pair_out as left_out
-from peckorder.experiments.cortes_2007.config import QUICK
-from peckorder.experiments.cortes_2007.data import PART
-from peckorder.experiments.framework.margins import within
+from peckorder.experiments.cortes_2007.data import BOOKS_SUBSET, QUICK
+from peckorder.experiments.framework.statistics import within
 
 STEADY = np.array([-0.01, 0.0, 0.01])
 
@@ -56,7 +48,7 @@ def test_within_a_margin_is_told_by_the_interval(differences, expected):
     ],
 )
 def test_magnitudes(gaps, expected):
-    judged = claims.magnitude_claims("Films", ["Films 20-40"], found(**gaps))
+    judged = tables.magnitude_claims("Films", ["Films 20-40"], found(**gaps))
     assert [each.holds for each in judged] == expected
 
 
@@ -64,7 +56,7 @@ def test_magnitudes(gaps, expected):
     ("gap", "expected"), [(1.0, "yes"), (0.0, "open"), (0.03, "yes"), (-1.0, "no")]
 )
 def test_misrankings_are_comparable_if_not_worse_by_much(gap, expected):
-    claim = claims.misranking_claim("Films", ["Films"], found(RankBoost=gap))
+    claim = tables.misranking_claim("Films", ["Films"], found(RankBoost=gap))
     assert claim.holds == expected
 
 
@@ -72,14 +64,14 @@ def test_one_repetition_leaves_everything_open():
     def one(ranker, measure):
         return [np.array([1.0 if ranker == "MPRank" else 9.0])]
 
-    for claim in claims.magnitude_claims("Films", ["Films"], one):
+    for claim in tables.magnitude_claims("Films", ["Films"], one):
         assert claim.holds == "open"
-    assert claims.misranking_claim("Films", ["Films"], one).holds == "open"
+    assert tables.misranking_claim("Films", ["Films"], one).holds == "open"
 
 
 @pytest.mark.parametrize(
     ("group", "expected"),
-    [("Books", ["yes", "yes", "yes"]), (PART, ["not tried"] * 3)],
+    [("Books", ["yes", "yes", "yes"]), (BOOKS_SUBSET, ["not tried"] * 3)],
 )
 def test_books_are_judged_if_they_are_the_papers(group, expected):
     unit = {"group": group}
@@ -90,7 +82,7 @@ def test_books_are_judged_if_they_are_the_papers(group, expected):
             which: [None, *found(**gaps)(ranker, which)[0]]
             for which in ("msd", "m1d")
         }
-    judged = list(books._claims(unit))
+    judged = list(tables._book_claims(unit))
     assert [each.holds for each in judged] == expected
 
 
@@ -113,7 +105,7 @@ def time_units(small, large, svrank):
 def test_time_is_judged_by_multiplications(passes, expected):
     # Of 40 films a decomposition takes as many as 13.3 passes, of 80 as 26.7.
     assert (QUICK.sizes[0], QUICK.sizes[-1]) == (40, 80)
-    judged = list(time._time_claims(QUICK, time_units(*passes)))
+    judged = list(figure_1._time_claims(QUICK, time_units(*passes)))
     assert [each.holds for each in judged] == expected
     assert all("multiplications decide" in each.found for each in judged)
 
@@ -123,7 +115,7 @@ def test_time_is_judged_by_multiplications(passes, expected):
     [(5, 2, "yes"), (120, 2, "open"), (None, 2, "no"), (5, 1, "open")],
 )
 def test_rounds_are_those_of_the_constant_step(rounds, n_units, expected):
-    config = online.Config(**{**asdict(QUICK), "online_rounds": 200})
+    config = figure_1.Config(**{**asdict(QUICK), "online_rounds": 200})
     excess = np.ones(200)
     if rounds is not None:
         excess[rounds - 1 :] = 0.0
@@ -134,7 +126,7 @@ def test_rounds_are_those_of_the_constant_step(rounds, n_units, expected):
         "gradient, a tenth of the step": {"excess": np.ones(200)},
         "batch": 1.0,
     }
-    claim = online._claim(config, [{"sweeps": {"1": sweeps}}] * n_units)
+    claim = figure_1._claim(config, [{"sweeps": {"1": sweeps}}] * n_units)
     assert claim.holds == expected
 
 

@@ -11,7 +11,7 @@ from sklearn.svm import SVC, SVR
 
 from peckorder import PRank, Ratings, experiments
 from peckorder.datasets import make_square
-from peckorder.experiments.crammer_singer_2001 import batch, movies, online, square
+from peckorder.experiments.crammer_singer_2001 import batch, movies, online
 from peckorder.experiments.framework.online import NOISE
 
 EXPERIMENT = experiments.find("crammer-singer-2001")
@@ -167,7 +167,7 @@ def test_a_resumed_run_gives_the_same_results(tiny, tmp_path):
 
 
 def test_without_movies_the_square_is_run_all_the_same(tmp_path):
-    config = replace(TINY.presets["tiny"], made=False)
+    config = replace(TINY.presets["tiny"], synthetic=False)
     outcome = experiments.run(with_config(config), "tiny", data=tmp_path)
     left_out = {each.part.name: each.left_out for each in outcome.parts}
     assert [name for name, why in left_out.items() if why] == OF_VIEWERS
@@ -192,13 +192,13 @@ def test_a_run_that_diverges_has_no_losses_and_is_never_the_best():
     steps = {step: online.learners([step])[online.stepped(step)] for step in (0.1, 9.0)}
     for step, learner in steps.items():
         learner.set_params(unit_norm=False)
-        losses = online.losses_on_the_way(learner, X, y)
+        losses = online.progressive_losses(learner, X, y)
         assert np.isnan(losses).all() == (step == 9.0)
     losses = {"a": np.array([0.1, np.nan]), "b": np.array([3.0, 3.0])}
     assert online.best_step(losses, ["a", "b"]) == "b"
 
 
-def test_losses_on_the_way_are_of_predictions_made_before():
+def test_progressive_losses_are_of_predictions_made_before():
     X, y = make_square(60, random_state=0)
     slow, learner = [], PRank(rule="last", classes=online.RANKS)
     for t in range(len(y)):
@@ -206,7 +206,7 @@ def test_losses_on_the_way_are_of_predictions_made_before():
         slow.append(abs(guess - y[t]))
         learner.partial_fit(X[[t]], y[[t]])
     fresh = PRank(rule="last", classes=online.RANKS)
-    assert online.losses_on_the_way(fresh, X, y).tolist() == slow
+    assert online.progressive_losses(fresh, X, y).tolist() == slow
 
 
 def test_sides_are_of_the_rounds_that_are_judged():
@@ -218,12 +218,12 @@ def test_sides_are_of_the_rounds_that_are_judged():
     assert online.sides_below(ours[:, :1], theirs[:, :1], rounds[:1]) == [-1]
 
 
-# Claims, on made units of which the verdict is known
+# Claims, on synthetic units with a known verdict
 
 
 def square_units(level):
     """Return units of the square whose curves are `level(ranker, rounds)`."""
-    rounds = square.shown_after(QUICK)
+    rounds = online.square_rounds(QUICK)
     steps = [online.stepped(eta) for eta in QUICK.square_steps]
     names = [online.LAST, online.AVERAGED, online.PERCEPTRON, *steps]
     names += [online.MEDIAN, online.CONSTANT]
@@ -274,13 +274,13 @@ def worst_but_once(name, rounds):
     ],
 )
 def test_the_claim_on_the_square_is_of_all_three_rankers(level, holds):
-    (claim,) = square.show(QUICK, square_units(level), []).claims
+    (claim,) = online.show_square(QUICK, square_units(level), []).claims
     assert claim.holds == holds
 
 
 def movie_units(levels):
     """Return units of viewers with the time-averaged loss of every kind of ranker."""
-    rounds = movies.shown_after(QUICK, 0)
+    rounds = movies.curve_rounds(QUICK, 0)
     kinds = dict.fromkeys(movies.BASELINES, 1.0)
     for form in movies.FORMS:
         for name in online.learners(movies.steps_of(QUICK, form)):
@@ -304,7 +304,7 @@ def movie_units(levels):
 def test_the_claim_on_movies_is_of_both_rivals(levels, holds):
     kinds = ("PRank", "Widrow-Hoff", "multiclass perceptron")
     units = movie_units(dict(zip(kinds, levels, strict=True)))
-    (claim,) = movies.show(QUICK, units, [], place=0).claims
+    (claim,) = movies.show(QUICK, units, [], which=0).claims
     assert claim.holds == holds
 
 
@@ -434,9 +434,9 @@ def test_batches_are_tested_on_rows_that_were_not_learnt(monkeypatch):
 
 def trials(config, n):
     """Return the values of some sequences of the square."""
-    data = square.load(config, None)
+    data = online.load_square(config, None)
     generators = [np.random.default_rng(seed) for seed in range(n)]
-    return [square.measure(config, data, 0, rng).values for rng in generators]
+    return [online.measure_square(config, data, 0, rng).values for rng in generators]
 
 
 def test_losses_of_the_square_are_in_the_accepted_ranges(golden):
@@ -454,7 +454,7 @@ def test_losses_of_the_square_are_in_the_accepted_ranges(golden):
         low, high = file["reference"][key]["accept_mean_of_20_trials"]
         assert low <= np.mean([unit["tested"][name] for unit in units]) <= high
     # On the way there are means of 100 trials to compare with, and no ranges.
-    rounds = square.shown_after(config)
+    rounds = online.square_rounds(config)
     for key in ("PRank", "PRank-avg", "MCP", "WH0.2", "WH0.1"):
         curves = online.curves_of(units, names[key], rounds)
         for mark in (100, 1_000, 5_000):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from peckorder import experiments
-from peckorder.experiments.freund_2003 import learners, lists, movies
-from peckorder.experiments.freund_2003.config import QUICK
+from peckorder.experiments.freund_2003 import films, learners, lists
+from peckorder.experiments.freund_2003.films import QUICK
 
 EXPERIMENT = experiments.find("freund-2003")
 FOLDER = os.environ.get("PECKORDER_DATA")
 
-# What the paper claims, in the words of the tables below the figures.
+# What the paper claims, in the words of the tables below the films.
 CLAIMS = (
     "RankBoost beats regression and nearest neighbour on all four measures at every "
     "number of features.",
@@ -79,7 +79,7 @@ def test_tables_have_the_rows_that_figures_are_read_against(outcome):
     shown = {each.part.name: each.shown for each in outcome.parts}
     for name, place in (("figure-5", 0), ("figure-7", 1), ("ideas", 0)):
         rows = labels(shown[name].tables[place])
-        assert {*movies.PRINTED, movies.MEAN, movies.CONSTANT} <= set(rows)
+        assert {*films.PRINTED, films.MEAN, films.CONSTANT} <= set(rows)
     assert {*learners.LEARNERS, "item mean", "constant"} == set(
         labels(shown["figure-4"].tables[0])
     )
@@ -156,7 +156,7 @@ def test_a_resumed_run_finds_the_same(tmp_path):
 
 def test_without_data_every_part_says_what_to_get(tmp_path):
     real = dataclasses.replace(
-        EXPERIMENT, presets={"full": dataclasses.replace(QUICK, made=False)}
+        EXPERIMENT, presets={"full": dataclasses.replace(QUICK, synthetic=False)}
     )
     outcome = experiments.run(real, "full", data=tmp_path)
     said = {each.part.name: each.left_out for each in outcome.parts}
@@ -169,9 +169,9 @@ def test_without_data_every_part_says_what_to_get(tmp_path):
 
 def test_presets_differ_in_size_alone():
     quick, full, paper = (EXPERIMENT.presets[k] for k in ("quick", "full", "paper"))
-    assert quick.made
-    assert not full.made
-    assert not paper.made
+    assert quick.synthetic
+    assert not full.synthetic
+    assert not paper.synthetic
     assert full.sizes == paper.sizes == (100, 200, 500, 750, 1000, 2000)
     assert (paper.splits, paper.targets) == (5, 2000)
     assert full.fold_rounds == paper.fold_rounds == 50
@@ -195,8 +195,8 @@ def test_films_are_ordered_as_well_as_measured_before():
         )
         for name in outcome.parts[0].units[0]["rankers"]
     }
-    assert 0.325 <= mean[movies.BOOST] <= 0.35
-    assert 0.04 <= mean[movies.NEAREST] - mean[movies.BOOST] <= 0.07
-    assert 0.015 <= mean[movies.BOOST] - mean[movies.SIMILARITY] <= 0.045
-    assert mean[movies.PLAIN] > mean[movies.BOOST]
-    assert mean[movies.MEAN] < mean[movies.SIMILARITY]
+    assert 0.325 <= mean[films.BOOST] <= 0.35
+    assert 0.04 <= mean[films.NEAREST] - mean[films.BOOST] <= 0.07
+    assert 0.015 <= mean[films.BOOST] - mean[films.SIMILARITY] <= 0.045
+    assert mean[films.PLAIN] > mean[films.BOOST]
+    assert mean[films.MEAN] < mean[films.SIMILARITY]

@@ -1,21 +1,20 @@
-"""Verdicts on what the RankBoost paper says, of made repetitions."""
+"""Verdicts on what the RankBoost paper says, with synthetic repetitions."""
 
 import numpy as np
 import pytest
 
-from peckorder.experiments.framework.margins import not_behind
+from peckorder.experiments.framework.statistics import not_behind
 from peckorder.experiments.freund_2003 import (
     features,
     feedback,
-    figures,
+    films,
     ideas,
     learners,
     lists,
-    movies,
 )
-from peckorder.experiments.freund_2003.config import QUICK
+from peckorder.experiments.freund_2003.films import QUICK
 
-NAMES = (*movies.PRINTED, movies.MEAN, movies.CONSTANT, movies.PLAIN)
+NAMES = (*films.PRINTED, films.MEAN, films.CONSTANT, films.PLAIN)
 NOISE = (-0.001, 0.0, 0.001)
 N_PLACES = 3
 assert len(QUICK.sizes) == len(QUICK.bins) == N_PLACES
@@ -27,10 +26,10 @@ def unit(better, noise=0.0):
     for name in NAMES:
         gain = np.broadcast_to(better.get(name, 0.0), N_PLACES)
         # Noise of RankBoost alone, so that differences are spread.
-        gain = gain + noise * (name == movies.BOOST)
+        gain = gain + noise * (name == films.BOOST)
         found[name] = {
             which: (0.4 - gain if which == "disagreement" else 0.4 + gain).tolist()
-            for which in movies.MEASURES
+            for which in films.MEASURES
         }
     return {"rankers": found}
 
@@ -43,8 +42,8 @@ def assert_verdicts(claims, expected):
     assert [claim.holds for claim in claims] == expected
 
 
-AHEAD = {movies.BOOST: [0.1, 0.15, 0.2]}
-BEHIND = {movies.BOOST: [-0.1, -0.15, -0.2]}
+AHEAD = {films.BOOST: [0.1, 0.15, 0.2]}
+BEHIND = {films.BOOST: [-0.1, -0.15, -0.2]}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +55,7 @@ BEHIND = {movies.BOOST: [-0.1, -0.15, -0.2]}
         (AHEAD, 1, ["open"] * 4),
         # Ahead of one of the two rivals, and of itself without .cum at one place.
         (
-            {movies.REGRESSION: -0.1, movies.PLAIN: [0.0, 0.0, -0.1]},
+            {films.REGRESSION: -0.1, films.PLAIN: [0.0, 0.0, -0.1]},
             3,
             ["in part", "open", "open", "in part"],
         ),
@@ -75,24 +74,24 @@ def test_more_features(better, n_units, expected):
     [(-0.1, -0.08, "yes"), (0.1, -0.08, "in part"), (0.1, 0.1, "no")],
 )
 def test_near_chance(nearest, regression, expected):
-    better = {movies.NEAREST: nearest, movies.REGRESSION: regression}
-    made = units({**better, movies.CONSTANT: 0.0})
+    better = {films.NEAREST: nearest, films.REGRESSION: regression}
+    made = units({**better, films.CONSTANT: 0.0})
     claim = features._claims_on_sizes(QUICK, made, 2)[2]
     assert claim.holds == expected
 
 
-LOVED = {movies.SIMILARITY: [0.2, 0.2, -0.2]}
+LOVED = {films.SIMILARITY: [0.2, 0.2, -0.2]}
 
 
 @pytest.mark.parametrize(
     ("better", "n_units", "expected"),
     [
         (LOVED, 3, "yes"),
-        ({movies.SIMILARITY: [0.2, -0.2, 0.0]}, 3, "in part"),
-        ({movies.SIMILARITY: -0.2}, 3, "no"),
+        ({films.SIMILARITY: [0.2, -0.2, 0.0]}, 3, "in part"),
+        ({films.SIMILARITY: -0.2}, 3, "no"),
         # Before RankBoost, but not before regression.
-        ({**LOVED, movies.REGRESSION: 0.3}, 3, "no"),
-        ({movies.NEAREST: -0.1, movies.REGRESSION: -0.1}, 3, "open"),
+        ({**LOVED, films.REGRESSION: 0.3}, 3, "no"),
+        ({films.NEAREST: -0.1, films.REGRESSION: -0.1}, 3, "open"),
         (LOVED, 1, "open"),
     ],
 )
@@ -104,17 +103,12 @@ def test_few_films_are_for_vector_similarity(better, n_units, expected):
 
 @pytest.mark.parametrize(
     ("fall", "rise", "expected"),
-    [
-        (0.1, 0.1, "yes"),
-        (0.1, -0.1, "in part"),
-        (-0.1, -0.1, "no"),
-        (0.0, 0.0, "open"),
-    ],
+    [(0.1, 0.1, "yes"), (0.1, -0.1, "in part"), (-0.1, -0.1, "no"), (0.0, 0.0, "open")],
 )
 def test_denser_feedback(fall, rise, expected):
     made = units({})
     for each, noise in zip(made, NOISE, strict=True):
-        ours = each["rankers"][movies.BOOST]
+        ours = each["rankers"][films.BOOST]
         ours["AP"] = ours["coverage"] = [0.5, 0.1, 0.5 - fall + noise]
         ours["disagreement"] = [0.5, 0.1, 0.5 - rise + noise]
     _, claim = feedback._claims_on_feedback(QUICK, made)
@@ -143,7 +137,7 @@ def test_chance_is_judged_from_first_to_last(good, chance, expected):
 
 def idea_units(better, n_units=3):
     names = (
-        *(movies.BOOST, movies.SIMILARITY, movies.NEAREST, movies.REGRESSION),
+        *(films.BOOST, films.SIMILARITY, films.NEAREST, films.REGRESSION),
         *(ideas.HYBRID, ideas.NORMALISED),
         *(f"{k} nearest" for k in ideas.COUNTS),
     )
@@ -166,21 +160,21 @@ def idea_units(better, n_units=3):
     ("better", "n_units", "expected"),
     [
         (
-            {movies.BOOST: 0.1, ideas.HYBRID: 0.2, ideas.ADABOOST: -0.1},
+            {films.BOOST: 0.1, ideas.HYBRID: 0.2, ideas.ADABOOST: -0.1},
             3,
             ["yes", "yes", "yes", "yes"],
         ),
         (
-            {movies.BOOST: -0.1, ideas.HYBRID: -0.2, ideas.ADABOOST: 0.1},
+            {films.BOOST: -0.1, ideas.HYBRID: -0.2, ideas.ADABOOST: 0.1},
             3,
             ["no", "no", "no", "no"],
         ),
         (
-            {"5 nearest": -0.1, ideas.HYBRID: 0.1, movies.SIMILARITY: 0.2},
+            {"5 nearest": -0.1, ideas.HYBRID: 0.1, films.SIMILARITY: 0.2},
             3,
             ["in part", "open", "in part", "open"],
         ),
-        ({movies.BOOST: 0.1, ideas.ADABOOST: -0.1}, 1, ["open"] * 4),
+        ({films.BOOST: 0.1, ideas.ADABOOST: -0.1}, 1, ["open"] * 4),
     ],
 )
 def test_ideas(better, n_units, expected):
@@ -249,9 +243,7 @@ def test_an_interval_that_is_not_known_is_open():
 
 
 def test_tallies_and_draws():
-    found = figures.tally(np.array([1, 1, 0, -1]))
+    found = films.tally(np.array([1, 1, 0, -1]))
     assert found == "better in 2, open in 1, worse in 1 of 4"
-    assert figures.drawn([{"targets": 3}] * 2) == "2 draws of 3 targets"
-    assert (
-        figures.drawn([{"targets": 3}, {"targets": 1}]) == "2 draws of 1 to 3 targets"
-    )
+    assert films.drawn([{"targets": 3}] * 2) == "2 draws of 3 targets"
+    assert films.drawn([{"targets": 3}, {"targets": 1}]) == "2 draws of 1 to 3 targets"

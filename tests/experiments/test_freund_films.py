@@ -13,7 +13,8 @@ from peckorder.collaborative import (
     VectorSimilarity,
 )
 from peckorder.datasets import make_ratings
-from peckorder.experiments.freund_2003 import feedback, ideas, movies
+from peckorder.experiments.freund_2003 import feedback, ideas
+from peckorder.experiments.freund_2003 import films as films_module
 from peckorder.experiments.freund_2003.features import bin_name, in_bin, thinned
 
 
@@ -25,7 +26,7 @@ def films():
 def test_halves_are_disjoint_and_all_that_was_rated(films):
     rng = np.random.default_rng(0)
     for person in range(films.n_users):
-        target = movies.halve(films.csr, person, rng)
+        target = films_module.halve(films.csr, person, rng)
         if target is None:
             continue
         items, values = films.csr[[person]].indices, films.csr[[person]].data
@@ -40,7 +41,7 @@ def test_halves_are_disjoint_and_all_that_was_rated(films):
 def test_who_cannot_be_ordered_is_passed_over():
     ratings = make_ratings(3, 12, density=1.0, random_state=0).csr.copy()
     ratings.data[ratings.indptr[1] : ratings.indptr[2]] = 4.0
-    targets = movies.draw_targets(
+    targets = films_module.draw_targets(
         ratings, np.array([1, 0, 2]), 3, np.random.default_rng(0)
     )
     assert len(targets) == 2
@@ -49,12 +50,12 @@ def test_who_cannot_be_ordered_is_passed_over():
 @pytest.fixture(scope="module")
 def case(films):
     """A target, viewers, and all that is known as dense tables."""
-    viewers = movies.Viewers(films.csr[:30])
-    target = movies.halve(films.csr, 35, np.random.default_rng(1))
+    viewers = films_module.Viewers(films.csr[:30])
+    target = films_module.halve(films.csr, 35, np.random.default_rng(1))
     X = films.csr[:30].toarray().T
     y = np.full(films.n_items, np.nan)
     y[target.learnt] = target.given
-    return movies.Tables.of(viewers, target), np.where(X == 0, np.nan, X), y
+    return films_module.Tables.of(viewers, target), np.where(X == 0, np.nan, X), y
 
 
 @pytest.mark.parametrize("size", [7, 20, 30])
@@ -71,7 +72,7 @@ def test_regression_is_that_of_the_library(case, size, normalize):
 @pytest.mark.parametrize("k", [1, 4])
 def test_nearest_is_that_of_the_library_for_the_first_viewers(case, size, k):
     tables, X, y = case
-    model = NearestRanker(ratings=movies.SCALE, n_neighbors=k).fit(X[:, :size], y)
+    model = NearestRanker(ratings=films_module.SCALE, n_neighbors=k).fit(X[:, :size], y)
     expected = model.predict(X[tables.target.tested][:, :size])
     found = tables.nearest(tables.neighbors(), size, k)
     assert found == pytest.approx(expected, abs=1e-12)
@@ -79,7 +80,7 @@ def test_nearest_is_that_of_the_library_for_the_first_viewers(case, size, k):
 
 def test_nearest_by_what_they_rated_is_that_of_the_library(case):
     tables, X, y = case
-    settings = {"ratings": movies.SCALE, "shrinkage": 10.0}
+    settings = {"ratings": films_module.SCALE, "shrinkage": 10.0}
     model = NearestRanker(n_neighbors=5, weights="rated", **settings).fit(X, y)
     expected = model.predict(X[tables.target.tested])
     found = tables.nearest(tables.neighbors(shrinkage=10.0), 30, 5, by_rated=True)
@@ -92,14 +93,14 @@ def test_similarity_and_means_are_those_of_the_library(case, size):
     tested = X[tables.target.tested][:, :size]
     similar = VectorSimilarity().fit(X[:, :size], y).predict(tested)
     assert tables.vector_similarity(size) == pytest.approx(similar, abs=1e-12)
-    mean = ItemMean(damping=movies.DAMPING).fit(X[:, :size], y).predict(tested)
+    mean = ItemMean(damping=films_module.DAMPING).fit(X[:, :size], y).predict(tested)
     assert tables.item_mean(size) == pytest.approx(mean, abs=1e-12)
 
 
 def test_boosting_has_the_rounds_of_the_paper(case):
     tables, X, _ = case
     target = tables.target
-    scores, model = movies.boosted(tables.viewers, target, 20)
+    scores, model = films_module.boosted(tables.viewers, target, 20)
     assert model.n_rounds == 42
     dense = RankBoost(n_rounds=42).fit(X[target.learnt][:, :20], target.given)
     expected = dense.predict(X[target.tested][:, :20])
@@ -136,7 +137,7 @@ def test_bins_include_their_limits(films):
 def test_measures_are_means_over_people():
     truths = [np.array([2.0, 1.0]), np.array([3.0, 1.0, 3.0])]
     scores = [np.array([1.0, 2.0]), np.array([2.0, 3.0, 1.0])]
-    found = movies.measures(truths, scores)
+    found = films_module.measures(truths, scores)
     assert found["disagreement"] == pytest.approx((1 + 1) / 2)
     assert found["PROT"] == pytest.approx((1 / 2 + 1 / 2) / 2)
     assert found["AP"] == pytest.approx((1 / 2 + (1 / 2 + 2 / 3) / 2) / 2)
@@ -181,8 +182,8 @@ def test_a_hybrid_is_no_worse_on_what_it_learnt(case):
     tables, _, _ = case
     viewers, target = tables.viewers, tables.target
     weak = ["threshold", ideas.similarity_learner(tables, 30)]
-    _, model = movies.boosted(viewers, target, 30, weak=weak, n_rounds=1)
-    _, plain = movies.boosted(viewers, target, 30, n_rounds=1)
+    _, model = films_module.boosted(viewers, target, 30, weak=weak, n_rounds=1)
+    _, plain = films_module.boosted(viewers, target, 30, n_rounds=1)
     assert model.bounds_[-1] <= plain.bounds_[-1] + 1e-12
 
 

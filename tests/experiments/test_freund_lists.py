@@ -5,8 +5,8 @@ import pytest
 
 from peckorder import RankBoost, experiments
 from peckorder.datasets import Documents
-from peckorder.experiments.freund_2003 import learners, letor, lists
-from peckorder.experiments.freund_2003.config import QUICK
+from peckorder.experiments.freund_2003 import learners, lists
+from peckorder.experiments.freund_2003.films import QUICK
 
 EXPERIMENT = experiments.find("freund-2003")
 
@@ -63,15 +63,15 @@ def test_targets_are_found_in_expectation_and_ranks_are_cut():
     target[3] = 1.0
     query = np.zeros(40, dtype=int)
     few = lists.Lists(np.zeros((40, 1)), target, query)
-    found = lists.summed(lists.found(few, np.zeros(40)))
+    found = lists.summed(lists.target_ranks(few, np.zeros(40)))
     assert found[:-1] == pytest.approx([k / 40 for k in lists.TOPS])
     assert found[-1] == pytest.approx((sum(range(1, 32)) + 9 * 31) / 40)
-    last = lists.summed(lists.found(few, -target))
+    last = lists.summed(lists.target_ranks(few, -target))
     assert last.tolist() == [0, 0, 0, 0, 0, 0, 31]
 
 
 def test_errors_count_pairs_of_all_queries_alike(two_queries):
-    made = lists.made_lists(0)
+    made = lists.synthetic_lists(0)
     rows = np.flatnonzero(made.query < 4)
     scores = lists.fusion(made)[rows]
     wrong, count = 0.0, 0
@@ -86,7 +86,7 @@ def test_errors_count_pairs_of_all_queries_alike(two_queries):
 
 
 def test_each_fold_is_ranked_by_what_the_others_taught():
-    made = lists.made_lists(1)
+    made = lists.synthetic_lists(1)
     fold = np.arange(made.n_queries) % lists.N_FOLDS
     settings = learners.LEARNERS["WeakLearn.3.cum"]
     _, scores = lists.boost(QUICK, made, fold, settings)
@@ -97,7 +97,7 @@ def test_each_fold_is_ranked_by_what_the_others_taught():
 
 
 def test_made_lists_have_places_and_ends():
-    made = lists.made_lists(0)
+    made = lists.synthetic_lists(0)
     rows = made.X[made.query == 0]
     for column in rows.T:
         listed = np.sort(-column[~np.isnan(column)])
@@ -110,10 +110,10 @@ def test_made_lists_have_places_and_ends():
 
 def test_ndcg_counts_the_first_two_places_alike():
     made = Documents(np.zeros((3, 1)), np.array([0.0, 1.0, 2.0]), np.array([1, 1, 1]))
-    swapped = letor.figures(made, np.array([1.0, 3.0, 2.0]))
+    swapped = lists.ndcg_and_map(made, np.array([1.0, 3.0, 2.0]))
     assert swapped[:2] == pytest.approx([1 / 3, 1.0])
-    assert letor.figures(made, np.array([1.0, 2.0, 3.0])) == pytest.approx(1.0)
-    tied = letor.figures(made, np.zeros(3))
+    assert lists.ndcg_and_map(made, np.array([1.0, 2.0, 3.0])) == pytest.approx(1.0)
+    tied = lists.ndcg_and_map(made, np.zeros(3))
     assert tied[0] == pytest.approx(np.mean([0, 1, 3]) / 3)
 
 

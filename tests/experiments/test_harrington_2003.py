@@ -1,4 +1,4 @@
-"""Harrington (2003): the whole of it on made data, and its protocol by hand."""
+"""Harrington (2003): all of it on synthetic data, and its protocol by hand."""
 
 import dataclasses
 import os
@@ -11,10 +11,7 @@ from scipy import sparse
 
 from peckorder import AggregatePRank, PRank, Ratings, WidrowHoff, experiments
 from peckorder.datasets import make_square
-from peckorder.experiments.harrington_2003 import claims as judging
-from peckorder.experiments.harrington_2003 import filtering_data as judged
-from peckorder.experiments.harrington_2003 import methods as racing
-from peckorder.experiments.harrington_2003 import square
+from peckorder.experiments.harrington_2003 import filtering, methods, square
 from peckorder.experiments.harrington_2003.square import FORM, stream
 from peckorder.metrics import rank_loss
 
@@ -30,8 +27,8 @@ TINY = dataclasses.replace(
     movie_trials=2,
 )
 FORMS = {
-    "cystic-fibrosis": [form.label for form in judged.CYSTIC_FIBROSIS.forms],
-    "movielens": [form.label for form in judged.MOVIELENS.forms],
+    "cystic-fibrosis": [form.label for form in filtering.CYSTIC_FIBROSIS.forms],
+    "movielens": [form.label for form in filtering.MOVIELENS.forms],
 }
 PARTS = ["square", "ohsumed", "cystic-fibrosis", "movielens"]
 ENSEMBLES = ["OAP-BPM", "OAP-Bagg", "OAP-VP"]
@@ -116,7 +113,7 @@ def test_what_there_is_of_ohsumed_is_said(outcome):
     part = shown(outcome, "ohsumed")
     (departure,) = (each for each in EXPERIMENT.departures if "OHSUMED" in each)
     for text in (departure, part.paragraphs[0]):
-        assert "one grade a pair" in text
+        assert "one grade per pair" in text
         assert "`judged`" in text
         assert "not tried" in text
     (claim,) = part.claims
@@ -169,7 +166,7 @@ def test_an_interrupted_run_goes_on_to_the_same_results(tiny_results, tmp_path):
 
 
 def test_missing_data_leave_their_part_out(tmp_path):
-    config = dataclasses.replace(TINY, made=False)
+    config = dataclasses.replace(TINY, synthetic=False)
     outcome = experiments.run(with_config(config), data=tmp_path)
     left_out = {each.part.name: each.left_out for each in outcome.parts}
     assert not left_out["square"]
@@ -182,7 +179,7 @@ def test_presets_are_those_of_the_paper():
     paper = EXPERIMENT.presets["paper"]
     assert (paper.trials, paper.rounds, paper.test_size) == (20, 5000, 1000)
     assert (paper.judged_trials, paper.movie_trials, paper.members) == (500, 500, 100)
-    assert [EXPERIMENT.presets[name].made for name in ("full", "paper")] == [0, 0]
+    assert [EXPERIMENT.presets[name].synthetic for name in ("full", "paper")] == [0, 0]
 
 
 # The protocol, against slow and obvious versions.
@@ -190,7 +187,7 @@ def test_presets_are_those_of_the_paper():
 
 def test_the_stream_and_its_test_are_rows_of_one_draw():
     task, points = stream(30, 10, np.random.default_rng(3))
-    (X, y), (X_test, y_test) = task.learnt, task.kept
+    (X, y), (X_test, y_test) = task.train, task.test
     assert (len(X), len(X_test), len(points)) == (30, 10, 10)
     assert len(np.unique(np.vstack([X, X_test]), axis=0)) == 40
     assert_allclose(X_test[:, 1:3], np.sqrt(2) * points)
@@ -200,9 +197,9 @@ def test_the_stream_and_its_test_are_rows_of_one_draw():
 @pytest.fixture(scope="module")
 def small_race():
     X, y = make_square(140, random_state=1)
-    task = racing.Task(X, y, 100, 5)
-    rounds = racing.places_on_the_way(100)
-    return racing.race(task, FORM, rounds, 7, seed=5, online=True)
+    task = methods.Task(X, y, 100, 5)
+    rounds = methods.curve_rounds(100)
+    return methods.race(task, FORM, rounds, 7, seed=5, online=True)
 
 
 def members(tau, aggregate):
@@ -211,7 +208,7 @@ def members(tau, aggregate):
 
 
 def test_losses_are_those_of_the_estimators(small_race):
-    (X, y), (X_test, y_test) = small_race.task.learnt, small_race.task.kept
+    (X, y), (X_test, y_test) = small_race.task.train, small_race.task.test
     models = {
         "PRank": PRank(rule="last", **FORM.rows),
         "PRank, averaged": PRank(**FORM.rows),
@@ -230,7 +227,7 @@ def test_losses_are_those_of_the_estimators(small_race):
     ("name", "how"), [("OAP-Bagg", "bagging"), ("OAP-VP", "voted")]
 )
 def test_means_on_the_way_are_those_before_each_row(small_race, name, how):
-    X, y = small_race.task.learnt
+    X, y = small_race.task.train
     model, lost = members(0.6, how), []
     for row, label in zip(X, y, strict=True):
         # At the start all predict the highest.
@@ -244,9 +241,9 @@ def test_means_on_the_way_are_those_before_each_row(small_race, name, how):
 
 def test_constants_know_what_they_should():
     y = np.array([1, 1, 2, 3, 3, 3, 2, 2, 5, 5])
-    task = racing.Task(np.ones((10, 1)), y, 6, 5)
-    found = racing.Race(task, np.array([3, 6]))
-    racing.add_constants(found, online=True)
+    task = methods.Task(np.ones((10, 1)), y, 6, 5)
+    found = methods.Race(task, np.array([3, 6]))
+    methods.add_constants(found, online=True)
     # The best constant of the six learnt is 2; of the test any of 2 to 5, so the first.
     assert_allclose(found.online["best constant"], [2 / 3, 5 / 6], atol=1e-5)
     assert found.test["best constant"] == 6 / 4
@@ -257,8 +254,8 @@ def test_constants_know_what_they_should():
 
 def test_a_run_that_diverges_has_no_loss():
     X, y = make_square(60, random_state=0)
-    task = racing.Task(1e6 * X, y, 50, 5)
-    found = racing.race(task, FORM, np.array([50]), 2, 0, online=True)
+    task = methods.Task(1e6 * X, y, 50, 5)
+    found = methods.race(task, FORM, np.array([50]), 2, 0, online=True)
     assert np.isnan(found.test["Widrow-Hoff 0.2"])
     assert np.isnan(found.online["Widrow-Hoff 0.2"]).all()
     assert np.isfinite(found.test["PRank"])
@@ -266,7 +263,7 @@ def test_a_run_that_diverges_has_no_loss():
 
 def test_one_judge_is_the_target_and_the_others_the_instance():
     scores = np.random.default_rng(0).integers(0, 3, (200, 4))
-    others, target = judged.draw_judged(scores, np.random.default_rng(1))
+    others, target = filtering.draw_judged(scores, np.random.default_rng(1))
     assert others.shape == (200, 3)
     drawn = set()
     for row, rest, score in zip(scores.tolist(), others.tolist(), target, strict=True):
@@ -282,13 +279,13 @@ def test_one_viewer_is_the_target_and_the_others_the_instance():
     dense[:, 0], dense[:, 1] = 2, 4
     table = sparse.csr_array(dense.astype(float))
     kept = table.copy()
-    others, target = judged.draw_movies(table, np.random.default_rng(1))
+    others, target = filtering.draw_movies(table, np.random.default_rng(1))
     assert_array_equal(table.toarray(), kept.toarray())
     gone = dense - others.toarray()
     assert ((gone != 0).sum(axis=1) == 1).all()
     assert_array_equal(gone.sum(axis=1), target)
     means = [row[row > 0].mean() for row in others.toarray()]
-    assert_allclose(judged.mean_of_others(others), means)
+    assert_allclose(filtering.mean_of_others(others), means)
 
 
 def test_viewers_with_few_ratings_and_movies_with_one_are_left_out():
@@ -296,30 +293,30 @@ def test_viewers_with_few_ratings_and_movies_with_one_are_left_out():
     item = [1, 2, 3, 1, 2, 4, 1, 3]
     ratings = Ratings(user, item, [5, 4, 3, 2, 1, 5, 1, 1])
     # Of a and b alone: movies 1 and 2 have two ratings, 3 and 4 have one.
-    table = judged.table_of(ratings, 2)
+    table = filtering.table_of(ratings, 2)
     assert_array_equal(table.toarray(), [[5, 2], [4, 1]])
 
 
 def test_instances_are_moved_where_there_is_a_rating():
-    centred = racing.Form("", True, True, False)
-    as_given = racing.Form("", False, False, False)
+    centred = methods.Form("", True, True, False)
+    as_given = methods.Form("", False, False, False)
     table = sparse.csr_array(np.array([[5.0, 0.0, 3.0], [0.0, 1.0, 0.0]]))
-    moved = judged.instances(table, centred, 3.0)
+    moved = filtering.instances(table, centred, 3.0)
     assert_array_equal(moved.toarray(), [[2, 0, 0], [0, -2, 0]])
     assert_array_equal(table.toarray(), [[5, 0, 3], [0, 1, 0]])
     scores = np.array([[0, 1, 2]])
-    assert_array_equal(judged.instances(scores, centred, 1.0), [[-1, 0, 1]])
-    assert_array_equal(judged.instances(scores, as_given, 1.0), scores)
-    assert judged.count_learnt(4819) == 4819 - 602  # an eighth is for the test
+    assert_array_equal(filtering.instances(scores, centred, 1.0), [[-1, 0, 1]])
+    assert_array_equal(filtering.instances(scores, as_given, 1.0), scores)
+    assert filtering.count_train(4819) == 4819 - 602  # an eighth is for the test
 
 
 def test_the_mean_of_the_others_is_rounded_half_upwards():
     rated = np.random.default_rng(0).integers(1, 6, (80, 3)).astype(float)
     table = sparse.csr_array(rated)
-    unit = judged.MOVIELENS.measure(TINY, table, 0, np.random.default_rng(1))
+    unit = filtering.MOVIELENS.measure(TINY, table, 0, np.random.default_rng(1))
     # The same draws by hand.
     rng = np.random.default_rng(1)
-    others, target = judged.draw_movies(table, rng)
+    others, target = filtering.draw_movies(table, rng)
     order = rng.permutation(80)
     twice = others.toarray()[order].sum(axis=1).astype(int)
     target = target[order]
@@ -329,15 +326,15 @@ def test_the_mean_of_the_others_is_rounded_half_upwards():
     assert upwards[kept].mean() != downwards[kept].mean()
     for form in FORMS["movielens"]:
         values = unit.values
-        assert values["test"][form][judged.OTHERS] == upwards[kept].mean()
-        at_last = values["online"][form][judged.OTHERS][-1]
+        assert values["test"][form][filtering.OTHERS] == upwards[kept].mean()
+        at_last = values["online"][form][filtering.OTHERS][-1]
         assert_allclose(at_last, upwards[learnt].mean(), atol=1e-5)
 
 
 def test_curves_of_all_forms_are_kept():
     scores = np.random.default_rng(0).integers(0, 3, (60, 4))
-    unit = judged.CYSTIC_FIBROSIS.measure(TINY, scores, 0, np.random.default_rng(0))
-    rounds = racing.places_on_the_way(unit.values["n_learnt"])
+    unit = filtering.CYSTIC_FIBROSIS.measure(TINY, scores, 0, np.random.default_rng(0))
+    rounds = methods.curve_rounds(unit.values["n_learnt"])
     for form in FORMS["cystic-fibrosis"]:
         curve = unit.values["online"][form]["Widrow-Hoff 0.1"]
         assert curve.shape == rounds.shape
@@ -345,16 +342,16 @@ def test_curves_of_all_forms_are_kept():
     assert (first["Widrow-Hoff 0.1"] != second["Widrow-Hoff 0.1"]).any()
 
 
-# Claims, on made units of which the verdict is known.
+# Claims, on synthetic units with a known verdict.
 
 
-def made_units(outcome, part, level, n=3):
-    """Return units with made losses: `level(name, share of the rounds, form)`."""
+def synthetic_units(outcome, part, level, n=3):
+    """Return units with given losses: `level(name, share of the rounds, form)`."""
     template = next(each for each in outcome.parts if each.part.name == part).units[0]
     if part == "square":
-        rounds = square.shown_rounds(EXPERIMENT.presets["quick"])
+        rounds = square.square_rounds(EXPERIMENT.presets["quick"])
     else:
-        rounds = racing.places_on_the_way(template["n_learnt"])
+        rounds = methods.curve_rounds(template["n_learnt"])
     shares = rounds / rounds[-1]
 
     def filled(values, form):
@@ -375,9 +372,9 @@ def made_units(outcome, part, level, n=3):
 
 def verdicts(outcome, part, level):
     """Return the verdicts of a part, by the first words of its claims."""
-    made = made_units(outcome, part, level)
+    units = synthetic_units(outcome, part, level)
     (shows,) = (each.part.show for each in outcome.parts if each.part.name == part)
-    claims = shows(EXPERIMENT.presets["quick"], made, []).claims
+    claims = shows(EXPERIMENT.presets["quick"], units, []).claims
     return [claim.holds for claim in claims]
 
 
@@ -422,7 +419,7 @@ def test_the_claim_on_intervals_is_of_spreads(sign, holds):
     test = {
         f"{method} {tau}": 0.5 + noise * (1 + sign * (tau - 0.6))
         for method in ENSEMBLES
-        for tau in racing.TAUS
+        for tau in methods.TAUS
     }
     assert square._narrower_with_tau(test).holds == holds
 
@@ -464,9 +461,9 @@ def test_a_method_is_lowest_only_if_all_intervals_say_so():
         "alike": ours + 0.01 * rng.standard_normal(50),
         "better": ours - 0.1,
     }
-    assert judging.compare(losses, "ours", ["worse"])[0] == 1
-    assert judging.compare(losses, "ours", ["worse", "alike"])[0] == 0
-    lowest, text = judging.compare(losses, "ours", ["worse", "alike", "better"])
+    assert methods.compare(losses, "ours", ["worse"])[0] == 1
+    assert methods.compare(losses, "ours", ["worse", "alike"])[0] == 0
+    lowest, text = methods.compare(losses, "ours", ["worse", "alike", "better"])
     assert lowest == -1
     assert "lower than 1 of 3, the nearest worse (" in text
     assert "level with alike (" in text
@@ -474,20 +471,20 @@ def test_a_method_is_lowest_only_if_all_intervals_say_so():
 
 
 def test_methods_are_shown_with_their_best_setting():
-    losses = {f"Widrow-Hoff {eta:g}": np.array([eta]) for eta in racing.ETAS}
+    losses = {f"Widrow-Hoff {eta:g}": np.array([eta]) for eta in methods.ETAS}
     losses["Widrow-Hoff 0.01"] = np.array([np.nan])
-    assert judging.best(losses, "Widrow-Hoff") == "Widrow-Hoff 0.05"
-    losses |= {f"OAP-VP {t}, not rounded": np.array([1 - t]) for t in racing.TAUS}
-    assert judging.best(losses, "OAP-VP, not rounded") == "OAP-VP 0.9, not rounded"
-    assert judging.best(losses, "PRank") == "PRank"
+    assert methods.best(losses, "Widrow-Hoff") == "Widrow-Hoff 0.05"
+    losses |= {f"OAP-VP {t}, not rounded": np.array([1 - t]) for t in methods.TAUS}
+    assert methods.best(losses, "OAP-VP, not rounded") == "OAP-VP 0.9, not rounded"
+    assert methods.best(losses, "PRank") == "PRank"
 
 
 def test_spreads_are_compared_by_resampling():
     rng = np.random.default_rng(0)
     narrow, wide = rng.standard_normal((2, 200)) * [[1.0], [2.0]]
-    low, high = judging.spread_interval(narrow, wide)
+    low, high = methods.spread_interval(narrow, wide)
     assert 0 < low < wide.std(ddof=1) - narrow.std(ddof=1) < high
-    assert judging.spread_interval(narrow, narrow) == (0.0, 0.0)
+    assert methods.spread_interval(narrow, narrow) == (0.0, 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -522,11 +519,11 @@ def mean_of(outcome, name, *keys):
         ("voted PRank", "PRank-voted(round)"),
         ("voted PRank, not rounded", "PRank-voted(raw)"),
         ("rank without the noise", "Bayes(rank of noise-free U)"),
-        *((f"Widrow-Hoff {eta:g}", f"WH{eta:g}") for eta in racing.ETAS),
-        *((f"OAP-BPM {tau}", f"BPM{tau}") for tau in racing.TAUS),
-        *((f"OAP-Bagg {tau}", f"Bagg{tau}(round)") for tau in racing.TAUS),
-        *((f"OAP-Bagg {tau}, not rounded", f"Bagg{tau}(raw)") for tau in racing.TAUS),
-        *((f"OAP-VP {tau}", f"VPseen{tau}(round)") for tau in racing.TAUS),
+        *((f"Widrow-Hoff {eta:g}", f"WH{eta:g}") for eta in methods.ETAS),
+        *((f"OAP-BPM {tau}", f"BPM{tau}") for tau in methods.TAUS),
+        *((f"OAP-Bagg {tau}", f"Bagg{tau}(round)") for tau in methods.TAUS),
+        *((f"OAP-Bagg {tau}, not rounded", f"Bagg{tau}(raw)") for tau in methods.TAUS),
+        *((f"OAP-VP {tau}", f"VPseen{tau}(round)") for tau in methods.TAUS),
     ],
 )
 def test_the_square_problem_is_in_the_accepted_ranges(
@@ -539,7 +536,7 @@ def test_the_square_problem_is_in_the_accepted_ranges(
 
 @pytest.mark.paper
 def test_cystic_fibrosis_comes_out_as_a_slow_version_found_it(on_real_data):
-    form = judged.CYSTIC_FIBROSIS.forms[0].label
+    form = filtering.CYSTIC_FIBROSIS.forms[0].label
 
     def on_line(name):
         return mean_of(on_real_data, "cystic-fibrosis", "online", form, name)
@@ -551,7 +548,7 @@ def test_cystic_fibrosis_comes_out_as_a_slow_version_found_it(on_real_data):
 
 @pytest.mark.paper
 def test_on_movielens_nothing_learnt_beats_the_mean_of_the_others(on_real_data):
-    form = judged.MOVIELENS.forms[0].label
-    others = mean_of(on_real_data, "movielens", "test", form, judged.OTHERS)
+    form = filtering.MOVIELENS.forms[0].label
+    others = mean_of(on_real_data, "movielens", "test", form, filtering.OTHERS)
     for name in ("PRank, averaged", "voted PRank", "OAP-BPM 0.3", "OAP-Bagg 0.3"):
         assert others < mean_of(on_real_data, "movielens", "test", form, name)

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from peckorder.datasets import make_square, square_labels
 from peckorder.experiments.framework import online as shared
+from peckorder.experiments.framework.statistics import lower_than_all
 
 
 @pytest.mark.parametrize(("n_ranks", "middle"), [(2, 2), (3, 2), (5, 3)])
@@ -19,7 +20,7 @@ def test_the_running_median_is_the_lower_median_of_what_came_before(n_ranks, mid
 def test_rounds_shown_by_hand():
     assert shared.rounds_shown(9, 3).tolist() == [1, 5, 9]
     assert shared.rounds_shown(100, 3, log=True).tolist() == [1, 10, 100]
-    spaced = shared.rounds_shown(1000, 3, first=10, log=True, wanted=(50, 2000))
+    spaced = shared.rounds_shown(1000, 3, first=10, log=True, include=(50, 2000))
     assert spaced.tolist() == [10, 50, 100, 1000]
     # Fewer rounds than the first that is wanted: the last is there all the same.
     assert shared.rounds_shown(4, 5, first=10, log=True).tolist() == [4]
@@ -39,9 +40,9 @@ def test_first_is_what_is_below_all():
     ours = np.array([1.0, 2.0, 3.0, 4.0])
     worse, better = ours + 0.5, ours - 0.5
     alike = ours + np.array([0.5, -0.5, 0.5, -0.5])
-    assert shared.lower_than_all(ours, [worse, worse]) == 1
-    assert shared.lower_than_all(ours, [worse, alike]) == 0
-    assert shared.lower_than_all(ours, [worse, alike, better]) == -1
+    assert lower_than_all(ours, [worse, worse]) == 1
+    assert lower_than_all(ours, [worse, alike]) == 0
+    assert lower_than_all(ours, [worse, alike, better]) == -1
 
 
 def test_no_rule_of_the_square_has_less_than_the_least_loss():

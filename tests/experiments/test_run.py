@@ -12,7 +12,7 @@ from peckorder import Ratings, experiments
 from peckorder.exceptions import MissingDataError
 from peckorder.experiments import Claim, Experiment, Measured, Part, Shown
 from peckorder.experiments.framework.journal import Journal, as_json
-from peckorder.experiments.framework.tables import (
+from peckorder.experiments.framework.statistics import (
     beside_printed,
     column,
     mean_curve,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from peckorder.experiments.framework.verdicts import difference_text, side, verdict
+from peckorder.experiments.framework.statistics import difference_text, side, verdict
 
 
 @pytest.mark.parametrize(

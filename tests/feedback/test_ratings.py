@@ -203,7 +203,7 @@ KNOWN = "must be one of the 3 that are known; got"
         ),
         (
             lambda r: Ratings([], [], []),
-            "Ratings: value must be one number a row, of one row at least; got an "
+            "Ratings: value must be one number per row, of one row at least; got an "
             "array of shape (0,).",
         ),
         (

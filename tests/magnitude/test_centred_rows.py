@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from peckorder.magnitude.compiled import centred_rows
-from peckorder.magnitude.compiled import mprank as kernels
+from peckorder.magnitude.compiled import mprank as compiled
 
 pytestmark = pytest.mark.jit_off
 
@@ -26,9 +25,7 @@ def test_residuals_are_those_of_centred_rows(size, dtype, seed):
     means, coef = 10.0 + rng.standard_normal((n_queries, d)), rng.standard_normal(d)
     root, target = rng.random(n), rng.standard_normal(n)
     scores, total = np.empty(n), np.zeros(d)
-    centred_rows.residual(
-        X, query, means, root, target, coef, scores, np.zeros(d), total
-    )
+    compiled.residual(X, query, means, root, target, coef, scores, np.zeros(d), total)
     rows = X.astype(np.float64) - means[query]
     expected = root * (rows @ coef)
     assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
@@ -42,7 +39,7 @@ def test_sums_of_rows_are_those_of_doubles(size, dtype, seed):
     rng = np.random.default_rng(seed)
     X, share = rng.standard_normal((n, d)).astype(dtype), rng.random(n)
     total = np.zeros(d)
-    centred_rows.add_rows(X, share, np.zeros(d), total)
+    compiled.add_rows(X, share, np.zeros(d), total)
     assert_allclose(total, share @ X.astype(np.float64), rtol=1e-9, atol=1e-9)
 
 
@@ -54,9 +51,9 @@ def test_centred_rows_are_scaled_differences_in_the_wanted_precision(size, dtype
     query, root = rng.integers(0, n_queries, n), rng.random(n).astype(dtype)
     means = (10.0 + rng.standard_normal((n_queries, d))).astype(dtype)
     out, sums = np.empty((n, d), dtype), np.zeros(d)
-    centred_rows.centre(X, query, means, root, out, sums)
+    compiled.centre(X, query, means, root, out, sums)
     assert_allclose(sums, root.astype(float) @ out.astype(float), rtol=1e-5, atol=1e-5)
-    centred_rows.centre(X, query, means, root, out, sums[:0])
+    compiled.centre(X, query, means, root, out, sums[:0])
     expected = root[:, np.newaxis] * (X - means[query])
     assert_allclose(out, expected, rtol=4 * np.finfo(dtype).eps)
 
@@ -69,15 +66,13 @@ def test_fingerprints_of_parts_add_up_and_know_places(n, cuts, seed):
 
 
 def assert_parts_add_up(bits, cuts, place):
-    n, whole = len(bits), centred_rows.fingerprint(bits, 0)
+    n, whole = len(bits), compiled.fingerprint(bits, 0)
     ends = [0, *sorted(min(cut, n) for cut in cuts), n]
-    parts = [
-        centred_rows.fingerprint(bits[a:b], a) for a, b in itertools.pairwise(ends)
-    ]
+    parts = [compiled.fingerprint(bits[a:b], a) for a, b in itertools.pairwise(ends)]
     assert np.sum(parts, dtype=np.int64) == whole
     changed = bits.copy()
     changed[place] += 1
-    assert centred_rows.fingerprint(changed, 0) != whole
+    assert compiled.fingerprint(changed, 0) != whole
 
 
 @given(st.integers(1, 40), dtypes, st.booleans(), st.integers(0, 2**31))
@@ -86,8 +81,8 @@ def test_a_copy_comes_with_its_largest_entry_and_asymmetry(n, dtype, equal, seed
     X = rng.standard_normal((n, n)).astype(dtype)
     X = X + X.T if equal else X
     K, found, again = np.empty((n, n)), np.empty(2), np.empty(2)
-    kernels.copy_symmetric(X, K, found)
-    kernels.asymmetry(X, again)
+    compiled.copy_symmetric(X, K, found)
+    compiled.asymmetry(X, again)
     np.testing.assert_array_equal(K, X)
     assert found[0] == np.abs(X).max() == again[0]
     doubles = X.astype(np.float64)

@@ -132,8 +132,8 @@ def test_kernels_need_not_be_kept(monkeypatch):
     X, y = make(50)
     qid = np.arange(50) % 4
     kept = MPRank(kernel="rbf", C=10.0).fit(X, y, qid=qid)
-    monkeypatch.setattr("peckorder.magnitude.mprank_solver.solve._KEPT_ROWS", 10)
-    monkeypatch.setattr("peckorder.magnitude.mprank_solver.gram._TILE", 7)
+    monkeypatch.setattr("peckorder.magnitude.mprank_solver.solve._STORED_ROWS", 10)
+    monkeypatch.setattr("peckorder.magnitude.mprank_solver.kernel_matrix._TILE", 7)
     model = MPRank(kernel="rbf", C=10.0, solver="cg", tol=1e-22)
     model.fit(X, y, qid=qid)
     np.testing.assert_allclose(model.dual_coef_, kept.dual_coef_, atol=1e-8)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from peckorder import MPRank, MPRankCV
-from peckorder.magnitude.mprank_solver.dual import HeldMatrix
 from peckorder.magnitude.mprank_solver.iterative import Limits, sweeps
-from peckorder.magnitude.mprank_solver.weighting import Weighing
+from peckorder.magnitude.mprank_solver.kernel_matrix import DenseKernelMatrix
+from peckorder.magnitude.mprank_solver.query_weights import QueryWeights
 
 TOLERANCE = {"rtol": 1e-9, "atol": 1e-9}
 ALL = json.loads((Path(__file__).parents[1] / "golden/mprank.json").read_text())
@@ -66,11 +66,11 @@ def test_rbf(case, solver):
 @pytest.mark.parametrize("case", KERNEL_CASES)
 def test_three_passes_of_the_papers_own_iteration(case):
     X, y = np.array(case["X"]), np.array(case["y"])
-    weighing = Weighing.of(np.zeros(len(y), dtype=int), None)
+    weights = QueryWeights.of(np.zeros(len(y), dtype=int), None)
     distances = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     K = np.exp(-case["rbf_gamma"] * distances)
-    K = HeldMatrix("test", K, weighing).whole_centred()
-    ridge, limits = weighing.ridge(case["C"]), Limits(1e-300, 3)
+    K = DenseKernelMatrix("test", K, weights).centred_matrix()
+    ridge, limits = weights.ridge(case["C"]), Limits(1e-300, 3)
     wanted = case["rbf"]
     eta = np.full(len(y), wanted["cyclic_3_passes"]["eta"])
     target = y - y.mean()

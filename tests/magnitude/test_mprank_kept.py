@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import laplacian_kernel
 
 from peckorder import MPRank, MPRankCV, SVRank
-from peckorder.magnitude.mprank_solver import training_rows
+from peckorder.magnitude.mprank_solver import solve
 
 KERNELS = ["linear", "rbf", "poly", "precomputed", laplacian_kernel]
 
@@ -85,28 +85,28 @@ def test_rows_that_are_nobody_elses_are_not_copied(kernel):
     X, y, _ = make(kernel)
     model = MPRank(kernel=kernel)
     copies = []
-    original = type(model)._sampled
+    original = type(model)._training_rows
 
     def watched(self, given, gamma):
         sample = original(self, given, gamma)
         copies.append(sample)
         return sample
 
-    model._sampled = watched.__get__(model)
+    model._training_rows = watched.__get__(model)
     model.fit(X.tolist(), y)
-    assert model._sample is copies[-1]
+    assert model._training is copies[-1]
     if kernel in ("linear", "precomputed"):  # others have looked at rows already
-        assert model.fit(X, y)._sample is not copies[-1]
+        assert model.fit(X, y)._training is not copies[-1]
 
 
 @pytest.mark.parametrize("kernel", ["linear", "precomputed"])
 def test_large_rows_are_not_copied_and_refused_once_they_have_changed(
     kernel, monkeypatch
 ):
-    monkeypatch.setattr(training_rows, "_LARGE", 0)
+    monkeypatch.setattr(solve, "_LARGE", 0)
     X, y, _ = make(kernel)
     model = MPRank(kernel=kernel).fit(X, y)
-    kept = model._sample.rows
+    kept = model._training.rows
     assert np.shares_memory(kept if kernel == "linear" else kept.X, X)
     before = model.leave_pair_out_error()
     assert model.leave_pair_out_error() == before

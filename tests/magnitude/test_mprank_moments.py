@@ -28,7 +28,7 @@ def batch(rng, n_rows, spread):
 )
 def test_joined_moments_are_those_of_a_stream(seed, sizes, has_queries, power):
     rng = np.random.default_rng(seed)
-    none = RunningMoments.none("MPRank", 3, has_queries=has_queries)
+    none = RunningMoments.empty("MPRank", 3, has_queries=has_queries)
     stream, parts = none, [none]
     for k, size in enumerate(sizes):
         X, label, query, weight = batch(rng, size, power * (-1) ** k)
@@ -36,8 +36,8 @@ def test_joined_moments_are_those_of_a_stream(seed, sizes, has_queries, power):
         stream = stream.add(X, label, query, weight)
         parts.append(none.add(X, label, query, weight))
     cut = rng.integers(0, len(parts) + 1)
-    some = [reduce(RunningMoments.join, p, none) for p in (parts[:cut], parts[cut:])]
-    joined = some[0].join(some[1])
+    some = [reduce(RunningMoments.merge, p, none) for p in (parts[:cut], parts[cut:])]
+    joined = some[0].merge(some[1])
     products = joined.factor.T @ joined.factor
     expected = stream.factor.T @ stream.factor
     scale = np.sqrt(np.outer(expected.diagonal(), expected.diagonal()))
@@ -51,9 +51,9 @@ def test_joined_moments_are_those_of_a_stream(seed, sizes, has_queries, power):
 
 
 def test_moments_too_large_to_be_joined():
-    none = RunningMoments.none("MPRank", 1, has_queries=False)
+    none = RunningMoments.empty("MPRank", 1, has_queries=False)
     query = np.zeros(2, dtype=np.int64)
     low = none.add(np.array([[-9e69], [-8e69]]), np.zeros(2), query, None)
     high = none.add(np.array([[8e69], [9e69]]), np.zeros(2), query, None)
     with pytest.raises(DataError, match="small enough for their squares"):
-        low.join(high)
+        low.merge(high)

@@ -127,7 +127,7 @@ def test_kernels_that_are_none():
     with pytest.raises(DataError, match=r"^MPRank: kernel must be symmetric"):
         MPRank(kernel=lambda A, B: A[:, :1] + 2 * B[:, 0]).fit(X, Y)
     raises_sentence(
-        "MPRank: X must be square with kernel='precomputed', a column for each row; "
+        "MPRank: X must be square with kernel='precomputed', one column per row; "
         "got 6 rows and 2 columns.",
         lambda: model.fit(X, Y),
         DataError,
@@ -224,7 +224,7 @@ def test_kernels_too_large_to_be_squared(solver):
 def test_data():
     model = MPRank()
     raises_sentence(
-        "MPRank: y must be one number a row, 6 in all; got 5.",
+        "MPRank: y must be one number per row, 6 in all; got 5.",
         lambda: model.fit(X, Y[:5]),
     )
     raises_sentence(
@@ -267,8 +267,8 @@ def test_leaving_out():
         lambda: model.leave_pair_out_error(cost="square"),
     )
     raises_sentence(
-        "MPRank: leave_pair_out_error must be asked of a model that still has the rows "
-        "of its fit; got one learnt by partial_fit, copied or loaded.",
+        "MPRank: leave_pair_out_error must be called on a model that still has the "
+        "rows of its fit; got one learnt by partial_fit, copied or loaded.",
         MPRank().partial_fit(X, Y).leave_pair_out_error,
         DataError,
     )

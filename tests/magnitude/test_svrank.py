@@ -144,7 +144,7 @@ def test_refused_parameters(parameters, sentence):
         (
             "precomputed",
             X,
-            "X must be square with kernel='precomputed', a column for each row; got 40 "
+            "X must be square with kernel='precomputed', one column per row; got 40 "
             "rows and 3 columns.",
         ),
         (

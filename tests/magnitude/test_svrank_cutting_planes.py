@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from peckorder.magnitude.svrank_solver.cutting_planes import Master, shares
+from peckorder.magnitude.svrank_solver.minimise import Master, shares
 
 pytestmark = pytest.mark.jit_off
 EXAMPLES = settings(max_examples=20 if numba.config.DISABLE_JIT else 150)

@@ -217,7 +217,7 @@ def test_a_c_without_finite_squares_is_refused(power, loss):
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        ({"y": Y[:5]}, "y must be one number a row, 60 in all; got 5."),
+        ({"y": Y[:5]}, "y must be one number per row, 60 in all; got 5."),
         (
             {"sample_weight": np.zeros(60)},
             "sample_weight must be > 0 for some row; got zero for all (there must be "

@@ -80,8 +80,8 @@ def test_a_missing_value_is_refused():
 
 def shape_of(who, name, shape):
     return (
-        f"{who}: {name} must be one number a row, of one row at least; got an array of "
-        f"shape {shape}."
+        f"{who}: {name} must be one number per row, of one row at least; got an array "
+        f"of shape {shape}."
     )
 
 
@@ -358,7 +358,7 @@ def test_a_single_query_for_all_is_refused(qid):
         ([1, -1], "sample_weight must be >= 0; got -1.0 in row 1."),
         ([1, np.nan], "sample_weight must be finite; got nan in row 1."),
         ([np.inf, 1], "sample_weight must be finite; got inf in row 0."),
-        ([1, 2, 3], "sample_weight must be one number a row, 2 in all; got 3."),
+        ([1, 2, 3], "sample_weight must be one number per row, 2 in all; got 3."),
         (["a", "b"], "sample_weight must be numbers; got ['a', 'b']."),
     ],
 )

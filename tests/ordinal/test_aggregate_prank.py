@@ -1,4 +1,4 @@
-"""What ensembles promise: coins, votes, medians, members."""
+"""What ensembles promise: masks, votes, medians, members."""
 
 import copy
 import pickle
@@ -65,7 +65,7 @@ def test_neither_threads_nor_cuts_nor_blocks_show(
     model = ensemble(name, aggregate=aggregate, n_jobs=n_jobs)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(MIN_ITEMS_PER_THREAD, "products", 1)
-        patch.setattr(linear, "_COINS", 17)
+        patch.setattr(linear, "_MASKS", 17)
         patch.setattr(base, "BLOCK", block)
         for some, method in stream:
             getattr(model, method)(X[some], Y[some])
@@ -86,7 +86,7 @@ def test_what_is_predicted_on_the_way_depends_on_neither(
     model = ensemble(name, aggregate=aggregate, n_jobs=n_jobs, **view)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(MIN_ITEMS_PER_THREAD, "products", 1)
-        patch.setattr(linear, "_COINS", 17)
+        patch.setattr(linear, "_MASKS", 17)
         patch.setattr(linear, "_CELLS", 50)
         parts = [model.progressive(rows[some], y[some]) for some, _ in stream]
     assert_array_equal(np.concatenate(parts), whole)
@@ -127,10 +127,10 @@ def test_a_source_of_randomness_goes_on():
     assert not same(one.member_thresholds_, other.member_thresholds_)
 
 
-def test_passes_toss_coins_of_their_own():
+def test_passes_draw_other_masks():
     model = ensemble(n=1, tau=0.5, max_iter=2).fit(X, Y)
-    coins = model._learner.coins(slice(0, 1), -120, 120)
-    assert not same(coins[:60], coins[60:])
+    masks = model._learner.masks(slice(0, 1), -120, 120)
+    assert not same(masks[:60], masks[60:])
 
 
 @every_kernel
@@ -212,8 +212,8 @@ def test_members_that_are_never_offered_a_row_say_the_highest_class():
 @every_aggregate
 def test_the_votes_are_the_offers_without_a_mistake(aggregate):
     model = ensemble(aggregate=aggregate).fit(X, Y)
-    coins = model._learner.coins(slice(0, 5), -60, 60)
-    assert model.votes_.sum() == coins.sum() - model.n_mistakes_
+    masks = model._learner.masks(slice(0, 5), -60, 60)
+    assert model.votes_.sum() == masks.sum() - model.n_mistakes_
 
 
 @every_kernel

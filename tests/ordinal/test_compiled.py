@@ -1,4 +1,4 @@
-"""Kernels on plain arrays, compiled and as plain Python."""
+"""Compiled functions on plain arrays, and the same as plain Python."""
 
 import numba
 import numpy as np
@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from peckorder._core.row_transform import RowTransform
 from peckorder._core.validation import as_rows
 from peckorder.feedback import _compiled
 from peckorder.ordinal.compiled import linear
@@ -60,14 +61,16 @@ def test_encode_has_nothing_to_say_of_no_labels():
 def test_scores_are_products(form, intercept, expected):
     weights = np.array([1.0, 2.0, 10.0][: 2 + intercept])
     score = np.empty(3)
-    linear.scores(as_rows(FORMS[form](X)), intercept, False, weights, score)
+    linear.scores(
+        as_rows(FORMS[form](X)), RowTransform(intercept, False), weights, score
+    )
     assert_array_equal(score, expected)
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
 def test_scores_at_unit_norm_are_divided_by_it(form):
     score, weights = np.empty(3), np.array([1.0, 2.0])
-    linear.scores(as_rows(FORMS[form](X)), False, True, weights, score)
+    linear.scores(as_rows(FORMS[form](X)), RowTransform(False, True), weights, score)
     assert_allclose(score, [11 / 5, 0, 3 / np.sqrt(5)], rtol=1e-15)
 
 
@@ -77,18 +80,18 @@ def test_scores_at_unit_norm_are_divided_by_it(form):
 def test_scores_of_a_norm_that_overflows_are_not_finite():
     score = np.empty(1)
     rows = as_rows(np.array([[1e200, 1.0]]))
-    linear.scores(rows, False, True, np.zeros(2), score)
+    linear.scores(rows, RowTransform(False, True), np.zeros(2), score)
     assert np.isnan(score[0])
 
 
 def test_scores_of_single_precision_are_double():
     rows = as_rows(np.array([[1.0, 2.0**-40]], dtype=np.float32))
     score = np.empty(1)
-    linear.scores(rows, False, False, np.ones(2), score)
+    linear.scores(rows, RowTransform(False, False), np.ones(2), score)
     assert score[0] == 1 + 2.0**-40
 
 
-def test_kernels_are_compiled_unless_told_otherwise():
+def test_functions_are_compiled_unless_told_otherwise():
     plain = numba.config.DISABLE_JIT
     assert hasattr(linear.prank, "py_func") is not bool(plain)
 
@@ -98,5 +101,5 @@ def test_kernels_are_compiled_unless_told_otherwise():
 def test_rows_of_any_width_are_read_to_their_end(width, kind):
     rows = np.arange(3 * width, dtype=kind).reshape(3, width)
     score = np.empty(3)
-    linear.scores(as_rows(rows), False, False, np.ones(width), score)
+    linear.scores(as_rows(rows), RowTransform(False, False), np.ones(width), score)
     assert_array_equal(score, rows.astype(float).sum(axis=1))

@@ -85,7 +85,7 @@ def coins_of(model):
     """Return the coins tossed so far, a row for each member."""
     members = model._learner.members
     everyone = slice(0, len(members))
-    return members.coins(everyone, -members.clock, members.clock).T
+    return members.masks(everyone, -members.clock, members.clock).T
 
 
 def both_run(case, aggregate, ensemble, problem):

@@ -1,12 +1,16 @@
-"""The golden ensembles: their masks in place of coins."""
+"""The golden ensembles, with their own masks."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from peckorder import AggregatePRank
+from peckorder._core.row_transform import RowTransform
 from peckorder._core.validation import as_rows
 from peckorder.ordinal.compiled import dual, ensemble
+from peckorder.ordinal.compiled.dual import KernelMembers, KernelValues
+from peckorder.ordinal.compiled.ensemble import Members, Outcome, Scratch
+from peckorder.ordinal.compiled.linear import RowBlock
 from peckorder.ordinal.learners.ensemble_base import AggregateLearner
 from support.helpers import PAPER
 
@@ -19,6 +23,9 @@ def products(X, Z):
     return X @ Z.T
 
 
+AS_GIVEN = RowTransform(intercept=False, unit_norm=False)
+
+
 def assert_close(a, b):
     assert_allclose(a, b, rtol=0, atol=1e-9)
 
@@ -29,37 +36,28 @@ def case(request, golden):
 
 
 class ByWeights:
-    """The kernel of linear ensembles, run over a case."""
+    """The compiled functions of linear ensembles, run over a case."""
 
     def __init__(self, case):
-        self.rows = as_rows(np.array(case["X"]))
-        self.level = np.array(case["y"]) - 1
-        self.coins = np.array(case["masks"], dtype=np.uint8).T.copy()
-        n, self.n = self.coins.shape[1], len(self.level)
+        rows, level = as_rows(np.array(case["X"])), np.array(case["y"]) - 1
+        masks = np.array(case["masks"], dtype=np.uint8).T.copy()
+        n, self.n = masks.shape[1], len(level)
         self.weights, self.thresholds = np.zeros((n, 3)), np.zeros((n, case["k"] - 1))
         self.right, self.tally = np.zeros(n, np.int64), np.zeros(2, np.int64)
-        self.drawn, self.scores = np.empty(n + 3, np.int64), np.empty(n + 3)
-        self.steps, self.moves = np.zeros(self.n), np.zeros((self.n, case["k"] - 1))
-        shape = (self.n, case["k"])
+        none, shape = np.empty(0, np.int64), (self.n, case["k"])
+        self.moves = np.zeros((self.n, case["k"] - 1))
         self.votes, self.right_votes = np.zeros(shape, int), np.zeros(shape, int)
+        self.outcome = Outcome(
+            np.zeros(self.n), self.moves, self.votes, self.right_votes
+        )
+        self.block = RowBlock(rows, rows, 0, none, level, none)
         self.stopped = ensemble.learn(
-            self.rows,
-            self.rows,
-            0,
-            np.empty(0, np.int64),
-            self.level,
-            self.coins,
-            False,
-            False,
-            self.weights,
-            self.thresholds,
-            self.right,
-            self.drawn,
-            self.scores,
-            self.steps,
-            self.moves,
-            self.votes,
-            self.right_votes,
+            self.block,
+            AS_GIVEN,
+            masks,
+            Members(self.weights, self.thresholds, self.right),
+            Scratch.allocate(n),
+            self.outcome,
             self.tally,
         )
 
@@ -69,53 +67,36 @@ class ByWeights:
     def mean_progressively(self):
         total, thresholds = np.zeros(3), np.zeros(self.moves.shape[1])
         predicted = np.empty(self.n, np.int64)
-        ensemble.follow(
-            self.rows,
-            self.rows,
-            0,
-            False,
-            False,
-            total,
-            thresholds,
-            self.steps,
-            self.moves,
-            predicted,
-        )
+        block = self.block._replace(predicted=predicted)
+        ensemble.predict_by_total(block, AS_GIVEN, total, thresholds, self.outcome)
         assert_close(total, self.weights.sum(axis=0))
         assert_array_equal(thresholds, self.thresholds.sum(axis=0))
         return predicted
 
 
 class BySums:
-    """The kernel of ensembles that keep rows, given the products of all rows."""
+    """The compiled function of ensembles that keep rows, given products of all rows."""
 
     def __init__(self, case):
         self.X, level = np.array(case["X"]), np.array(case["y"]) - 1
-        coins = np.array(case["masks"], dtype=np.uint8).T.copy()
-        self.n, n = coins.shape
-        self.coef, self.thresholds = np.zeros(coins.shape), np.zeros((n, case["k"] - 1))
+        masks = np.array(case["masks"], dtype=np.uint8).T.copy()
+        self.n, n = masks.shape
+        self.coef, self.thresholds = np.zeros(masks.shape), np.zeros((n, case["k"] - 1))
         self.right, self.tally = np.zeros(n, np.int64), np.zeros(2, np.int64)
-        self.said, self.moves = np.empty(coins.shape), np.zeros((self.n, case["k"] - 1))
+        self.said, self.moves = np.empty(masks.shape), np.zeros((self.n, case["k"] - 1))
         shape = (self.n, case["k"])
         self.votes, self.right_votes = np.zeros(shape, int), np.zeros(shape, int)
+        zeros = np.zeros(n, np.int64)
         self.stopped = dual.learn(
-            np.empty((self.n, 0)),
-            products(self.X, self.X),
+            KernelValues(np.empty((self.n, 0)), products(self.X, self.X)),
             level,
-            coins,
-            self.coef,
-            self.thresholds,
-            self.right,
-            0,
+            masks,
+            KernelMembers(self.coef, self.thresholds, self.right, zeros, zeros.copy()),
             np.empty(0, np.int64),
-            np.zeros(n, np.int64),
-            np.zeros(n, np.int64),
+            0,
             np.empty(n + 1, np.int64),
             np.empty(n),
-            self.said,
-            self.moves,
-            self.votes,
-            self.right_votes,
+            (self.said, Outcome(np.empty(0), self.moves, self.votes, self.right_votes)),
             self.tally,
         )
 
@@ -181,11 +162,11 @@ def golden_model(request, case, monkeypatch):
     """Return how to make a model with the golden masks, and the rows to give it."""
     masks = np.array(case["masks"], dtype=np.uint8)
 
-    def coins(self, members, first, n_rounds):
+    def golden_masks(self, members, first, n_rounds):
         now = slice(self.clock + first, self.clock + first + n_rounds)
         return masks[members, now].T.copy()
 
-    monkeypatch.setattr(AggregateLearner, "coins", coins)
+    monkeypatch.setattr(AggregateLearner, "masks", golden_masks)
     kernel = products if request.param == "function" else request.param
     X, X_test = np.array(case["X"]), np.array(case["X_test"])
     if kernel == "precomputed":

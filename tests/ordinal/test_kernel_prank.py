@@ -18,12 +18,11 @@ from sklearn.utils import get_tags
 
 from peckorder import AggregatePRank, PRank
 from peckorder._core.validation import as_rows
-from peckorder.ordinal import kernel_base
+from peckorder.ordinal import base as estimators
 from peckorder.ordinal.learners import base, polynomial
 from peckorder.ordinal.learners.kernel_prank import KernelPRankLearner
 from peckorder.ordinal.learners.polynomial import PolynomialLearner
-from peckorder.similarity import compiled
-from peckorder.similarity import kernel_function as solvers_gram
+from peckorder.similarity import compiled, kernel_function
 from support import online_oracles
 from support.helpers import (
     KERNEL_LEARNERS,
@@ -73,7 +72,7 @@ def assert_expansion(model, oracle):
 def test_a_row_that_is_added_in_several_passes_counts_once(
     rule, few, n_passes, monkeypatch
 ):
-    monkeypatch.setattr(kernel_base, "FEW", few)
+    monkeypatch.setattr(estimators, "FEW", few)
     model = PRank(rule=rule, max_iter=n_passes, **POLY, **PAPER).fit(X, Y)
     oracle = passes_of_oracle(rule, n_passes)
     expected = dict(oracle.expansion())
@@ -147,8 +146,8 @@ def test_the_size_of_blocks_does_not_show(name, size, form, monkeypatch):
     rows, y = real_data(3)
     rows = FORMS[form](rows)
     whole = make(name).fit(rows, y)
-    monkeypatch.setattr(solvers_gram, "block_size", lambda n_support: size)
-    monkeypatch.setattr(polynomial, "_CELLS", 10 * size)
+    monkeypatch.setattr(kernel_function, "block_size", lambda n_support: size)
+    monkeypatch.setattr(polynomial, "_VALUES", 10 * size)
     assert same(shown(make(name).fit(rows, y), rows), shown(whole, rows))
 
 
@@ -158,8 +157,8 @@ def test_the_size_of_blocks_does_not_show_in_progressive_predictions(
     name, size, monkeypatch
 ):
     whole = make(name, unit_norm=False).progressive(X, Y)
-    monkeypatch.setattr(solvers_gram, "block_size", lambda n_support: size)
-    monkeypatch.setattr(polynomial, "_CELLS", 10 * size)
+    monkeypatch.setattr(kernel_function, "block_size", lambda n_support: size)
+    monkeypatch.setattr(polynomial, "_VALUES", 10 * size)
     assert_array_equal(make(name, unit_norm=False).progressive(X, Y), whole)
 
 
@@ -304,7 +303,8 @@ def test_gram_is_the_kernel_of_each_two_rows(form, kind, is_earlier):
     last = np.arange(1, 21) if is_earlier else np.full(20, 20)
     if form == "csr":
         compiled.squares(rows, buffer, square)
-    compiled.gram(rows, rows, kind, 0.5, 2.0, 3, square, square, last, buffer, values)
+    parameters = compiled.Parameters(kind, 0.5, 2.0, 3)
+    compiled.gram(rows, rows, parameters, square, square, last, buffer, values)
     products = X[:20] @ X[:20].T
     expected = {
         compiled.LINEAR: products,

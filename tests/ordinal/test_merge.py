@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from peckorder import AggregatePRank, PRank
-from peckorder.ordinal import kernel_base
+from peckorder.ordinal import base
 from peckorder.ordinal.learners.kernel_ensemble import KernelEnsembleLearner
 from peckorder.ordinal.learners.polynomial import PolynomialLearner
 from support.helpers import (
@@ -143,7 +143,7 @@ def test_a_merged_ensemble_goes_on_learning(name, aggregate):
 
 
 @every_kernel
-def test_members_with_keys_of_their_own_keep_their_coins(name):
+def test_members_with_keys_of_their_own_keep_their_masks(name):
     a = ensemble(3, seed=1, **KERNELS[name]).fit(X[A], Y[A])
     b = ensemble(4, seed=2, **KERNELS[name]).fit(X[A], Y[A])
     merged = a.merge(b).partial_fit(X[B], Y[B])
@@ -152,15 +152,15 @@ def test_members_with_keys_of_their_own_keep_their_coins(name):
 
 
 @every_kernel
-def test_members_with_the_same_keys_toss_other_coins_from_then_on(name):
+def test_members_with_the_same_keys_draw_other_masks_from_then_on(name):
     a = ensemble(3, seed=1, **KERNELS[name]).fit(X[A], Y[A])
     b = ensemble(3, seed=1, **KERNELS[name]).fit(X[A], Y[A])
     merged = a.merge(b)
     assert_array_equal(merged.votes_[:3], merged.votes_[3:])
     members = merged._learner.members
-    coins = members.coins(slice(0, 6), 0, 64)
-    assert len({column.tobytes() for column in coins.T}) == 6
-    assert_array_equal(coins[:, :3], a._learner.members.coins(slice(0, 3), 0, 64))
+    masks = members.masks(slice(0, 6), 0, 64)
+    assert len({column.tobytes() for column in masks.T}) == 6
+    assert_array_equal(masks[:, :3], a._learner.members.masks(slice(0, 3), 0, 64))
 
 
 def test_an_ensemble_can_be_merged_with_itself_again_and_again():
@@ -187,7 +187,7 @@ def test_given_kernel_values_cannot_be_merged():
     a, b = (ensemble(seed=i, kernel="precomputed").fit(K, Y) for i in (1, 2))
     sentence = (
         "AggregatePRank: kernel must be 'linear', 'poly', 'rbf' or a function to "
-        "merge, since columns of two precomputed ones stand for rows of their own; got "
+        "merge, since columns of two precomputed ones stand for different rows; got "
         "'precomputed'."
     )
     with raises_unchanged(a, ValueError, sentence):
@@ -197,7 +197,7 @@ def test_given_kernel_values_cannot_be_merged():
 def test_features_and_sums_merge_to_the_same(monkeypatch):
     merged = []
     for few, kind in ((1024, PolynomialLearner), (0, KernelEnsembleLearner)):
-        monkeypatch.setattr(kernel_base, "FEW", few)
+        monkeypatch.setattr(base, "FEW", few)
         a, b = two("poly")
         merged.append(a.merge(b).partial_fit(X, Y))
         assert type(merged[-1]._learner) is kind

@@ -167,7 +167,7 @@ def start_of(**start):
 def test_weights_of_the_wrong_shape_are_refused(given, shape):
     model, fit = start_of(coef_init=given)
     sentence = (
-        "PRank: coef_init must be one weight a feature, 3 in all, and one for the "
+        "PRank: coef_init must be one weight per feature, 3 in all, and one for the "
         f"constant; got an array of shape {shape}."
     )
     with raises_unchanged(model, ValueError, sentence):
@@ -177,7 +177,7 @@ def test_weights_of_the_wrong_shape_are_refused(given, shape):
 def test_a_weight_for_the_constant_needs_a_constant():
     model = PRank(fit_intercept=False).fit(X, Y)
     sentence = (
-        "PRank: coef_init must be one weight a feature, 3 in all; got an array of "
+        "PRank: coef_init must be one weight per feature, 3 in all; got an array of "
         "shape (4,)."
     )
     with raises_unchanged(model, ValueError, sentence):

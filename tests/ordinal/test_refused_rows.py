@@ -88,17 +88,17 @@ def test_a_bad_value_in_shuffled_rows_is_refused(name):
 def test_an_interruption_leaves_the_model_as_it_was(name, monkeypatch):
     model = make(name).fit(X, Y)
     learner, n_blocks = type(model._learner), 0
-    visit = learner.visit
+    learn_block = learner.learn_block
 
     def interrupted(self, *args):
         nonlocal n_blocks
         n_blocks += 1
         if n_blocks == 3:
             raise KeyboardInterrupt("now")
-        return visit(self, *args)
+        return learn_block(self, *args)
 
     monkeypatch.setattr(base, "BLOCK", 7)
-    monkeypatch.setattr(learner, "visit", interrupted)
+    monkeypatch.setattr(learner, "learn_block", interrupted)
     with raises_unchanged(model, KeyboardInterrupt, "now"):
         model.partial_fit(X, Y)
 

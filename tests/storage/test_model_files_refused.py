@@ -274,7 +274,7 @@ def test_an_error_while_writing_leaves_the_old_file(path, monkeypatch):
 def test_pairs_of_a_linear_model_that_was_loaded(kind, path):
     kind().fit(X, RELEVANCE).save(path)
     sentence = (
-        f"{kind.__name__}: leave_pair_out_error must be asked of a model that still "
+        f"{kind.__name__}: leave_pair_out_error must be called on a model that still "
         "has the rows of its fit; got one learnt by partial_fit, copied or loaded."
     )
     with pytest.raises(DataError, match=exactly(sentence)):

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from peckorder import RankBoost, load
-from peckorder.boosting.columns import scratch_files
-from peckorder.boosting.solver import rounds_compiled
+from peckorder.boosting import columns_on_disk
+from peckorder.boosting.compiled import rounds
 from peckorder.exceptions import DataError
 from peckorder.streams import Stream, from_arrays
 from peckorder.streams.fitting import rankboost_bins
@@ -83,17 +83,17 @@ class Stop(Exception):
 def interrupted(tmp_path, monkeypatch):
     """Return a checkpoint of a fit that failed in the middle of its rounds."""
     path = tmp_path / "model"
-    run = rounds_compiled._run
+    boost = rounds.boost
     calls = []
 
-    def fail_later(*arguments):
-        calls.append(1)
-        if len(calls) == 8:
+    def fail_later(thread, n_rounds, *arguments):
+        calls.append(n_rounds)
+        if sum(calls) == 8:
             raise Stop
-        return run(*arguments)
+        return boost(thread, n_rounds, *arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr(rounds_compiled, "_run", fail_later)
+        patched.setattr(rounds, "boost", fail_later)
         with pytest.raises(Stop):
             boosted(path, every=0)
     return path
@@ -174,7 +174,7 @@ class Disks:
 
     def __init__(self, monkeypatch, small, n_free):
         self.small, self.n_free = small, n_free
-        monkeypatch.setattr(scratch_files, "disk_usage", self.usage)
+        monkeypatch.setattr(columns_on_disk, "disk_usage", self.usage)
         monkeypatch.setattr(rankboost_bins, "on_one_disk", lambda *folders: False)
 
     def usage(self, folder):

@@ -16,8 +16,10 @@ from numpy.testing import assert_array_equal
 from peckorder import PRank
 from peckorder.datasets import dump_letor
 from peckorder.distributed.cluster.sources import Roles, part_of_file
+from peckorder.feedback import Ratings
 from peckorder.streams import fit, from_arrays, from_csv, from_letor, from_parquet
-from peckorder.streams.sources.arrow import queries_of
+from peckorder.tables.files.arrow import query_array
+from peckorder.tables.files.read import read_columns
 from support.stream_files import KINDS, expected_sizes, frame_of, rows_of, written
 
 
@@ -158,7 +160,7 @@ def test_decimal_queries_keep_all_digits(tmp_path, kind, ids, read, suffix):
 def test_short_decimals_are_whole_numbers():
     for kind in (pa.decimal32(9, 0), pa.decimal64(15, 0)):
         column = pa.array([Decimal(10**8), None], kind)
-        assert_array_equal(queries_of(pa, column), [1e8, np.nan])
+        assert_array_equal(query_array(column), [1e8, np.nan])
 
 
 def test_true_and_false_in_text(tmp_path):
@@ -172,6 +174,51 @@ def test_true_and_false_in_text(tmp_path):
     (block,) = from_csv(tmp_path / "f.csv", "b", "y", features=["w"], weight="a")
     assert block.qid.tolist() == ["true", "false"]
     assert_array_equal(block.weight, [1.0, np.nan])
+
+
+def test_queries_with_zeros_in_front_stay_apart(tmp_path):
+    """Every reader of tables keeps 007 and 7 apart; as numbers they would be one."""
+    lines = "y,q,a\n1,007,1\n2,007,2\n1,7,3\n"
+    (tmp_path / "f.csv").write_text(lines)
+    stream = from_csv(tmp_path / "f.csv", "y", "q", rows=1)
+    assert [block.qid.tolist() for block in stream] == [["007"] * 2, ["7"]]
+    table = read_columns(tmp_path / "f.csv", ids=["q"])
+    assert table.arrays["q"].tolist() == ["007", "007", "7"]
+    ratings = Ratings.read_csv(tmp_path / "f.csv", user="q", item="a", rating="y")
+    assert ratings.users.tolist() == ["007", "7"]
+    (tmp_path / "f.csv").write_text(lines.replace("007", "12"))
+    assert rows_of(from_csv(tmp_path, "y", "q"))["qid"] == [12, 12, 7]
+
+
+@pytest.mark.parametrize("mark", ["?", "NA", "n/a", " - ", "null", ""])
+def test_marks_of_what_is_not_known_are_gaps_among_numbers(tmp_path, mark):
+    (tmp_path / "f.csv").write_text(f"y,a,b\n1,{mark},5\n2,0.5,6\n")
+    (block,) = from_csv(tmp_path / "f.csv", "y")
+    assert_array_equal(block.X, [[np.nan, 5.0], [0.5, 6.0]])
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_decimal_commas(tmp_path, delimiter):
+    lines = "y;a;w\n1;0,5;1\n2;,25;1,5\n3;-7;?\n"
+    (tmp_path / "f.csv").write_text(lines.replace(";", delimiter))
+    (block,) = from_csv(tmp_path / "f.csv", "y", delimiter=delimiter, weight="w")
+    assert_array_equal(block.X, [[0.5], [0.25], [-7.0]])
+    assert_array_equal(block.weight, [1.0, 1.5, np.nan])
+
+
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "zst"])
+def test_text_in_quotes_may_span_lines_in_compressed_files(tmp_path, suffix):
+    frame = pd.DataFrame({"y": [1.0, 2.0], "q": ["a,\nb", 'c"'], "a": [3.0, 4.0]})
+    path = tmp_path / f"f.csv.{suffix}"
+    text = frame.to_csv(index=False).encode()
+    kind = {"gz": "gzip", "zst": "zstd"}.get(suffix, suffix)
+    with pa.output_stream(path, compression=kind) as sink:
+        sink.write(text)
+    assert rows_of(from_csv(path, "y", "q")) == {
+        "X": [[3.0], [4.0]],
+        "y": [1.0, 2.0],
+        "qid": ["a,\nb", 'c"'],
+    }
 
 
 def test_row_groups_without_rows(tmp_path):

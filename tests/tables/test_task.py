@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from peckorder.compare.contest.case import make_case
+from peckorder.compare.table_case import make_table_case
 from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
 from peckorder.tables.features import Coding, Scaling, matrix_of
@@ -117,7 +117,7 @@ def test_people_are_kept_whole_where_there_are_no_queries():
         assert recognise(table(size=SIZE, user=user, grade=GRADE)).user is None
     gaps = text(*(None if k % 7 == 0 else f"p{k % 5}" for k in range(N)))
     columns = table(size=SIZE, user=gaps, grade=GRADE)
-    case = make_case(columns, recognise(columns))
+    case = make_table_case(columns, recognise(columns))
     assert np.bincount(case.people).tolist()[0] == 9
     assert len(case.people) == N
 
@@ -288,5 +288,5 @@ def test_formulas_of_older_files_are_read_as_they_were():
 def test_a_case_knows_whether_rows_were_drawn():
     columns = table(size=SIZE, grade=np.arange(N) % 3)
     task = recognise(columns, target="grade")
-    assert not make_case(columns, task).is_sample
-    assert make_case(columns, task, most_rows=30).is_sample
+    assert not make_table_case(columns, task).is_sample
+    assert make_table_case(columns, task, most_rows=30).is_sample

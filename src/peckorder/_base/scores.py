@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from peckorder._core.typing import Floats, Ints
-from peckorder._core.validation import one_a_row, weights
+from peckorder._core.validation import one_per_row, weights
 from peckorder.metrics import disagreement, ranks
 from peckorder.storage.mixin import StoredModel
 
@@ -129,7 +129,7 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
 
 def checked_offset(who: str, offset: Any, n_rows: int) -> Floats:
     """Return an offset as finite numbers, one a row."""
-    return one_a_row(who, "offset", offset, n_rows)
+    return one_per_row(who, "offset", offset, n_rows)
 
 
 def checked_weight(who: str, sample_weight: Any, n_rows: int) -> Floats | None:

@@ -3,25 +3,24 @@
 from typing import Any, NoReturn
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import ArrayLike
 
 from peckorder._base.scores import checked_weight
 from peckorder._core.threads import Team
-from peckorder._core.typing import Ints
-from peckorder.boosting.fitted import (
-    NOTHING_WEIGHS,
+from peckorder._core.typing import Floats, Ints, Matrix, MatrixLike
+from peckorder.boosting.booster import FinishedBooster, Options
+from peckorder.boosting.distribution import GradedBlocks
+from peckorder.boosting.rankboost import (
+    NO_WEIGHT,
+    RankBoost,
     refuse_feedback,
     without_pairs,
 )
-from peckorder.boosting.pairs.from_feedback import GradedBlocks
-from peckorder.boosting.rankboost import RankBoost
-from peckorder.boosting.solver.rounds import Finished
-from peckorder.boosting.solver.run import Options
 from peckorder.exceptions import DataError
 from peckorder.feedback import Preferences
 
-# What takes all rows at hand, and what there is instead.
-_WANTED = {
+# Parameters that other values need all rows in memory for.
+_REQUIRED = {
     "alpha": "approximate",
     "validation_fraction": None,
     "warm_start": False,
@@ -29,7 +28,7 @@ _WANTED = {
 
 
 def options_for_blocks(model: RankBoost, where: str) -> Options:
-    """Return how to boost; refuse what needs all rows at hand, as they are not there.
+    """Return how to boost; refuse parameters that need all rows in memory.
 
     `where` ends the rule, as in "on a stream".
     """
@@ -38,19 +37,19 @@ def options_for_blocks(model: RankBoost, where: str) -> Options:
         raise ValueError(
             f"{model._who}: weak must be 'threshold' {where}; got {model.weak!r}."
         )
-    for name, wanted in _WANTED.items():
+    for name, required in _REQUIRED.items():
         value = getattr(model, name)
-        if value != wanted:
+        if value != required:
             raise ValueError(
-                f"{model._who}: {name} must be {wanted!r} {where}; got {value!r}."
+                f"{model._who}: {name} must be {required!r} {where}; got {value!r}."
             )
     return model._options()
 
 
 class CheckedBlocks:
-    """Blocks as they come, checked as `fit` does, and what is gathered of them.
+    """Blocks checked as `fit` does, and their graded queries.
 
-    The model remembers from the first block on how many features there are.
+    The first block sets the model's number of features.
     """
 
     def __init__(self, model: RankBoost, team: Team) -> None:
@@ -60,27 +59,34 @@ class CheckedBlocks:
         self._has_weights: bool | None = None
         self.n_rows, self.n_queries, self.n_flat = 0, 0, 0
 
-    def add(self, X: Any, y: Any, qid: Any, weight: Any) -> tuple[Any, Ints]:
-        """Return a block's X, dense, and its rows that count, in their order."""
+    def add(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        qid: ArrayLike | None,
+        weight: ArrayLike | None,
+    ) -> tuple[Floats, Ints]:
+        """Return a block's X, dense, and its rows that are in pairs, in order."""
         model, who = self._model, self._model._who
-        X = model._rows(X, reset=self.n_rows == 0)
+        rows = model._rows(X, reset=self.n_rows == 0)
+        n_rows = rows.shape[0]
         if self._has_weights not in (None, weight is not None):
             raise DataError(
                 f"{who}: weight must be given in all blocks, or in none; got both."
             )
         self._has_weights = weight is not None
-        weight = checked_weight(who, weight, X.shape[0])
-        preferences = Preferences.of_labels(who, y, qid, n_rows=X.shape[0])
-        part: Any = preferences.parts[0]
-        self.n_rows += X.shape[0]
-        self.n_queries += len(part.offsets) - 1
-        self.n_flat += part.n_flat_queries
-        rows = self.graded.add(preferences, weight)
-        return self._dense(X), rows
+        weights = checked_weight(who, weight, n_rows)
+        preferences = Preferences.of_labels(who, y, qid, n_rows=n_rows)
+        graded: Any = preferences.parts[0]
+        self.n_rows += n_rows
+        self.n_queries += len(graded.offsets) - 1
+        self.n_flat += graded.n_flat_queries
+        paired = self.graded.add(preferences, weights)
+        return self._dense(rows), paired
 
-    def _dense(self, X: Any) -> Any:
+    def _dense(self, X: Matrix) -> Floats:
         """Return rows with an entry everywhere, NaN where a feature abstains."""
-        if not sparse.issparse(X):
+        if isinstance(X, np.ndarray):
             return X
         if self._model.missing == "zero":
             return X.toarray()
@@ -90,19 +96,19 @@ class CheckedBlocks:
         return dense
 
     def check(self) -> None:
-        """Refuse blocks of which there is nothing to learn."""
+        """Refuse blocks without a pair to learn from."""
         if self.graded.n_rows == 0:
             seen = self.n_rows, self.n_queries, self.n_flat
             refuse_blocks(self._model._who, *seen)
 
 
 def refuse_blocks(who: str, n_rows: int, n_queries: int, n_flat: int) -> NoReturn:
-    """Refuse so many rows in so many queries, so many flat, of which none weighs."""
-    got = without_pairs(n_rows, n_queries, n_flat) if n_flat else NOTHING_WEIGHS
+    """Refuse rows in queries, so many of one grade, without a pair to learn from."""
+    got = without_pairs(n_rows, n_queries, n_flat) if n_flat else NO_WEIGHT
     refuse_feedback(who, got)
 
 
-def publish(model: RankBoost, run: Finished) -> None:
-    """Let the model know what was learnt."""
+def publish(model: RankBoost, booster: FinishedBooster) -> None:
+    """Set the fitted attributes of a model."""
     model._has_offset = False
-    model._publish(run, None)
+    model._publish(booster, None)

@@ -1,19 +1,24 @@
 """RankBoost: weak rankings combined."""
 
+import warnings
+from collections.abc import Iterator
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from peckorder._base.scores import checked_offset, checked_weight
+from peckorder._base.scores import ScoreEstimator, checked_offset, checked_weight
 from peckorder._base.transaction import all_or_nothing
 from peckorder._core.threads import Team, allowed, n_cores
-from peckorder._core.typing import Floats
+from peckorder._core.typing import Floats, Matrix, MatrixLike, Seed
 from peckorder._core.validation import (
     Rule,
     Rules,
     boolean,
+    check_csr,
     check_parameters,
     finite,
     fraction,
@@ -23,23 +28,23 @@ from peckorder._core.validation import (
     positive,
     whole,
 )
-from peckorder.boosting.early_stopping import EarlyStopping
-from peckorder.boosting.fitted import (
-    NOTHING_WEIGHS,
-    BoostedEstimator,
-    refuse_feedback,
-    without_pairs,
+from peckorder.boosting.booster import (
+    FinishedBooster,
+    InMemoryBooster,
+    NoPairs,
+    Options,
 )
-from peckorder.boosting.solver.run import NoPairs, Options, RunInMemory
+from peckorder.boosting.rounds import RECORD, EarlyStopping, MatrixColumns, ScoreTable
+from peckorder.boosting.storage import BOOSTED
+from peckorder.boosting.weak_learners import ranked
 from peckorder.exceptions import DataError
-from peckorder.feedback import Preferences
-from peckorder.feedback._pairs import GradedRows
+from peckorder.feedback import GradedRows, Preferences
 from peckorder.metrics import metric_by_name
 
 _WORDS = ("threshold", "feature")
 
 
-def _is_weak(value: Any) -> bool:
+def _is_weak(value: object) -> bool:
     several = value if isinstance(value, list | tuple) else [value]
     return len(several) > 0 and all(
         weak in _WORDS
@@ -50,7 +55,7 @@ def _is_weak(value: Any) -> bool:
     )
 
 
-class RankBoost(BoostedEstimator, stored=True):
+class RankBoost(ScoreEstimator, stored=True):
     """Combines weak rankings into a strong one, by boosting over pairs of rows.
 
     RankBoost [1]_ keeps a distribution D over the pairs x0, x1 of which x1 should stand
@@ -91,16 +96,16 @@ class RankBoost(BoostedEstimator, stored=True):
         WeakLearn.cum): larger values of a feature can only raise a row. Features that
         fall with relevance are then of no use, unless negated.
     default : {None, 0, 1} or float, default=None
-        What a ranking says of rows on which its feature abstains; None to choose it
-        along with the threshold. Numbers other than 0 and 1 are for features.
+        The value of a ranking for rows on which its feature abstains; None to choose
+        it along with the threshold. Numbers other than 0 and 1 are for features.
     missing : {"zero", "abstain"}, default="zero"
         What entries mean that a sparse X does not store. NaN always abstains.
     smoothing : "auto" or float, default="auto"
-        Keeps alpha finite where a ranking errs on no pair: what is added to ``1 + r``
-        and ``1 - r``, half of it to W- and W+; "numeric" is cut where the others would
+        Keeps alpha finite where a ranking errs on no pair: added to ``1 + r`` and
+        ``1 - r``, half of it to W- and W+; "numeric" is cut where the others would
         end. "auto" is one over the number of pairs, 0 is the paper.
     max_bins : int or None, default=None
-        At most so many thresholds a feature, at quantiles; 2 to 255. None for every
+        At most so many thresholds per feature, at quantiles; 2 to 255. None for every
         distinct value.
     query_weight : {"pairs", "equal"}, default="pairs"
         Whether every pair counts the same, as in the paper, or every query.
@@ -113,7 +118,7 @@ class RankBoost(BoostedEstimator, stored=True):
     warm_start : bool, default=False
         Go on from the rounds of the last fit, on the same data.
     n_jobs : int, default=-1
-        Threads; -1 for one a processor. The model does not depend on them.
+        Threads; -1 for one per processor. The model does not depend on them.
     random_state : int, RandomState or None, default=None
         Which queries are held out.
 
@@ -123,7 +128,7 @@ class RankBoost(BoostedEstimator, stored=True):
         feature, threshold, default and alpha of each round. A threshold of NaN stands
         for the feature itself, a feature of -1 for a ranking in `own_rankings_`.
     own_rankings_ : list
-        The rankings found by learners of one's own, in the order of rounds.
+        The rankings found by custom learners, in the order of rounds.
     n_rounds_ : int
         The number of rounds.
     bounds_ : ndarray of shape (n_rounds_ + 1,)
@@ -148,7 +153,7 @@ class RankBoost(BoostedEstimator, stored=True):
     -----
     With graded rows pairs are never listed (but for "analytic" on a sum of several): a
     round costs O(rows + stored entries). Features with at most 255 values, or binned,
-    take one byte an entry, others up to 21, more while being sorted. Potentials are
+    take one byte per entry, others up to 21, more while being sorted. Potentials are
     exact integers in units of 2**-61, so that the model is the same, bit for bit, for
     any number of threads, and for dense and sparse X.
 
@@ -171,6 +176,7 @@ class RankBoost(BoostedEstimator, stored=True):
     [2.0, 1.0, 2.0, 1.0]
     """
 
+    _stored_fields: ClassVar = BOOSTED
     _rules: ClassVar[Rules] = {
         "n_rounds": whole(1),
         "learning_rate": positive,
@@ -210,7 +216,7 @@ class RankBoost(BoostedEstimator, stored=True):
         n_rounds: int = 50,
         learning_rate: float = 1.0,
         alpha: str = "approximate",
-        weak: Any = "threshold",
+        weak: object = "threshold",
         cumulative: bool = True,
         default: float | None = None,
         missing: str = "zero",
@@ -222,7 +228,7 @@ class RankBoost(BoostedEstimator, stored=True):
         metric: str = "disagreement",
         warm_start: bool = False,
         n_jobs: int = -1,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_rounds = n_rounds
         self.learning_rate = learning_rate
@@ -246,7 +252,7 @@ class RankBoost(BoostedEstimator, stored=True):
         X: ArrayLike,
         y: ArrayLike | Preferences,
         *,
-        qid: Any = None,
+        qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         offset: ArrayLike | None = None,
     ) -> Self:
@@ -261,7 +267,7 @@ class RankBoost(BoostedEstimator, stored=True):
         qid : array-like of shape (n_samples,), default=None
             The query of each row; None for one query of all rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            A pair weighs the product of its rows' weights.
+            The weight of a pair is the product of its rows' weights.
         offset : array-like of shape (n_samples,), default=None
             Known scores to learn on top of.
 
@@ -273,6 +279,70 @@ class RankBoost(BoostedEstimator, stored=True):
         with all_or_nothing(self), Team(self._n_threads()) as team:
             self._fit(X, y, qid, sample_weight, offset, team)
         return self
+
+    def staged_predict(
+        self, X: ArrayLike, *, offset: ArrayLike | None = None
+    ) -> Iterator[Floats]:
+        """Yield the scores of rows after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        offset : array-like of shape (n_samples,), default=None
+            Known scores to add.
+
+        Yields
+        ------
+        scores : ndarray of shape (n_samples,)
+            A new array each time. O(n_samples) time per round.
+        """
+        check_is_fitted(self)
+        rows = self._rows(X, reset=False)
+        scores = np.zeros(rows.shape[0])
+        if offset is not None:
+            scores += checked_offset(self._who, offset, len(scores))
+        columns = MatrixColumns(rows, unstored=self._unstored)
+        custom = iter(self.own_rankings_)
+        for feature, threshold, default, alpha in self.weak_rankers_.tolist():
+            if feature < 0:
+                scores = scores + alpha * ranked(next(custom), rows)
+            else:
+                scores = scores + alpha * columns.rank(feature, threshold, default)
+            yield scores
+
+    def explain(self, X: ArrayLike) -> Floats:
+        """Return how much each feature contributes to the scores of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        contributions : ndarray of shape (n_samples, n_features)
+            Their sums over features are the scores, without an offset and without
+            rankings found by custom learners. O(n_samples) time per feature used, for
+            sparse X O(stored entries).
+
+        Examples
+        --------
+        >>> from peckorder import RankBoost
+        >>> X, y = [[1, 0], [2, 0], [3, 1]], [0, 1, 1]
+        >>> model = RankBoost(n_rounds=1, smoothing=1.0).fit(X, y)
+        >>> model.explain(X).round(2).tolist()
+        [[0.0, 0.0], [0.55, 0.0], [0.55, 0.0]]
+        """
+        check_is_fitted(self)
+        rows = self._rows(X, reset=False)
+        return self._table.contributions(rows, unstored=self._unstored)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Declare to scikit-learn what the estimator takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
     def _n_threads(self) -> int:
         self._check()
@@ -306,31 +376,41 @@ class RankBoost(BoostedEstimator, stored=True):
             )
 
     def _fit(
-        self, X: Any, y: Any, qid: Any, sample_weight: Any, offset: Any, team: Team
+        self,
+        X: MatrixLike,
+        y: ArrayLike | Preferences,
+        qid: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        offset: ArrayLike | None,
+        team: Team,
     ) -> None:
-        goes_on = self.warm_start and hasattr(self, "weak_rankers_")
-        if goes_on:
+        is_warm = self.warm_start and hasattr(self, "weak_rankers_")
+        if is_warm:
             self._check_rounds()
-        X = self._rows(X, reset=not goes_on)
+        X = self._rows(X, reset=not is_warm)
         n_rows = X.shape[0]
         weight = checked_weight(self._who, sample_weight, n_rows)
         start = None if offset is None else checked_offset(self._who, offset, n_rows)
         preferences = self._preferences(y, qid, n_rows)
         stopping = None
         if self.validation_fraction is not None:
-            part: Any = preferences.parts[0]
-            stopping, weight = self._hold_out(X, part, weight, start)
+            graded: Any = preferences.parts[0]
+            stopping, weight = self._hold_out(X, graded, weight, start)
         try:
-            run = RunInMemory(X, preferences, weight, start, self._options(), team)
+            booster = InMemoryBooster(
+                X, preferences, weight, start, self._options(), team
+            )
         except NoPairs:
             self._refuse_feedback(preferences)
-        if goes_on:
-            run.repeat(X, self.weak_rankers_, self.own_rankings_)
-        run.go(stopping)
+        if is_warm:
+            booster.repeat(self.weak_rankers_, self.own_rankings_)
+        booster.boost(stopping)
         self._has_offset = offset is not None
-        self._publish(run, stopping)
+        self._publish(booster, stopping)
 
-    def _preferences(self, y: Any, qid: Any, n_rows: int) -> Preferences:
+    def _preferences(
+        self, y: ArrayLike | Preferences, qid: ArrayLike | None, n_rows: int
+    ) -> Preferences:
         if not isinstance(y, Preferences):
             return Preferences.of_labels(self._who, y, qid, n_rows=n_rows)
         for name, is_given in (
@@ -347,18 +427,21 @@ class RankBoost(BoostedEstimator, stored=True):
         return y
 
     def _refuse_feedback(self, preferences: Preferences) -> NoReturn:
-        """Say why there is nothing to learn from."""
-        got = NOTHING_WEIGHS
-        for part in preferences.parts:
-            if isinstance(part, GradedRows) and part.n_flat_queries:
-                n_queries = len(part.offsets) - 1
-                got = without_pairs(len(part.rows), n_queries, part.n_flat_queries)
+        got = NO_WEIGHT
+        for graded in preferences.parts:
+            if isinstance(graded, GradedRows) and graded.n_flat_queries:
+                n_queries, n_flat = len(graded.offsets) - 1, graded.n_flat_queries
+                got = without_pairs(len(graded.rows), n_queries, n_flat)
         refuse_feedback(self._who, got)
 
     def _hold_out(
-        self, X: Any, graded: GradedRows, weight: Floats | None, offset: Floats | None
+        self,
+        X: Matrix,
+        graded: GradedRows,
+        weight: Floats | None,
+        offset: Floats | None,
     ) -> tuple[EarlyStopping, Floats]:
-        """Take the weight from some queries; return what follows them, and weights."""
+        """Hold out queries; return the monitor of them, and weights of zero there."""
         n_queries = len(graded.offsets) - 1
         if n_queries < 2:
             raise DataError(
@@ -395,3 +478,88 @@ class RankBoost(BoostedEstimator, stored=True):
                 f"{self._who}: n_rounds must be >= {self.n_rounds_}, the rounds there "
                 f"are, with warm_start; got {self.n_rounds}."
             )
+
+    def _scores(self, X: MatrixLike) -> Floats:
+        check_is_fitted(self)
+        X = self._rows(X, reset=False)
+        scores = self._table.scores(X, unstored=self._unstored)
+        alphas = self.weak_rankers_["alpha"][self.weak_rankers_["feature"] < 0]
+        for alpha, ranking in zip(alphas.tolist(), self.own_rankings_, strict=True):
+            scores += alpha * ranked(ranking, X)
+        return scores
+
+    def _rows(self, X: MatrixLike, *, reset: bool) -> Matrix:
+        rows: Matrix = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite="allow-nan",
+        )
+        return rows if isinstance(rows, np.ndarray) else check_csr(self._who, rows)
+
+    def _publish(
+        self, booster: FinishedBooster, stopping: EarlyStopping | None
+    ) -> None:
+        """Set the fitted attributes."""
+        log = booster.log
+        n_rounds = len(log.rounds) if stopping is None else stopping.best
+        if len(log.rounds) == 0:
+            warnings.warn(
+                f"{self._who}: no weak ranking separates the rows of a pair, so that "
+                "all scores are equal. Do all features abstain? If they fall with "
+                "relevance, set cumulative=False.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        elif n_rounds == 0:
+            warnings.warn(
+                f"{self._who}: no round is better than none on the queries held out, "
+                "so that all scores are equal. Hold out more of them, or other ones.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        rounds = log.rounds[:n_rounds]
+        self.weak_rankers_ = np.array([tuple(r[:4]) for r in rounds], dtype=RECORD)
+        self.own_rankings_ = [r.ranking for r in rounds if r.ranking is not None]
+        self.n_rounds_ = n_rounds
+        self.bounds_ = log.bounds(n_rounds)
+        self.smoothing_ = booster.smoothing
+        self.feature_importances_ = self._importances(log.log_bounds)
+        if stopping is not None:
+            self.validation_scores_ = np.array(stopping.values)
+        elif hasattr(self, "validation_scores_"):
+            del self.validation_scores_  # of an earlier fit
+        self.__dict__.pop("traffic_", None)  # of a fit on a cluster
+        self._unstored = self.missing == "zero"
+        self._table = ScoreTable.of(self.weak_rankers_)
+
+    def _importances(self, log_bounds: list[float]) -> Floats:
+        falls = -np.diff(log_bounds[: self.n_rounds_ + 1])
+        feature = self.weak_rankers_["feature"]
+        is_feature = feature >= 0
+        shares = np.bincount(
+            feature[is_feature], falls[is_feature], minlength=self.n_features_in_
+        )
+        total = falls.sum()
+        return shares / total if total > 0 else np.zeros(self.n_features_in_)
+
+
+NO_WEIGHT = "every weight zero"
+
+
+def without_pairs(n_rows: int, n_queries: int, n_flat: int) -> str:
+    """Describe rows of which none has a higher grade than another of its query."""
+    if n_rows == 1:
+        return "one sample"
+    return f"{n_flat} of {n_queries} queries with one grade only"
+
+
+def refuse_feedback(who: str, got: str) -> NoReturn:
+    """Refuse feedback without a pair to learn from."""
+    raise DataError(
+        f"{who}: y must contain two rows of one query with different grades and "
+        f"positive weights; got {got}."
+    )

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from peckorder._core.typing import Array, Floats, Ints
-from peckorder.boosting.solver.run import RECORD
-from peckorder.boosting.solver.score_table import ScoreTable
+from peckorder.boosting.rounds import RECORD, ScoreTable
 from peckorder.storage.fields import Field, Table, flag, floats, ints, nested, number
 from peckorder.storage.format import Node
 from peckorder.storage.models import stored_parameter
 
 if TYPE_CHECKING:
-    from peckorder.boosting.fitted import BoostedEstimator
+    from peckorder.boosting.rankboost import RankBoost
 
 # Sums of weights must be finite.
 _LARGEST_ALPHA = 1e100
@@ -44,7 +43,7 @@ _RANKERS = Table(
 )
 
 
-def _plain_rankers(model: "BoostedEstimator") -> Array:
+def _plain_rankers(model: "RankBoost") -> Array:
     if model.own_rankings_:
         stored_parameter(type(model).__name__, "weak", model.own_rankings_[0])
     return model.weak_rankers_

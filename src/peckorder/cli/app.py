@@ -1,27 +1,26 @@
 """The commands and their exit codes: 0 done, 2 wrong input, 130 interrupted.
 
 What is imported here, and by the modules of the commands, is what `--help` and a wrong
-option wait for: what does the work is imported when there is some.
+option wait for; what does the work is imported when a command runs.
 """
 
 import os
 import sys
 import warnings
-from typing import Any
 
 from cyclopts import App, CycloptsError
 from rich.console import Console
 
 from peckorder import __version__
 from peckorder.cli.compare.command import compare
-from peckorder.cli.data.command import data
+from peckorder.cli.data import data
 from peckorder.cli.evaluate.command import evaluate
 from peckorder.cli.explain.command import explain
 from peckorder.cli.fit.command import fit
 from peckorder.cli.fuse.command import fuse
-from peckorder.cli.info.command import info
+from peckorder.cli.info import info
 from peckorder.cli.rank.command import rank
-from peckorder.cli.reproduce.command import reproduce
+from peckorder.cli.reproduce import reproduce
 from peckorder.tables.files.standard_streams import DASH, STDIN
 
 # What the work of some commands needs beside the parser.
@@ -38,14 +37,12 @@ app = App(
     version=__version__,
     suppress_keyboard_interrupt=False,
 )
-for command in (compare, fit, rank, evaluate, fuse, explain, info):
+for command in (compare, fit, rank, evaluate, fuse, explain, info, data, reproduce):
     app.command(command)
-app.command(data)
-app.command(reproduce)
 
 
 def run(arguments: list[str] | None = None) -> None:
-    """Run one command; say what is wrong in one line instead of a traceback."""
+    """Run one command; print what is wrong in one line instead of a traceback."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -57,7 +54,7 @@ def run(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt as stop:
         _leave(str(stop) or "Interrupted.", 130)
     except BrokenPipeError:
-        # Nobody reads on, as behind `| head`; nor must Python try when it ends.
+        # Nobody reads on, as behind `| head`; Python must not try again at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except MemoryError:
@@ -69,14 +66,14 @@ def run(arguments: list[str] | None = None) -> None:
         _leave(_worded(str(error)), 2)
 
 
-def _warn(message: Any, category: Any, *rest: Any) -> None:
+def _warn(message: object, *details: object) -> None:
     from peckorder.cli.console import note_text
 
     _print(f"Note: {note_text(message)}", "yellow")
 
 
 def _worded(sentence: str) -> str:
-    """Call what the library's functions are given by the names that it has here."""
+    """Use the names of options where the library names its parameters."""
     for ours, here in _WORDS.items():
         sentence = sentence.replace(ours, here, 1)
     return sentence

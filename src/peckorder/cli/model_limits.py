@@ -1,4 +1,4 @@
-"""What a kept model cannot be used for."""
+"""What a saved model cannot be used for."""
 
 from typing import Any
 
@@ -11,23 +11,20 @@ from peckorder.tables.scoring import gives_classes
 
 
 def no_classes(model: Any, kind: str) -> str:
-    """Say of a model of scores that it gives no classes, if it learnt from such."""
+    """Return that a model of scores gives no classes, if it learnt from classes."""
     inner = model.ranker_ if isinstance(model, TableRanker) else model
     if kind != "ordinal" or gives_classes(inner):
         return ""
     return "It gives scores, not classes: rank writes no column predicted."
 
 
-def refusals(model: Any, kind: str = "") -> str:
-    """Say what a kept model cannot be used for; nothing if for all.
-
-    `kind` is that of the task it learnt.
-    """
+def model_limits(model: Any, kind: str = "") -> str:
+    """Return what a saved model cannot be used for; `kind` is that of its task."""
     return " ".join(filter(None, (no_classes(model, kind), _cannot(model))))
 
 
 def _cannot(model: Any) -> str:
-    """Say what a model cannot be used for beside ranking."""
+    """Return what a model cannot be used for beside ranking."""
     inner = model.ranker_ if isinstance(model, TableRanker) else model
     coef = getattr(inner, "coef_", None)
     is_plain = coef is not None and np.ndim(coef) == 1

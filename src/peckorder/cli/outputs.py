@@ -1,24 +1,22 @@
-"""Files to write that would take the place of what is read, or of one another."""
+"""Checks, before any work, of the files that a command is to write."""
 
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TypeAlias
 
+from peckorder import reports
+from peckorder._core.typing import PathLike
 from peckorder.storage.format.container import MAGIC
 from peckorder.tables.files.standard_streams import is_standard
 from peckorder.tables.files.write import check_target
 
-_Path: TypeAlias = str | os.PathLike[str]
-
 
 def check_outputs(
-    who: str, outputs: Mapping[str, _Path | None], inputs: Iterable[_Path | None]
+    who: str, outputs: Mapping[str, PathLike | None], inputs: Iterable[PathLike | None]
 ) -> None:
-    """Refuse, before any work, places where nothing can, or should, be written.
+    """Refuse files that cannot be written, are read, or are given for two outputs.
 
-    `outputs` are files by their options, None and "-" apart. Each must be one that can
-    be written, none of `inputs`, and no other output.
+    `outputs` are files by their options; None and "-" are skipped.
 
     Examples
     --------
@@ -29,7 +27,7 @@ def check_outputs(
 for both.
     """
     read = [path for path in inputs if path is not None and not is_standard(path)]
-    seen: dict[str, _Path] = {}
+    seen: dict[str, PathLike] = {}
     for option, path in outputs.items():
         if path is None or is_standard(path):
             continue
@@ -48,7 +46,7 @@ for both.
         check_target(path)
 
 
-def check_model(who: str, option: str, path: _Path) -> None:
+def check_model(who: str, option: str, path: PathLike) -> None:
     """Refuse to write a model over a file that is something else, and not empty."""
     if not Path(path).is_file():
         return
@@ -61,8 +59,27 @@ def check_model(who: str, option: str, path: _Path) -> None:
         )
 
 
-def _is_same(path: _Path, other: _Path) -> bool:
-    """Say whether two paths lead to one file; pipes and devices are none."""
+def check_report(who: str, out: Path) -> None:
+    """Refuse a path where no report can be written."""
+    if is_standard(out):
+        raise ValueError(f"{who}: out must be a file; got '-'.")
+    check_encodable(who, "out", out)
+    reports.check_path(out)
+
+
+def check_encodable(who: str, what: str, *paths: PathLike) -> None:
+    """Refuse names that are not UTF-8, in which the report is written."""
+    for path in paths:
+        try:
+            str(path).encode("utf-8")
+        except UnicodeEncodeError:
+            raise ValueError(
+                f"{who}: {what} must have a name in UTF-8; got {str(path)!a}."
+            ) from None
+
+
+def _is_same(path: PathLike, other: PathLike) -> bool:
+    """Return whether two paths lead to one file; pipes and devices do not count."""
     if not (Path(path).exists() and Path(other).exists()):
         return os.path.realpath(path) == os.path.realpath(other)
     return Path(path).is_file() and os.path.samefile(path, other)

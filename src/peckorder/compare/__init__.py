@@ -1,16 +1,17 @@
 """Which ranker is best? Train them all on the same data and measure them alike."""
 
-from peckorder.compare.embedded.graded import GradedProblem
-from peckorder.compare.embedded.magnitude import MagnitudeProblem
-from peckorder.compare.embedded.ordinal import OrdinalProblem
-from peckorder.compare.embedded.problem import Problem, Split
-from peckorder.compare.embedded.problems import PROBLEMS
-from peckorder.compare.embedded.rankers import (
+from peckorder.compare.embedded import Comparison, Outcome, run
+from peckorder.compare.problems import (
     GRADED_RANKERS,
     MAGNITUDE_RANKERS,
     ORDINAL_RANKERS,
+    PROBLEMS,
+    GradedProblem,
+    MagnitudeProblem,
+    OrdinalProblem,
+    Problem,
+    Split,
 )
-from peckorder.compare.embedded.run import Comparison, Outcome, run
 from peckorder.metrics import half_width
 
 __all__ = [

@@ -1,29 +1,38 @@
 """A ranker by its name, with settings as text, fitted to a table."""
 
 import inspect
+import warnings
 from ast import literal_eval
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from peckorder import collaborative, estimators
-from peckorder._core.typing import Floats, Ints, Labels
+from peckorder._core.typing import Array, Floats, Ints, Labels, MatrixLike
 from peckorder._core.validation import check_parameters, did_you_mean
-from peckorder.compare.candidates.settings import (
-    MOST_ROWS,
-    Settings,
-    chosen_of,
-    entrant_of,
-    fit_as_in_compare,
-    fixed_settings,
-    setting_of,
+from peckorder.compare.candidates import (
+    Candidate,
+    TaskInfo,
+    TrainingRows,
+    graded_candidates,
+    magnitude_candidates,
+    ordinal_candidates,
 )
-from peckorder.compare.contest.case import _keys, chosen_rows
-from peckorder.compare.contest.refit import innermost, of_columns
+from peckorder.compare.refit import table_model
+from peckorder.compare.table_case import MOST_ROWS, group_keys, select_rows
+from peckorder.compare.tuning import (
+    SampledMPRank,
+    Wrapper,
+    chosen_settings,
+    innermost,
+    list_loss,
+    pair_loss,
+    rows_of,
+)
 from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns
 from peckorder.tables.features import Coding, Scaling
@@ -37,14 +46,45 @@ RANKERS: Final[dict[str, Any]] = {
     if name != "TableRanker"
 } | {"PersonalRanker": collaborative.PersonalRanker}
 _ORDINAL: Final = ("AggregatePRank", "MulticlassPerceptron", "PRank", "WidrowHoff")
+_NAMES_IN_COMPARE: Final = {"AggregatePRank": "OAP-BPM (100 PRanks)"}
+_CANDIDATES: Final = {
+    "ordinal": ordinal_candidates,
+    "graded": graded_candidates,
+    "magnitude": magnitude_candidates,
+}
+
+
+class Settings(NamedTuple):
+    """Parameters: those that `compare` gives, those chosen, those set by hand."""
+
+    as_in_compare: Mapping[str, Any]
+    chosen: Mapping[str, Any]
+    by_hand: Mapping[str, Any]
+
+    def sentence(self) -> str:
+        """Describe them in a sentence."""
+        parts = [
+            (self.as_in_compare, "as in compare"),
+            (self.chosen, "chosen on rows left out"),
+            (self.by_hand, "--set"),
+        ]
+        texts = [f"{_assignments(values)} ({why})" for values, why in parts if values]
+        return f"settings: {'; '.join(texts) or 'the defaults of the class'}"
+
+
+def _assignments(values: Mapping[str, Any]) -> str:
+    texts = {
+        k: f"{v:.4g}" if isinstance(v, float) else repr(v) for k, v in values.items()
+    }
+    return ", ".join(f"{name}={text}" for name, text in texts.items())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """A model, what columns are for, and how many rows it was fitted to.
+    """A model, the roles of columns, and how many rows it was fitted to.
 
-    `ranker` is the class that was asked for; `model` may be a `TableRanker` around it.
-    `kind` is what `compare` would take the table for.
+    `ranker` is of the class that was named; `model` may be a `TableRanker` around it.
+    `kind` is the task that `compare` would recognise in the table.
     """
 
     model: Any
@@ -67,26 +107,27 @@ def make_ranker(name: str, settings: Iterable[str]) -> tuple[Any, dict[str, Any]
     (MPRank(C=10), {'C': 10})
     """
     if name not in RANKERS:
-        lower = {known.lower(): known for known in RANKERS}
+        lower = {ranker.lower(): ranker for ranker in RANKERS}
         near = [lower[word] for word in get_close_matches(name.lower(), lower)]
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise ValueError(
             f"fit: ranker must be one of {', '.join(RANKERS)}; got {name!r}.{hint}"
         )
-    kind = RANKERS[name]
-    known = [p for p in inspect.signature(kind.__init__).parameters if p != "self"]
+    ranker_class = RANKERS[name]
+    signature = inspect.signature(ranker_class.__init__)
+    names = [parameter for parameter in signature.parameters if parameter != "self"]
     parameters = {}
     for setting in settings:
         key, is_set, value = setting.partition("=")
-        if not is_set or key.strip() not in known:
-            hint = did_you_mean(key.strip(), known, {})
+        if not is_set or key.strip() not in names:
+            hint = did_you_mean(key.strip(), names, {})
             raise ValueError(
-                f"fit: set must be NAME=VALUE, NAME one of {', '.join(known)}; got "
+                f"fit: set must be NAME=VALUE, NAME one of {', '.join(names)}; got "
                 f"{setting!r}.{hint}"
             )
         parameters[key.strip()] = _value(value.strip())
-    ranker = kind(**parameters)
-    check_parameters(ranker, kind._rules)
+    ranker = ranker_class(**parameters)
+    check_parameters(ranker, ranker_class._rules)
     return ranker, parameters
 
 
@@ -109,7 +150,7 @@ def fit_table(
     scale: bool | None = None,
     classes: Iterable[str] | None = None,
     drop: Iterable[str] = (),
-    **given: str | None,
+    **roles: str | None,
 ) -> Fitted:
     """Fit a ranker to the columns that are given, or go by the usual names.
 
@@ -119,16 +160,14 @@ def fit_table(
     RankBoost, to which neither matters. Rows without a label or a query are left out.
     """
     name, by_hand = type(ranker).__name__, by_hand or {}
-    task = _recognised(name, columns, classes, drop, given)
+    task = _recognised(name, columns, classes, drop, roles)
     if task.kind == "ratings":
-        table, notes = ratings_of(columns, task)
+        ratings, notes = ratings_of(columns, task)
+        model = ranker.fit(ratings)
         settings = Settings({}, {}, by_hand)
-        fitted = ranker.fit(table)
-        n_rows = len(table)
-        return Fitted(fitted, fitted, task, n_rows, settings, notes=notes)
-    chosen = chosen_rows(columns, task, np.inf, 0, fewest=2)
-    whole, notes = columns, (*columns.notes, *chosen.notes)
-    columns = _some(columns, chosen.rows)
+        return Fitted(model, model, task, len(ratings), settings, notes=notes)
+    selected = select_rows(columns, task, np.inf, 0, fewest=2)
+    whole, columns = columns, selected.columns
     coding = Coding.of(columns, task.features, whole)
     task = replace(task, column_roles=coding.with_roles(task.column_roles))
     X, scaling = coding.matrix(columns), None
@@ -136,13 +175,15 @@ def fit_table(
     if scaled:
         scaling = Scaling.learn(X)
         X = scaling.apply(X)
-    y, qid = _labels(columns, task), _column(columns, task.query)
-    people = _column(columns, task.user)
     if task.kind == "ordinal" and classes is not None:
         ranker.set_params(classes=list(task.classes or ()))
-    fitted, settings = _fit(ranker, task, X, y, qid, people, by_hand)
-    model = of_columns(fitted, coding.levels, scaling)
+    qid = None if task.query is None else columns.arrays[task.query]
+    people = None if task.user is None else columns.arrays[task.user]
+    rows = _Rows(X, _labels(columns, task), qid, people)
+    fitted, settings = _fit(ranker, task.kind, rows, by_hand)
+    model = table_model(fitted, coding.levels, scaling)
     kind = kind_of_labels(columns.arrays[task.target], task.query, task.classes)
+    notes = selected.notes
     return Fitted(model, fitted, task, len(columns), settings, scaled, notes, kind)
 
 
@@ -151,10 +192,10 @@ def _recognised(
     columns: Columns,
     classes: Iterable[str] | None,
     drop: Iterable[str],
-    given: Mapping[str, str | None],
+    roles: Mapping[str, str | None],
 ) -> Task:
-    """Say what a table is for, to a ranker."""
-    named = {role: column for role, column in given.items() if column is not None}
+    """Return what a table is for, to a ranker."""
+    named = {role: column for role, column in roles.items() if column is not None}
     kind = "ratings" if name == "PersonalRanker" else "magnitude"
     by_name: str | None = None
     if kind != "ratings" and "qid" not in named:
@@ -167,42 +208,88 @@ def _recognised(
     if name in _ORDINAL:
         kind = "ordinal"
     task = recognise(columns, task=kind, classes=classes, drop=drop, **named)
-    roles = (
+    column_roles = (
         role._replace(why="its name") if role.column == by_name else role
         for role in task.column_roles
     )
-    return replace(task, column_roles=tuple(roles))
+    return replace(task, column_roles=tuple(column_roles))
+
+
+class _Rows(NamedTuple):
+    X: Floats
+    y: Labels
+    qid: Labels | None
+    people: Labels | None
 
 
 def _fit(
-    ranker: Any,
-    task: Task,
-    X: Floats,
-    y: Any,
-    qid: Labels | None,
-    people: Labels | None,
-    by_hand: Mapping[str, Any],
+    ranker: Any, kind: str, rows: _Rows, by_hand: Mapping[str, Any]
 ) -> tuple[Any, Settings]:
     """Fit with the settings of `compare`, or those by hand."""
-    entrant = entrant_of(type(ranker).__name__, task.kind)
-    if entrant is None:
+    X, y, qid, people = rows
+    candidate = candidate_of(type(ranker).__name__, kind)
+    if candidate is None:
         return fit_rows(ranker, X, y, qid), Settings({}, {}, by_hand)
-    setting = setting_of(task.kind, X.shape[1], seed=0)
-    fixed = set_as_in_compare(ranker, task.kind, by_hand)
-    if by_hand or task.kind == "ordinal":
+    fixed = set_as_in_compare(ranker, kind, by_hand)
+    if by_hand or kind == "ordinal":
         return fit_rows(ranker, X, y, qid), Settings(fixed, {}, by_hand)
-    query = _numbers(qid)
-    groups = query if people is None else _numbers(people)
-    if type(ranker).__name__ == "RankBoost" and len(y) > MOST_ROWS:
-        rows = drawn(len(y), groups, MOST_ROWS, seed=0)
-        some = None if query is None else query[rows]
-        inside = None if groups is None else groups[rows]
-        sample = fit_as_in_compare(entrant, setting, X[rows], y[rows], some, inside)
-        chosen = chosen_of(sample)
+    query = _numbered(qid)
+    groups = query if people is None else _numbered(people)
+    is_sample = type(ranker).__name__ == "RankBoost" and len(y) > MOST_ROWS
+    train = TrainingRows(X, y, query, groups)
+    if is_sample:
+        sample = drawn(len(y), groups, MOST_ROWS, seed=0)
+        train = TrainingRows(
+            X[sample], y[sample], rows_of(query, sample), rows_of(groups, sample)
+        )
+    with warnings.catch_warnings():
+        # Of fits on parts of the rows.
+        warnings.simplefilter("ignore")
+        # The rows are prepared already.
+        prepared = replace(candidate, scaled=False)
+        model = prepared.fit(task_info(kind, X.shape[1]), train).model
+    chosen = chosen_settings(model)
+    if is_sample:
         ranker.set_params(**chosen)
         return fit_rows(ranker, X, y, qid), Settings(fixed, chosen, {})
-    model = fit_as_in_compare(entrant, setting, X, y, query, groups)
-    return innermost(model), Settings(fixed, chosen_of(model), {})
+    return innermost(model), Settings(fixed, chosen, {})
+
+
+def candidate_of(name: str, kind: str) -> Candidate | None:
+    """Return the candidate of `compare` for the name of a class, if there is one."""
+    title = _NAMES_IN_COMPARE.get(name, name)
+    ours = (c for c in _CANDIDATES[kind]() if c.origin == "peckorder")
+    return next((candidate for candidate in ours if candidate.name == title), None)
+
+
+def task_info(kind: str, n_features: int) -> TaskInfo:
+    """Return what a candidate is made for."""
+    loss = list_loss("ndcg@10") if kind == "graded" else pair_loss
+    return TaskInfo(0, n_features, loss=loss)
+
+
+def fixed_settings(candidate: Candidate, info: TaskInfo) -> dict[str, Any]:
+    """Return the parameters that are neither the class's defaults nor chosen.
+
+    Examples
+    --------
+    >>> from peckorder.compare.fit_by_name import candidate_of, fixed_settings
+    >>> from peckorder.compare.fit_by_name import task_info
+    >>> fixed_settings(candidate_of("PRank", "ordinal"), task_info("ordinal", 2))
+    {'max_iter': 10, 'random_state': 0, 'shuffle': True, 'unit_norm': False}
+    """
+    model = candidate.make(info)
+    while isinstance(model, Wrapper):
+        if isinstance(model, SampledMPRank):
+            return {}
+        model = model.model
+    defaults = type(model)().get_params(deep=False)
+    given = model.get_params(deep=False)
+    return {
+        name: value
+        for name, value in given.items()
+        if name != "classes" and value != defaults[name]
+    }
 
 
 def set_as_in_compare(
@@ -210,42 +297,33 @@ def set_as_in_compare(
 ) -> dict[str, Any]:
     """Give a ranker the fixed settings that `compare` gives it; return these."""
     name = type(ranker).__name__
-    entrant = entrant_of(name, "ordinal" if name in _ORDINAL else kind)
-    if entrant is None:
+    candidate = candidate_of(name, "ordinal" if name in _ORDINAL else kind)
+    if candidate is None:
         return {}
     # None of them depends on the number of features.
-    every = fixed_settings(entrant, setting_of(kind, n_features=1, seed=0))
+    every = fixed_settings(candidate, task_info(kind, n_features=1))
     fixed = {name: value for name, value in every.items() if name not in by_hand}
     ranker.set_params(**fixed)
     return fixed
 
 
-def fit_rows(ranker: Any, X: Any, y: Any, qid: Labels | None) -> Any:
-    """Fit a ranker, and tell it the queries if it wants to know them."""
+def fit_rows(ranker: Any, X: MatrixLike, y: Labels, qid: Labels | None) -> Any:
+    """Fit a ranker, with the queries if it takes them."""
     if qid is not None and has_fit_parameter(ranker, "qid"):
         return ranker.fit(X, y, qid=qid)
     return ranker.fit(X, y)
 
 
-def _labels(columns: Columns, task: Task) -> Any:
+def _labels(columns: Columns, task: Task) -> Labels:
     labels = columns.arrays[task.target]
-    is_text = labels.dtype == object
     if task.kind != "ordinal":
         return np.asarray(labels, dtype=np.float64)
-    is_whole = not is_text and (np.trunc(labels) == labels).all()
+    is_whole = labels.dtype != object and (np.trunc(labels) == labels).all()
     return labels.astype(np.int64) if is_whole else labels
 
 
-def _column(columns: Columns, name: str | None) -> Labels | None:
-    return None if name is None else columns.arrays[name]
-
-
-def _numbers(labels: Any) -> Ints | None:
-    """Return the number of each label."""
-    return None if labels is None else np.unique(_keys(labels), return_inverse=True)[1]
-
-
-def _some(columns: Columns, rows: Ints) -> Columns:
-    if len(rows) == len(columns):
-        return columns
-    return Columns({n: a[rows] for n, a in columns.arrays.items()}, columns.source)
+def _numbered(ids: Array | None) -> Ints | None:
+    """Return the number of each id."""
+    if ids is None:
+        return None
+    return np.unique(group_keys(ids), return_inverse=True)[1]

@@ -1,4 +1,4 @@
-"""A run held against judgements, as trec_eval does it."""
+"""Runs evaluated against judgements, as trec_eval does it."""
 
 import re
 from collections.abc import Iterable
@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from peckorder._core.typing import Floats
+from peckorder._core.typing import Array, Floats
 from peckorder.exceptions import DataError
 from peckorder.metrics import Evaluation, evaluate, metric_by_name
 from peckorder.tables.columns import Columns, counted
@@ -24,19 +23,19 @@ class Judged:
 
     grade: Floats
     score: Floats
-    qid: NDArray[Any]
-    docid: NDArray[Any]
+    qid: Array
+    docid: Array
     notes: tuple[str, ...] = ()
 
 
 def judge(
     run: Columns,
     qrels: Columns,
-    queries: NDArray[Any] | None = None,
+    queries: Array | None = None,
     *,
     who: str = "evaluate",
 ) -> Judged:
-    """Put the grades of judgements to the documents of a run.
+    """Join the grades of judgements to the documents of a run.
 
     Documents that are not judged, or below 0, have grade 0. Judged ones that the run
     does not list have the score -inf. Queries that are not in both are left out, unless
@@ -49,8 +48,8 @@ def judge(
     >>> from peckorder.compare.run_evaluation import judge
     >>> q, d = np.array(["q", "q"]), np.array(["a", "b"])
     >>> run = Columns({"qid": q, "docid": d, "score": np.array([2.0, 1.0])}, "my.run")
-    >>> known = np.array(["b", "c"])
-    >>> qrels = Columns({"qid": q, "docid": known, "grade": np.array([1, 2])}, "qrels")
+    >>> judged = np.array(["b", "c"])
+    >>> qrels = Columns({"qid": q, "docid": judged, "grade": np.array([1, 2])}, "qrels")
     >>> judged = judge(run, qrels)
     >>> judged.docid.tolist(), judged.grade.tolist(), judged.score.tolist()
     (['a', 'b', 'c'], [0.0, 1.0, 2.0], [2.0, 1.0, -inf])
@@ -72,12 +71,12 @@ def judge(
             f"got such as {str(qid[0])!r} and {str(qid[n_listed])!r}."
         )
     # Judgements below 0, of spam, earn nothing, as in trec_eval.
-    known = np.maximum(np.asarray(qrels.arrays["grade"], dtype=np.float64), 0.0)
+    grades = np.maximum(np.asarray(qrels.arrays["grade"], dtype=np.float64), 0.0)
     order = np.argsort(pair[n_listed:])
     judged = pair[n_listed:][order]
-    place = np.minimum(np.searchsorted(judged, pair[:n_listed]), len(judged) - 1)
-    is_judged = judged[place] == pair[:n_listed]
-    grade = np.where(is_judged, known[order][place], 0.0)
+    row = np.minimum(np.searchsorted(judged, pair[:n_listed]), len(judged) - 1)
+    is_judged = judged[row] == pair[:n_listed]
+    grade = np.where(is_judged, grades[order][row], 0.0)
     score = np.asarray(run.arrays["score"], dtype=np.float64)
     unlisted = ~np.isin(pair[n_listed:], pair[:n_listed]) & kept[query[n_listed:]]
     rows = np.concatenate([kept[query[:n_listed]], unlisted])
@@ -92,8 +91,8 @@ def judge(
         if these.any()
     )
     return Judged(
-        np.concatenate([grade, known])[rows],
-        np.concatenate([score, np.full(len(known), -np.inf)])[rows],
+        np.concatenate([grade, grades])[rows],
+        np.concatenate([score, np.full(len(grades), -np.inf)])[rows],
         qid[rows],
         docid[rows],
         notes,
@@ -122,7 +121,7 @@ def measure(
     n_bootstrap: int = 1000,
     seed: int | None = 0,
 ) -> Evaluation:
-    """Return metrics of a run; what it does not list earns nothing.
+    """Return metrics of a run; what it does not list adds nothing.
 
     Lists are filled up with documents of grade 0 to the length of the longest, behind
     which the unlisted ones stand. A cut-off beyond is one there, where nothing more is
@@ -139,17 +138,17 @@ def measure(
         function = metric.kind.function.__name__
         if function == "average_precision":
             share = _values(filled, f"recall@{most}{brackets}", ids, options)
-            found = _values(_listed(filled), name, ids, options)
-            values[name] = share * np.nan_to_num(found)
+            listed = _values(_listed(filled), name, ids, options)
+            values[name] = share * np.nan_to_num(listed)
         elif function in ("reciprocal_rank", "ndcg") and "@" not in name:
             word = "rr" if function == "reciprocal_rank" else "ndcg"
             values[name] = _values(filled, f"{word}@{most}{brackets}", ids, options)
         else:
             cut = int(metric.options["k"])
             within = re.sub(r"@\d+", f"@{min(cut, most)}", name)
-            found = _values(filled, within, ids, options)
+            value = _values(filled, within, ids, options)
             is_less = cut > most and function == "precision_at"
-            values[name] = found * (most / cut) if is_less else found
+            values[name] = value * (most / cut) if is_less else value
     return Evaluation.of(values, ids, np.ones(len(ids)), n_bootstrap, seed)
 
 
@@ -159,15 +158,13 @@ def _listed(rows: Judged) -> Judged:
     return Judged(rows.grade[kept], rows.score[kept], rows.qid[kept], rows.docid[kept])
 
 
-def _values(
-    rows: Judged, name: str, ids: NDArray[Any], options: dict[str, Any]
-) -> Floats:
-    """Return a metric for each of some queries; NaN where it is undefined."""
+def _values(rows: Judged, name: str, ids: Array, options: dict[str, Any]) -> Floats:
+    """Return a metric for each query; NaN where it is undefined."""
     docid = rows.docid if options["ties"] == "docid" else None
     table = evaluate(rows.grade, rows.score, name, qid=rows.qid, docid=docid, **options)
-    found = np.full(len(ids), np.nan)
-    found[np.searchsorted(ids, table.queries)] = table.values[name]
-    return found
+    values = np.full(len(ids), np.nan)
+    values[np.searchsorted(ids, table.queries)] = table.values[name]
+    return values
 
 
 def _filled(judged: Judged) -> tuple[Judged, int]:
@@ -184,18 +181,16 @@ def _filled(judged: Judged) -> tuple[Judged, int]:
     ), most
 
 
-def _joined(run: Columns, qrels: Columns, name: str) -> NDArray[Any]:
+def _joined(run: Columns, qrels: Columns, name: str) -> Array:
     columns = (np.asarray(t.arrays[name], dtype=str) for t in (run, qrels))
     return np.concatenate(list(columns))
 
 
-def _check_once(
-    who: str, source: str, pairs: NDArray[Any], qid: NDArray[Any], docid: NDArray[Any]
-) -> None:
+def _check_once(who: str, source: str, pairs: Array, qid: Array, docid: Array) -> None:
     order = np.argsort(pairs, kind="stable")
     again = order[1:][pairs[order[1:]] == pairs[order[:-1]]]
     if len(again):
         raise DataError(
-            f"{who}: {source} must have a document once a query; got "
+            f"{who}: {source} must have a document once per query; got "
             f"{str(docid[again[0]])!r} again for query {str(qid[again[0]])!r}."
         )

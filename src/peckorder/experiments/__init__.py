@@ -1,4 +1,4 @@
-"""The papers' experiments, ours beside the printed figures: one module a paper."""
+"""The papers' experiments, ours beside the printed figures: one package per paper."""
 
 from importlib import import_module
 
@@ -19,7 +19,7 @@ from peckorder.experiments.framework.run import (
     run,
 )
 
-# Imported when asked for: each brings the rankers and peers that it compares.
+# Imported on demand, because every paper imports the rankers that it compares.
 _MODULES = {
     "crammer-singer-2001": "crammer_singer_2001",
     "harrington-2003": "harrington_2003",
@@ -58,7 +58,7 @@ def find(name: str) -> Experiment:
     Returns
     -------
     Experiment
-        What `run` takes.
+        The argument of `run`.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from peckorder._core.typing import Floats
 from peckorder._version import __version__
-from peckorder.boosting.solver.score_table import ScoreTable
+from peckorder.boosting.rounds import ScoreTable
 from peckorder.estimators import RankBoost
 from peckorder.exceptions import MissingExtraError
 
@@ -91,7 +91,7 @@ class Graph:
         return self("MatMul", name, self.constant(columns))
 
     def flat(self, column: str) -> str:
-        """Return a column as one number a row."""
+        """Return a column as one number per row."""
         return self("Squeeze", column, self.constant(np.array([1])))
 
     def add_offset(self, scores: str) -> str:

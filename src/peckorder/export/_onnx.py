@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from sklearn.utils.validation import check_is_fitted
 
-from peckorder._core.row_transform import View
+from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Labels
 from peckorder.estimators import (
     MPRank,
@@ -21,6 +21,7 @@ from peckorder.estimators import (
     WidrowHoff,
 )
 from peckorder.export._graph import Graph, onnx_package, write_rankboost
+from peckorder.ordinal.learners.prank import PRankLearner
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -202,12 +203,13 @@ def write_scaling(graph: Graph, shift: Floats | None, scale: Floats | None) -> N
 def write_prank(graph: Graph, model: PRank, classes: Labels) -> None:
     """Cut a score by thresholds: by the sums that the model itself predicts by."""
     learner = model._learner
-    scale = _scale(graph, learner.view)
+    assert isinstance(learner, PRankLearner)  # as `_obstacle` has seen
+    scale = _scale(graph, learner.transform)
     rule, mean_rule = learner.rule(), learner.mean_rule()
-    scores = _scores(graph, learner.view, mean_rule.weights, scale)
+    scores = _scores(graph, learner.transform, mean_rule.weights, scale)
     graph.output(graph.flat(scores), "scores", np.float64)
     is_mean = learner.averaged and learner.tally.rounds > 0
-    sums = _scores(graph, learner.view, rule.weights, scale) if is_mean else scores
+    sums = _scores(graph, learner.transform, rule.weights, scale) if is_mean else scores
     is_above = graph("GreaterOrEqual", sums, graph.constant(rule.thresholds))
     level = graph.over_columns("ReduceSum", graph.cast(is_above, np.int64))
     _write_labels(graph, level, sums, classes)
@@ -216,8 +218,8 @@ def write_prank(graph: Graph, model: PRank, classes: Labels) -> None:
 def write_widrow_hoff(graph: Graph, model: WidrowHoff, classes: Labels) -> None:
     """Round a score, half upwards, to a rank from 1 to the number of classes."""
     learner = model._learner
-    scale = _scale(graph, learner.view)
-    scores = _scores(graph, learner.view, learner.weights, scale)
+    scale = _scale(graph, learner.transform)
+    scores = _scores(graph, learner.transform, learner.weights, scale)
     graph.output(graph.flat(scores), "scores", np.float64)
     rank = graph("Floor", graph("Add", scores, graph.constant(0.5)))
     highest = graph.constant(float(len(classes)))
@@ -231,8 +233,8 @@ def write_perceptron(
 ) -> None:
     """Take the class with the largest score, the lowest of equal ones."""
     learner = model._learner
-    scale = _scale(graph, learner.view)
-    scores = _scores(graph, learner.view, learner.weights.T, scale)
+    scale = _scale(graph, learner.transform)
+    scores = _scores(graph, learner.transform, learner.weights.T, scale)
     graph.output(scores, "scores", np.float64, len(classes))
     level = graph("ArgMax", scores, axis=1, keepdims=1)
     _write_labels(graph, level, scores, classes)
@@ -247,9 +249,11 @@ def write_magnitudes(graph: Graph, model: MPRank | MPRankCV | SVRank) -> None:
     graph.output(scores, "scores", np.float64)
 
 
-def _scores(graph: Graph, view: View, weights: Floats, scale: str | None) -> str:
+def _scores(
+    graph: Graph, transform: RowTransform, weights: Floats, scale: str | None
+) -> str:
     """Return a column of scores for each column of weights, or for the only one."""
-    if view.intercept:
+    if transform.intercept:
         products = graph.times(graph.X, weights[:-1])
         scores = graph("Add", products, graph.constant(weights[-1]))
     else:
@@ -257,12 +261,12 @@ def _scores(graph: Graph, view: View, weights: Floats, scale: str | None) -> str
     return scores if scale is None else graph("Mul", scores, scale)
 
 
-def _scale(graph: Graph, view: View) -> str | None:
+def _scale(graph: Graph, transform: RowTransform) -> str | None:
     """Return what rows are multiplied by; NaN where their norm is not finite."""
-    if not view.unit_norm:
+    if not transform.unit_norm:
         return None
     square = graph.over_columns("ReduceSumSquare", graph.X)
-    if view.intercept:
+    if transform.intercept:
         square = graph("Add", square, graph.constant(1.0))
     inverse = graph("Reciprocal", graph("Sqrt", square))
     is_long = graph("Greater", square, graph.constant(_TINY))

@@ -1,62 +1,66 @@
-"""What rankers that keep magnitudes share: data in, scores out."""
+"""What magnitude-preserving rankers share: checked training data, and scores."""
 
-from typing import Any, ClassVar, Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from peckorder._base.scores import ScoreEstimator, checked_offset, checked_weight
-from peckorder._core.row_transform import View
-from peckorder._core.typing import Floats, Ints
+from peckorder._core.row_transform import RowTransform
+from peckorder._core.typing import Floats, Ints, Matrix, MatrixLike, VectorLike
 from peckorder._core.validation import Rules, check_csr, check_finite
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 from peckorder.feedback._preferences import _grades
-from peckorder.magnitude.mprank_solver.gram import Gram
+from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
 from peckorder.magnitude.mprank_solver.primal import times
-from peckorder.magnitude.mprank_solver.training_rows import Sample
-from peckorder.magnitude.mprank_solver.weighting import Weighing
+from peckorder.magnitude.mprank_solver.query_weights import QueryWeights
+from peckorder.magnitude.mprank_solver.solve import TrainingRows
 from peckorder.magnitude.storage import MAGNITUDE
 from peckorder.similarity.kernel_function import KernelFunction
 from peckorder.similarity.parameters import KERNEL_RULES
 
+# The name of a kernel, or a function of two matrices.
+Kernel: TypeAlias = str | Callable[..., Any]
 RULES: Final[Rules] = {
     name: KERNEL_RULES[name] for name in ("kernel", "gamma", "degree", "coef0")
 }
 
 
-class Given(NamedTuple):
-    """Data as it was read: the rows that weigh, of all that were given.
+class TrainingData(NamedTuple):
+    """Checked data without rows of zero weight.
 
-    `label` is y less the offset; queries are numbered; `kept` picks the rows, which
-    are `is_own` if the user cannot change them any more.
+    `label` is y less the offset; queries are numbered; `kept` selects the rows out of
+    all `n_rows`. `is_copy` if the user cannot change the rows.
     """
 
-    X: Any
+    X: Matrix
     y: Floats
     label: Floats
     offset: Floats | None
     query: Ints
     weight: Floats | None
-    kept: Any
+    kept: slice | Ints
     n_rows: int
     has_queries: bool
-    is_own: bool
+    is_copy: bool
 
 
 class MagnitudeModel(ScoreEstimator):
-    """Scores rows by features, or by kernels with the rows it was learnt from."""
+    """Scores rows by features, or by kernels with the training rows."""
 
-    kernel: Any
-    gamma: Any
+    kernel: Kernel
+    gamma: float | None
     degree: int
     coef0: float
 
-    # Whether every fit goes through all entries of a kernel matrix that is given.
+    # Whether every fit copies, and checks, all entries of a precomputed kernel matrix.
     _copies_kernels: ClassVar[bool] = False
     _stored_fields: ClassVar = MAGNITUDE
-    _learnt: ClassVar[tuple[str, ...]] = (
+    _fitted_attributes: ClassVar[tuple[str, ...]] = (
         "coef_",
         "dual_coef_",
         "intercept_",
@@ -66,14 +70,14 @@ class MagnitudeModel(ScoreEstimator):
         "_gram",
     )
 
-    def _scores(self, X: Any) -> Floats:
+    def _scores(self, X: MatrixLike) -> Floats:
         check_is_fitted(self)
-        X = self._rows(X, reset=False)
+        rows = self._rows(X, reset=False)
         if self._gram is not None:
-            scores: Floats = self._gram.scores(X, self._support_coef)
+            scores: Floats = self._gram.scores(rows, self._support_coef)
         else:
-            is_given = not hasattr(self, "coef_")
-            scores = times(X, self.dual_coef_ if is_given else self.coef_)
+            is_linear = hasattr(self, "coef_")
+            scores = times(rows, self.coef_ if is_linear else self.dual_coef_)
         return scores + self.intercept_  # type: ignore[no-any-return]
 
     def __sklearn_tags__(self) -> Any:
@@ -82,10 +86,12 @@ class MagnitudeModel(ScoreEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def _rows(self, X: Any, *, reset: bool, later: bool = False) -> Any:
-        # Many rows to learn from are looked through by several threads.
+    def _rows(
+        self, X: MatrixLike, *, reset: bool, checks_later: bool = False
+    ) -> Matrix:
+        # Dense training rows are checked for NaN below, by several threads.
         by_ourselves = reset and not sparse.issparse(X)
-        X = validate_data(
+        rows: Matrix = validate_data(
             self,
             X,
             reset=reset,
@@ -94,38 +100,44 @@ class MagnitudeModel(ScoreEstimator):
             order="C",
             ensure_all_finite=not by_ourselves,
         )
-        # Kernels that are copied are looked through on the way.
-        if by_ourselves and not (later and X.shape[0] == X.shape[1]):
-            check_finite(self._who, X)
-        return check_csr(self._who, X) if sparse.issparse(X) else X
+        # A kernel matrix that will be copied is checked on the way.
+        if by_ourselves and not (checks_later and rows.shape[0] == rows.shape[1]):
+            check_finite(self._who, rows)
+        return check_csr(self._who, rows) if sparse.issparse(rows) else rows
 
     def _kernel_function(self, gamma: float | None) -> KernelFunction:
-        is_named = isinstance(self.kernel, str)
+        kernel = self.kernel
         d = self.n_features_in_
         return KernelFunction(
             self._who,
-            View(intercept=False, unit_norm=False),
+            RowTransform(intercept=False, unit_norm=False),
             d,
-            self.kernel if is_named else "function",
+            kernel if isinstance(kernel, str) else "function",
             1.0 / d if gamma is None else float(gamma),
             float(self.coef0),
             int(self.degree),
-            None if is_named else self.kernel,
+            None if isinstance(kernel, str) else kernel,
         )
 
     def _read(
-        self, X: Any, y: Any, qid: Any, sample_weight: Any, offset: Any, *, reset: bool
-    ) -> Given:
-        """Check data, and leave out rows that weigh nothing."""
-        rows = X
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        qid: VectorLike | None,
+        sample_weight: ArrayLike | None,
+        offset: ArrayLike | None,
+        *,
+        reset: bool,
+    ) -> TrainingData:
+        """Check data, and leave out rows of zero weight."""
         is_copied = self._copies_kernels and self.kernel == "precomputed"
-        later = is_copied and sample_weight is None
-        X = self._rows(X, reset=reset, later=later)
-        n_rows = X.shape[0]
+        checks_later = is_copied and sample_weight is None
+        rows = self._rows(X, reset=reset, checks_later=checks_later)
+        n_rows = rows.shape[0]
         y = _grades(self._who, y, "unit")
         if len(y) != n_rows:
             raise DataError(
-                f"{self._who}: y must be one number a row, {n_rows} in all; got "
+                f"{self._who}: y must be one number per row, {n_rows} in all; got "
                 f"{len(y)}."
             )
         weight = checked_weight(self._who, sample_weight, n_rows)
@@ -134,8 +146,8 @@ class MagnitudeModel(ScoreEstimator):
             offset = checked_offset(self._who, offset, n_rows).copy()
         label = y if offset is None else y - offset
         query = Queries.of(self._who, qid, n_rows).of_rows()
-        whole = Given(
-            X,
+        data = TrainingData(
+            rows,
             y,
             label,
             offset,
@@ -144,70 +156,68 @@ class MagnitudeModel(ScoreEstimator):
             slice(None),
             n_rows,
             qid is not None,
-            _is_own(X, rows),
+            _is_copy(rows, X),
         )
         if weight is None or weight.min() > 0:
-            return whole
+            return data
         kept = np.flatnonzero(weight)
         if len(kept) == 0:
             raise DataError(
                 f"{self._who}: sample_weight must be > 0 for some row; got zero for "
                 "all (there must be at least one non-zero sample weight)."
             )
-        return whole._replace(
-            X=X[kept],
+        return data._replace(
+            X=rows[kept],
             y=y[kept],
             label=label[kept],
             offset=None if offset is None else offset[kept],
             query=np.unique(query[kept], return_inverse=True)[1],
             weight=weight[kept],
             kept=kept,
-            is_own=True,
+            is_copy=True,
         )
 
-    def _sampled(self, given: Given, gamma: float | None) -> Sample:
-        """Return what there is to learn from, rows with their kernel."""
-        rows = given.X
+    def _training_rows(self, data: TrainingData, gamma: float | None) -> TrainingRows:
+        """Return what to learn from: rows, or their kernels, with their weights."""
+        rows: Gram | Matrix = data.X
         if self.kernel != "linear":
-            self._check_square(given.n_rows)
-            if self.kernel == "precomputed" and not isinstance(given.kept, slice):
-                rows = rows[:, given.kept]
-            rows = Gram.of(self._kernel_function(gamma), rows, is_own=given.is_own)
-        weighing = Weighing.of(given.query, given.weight)
-        return Sample(
+            self._check_square(data.n_rows)
+            X = data.X
+            if self.kernel == "precomputed" and not isinstance(data.kept, slice):
+                X = X[:, data.kept]
+            rows = Gram.of(self._kernel_function(gamma), X, is_copy=data.is_copy)
+        return TrainingRows(
             self._who,
             rows,
-            given.y,
-            given.label,
-            given.offset,
-            weighing,
-            given.weight,
-            given.is_own,
+            data.y,
+            data.label,
+            data.offset,
+            QueryWeights.of(data.query, data.weight),
+            data.weight,
+            data.is_copy,
         )
 
     def _check_square(self, n_rows: int) -> None:
         if self.kernel == "precomputed" and n_rows != self.n_features_in_:
             raise DataError(
-                f"{self._who}: X must be square with kernel='precomputed', a column "
-                f"for each row; got {n_rows} rows and {self.n_features_in_} columns."
+                f"{self._who}: X must be square with kernel='precomputed', one "
+                f"column per row; got {n_rows} rows and {self.n_features_in_} columns."
             )
 
-    def _forget(self) -> None:
-        for name in self._learnt:
+    def _clear(self) -> None:
+        for name in self._fitted_attributes:
             self.__dict__.pop(name, None)
 
 
-def _is_own(X: Any, given: Any) -> bool:
-    """Tell whether rows that were checked have nothing in common with those given."""
-    if sparse.issparse(X):
-        arrays = ("data", "indices", "indptr")
-        theirs = [getattr(given, name, None) for name in arrays]
+def _is_copy(rows: Matrix, X: MatrixLike) -> bool:
+    """Return whether checked rows share no memory with those of the user."""
+    if sparse.issparse(rows):
         return not any(
-            isinstance(there, np.ndarray)
-            and np.may_share_memory(getattr(X, name), there)
-            for name, there in zip(arrays, theirs, strict=True)
+            isinstance(array := getattr(X, name, None), np.ndarray)
+            and np.may_share_memory(getattr(rows, name), array)
+            for name in ("data", "indices", "indptr")
         )
-    if isinstance(given, np.ndarray):
-        return not np.may_share_memory(X, given)
-    # Frames and others may show an array of their own.
-    return isinstance(given, list | tuple)
+    if isinstance(X, np.ndarray):
+        return not np.may_share_memory(rows, X)
+    # Data frames and others may return a view of an array of theirs.
+    return isinstance(X, list | tuple)

@@ -1,12 +1,17 @@
 """MPRank: scores whose differences are those of the labels."""
 
-from typing import Any, ClassVar, Self
+import warnings
+from abc import abstractmethod
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from peckorder._base.transaction import all_or_nothing
+from peckorder._core.typing import Floats, MatrixLike, VectorLike
 from peckorder._core.validation import (
     Rules,
     check_parameters,
@@ -16,14 +21,237 @@ from peckorder._core.validation import (
     whole,
 )
 from peckorder.exceptions import DataError
-from peckorder.magnitude.base import RULES, Given
-from peckorder.magnitude.mprank_base import SquaredModel
+from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel, TrainingData
 from peckorder.magnitude.mprank_solver.iterative import Diverged, Limits
+from peckorder.magnitude.mprank_solver.leave_out import COSTS, LeaveOut
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
-from peckorder.magnitude.mprank_solver.solve import Method
+from peckorder.magnitude.mprank_solver.query_weights import refuse_large
+from peckorder.magnitude.mprank_solver.solve import (
+    Method,
+    Problem,
+    Solution,
+    TrainingRows,
+)
+from peckorder.magnitude.storage import SQUARED
+
+COST = one_of(*COSTS)
+KEEP = one_of("C", "C_prime")
 
 
-def _streams(model: Any) -> bool:
+class SquaredModel(MagnitudeModel):
+    """Fits the squared cost, for which leaving rows out has a closed form.
+
+    A subclass checks its parameters in `_check`, and learns in `_fit`.
+    """
+
+    _stored_fields: ClassVar = SQUARED
+    _fitted_attributes: ClassVar[tuple[str, ...]] = (
+        *MagnitudeModel._fitted_attributes,
+        "_moments",
+        "_training",
+        "_fitted_C",
+    )
+
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        qid: VectorLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows; kernels among them if the kernel is "precomputed". The model
+            keeps them, so that rows can be left out later: a copy or, above 1 MiB, the
+            array itself, which must not be changed then.
+        y : array-like of shape (n_samples,)
+            How good each row is: any real numbers, compared within queries.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row; None for one query of all rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A pair weighs the product of its rows' weights.
+        offset : array-like of shape (n_samples,), default=None
+            Known scores to learn on top of.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        with all_or_nothing(self):
+            self._check()
+            data = self._read(X, y, qid, sample_weight, offset, reset=True)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._fit(data)
+            self._has_offset = offset is not None
+        return self
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Refuse invalid parameters."""
+
+    @abstractmethod
+    def _fit(self, data: TrainingData) -> None:
+        """Learn from checked data."""
+
+    def leave_pair_out_error(
+        self, cost: str = "squared", keep: str = "C", method: str = "exact"
+    ) -> float:
+        """Return the mean cost of pairs of training rows, each left out of training.
+
+        The cost of a pair depends on the difference of its scores, by a model learnt
+        without both rows, and that of its labels. Let R subtract the mean, K be the
+        kernels between two R, and ``G = R - K (K + ridge)^-1``, ``e = G y``. Then::
+
+            r_j - r_i = [(G_ii + G_ij) e_j - (G_jj + G_ij) e_i] / (G_ii G_jj - G_ij^2)
+
+        is the difference of the residuals, exactly; any cost follows from it. A copy of
+        the model, or one loaded from a file, has the training rows that this needs only
+        if its scores need them too: not with a linear or a given kernel.
+
+        Parameters
+        ----------
+        cost : {"squared", "absolute", "misranking"}, default="squared"
+            The square or size of the difference; or 1 if the pair is in the wrong order
+            or tied, as a share of the pairs whose labels differ.
+        keep : {"C", "C_prime"}, default="C"
+            What the models without a pair keep: C, or the weight ``C' = 2 C / n`` of
+            each row, as in the paper. With queries or unequal weights, only the latter:
+            pairs within queries are left out, with the product of their rows' weights.
+        method : {"exact", "paper"}, default="exact"
+            "paper" is the approximation of Proposition 2: the mean score without the
+            pair is taken to be that with it. Bad for few rows and a large C.
+
+        Returns
+        -------
+        error : float
+            The mean over pairs; NaN if there is none. O(n^3) time and O(n^2) memory for
+            n rows; O(n^2 d) time with d features where d is far less than n.
+
+        Examples
+        --------
+        >>> from peckorder import MPRank
+        >>> X, y = [[0], [1], [2], [4]], [0, 1, 3, 4]
+        >>> round(MPRank(C=10).fit(X, y).leave_pair_out_error(), 3)
+        1.933
+        """
+        COST.check(self._who, "cost", cost)
+        one_of("exact", "paper").check(self._who, "method", method)
+        training = self._training_to_leave_out("leave_pair_out_error", keep, 3)
+        if method == "paper" and not training.weights.is_plain:
+            raise DataError(
+                f"{self._who}: method must be 'exact' for a model fitted with queries "
+                "or unequal weights; got 'paper'."
+            )
+        leave_out = LeaveOut(training)
+        ridge = training.weights.ridge(self._fitted_C, 2 if keep == "C" else 0)
+        if method == "paper":
+            return float(leave_out.pair_error_as_printed(ridge, cost))
+        return float(leave_out.pair_error(ridge, cost))
+
+    def leave_one_out_predictions(self, keep: str = "C") -> Floats:
+        """Return the score of each training row by a model learnt without it.
+
+        With G and e as in `leave_pair_out_error`, it is ``y_i - e_i / G_ii``, on the
+        scale of y: the constant suits the other rows of its query.
+
+        Parameters
+        ----------
+        keep : {"C", "C_prime"}, default="C"
+            What the models keep, as in `leave_pair_out_error`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            With the offset added. NaN for rows without weight, or alone in their
+            query. O(n^3) time, O(n^2) memory.
+
+        Examples
+        --------
+        >>> from peckorder import MPRank
+        >>> X, y = [[0], [1], [2], [4]], [0, 1, 3, 4]
+        >>> MPRank(C=10).fit(X, y).leave_one_out_predictions().round(2).tolist()
+        [0.57, 1.35, 1.99, 5.52]
+        """
+        training = self._training_to_leave_out("leave_one_out_predictions", keep, 2)
+        ridge = training.weights.ridge(self._fitted_C, 1 if keep == "C" else 0)
+        scores = np.full(len(self.dual_coef_), np.nan)
+        scores[self._kept] = training.y - LeaveOut(training).row_residuals(ridge)
+        return scores
+
+    def _training_to_leave_out(self, name: str, keep: str, least: int) -> TrainingRows:
+        """Return the training rows, or say why none can be left out."""
+        check_is_fitted(self)
+        KEEP.check(self._who, "keep", keep)
+        training: TrainingRows | None = vars(self).get("_training")
+        if training is None:
+            raise DataError(
+                f"{self._who}: {name} must be called on a model that still has the "
+                "rows of its fit; got one learnt by partial_fit, copied or loaded."
+            )
+        self._check_unchanged(training)
+        if len(training.weights) < least:
+            refuse_few(self._who, name, least, len(training.weights))
+        check_keep(self._who, keep, training)
+        return training
+
+    def _check_unchanged(self, training: TrainingRows) -> None:
+        if training.has_changed():
+            raise DataError(
+                f"{self._who}: X must be as it was when fitted, since large rows are "
+                "not copied; got rows that were changed since. Fit again."
+            )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the training rows behind, unless scores need them."""
+        state = dict(super().__getstate__())
+        if state.get("_gram") is None:
+            state.pop("_training", None)
+        return state
+
+    def _solve(
+        self, data: TrainingData, gamma: float | None, C: float, method: Method
+    ) -> None:
+        """Solve the problem, and store the result."""
+        training = self._training_rows(data, gamma)
+        solution = Problem(training, float(C)).solve(method)
+        self._clear()
+        self._training = training.protected()
+        self._fitted_C = float(C)
+        has_gram = self.kernel not in ("linear", "precomputed")
+        self._gram = training.rows if has_gram else None
+        self._kept, self._has_queries = data.kept, data.has_queries
+        self._store_solution(solution, data.n_rows, method)
+
+    def _store_solution(self, solution: Solution, n_rows: int, method: Method) -> None:
+        if not np.isfinite([solution.objective, solution.dual.sum()]).all():
+            refuse_large(self._who)
+        if solution.coef is not None:
+            self.coef_ = solution.coef
+        self._support_coef = solution.dual
+        self.dual_coef_ = np.zeros(n_rows)
+        self.dual_coef_[self._kept] = solution.dual
+        self.intercept_ = solution.intercept
+        self.objective_ = solution.objective
+        self.dual_gap_ = solution.gap
+        self.n_iter_ = solution.n_iter
+        if not solution.is_converged:
+            warnings.warn(
+                f"{self._who}: not converged after {solution.n_iter} iterations: the "
+                f"objective may be {solution.gap:.2g} above its minimum. Raise "
+                f"max_iter (now {method.limits.max_iter}) or tol (now "
+                f"{method.limits.tol:g}), or use another solver.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+
+def _has_partial_fit(model: "MPRank") -> bool:
     if model.kernel != "linear":
         raise AttributeError(
             f"{type(model).__name__}: kernel must be 'linear' for partial_fit, which "
@@ -163,7 +391,7 @@ class MPRank(SquaredModel, stored=True):
         self,
         *,
         C: float = 1.0,
-        kernel: Any = "linear",
+        kernel: Kernel = "linear",
         gamma: float | None = None,
         degree: int = 2,
         coef0: float = 1.0,
@@ -184,22 +412,22 @@ class MPRank(SquaredModel, stored=True):
         self.tol = tol
         self.max_iter = max_iter
 
-    @available_if(_streams)  # type: ignore[untyped-decorator]
+    @available_if(_has_partial_fit)  # type: ignore[untyped-decorator]
     def partial_fit(
         self,
-        X: ArrayLike,
+        X: MatrixLike,
         y: ArrayLike,
         *,
-        qid: Any = None,
+        qid: VectorLike | None = None,
         sample_weight: ArrayLike | None = None,
         offset: ArrayLike | None = None,
     ) -> Self:
-        """Go on with more rows: the result is that of `fit` on all, to rounding.
+        """Continue with more rows: the result is that of `fit` on all, to rounding.
 
         A triangular factor of the products of features is kept, no rows. There are no
         `dual_coef_` then, and no pairs can be left out. For a linear kernel; `solver`
-        does not matter, reflections are used. What `partial_fit` began goes on after
-        copying or loading; what `fit` began does not, as its rows are left behind.
+        does not matter, reflections are used. A copied or loaded model can continue
+        what `partial_fit` began, but not what `fit` began, whose rows are left behind.
 
         Parameters
         ----------
@@ -233,7 +461,7 @@ class MPRank(SquaredModel, stored=True):
         with all_or_nothing(self):
             self._check()
             with np.errstate(over="ignore", invalid="ignore"):
-                self._go_on(X, y, qid, sample_weight, offset)
+                self._add_batch(X, y, qid, sample_weight, offset)
         return self
 
     def _check(self) -> None:
@@ -244,59 +472,88 @@ class MPRank(SquaredModel, stored=True):
                 f"{self.step!r}."
             )
 
-    def _fit(self, given: Given) -> None:
+    def _fit(self, data: TrainingData) -> None:
         limits = Limits(float(self.tol), int(self.max_iter))
         method = Method(self.solver, self.step, self.stopping == "gap", limits)
         try:
-            self._learn(given, self._sampled(given, self.gamma), self.C, method)
+            self._solve(data, self.gamma, self.C, method)
         except Diverged:
             raise ValueError(
                 f"{self._who}: step must be shorter to converge, None for a safe one; "
                 f"got {self.step!r}."
             ) from None
 
-    def _go_on(self, X: Any, y: Any, qid: Any, sample_weight: Any, offset: Any) -> None:
+    def _add_batch(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        qid: VectorLike | None,
+        sample_weight: ArrayLike | None,
+        offset: ArrayLike | None,
+    ) -> None:
         is_first = not hasattr(self, "n_iter_")
-        given = self._read(X, y, qid, sample_weight, offset, reset=is_first)
-        has_queries = given.has_queries
-        before = None if is_first else self._moments_so_far()
-        if before is None:
-            d = self.n_features_in_
-            before = RunningMoments.none(self._who, d, has_queries=has_queries)
-        elif before.has_queries != has_queries:
+        data = self._read(X, y, qid, sample_weight, offset, reset=is_first)
+        if is_first:
+            before = self._no_moments(has_queries=data.has_queries)
+        else:
+            before = self._moments_before()
+        if before.has_queries != data.has_queries:
             rule = "given" if before.has_queries else "None"
             raise DataError(
                 f"{self._who}: qid must be {rule}, as in the calls before; got "
-                f"{'another' if has_queries else None}."
+                f"{'another' if data.has_queries else None}."
             )
-        moments = before.add(given.X, given.label, given.query, given.weight)
+        moments = before.add(data.X, data.label, data.query, data.weight)
         had_offset = not is_first and self._has_offset
-        self._learn_from_moments(moments)
+        self._fit_moments(moments)
         self._has_offset = had_offset or offset is not None
 
-    def _learn_from_moments(self, moments: RunningMoments) -> None:
-        """Learn from sums over rows, wherever these were."""
+    def _fit_moments(self, moments: RunningMoments) -> None:
+        """Learn from moments of rows, wherever these were computed."""
         coef, objective, gap = moments.solve(float(self.C))
-        self._forget()
+        self._clear()
         self._moments, self._gram = moments, None
         self.coef_, self.objective_, self.dual_gap_ = coef, objective, gap
         self.intercept_ = moments.intercept(coef)
         self.n_iter_ = 1
         self._has_offset = False
 
-    def _moments_so_far(self) -> RunningMoments:
-        """Return the sums of a stream, those of a fit if it began with one."""
+    def _no_moments(self, *, has_queries: bool) -> RunningMoments:
+        return RunningMoments.empty(
+            self._who, self.n_features_in_, has_queries=has_queries
+        )
+
+    def _moments_before(self) -> RunningMoments:
+        """Return the moments so far, of the rows of `fit` if it was called before."""
         moments: RunningMoments | None = vars(self).get("_moments")
         if moments is not None:
             return moments
-        sample = vars(self).get("_sample")
-        if sample is None or not hasattr(self, "coef_"):
+        training: TrainingRows | None = vars(self).get("_training")
+        if training is None or not hasattr(self, "coef_"):
             raise DataError(
                 f"{self._who}: partial_fit must be called on a new model, one learnt "
                 "by partial_fit, or one that still has the rows of its fit, with a "
                 "linear kernel; got another."
             )
-        self._check_rows(sample)
-        d, has_queries = self.n_features_in_, self._has_queries
-        none = RunningMoments.none(self._who, d, has_queries=has_queries)
-        return none.add(sample.rows, sample.label, sample.weighing.query, sample.weight)
+        self._check_unchanged(training)
+        moments = self._no_moments(has_queries=self._has_queries)
+        query = training.weights.query
+        return moments.add(training.rows, training.label, query, training.weight)
+
+
+def refuse_few(who: str, name: str, least: int, n_rows: int) -> NoReturn:
+    """Refuse too few rows to leave some out."""
+    raise DataError(
+        f"{who}: X must be {least} rows or more for {name}, so that one is left to "
+        f"learn from; got {n_rows} sample{'' if n_rows == 1 else 's'}."
+    )
+
+
+def check_keep(who: str, keep: str, training: TrainingRows) -> None:
+    """Refuse to keep C where rows differ in weight."""
+    if keep == "C" and not training.weights.is_plain:
+        raise DataError(
+            f"{who}: keep must be 'C_prime' with queries or unequal weights, since at "
+            "the same C each pair left out would change the weights of other rows in "
+            "its own way; got 'C'."
+        )

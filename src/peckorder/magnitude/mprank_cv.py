@@ -1,15 +1,15 @@
 """MPRankCV: MPRank with the C, and gamma, that err least on pairs left out."""
 
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from collections.abc import Collection, Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rule, Rules, check_parameters, one_of, positive
 from peckorder.exceptions import DataError
-from peckorder.magnitude.base import RULES, Given
-from peckorder.magnitude.mprank_base import (
+from peckorder.magnitude.base import RULES, Kernel, TrainingData
+from peckorder.magnitude.mprank import (
     COST,
     KEEP,
     SquaredModel,
@@ -17,15 +17,13 @@ from peckorder.magnitude.mprank_base import (
     refuse_few,
 )
 from peckorder.magnitude.mprank_solver.iterative import Limits
-from peckorder.magnitude.mprank_solver.leave_out import LeftOut
-from peckorder.magnitude.mprank_solver.solve import Method
-from peckorder.magnitude.mprank_solver.training_rows import Sample
+from peckorder.magnitude.mprank_solver.leave_out import LeaveOut
+from peckorder.magnitude.mprank_solver.solve import Method, TrainingRows
 from peckorder.magnitude.storage import TUNED
 
 
-def _are_positive(values: Any) -> bool:
-    is_list = isinstance(values, Iterable) and hasattr(values, "__len__")
-    if not is_list or isinstance(values, str | bytes):
+def _are_positive(values: object) -> bool:
+    if not isinstance(values, Collection) or isinstance(values, str | bytes):
         return False
     return len(values) > 0 and all(map(positive.accepts, values))
 
@@ -111,9 +109,9 @@ class MPRankCV(SquaredModel, stored=True):
     def __init__(
         self,
         *,
-        Cs: Any = (1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6),
-        gammas: Any = None,
-        kernel: Any = "linear",
+        Cs: Sequence[float] | Floats = (1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6),
+        gammas: Sequence[float] | Floats | None = None,
+        kernel: Kernel = "linear",
         degree: int = 2,
         coef0: float = 1.0,
         cost: str = "squared",
@@ -129,9 +127,9 @@ class MPRankCV(SquaredModel, stored=True):
         self.keep = keep
         self.method = method
 
-    def _fit(self, given: Given) -> None:
+    def _fit(self, data: TrainingData) -> None:
         gammas = [None] if self.gammas is None else list(self.gammas)
-        errors = [self._errors(self._sampled(given, gamma)) for gamma in gammas]
+        errors = [self._errors(self._training_rows(data, gamma)) for gamma in gammas]
         self.errors_ = np.array(errors)
         if np.isnan(self.errors_).all():
             raise DataError(
@@ -139,7 +137,7 @@ class MPRankCV(SquaredModel, stored=True):
             )
         row, column = np.unravel_index(np.nanargmin(self.errors_), self.errors_.shape)
         self.C_ = float(list(self.Cs)[column])
-        self._learn(given, self._sampled(given, gammas[row]), self.C_, _DIRECT)
+        self._solve(data, gammas[row], self.C_, _DIRECT)
         self.gamma_ = None
         if self.kernel in ("rbf", "poly"):
             self.gamma_ = self._kernel_function(gammas[row]).gamma
@@ -157,26 +155,26 @@ class MPRankCV(SquaredModel, stored=True):
                 f"{self.cost!r}."
             )
 
-    def _errors(self, sample: Sample) -> Floats:
-        """Return the error for each C."""
-        weighing = sample.weighing
-        if len(weighing) < 3:
-            refuse_few(self._who, "leaving pairs out", 3, len(weighing))
-        check_keep(self._who, self.keep, sample)
+    def _errors(self, training: TrainingRows) -> Floats:
+        """Return the error of each C."""
+        weights = training.weights
+        if len(weights) < 3:
+            refuse_few(self._who, "leaving pairs out", 3, len(weights))
+        check_keep(self._who, self.keep, training)
         is_exact = self.method == "exact"
-        if not is_exact and not weighing.is_plain:
+        if not is_exact and not weights.is_plain:
             raise DataError(
                 f"{self._who}: method must be 'exact' with queries or unequal weights; "
                 "got 'diagonal'."
             )
-        left_out = LeftOut(sample)
+        leave_out = LeaveOut(training)
         errors = []
         for C in self.Cs:
-            ridge = weighing.ridge(float(C), 2 if self.keep == "C" else 0)
+            ridge = weights.ridge(float(C), 2 if self.keep == "C" else 0)
             if is_exact:
-                errors.append(left_out.pair_error(ridge, self.cost))
+                errors.append(leave_out.pair_error(ridge, self.cost))
             else:
-                errors.append(left_out.approximate_pair_error(ridge))
+                errors.append(leave_out.approximate_pair_error(ridge))
         return np.array(errors)
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peckorder._core.row_transform import View
+from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Matrix
-from peckorder.magnitude.mprank_solver.gram import Gram
+from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
-from peckorder.magnitude.mprank_solver.training_rows import Sample
-from peckorder.magnitude.mprank_solver.weighting import Weighing
+from peckorder.magnitude.mprank_solver.query_weights import QueryWeights
+from peckorder.magnitude.mprank_solver.solve import TrainingRows
 from peckorder.similarity.kernel_function import KernelFunction
 from peckorder.storage.fields import (
     OMITTED,
@@ -34,7 +34,6 @@ from peckorder.storage.models import MOST_DEGREE, stored_parameter
 
 if TYPE_CHECKING:
     from peckorder.magnitude.base import MagnitudeModel
-    from peckorder.magnitude.mprank_base import SquaredModel
 
 
 def _kernel_name(gram: Gram) -> str:
@@ -57,8 +56,10 @@ def _check_gram(node: Node) -> None:
 def _gram(
     who: str, X: Matrix, centre: Floats | None, name: str, **parameters: Any
 ) -> Gram:
-    view = View(intercept=False, unit_norm=False)
-    return Gram(KernelFunction(who, view, X.shape[1], name, **parameters), X, centre)
+    transform = RowTransform(intercept=False, unit_norm=False)
+    return Gram(
+        KernelFunction(who, transform, X.shape[1], name, **parameters), X, centre
+    )
 
 
 _GRAM = Table(
@@ -131,9 +132,9 @@ _MOMENTS = Table(
 )
 
 
-def _with_sample(model: "SquaredModel") -> "SquaredModel | None":
+def _with_sample(model: "MagnitudeModel") -> "MagnitudeModel | None":
     """Return the model itself if its file is to have the training rows."""
-    is_kept = vars(model).get("_sample") is not None and model._gram is not None
+    is_kept = vars(model).get("_training") is not None and model._gram is not None
     return model if is_kept else None
 
 
@@ -146,11 +147,11 @@ def _check_sample(node: Node) -> None:
 
 
 _SAMPLE = Table(
-    Field("y", floats("support"), attrgetter("_sample.y")),
-    Field("offset", nullable(floats("support")), attrgetter("_sample.offset")),
-    Field("weight", nullable(floats("support")), attrgetter("_sample.weight")),
+    Field("y", floats("support"), attrgetter("_training.y")),
+    Field("offset", nullable(floats("support")), attrgetter("_training.offset")),
+    Field("weight", nullable(floats("support")), attrgetter("_training.weight")),
     Field(
-        "query", ints("support", below="support"), attrgetter("_sample.weighing.query")
+        "query", ints("support", below="support"), attrgetter("_training.weights.query")
     ),
     Field("has_queries", flag(), "_has_queries"),
     complete=_check_sample,
@@ -165,7 +166,7 @@ def _complete_squared(node: Node) -> None:
     if gram is None or "_fitted_C" not in values:
         raise node.refuse("sample", "with a kernel")
     values["_has_queries"] = sample.pop("_has_queries")
-    values["_sample"] = _sample(type(node.owner).__name__, gram, **sample)
+    values["_training"] = _sample(type(node.owner).__name__, gram, **sample)
 
 
 def _sample(
@@ -175,10 +176,10 @@ def _sample(
     offset: Floats | None,
     weight: Floats | None,
     query: Ints,
-) -> Sample:
+) -> TrainingRows:
     label = y if offset is None else y - offset
-    weighing = Weighing.of(query, weight)
-    return Sample(who, gram, y, label, offset, weighing, weight, is_own=True)
+    weights = QueryWeights.of(query, weight)
+    return TrainingRows(who, gram, y, label, offset, weights, weight, is_copy=True)
 
 
 # What pairs are left out of, and partial_fit continues from.

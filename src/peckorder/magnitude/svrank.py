@@ -1,13 +1,14 @@
 """SVRank: scores whose differences are those of the labels, but for a band."""
 
 import warnings
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from peckorder._base.transaction import all_or_nothing
+from peckorder._core.typing import MatrixLike, VectorLike
 from peckorder._core.validation import (
     Rule,
     Rules,
@@ -18,11 +19,11 @@ from peckorder._core.validation import (
     whole,
 )
 from peckorder.exceptions import DataError
-from peckorder.magnitude.base import RULES, MagnitudeModel
-from peckorder.magnitude.mprank_solver.errors import refuse_large
-from peckorder.magnitude.mprank_solver.gram import Gram
+from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel
 from peckorder.magnitude.mprank_solver.iterative import Limits
-from peckorder.magnitude.mprank_solver.training_rows import Sample
+from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
+from peckorder.magnitude.mprank_solver.query_weights import refuse_large
+from peckorder.magnitude.mprank_solver.solve import TrainingRows
 from peckorder.magnitude.svrank_solver.loss import PairRisk
 from peckorder.magnitude.svrank_solver.minimise import Minimum, minimise
 from peckorder.magnitude.svrank_solver.space import Features, Kernels
@@ -32,11 +33,11 @@ _REASONS = {
     "hr": " Equal scores cost nothing by 'hr': its minimum is always zero, at w = 0.",
     "mp": " 'mp' is 'svr' with epsilon=0.",
 }
-# A larger one is to blame where there are no finite numbers.
+# A larger C is the reason if results are not finite.
 _LARGEST_C = 1e100
 
 
-def _hint(value: Any) -> str:
+def _hint(value: object) -> str:
     return _REASONS.get(value, "") if isinstance(value, str) else ""
 
 
@@ -168,7 +169,7 @@ class SVRank(MagnitudeModel, stored=True):
         power: int = 1,
         loss: str = "svr",
         top_weight: float = 0.0,
-        kernel: Any = "linear",
+        kernel: Kernel = "linear",
         gamma: float | None = None,
         degree: int = 2,
         coef0: float = 1.0,
@@ -189,10 +190,10 @@ class SVRank(MagnitudeModel, stored=True):
 
     def fit(
         self,
-        X: ArrayLike,
+        X: MatrixLike,
         y: ArrayLike,
         *,
-        qid: Any = None,
+        qid: VectorLike | None = None,
         sample_weight: ArrayLike | None = None,
         offset: ArrayLike | None = None,
     ) -> Self:
@@ -218,34 +219,34 @@ class SVRank(MagnitudeModel, stored=True):
         """
         with all_or_nothing(self):
             check_parameters(self, self._rules)
-            given = self._read(X, y, qid, sample_weight, offset, reset=True)
-            sample = self._sampled(given, self.gamma)
-            risk, limits = self._risk(sample), self._limits()
-            rows = sample.rows
+            data = self._read(X, y, qid, sample_weight, offset, reset=True)
+            training = self._training_rows(data, self.gamma)
+            risk, limits = self._risk(training), self._limits()
+            rows = training.rows
             is_linear = not isinstance(rows, Gram)
             with np.errstate(over="ignore", invalid="ignore"):
                 space = Features(rows) if is_linear else Kernels(self._who, rows)
-                found = minimise(space, risk, limits)
-            self._check_finite(found)
-            self._store(found, sample.weighing.mean(sample.label - found.scores))
-            self._kept, self._has_offset = given.kept, offset is not None
+                minimum = minimise(space, risk, limits)
+            self._check_finite(minimum)
+            self._store(minimum, training.weights.mean(training.label - minimum.scores))
+            self._kept, self._has_offset = data.kept, offset is not None
             if is_linear:
-                self.coef_ = found.w[0]
+                self.coef_ = minimum.w[0]
             else:
                 self._gram = None if self.kernel == "precomputed" else rows
-                self._support_coef = found.w[0]
-                self.dual_coef_ = np.zeros(given.n_rows)
-                self.dual_coef_[given.kept] = found.w[0]
-        if not found.is_converged:
+                self._support_coef = minimum.w[0]
+                self.dual_coef_ = np.zeros(data.n_rows)
+                self.dual_coef_[data.kept] = minimum.w[0]
+        if not minimum.is_converged:
             self._warn(limits, stacklevel=3)
         return self
 
-    def _risk(self, sample: Sample) -> PairRisk:
-        """Return what pairs of these rows cost."""
+    def _risk(self, training: TrainingRows) -> PairRisk:
+        """Return the cost of the pairs of these rows."""
         return PairRisk(
-            sample.y,
-            sample.label,
-            sample.weighing,
+            training.y,
+            training.label,
+            training.weights,
             float(self.C),
             int(self.power),
             float(self.epsilon),
@@ -256,16 +257,16 @@ class SVRank(MagnitudeModel, stored=True):
     def _limits(self) -> Limits:
         return Limits(float(self.tol), int(self.max_iter))
 
-    def _store(self, found: Minimum, intercept: float) -> None:
-        """Keep what is said of a minimum, in place of what was learnt before."""
-        self._forget()
+    def _store(self, minimum: Minimum, intercept: float) -> None:
+        """Store facts about a minimum, in place of what was learnt before."""
+        self._clear()
         self._kept, self._has_offset, self._gram = slice(None), False, None
         self.intercept_ = intercept
-        self.objective_, self.dual_gap_ = found.objective, found.gap
-        self.n_iter_ = found.n_iter
+        self.objective_, self.dual_gap_ = minimum.objective, minimum.gap
+        self.n_iter_ = minimum.n_iter
 
-    def _check_finite(self, found: Minimum) -> None:
-        if np.isfinite([found.objective, found.gap, found.w.sum()]).all():
+    def _check_finite(self, minimum: Minimum) -> None:
+        if np.isfinite([minimum.objective, minimum.gap, minimum.w.sum()]).all():
             return
         if self.C > _LARGEST_C:
             raise DataError(

@@ -1,29 +1,31 @@
-"""Ensembles of PRanks, each of which sees its own random part of the rows."""
+"""Ensembles of PRanks, each of which learns its own random subset of the rows."""
 
+import pickle
 from copy import copy
 from multiprocessing import parent_process
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
-from sklearn.utils import ClassifierTags
+from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from peckorder._core.row_transform import View
+from peckorder._core.row_transform import RowTransform
 from peckorder._core.threads import allowed
-from peckorder._core.typing import Floats, Seed
+from peckorder._core.typing import Floats, Ints, MatrixLike, Seed, VectorLike
 from peckorder._core.validation import Rule, Rules, fraction, one_of, optional, whole
-from peckorder.ordinal.base import OrdinalEstimator
-from peckorder.ordinal.learners.base import Learner
+from peckorder.ordinal.base import KernelEstimator, OrdinalEstimator
 from peckorder.ordinal.learners.ensemble import EnsembleLearner
-from peckorder.ordinal.learners.ensemble_base import heads_of, member_keys
+from peckorder.ordinal.learners.ensemble_base import (
+    AggregateLearner,
+    mask_threshold,
+    member_keys,
+)
 from peckorder.ordinal.learners.kernel_ensemble import KernelEnsembleLearner
 from peckorder.ordinal.learners.polynomial import Monomials, PolynomialLearner
-from peckorder.ordinal.members import EnsembleEstimator
-from peckorder.ordinal.merging import check_alike
 from peckorder.similarity.parameters import KERNEL_RULES
 
 _jobs = Rule(
@@ -32,6 +34,7 @@ _jobs = Rule(
 )
 
 
+_Learner: TypeAlias = EnsembleLearner | KernelEnsembleLearner | PolynomialLearner
 # What the paper and others call them.
 _ALIASES = {
     "bpm": "bayes_point",
@@ -50,14 +53,13 @@ def _has_one_score(estimator: "AggregatePRank") -> bool:
     return str(begun["aggregate"]) == "bayes_point"
 
 
-class AggregatePRank(EnsembleEstimator, stored=True):
-    """Place rows on an ordered scale by many PRanks that saw different rows.
+class AggregatePRank(KernelEstimator, stored=True):
+    """Place rows on an ordered scale by many PRanks that learn different rows.
 
-    In every round each of the N members tosses a coin of its own and learns the row,
-    as `PRank` does, only if that shows heads, which it does with probability `tau`.
-    The members so differ, and what they are wrong about differs; together they are
-    steadier than the last rule of one [1]_. With ``aggregate="bayes_point"`` the mean
-    of the members predicts::
+    In every round each of the N members is offered the row with probability `tau`,
+    independently of the others, and learns it as `PRank` does. So the members differ,
+    and so do their errors; together they are steadier than the last rule of one [1]_.
+    With ``aggregate="bayes_point"`` the mean of the members predicts::
 
         w = mean of w_j        b_r = mean of b_jr
         class of x = 1 + #{r : w.x >= b_r}
@@ -79,7 +81,7 @@ class AggregatePRank(EnsembleEstimator, stored=True):
         weighted by the rows that the member was offered and had right ("voted",
         OAP-VP), or the median.
     max_iter : int, default=1
-        Passes over the rows in `fit`; coins are tossed anew in each.
+        Passes over the rows in `fit`; each draws anew which rows are offered.
     shuffle : bool, default=False
         Visit the rows in a new random order on every pass of `fit`.
     fit_intercept : bool, default=True
@@ -105,7 +107,8 @@ class AggregatePRank(EnsembleEstimator, stored=True):
         itself a worker of another), None for one unless joblib's context says
         otherwise. The model does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Source of the members' coins, and of the orders if `shuffle` is set.
+        Source of the rows that members are offered, and of the orders if `shuffle` is
+        set.
 
     Attributes
     ----------
@@ -143,7 +146,8 @@ class AggregatePRank(EnsembleEstimator, stored=True):
     See Also
     --------
     peckorder.PRank : One of them. Its averaged rule is better on most sets that we
-        compared them on, and faster; the ensemble tells in addition how sure it is.
+        compared them on, and faster; the ensemble shows in addition how far its
+        members agree.
 
     Notes
     -----
@@ -153,9 +157,9 @@ class AggregatePRank(EnsembleEstimator, stored=True):
     for each row and member; a round then costs O(support * (n_features +
     n_estimators)), whatever `tau`.
 
-    The coin of member j in round t depends on the seed, j and t alone. So the model is
-    the same, bit for bit, on any number of threads and however a stream is cut into
-    batches, and the first members are the same however many follow.
+    Whether member j is offered the row of round t depends on the seed, j and t alone.
+    So the model is the same, bit for bit, on any number of threads and however a stream
+    is cut into batches, and the first members are the same however many follow.
 
     References
     ----------
@@ -188,6 +192,7 @@ class AggregatePRank(EnsembleEstimator, stored=True):
         }
         | KERNEL_RULES
     )
+    _learner: _Learner
     _fixed: ClassVar[tuple[str, ...]] = (
         "n_estimators",
         "tau",
@@ -206,7 +211,7 @@ class AggregatePRank(EnsembleEstimator, stored=True):
         shuffle: bool = False,
         fit_intercept: bool = True,
         unit_norm: bool = True,
-        classes: Any = None,
+        classes: VectorLike | None = None,
         kernel: Any = "linear",
         gamma: float | None = None,
         degree: int = 2,
@@ -232,7 +237,7 @@ class AggregatePRank(EnsembleEstimator, stored=True):
         self.random_state = random_state
 
     @available_if(_has_one_score)  # type: ignore[untyped-decorator]
-    def decision_function(self, X: ArrayLike) -> Floats:
+    def decision_function(self, X: MatrixLike) -> Floats:
         """Return the mean score of each row, to be compared with `thresholds_`.
 
         Only of ``aggregate="bayes_point"``: the others predict by many scores.
@@ -247,9 +252,9 @@ class AggregatePRank(EnsembleEstimator, stored=True):
         score : ndarray of shape (n_samples,)
             Larger for higher classes.
         """
-        return self._ask("mean_scores", X)  # type: ignore[no-any-return]
+        return self._from_learner("mean_scores", X)
 
-    def mean_rank(self, X: ArrayLike) -> Floats:
+    def mean_rank(self, X: MatrixLike) -> Floats:
         """Return the mean of the ranks that members predict, not rounded.
 
         Weighted by `votes_` if ``aggregate="voted"``, else each member counts alike.
@@ -264,13 +269,13 @@ class AggregatePRank(EnsembleEstimator, stored=True):
         rank : ndarray of shape (n_samples,)
             From 1, the lowest class, to the number of classes.
         """
-        return self._ask("mean_ranks", X)  # type: ignore[no-any-return]
+        return self._from_learner("mean_ranks", X)
 
-    def predict_proba(self, X: ArrayLike) -> Floats:
+    def predict_proba(self, X: MatrixLike) -> Floats:
         """Return the share of the members' votes that each class has.
 
         Weighted by `votes_` if ``aggregate="voted"``, else each member counts alike.
-        It tells how far the members agree, which is not how often they are right, and
+        It shows how far the members agree, which is not how often they are right, and
         the class with the largest share need not be the predicted one.
 
         Parameters
@@ -283,14 +288,14 @@ class AggregatePRank(EnsembleEstimator, stored=True):
         share : ndarray of shape (n_samples, n_classes)
             Rows sum to one; columns in the order of `classes_`.
         """
-        return self._ask("shares", X)  # type: ignore[no-any-return]
+        return self._from_learner("shares", X)
 
     def merge(self, other: Self) -> Self:
-        """Return a new ensemble of the members of both, which may have seen other rows.
+        """Return a new ensemble of the members of both, whose rows may differ.
 
-        So parts of the data can be learnt apart, in other processes or places. The new
-        ensemble can go on learning; the two are left as they are. Members keep their
-        coins, unless some of both toss the same ones.
+        So parts of the data can be learnt apart, in other processes or on other
+        machines. The new ensemble can continue learning; the two are left as they are.
+        Members keep their random numbers, unless some of both have the same ones.
 
         Parameters
         ----------
@@ -315,8 +320,9 @@ class AggregatePRank(EnsembleEstimator, stored=True):
         30
         """
         check_is_fitted(self, "classes_")
-        check_alike(self, other)
-        learner = self._learner.merge(other._learner)
+        _check_mergeable(self, other)
+        # Of the same class, since the parameters are the same.
+        learner = self._learner.merge(other._learner)  # type: ignore[arg-type]
         n_members = len(learner.members)
         merged = copy(self)
         merged.n_estimators = n_members
@@ -326,19 +332,23 @@ class AggregatePRank(EnsembleEstimator, stored=True):
         merged._store(learner, n_iter=max(self.n_iter_, other.n_iter_))
         return merged
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         """Declare what comes with `predict_proba`."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags = ClassifierTags()
         return tags
 
     def _new_learner(
-        self, n_features: int, n_levels: int, rng: RandomState, **start: Any
-    ) -> Learner:
+        self,
+        n_features: int,
+        n_levels: int,
+        rng: RandomState,
+        **start: ArrayLike | None,
+    ) -> _Learner:
         seed = int(rng.randint(2**63 - 1, dtype=np.int64))
         members: dict[str, Any] = {
             "aggregate": self.aggregate,
-            "heads": heads_of(self.tau),
+            "mask_threshold": mask_threshold(self.tau),
             "n_threads": self._n_threads(),
             "key": member_keys(seed, self.n_estimators),
             "thresholds": np.zeros((self.n_estimators, n_levels - 1)),
@@ -346,12 +356,15 @@ class AggregatePRank(EnsembleEstimator, stored=True):
         }
         if self._is_primal():
             weights = np.zeros((self.n_estimators, n_features + self.fit_intercept))
-            return EnsembleLearner(view=self._view(), weights=weights, **members)
+            return EnsembleLearner(
+                transform=self._transform(), weights=weights, **members
+            )
         kernel = self._kernel_function(n_features)
         if self._has_few_monomials(kernel):
-            monomials, view = Monomials.of_kernel(kernel), View(False, False)
+            monomials = Monomials.of_kernel(kernel)
             weights = np.zeros((self.n_estimators, len(monomials)))
-            linear = EnsembleLearner(view=view, weights=weights, **members)
+            transform = RowTransform(intercept=False, unit_norm=False)
+            linear = EnsembleLearner(transform=transform, weights=weights, **members)
             return PolynomialLearner(monomials, linear)
         coef = np.empty((0, self.n_estimators))
         budget = self.budget or 0
@@ -363,17 +376,112 @@ class AggregatePRank(EnsembleEstimator, stored=True):
             return 1  # one of several processes that share the cores already
         return allowed(int(effective_n_jobs(self.n_jobs)))
 
-    def _resumed(self, learner: Any) -> Any:
-        return learner.copy().with_threads(self._n_threads())
+    def _resumed(self) -> _Learner:
+        return self._learner.copy().with_threads(self._n_threads())
 
-    def _asked(self) -> Any:
+    def _predicting(self) -> _Learner:
         return self._learner.with_threads(self._n_threads())
 
-    def _publish(self, learner: Any) -> None:
+    def _publish(self) -> None:
         for name in ("coef_", "intercept_"):
             self.__dict__.pop(name, None)  # of a fit with another kernel
-        self.thresholds_ = learner.mean_thresholds()
-        if isinstance(learner, EnsembleLearner):
-            weights, _ = learner.mean_rule()
+        self.thresholds_ = self._learner.mean_thresholds()
+        if isinstance(self._learner, EnsembleLearner):
+            weights, _ = self._learner.mean_rule()
             self.coef_ = weights[: self.n_features_in_]
             self.intercept_ = float(weights[-1]) if self.fit_intercept else 0.0
+
+    # What follows are properties, not attributes, which would be stored and copied
+    # beside the members.
+
+    def _members(self, name: str) -> AggregateLearner:
+        """Return the learner that holds the members, for an attribute."""
+        if "_learner" not in vars(self):
+            raise AttributeError(f"{self._who}: {name} exists once fitted.")
+        return self._learner.members
+
+    def _member_weights(self, name: str) -> Floats:
+        members = self._members(name)
+        if not (members is self._learner and isinstance(members, EnsembleLearner)):
+            raise AttributeError(
+                f"{self._who}: {name} exists once fitted with kernel='linear' and no "
+                "budget."
+            )
+        return members.weights
+
+    @property
+    def member_coef_(self) -> Floats:
+        """The members' weights."""
+        return self._member_weights("member_coef_")[:, : self.n_features_in_]
+
+    @property
+    def member_intercept_(self) -> Floats:
+        """The members' constants."""
+        weights = self._member_weights("member_intercept_")
+        if weights.shape[1] == self.n_features_in_:
+            return np.zeros(len(weights))
+        return weights[:, -1]
+
+    @property
+    def member_thresholds_(self) -> Floats:
+        """The members' thresholds."""
+        return self._members("member_thresholds_").thresholds
+
+    @property
+    def votes_(self) -> Ints:
+        """The rows that each member was offered and placed rightly."""
+        return self._members("votes_").right
+
+
+# Parameters that may differ in ensembles that are merged.
+_FREE = frozenset({"n_estimators"})
+
+
+def _check_mergeable(mine: AggregatePRank, other: AggregatePRank) -> None:
+    """Refuse an ensemble that another one cannot be merged with."""
+    who = type(mine).__name__
+    if type(other) is not type(mine):
+        got = type(other).__name__
+        raise TypeError(f"{who}: other must be an {who}; got an object of type {got}.")
+    unfitted = f"{who}: other must be fitted; got {other!r}. Call its fit first."
+    check_is_fitted(other, "classes_", msg=unfitted)
+    if mine._begun_with["kernel"] == "precomputed":
+        raise ValueError(
+            f"{who}: kernel must be 'linear', 'poly', 'rbf' or a function to merge, "
+            "since columns of two precomputed ones stand for different rows; got "
+            "'precomputed'."
+        )
+    if mine._scale != other._scale:
+        raise ValueError(
+            f"{who}: other must be of the classes {mine._scale}; got {other._scale}. "
+            "Give both the same classes=."
+        )
+    if mine.n_features_in_ != other.n_features_in_:
+        raise ValueError(
+            f"{who}: other must be of {mine.n_features_in_!r} features; got "
+            f"{other.n_features_in_!r}."
+        )
+    names, others = (getattr(e, "feature_names_in_", None) for e in (mine, other))
+    if names is not None and others is not None and any(names != others):
+        raise ValueError(
+            f"{who}: other must be of the features {names.tolist()!r}; got "
+            f"{others.tolist()!r}."
+        )
+    for name, value in mine._begun_with.items():
+        if name not in _FREE and not _is_same(value, other._begun_with[name]):
+            raise ValueError(
+                f"{who}: other must be one with {name}={value!r}; got "
+                f"{other._begun_with[name]!r}."
+            )
+
+
+def _is_same(a: object, b: object) -> bool:
+    """Whether two parameters are equal, including functions that were unpickled."""
+    if a is b or a == b:
+        return True
+    if not (callable(a) and callable(b)):
+        return False
+    try:
+        return pickle.dumps(a) == pickle.dumps(b)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False

@@ -1,6 +1,7 @@
-"""What all on-line ordinal estimators share."""
+"""What on-line ordinal estimators share: the scale, the learner, and the kernel."""
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -8,33 +9,44 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from peckorder._base.transaction import all_or_nothing
-from peckorder._core.row_transform import Stopped, View
-from peckorder._core.typing import Ints, Labels, Rows
+from peckorder._core.row_transform import RowTransform, UnusableRow
+from peckorder._core.typing import (
+    Array,
+    Ints,
+    Labels,
+    MatrixLike,
+    Rows,
+    Seed,
+    VectorLike,
+)
 from peckorder._core.validation import (
     Rules,
     boolean,
     check_parameters,
     check_rows,
-    check_stopped_row,
+    check_unusable_row,
     count_rows,
     whole,
 )
 from peckorder.exceptions import DataError
 from peckorder.feedback import LabelColumn, Scale, read_labels
 from peckorder.ordinal.learners.base import Learner, learn
+from peckorder.ordinal.learners.kernel_prank import KernelVotedLearner
+from peckorder.ordinal.learners.polynomial import FEW, n_monomials
 from peckorder.ordinal.storage import ORDINAL
+from peckorder.similarity.kernel_function import KernelFunction
 from peckorder.storage.mixin import StoredModel
 
 
 class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Learns rows one after another; predicts a class on an ordered scale.
 
-    A subclass says how to start a learner and what to show of it. Whatever goes
-    wrong, or is interrupted, leaves the estimator as it was.
+    A subclass defines how to start a learner and what to publish of it. An error, or
+    an interrupt, leaves the estimator as it was.
     """
 
     _stored_fields: ClassVar = ORDINAL
@@ -47,27 +59,32 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
     # Parameters that are part of what has been learnt so far.
     _fixed: ClassVar[tuple[str, ...]] = ("fit_intercept", "unit_norm")
 
-    # Pipelines ask every last step for it under metadata routing.
+    # Pipelines want it of every last step under metadata routing.
     __metadata_request__score: ClassVar = {"sample_weight": None}
 
     max_iter: int
     shuffle: bool
     fit_intercept: bool
     unit_norm: bool
-    classes: Any
-    random_state: Any
+    classes: VectorLike | None
+    random_state: Seed
+    _learner: Learner
 
     @abstractmethod
     def _new_learner(
-        self, n_features: int, n_levels: int, rng: RandomState, **start: Any
+        self,
+        n_features: int,
+        n_levels: int,
+        rng: RandomState,
+        **start: ArrayLike | None,
     ) -> Learner:
-        """Return a learner that knows nothing yet but what `start` tells it."""
+        """Return a learner that has learnt nothing yet, started from `start`."""
 
     @abstractmethod
-    def _publish(self, learner: Any) -> None:
-        """Set the public attributes that show what `learner` has learnt."""
+    def _publish(self) -> None:
+        """Set the public attributes that show what the learner has learnt."""
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: MatrixLike, y: VectorLike) -> Self:
         """Learn from scratch.
 
         Parameters
@@ -86,8 +103,10 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
             self._fit(X, y)
         return self
 
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: Any = None) -> Self:
-        """Go on learning: one pass over the rows in the order given.
+    def partial_fit(
+        self, X: MatrixLike, y: VectorLike, classes: VectorLike | None = None
+    ) -> Self:
+        """Continue learning: one pass over the rows in the order given.
 
         Parameters
         ----------
@@ -105,15 +124,17 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
             The estimator, having learnt the rows.
         """
         with all_or_nothing(self):
-            self._go_on(X, y, classes)
+            self._continue(X, y, classes)
         return self
 
-    def progressive(self, X: ArrayLike, y: ArrayLike, classes: Any = None) -> Labels:
-        """Predict each row, then learn it, going on from the current state.
+    def progressive(
+        self, X: MatrixLike, y: VectorLike, classes: VectorLike | None = None
+    ) -> Labels:
+        """Predict each row, then learn it, continuing from the current state.
 
-        The losses of these predictions estimate the error honestly without a test
-        set, because no row has been seen when it is predicted. The predictions are
-        those of `predict` before each row (but for rounding, where the score of an
+        The losses of these predictions are an honest estimate of the error without a
+        test set, because no row has been learnt when it is predicted. The predictions
+        are those of `predict` before each row (but for rounding, where the score of an
         average or an ensemble lies on a threshold); what has been learnt afterwards
         is the same as after `partial_fit`.
 
@@ -132,10 +153,10 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
             The class predicted for each row before it was learnt.
         """
         with all_or_nothing(self):
-            predicted = self._go_on(X, y, classes, predict=True)
+            predicted = self._continue(X, y, classes, predict=True)
         return self.classes_[predicted]
 
-    def predict(self, X: ArrayLike) -> Labels:
+    def predict(self, X: MatrixLike) -> Labels:
         """Predict the class of each row.
 
         Parameters
@@ -148,11 +169,11 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         predicted : ndarray of shape (n_samples,)
             One of `classes_` for each row.
         """
-        level = self._ask("levels", X)
+        level = self._from_learner("levels", X)
         predicted: Labels = self.classes_[level]
         return predicted
 
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+    def score(self, X: MatrixLike, y: VectorLike) -> float:
         """Return minus the mean rank loss, so that larger is better.
 
         The rank loss of a row is the number of steps on the scale of `classes_`
@@ -170,13 +191,13 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         score : float
             Zero at best.
         """
-        guess = self._ask("levels", X)
+        guess = self._from_learner("levels", X)
         column = self._column(y, len(guess))
         truth = self._scale.levels(self._who, column, slice(None))
         return -float(np.mean(np.abs(guess - truth)))
 
-    def __sklearn_tags__(self) -> Any:
-        """Declare to scikit-learn what the estimator takes."""
+    def __sklearn_tags__(self) -> Tags:
+        """Declare to scikit-learn what the estimator accepts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
@@ -186,8 +207,8 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
     def _who(self) -> str:
         return type(self).__name__
 
-    def _view(self) -> View:
-        return View(bool(self.fit_intercept), bool(self.unit_norm))
+    def _transform(self) -> RowTransform:
+        return RowTransform(bool(self.fit_intercept), bool(self.unit_norm))
 
     def _check(self) -> None:
         """Refuse parameters that break a rule."""
@@ -197,14 +218,14 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
     def _check_first_rows(self, rows: Rows) -> None:
         """Refuse rows that learning cannot begin with."""
 
-    def _takes_norms(self) -> bool:
+    def _needs_norms(self) -> bool:
         """Whether learning needs the norms of rows."""
         return bool(self.unit_norm)
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, **start: Any) -> None:
-        """Learn from scratch, from a learner started with the options `start`."""
+    def _fit(self, X: MatrixLike, y: VectorLike, **start: ArrayLike | None) -> None:
+        """Learn from scratch, or from a rule given by `start`."""
         self._check()
-        rows = check_rows(self, X, reset=True, norms=self._takes_norms())
+        rows = check_rows(self, X, reset=True, norms=self._needs_norms())
         self._check_first_rows(rows)
         column = self._column(y, count_rows(rows))
         if self.classes is None:
@@ -219,13 +240,18 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         self._begin(scale)
         self._store(learner, n_iter=self.max_iter)
 
-    def _go_on(
-        self, X: ArrayLike, y: ArrayLike, classes: Any, *, predict: bool = False
+    def _continue(
+        self,
+        X: MatrixLike,
+        y: VectorLike,
+        classes: VectorLike | None,
+        *,
+        predict: bool = False,
     ) -> Ints:
-        """Learn one pass from the current state; return predictions if asked for."""
+        """Learn one pass from the current state; return predictions if wanted."""
         self._check()
         is_new = not hasattr(self, "_learner")
-        rows = check_rows(self, X, reset=is_new, norms=self._takes_norms())
+        rows = check_rows(self, X, reset=is_new, norms=self._needs_norms())
         column = self._column(y, count_rows(rows))
         scale = self._first_scale(column, classes) if is_new else self._scale
         if is_new:
@@ -234,23 +260,28 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
             learner = self._new_learner(self.n_features_in_, len(scale), rng)
         else:
             self._check_unchanged(classes)
-            learner = self._resumed(self._learner)
+            learner = self._resumed()
         predicted = np.empty(len(column) if predict else 0, dtype=np.int64)
-        wanted = predicted if predict else None
-        # The rows go on being counted where the last call ended.
-        first = learner.tally.rounds
-        self._learn(learner, rows, column, scale, predicted=wanted, first_number=first)
+        # Rows are numbered on from where the last call ended.
+        self._learn(
+            learner,
+            rows,
+            column,
+            scale,
+            predicted=predicted if predict else None,
+            first_number=learner.tally.rounds,
+        )
         if is_new:
             self._begin(scale)
         self._store(learner, n_iter=1)
         return predicted
 
-    def _column(self, y: ArrayLike, n_rows: int) -> LabelColumn:
+    def _column(self, y: VectorLike, n_rows: int) -> LabelColumn:
         column = read_labels(self._who, y)
         column.check_length(self._who, n_rows)
         return column
 
-    def _first_scale(self, column: LabelColumn, classes: Any) -> Scale:
+    def _first_scale(self, column: LabelColumn, classes: VectorLike | None) -> Scale:
         """Find the scale of a stream from its classes or its first batch."""
         if classes is None:
             classes = self.classes
@@ -261,8 +292,8 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         hint = " Name all of them in classes=, lowest first."
         return Scale.inferred(self._who, column, hint)
 
-    def _check_unchanged(self, classes: Any) -> None:
-        """Refuse to go on under other terms than those begun with."""
+    def _check_unchanged(self, classes: VectorLike | None) -> None:
+        """Refuse to continue with other parameters than those begun with."""
         if classes is not None:
             self._check_classes(self._scale, classes)
         for name, value in self._begun_with.items():
@@ -272,7 +303,7 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
                     f"got {getattr(self, name)!r}. Call fit to start anew."
                 )
 
-    def _check_classes(self, scale: Scale, classes: Any) -> None:
+    def _check_classes(self, scale: Scale, classes: VectorLike) -> None:
         given = Scale.given(self._who, classes)
         if given != scale:
             raise ValueError(
@@ -280,9 +311,9 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
                 "Call fit to start anew."
             )
 
-    def _resumed(self, learner: Any) -> Any:
-        """Return a copy of `learner` to go on with."""
-        return learner.copy()
+    def _resumed(self) -> Learner:
+        """Return a copy of the learner to continue with."""
+        return self._learner.copy()
 
     def _learn(
         self,
@@ -305,38 +336,39 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
                 predicted=predicted,
                 first_number=first_number,
             )
-        except Stopped as stopped:
-            self._refuse_to_learn(rows, stopped.row)
+        except UnusableRow as unusable:
+            self._refuse_to_learn(rows, unusable.row)
 
-    def _ask(self, question: str, X: ArrayLike) -> Any:
-        """Put a question about rows to the learner."""
+    def _from_learner(self, method: str, X: MatrixLike) -> Array:
+        """Return what a method of the learner computes for rows."""
         check_is_fitted(self, "classes_")
         # As when it learnt, whatever the parameters may have been set to since.
-        learner = self._asked()
-        rows = check_rows(self, X, reset=False, norms=learner.view.unit_norm)
+        learner = self._predicting()
+        rows = check_rows(self, X, reset=False, norms=learner.transform.unit_norm)
         try:
-            return getattr(learner, question)(rows)
-        except Stopped as stopped:
-            self._refuse(rows, stopped.row)
+            result: Array = getattr(learner, method)(rows)
+        except UnusableRow as unusable:
+            self._refuse(rows, unusable.row)
+        return result
 
-    def _asked(self) -> Any:
-        """Return the learner that answers questions."""
+    def _predicting(self) -> Learner:
+        """Return the learner that predicts."""
         return self._learner
 
     def _refuse_to_learn(self, rows: Rows, row: int | None) -> NoReturn:
-        """Say why `row`, or one that is not known, cannot be learnt."""
+        """Raise because `row`, or one that is not known, cannot be learnt."""
         self._refuse(rows, row)
 
     def _refuse(self, rows: Rows, row: int | None) -> NoReturn:
-        """Say why `row` has no finite score."""
-        place = ""
+        """Raise because `row` has no finite score."""
+        where = ""
         if row is not None:
-            check_stopped_row(self._who, rows, row, self.n_features_in_)
-            place = f" by row {row}"
+            check_unusable_row(self._who, rows, row, self.n_features_in_)
+            where = f" by row {row}"
         advice = "." if self.unit_norm else ", or set unit_norm=True."
         raise DataError(
             f"{self._who}: X must be small enough for finite scores; got an overflow"
-            f"{place}. Scale the features{advice}"
+            f"{where}. Scale the features{advice}"
         ) from None
 
     def _begin(self, scale: Scale) -> None:
@@ -344,10 +376,94 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         self.classes_ = scale.classes
         self._begun_with = {name: getattr(self, name) for name in self._fixed}
 
-    def _store(self, learner: Any, n_iter: int) -> None:
+    def _store(self, learner: Learner, n_iter: int) -> None:
         self._learner = learner
         self.n_iter_ = n_iter
         self.n_rounds_ = learner.tally.rounds
         self.n_mistakes_ = learner.tally.mistakes
         self.cumulative_loss_ = learner.tally.loss
-        self._publish(learner)
+        self._publish()
+
+
+class KernelEstimator(OrdinalEstimator):
+    """An ordinal estimator whose scores may be sums over a kernel."""
+
+    kernel: str | Callable[..., object]
+    gamma: float | None
+    degree: int
+    coef0: float
+    budget: int | None
+
+    def __sklearn_tags__(self) -> Tags:
+        """Declare that precomputed kernels have one column per row."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def _is_primal(self) -> bool:
+        """Whether weights of features are learnt, not coefficients of rows."""
+        return self.kernel == "linear" and self.budget is None
+
+    def _transform(self) -> RowTransform:
+        if self.kernel == "precomputed":
+            return RowTransform(intercept=False, unit_norm=False)
+        return super()._transform()
+
+    def _kernel_function(self, n_features: int) -> KernelFunction:
+        name = self.kernel if isinstance(self.kernel, str) else "function"
+        return KernelFunction(
+            self._who,
+            self._transform(),
+            n_features,
+            name,
+            1.0 / n_features if self.gamma is None else float(self.gamma),
+            float(self.coef0),
+            int(self.degree),
+            None if isinstance(self.kernel, str) else self.kernel,
+        )
+
+    def _has_few_monomials(self, kernel: KernelFunction) -> bool:
+        """Whether a polynomial kernel is better replaced by its features."""
+        is_replaceable = kernel.name == "poly" and self.budget is None
+        return is_replaceable and n_monomials(kernel) <= FEW
+
+    def _check_first_rows(self, rows: Rows) -> None:
+        n_rows, n_columns = count_rows(rows), self.n_features_in_
+        if self.kernel == "precomputed" and n_rows != n_columns:
+            raise DataError(
+                f"{self._who}: X must be square with kernel='precomputed', a column "
+                f"for each row; got {n_rows} rows and {n_columns} columns."
+            )
+
+    def _check_unchanged(self, classes: VectorLike | None) -> None:
+        super()._check_unchanged(classes)
+        if self.kernel == "precomputed":
+            raise DataError(
+                f"{self._who}: kernel must be 'linear', 'poly', 'rbf' or a function to "
+                "go on learning, since new rows have no column among the old ones; got "
+                "'precomputed'."
+            )
+
+    @property
+    def support_(self) -> Ints:
+        """The rows that the score is a sum over, in ascending order."""
+        return self._expansion("support_")[0]
+
+    @property
+    def dual_coef_(self) -> Array:
+        """The coefficients of the rows in `support_`."""
+        return self._expansion("dual_coef_")[1]
+
+    def _expansion(self, name: str) -> tuple[Ints, Array]:
+        """Return the rows of the score and their coefficients, for an attribute."""
+        learner: Any = vars(self).get("_learner")
+        is_voted = isinstance(learner, KernelVotedLearner)
+        if is_voted or not hasattr(learner, "expansion"):
+            raise AttributeError(
+                f"{self._who}: {name} exists once fitted with a kernel or a budget, "
+                "but for the voted rule."
+            )
+        number, coef = learner.expansion()
+        order = np.flatnonzero(coef)
+        order = order[np.argsort(number[order])]
+        return number[order], coef[order]

@@ -1,18 +1,16 @@
 """The multiclass perceptron, which ignores that classes are ordered."""
 
-from typing import Any
-
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
 
-from peckorder._core.typing import Floats, Seed
+from peckorder._core.typing import Floats, MatrixLike, Seed, VectorLike
 from peckorder.ordinal.base import OrdinalEstimator
-from peckorder.ordinal.learners.perceptron import PerceptronLearner
+from peckorder.ordinal.learners.baselines import PerceptronLearner
 
 
 class MulticlassPerceptron(OrdinalEstimator, stored=True):
-    """Learn one prototype a class; the nearest in direction wins.
+    """Learn one prototype per class; the nearest in direction wins.
 
     The predicted class is the one with the largest w_c.x, the lowest of equal ones.
     A mistake adds the row to the prototype of its class and takes it from the
@@ -77,6 +75,8 @@ class MulticlassPerceptron(OrdinalEstimator, stored=True):
     array([1, 1, 2, 2])
     """
 
+    _learner: PerceptronLearner
+
     def __init__(
         self,
         *,
@@ -84,7 +84,7 @@ class MulticlassPerceptron(OrdinalEstimator, stored=True):
         shuffle: bool = False,
         fit_intercept: bool = True,
         unit_norm: bool = True,
-        classes: Any = None,
+        classes: VectorLike | None = None,
         random_state: Seed = None,
     ) -> None:
         self.max_iter = max_iter
@@ -94,7 +94,7 @@ class MulticlassPerceptron(OrdinalEstimator, stored=True):
         self.classes = classes
         self.random_state = random_state
 
-    def decision_function(self, X: ArrayLike) -> Floats:
+    def decision_function(self, X: MatrixLike) -> Floats:
         """Return the score of each row for each class.
 
         Parameters
@@ -107,17 +107,21 @@ class MulticlassPerceptron(OrdinalEstimator, stored=True):
         score : ndarray of shape (n_samples, n_classes)
             The largest of a row is its predicted class.
         """
-        return self._ask("scores", X)  # type: ignore[no-any-return]
+        return self._from_learner("scores", X)
 
     def _new_learner(
-        self, n_features: int, n_levels: int, rng: RandomState, **start: Any
+        self,
+        n_features: int,
+        n_levels: int,
+        rng: RandomState,
+        **start: ArrayLike | None,
     ) -> PerceptronLearner:
         weights = np.zeros((n_levels, n_features + bool(self.fit_intercept)))
-        return PerceptronLearner(self._view(), weights)
+        return PerceptronLearner(transform=self._transform(), weights=weights)
 
-    def _publish(self, learner: PerceptronLearner) -> None:
-        self.coef_ = learner.weights[:, : self.n_features_in_]
+    def _publish(self) -> None:
+        self.coef_ = self._learner.weights[:, : self.n_features_in_]
         if self.fit_intercept:
-            self.intercept_ = learner.weights[:, -1]
+            self.intercept_ = self._learner.weights[:, -1]
         else:
-            self.intercept_ = np.zeros(len(learner.weights))
+            self.intercept_ = np.zeros(len(self._learner.weights))

@@ -1,6 +1,6 @@
 """PRank: an on-line learner of ordered classes."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.random import RandomState
@@ -8,12 +8,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from peckorder._base.transaction import all_or_nothing
-from peckorder._core.row_transform import View
-from peckorder._core.typing import Floats, Ints, Seed
+from peckorder._core.row_transform import RowTransform
+from peckorder._core.typing import Floats, Ints, MatrixLike, Seed, VectorLike
 from peckorder._core.validation import Rules, one_of
-from peckorder.ordinal.base import OrdinalEstimator
-from peckorder.ordinal.kernel_base import KernelEstimator
-from peckorder.ordinal.learners.base import Learner
+from peckorder.ordinal.base import KernelEstimator, OrdinalEstimator
 from peckorder.ordinal.learners.kernel_prank import (
     KernelPRankLearner,
     KernelVotedLearner,
@@ -22,6 +20,8 @@ from peckorder.ordinal.learners.polynomial import Monomials, PolynomialLearner
 from peckorder.ordinal.learners.prank import PRankLearner
 from peckorder.ordinal.learners.voted import VotedLearner
 from peckorder.similarity.parameters import KERNEL_RULES
+
+_Learner: TypeAlias = PRankLearner | KernelPRankLearner | PolynomialLearner
 
 
 def _is_voted(estimator: "PRank") -> bool:
@@ -33,7 +33,7 @@ def _has_one_score(estimator: "PRank") -> bool:
     return not _is_voted(estimator)
 
 
-def _numbers(name: str, given: Any) -> Floats:
+def _numbers(name: str, given: ArrayLike) -> Floats:
     """Return a copy of an array of finite numbers."""
     try:
         numbers = np.array(given, dtype=np.float64)
@@ -148,9 +148,9 @@ class PRank(KernelEstimator, stored=True):
     Notes
     -----
     A pass costs O(nnz(X) + n_samples * log(n_classes) + mistakes * n_classes) time
-    and, beyond the data, O(n_features + n_classes) memory (with `shuffle`, an integer
-    a row more). The voted rule keeps a copy of every row it erred on, and predicting a
-    row costs a pass over all of them.
+    and, beyond the data, O(n_features + n_classes) memory (with `shuffle`, one
+    more integer per row). The voted rule keeps a copy of every row it erred on, and
+    predicting a row costs a pass over all of them.
 
     *Scale the features.* A threshold moves by one per mistake, a weight by the
     feature's value: with values of a hundredth the thresholds outrun the weights,
@@ -218,6 +218,7 @@ class PRank(KernelEstimator, stored=True):
         | {"rule": one_of("averaged", "voted", "last")}
         | KERNEL_RULES
     )
+    _learner: _Learner
     _fixed: ClassVar[tuple[str, ...]] = (
         "rule",
         *OrdinalEstimator._fixed,
@@ -232,7 +233,7 @@ class PRank(KernelEstimator, stored=True):
         shuffle: bool = False,
         fit_intercept: bool = True,
         unit_norm: bool = True,
-        classes: Any = None,
+        classes: VectorLike | None = None,
         kernel: Any = "linear",
         gamma: float | None = None,
         degree: int = 2,
@@ -255,8 +256,8 @@ class PRank(KernelEstimator, stored=True):
 
     def fit(
         self,
-        X: ArrayLike,
-        y: ArrayLike,
+        X: MatrixLike,
+        y: VectorLike,
         *,
         coef_init: ArrayLike | None = None,
         thresholds_init: ArrayLike | None = None,
@@ -286,7 +287,7 @@ class PRank(KernelEstimator, stored=True):
         return self
 
     @available_if(_has_one_score)  # type: ignore[untyped-decorator]
-    def decision_function(self, X: ArrayLike) -> Floats:
+    def decision_function(self, X: MatrixLike) -> Floats:
         """Return the score of each row, to be compared with `thresholds_`.
 
         Parameters
@@ -299,10 +300,10 @@ class PRank(KernelEstimator, stored=True):
         score : ndarray of shape (n_samples,)
             Larger is higher on the scale.
         """
-        return self._ask("mean_scores", X)  # type: ignore[no-any-return]
+        return self._from_learner("mean_scores", X)
 
     @available_if(_is_voted)  # type: ignore[untyped-decorator]
-    def mean_rank(self, X: ArrayLike) -> Floats:
+    def mean_rank(self, X: MatrixLike) -> Floats:
         """Return the mean of the ranks that all rules vote for, not rounded.
 
         Parameters
@@ -315,7 +316,7 @@ class PRank(KernelEstimator, stored=True):
         rank : ndarray of shape (n_samples,)
             From 1, the lowest class, to the number of classes.
         """
-        return self._ask("mean_ranks", X)  # type: ignore[no-any-return]
+        return self._from_learner("mean_ranks", X)
 
     @property
     def votes_(self) -> Ints:
@@ -334,14 +335,18 @@ class PRank(KernelEstimator, stored=True):
             )
 
     def _new_learner(
-        self, n_features: int, n_levels: int, rng: RandomState, **start: Any
-    ) -> Learner:
+        self,
+        n_features: int,
+        n_levels: int,
+        rng: RandomState,
+        **start: ArrayLike | None,
+    ) -> _Learner:
         thresholds = self._first_thresholds(n_levels - 1, start.get("thresholds"))
         averaged, voted = self.rule == "averaged", self.rule == "voted"
         if self._is_primal():
             weights = self._first_weights(n_features, start.get("coef"))
-            kind = VotedLearner if voted else PRankLearner
-            return kind.start(self._view(), averaged, weights, thresholds)
+            learner = VotedLearner if voted else PRankLearner
+            return learner.start(self._transform(), averaged, weights, thresholds)
         if start.get("coef") is not None:
             raise ValueError(
                 "PRank: coef_init must be None unless kernel='linear' and budget=None, "
@@ -351,13 +356,14 @@ class PRank(KernelEstimator, stored=True):
         if voted:
             return KernelVotedLearner(kernel, False, 0, thresholds)
         if self._has_few_monomials(kernel):
-            monomials, view = Monomials.of_kernel(kernel), View(False, False)
+            monomials = Monomials.of_kernel(kernel)
             weights = np.zeros(len(monomials))
-            linear = PRankLearner.start(view, averaged, weights, thresholds)
+            transform = RowTransform(intercept=False, unit_norm=False)
+            linear = PRankLearner.start(transform, averaged, weights, thresholds)
             return PolynomialLearner(monomials, linear)
         return KernelPRankLearner(kernel, averaged, self.budget or 0, thresholds)
 
-    def _first_weights(self, n_features: int, given: Any) -> Floats:
+    def _first_weights(self, n_features: int, given: ArrayLike | None) -> Floats:
         weights = np.zeros(n_features + bool(self.fit_intercept))
         if given is None:
             return weights
@@ -365,13 +371,13 @@ class PRank(KernelEstimator, stored=True):
         if start.shape not in {(n_features,), weights.shape}:
             more = ", and one for the constant" if self.fit_intercept else ""
             raise ValueError(
-                f"PRank: coef_init must be one weight a feature, {n_features} in all"
+                f"PRank: coef_init must be one weight per feature, {n_features} in all"
                 f"{more}; got an array of shape {start.shape!r}."
             )
         weights[: start.size] = start
         return weights
 
-    def _first_thresholds(self, n_thresholds: int, given: Any) -> Floats:
+    def _first_thresholds(self, n_thresholds: int, given: ArrayLike | None) -> Floats:
         if given is None:
             return np.zeros(n_thresholds)
         thresholds = _numbers("thresholds_init", given)
@@ -389,14 +395,14 @@ class PRank(KernelEstimator, stored=True):
             )
         return thresholds
 
-    def _publish(self, learner: Any) -> None:
+    def _publish(self) -> None:
         for name in ("coef_", "intercept_", "thresholds_"):
             self.__dict__.pop(name, None)  # of a fit with another rule
         if self.rule == "voted":
             return
-        if not isinstance(learner, PRankLearner):
-            self.thresholds_ = learner.mean_thresholds()
+        if not isinstance(self._learner, PRankLearner):
+            self.thresholds_ = self._learner.mean_thresholds()
             return
-        weights, self.thresholds_ = learner.mean_rule()
+        weights, self.thresholds_ = self._learner.mean_rule()
         self.coef_ = weights[: self.n_features_in_]
         self.intercept_ = float(weights[-1]) if self.fit_intercept else 0.0

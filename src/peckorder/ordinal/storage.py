@@ -14,18 +14,17 @@ import numpy as np
 from peckorder._core.typing import Floats
 from peckorder.feedback import Scale
 from peckorder.ordinal.learners.base import Learner, Tally
+from peckorder.ordinal.learners.baselines import PerceptronLearner, WidrowHoffLearner
 from peckorder.ordinal.learners.ensemble import EnsembleLearner
 from peckorder.ordinal.learners.kernel_ensemble import KernelEnsembleLearner
 from peckorder.ordinal.learners.kernel_prank import (
     KernelPRankLearner,
     KernelVotedLearner,
 )
-from peckorder.ordinal.learners.perceptron import PerceptronLearner
 from peckorder.ordinal.learners.polynomial import FEW, PolynomialLearner, n_monomials
 from peckorder.ordinal.learners.prank import PRankLearner
 from peckorder.ordinal.learners.voted import Updates, VotedLearner, joined
-from peckorder.ordinal.learners.widrow_hoff import WidrowHoffLearner
-from peckorder.similarity.kernel_function import NOTHING, Items
+from peckorder.similarity.kernel_function import NO_ITEMS, Items
 from peckorder.storage.fields import (
     OMITTED,
     Field,
@@ -117,10 +116,12 @@ _ITEMS = Table(
 def _read_support(node: Node, name: str) -> Items:
     """Read rows that others are compared with, as wide as these will be."""
     kernel = node.owner.kernel
-    is_given, n_columns = kernel.is_given, kernel.n_columns
-    node.sizes["columns"] = 0 if is_given else n_columns + kernel.view.intercept
-    node.sizes["numbers"] = n_columns if is_given else MOST_ROUNDS
-    support: Items = NOTHING
+    is_precomputed, n_columns = kernel.is_precomputed, kernel.n_columns
+    node.sizes["columns"] = (
+        0 if is_precomputed else n_columns + kernel.transform.intercept
+    )
+    node.sizes["numbers"] = n_columns if is_precomputed else MOST_ROUNDS
+    support: Items = NO_ITEMS
     if node.has(name):
         support = nested(_ITEMS, Items).read(node, name)
         if len(support) == 0:

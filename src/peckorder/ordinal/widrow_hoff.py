@@ -1,17 +1,17 @@
 """The Widrow-Hoff rule as a learner of ordered classes."""
 
 from dataclasses import replace
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar, NoReturn
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
 
-from peckorder._core.typing import Floats, Rows, Seed
-from peckorder._core.validation import Rules, check_stopped_row, one_of, positive
+from peckorder._core.typing import Floats, MatrixLike, Rows, Seed, VectorLike
+from peckorder._core.validation import Rules, check_unusable_row, one_of, positive
 from peckorder.exceptions import DataError
 from peckorder.ordinal.base import OrdinalEstimator
-from peckorder.ordinal.learners.widrow_hoff import WidrowHoffLearner
+from peckorder.ordinal.learners.baselines import WidrowHoffLearner
 
 
 class WidrowHoff(OrdinalEstimator, stored=True):
@@ -84,6 +84,7 @@ class WidrowHoff(OrdinalEstimator, stored=True):
     array([1, 1, 2, 2])
     """
 
+    _learner: WidrowHoffLearner
     _rules: ClassVar[Rules] = OrdinalEstimator._rules | {
         "eta": positive,
         "step": one_of("constant", "normalized"),
@@ -98,7 +99,7 @@ class WidrowHoff(OrdinalEstimator, stored=True):
         shuffle: bool = False,
         fit_intercept: bool = True,
         unit_norm: bool = True,
-        classes: Any = None,
+        classes: VectorLike | None = None,
         random_state: Seed = None,
     ) -> None:
         self.eta = eta
@@ -110,7 +111,7 @@ class WidrowHoff(OrdinalEstimator, stored=True):
         self.classes = classes
         self.random_state = random_state
 
-    def decision_function(self, X: ArrayLike) -> Floats:
+    def decision_function(self, X: MatrixLike) -> Floats:
         """Return the score of each row: its rank before rounding.
 
         Parameters
@@ -123,30 +124,38 @@ class WidrowHoff(OrdinalEstimator, stored=True):
         score : ndarray of shape (n_samples,)
             A real number; 1 stands for the lowest class.
         """
-        return self._ask("scores", X)  # type: ignore[no-any-return]
+        return self._from_learner("scores", X)
 
-    def _takes_norms(self) -> bool:
+    def _needs_norms(self) -> bool:
         return bool(self.unit_norm) or self.step == "normalized"
 
     def _new_learner(
-        self, n_features: int, n_levels: int, rng: RandomState, **start: Any
+        self,
+        n_features: int,
+        n_levels: int,
+        rng: RandomState,
+        **start: ArrayLike | None,
     ) -> WidrowHoffLearner:
-        weights = np.zeros(n_features + bool(self.fit_intercept))
-        return WidrowHoffLearner(self._view(), *self._pace(), n_levels, weights)
+        return WidrowHoffLearner(
+            transform=self._transform(),
+            weights=np.zeros(n_features + bool(self.fit_intercept)),
+            eta=float(self.eta),
+            normalized=self.step == "normalized",
+            n_levels=n_levels,
+        )
 
-    def _resumed(self, learner: WidrowHoffLearner) -> WidrowHoffLearner:
-        eta, normalized = self._pace()
-        return replace(learner.copy(), eta=eta, normalized=normalized)
+    def _resumed(self) -> WidrowHoffLearner:
+        normalized = self.step == "normalized"
+        return replace(self._learner.copy(), eta=float(self.eta), normalized=normalized)
 
-    def _pace(self) -> tuple[float, bool]:
-        return float(self.eta), self.step == "normalized"
-
-    def _publish(self, learner: WidrowHoffLearner) -> None:
-        self.coef_ = learner.weights[: self.n_features_in_]
-        self.intercept_ = float(learner.weights[-1]) if self.fit_intercept else 0.0
+    def _publish(self) -> None:
+        self.coef_ = self._learner.weights[: self.n_features_in_]
+        self.intercept_ = (
+            float(self._learner.weights[-1]) if self.fit_intercept else 0.0
+        )
 
     def _refuse_to_learn(self, rows: Rows, row: int | None) -> NoReturn:
-        if row is None or check_stopped_row(self._who, rows, row, self.n_features_in_):
+        if row is None or check_unusable_row(self._who, rows, row, self.n_features_in_):
             self._refuse(rows, row)
         raise DataError(
             f"WidrowHoff: eta must be small enough for the run to converge; got "

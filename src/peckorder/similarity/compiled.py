@@ -1,4 +1,6 @@
-"""Rows as kernels see them, and the kernels of each two rows."""
+"""The factors of transformed rows, and the kernels of pairs of rows."""
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,18 +13,28 @@ from peckorder._core.compiled.rows import (
     row_dot,
     row_scale,
 )
+from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Rows
 
 LINEAR, POLY, RBF = 0, 1, 2
-# Rows of the second matrix that stay near the processor while the first goes by.
+# Rows of the second matrix that stay in the processor's cache.
 _TILE = 64
 
 
+class Parameters(NamedTuple):
+    """Which kernel, and its parameters."""
+
+    kind: int
+    gamma: float
+    coef0: float
+    degree: int
+
+
 @compiled
-def scales(rows: Rows, intercept: bool, unit_norm: bool, scale: Floats) -> None:
-    """Write to scale (n,) what each row is multiplied by."""
+def scales(rows: Rows, transform: RowTransform, scale: Floats) -> None:
+    """Write to scale (n,) the factor that each row is multiplied by."""
     for i in range(scale.shape[0]):
-        scale[i] = row_scale(rows, i, intercept, unit_norm)
+        scale[i] = row_scale(rows, i, transform.intercept, transform.unit_norm)
 
 
 @inlined
@@ -52,10 +64,7 @@ def squares(rows: Rows, buffer: Floats, square: Floats) -> None:
 def gram(
     x_rows: Rows,
     z_rows: Rows,
-    kind: int,
-    gamma: float,
-    coef0: float,
-    degree: int,
+    parameters: Parameters,
     x_square: Floats,
     z_square: Floats,
     last: Ints,
@@ -67,6 +76,7 @@ def gram(
     values (n, m). Both matrices are dense, or both CSR; x_square and z_square are
     squared norms, of CSR rows for RBF. buffer (d,), all zeros, is scratch.
     """
+    kind, gamma, coef0, degree = parameters
     n, m = values.shape
     if len(x_rows) == 1:
         first = 0
@@ -101,7 +111,7 @@ def gram(
 def monomials(X: Floats, factor: Ints, variable: Ints, values: Floats) -> None:
     """Write the monomials of each row of X (n, d) to values (n, monomials).
 
-    The first is one; each other is the one in place ``factor[c]``, which is before
+    The first is one; each other is the one in position ``factor[c]``, which is before
     it, times the feature ``variable[c]``.
     """
     for i in range(values.shape[0]):

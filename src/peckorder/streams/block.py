@@ -3,15 +3,24 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from scipy import sparse
 
 from peckorder._core.typing import Floats, Labels
 
+# Bytes of a block from files: learning takes less time than reading anyway.
+OF_FILES: Final = 1 << 22
+# Views take no memory, and a call costs as much as learning a thousand rows.
+OF_ARRAYS: Final = 1 << 23
 # Names of columns that a stream shows.
 _FEW = 3
+
+
+def default_rows(n_features: int, item_size: int, n_bytes: int = OF_FILES) -> int:
+    """Return how many rows have so many bytes of features."""
+    return max(1, n_bytes // (n_features * item_size))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,10 @@
 """What a column is for, why, and how it is found: as given, or by its usual names."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import NamedTuple, overload
 
+from peckorder._core.validation import did_you_mean
 from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns, check_column, listed
 
@@ -77,3 +78,101 @@ def column_of(
         f"{who}: {columns.source} must have a column of the {what}, which has "
         f"{listed(columns.names)}; got none by its usual names. Add --{what} NAME."
     )
+
+
+class RowRoles(NamedTuple):
+    """The columns that rows for learning are made of."""
+
+    features: tuple[str, ...]
+    target: str
+    qid: str | None
+    weight: str | None
+
+    @property
+    def columns(self) -> list[str]:
+        """All columns that are read."""
+        others = (self.target, self.qid, self.weight)
+        return [*self.features, *(name for name in others if name is not None)]
+
+
+def find_row_roles(
+    who: str,
+    names: Sequence[str],
+    where: str,
+    *,
+    target: object,
+    qid: object = None,
+    weight: object = None,
+    features: object = None,
+) -> RowRoles:
+    """Return the columns of each role, as given; without `features` all others are."""
+    for role, name in (("target", target), ("qid", qid), ("weight", weight)):
+        if name is not None or role == "target":
+            check_one_column(who, role, name, names, where)
+    others = [str(name) for name in (target, qid, weight) if name is not None]
+    if len(set(others)) < len(others):
+        raise DataError(
+            f"{who}: target, qid and weight must be different columns; got {others!r}."
+        )
+    if features is None:
+        features = [name for name in names if name not in others]
+    elif isinstance(features, str) or not isinstance(features, Iterable):
+        raise TypeError(
+            f"{who}: features must be None or a list of columns; got {features!r}."
+        )
+    wanted = list(features)
+    for name in wanted:
+        check_one_column(who, "features", name, names, where)
+        if name in others or wanted.count(name) > 1:
+            raise DataError(
+                f"{who}: features must be columns of their own, each once; got "
+                f"{name!r} again."
+            )
+    if not wanted:
+        raise DataError(f"{who}: features must be one column at least; got none.")
+    return RowRoles(
+        tuple(wanted),
+        str(target),
+        None if qid is None else str(qid),
+        None if weight is None else str(weight),
+    )
+
+
+def check_one_column(
+    who: str, role: str, name: object, names: Sequence[str], where: str
+) -> None:
+    """Refuse a column that a file does not have, or has twice."""
+    if not isinstance(name, str):
+        raise TypeError(f"{who}: {role} must be the name of a column; got {name!r}.")
+    count = list(names).count(name)
+    if count == 0:
+        few = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+        raise DataError(
+            f"{who}: {role} must be a column of {where!r}, which has {few}; got "
+            f"{name!r}.{did_you_mean(name, names, {})}"
+        )
+    if count > 1:
+        raise DataError(
+            f"{who}: {role} must be one column of {where!r}; got {name!r}, of "
+            f"which there are {count}."
+        )
+
+
+def check_same_columns(
+    who: str,
+    roles: RowRoles,
+    names: Sequence[str],
+    where: str,
+    first: str,
+    *,
+    may_have_more: bool,
+) -> None:
+    """Refuse a file that lacks a column of the first, or has another one."""
+    for name in roles.columns:
+        check_one_column(who, "every column", name, names, where)
+    more = [name for name in names if name not in roles.columns]
+    if more and not may_have_more:
+        raise DataError(
+            f"{who}: every file must have the columns of {first!r}, and no others "
+            f"unless features names some; got {more[0]!r} in {where!r}."
+        )

@@ -97,6 +97,9 @@ def set_source_stamp(dispatcher: object, file: Path) -> bool:
     if cache is None or not hasattr(cache, "_source_stamp"):
         return False
     cache._source_stamp = _stamp(file)
+    # An index of another version is not unpickled, which would fail if it names a type
+    # (a named tuple) that has been renamed since.
+    cache._version = numba.__version__, cache._source_stamp
     return True
 
 

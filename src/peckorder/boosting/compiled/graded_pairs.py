@@ -1,22 +1,18 @@
-"""The distribution over pairs of rows with different grades, without listing them.
+"""The distribution over graded pairs, which are never listed.
 
-Rows stand query by query and, within a query, level by level, the worst grade first:
-query q has the levels ``levels[q] : levels[q + 1]``, level l the places ``starts[l] :
-starts[l + 1]`` of `rows`, which is empty if each row has the place of its number. A
-pair x0 below x1 weighs ``w0 w1 c exp(H0 - H1)``, c being 1 or the sum of the steps
-between the two levels. Sums are kept as logarithms, so that scores H may be in the
-thousands; but for queries whose scores are close to each other, where everything fits
-into floating point.
+A pair x0 below x1 has the weight ``w0 w1 c exp(H0 - H1)``. Sums are kept as logarithms,
+so that scores H may be in the thousands; but for queries whose scores are close to each
+other, where everything fits into floating point.
 """
 
-from math import exp, inf, log
-from typing import Any
+from math import exp, factorial, inf, log
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from peckorder._core.compiled.jit import bits_of, compiled, from_bits, inlined_exact
 from peckorder._core.typing import Floats, Ints
-from peckorder.boosting.compiled.exponential import exp_moderate
+from peckorder.boosting.compiled.pairs import UNIT, GradedPairs
 
 # Beyond this exp(H) and exp(-H) of a level are too far apart to be divided.
 _WIDE = 600.0
@@ -24,6 +20,54 @@ _WIDE = 600.0
 _NARROW = 300.0
 # The bits of a float but for its sign.
 _SIZE = 0x7FFFFFFFFFFFFFFF
+# Added and taken away again, it leaves the nearest integer, and that in the last bits.
+_ROUND = 1.5 * 2.0**52
+_LOG2_E = 1.4426950408889634
+# log 2 in two pieces, the first so short that it times a small integer is exact.
+_LOG_2, _LOG_2_REST = 0.6931471803691238, 1.9082149292705877e-10
+_C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12, _C13 = (
+    1.0 / factorial(k) for k in range(2, 14)
+)
+# What the bits of such a sum exceed n by, and what 2**n has for an exponent of zero.
+_ROUND_BITS, _BIAS = 0x4338000000000000, 1023
+
+
+class PairSums(NamedTuple):
+    """The sums of weights over levels and queries that `weigh` writes.
+
+    up, down (n,) are exp(-H) and exp(H) of the rows by position, over their largest in
+    a level or query; up_scale, down_scale (levels,) are the factors that make them
+    potentials: logarithms, or over exp(base), where base (queries,) is not NaN.
+    The logarithm of the weight of a query is in log_mass (levels,) at its first level.
+    """
+
+    up: Floats
+    down: Floats
+    up_scale: Floats
+    down_scale: Floats
+    base: Floats
+    log_mass: Floats
+
+
+@inlined_exact
+def exp_moderate(x: float) -> float:
+    """Return exp(x) for x between -700 and 700, to one unit in the last place.
+
+    With ``x = n log 2 + s`` it is ``2**n exp(s)``, by Taylor's series up to s**13,
+    which is exact to rounding for |s| <= log(2) / 2. The same bits on every machine.
+    """
+    shifted = x * _LOG2_E + _ROUND
+    n = shifted - _ROUND
+    s = (x - n * _LOG_2) - n * _LOG_2_REST
+    s2 = s * s
+    s4 = s2 * s2
+    # By halves, so that few operations wait for each other.
+    low = (_C2 + s * _C3) + s2 * (_C4 + s * _C5)
+    middle = (_C6 + s * _C7) + s2 * (_C8 + s * _C9)
+    high = (_C10 + s * _C11) + s2 * (_C12 + s * _C13)
+    rest = low + s4 * (middle + s4 * high)
+    power = from_bits((bits_of(shifted) - _ROUND_BITS + _BIAS) << 52)
+    return (1.0 + (s + s2 * rest)) * power
 
 
 @inlined_exact
@@ -36,7 +80,7 @@ def in_order(bits: int) -> int:
 def copy_scores(
     first: Any, last: Any, rows: Ints, scores: Floats, up: Floats
 ) -> tuple[float, float]:
-    """Write to `up` the scores of the places first..last; return least and largest.
+    """Write to `up` the scores of the positions first..last; return least and largest.
 
     Processors compare several integers at a time, and floats one by one.
     """
@@ -108,7 +152,7 @@ def level_sums(
 
 @inlined_exact
 def sum_both(first: Any, last: Any, up: Floats, down: Floats) -> tuple[float, float]:
-    """Return the sums of both over first..last, every fourth place apart.
+    """Return the sums of both over first..last, every fourth position apart.
 
     So that an addition need not wait for the one before.
     """
@@ -133,20 +177,14 @@ def sum_both(first: Any, last: Any, up: Floats, down: Floats) -> tuple[float, fl
 
 @inlined_exact
 def weigh_narrow(
-    begin: int,
-    end: int,
-    starts: Ints,
-    low: float,
-    high: float,
-    up: Floats,
-    down: Floats,
-    up_scale: Floats,
-    down_scale: Floats,
+    begin: int, end: int, starts: Ints, low: float, high: float, sums: PairSums
 ) -> float:
-    """Weigh a query without a logarithm; all pairs weigh the same but for H.
+    """Weigh a query without a logarithm, if all pairs have the same weight but for H.
 
     The scores are in `up`. What is written, and returned, is over exp(high - low).
     """
+    up, down = sums.up, sums.down
+    up_scale, down_scale = sums.up_scale, sums.down_scale
     both = exp(low - high)
     for i in range(np.uintp(starts[begin]), np.uintp(starts[end])):
         value = exp_moderate(low - up[i])
@@ -172,30 +210,17 @@ def weigh_narrow(
 
 @compiled
 def weigh(
-    first: int,
-    last: int,
-    levels: Ints,
-    starts: Ints,
-    rows: Ints,
-    log_weight: Floats,
-    log_step: Floats,
-    log_query: Floats,
-    scores: Floats,
-    up: Floats,
-    down: Floats,
-    up_scale: Floats,
-    down_scale: Floats,
-    base: Floats,
-    log_mass: Floats,
+    first: int, last: int, pairs: GradedPairs, scores: Floats, sums: PairSums
 ) -> None:
-    """Write the weight of queries first..last to log_mass, and what `spread` needs.
+    """Write the sums of queries first..last at some scores.
 
-    log_step (levels,) is log(phi_l - phi_{l-1}), or has no element for unit weights;
-    log_weight (n,) may have none too. up, down (n,) and up_scale, down_scale (levels,)
-    are written; these are logarithms, or over exp(base), where base (queries,) is not
-    NaN. The weight of a query stands at its first level. A sum over the levels below,
-    or above, grows from level to level by positive terms only. O(n + levels) time.
+    A sum over the levels below, or above, grows from level to level by positive terms
+    only. O(n + levels) time.
     """
+    levels, starts, rows = pairs.levels, pairs.starts, pairs.rows
+    log_weight, log_step, log_query = pairs.log_weight, pairs.log_step, pairs.log_query
+    up, down, base, log_mass = sums.up, sums.down, sums.base, sums.log_mass
+    up_scale, down_scale = sums.up_scale, sums.down_scale
     is_unit = log_step.shape[0] == 0
     is_plain = is_unit and log_weight.shape[0] == 0
     for q in range(first, last):
@@ -205,14 +230,12 @@ def weigh(
                 np.uintp(starts[begin]), np.uintp(starts[end]), rows, scores, up
             )
             if high - low < _NARROW:
-                mass = weigh_narrow(
-                    begin, end, starts, low, high, up, down, up_scale, down_scale
-                )
+                mass = weigh_narrow(begin, end, starts, low, high, sums)
                 base[q] = high - low + log_query[q]
                 log_mass[begin] = base[q] + log(mass) if mass > 0.0 else -inf
                 continue
         base[q] = np.nan
-        # What is below: the sum of exp(H), and the same with the weights of steps.
+        # The sum of exp(H) of lower levels, and the same with the weights of steps.
         below, weighted, mass = -inf, -inf, -inf
         for level in range(begin, end):
             up_top, down_top, up_sum, down_sum = level_sums(
@@ -225,7 +248,7 @@ def weigh(
             mass = add_logs(mass, weighted + up_sum)
             up_scale[level] = up_top + weighted + log_query[q]
             down_scale[level] = down_top
-            # Kept for the way back, on which what is above is known.
+            # Kept for the way back, from the highest level down.
             log_mass[level] = up_sum
             below = add_logs(below, down_sum)
         above, weighted = -inf, -inf
@@ -290,41 +313,37 @@ def write_potentials(
 def spread(
     first: int,
     last: int,
-    levels: Ints,
-    starts: Ints,
-    rows: Ints,
-    up: Floats,
-    down: Floats,
-    up_scale: Floats,
-    down_scale: Floats,
-    base: Floats,
+    pairs: GradedPairs,
+    sums: PairSums,
     log_total: float,
-    unit: float,
-    alone: bool,
+    overwrite: bool,
     potentials: Ints,
 ) -> int:
     """Add to potentials (m,) those of the rows of queries first..last, in units.
 
     The weight of pairs in which a row is the better one minus that of pairs in which it
-    is the worse one, over the total. One exponential a query, or two a level; the rest
-    is in `up` and `down`. If no others are added to them, `alone`, those of before are
-    overwritten; returned is what the sum of some rows has changed by at most.
+    is the worse one, over exp(log_total). One exponential per query, or two per level;
+    the rest is in `sums`. With `overwrite` the earlier potentials are replaced; the
+    result is the most by which the sum of any rows has changed.
     """
+    levels, starts, rows = pairs.levels, pairs.starts, pairs.rows
+    up, down, base = sums.up, sums.down, sums.base
+    up_scale, down_scale = sums.up_scale, sums.down_scale
     moved = 0
     for q in range(first, last):
         is_narrow = base[q] == base[q]
         # Only a query without a pair has more than twice _NARROW, and no use for it.
         excess = min(base[q] - log_total, 2.0 * _NARROW) if is_narrow else -inf
-        factor = unit * exp(excess)
+        factor = UNIT * exp(excess)
         rest = 0
         for level in range(levels[q], levels[q + 1]):
             if is_narrow:
                 rise, fall = factor * up_scale[level], factor * down_scale[level]
             else:
-                rise = exp(up_scale[level] - log_total) * unit
-                fall = exp(down_scale[level] - log_total) * unit
+                rise = exp(up_scale[level] - log_total) * UNIT
+                fall = exp(down_scale[level] - log_total) * UNIT
             begin, end = np.uintp(starts[level]), np.uintp(starts[level + 1])
-            if alone and rows.shape[0] == 0:
+            if overwrite and rows.shape[0] == 0:
                 # Changes of a query add up to zero: the positive ones are half.
                 total, rose = write_potentials(
                     begin, end, rise, fall, up, down, potentials
@@ -337,12 +356,12 @@ def spread(
                 rest += potential
                 row = np.uintp(rows[i]) if rows.shape[0] > 0 else i
                 before = potentials[row]
-                if alone:
+                if overwrite:
                     moved += max(potential - before, 0)
                     before = 0
                 potentials[row] = before + potential
-        # What rounding leaves of zero would tell a ranking from its complement.
-        last_place = starts[levels[q + 1]] - 1
-        potentials[rows[last_place] if rows.shape[0] > 0 else last_place] -= rest
+        # What rounding leaves of zero would distinguish a ranking from its complement.
+        last_position = starts[levels[q + 1]] - 1
+        potentials[rows[last_position] if rows.shape[0] > 0 else last_position] -= rest
         moved += abs(rest)
     return moved

@@ -1,29 +1,90 @@
-"""Rounds of RankBoost in one piece: graded rows, thresholds by |r|.
+"""Rounds of RankBoost in one compiled loop: graded rows, thresholds by |r|.
 
-What Python does between kernels would otherwise cost more than a round on few rows.
+The Python between compiled functions would otherwise cost more than a round on few
+rows.
 """
 
 from math import inf, log
+from typing import NamedTuple
 
 import numpy as np
 
 from peckorder._core.compiled.jit import bits_of, compiled, from_bits, inlined
 from peckorder._core.typing import Floats, Ints
-from peckorder.boosting.compiled import candidates, graded_pairs, weak_rankings
+from peckorder.boosting.compiled import graded_pairs
 from peckorder.boosting.compiled import search_by_r as search
-from peckorder.boosting.compiled.barrier import meet
+from peckorder.boosting.compiled.barrier import barrier_wait
+from peckorder.boosting.compiled.binned_columns import BinnedColumns
+from peckorder.boosting.compiled.candidates import (
+    Candidates,
+    Settings,
+    add_to_candidate,
+)
+from peckorder.boosting.compiled.pairs import UNIT, GradedPairs
+from peckorder.boosting.compiled.sorted_columns import SortedColumns, rank_by_cut
+from peckorder.boosting.compiled.weak_rankings import add_binned, add_ranking
 
 # What rounding leaves of a weight of zero, which a logarithm would magnify.
 NOTHING = 1e-14
-# Makes what is rounded down larger again.
+# Makes up for rounding down.
 _UP = 1.0 + 1e-15
-# What is written of a round.
+# What is recorded of a round.
 FEATURE, CUT, DEFAULT, ALPHA, LOG_TOTAL = range(5)
 RECORD = 5
 
 
+class GradedDistribution(NamedTuple):
+    """The distribution over graded pairs, at the scores of the rounds so far.
+
+    total_drift (1,) is the sum of the drifts of the potentials; mass_unit is how many
+    units a mass of 1 has.
+    """
+
+    pairs: GradedPairs
+    sums: graded_pairs.PairSums
+    scores: Floats
+    potentials: Ints
+    total_drift: Floats
+    mass_unit: float
+
+
+class Columns(NamedTuple):
+    """All columns; column_of (features,) is -1 for a binned one."""
+
+    binned: BinnedColumns
+    sorted: SortedColumns
+    column_of: Ints
+
+
+class Workspace(NamedTuple):
+    """What a round needs, and nobody reads afterwards, but for the ceilings."""
+
+    ceilings: Floats
+    binned_order: Ints
+    sorted_order: Ints
+    histograms: Ints
+    group_sums: Ints
+    ranking: Floats
+
+
+class Shared(NamedTuple):
+    """What threads share: an element of each array per thread, but for the first three.
+
+    best (threads, at least 5) has the best threshold of each.
+    """
+
+    barrier: Ints
+    turns: Ints
+    best_size: Ints
+    best: Ints
+    noises: Floats
+    tops: Floats
+    masses: Ints
+    moves: Ints
+
+
 @compiled
-def approximate(r: float, smoothing: float) -> float:
+def approximate_alpha(r: float, smoothing: float) -> float:
     """Return ``log((1 + r + e) / (1 - r + e)) / 2``, the weight of a ranking."""
     up = 1.0 + r if 1.0 + r > NOTHING else 0.0
     down = 1.0 - r if 1.0 - r > NOTHING else 0.0
@@ -46,62 +107,14 @@ def noise(scores: Floats) -> float:
 
 @inlined
 def noise_of(largest: float) -> float:
-    """Return the `noise` of scores whose largest size is known."""
+    """Return the `noise` of scores whose largest absolute value is known."""
     return NOTHING * (1.0 + largest)
 
 
 @compiled
-def add(alpha: float, ranking: Floats, scores: Floats) -> float:
-    """Add alpha times a ranking to the scores; return the largest size of these."""
-    largest = 0
-    for i in range(np.uintp(scores.shape[0])):
-        score = scores[i] + alpha * ranking[i]
-        scores[i] = score
-        largest = max(largest, bits_of(abs(score)))
-    return from_bits(largest)
-
-
-@compiled
-def add_binned(
-    alpha: float, bins: Ints, cut: int, default: float, scores: Floats
-) -> float:
-    """Add alpha times a column of bins (n,), cut; return the largest size of scores."""
-    largest = 0
-    for i in range(np.uintp(scores.shape[0])):
-        value = 1.0 if bins[i] < cut else 0.0
-        value = default if bins[i] == search.ABSTAINS else value
-        score = scores[i] + alpha * value
-        scores[i] = score
-        largest = max(largest, bits_of(abs(score)))
-    return from_bits(largest)
-
-
-@compiled
-def further(travelled: float, moved: int, n_rows: int) -> float:
-    """Return how far potentials have come after a move, with room for all rounding."""
-    return (travelled + 1.000001 * float(moved) + 4.0 * n_rows + 1024.0) * _UP
-
-
-@inlined
-def rank_all(
-    c: int,
-    cut: int,
-    default: float,
-    starts: Ints,
-    rows: Ints,
-    groups: Ints,
-    group_ends: Ints,
-    zero: Ints,
-    ranking: Floats,
-) -> None:
-    """Write to ranking (n,) what a sorted column, cut, says of all rows."""
-    unstored = default
-    if zero[c] >= 0:
-        unstored = 1.0 if zero[c] < cut else 0.0
-    ends = group_ends[groups[c] : groups[c + 1]]
-    weak_rankings.rank_sorted(
-        starts[c], starts[c + 1], rows, ends, cut, unstored, default, ranking
-    )
+def add_drift(total_drift: float, moved: int, n_rows: int) -> float:
+    """Return the total drift of potentials after a move, rounded up generously."""
+    return (total_drift + 1.000001 * float(moved) + 4.0 * n_rows + 1024.0) * _UP
 
 
 @inlined
@@ -112,7 +125,7 @@ def share_of(thread: int, n_threads: int, n: int) -> tuple[int, int]:
 
 @inlined
 def largest_of(values: Floats) -> float:
-    """Return the largest of what the threads say."""
+    """Return the largest value of all threads."""
     largest = values[0]
     for k in range(1, values.shape[0]):
         largest = max(largest, values[k])
@@ -121,7 +134,7 @@ def largest_of(values: Floats) -> float:
 
 @inlined
 def sum_of(values: Ints) -> int:
-    """Return the sum of what the threads say."""
+    """Return the sum of the values of all threads."""
     result = 0
     for k in range(values.shape[0]):
         result += values[k]
@@ -129,135 +142,83 @@ def sum_of(values: Ints) -> int:
 
 
 @inlined
-def best_of(founds: Ints) -> int:
-    """Return which thread found the first feature of those with the largest |r|."""
-    best = 0
-    for k in range(1, founds.shape[0]):
-        more = founds[k, search.SIZE] - founds[best, search.SIZE]
-        is_earlier = founds[k, search.FEATURE] < founds[best, search.FEATURE]
+def best_of(best: Ints) -> int:
+    """Return the thread that has the first feature of those with the largest |r|."""
+    result = 0
+    for k in range(1, best.shape[0]):
+        more = best[k, search.SIZE] - best[result, search.SIZE]
+        is_earlier = best[k, search.FEATURE] < best[result, search.FEATURE]
         if more > 0 or (more == 0 and is_earlier):
-            best = k
-    return best
+            result = k
+    return result
 
 
 @compiled
-def run(  # noqa: PLR0911, PLR0915
+def boost(  # noqa: PLR0911, PLR0915
     thread: int,
-    n_threads: int,
     n_rounds: int,
-    # The distribution.
-    mass_unit: float,
-    unit: float,
-    levels: Ints,
-    level_starts: Ints,
-    level_rows: Ints,
-    log_weight: Floats,
-    log_step: Floats,
-    log_query: Floats,
-    up: Floats,
-    down: Floats,
-    up_scale: Floats,
-    down_scale: Floats,
-    base: Floats,
-    log_mass: Floats,
-    scores: Floats,
-    potentials: Ints,
-    # The columns.
-    binned_features: Ints,
-    bins: Ints,
-    n_bins: Ints,
-    binned_abstain: Ints,
-    sorted_features: Ints,
-    starts: Ints,
-    rows: Ints,
-    is_last: Ints,
-    groups: Ints,
-    group_ends: Ints,
-    zero: Ints,
-    abstain: Ints,
-    column_of: Ints,
-    # The rules.
-    default: int,
-    cumulative: bool,
-    rate: float,
-    smoothing: float,
-    # What was added so far.
+    distribution: GradedDistribution,
+    columns: Columns,
+    settings: Settings,
+    candidates: Candidates,
     size: int,
-    heads: Ints,
-    cuts: Ints,
-    defaults: Ints,
-    following: Ints,
-    sums: Floats,
-    floors: Ints,
-    ratios: Floats,
-    # Room for work.
-    ceilings: Floats,
-    travelled: Floats,
-    binned_order: Ints,
-    sorted_order: Ints,
-    rooms: Ints,
-    group_sums: Ints,
-    ranking: Floats,
-    # What threads share.
-    places: Ints,
-    turns: Ints,
-    best: Ints,
-    founds: Ints,
-    noises: Floats,
-    tops: Floats,
-    masses: Ints,
-    moves: Ints,
+    workspace: Workspace,
+    shared: Shared,
     record: Floats,
 ) -> tuple[int, int]:
     """Do rounds; write them to record (n_rounds, 5).
 
     Returns how many were done, fewer if no threshold is of any use, and the number of
-    candidates there are now. An infinite alpha ends the rounds, written but not added.
-    All threads do this at the same time; each has its own share of columns, of queries
-    and of rows, and whatever depends on all of these it works out by itself.
+    candidates there are now, `size` before. An infinite alpha ends the rounds, written
+    but not added. All threads do this at the same time; each has its own share of
+    columns, of queries and of rows, and computes what depends on all of them by itself.
     """
+    pairs, sums = distribution.pairs, distribution.sums
+    scores, potentials = distribution.scores, distribution.potentials
+    total_drift, mass_unit = distribution.total_drift, distribution.mass_unit
+    levels, log_mass = pairs.levels, sums.log_mass
+    binned, sorted_, ceilings = columns.binned, columns.sorted, workspace.ceilings
+    barrier, turns, best_size = shared.barrier, shared.turns, shared.best_size
+    n_threads, best = shared.best.shape[0], shared.best[thread]
+    binned_queue = search.ColumnQueue(n_threads, turns, workspace.binned_order)
+    sorted_queue = search.ColumnQueue(n_threads, turns[1:], workspace.sorted_order)
     n_rows, n_queries = potentials.shape[0], levels.shape[0] - 1
     first_row, last_row = share_of(thread, n_threads, n_rows)
     first_query, last_query = share_of(thread, n_threads, n_queries)
     my_scores = scores[first_row:last_row]
     my_noise = noise(my_scores)
-    found = founds[thread]
-    columns, histograms = rooms[thread, 0], rooms[thread, 1 : 1 + search.TOGETHER]
     for t in range(n_rounds):
         if thread == 0:
-            best[0], turns[0], turns[1] = 0, 0, 0
+            best_size[0], turns[0], turns[1] = 0, 0, 0
             n_ahead = search.AHEAD * n_threads
-            search.put_ahead(n_ahead, binned_features, ceilings, binned_order)
-            search.put_ahead(n_ahead, sorted_features, ceilings, sorted_order)
-        for k in range(found.shape[0]):
-            found[k] = 0
-        found[search.FEATURE] = -1
-        noises[thread] = my_noise
-        if not meet(n_threads, places):
+            search.order_by_ceilings(
+                n_ahead, binned.features, ceilings, workspace.binned_order
+            )
+            search.order_by_ceilings(
+                n_ahead, sorted_.features, ceilings, workspace.sorted_order
+            )
+        for k in range(best.shape[0]):
+            best[k] = 0
+        best[search.FEATURE] = -1
+        shared.noises[thread] = my_noise
+        if not barrier_wait(n_threads, barrier):
             return t, size
-        come = travelled[0]
+        limits = search.Limits(ceilings, total_drift[0], best_size)
         search.search_binned(
-            n_threads, turns, binned_order, binned_features, bins, n_bins,
-            binned_abstain, potentials, default, cumulative, heads, cuts, defaults,
-            following, floors, ceilings, come, best, columns, histograms, found,
+            binned_queue, binned, potentials, settings, candidates, limits,
+            workspace.histograms[thread], best,
         )  # fmt: skip
         search.search_sorted(
-            n_threads, turns[1:], sorted_order, sorted_features, starts, rows, is_last,
-            groups, group_ends, zero, abstain, potentials, default, cumulative, heads,
-            cuts, defaults, following, floors, ceilings, come, best,
-            group_sums[thread], found,
+            sorted_queue, sorted_, potentials, settings, candidates, limits,
+            workspace.group_sums[thread], best,
         )  # fmt: skip
-        if not meet(n_threads, places):
+        if not barrier_wait(n_threads, barrier):
             return t, size
-        chosen = founds[best_of(founds)]
-        feature, cut, q = (
-            chosen[search.FEATURE],
-            chosen[search.CUT],
-            chosen[search.DEFAULT],
-        )
-        r = chosen[search.R] / unit
-        alpha = rate * approximate(r, smoothing)
-        is_noise = chosen[search.SIZE] <= largest_of(noises) * unit
+        chosen = shared.best[best_of(shared.best)]
+        feature, cut = chosen[search.FEATURE], chosen[search.CUT]
+        q, r = chosen[search.DEFAULT], chosen[search.R] / UNIT
+        alpha = settings.rate * approximate_alpha(r, settings.smoothing)
+        is_noise = chosen[search.SIZE] <= largest_of(shared.noises) * UNIT
         if is_noise or not alpha * r > 0.0:
             return t, size
         if thread == 0:
@@ -267,49 +228,43 @@ def run(  # noqa: PLR0911, PLR0915
             record[t, ALPHA] = alpha
         if abs(alpha) == inf:
             return t + 1, size
-        column = column_of[feature]
+        column = columns.column_of[feature]
         if column < 0:
-            some = bins[feature, first_row:last_row]
-            my_noise = noise_of(add_binned(alpha, some, cut, float(q), my_scores))
+            my_bins = binned.bins[feature, first_row:last_row]
+            my_noise = noise_of(add_binned(alpha, my_bins, cut, float(q), my_scores))
         else:
             # Of a sorted column it takes all rows to rank any.
+            ranking = workspace.ranking
             if thread == 0:
-                rank_all(
-                    column, cut, float(q), starts, rows, groups, group_ends, zero,
-                    ranking,
-                )  # fmt: skip
-            if not meet(n_threads, places):
+                rank_by_cut(sorted_, column, cut, float(q), ranking)
+            if not barrier_wait(n_threads, barrier):
                 return t, size
-            my_noise = noise_of(add(alpha, ranking[first_row:last_row], my_scores))
-        if not meet(n_threads, places):
+            my_ranking = ranking[first_row:last_row]
+            my_noise = noise_of(add_ranking(alpha, my_ranking, my_scores))
+        if not barrier_wait(n_threads, barrier):
             return t, size
-        graded_pairs.weigh(
-            first_query, last_query, levels, level_starts, level_rows, log_weight,
-            log_step, log_query, scores, up, down, up_scale, down_scale, base, log_mass,
-        )  # fmt: skip
-        tops[thread] = graded_pairs.largest(first_query, last_query, levels, log_mass)
-        if not meet(n_threads, places):
+        graded_pairs.weigh(first_query, last_query, pairs, scores, sums)
+        shared.tops[thread] = graded_pairs.largest(
+            first_query, last_query, levels, log_mass
+        )
+        if not barrier_wait(n_threads, barrier):
             return t, size
-        top = largest_of(tops)
-        masses[thread] = graded_pairs.total(
+        top = largest_of(shared.tops)
+        shared.masses[thread] = graded_pairs.total(
             first_query, last_query, levels, log_mass, top, mass_unit
         )
-        if not meet(n_threads, places):
+        if not barrier_wait(n_threads, barrier):
             return t, size
-        log_total = graded_pairs.log_of_total(top, sum_of(masses), mass_unit)
-        moves[thread] = graded_pairs.spread(
-            first_query, last_query, levels, level_starts, level_rows, up, down,
-            up_scale, down_scale, base, log_total, unit, True, potentials,
-        )  # fmt: skip
-        if not meet(n_threads, places):
+        log_total = graded_pairs.log_of_total(top, sum_of(shared.masses), mass_unit)
+        shared.moves[thread] = graded_pairs.spread(
+            first_query, last_query, pairs, sums, log_total, True, potentials
+        )
+        if not barrier_wait(n_threads, barrier):
             return t, size
         if thread == 0:
             record[t, LOG_TOTAL] = log_total
-            travelled[0] = further(travelled[0], sum_of(moves), n_rows)
-            size = candidates.enter(
-                feature, cut, q, alpha, size, rate, smoothing, unit,
-                heads, cuts, defaults, following, sums, floors, ratios,
-            )  # fmt: skip
+            total_drift[0] = add_drift(total_drift[0], sum_of(shared.moves), n_rows)
+            size = add_to_candidate(feature, cut, q, alpha, size, settings, candidates)
             # From now on it may count with r < 0, too.
             ceilings[feature] = inf
     return n_rounds, size

@@ -8,56 +8,74 @@ integers.
 
 Most columns need not be looked at in most rounds: |r| of a feature cannot exceed what
 it was when last looked at by more than potentials have moved since. ceilings
-(features,) are that |r| minus `travelled`, how far potentials had come by then; with
-how far they have come now, they are a limit. A column with a limit below what is
-found, by this thread or another, is left out.
+(features,) are that |r| minus the total drift of potentials by then; plus the drift so
+far, they are a limit. A column with a limit below the best |r|, of this thread or
+another, is skipped.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.typing import Floats, Ints
-from peckorder.boosting.compiled.barrier import take_turn
+from peckorder.boosting.compiled.barrier import next_turn
+from peckorder.boosting.compiled.binned_columns import (
+    TOGETHER,
+    BinnedColumns,
+    sum_column,
+    sum_four_columns,
+)
+from peckorder.boosting.compiled.candidates import Candidates, Settings
+from peckorder.boosting.compiled.sorted_columns import SortedColumns, sum_groups
 
-# Binned columns that are searched together: as many as have their addresses in
-# registers.
-TOGETHER = 4
 # Columns that are looked at before all others, by each thread.
 AHEAD = 4
-# The bin of rows on which a column abstains.
-ABSTAINS = 255
-N_BINS = 256
-# What a search finds: |r|, the column's feature, the cut, q, r.
+# A threshold: |r|, the column's feature, the cut, q, r.
 SIZE, FEATURE, CUT, DEFAULT, R = range(5)
-FOUND = 5
+CHOICE = 5
 # How q is chosen: as given, or the better of 0 and 1.
 LEARNT = -1
 
 
+class ColumnQueue(NamedTuple):
+    """Columns in an order (columns,), which threads share by turns (1,)."""
+
+    n_threads: int
+    turns: Ints
+    order: Ints
+
+
+class Limits(NamedTuple):
+    """What lets columns be skipped; best_size (1,) is the largest |r| of all threads.
+
+    An inspected column gets a new ceiling in ceilings (features,).
+    """
+
+    ceilings: Floats
+    drift_so_far: float
+    best_size: Ints
+
+
 @inlined
-def consider(found: Ints, r: int, feature: int, cut: int, q: int) -> None:
-    """Take a candidate if it is better than what was found, or as good and earlier."""
+def consider(best: Ints, r: int, feature: int, cut: int, q: int) -> None:
+    """Replace the best threshold by a better one, or by one as good and earlier."""
     size = abs(r)
-    is_earlier = feature < found[FEATURE] or (
-        feature == found[FEATURE]
-        and (cut < found[CUT] or (cut == found[CUT] and q < found[DEFAULT]))
+    is_earlier = feature < best[FEATURE] or (
+        feature == best[FEATURE]
+        and (cut < best[CUT] or (cut == best[CUT] and q < best[DEFAULT]))
     )
-    if size > found[SIZE] or (size == found[SIZE] and is_earlier):
-        found[SIZE] = size
-        found[FEATURE] = feature
-        found[CUT] = cut
-        found[DEFAULT] = q
-        found[R] = r
+    if size > best[SIZE] or (size == best[SIZE] and is_earlier):
+        best[SIZE] = size
+        best[FEATURE] = feature
+        best[CUT] = cut
+        best[DEFAULT] = q
+        best[R] = r
 
 
 @inlined
 def ceiling(
-    high: int,
-    low: int,
-    ranked: int,
-    abstains: bool,
-    default: int,
-    positive: bool,
+    high: int, low: int, ranked: int, abstains: bool, default: int, positive: bool
 ) -> int:
     """Return the largest |r| of a column, or the largest r if `positive`.
 
@@ -73,17 +91,17 @@ def ceiling(
 
 
 @inlined
-def height(limit: int, travelled: float) -> float:
-    """Return ``limit - travelled``, rounded up."""
-    return (limit - travelled) + 1e-15 * (limit + travelled) + 1.0
+def height(limit: int, drift_so_far: float) -> float:
+    """Return ``limit - drift_so_far``, rounded up."""
+    return (limit - drift_so_far) + 1e-15 * (limit + drift_so_far) + 1.0
 
 
 @inlined
 def first_cut(sums: Ints, above: int) -> int:
-    """Return the first cut above which there are these potentials."""
-    cut, found = 0, 0
-    while found != above:
-        found += sums[cut]
+    """Return the first cut above which the potentials sum to `above`."""
+    cut, total = 0, 0
+    while total != above:
+        total += sums[cut]
         cut += 1
     return cut
 
@@ -93,71 +111,69 @@ def search_sums(
     sums: Ints,
     n_groups: int,
     abstains: bool,
-    default: int,
     feature: int,
-    cumulative: bool,
-    heads: Ints,
-    cuts: Ints,
-    defaults: Ints,
-    following: Ints,
-    floors: Ints,
-    found: Ints,
+    settings: Settings,
+    candidates: Candidates,
+    best: Ints,
 ) -> int:
     """Search a column whose groups have the potentials `sums`; return its ceiling.
 
-    If `cumulative`, a candidate with r < 0 must have been taken in a round before, and
-    r be above its floor; those are in a list by cuts that begins at heads[feature].
+    If `cumulative`, a threshold with r < 0 must be a candidate with a lower floor.
     """
+    default, cumulative = settings.default, settings.cumulative
+    cuts, defaults, floors = candidates.cuts, candidates.defaults, candidates.floors
     above, high, low = 0, 0, 0
     for g in range(n_groups):
         above += sums[g]
         high, low = max(above, high), min(above, low)
-    # What is left of zero by rounding must not speak for a default.
+    # What rounding leaves of zero must not decide on a default.
     ranked = above if abstains else 0
-    each = heads[feature] if cumulative else -1
-    limit = ceiling(high, low, ranked, abstains, default, cumulative and each < 0)
-    if limit < found[SIZE]:
+    p = candidates.heads[feature] if cumulative else -1
+    limit = ceiling(high, low, ranked, abstains, default, cumulative and p < 0)
+    if limit < best[SIZE]:
         return limit
     first = default if default != LEARNT else 0
     last = 1 if abstains and default == LEARNT else first
     for q in range(first, last + 1):
         if high - q * ranked > 0:
             cut = first_cut(sums, high)
-            consider(found, high - q * ranked, feature, cut, q)
+            consider(best, high - q * ranked, feature, cut, q)
         if low - q * ranked < 0 and not cumulative:
             cut = first_cut(sums, low)
-            consider(found, low - q * ranked, feature, cut, q)
+            consider(best, low - q * ranked, feature, cut, q)
     above, g = 0, 0
-    while each >= 0:
-        while g < cuts[each]:
+    while p >= 0:
+        while g < cuts[p]:
             above += sums[g]
             g += 1
-        r = above - defaults[each] * ranked
-        if floors[each] < r < 0:
-            consider(found, r, feature, cuts[each], defaults[each])
-        each = following[each]
+        r = above - defaults[p] * ranked
+        if floors[p] < r < 0:
+            consider(best, r, feature, cuts[p], defaults[p])
+        p = candidates.following[p]
     return limit
 
 
 @compiled
-def put_ahead(n_ahead: int, features: Ints, ceilings: Floats, order: Ints) -> None:
-    """Write to order (columns,) all of them, those with the highest ceilings first.
+def order_by_ceilings(
+    n_ahead: int, features: Ints, ceilings: Floats, order: Ints
+) -> None:
+    """Write to order (columns,) all columns, those with the highest ceilings first.
 
-    So that the others can be left out. Behind those few they stand as they are.
+    So that the others can be skipped. Behind those n_ahead they keep their order.
     """
     n_columns = features.shape[0]
     n_ahead = min(n_ahead, n_columns)
-    n_found = 0
+    n_sorted = 0
     for c in range(n_columns):
-        height = ceilings[features[c]]
-        if n_found == n_ahead and height <= ceilings[features[order[n_ahead - 1]]]:
+        own = ceilings[features[c]]
+        if n_sorted == n_ahead and own <= ceilings[features[order[n_ahead - 1]]]:
             continue
-        place = min(n_found, n_ahead - 1)
-        while place > 0 and height > ceilings[features[order[place - 1]]]:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = c
-        n_found = min(n_found + 1, n_ahead)
+        position = min(n_sorted, n_ahead - 1)
+        while position > 0 and own > ceilings[features[order[position - 1]]]:
+            order[position] = order[position - 1]
+            position -= 1
+        order[position] = c
+        n_sorted = min(n_sorted + 1, n_ahead)
     n_written = n_ahead
     for c in range(n_columns):
         is_ahead = False
@@ -168,77 +184,34 @@ def put_ahead(n_ahead: int, features: Ints, ceilings: Floats, order: Ints) -> No
             n_written += 1
 
 
-@inlined
-def group_sums(
-    c: int,
-    starts: Ints,
-    rows: Ints,
-    groups: Ints,
-    group_ends: Ints,
-    zero: int,
-    potentials: Ints,
-    sums: Ints,
-) -> None:
-    """Write to `sums` the potentials of the groups of a sorted column."""
-    k, stored = starts[c], 0
-    for g in range(groups[c + 1] - groups[c]):
-        end, group = group_ends[groups[c] + g], 0
-        while k < end:
-            group += potentials[rows[k]]
-            k += 1
-        sums[g] = group
-        stored += group
-    if zero >= 0:
-        while k < starts[c + 1]:
-            stored += potentials[rows[k]]
-            k += 1
-        # Potentials add up to zero.
-        sums[zero] -= stored
-
-
 @compiled
 def search_sorted(
-    n_threads: int,
-    turns: Ints,
-    order: Ints,
-    features: Ints,
-    starts: Ints,
-    rows: Ints,
-    is_last: Ints,
-    groups: Ints,
-    group_ends: Ints,
-    zero: Ints,
-    abstains: Ints,
+    queue: ColumnQueue,
+    columns: SortedColumns,
     potentials: Ints,
-    default: int,
-    cumulative: bool,
-    heads: Ints,
-    cuts: Ints,
-    defaults: Ints,
-    following: Ints,
-    floors: Ints,
-    ceilings: Floats,
-    travelled: float,
-    best: Ints,
+    settings: Settings,
+    candidates: Candidates,
+    limits: Limits,
     sums: Ints,
-    found: Ints,
+    best: Ints,
 ) -> None:
-    """Search columns, their entries sorted, in an order; write to found (5,).
+    """Search sorted columns in the order of a queue; write to best (5,).
 
-    Threads share the columns by turns (1,); best (1,) is the largest |r| that any of
-    them has found. Column c has the entries ``starts[c] : starts[c + 1]`` of rows; its
-    groups ``groups[c] : groups[c + 1]`` end at group_ends, where is_last is 1. Entries
-    behind the last group abstain. Group zero[c], if any, holds the rows that are not
-    stored as well: all potentials add up to zero, so theirs are minus those of the
-    others. sums is room for as many groups as any column has. O(entries) time at most.
+    All potentials add up to zero, so those of rows that are not stored are minus those
+    of the others. sums is workspace with one element per group of the largest column.
+    O(entries) time at most.
     """
+    features, starts, rows = columns.features, columns.starts, columns.rows
+    is_last, groups, group_ends = columns.is_last, columns.groups, columns.group_ends
+    zero, abstains = columns.zero, columns.abstains
+    ceilings, drift, best_size = limits.ceilings, limits.drift_so_far, limits.best_size
     while True:
-        place = take_turn(n_threads, turns)
-        if place >= order.shape[0]:
+        turn = next_turn(queue.n_threads, queue.turns)
+        if turn >= queue.order.shape[0]:
             return
-        c = order[place]
+        c = queue.order[turn]
         feature = features[c]
-        if ceilings[feature] + travelled < best[0]:
+        if ceilings[feature] + drift < best_size[0]:
             continue
         if zero[c] < 0:
             # Most columns are not good enough: a loop without branches will do.
@@ -249,140 +222,93 @@ def search_sorted(
                 above += potentials[rows[k]]
                 at_cut = above if is_last[k] != 0 else 0
                 high, low = max(at_cut, high), min(at_cut, low)
-            is_new = cumulative and heads[feature] < 0
-            limit = ceiling(high, low, above, abstains[c] != 0, default, is_new)
-            if limit < best[0]:
-                ceilings[feature] = height(limit, travelled)
+            is_new = settings.cumulative and candidates.heads[feature] < 0
+            limit = ceiling(
+                high, low, above, abstains[c] != 0, settings.default, is_new
+            )
+            if limit < best_size[0]:
+                ceilings[feature] = height(limit, drift)
                 continue
-        group_sums(c, starts, rows, groups, group_ends, zero[c], potentials, sums)
+        sum_groups(columns, c, potentials, sums)
         limit = search_sums(
-            sums, groups[c + 1] - groups[c], abstains[c] != 0, default, feature,
-            cumulative, heads, cuts, defaults, following, floors, found,
+            sums, groups[c + 1] - groups[c], abstains[c] != 0, feature, settings,
+            candidates, best,
         )  # fmt: skip
-        ceilings[feature] = height(limit, travelled)
-        best[0] = max(best[0], found[SIZE])
-
-
-@inlined
-def count(bins: Ints, columns: Ints, potentials: Ints, sums: Ints) -> None:
-    """Write to sums (4, 256) the potentials of the bins of four columns.
-
-    Four at a time: a potential is read once, and additions to different histograms
-    need not wait for each other.
-    """
-    for c in range(TOGETHER):
-        for b in range(N_BINS):
-            sums[c, b] = 0
-    bins_0, bins_1 = bins[columns[0]], bins[columns[1]]
-    bins_2, bins_3 = bins[columns[2]], bins[columns[3]]
-    sums_0, sums_1, sums_2, sums_3 = sums[0], sums[1], sums[2], sums[3]
-    for i in range(np.uintp(potentials.shape[0])):
-        potential = potentials[i]
-        sums_0[bins_0[i]] += potential
-        sums_1[bins_1[i]] += potential
-        sums_2[bins_2[i]] += potential
-        sums_3[bins_3[i]] += potential
-
-
-@inlined
-def count_one(bins: Ints, potentials: Ints, sums: Ints) -> None:
-    """Write to sums[0] the potentials of the bins (n,) of one column.
-
-    A quarter of the rows for each of sums (4, 256), which then are added up.
-    """
-    for k in range(TOGETHER):
-        for b in range(N_BINS):
-            sums[k, b] = 0
-    n_rows = np.uintp(potentials.shape[0])
-    quarter = n_rows // np.uintp(4)
-    second, third = quarter, quarter + quarter
-    fourth = third + quarter
-    sums_0, sums_1, sums_2, sums_3 = sums[0], sums[1], sums[2], sums[3]
-    for i in range(quarter):
-        sums_0[bins[i]] += potentials[i]
-        sums_1[bins[second + i]] += potentials[second + i]
-        sums_2[bins[third + i]] += potentials[third + i]
-        sums_3[bins[fourth + i]] += potentials[fourth + i]
-    for i in range(fourth + quarter, n_rows):
-        sums_0[bins[i]] += potentials[i]
-    for b in range(N_BINS):
-        sums_0[b] += sums_1[b] + sums_2[b] + sums_3[b]
+        ceilings[feature] = height(limit, drift)
+        best_size[0] = max(best_size[0], best[SIZE])
 
 
 @compiled
 def search_binned(
-    n_threads: int,
-    turns: Ints,
-    order: Ints,
-    features: Ints,
-    bins: Ints,
-    n_bins: Ints,
-    abstains: Ints,
+    queue: ColumnQueue,
+    columns: BinnedColumns,
     potentials: Ints,
-    default: int,
-    cumulative: bool,
-    heads: Ints,
-    cuts: Ints,
-    defaults: Ints,
-    following: Ints,
-    floors: Ints,
-    ceilings: Floats,
-    travelled: float,
+    settings: Settings,
+    candidates: Candidates,
+    limits: Limits,
+    workspace: Ints,
     best: Ints,
-    columns: Ints,
-    sums: Ints,
-    found: Ints,
 ) -> None:
-    """Search columns, their entries bins, in an order; write to found (5,).
+    """Search binned columns in the order of a queue; write to best (5,).
 
-    Threads share the columns by turns (1,); best (1,) is the largest |r| that any of
-    them has found. bins (features, n) count from the largest values on, 255 where a
-    feature abstains; column c, of feature features[c], has n_bins[c]. columns (8,) and
-    sums (4, 256) are room for work. O(n) time a column at most, one byte of memory
-    traffic an entry.
+    workspace is (5, 256). O(n) time per column at most, one byte of memory traffic per
+    entry.
     """
-    place, n_columns = 0, order.shape[0]
-    while place < n_columns:
-        waiting = 0
-        while waiting < TOGETHER and place < n_columns:
-            place = take_turn(n_threads, turns)
-            if place < n_columns:
-                c = order[place]
-                if ceilings[features[c]] + travelled >= best[0]:
-                    columns[waiting] = c
-                    waiting += 1
-        if waiting == 0:
+    features, bins, n_bins = columns.features, columns.bins, columns.n_bins
+    ceilings, drift, best_size = limits.ceilings, limits.drift_so_far, limits.best_size
+    sums, together = workspace[:TOGETHER], workspace[TOGETHER]
+    turn, n_columns = 0, queue.order.shape[0]
+    while turn < n_columns:
+        n_waiting = 0
+        while n_waiting < TOGETHER and turn < n_columns:
+            turn = next_turn(queue.n_threads, queue.turns)
+            if turn < n_columns:
+                c = queue.order[turn]
+                if ceilings[features[c]] + drift >= best_size[0]:
+                    together[n_waiting] = c
+                    n_waiting += 1
+        if n_waiting == 0:
             return
-        is_few = 2 * waiting <= TOGETHER
+        is_few = 2 * n_waiting <= TOGETHER
         if not is_few:
             for k in range(TOGETHER):
-                # Where there are three the last one is counted again.
-                columns[k] = columns[min(k, waiting - 1)]
-                columns[k + TOGETHER] = features[columns[k]]
-            count(bins, columns[TOGETHER:], potentials, sums)
-        for k in range(waiting):
-            column = columns[k]
-            place_of_sums = k
+                # Where there are three the last one is summed again.
+                together[k] = together[min(k, n_waiting - 1)]
+                together[k + TOGETHER] = features[together[k]]
+            sum_four_columns(bins, together[TOGETHER:], potentials, sums)
+        for k in range(n_waiting):
+            column = together[k]
+            own_sums = k
             if is_few:
-                count_one(bins[features[column]], potentials, sums)
-                place_of_sums = 0
+                sum_column(bins[features[column]], potentials, sums)
+                own_sums = 0
             limit = search_sums(
-                sums[place_of_sums], n_bins[column], abstains[column] != 0, default,
-                features[column],
-                cumulative, heads, cuts, defaults, following, floors, found,
+                sums[own_sums], n_bins[column], columns.abstains[column] != 0,
+                features[column], settings, candidates, best,
             )  # fmt: skip
-            ceilings[features[column]] = height(limit, travelled)
-        best[0] = max(best[0], found[SIZE])
+            ceilings[features[column]] = height(limit, drift)
+        best_size[0] = max(best_size[0], best[SIZE])
 
 
 @compiled
-def drift(potentials: Ints, before: Ints) -> int:
-    """Return by how much the r of any ranking may have changed, in units.
+def search_histograms(
+    features: Ints,
+    sums: Ints,
+    columns: BinnedColumns,
+    settings: Settings,
+    candidates: Candidates,
+    ceilings: Floats,
+    drift_so_far: float,
+    best: Ints,
+) -> None:
+    """Search features whose bins have the potentials `sums`; write to best (5,).
 
-    ``sum h (pi - pi')`` is at most the sum of the positive differences, or of the
-    negative ones; these are equal, for each sum of potentials is zero.
+    All features are binned columns. O(bins) time.
     """
-    up = 0
-    for i in range(potentials.shape[0]):
-        up += max(potentials[i] - before[i], 0)
-    return up
+    for k in range(features.shape[0]):
+        feature = features[k]
+        limit = search_sums(
+            sums[k], columns.n_bins[feature], columns.abstains[feature] != 0, feature,
+            settings, candidates, best,
+        )  # fmt: skip
+        ceilings[feature] = height(limit, drift_so_far)

@@ -1,8 +1,7 @@
-"""Some of the rows of RankBoost, which say nothing of themselves but sums.
+"""A share of the rows of RankBoost, of which only sums leave the shard.
 
-A shard holds whole queries. What it is asked, and answers, is a few numbers and
-histograms; all sums are exact integers, so that they do not depend on how queries are
-shared out.
+A shard has whole queries. Questions and answers are a few numbers and histograms; all
+sums are exact integers, so that they do not depend on how queries are shared out.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,31 +12,37 @@ import numpy as np
 
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder._core.typing import Floats, Ints
-from peckorder.boosting.columns.binned import MOST_BINS, Cuts, cells
-from peckorder.boosting.compiled import binning, histograms, rounds
-from peckorder.boosting.compiled import search_by_r as kernels
-from peckorder.boosting.pairs.from_feedback import GradedQueries
+from peckorder.boosting.columns import MOST_BINS, ZERO, Cuts, allocate_cells
+from peckorder.boosting.compiled.binned_columns import (
+    copy_columns,
+    cut_points,
+    sum_columns,
+)
+from peckorder.boosting.compiled.weak_rankings import add_binned
+from peckorder.boosting.distribution import GradedQueries
+from peckorder.boosting.thresholds import allocate_histograms
 
 # A round: feature, cut, default and alpha.
 Record: TypeAlias = tuple[int, int, float, float]
 
 _NONE = np.empty(0)
-# Makes a zero of minus zero, and is nothing else.
-_ZERO = 0.0
 
 
 class Shard:
     """Rows, their bins, scores and potentials.
 
-    `blocks` are dense X with the numbers of those rows that count, in the order of
-    `queries`; they are let go once all columns are binned.
+    `blocks` are dense X with the numbers of the rows in pairs, in the order of
+    `queries`; they are dropped once all columns are binned.
     """
 
     def __init__(
-        self, blocks: Sequence[tuple[Any, Ints]], queries: GradedQueries, n_columns: int
+        self,
+        blocks: Sequence[tuple[Floats, Ints]],
+        queries: GradedQueries,
+        n_columns: int,
     ) -> None:
         self._blocks = list(blocks)
-        self._part = queries.part()
+        self._pairs = queries.pair_set()
         self.n_rows, self.n_columns = queries.n_rows, n_columns
         self._bins = np.empty((n_columns, self.n_rows), dtype=np.uint8)
         self._scores = np.zeros(self.n_rows)
@@ -47,10 +52,10 @@ class Shard:
         self._range: tuple[int, int] | None = None
         self._ordered: Floats = np.empty((0, 0))
 
-    # How columns are cut: they are sorted, some at a time.
+    # How columns are cut: they are sorted, a block at a time.
 
     def values(self, first: int, last: int, team: Team) -> tuple[Any, ...]:
-        """Return of columns first..last what there is of values.
+        """Return the values of columns first..last.
 
         How many, the least and the largest, how many distinct ones (-1 if they are
         more than 255), and these, the largest first, of all columns.
@@ -61,8 +66,8 @@ class Shard:
         n_tops, all_tops = np.empty(n_columns, dtype=np.int64), []
         for c, (n, ordered) in enumerate(zip(n_values, self._ordered, strict=True)):
             tops = np.empty(MOST_BINS)
-            n_tops[c] = binning.cut_points(ordered, n, 0, tops)
-            all_tops.append(tops[: max(n_tops[c], 0)] + _ZERO)
+            n_tops[c] = cut_points(ordered, n, 0, tops)
+            all_tops.append(tops[: max(n_tops[c], 0)] + ZERO)
             if n:
                 ends[:, c] = ordered[0], ordered[n - 1]
         return n_values, ends, n_tops, np.concatenate(all_tops)
@@ -77,21 +82,21 @@ class Shard:
         n_values = self._sort(first, last, team)
         counts = np.empty(len(probes), dtype=np.int64)
         for c, (n, ordered) in enumerate(zip(n_values, self._ordered, strict=True)):
-            some = slice(starts[c], starts[c + 1])
-            counts[some] = np.searchsorted(ordered[:n], probes[some], side="right")
+            own = slice(starts[c], starts[c + 1])
+            counts[own] = np.searchsorted(ordered[:n], probes[own], side="right")
         return counts
 
     def cut(self, first: int, cuts: Cuts, team: Team) -> None:
-        """Bin columns from `first` on, of which it is known now where to cut them."""
+        """Bin columns from `first` on, given where to cut them."""
         last = first + len(cuts.n_bins)
         if last <= self._n_cut:
             return
 
-        def work(some: slice, give_up: Callable[[], bool]) -> None:
-            room, room_for_cells = np.empty(self.n_rows), cells()
-            for c in range(some.start, some.stop):
-                self._take(first + c, room[np.newaxis])
-                cuts.fill(c, room, self._bins[first + c], room_for_cells)
+        def work(share: slice, give_up: Callable[[], bool]) -> None:
+            column, cells = np.empty(self.n_rows), allocate_cells()
+            for c in range(share.start, share.stop):
+                self._copy_columns(first + c, column[np.newaxis])
+                cuts.fill(c, column, self._bins[first + c], cells)
 
         team.share(last - first, work)
         self._range, self._ordered = None, np.empty((0, 0))
@@ -100,14 +105,14 @@ class Shard:
             self._blocks = []
 
     def _sort(self, first: int, last: int, team: Team) -> Ints:
-        """Sort columns, unless they are; return how many values each of them has."""
+        """Sort columns, unless they are sorted; return how many values each has."""
         if self._range != (first, last):
             self._ordered = np.empty((last - first, self.n_rows))
 
-            def work(some: slice, give_up: Callable[[], bool]) -> None:
-                self._take(first + some.start, self._ordered[some])
-                for c in range(some.start, some.stop):
-                    self._ordered[c] += _ZERO
+            def work(share: slice, give_up: Callable[[], bool]) -> None:
+                self._copy_columns(first + share.start, self._ordered[share])
+                for c in range(share.start, share.stop):
+                    self._ordered[c] += ZERO
                     self._ordered[c].sort()
 
             team.share(last - first, work)
@@ -115,11 +120,10 @@ class Shard:
         counts = [np.searchsorted(o, np.inf, side="right") for o in self._ordered]
         return np.array(counts, dtype=np.int64)
 
-    def _take(self, first: int, columns: Floats) -> None:
+    def _copy_columns(self, first: int, columns: Floats) -> None:
         start = 0
         for X, rows in self._blocks:
-            room = columns[:, start : start + len(rows)]
-            binning.take_columns(X, rows, first, room)
+            copy_columns(X, rows, first, columns[:, start : start + len(rows)])
             start += len(rows)
 
     # Rounds. A question that comes twice is answered twice, and changes nothing more.
@@ -140,40 +144,33 @@ class Shard:
         if n_rounds != self._n_rounds:
             if n_rounds:
                 self._add(feature, cut, default, alpha)
-            self._top = self._part.weigh(self._scores, team)
+            self._top = self._pairs.weigh(self._scores, team)
             self._n_rounds = n_rounds
         return np.array([self._largest, self._top])
 
     def _add(self, feature: int, cut: int, default: float, alpha: float) -> None:
         bins = self._bins[feature]
-        self._largest = rounds.add_binned(alpha, bins, cut, default, self._scores)
+        self._largest = add_binned(alpha, bins, cut, default, self._scores)
 
     def total(self, top: float, unit: float, team: Team) -> int:
         """Return the sum of masses over exp(top), in units."""
-        return self._part.total(top, unit)
+        return self._pairs.total(top, unit)
 
     def spread(
         self, log_total: float, features: Ints, n_bins: int, team: Team
     ) -> tuple[int, Ints]:
-        """Find potentials; return how far they moved, and the sums of some features."""
-        moved = self._part.spread(log_total, True, self._potentials, team)
+        """Find potentials; return their drift, and the sums of the given features."""
+        moved = self._pairs.spread(log_total, True, self._potentials, team)
         return moved, self.sums(features, n_bins, team)
 
     def sums(self, features: Ints, n_bins: int, team: Team) -> Ints:
-        """Return the potentials of the bins of some features: (features, n_bins)."""
+        """Return the potentials of the bins of features: (features, n_bins)."""
         sums = np.empty((len(features), n_bins), dtype=np.int64)
 
-        def work(some: slice, give_up: Callable[[], bool]) -> None:
-            histograms.count(
-                some.start,
-                some.stop,
-                features,
-                self._bins,
-                self._potentials,
-                np.empty(kernels.TOGETHER, dtype=np.int64),
-                np.empty((kernels.TOGETHER, kernels.N_BINS), dtype=np.int64),
-                sums,
-            )
+        def work(share: slice, give_up: Callable[[], bool]) -> None:
+            workspace = allocate_histograms(1)[0]
+            columns = features, self._bins, self._potentials
+            sum_columns(share.start, share.stop, *columns, workspace, sums)
 
         worth = 1 + sums.shape[0] * self.n_rows // MIN_ITEMS_PER_THREAD["entries"]
         if len(features):
@@ -183,9 +180,9 @@ class Shard:
     def repeat(
         self, cuts: Cuts, records: list[Record] | None, log_total: float, team: Team
     ) -> None:
-        """Catch up with others: the columns that are cut, rounds, and where they led.
+        """Catch up with the other shards: cuts, rounds, and the total after these.
 
-        `records` are None before anything was weighed, log_total NaN before there were
+        `records` are None before the first round, log_total NaN before there are
         potentials.
         """
         if len(cuts.n_bins):
@@ -194,10 +191,10 @@ class Shard:
             return
         for record in records:
             self._add(*record)
-        self._top = self._part.weigh(self._scores, team)
+        self._top = self._pairs.weigh(self._scores, team)
         self._n_rounds = len(records)
         if not isnan(log_total):
-            self._part.spread(log_total, True, self._potentials, team)
+            self._pairs.spread(log_total, True, self._potentials, team)
 
 
 def joined(question: str, answers: list[Any]) -> Any:
@@ -214,8 +211,11 @@ def joined(question: str, answers: list[Any]) -> Any:
 
 
 def _joined_values(
-    n_values: Any, ends: Any, n_distinct: Any, distinct: Any
-) -> tuple[Any, ...]:
+    n_values: Sequence[Ints],
+    ends: Sequence[Floats],
+    n_distinct: Sequence[Ints],
+    distinct: Sequence[Floats],
+) -> tuple[Ints, Floats, Ints, Floats]:
     """Join what `Shard.values` returns."""
     low, high = np.array(ends)[:, 0], np.array(ends)[:, 1]
     all_ends = np.array([np.fmin.reduce(low), np.fmax.reduce(high)])
@@ -229,4 +229,9 @@ def _joined_values(
             if len(union) <= MOST_BINS:
                 n_joined[c] = len(union)
                 columns.append(union[::-1])
-    return sum(n_values), all_ends, n_joined, np.concatenate([_NONE, *columns])
+    return (
+        np.sum(n_values, axis=0),
+        all_ends,
+        n_joined,
+        np.concatenate([_NONE, *columns]),
+    )

@@ -1,51 +1,44 @@
-"""The pictures of a contest: what each task lets one see."""
+"""The charts of a contest, and the values that they show."""
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from peckorder.compare.candidates.tuning import ROUNDS
-from peckorder.compare.contest.case import Case
-from peckorder.compare.contest.contest import Contest, Result
-from peckorder.compare.contest.findings import (
-    CUTOFFS,
-    confusion,
-    means_by,
-    reliability,
-    shares_won,
-    weights,
-)
-from peckorder.compare.contest.measures import Measuring, of_lists, of_runs
-from peckorder.compare.contest.ratings import Asked, RatingsCase
-from peckorder.reports import Chart, Curve, Dot, Dots, Section, Table
+from peckorder._core.typing import Floats, Ints
+from peckorder.compare.contest import Contest, Result
+from peckorder.compare.measures import Measure, Measuring, of_lists, of_runs
+from peckorder.compare.ratings_case import HeldOutRatings, RatingsCase
+from peckorder.compare.table_case import TableCase
+from peckorder.compare.tuning import ROUNDS
+from peckorder.reports import Cell, Chart, Curve, Dot, Dots, Section, Table
 
-# More lines than these cannot be told apart in a picture.
+# More lines than these are hard to distinguish in a chart.
 _MOST_LINES: Final = 6
 _MOST_BY_CLASS: Final = 3
+_MOST_PAIRS: Final = 2_000_000
+_N_BINS: Final = 10
+CUTOFFS: Final = np.array([1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20])
 NDCGS: Final = [f"ndcg@{k}" for k in CUTOFFS.tolist()]
 
 
-def pictures(
-    case: Case | RatingsCase, contest: Contest, asked: Asked | None
-) -> tuple[Section, ...]:
-    """Return the sections with pictures."""
+def pictures(case: TableCase | RatingsCase, contest: Contest) -> tuple[Section, ...]:
+    """Return the sections with charts."""
     shown = _shown(contest)
-    rankers = [result for result in shown if result.home]
+    rankers = [result for result in shown if result.origin]
     where: list[Chart | Dots] = []
     tables: list[Table] = []
     if isinstance(case, RatingsCase):
-        assert asked is not None
-        place = np.unique(asked.user, return_inverse=True)[1]
-        measuring = of_lists(asked.value, place, NDCGS)
-        longest = int(np.bincount(place).max())
-        if asked.value.min() >= 0:  # else they are no gains
+        held_out = case.held_out(contest.seed)
+        person = np.unique(held_out.user, return_inverse=True)[1]
+        measuring = of_lists(held_out.value, person, NDCGS)
+        longest = int(np.bincount(person).max())
+        if held_out.value.min() >= 0:  # else they are no gains
             where.append(_cutoffs(measuring, longest, rankers))
-        where.append(_by_known(contest, asked, shown))
+        where.append(_by_known(contest, held_out, shown))
         where.append(_won(contest, shown))
         return (Section("Where each ranker wins", charts=tuple(where)),)
-    inside: list[Chart | Dots] = []
     if case.kind == "ordinal":
         where.append(_by_class(case, contest, shown))
         tables.append(_confusion(case, contest))
@@ -61,7 +54,7 @@ def pictures(
         where.append(_won(contest, shown))
     if case.kind == "magnitude" and case.qid is None:
         where.append(_by_size(case, contest, shown))
-    inside += _rounds(contest)
+    inside = _rounds(contest)
     if case.kind in ("ordinal", "magnitude"):
         inside += _reliability(case, contest)
     inside += _weights(case, contest)
@@ -74,21 +67,20 @@ def pictures(
 
 
 def _shown(contest: Contest) -> list[Result]:
-    """Return the first few, and the best of what knows nothing."""
-    first = [result for result in contest.results if result.home][:_MOST_LINES]
-    floor = [result for result in contest.results if not result.home][:1]
+    """Return the first few, and the best baseline."""
+    first = [result for result in contest.results if result.origin][:_MOST_LINES]
+    floor = [result for result in contest.results if not result.origin][:1]
     return [*first, *floor]
 
 
 def _cutoffs(measuring: Measuring, longest: int, shown: Sequence[Result]) -> Chart:
-    """Draw the NDCG of the first places; `measuring` takes it at all of `CUTOFFS`."""
+    """Draw the NDCG of the first ranks; `measuring` takes it at all of `CUTOFFS`."""
     n_points = max(1, int((longest >= CUTOFFS).sum()))
     curves = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for result in shown:
-            assert result.answers is not None
-            values = measuring(result.answers)
+            values = measuring(result.predictions())
             means = [np.nanmean(values[name]) for name in NDCGS[:n_points]]
             curves.append(Curve(result.name, CUTOFFS[:n_points], np.array(means)))
     return Chart(
@@ -114,12 +106,12 @@ def _won(contest: Contest, shown: Sequence[Result]) -> Dots:
     )
 
 
-def _by_class(case: Case, contest: Contest, shown: Sequence[Result]) -> Chart:
+def _by_class(case: TableCase, contest: Contest, shown: Sequence[Result]) -> Chart:
     assert case.classes is not None
     measure = contest.measures[0]
-    # More lines of points that are nearly the same cannot be told apart.
-    floor = [r for r in shown if not r.home]
-    shown = [*[r for r in shown if r.home][:_MOST_BY_CLASS], *floor]
+    # More lines of points that are nearly the same cannot be distinguished.
+    floor = [r for r in shown if not r.origin]
+    shown = [*[r for r in shown if r.origin][:_MOST_BY_CLASS], *floor]
     levels = list(range(len(case.classes)))
     numbers = [c for c in case.classes if isinstance(c, int | float)]
     x = np.array(numbers if len(numbers) == len(levels) else levels, dtype=float)
@@ -142,12 +134,13 @@ def _by_class(case: Case, contest: Contest, shown: Sequence[Result]) -> Chart:
     )
 
 
-def _confusion(case: Case, contest: Contest) -> Table:
+def _confusion(case: TableCase, contest: Contest) -> Table:
     assert case.classes is not None
-    assert contest.best.answers is not None
     n = len(case.classes)
-    table = confusion(case.y.astype(np.int64), contest.best.answers.astype(np.int64), n)
-    rows: Any = tuple(
+    table = confusion(
+        case.y.astype(np.int64), contest.best.predictions().astype(np.int64), n
+    )
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
         (str(name), *row)
         for name, row in zip(case.classes, table.tolist(), strict=True)
     )
@@ -158,19 +151,20 @@ def _confusion(case: Case, contest: Contest) -> Table:
     )
 
 
-def _by_size(case: Case, contest: Contest, shown: Sequence[Result]) -> Chart:
+def _by_size(case: TableCase, contest: Contest, shown: Sequence[Result]) -> Chart:
     """Rows by tenths of the target: where on the scale who is wrong."""
     measure = contest.measures[0]
     order = np.argsort(case.y, kind="stable")
-    part = np.empty(len(order), dtype=np.int64)
-    part[order] = np.arange(len(order)) * 10 // len(order)
-    middles = np.array([np.median(case.y[part == k]) for k in range(10)])
+    tenth = np.empty(len(order), dtype=np.int64)
+    tenth[order] = np.arange(len(order)) * 10 // len(order)
+    middles = np.array([np.median(case.y[tenth == k]) for k in range(10)])
     return Chart(
         "Which rows are hard",
         case.target,
         measure.name,
         tuple(
-            Curve(r.name, middles, means_by(r, measure, part, range(10))) for r in shown
+            Curve(r.name, middles, means_by(r, measure, tenth, range(10)))
+            for r in shown
         ),
         f"Rows in ten parts of equal size by their {case.target}: the mean over pairs "
         "of each part's rows with all others of their fold"
@@ -182,19 +176,23 @@ def _by_size(case: Case, contest: Contest, shown: Sequence[Result]) -> Chart:
     )
 
 
-def _by_known(contest: Contest, asked: Asked, shown: Sequence[Result]) -> Chart:
+def _by_known(
+    contest: Contest, held_out: HeldOutRatings, shown: Sequence[Result]
+) -> Chart:
     measure = contest.measures[0]
-    _, first = np.unique(asked.user, return_index=True)
-    known = asked.n_known[first]
-    cuts = np.unique(np.quantile(known, [0.2, 0.4, 0.6, 0.8]))
-    part = np.searchsorted(cuts, known, side="right")
-    parts = np.unique(part).tolist()
-    middles = np.array([np.median(known[part == k]) for k in parts])
+    _, first = np.unique(held_out.user, return_index=True)
+    n_known = held_out.n_known[first]
+    cuts = np.unique(np.quantile(n_known, [0.2, 0.4, 0.6, 0.8]))
+    fifth = np.searchsorted(cuts, n_known, side="right")
+    fifths = np.unique(fifth).tolist()
+    middles = np.array([np.median(n_known[fifth == k]) for k in fifths])
     return Chart(
         "Few ratings or many",
         "known ratings of a person",
         measure.name,
-        tuple(Curve(r.name, middles, means_by(r, measure, part, parts)) for r in shown),
+        tuple(
+            Curve(r.name, middles, means_by(r, measure, fifth, fifths)) for r in shown
+        ),
         "People in fifths by how many of their ratings were known; a point stands at "
         "the median of its fifth.",
         log_x=True,
@@ -234,20 +232,20 @@ def _rounds(contest: Contest) -> list[Chart | Dots]:
     ]
 
 
-def _reliability(case: Case, contest: Contest) -> list[Chart | Dots]:
+def _reliability(case: TableCase, contest: Contest) -> list[Chart | Dots]:
     """Show, for MPRank, what predicted distances are worth."""
     mprank = [r for r in contest.results if r.name.startswith("MPRank")]
     curves = []
     group = np.zeros(len(case.y), dtype=np.int64) if case.qid is None else case.qid
     for result in mprank:
         assert result.scores is not None
-        found = reliability(case.y, result.scores, group)
-        if found is not None:
+        pairs = reliability(case.y, result.scores, group)
+        if pairs is not None:
             curves.append(
                 # Quartiles of a few classes would be steps.
-                Curve(result.name, found.said, found.true)
+                Curve(result.name, pairs.predicted, pairs.true)
                 if case.classes
-                else Curve(result.name, found.said, found.true, found.low, found.high)
+                else Curve(result.name, *pairs)
             )
     if not curves:
         return []
@@ -268,28 +266,28 @@ def _reliability(case: Case, contest: Contest) -> list[Chart | Dots]:
     ]
 
 
-def _weights(case: Case, contest: Contest) -> list[Chart | Dots]:
+def _weights(case: TableCase, contest: Contest) -> list[Chart | Dots]:
     charts: list[Chart | Dots] = []
-    for name, words in (
+    for name, axis in (
         ("MPRank", "weight of a standardised feature"),
         ("RankBoost", "share in what was learnt"),
     ):
         result = next((r for r in contest.results if r.name == name), None)
         if result is None or (case.kind == "runs" and name != "RankBoost"):
             continue
-        found = weights(result, case.features)
-        if found is None:
+        largest = weights(result, case.features)
+        if largest is None:
             continue
-        rows = zip(found.features, found.mean, found.low, found.high, strict=True)
+        rows = zip(*largest, strict=True)
         charts.append(
             Dots(
                 f"What {name} goes by",
-                words,
+                axis,
                 tuple(
                     Dot(label, float(mean), float(low), float(high))
                     for label, mean, low, high in rows
                 ),
-                f"The {len(found.features)} features that weigh most: means over "
+                f"The {len(largest.features)} features that weigh most: means over "
                 "folds, and the least and most of them.",
                 ("", 0.0),
             )
@@ -297,22 +295,17 @@ def _weights(case: Case, contest: Contest) -> list[Chart | Dots]:
     return charts
 
 
-def _thresholds(case: Case, contest: Contest) -> list[Chart | Dots]:
+def _thresholds(case: TableCase, contest: Contest) -> list[Chart | Dots]:
     """Show where MPRank's scores are cut into classes."""
     result = next((r for r in contest.results if r.name == "MPRank"), None)
     if result is None or case.classes is None or not result.thresholds:
         return []
-    table = np.stack(result.thresholds)
-    finite = np.asarray(np.isfinite(table).all(axis=0))
+    columns = np.stack(result.thresholds).T
+    names = zip(case.classes[:-1], case.classes[1:], strict=True)
     dots = tuple(
-        Dot(
-            f"{case.classes[r]} | {case.classes[r + 1]}",
-            float(table[:, r].mean()),
-            float(table[:, r].min()),
-            float(table[:, r].max()),
-        )
-        for r in range(table.shape[1])
-        if finite[r]
+        Dot(f"{low} | {high}", float(c.mean()), float(c.min()), float(c.max()))
+        for (low, high), c in zip(names, columns, strict=True)
+        if np.isfinite(c).all()
     )
     if not dots:
         return []
@@ -326,3 +319,99 @@ def _thresholds(case: Case, contest: Contest) -> list[Chart | Dots]:
             "said.",
         )
     ]
+
+
+class Reliability(NamedTuple):
+    """Pairs by how far apart they were predicted: means predicted, means true."""
+
+    predicted: Floats
+    true: Floats
+    low: Floats
+    high: Floats
+
+
+class Weights(NamedTuple):
+    """The weights of features, largest first: means over folds, least and most."""
+
+    features: tuple[str, ...]
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+def reliability(
+    y: Floats, scores: Floats, group: Ints, seed: int = 0
+) -> Reliability | None:
+    """Compare predicted distances with true ones, over pairs of a group.
+
+    Pairs are turned so that the predicted distance is positive, and divided into ten
+    bins of equal size. The limits are quartiles of true distances.
+    """
+    rng = np.random.default_rng(seed)
+    predicted, true = [], []
+    groups = np.unique(group)
+    for k in groups.tolist():
+        rows = np.flatnonzero(group == k)
+        n_pairs = min(_MOST_PAIRS // len(groups), len(rows) * (len(rows) - 1) // 2)
+        first = rng.integers(0, len(rows), n_pairs)
+        second = rng.integers(0, len(rows), n_pairs)
+        gap = scores[rows[first]] - scores[rows[second]]
+        truth = y[rows[first]] - y[rows[second]]
+        kept = gap != 0
+        predicted.append(np.abs(gap[kept]))
+        true.append(truth[kept] * np.sign(gap[kept]))
+    distance, truth = np.concatenate(predicted), np.concatenate(true)
+    if len(distance) < 10 * _N_BINS:
+        return None
+    bins = np.array_split(np.argsort(distance, kind="stable"), _N_BINS)
+    quartiles = np.array([np.quantile(truth[rows], [0.25, 0.75]) for rows in bins])
+    return Reliability(
+        np.array([distance[rows].mean() for rows in bins]),
+        np.array([truth[rows].mean() for rows in bins]),
+        quartiles[:, 0],
+        quartiles[:, 1],
+    )
+
+
+def weights(result: Result, features: Sequence[str], most: int = 15) -> Weights | None:
+    """Return the features that weigh most in the models of all folds."""
+    if not result.weights:
+        return None
+    table = np.stack(result.weights)
+    mean = table.mean(axis=0)
+    order = np.argsort(-np.abs(mean), kind="stable")[:most]
+    return Weights(
+        tuple(features[k] for k in order.tolist()),
+        mean[order],
+        table.min(axis=0)[order],
+        table.max(axis=0)[order],
+    )
+
+
+def shares_won(contest: Contest, results: Sequence[Result]) -> Floats:
+    """Return the share of units on which each ranker is best; equals share it."""
+    measure = contest.measures[0]
+    sign = -1.0 if measure.larger_is_better else 1.0
+    table = np.stack([sign * result.values[measure.name] for result in results])
+    table = table[:, ~np.isnan(table).any(axis=0)]
+    is_best = table == table.min(axis=0)
+    return np.asarray((is_best / is_best.sum(axis=0)).mean(axis=1))
+
+
+def means_by(
+    result: Result, measure: Measure, part_of: Ints, parts: Sequence[int]
+) -> Floats:
+    """Return the mean of a measure over the units of each part; NaN for none."""
+    values = result.values[measure.name]
+    means = []
+    for k in parts:
+        inside = values[(part_of == k) & ~np.isnan(values)]
+        means.append(inside.mean() if len(inside) else np.nan)
+    return np.array(means)
+
+
+def confusion(levels: Ints, guesses: Ints, n_levels: int) -> Ints:
+    """Return how often each level (row) was predicted as each level (column)."""
+    table = np.zeros((n_levels, n_levels), dtype=np.int64)
+    np.add.at(table, (levels, guesses), 1)
+    return table

@@ -1,15 +1,20 @@
-"""The page about a contest."""
+"""The report of a contest."""
 
+import hashlib
+import os
+import platform
 import shlex
+from collections.abc import Iterable
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from peckorder import reports
+from peckorder import __version__, reports
 from peckorder.cli.compare.charts import pictures
-from peckorder.cli.compare.facts import facts_of
+from peckorder.cli.compare.command import CompareOptions
 from peckorder.cli.compare.text import (
     KINDS,
     chosen_text,
@@ -20,54 +25,85 @@ from peckorder.cli.compare.text import (
     signed,
     written,
 )
-from peckorder.compare.contest.case import Case
-from peckorder.compare.contest.contest import Contest, Result
-from peckorder.compare.contest.ratings import Asked, RatingsCase
-from peckorder.compare.contest.refit import best_own
+from peckorder.compare.contest import Contest, Result
+from peckorder.compare.ratings_case import RatingsCase
+from peckorder.compare.refit import best_own
+from peckorder.compare.table_case import TableCase
 from peckorder.reports import Cell, Dot, Dots, Section, Table
 from peckorder.tables.columns import counted
 from peckorder.tables.roles import Role
 
-if TYPE_CHECKING:
-    from peckorder.cli.compare.from_file import Wanted
-
 _MOST_LINES: Final = 40
 # Whose scores are sums over features.
-_TAKEN_APART: Final = ("MPRank", "PRank", "PRank on grades", "RankBoost", "SVRank")
+_EXPLAINED: Final = ("MPRank", "PRank", "PRank on grades", "RankBoost", "SVRank")
+_PACKAGES: Final = ("numpy", "scipy", "scikit-learn", "numba")
+_OTHER_LIBRARIES: Final = ("lightgbm", "xgboost", "mord")
+_SPLITS: Final = {
+    "ordinal": "Rows are divided into folds class by class.",
+    "magnitude": "Rows are divided into folds at random.",
+    "graded": "Queries are kept whole: those of a fold are not learnt from.",
+    "ratings": "Of the people of a fold half of their ratings are known, as are all "
+    "ratings of the other people; the other half is ranked.",
+    "runs": "Queries are kept whole: fusions that learn have not seen those that they "
+    "are measured on. What no run lists cannot be found, but counts as missed; what a "
+    "run does not list counts as not found by it.",
+}
 
 
 def build_report(
-    wanted: "Wanted",
-    case: Case | RatingsCase,
+    files: tuple[str, ...],
+    options: CompareOptions,
+    case: TableCase | RatingsCase,
     contest: Contest,
-    asked: Asked | None,
     seconds: float,
 ) -> reports.Report:
-    """Lay a contest out as a page."""
+    """Return a contest as a page."""
+    names = [Path(file).name for file in files]
+    source = names[0] if len(names) == 1 else f"{len(names)} runs"
+    hashed = [file for file in (*files, options.qrels) if file and file != "-"]
     return reports.Report(
-        title=f"Which ranker is best on {_source(wanted)}?",
+        title=f"Which ranker is best on {source}?",
         lead=_lead(contest),
         sections=(
-            _asked(wanted, case, contest),
+            _task(options, case, contest),
             _data(case),
             _leaderboard(contest),
-            *pictures(case, contest, asked),
+            *pictures(case, contest),
             *_settings(contest),
-            _next(wanted, case, contest),
+            _next_steps(files, options, case, contest),
         ),
-        command=wanted.command,
-        facts=facts_of(wanted, contest, seconds),
+        command=options.command(files),
+        facts=(
+            ("seed", str(contest.seed)),
+            ("folds", str(contest.n_splits)),
+            ("seconds in all", f"{seconds:.0f}"),
+            ("processors", str(os.cpu_count())),
+            *versions(_OTHER_LIBRARIES),
+            *((f"SHA-256 of {Path(file).name}", _checksum(file)) for file in hashed),
+        ),
     )
 
 
-def _source(wanted: "Wanted") -> str:
-    names = [Path(file).name for file in wanted.files]
-    return names[0] if len(names) == 1 else f"{len(names)} runs"
+def versions(others: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
+    """Return the versions of Python, of peckorder and of what it uses."""
+    packages = []
+    for name in (*_PACKAGES, *others):
+        try:
+            packages.append((name, version(name)))
+        except PackageNotFoundError:
+            packages.append((name, "not installed"))
+    python = platform.python_version()
+    return ("python", python), ("peckorder", __version__), *packages
+
+
+def _checksum(file: str) -> str:
+    with Path(file).open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _lead(contest: Contest) -> str:
     measure, best = contest.measures[0], contest.best
-    floor = [result for result in contest.results if not result.home]
+    floor = [result for result in contest.results if not result.origin]
     text = (
         f"{level_text(contest)} Its {measure.name} is {written(contest, best, measure)}"
     )
@@ -76,31 +112,24 @@ def _lead(contest: Contest) -> str:
         text += (
             f", against {written(contest, worst, measure)} for {worst.name.strip('()')}"
         )
-    ours = next((r for r in contest.results if r.home == "peckorder"), None)
+    ours = next((r for r in contest.results if r.origin == "peckorder"), None)
     if ours is not None and ours is not best:
         reached = written(contest, ours, measure)
         text += f". The best of peckorder's own is {ours.name}, {reached}"
     return f"{text}."
 
 
-def _asked(wanted: "Wanted", case: Case | RatingsCase, contest: Contest) -> Section:
-    kind = "ratings" if isinstance(case, RatingsCase) else case.kind
-    how = {
-        "ordinal": "Rows are dealt out to the folds class by class.",
-        "magnitude": "Rows are dealt out to the folds at random.",
-        "graded": "Queries are kept whole: those of a fold are not learnt from.",
-        "ratings": "Of the people of a fold a half of what they gave is known, as are "
-        "all ratings of the other people; the other half is ranked.",
-        "runs": "Queries are kept whole: fusions that learn have not seen those that "
-        "they are measured on. What no run lists cannot be found, but counts as "
-        "missed; what a run does not list counts as not found by it.",
-    }[kind]
+def _task(
+    options: CompareOptions, case: TableCase | RatingsCase, contest: Contest
+) -> Section:
+    kind = case.kind
+    how = _SPLITS[kind]
     if kind in ("ordinal", "magnitude") and contest.unit != "rows":
-        how = "Queries are kept whole: those of a fold are not learnt from."
-    elif contest.called:
+        how = _SPLITS["graded"]
+    elif contest.group_name:
         how = (
-            f"{contest.called.capitalize()} are kept whole: rows of those of a fold "
-            "are not learnt from."
+            f"{contest.group_name.capitalize()} are kept whole: rows of those of a "
+            "fold are not learnt from."
         )
     inside: tuple[str, ...] = (
         "Settings are chosen inside what a ranker learns from: C of MPRank by leaving "
@@ -110,12 +139,12 @@ def _asked(wanted: "Wanted", case: Case | RatingsCase, contest: Contest) -> Sect
     )
     if kind in ("ratings", "runs"):
         inside = ()
-    because = "its columns" if wanted.task is None else "what was asked"
+    because = "its columns" if options.task is None else "what was asked"
     paragraphs = (
         "Which of these runs, or which fusion of them, is best?"
         if kind == "runs"
         else f"The file was taken for {KINDS[kind]}, because of {because}.",
-        f"Cross-validation with {contest.n_folds} folds; every ranker sees the same "
+        f"Cross-validation with {contest.n_splits} folds; every ranker sees the same "
         f"ones. {how}",
         *inside,
         *case.notes,
@@ -123,7 +152,7 @@ def _asked(wanted: "Wanted", case: Case | RatingsCase, contest: Contest) -> Sect
     return Section("What was asked", paragraphs, _role_table(case))
 
 
-def _role_table(case: Case | RatingsCase) -> tuple[Table, ...]:
+def _role_table(case: TableCase | RatingsCase) -> tuple[Table, ...]:
     if not case.column_roles:
         return ()
     rows: list[tuple[Cell, ...]] = [
@@ -143,7 +172,7 @@ def _role_table(case: Case | RatingsCase) -> tuple[Table, ...]:
     return (Table(("column", "taken for", "why"), tuple(rows), caption),)
 
 
-def _data(case: Case | RatingsCase) -> Section:
+def _data(case: TableCase | RatingsCase) -> Section:
     if isinstance(case, RatingsCase):
         return _ratings_data(case)
     facts: list[tuple[Cell, ...]] = [
@@ -181,13 +210,13 @@ def _data(case: Case | RatingsCase) -> Section:
     return Section("The data at a glance", tables=tuple(tables))
 
 
-def _feature_table(case: Case) -> Table:
+def _feature_table(case: TableCase) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    for place, name in enumerate(case.features[:_MOST_LINES]):
-        column = case.X[:, place]
-        known = column[~np.isnan(column)]
-        low, middle, high = np.quantile(known, [0, 0.5, 1]).tolist()
-        empty = 100 * (1 - len(known) / len(column))
+    for k, name in enumerate(case.features[:_MOST_LINES]):
+        column = case.X[:, k]
+        values = column[~np.isnan(column)]
+        low, middle, high = np.quantile(values, [0, 0.5, 1]).tolist()
+        empty = 100 * (1 - len(values) / len(column))
         rows.append((name, *(f"{v:.4g}" for v in (low, middle, high)), f"{empty:.3g}"))
     n_more = len(case.features) - len(rows)
     caption = f"Features; {n_more} more are not shown." if n_more > 0 else "Features."
@@ -195,11 +224,11 @@ def _feature_table(case: Case) -> Table:
     return Table(heads, tuple(rows), caption)
 
 
-def _runs_table(case: Case) -> Table:
+def _runs_table(case: TableCase) -> Table:
     assert case.qid is not None
     rows = []
-    for place, name in enumerate(case.features):
-        listed_rows = ~np.isnan(case.X[:, place])
+    for k, name in enumerate(case.features):
+        listed_rows = ~np.isnan(case.X[:, k])
         n_good = int((case.y[listed_rows] > 0).sum())
         n_queries = len(np.unique(case.qid[listed_rows]))
         rows.append((name, n_queries, int(listed_rows.sum()), n_good))
@@ -219,7 +248,7 @@ def _ratings_data(case: RatingsCase) -> Section:
         ("people", ratings.n_users),
         ("items", ratings.n_items),
         ("people tested", len(case.people)),
-        ("people learnt from", case.some.n_users),
+        ("people learnt from", case.sample.n_users),
         ("ratings of a person, median", int(np.median(ratings.per_user))),
         ("ratings of an item, median", int(np.median(ratings.per_item))),
     )
@@ -240,20 +269,20 @@ def _leaderboard(contest: Contest) -> Section:
     rows = []
     dots = []
     n_decimals = decimals(contest, first)
-    for place, result in enumerate(contest.results):
+    for k, result in enumerate(contest.results):
         behind = contest.behind(result)
         half = contest.half_width(result.values[first.name])
         rows.append(
             (
-                f"{place + 1}. {result.name}",
+                f"{k + 1}. {result.name}",
                 f"{written(contest, result, first)} ± {half:.{n_decimals}f}",
                 "" if result is contest.best else signed(contest, result),
                 *(written(contest, result, measure) for measure in others),
                 _seconds(result),
-                result.home or "baseline",
+                result.origin or "baseline",
             )
         )
-        if place:
+        if k:
             ends = behind.mean - behind.half_width, behind.mean + behind.half_width
             dots.append(Dot(result.name, behind.mean, *ends))
     words = "; ".join(f"{m.name}: {meaning(m.name)}" for m in contest.measures)
@@ -268,9 +297,9 @@ def _leaderboard(contest: Contest) -> Section:
         ),
         tuple(rows),
         f"{words}. Means over {contest.unit} that were left out, with half their 95 % "
-        f"intervals over {contest.over}. Behind the first: the mean difference on the "
-        f"same {contest.unit}; ≈ where its interval holds zero, so that the two cannot "
-        "be told apart here.",
+        f"intervals over {contest.interval_unit}. Behind the first: the mean "
+        f"difference on the same {contest.unit}; ≈ where its interval contains zero, "
+        "so that no difference was shown here.",
     )
     left = tuple(f"{name} was left out: {why}." for name, why in contest.left_out)
     charts = (_behind_chart(contest, dots),) if dots else ()
@@ -283,17 +312,17 @@ def _behind_chart(contest: Contest, dots: list[Dot]) -> Dots:
         f"{contest.measures[0].name}: how much worse",
         tuple(dots),
         f"The further left the better. Lines are 95 % intervals of paired differences "
-        f"over {contest.over}; those that cross the dashed line cannot be told from "
-        "the first. They say what the rows left out say: how models would vary if "
-        "learnt from other rows is not in them, and the first of many is a little "
-        "lucky.",
+        f"over {contest.interval_unit}; those that cross the dashed line were not "
+        "shown to differ from the first. They are about the rows left out: how models "
+        "would vary if learnt from other rows is not in them, and the first of many is "
+        "a little lucky.",
         (contest.best.name, 0.0),
     )
 
 
 def _seconds(result: Result) -> str:
-    """Write how long a fit took, if there was something to learn."""
-    if not result.home or result.home in ("run", "rule"):
+    """Return how long a fit took, if there was something to learn."""
+    if not result.origin or result.origin in ("run", "rule"):
         return ""
     median = float(np.median(result.seconds))
     return f"{median:.2f}" if median >= 0.005 else "<0.01"
@@ -307,26 +336,30 @@ def _settings(contest: Contest) -> tuple[Section, ...]:
     )
     if not rows:
         return ()
-    caption = "What rankers chose for themselves; one value a fold where they differ."
+    caption = "What rankers chose for themselves; one value per fold where they differ."
     return (Section("Settings", tables=(Table(("ranker", "chosen"), rows, caption),)),)
 
 
-def _next(wanted: "Wanted", case: Case | RatingsCase, contest: Contest) -> Section:
-    """Say what to do with the result, as commands."""
-    files = list(wanted.files)
-    again = shlex.split(wanted.command)
+def _next_steps(
+    files: tuple[str, ...],
+    options: CompareOptions,
+    case: TableCase | RatingsCase,
+    contest: Contest,
+) -> Section:
+    """Return what to do with the result, as commands."""
+    command = options.command(files)
     commands = []
-    model = str(wanted.save or "winner.peckorder")
+    model = str(options.save or "winner.peckorder")
     kept = best_own(contest)
-    if kept is not None and wanted.save is None:
+    if kept is not None and options.save is None:
         commands.append(
             (
                 "Keep the best of peckorder's rankers, fitted to the rows compared:",
-                shlex.join([*again, "--save", model]),
+                shlex.join([*shlex.split(command), "--save", model]),
             )
         )
-    if not isinstance(case, RatingsCase) and case.kind == "runs":
-        fuse = ["peckorder", "fuse", *files, "--qrels", str(wanted.qrels)]
+    if case.kind == "runs":
+        fuse = ["peckorder", "fuse", *files, "--qrels", str(options.qrels)]
         commands.append(("Write a fused run:", shlex.join([*fuse, "-o", "fused.run"])))
     elif kept is not None and isinstance(case, RatingsCase):
         person = str(case.ratings.users[0])
@@ -340,25 +373,23 @@ def _next(wanted: "Wanted", case: Case | RatingsCase, contest: Contest) -> Secti
         new = f"new{''.join(Path(files[0]).suffixes[-2:])}"
         ranked = ["peckorder", "rank", model, new, "-o", "ranked.csv"]
         commands.append(("Put new rows in order:", shlex.join(ranked)))
-        if kept.name in _TAKEN_APART:
+        if kept.name in _EXPLAINED:
             why = ["peckorder", "explain", model, new, "--row", "1"]
             commands.append(("Why a row stands where it does:", shlex.join(why)))
     level = [contest.best.name, *(result.name for result in contest.level())]
     level = [name for name in level if not name.startswith("(")]
     if len(level) > 1:
         text = f"Look closer at {listed(level)}, with other folds:"
-        closer = replace(
-            wanted, rankers=tuple(level), seed=(wanted.seed + 1) % 2**31, save=None
-        )
-        commands.append((text, closer.command))
+        seed = (options.seed + 1) % 2**31
+        closer = replace(options, rankers=tuple(level), seed=seed, save=None)
+        commands.append((text, closer.command(files)))
     if case.column_roles:
         text = (
             "If the file was taken for the wrong thing, say what its columns are; "
             "peckorder compare --help has all flags:"
         )
-        other = ["peckorder", "compare", *files, "--target", "NAME", "--qid", "NAME"]
+        roles = ["--target", "NAME", "--qid", "NAME"]
         if isinstance(case, RatingsCase):
-            roles = ("--user", "NAME", "--item", "NAME", "--rating", "NAME")
-            other = ["peckorder", "compare", *files, *roles]
-        commands.append((text, shlex.join(other)))
+            roles = ["--user", "NAME", "--item", "NAME", "--rating", "NAME"]
+        commands.append((text, shlex.join(["peckorder", "compare", *files, *roles])))
     return Section("What to do next", commands=tuple(commands))

@@ -1,10 +1,10 @@
-"""Words about a contest that the terminal and the page share."""
+"""Texts about a contest that the terminal and the report share."""
 
 from math import floor, isnan, log10
 from typing import Any, Final
 
-from peckorder.compare.contest.contest import Contest, Result
-from peckorder.compare.contest.measures import Measure
+from peckorder.compare.contest import Contest, Result
+from peckorder.compare.measures import Measure
 
 KINDS: Final = {
     "ordinal": "ordered classes",
@@ -24,7 +24,7 @@ MEANINGS: Final = {
 
 
 def meaning(measure: str) -> str:
-    """Say what a measure is."""
+    """Return what a measure is."""
     if measure.startswith("ndcg"):
         places = measure.partition("@")[2]
         first = f" of the first {places} places" if places else ""
@@ -39,22 +39,22 @@ def decimals(contest: Contest, measure: Measure) -> int:
 
 
 def written(contest: Contest, result: Result, measure: Measure) -> str:
-    """Write the mean of a measure."""
+    """Return the mean of a measure as text."""
     return f"{result.mean(measure):.{decimals(contest, measure)}f}"
 
 
 def signed(contest: Contest, result: Result) -> str:
-    """Write how far behind, and mark what cannot be told from nothing."""
+    """Return how far behind as text, marked where no difference was shown."""
     behind, n = contest.behind(result), decimals(contest, contest.measures[0])
     level = " ≈" if behind.is_level else ""
     return f"{behind.mean:.{n}f} ± {behind.half_width:.{n}f}{level}"
 
 
 def level_text(contest: Contest) -> str:
-    """Say who is first and who cannot be told from it."""
+    """Return which candidate is first, and which were not shown to differ from it."""
     best, level = contest.best, [result.name for result in contest.level()]
     if len(contest.results) == 1:
-        return f"{best.name} is alone: there is nobody to compare it with."
+        return f"{best.name} is alone: there is nothing to compare it with."
     if not level:
         return f"{best.name} is first, and no other is level with it."
     names = listed(level)
@@ -62,12 +62,12 @@ def level_text(contest: Contest) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """Write names one after the other."""
+    """Return names as an enumeration."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def chosen_text(result: Result) -> str:
-    """Write the settings that a ranker chose, of all folds."""
+    """Return the settings that a ranker chose in all folds."""
     names: dict[str, list[Any]] = {}
     for chosen in result.chosen:
         for name, value in chosen.items():

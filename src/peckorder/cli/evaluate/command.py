@@ -1,32 +1,72 @@
 """`peckorder evaluate`: how good an order is."""
 
-from typing import Annotated
+from dataclasses import dataclass
 
 from cyclopts import Parameter
 
-from peckorder.cli.options import AsJson, Quiet
+from peckorder.cli.options import PRINTED, Metrics, OutputOptions, Several
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateOptions:
+    """Options of `peckorder evaluate`.
+
+    Parameters
+    ----------
+    metric
+        Such as ndcg@10, ap, rr, p@5, recall@100, tau, disagreement; of predicted
+        classes "mean rank loss", "exactly right", "zero-one loss". Give it again for
+        more.
+    qrels
+        TREC judgements to evaluate a run against.
+    target
+        The column of targets; by default the usual names, those of `peckorder compare`.
+    score
+        The column of scores; by default the usual names.
+    predicted
+        The column of predicted classes; by default the one that `peckorder rank`
+        writes.
+    classes
+        The labels from lowest to highest, as in poor,fair,good, if they are text.
+    qid
+        The column of queries; by default the usual names, and the people of ratings.
+        Without one, or with --qid none, all rows are one list.
+    ties
+        What equal scores mean: expected, best, worst, order, or docid as in trec_eval.
+    bootstrap
+        Samples of queries behind an interval.
+    seed
+        Where these samples start.
+    per_query
+        A file for the values of each query.
+    format
+        Of the file, if its name does not tell: csv, tsv, parquet, jsonl, letor, run.
+    """
+
+    metric: Metrics = None
+    qrels: str | None = None
+    target: str | None = None
+    score: str | None = None
+    predicted: str | None = None
+    classes: Several = None
+    qid: str | None = None
+    ties: str = "expected"
+    bootstrap: int = 1000
+    seed: int = 0
+    per_query: str | None = None
+    format: str | None = None
+
+
+DEFAULTS = EvaluateOptions()
 
 
 def evaluate(
     file: str,
     /,
     *,
-    metric: Annotated[
-        list[str] | None, Parameter(name=["--metric", "-m"], negative="")
-    ] = None,
-    qrels: str | None = None,
-    target: str | None = None,
-    score: str | None = None,
-    predicted: str | None = None,
-    classes: Annotated[list[str] | None, Parameter(negative="")] = None,
-    qid: str | None = None,
-    ties: str = "expected",
-    bootstrap: int = 1000,
-    seed: int = 0,
-    per_query: str | None = None,
-    format: str | None = None,
-    json: AsJson = False,
-    quiet: Quiet = False,
+    options: EvaluateOptions = DEFAULTS,
+    output: OutputOptions = PRINTED,
 ) -> None:
     """Measure predictions, or a TREC run: means over queries, 95 % intervals.
 
@@ -53,52 +93,7 @@ def evaluate(
     file
         A table with columns of targets and scores, or a TREC run; "-" to read
         standard input.
-    metric
-        Such as ndcg@10, ap, rr, p@5, recall@100, tau, disagreement; of predicted
-        classes "mean rank loss", "exactly right", "zero-one loss". Give it again for
-        more.
-    qrels
-        TREC judgements to hold a run against.
-    target, score, qid
-        Names of columns; by default the usual ones, those of `peckorder compare`, and
-        the people of ratings for queries. Without a column of queries, or with --qid
-        none, all rows are one list.
-    predicted
-        The column of predicted classes; by default the one that `peckorder rank`
-        writes.
-    classes
-        The labels from lowest to highest, as in poor,fair,good, if they are text.
-    ties
-        What equal scores mean: expected, best, worst, order, or docid as in trec_eval.
-    bootstrap
-        Samples of queries behind an interval.
-    seed
-        Where these samples start.
-    per_query
-        A file for the values of each query.
-    format
-        Of the file, if its name does not tell: csv, tsv, parquet, jsonl, letor, run.
-    json
-        Print the result as JSON.
-    quiet
-        Print nothing but errors.
     """
     from peckorder.cli.evaluate.work import run_evaluate
 
-    run_evaluate(
-        file,
-        metric=metric,
-        qrels=qrels,
-        target=target,
-        score=score,
-        predicted=predicted,
-        classes=classes,
-        qid=qid,
-        ties=ties,
-        bootstrap=bootstrap,
-        seed=seed,
-        per_query=per_query,
-        format=format,
-        json=json,
-        quiet=quiet,
-    )
+    run_evaluate(file, options, output)

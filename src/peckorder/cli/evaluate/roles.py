@@ -43,23 +43,23 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
     >>> find_roles(table, {})[:4]
     ('stars', 'score', None, 'customer')
     """
-    known = {role: name for role, name in given.items() if name is not None}
-    if known.get("qid") == NONE and NONE not in columns.names:
-        known["qid"] = ""
-    for role, name in known.items():
+    named = {role: name for role, name in given.items() if name is not None}
+    if named.get("qid") == NONE and NONE not in columns.names:
+        named["qid"] = ""
+    for role, name in named.items():
         if name:
             check_column("evaluate", columns, role, name)
     small = {words.plain(name): name for name in reversed(columns.names)}
-    free = [name for name in columns.names if name not in known.values()]
+    free = [name for name in columns.names if name not in named.values()]
     others = {word: name for word, name in small.items() if name in free}
-    predicted = known.get("predicted") or _first(others, _CLASSES)
-    score = known.get("score") or _first(others, _SCORES)
-    if score is None and predicted is not None and "predicted" not in known:
+    predicted = named.get("predicted") or _first(others, _CLASSES)
+    score = named.get("score") or _first(others, _SCORES)
+    if score is None and predicted is not None and "predicted" not in named:
         # Numbers are scores, too.
         is_text = columns.arrays[predicted].dtype.kind not in "iuf"
         score = None if is_text else predicted
     left = [name for name in free if name not in (score, predicted, *_ADDED)]
-    target = known.get("target") or words.first_named(left, TARGETS)
+    target = named.get("target") or words.first_named(left, TARGETS)
     if target is None and set(columns.names) >= {"qid", "docid", "score"}:
         raise DataError(
             f"evaluate: qrels must be given, by --qrels FILE, to measure a run (or "
@@ -71,11 +71,11 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
             f"{listed(columns.names)}; got none by its usual names. Add --target NAME."
         )
     left = [name for name in left if name != target]
-    query = known.get("qid")
+    query = named.get("qid")
     if query is None:
         query = words.first_named(left, words.QUERY)
         query = query or words.first_named(left, words.USER)
-    found = {
+    columns_by_role = {
         "target": target,
         "score": score,
         "predicted": None if predicted == score else predicted,
@@ -88,8 +88,8 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
         "qid": Role.QUERY,
     }
     column_roles = [
-        ColumnRole(name, roles[role], f"--{role}" if role in known else "its name")
-        for role, name in found.items()
+        ColumnRole(name, roles[role], f"--{role}" if role in named else "its name")
+        for role, name in columns_by_role.items()
         if name is not None
     ]
     return Roles(target, score, predicted, query or None, tuple(column_roles))

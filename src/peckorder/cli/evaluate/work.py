@@ -1,109 +1,53 @@
 """The work of `peckorder evaluate`."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+from rich.console import RenderableType
 
 from peckorder import metrics
-from peckorder._core.typing import Floats
+from peckorder._core.cells import is_number
+from peckorder._core.typing import Array, Bools, Floats, Ints
 from peckorder._core.validation import did_you_mean, whole
-from peckorder.cli.column_report import role_lines
-from peckorder.cli.console import Speaker, screen
-from peckorder.cli.evaluate.classes import (
-    LOSS,
-    RIGHT,
-    class_measure,
-    levels_of,
-    measured_classes,
-)
+from peckorder.cli.console import ResultPrinter, role_lines, roles_as_json, screen
+from peckorder.cli.evaluate.command import EvaluateOptions
 from peckorder.cli.evaluate.roles import NONE, Roles, find_roles
-from peckorder.cli.evaluate.rows import known_rows, with_numbers
+from peckorder.cli.options import OutputOptions
 from peckorder.cli.outputs import check_outputs
-from peckorder.compare.run_evaluation import Judged, check_measures, judge, measure
+from peckorder.compare.run_evaluation import check_measures, judge, measure
 from peckorder.exceptions import DataError
-from peckorder.tables.columns import Columns, counted, listed
-from peckorder.tables.files.cells import numbers_of
+from peckorder.metrics import intervals
+from peckorder.tables.columns import (
+    Columns,
+    counted,
+    distinct,
+    is_empty,
+    listed,
+    numeric,
+)
+from peckorder.tables.files.arrow import to_columns
+from peckorder.tables.files.cells import is_gap, numbers_of, typed
 from peckorder.tables.files.read import read_columns, write_columns
 from peckorder.tables.files.runs import qrels_columns, read_run_columns
-from peckorder.tables.files.source import name_of
+from peckorder.tables.files.source import name_of, short
 from peckorder.tables.roles import ColumnRole, Role, column_of
+from peckorder.tables.task import split_names
 
-_LISTS = ("ndcg@10", "ap", "rr")
-_TIES = ("expected", "best", "worst", "order", "docid")
-
-
-def run_evaluate(
-    file: str,
-    *,
-    metric: list[str] | None,
-    qrels: str | None,
-    target: str | None,
-    score: str | None,
-    predicted: str | None,
-    classes: list[str] | None,
-    qid: str | None,
-    ties: str,
-    bootstrap: int,
-    seed: int,
-    per_query: str | None,
-    format: str | None,
-    json: bool,
-    quiet: bool,
-) -> None:
-    """Measure predictions, or a TREC run: means over queries, 95 % intervals."""
-    speaker = Speaker(json=json, quiet=quiet, out=per_query)
-    if ties not in _TIES:
-        raise ValueError(
-            f"evaluate: ties must be one of {', '.join(_TIES)}; got {ties!r}."
-            f"{did_you_mean(ties, _TIES, {})}"
-        )
-    check_outputs("evaluate", {"--per-query": per_query}, [file, qrels])
-    whole(1).check("evaluate", "bootstrap", bootstrap)
-    whole(0).check("evaluate", "seed", seed)
-    asked = None if metric is None else tuple(metric)
-    of_lists = [name for name in asked or () if class_measure(name) is None]
-    if of_lists:  # names, before any work
-        metrics.evaluate([1, 0], [1, 0], of_lists, n_bootstrap=1)
-    more: dict[str, Any] = {"ties": ties, "n_bootstrap": bootstrap}
-    with speaker.bar("Measuring"):
-        if qrels is None:
-            ids = () if qid in (None, NONE) else (str(qid),)
-            columns = read_columns(file, format=format, ids=ids)
-            given = {"target": target, "score": score, "predicted": predicted}
-            roles = find_roles(columns, {**given, "qid": qid})
-            found = _of_table(columns, roles, asked, classes, seed, more)
-        else:
-            names = asked or _LISTS
-            check_measures(names)
-            judged = _judged(file, format, qrels)
-            n_rows = int(np.isfinite(judged.score).sum())
-            table = measure(judged, names, seed=seed, **more)
-            found = Measured(n_rows, table, notes=judged.notes)
-    rows = [] if found.table is None else found.table._rows()
-    if any(row["queries"] == 1 for row in rows):
-        alone = "Intervals are over lists; of one list there is none."
-        found = found._replace(notes=(*found.notes, alone))
-    if per_query is not None:
-        if found.table is None:
-            raise ValueError(
-                "evaluate: per-query must go with a metric of lists, such as ndcg@10; "
-                f"got {', '.join(asked or ())}."
-            )
-        write_columns(per_query, _by_query(found.table))
-    values = {row.pop("metric"): row for row in [dict(r) for r in rows]}
-    values |= {row.pop("metric"): row for row in [dict(r) for r in found.classes]}
-    speaker.say(
-        {
-            "file": name_of(file),
-            "rows": found.n_rows,
-            "ties": ties,
-            "taken": {t.column: [t.role.value, t.why] for t in found.column_roles},
-            "notes": list(found.notes),
-            "metrics": values,
-        },
-        *_shown(name_of(file), found, rows),
-    )
+_LISTS: Final = ("ndcg@10", "ap", "rr")
+_TIES: Final = ("expected", "best", "worst", "order", "docid")
+LOSS: Final = "mean rank loss"
+RIGHT: Final = "exactly right"
+WRONG: Final = "zero-one loss"
+MEASURES: Final = (LOSS, RIGHT, WRONG)
+_ALIASES: Final = {
+    "rank loss": LOSS,
+    "accuracy": RIGHT,
+    "zero one": WRONG,
+    "zero one loss": WRONG,
+}
 
 
 class Measured(NamedTuple):
@@ -116,75 +60,153 @@ class Measured(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def _shown(file: str, found: Measured, rows: Sequence[Any]) -> list[Any]:
-    """Return what people see: what was taken for what, then tables."""
-    lines: list[Any] = [f"  {line}" for line in role_lines(found.column_roles)]
-    if found.column_roles and not any(t.role is Role.QUERY for t in found.column_roles):
-        lines.append("  no column of queries: all rows are one list (--qid NAME)")
-    title = f"{file} ({counted(found.n_rows, 'row', 'rows')}, 95 % intervals)"
-    headings: tuple[str, ...]
-    if found.classes:
-        headings = ("metric", "mean", "low", "high", "rows")
-        every = [tuple(row.values()) for row in found.classes]
-        lines.append(screen(title, headings, every))
-    if rows:
-        headings = ("metric", "mean", "low", "high", "queries", "undefined")
-        lines.append(screen(title, headings, [tuple(row.values()) for row in rows]))
-    return [*lines, *found.notes]
+def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> None:
+    """Measure predictions, or a TREC run: means over queries, 95 % intervals."""
+    ties, per_query = options.ties, options.per_query
+    printer = ResultPrinter(output, per_query)
+    if ties not in _TIES:
+        raise ValueError(
+            f"evaluate: ties must be one of {', '.join(_TIES)}; got {ties!r}."
+            f"{did_you_mean(ties, _TIES, {})}"
+        )
+    check_outputs("evaluate", {"--per-query": per_query}, [file, options.qrels])
+    whole(1).check("evaluate", "bootstrap", options.bootstrap)
+    whole(0).check("evaluate", "seed", options.seed)
+    of_lists = [name for name in options.metric or () if class_measure(name) is None]
+    if of_lists:  # names, before any work
+        metrics.evaluate([1, 0], [1, 0], of_lists, n_bootstrap=1)
+    with printer.progress("Measuring"):
+        if options.qrels is None:
+            measured = _of_table(file, options)
+        else:
+            measured = _of_run(file, options.qrels, options)
+    rows = [] if measured.table is None else measured.table._rows()
+    if any(row["queries"] == 1 for row in rows):
+        note = "Intervals are over lists; of one list there is none."
+        measured = measured._replace(notes=(*measured.notes, note))
+    if per_query is not None:
+        if measured.table is None:
+            raise ValueError(
+                "evaluate: per-query must go with a metric of lists, such as ndcg@10; "
+                f"got {', '.join(options.metric or ())}."
+            )
+        write_columns(per_query, _by_query(measured.table))
+    values = {row.pop("metric"): row for row in map(dict, (*rows, *measured.classes))}
+    printer.emit(
+        {
+            "file": name_of(file),
+            "rows": measured.n_rows,
+            "ties": ties,
+            "taken": roles_as_json(measured.column_roles),
+            "notes": list(measured.notes),
+            "metrics": values,
+        },
+        *_shown(name_of(file), measured, rows),
+    )
 
 
-def _of_table(
-    columns: Columns,
-    roles: Roles,
-    asked: tuple[str, ...] | None,
-    classes: list[str] | None,
-    seed: int,
-    more: dict[str, Any],
-) -> Measured:
+def _of_run(file: str, qrels: str, options: EvaluateOptions) -> Measured:
+    """Measure a run against judgements."""
+    names = options.metric or _LISTS
+    check_measures(names)
+    run = read_run_columns("evaluate", file, options.format)
+    judged = judge(run, qrels_columns("evaluate", qrels))
+    table = measure(
+        judged,
+        names,
+        ties=options.ties,
+        n_bootstrap=options.bootstrap,
+        seed=options.seed,
+    )
+    return Measured(int(np.isfinite(judged.score).sum()), table, notes=judged.notes)
+
+
+def _of_table(file: str, options: EvaluateOptions) -> Measured:
     """Measure a table that has targets, and scores or predicted classes."""
-    has_classes = roles.predicted not in (None, roles.score)
-    if asked is None:
-        asked = (*((LOSS, RIGHT) if has_classes else ()),)
-        if roles.score is not None:
-            asked += ("disagreement",) if has_classes else _LISTS
-    of_classes = [name for each in asked if (name := class_measure(each))]
-    of_lists = [name for name in asked if class_measure(name) is None]
-    if of_classes and roles.predicted is None:
-        raise _missing(columns, "predicted", of_classes[0])
-    if of_lists and roles.score is None:
-        raise _missing(columns, "score", of_lists[0])
+    qid, classes = options.qid, options.classes
+    ids = () if qid in (None, NONE) else (str(qid),)
+    columns = read_columns(file, format=options.format, ids=ids)
+    names = ("target", "score", "predicted", "qid")
+    roles = find_roles(columns, {name: getattr(options, name) for name in names})
+    of_classes, of_lists = _chosen_metrics(columns, roles, options.metric)
     labels = [roles.target, *([roles.predicted] if of_classes else [])]
     others = [roles.score, roles.query] if of_lists else []
     needed = [name for name in dict.fromkeys([*labels, *others]) if name is not None]
     # Classes that were given are compared as they stand.
     numbers = {*(labels if classes is None else ()), roles.score} & set(needed)
     columns = with_numbers(columns, sorted(numbers - {roles.query}))
-    rows, more_notes = known_rows(columns, needed)
-    n_rows, notes = int(rows.sum()), (*columns.notes, *more_notes)
-    found: list[dict[str, Any]] = []
+    rows, row_notes = known_rows(columns, needed)
+    n_rows, notes = int(rows.sum()), (*columns.notes, *row_notes)
+    values: list[dict[str, Any]] = []
     if of_classes and roles.predicted is not None:
         truth, guess = levels_of(columns, (roles.target, roles.predicted), classes)
-        samples = more["n_bootstrap"]
-        found = measured_classes(truth[rows], guess[rows], of_classes, samples, seed)
+        samples, seed = options.bootstrap, options.seed
+        values = measured_classes(truth[rows], guess[rows], of_classes, samples, seed)
     if not of_lists or roles.score is None:
-        return Measured(n_rows, None, tuple(found), roles.column_roles, notes)
-    is_text = columns.arrays[roles.target].dtype.kind not in "iuf"
-    if classes is not None or (is_text and of_classes):
-        (level,) = levels_of(columns, (roles.target,), classes)
-        target: Floats = level.astype(np.float64)
-    else:
-        target = numbers_of("evaluate", columns, roles.target, gaps=True)
-    if more["ties"] == "docid":
-        more = {**more, "docid": columns.arrays[_docid(columns)][rows]}
+        return Measured(n_rows, None, tuple(values), roles.column_roles, notes)
     table = metrics.evaluate(
-        target[rows],
+        _targets(columns, roles, classes, has_classes=bool(of_classes))[rows],
         numbers_of("evaluate", columns, roles.score, gaps=True)[rows],
         of_lists,
         qid=None if roles.query is None else columns.arrays[roles.query][rows],
-        random_state=seed,
-        **more,
+        docid=columns.arrays[_docid(columns)][rows]
+        if options.ties == "docid"
+        else None,
+        ties=options.ties,
+        n_bootstrap=options.bootstrap,
+        random_state=options.seed,
     )
-    return Measured(n_rows, table, tuple(found), roles.column_roles, notes)
+    return Measured(n_rows, table, tuple(values), roles.column_roles, notes)
+
+
+def _chosen_metrics(
+    columns: Columns, roles: Roles, asked: Sequence[str] | None
+) -> tuple[list[str], list[str]]:
+    """Return the measures of classes and of lists that are asked for, or the usual."""
+    has_classes = roles.predicted not in (None, roles.score)
+    if asked is None:
+        asked = (LOSS, RIGHT) if has_classes else ()
+        if roles.score is not None:
+            asked += ("disagreement",) if has_classes else _LISTS
+    of_classes = [measure for name in asked if (measure := class_measure(name))]
+    of_lists = [name for name in asked if class_measure(name) is None]
+    if of_classes and roles.predicted is None:
+        raise _missing(columns, "predicted", of_classes[0])
+    if of_lists and roles.score is None:
+        raise _missing(columns, "score", of_lists[0])
+    return of_classes, of_lists
+
+
+def _targets(
+    columns: Columns, roles: Roles, classes: Sequence[str] | None, *, has_classes: bool
+) -> Floats:
+    """Return targets as numbers: levels of classes, or as they are."""
+    is_text = columns.arrays[roles.target].dtype.kind not in "iuf"
+    if classes is not None or (is_text and has_classes):
+        (level,) = levels_of(columns, (roles.target,), classes)
+        return level.astype(np.float64)
+    return numbers_of("evaluate", columns, roles.target, gaps=True)
+
+
+def _shown(file: str, measured: Measured, rows: Sequence[Any]) -> list[RenderableType]:
+    """Return what is printed: the roles of columns, then tables."""
+    lines: list[RenderableType] = [
+        f"  {line}" for line in role_lines(measured.column_roles)
+    ]
+    if measured.column_roles and not any(
+        t.role is Role.QUERY for t in measured.column_roles
+    ):
+        lines.append("  no column of queries: all rows are one list (--qid NAME)")
+    title = f"{file} ({counted(measured.n_rows, 'row', 'rows')}, 95 % intervals)"
+    headings: tuple[str, ...]
+    if measured.classes:
+        headings = ("metric", "mean", "low", "high", "rows")
+        every = [tuple(row.values()) for row in measured.classes]
+        lines.append(screen(title, headings, every))
+    if rows:
+        headings = ("metric", "mean", "low", "high", "queries", "undefined")
+        lines.append(screen(title, headings, [tuple(row.values()) for row in rows]))
+    return [*lines, *measured.notes]
 
 
 def _missing(columns: Columns, what: str, metric: str) -> DataError:
@@ -199,11 +221,163 @@ def _docid(columns: Columns) -> str:
     return column_of("evaluate", columns, "docid", None, ("docid", "doc_id", "id"))
 
 
-def _judged(file: str, format: str | None, qrels: str) -> Judged:
-    run = read_run_columns("evaluate", file, format)
-    return judge(run, qrels_columns("evaluate", qrels))
-
-
-def _by_query(table: Any) -> Columns:
+def _by_query(table: metrics.Evaluation) -> Columns:
     ids = np.asarray([str(q) for q in table.queries.tolist()], dtype=object)
     return Columns({"qid": ids, **table.values}, "values of queries")
+
+
+def with_numbers(columns: Columns, names: Collection[str]) -> Columns:
+    """Return columns with numbers where text is all numbers, by the rules of CSV.
+
+    Formats with types may have such text, as what others wrote has, and behind the
+    ``#`` of LETOR there is no other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peckorder.cli.evaluate.work import with_numbers
+    >>> from peckorder.tables.columns import Columns
+    >>> table = Columns({"grade": np.array(["2", "1"], object)}, "ranked.jsonl")
+    >>> with_numbers(table, ["grade"]).arrays["grade"].tolist()
+    [2, 1]
+    """
+    arrays = dict(columns.arrays)
+    for name in names:
+        if arrays[name].dtype == object:
+            cells = pa.chunked_array([pa.array(arrays[name], pa.string())])
+            numbers = typed(name, cells, is_id=False, has_commas=False)
+            if numbers is not cells:
+                arrays |= to_columns(columns.source, pa.table({name: numbers})).arrays
+    return replace(columns, arrays=arrays)
+
+
+def known_rows(columns: Columns, names: Sequence[str]) -> tuple[Bools, tuple[str, ...]]:
+    """Return which rows have a value in all these columns, and notes about the others.
+
+    What has no label cannot be measured; nor what a model does not know, which `rank`
+    writes without a score.
+    """
+    is_known, notes = np.ones(len(columns), dtype=bool), []
+    for name in names:
+        is_gap = is_empty(columns.arrays[name])
+        n = int(is_gap.sum())
+        if n:
+            rows = "1 row has" if n == 1 else f"{n:,} rows have"
+            notes.append(f"{rows} no {name!r}: left out.")
+        is_known &= ~is_gap
+    if not is_known.any():
+        raise DataError(
+            f"evaluate: {columns.source} must have rows with all of "
+            f"{', '.join(map(repr, names))}; got none."
+        )
+    return is_known, tuple(notes)
+
+
+def class_measure(name: str) -> str | None:
+    """Return a measure of classes by its name; None if it is no such name.
+
+    Examples
+    --------
+    >>> from peckorder.cli.evaluate.work import class_measure
+    >>> class_measure("rank_loss"), class_measure("zero-one"), class_measure("ap")
+    ('mean rank loss', 'zero-one loss', None)
+    """
+    word = " ".join(name.lower().replace("_", " ").replace("-", " ").split())
+    plain = {measure.replace("-", " "): measure for measure in MEASURES}
+    return (plain | _ALIASES).get(word)
+
+
+def levels_of(
+    columns: Columns, names: Iterable[str], classes: Iterable[str] | None
+) -> list[Ints]:
+    """Return the levels of labels on their scale, from 0 on; -1 of empty cells.
+
+    Without `classes` the scale is of all numbers there are, ascending: a step is one
+    from a class to the next, as in `compare`. Numbers are compared by their values, to
+    the last digit, text as it stands.
+    """
+    arrays = {name: columns.arrays[name] for name in names}
+    if classes is None:
+        for name, array in arrays.items():
+            if not numeric(array):
+                raise DataError(
+                    "evaluate: classes must be given, lowest first, for labels that "
+                    f"are text, by --classes; got none for {name!r}, which has "
+                    f"{', '.join(map(str, distinct(array)[:12]))}."
+                )
+        every = sorted({v for a in arrays.values() for v in distinct(a).tolist()})
+        scale = _Scale(tuple(map(_text, every)), {v: k for k, v in enumerate(every)})
+    else:
+        given = tuple(split_names(classes, ()))
+        values = {value: k for k, c in enumerate(given) for value in _values(c)}
+        scale = _Scale(given, values)
+    return [_levels(columns, name, array, scale) for name, array in arrays.items()]
+
+
+class _Scale(NamedTuple):
+    """Classes as they are written, and the levels of their values and texts."""
+
+    labels: tuple[str, ...]
+    level: dict[Any, int]
+
+
+def _values(label: str) -> tuple[Any, ...]:
+    """Return what a label stands for: its text, and a number if it is one.
+
+    Whole numbers are such, of which a float would not hold every digit.
+    """
+    if not is_number(label):
+        return (label,)
+    try:
+        return label, int(label)
+    except ValueError:
+        return label, float(label)
+
+
+def _text(value: float) -> str:
+    """Return a number of a scale as text."""
+    return str(int(value) if float(value).is_integer() else value)
+
+
+def _levels(columns: Columns, name: str, array: Array, scale: _Scale) -> Ints:
+    levels = np.empty(len(array), dtype=np.int64)
+    labels, level = scale
+    is_text = not numeric(array)
+    for row, label in enumerate(array.tolist()):
+        if is_gap(label):
+            levels[row] = -1
+            continue
+        key = str(label) if is_text and label is not None else label
+        if key not in level:
+            rule = f"one of {', '.join(labels)}" if len(labels) <= 31 else "a class"
+            raise DataError(
+                f"evaluate: column {name!r} of {columns.source} must be {rule}; got "
+                f"{short(label)} in row {row + 1}."
+            )
+        levels[row] = level[key]
+    return levels
+
+
+def measured_classes(
+    truth: Ints, guess: Ints, names: Iterable[str], n_bootstrap: int, seed: int
+) -> list[dict[str, Any]]:
+    """Return means over rows, with 95 % bootstrap intervals."""
+    steps = np.abs(guess - truth).astype(np.float64)
+    values: dict[str, Floats] = {
+        LOSS: steps,
+        RIGHT: (steps == 0).astype(np.float64),
+        WRONG: (steps > 0).astype(np.float64),
+    }
+    chosen = list(names)
+    table = np.stack([values[name] for name in chosen])
+    bounds = intervals(table, np.ones(len(steps)), n_bootstrap, seed).tolist()
+    return [
+        {
+            "metric": name,
+            "mean": float(values[name].mean()),
+            "low": low,
+            "high": high,
+            "rows": len(steps),
+        }
+        for name, (low, high) in zip(chosen, bounds, strict=True)
+    ]

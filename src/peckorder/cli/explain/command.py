@@ -1,10 +1,44 @@
 """`peckorder explain`: why a row has the score it has."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from peckorder.cli.options import AsJson, Quiet
+from peckorder.cli.options import PRINTED, OutputOptions
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainOptions:
+    """Options of `peckorder explain`.
+
+    Parameters
+    ----------
+    row
+        Which row, from 1 on; give it again for more. By default the first.
+    top
+        How many features of a row are shown, those that add most first.
+    user
+        For a PersonalRanker: the person, without file, row and out.
+    item
+        For a PersonalRanker: the item, without file, row and out.
+    out
+        A file for all rows of the table: one column per feature, the constant, the
+        score.
+    format
+        Of the file, if its name does not tell: csv, tsv, parquet, jsonl, letor.
+    """
+
+    row: Annotated[tuple[int, ...] | None, Parameter(negative="")] = None
+    top: int = 10
+    user: str | None = None
+    item: str | None = None
+    out: Annotated[str | None, Parameter(name=["--out", "-o"])] = None
+    format: str | None = None
+
+
+DEFAULTS = ExplainOptions()
 
 
 def explain(
@@ -12,14 +46,8 @@ def explain(
     file: str | None = None,
     /,
     *,
-    row: Annotated[list[int] | None, Parameter(negative="")] = None,
-    top: int = 10,
-    user: str | None = None,
-    item: str | None = None,
-    out: Annotated[str | None, Parameter(name=["--out", "-o"])] = None,
-    format: str | None = None,
-    json: AsJson = False,
-    quiet: Quiet = False,
+    options: ExplainOptions = DEFAULTS,
+    output: OutputOptions = PRINTED,
 ) -> None:
     """Tell how much each feature adds to the scores of rows.
 
@@ -37,32 +65,7 @@ def explain(
         A model file: RankBoost, PersonalRanker, or a linear model.
     file
         A table with the features of the model; "-" reads standard input.
-    row
-        Which row, from 1 on; give it again for more. By default the first.
-    top
-        How many features of a row are shown, those that add most first.
-    user, item
-        For a PersonalRanker: the person and the item, without file, row and out.
-    out
-        A file for all rows of the table: a column a feature, the constant, the score.
-    format
-        Of the file, if its name does not tell: csv, tsv, parquet, jsonl, letor.
-    json
-        Print the result as JSON.
-    quiet
-        Print nothing but errors.
     """
     from peckorder.cli.explain.work import run_explain
 
-    run_explain(
-        model,
-        file,
-        row=row,
-        top=top,
-        user=user,
-        item=item,
-        out=out,
-        format=format,
-        json=json,
-        quiet=quiet,
-    )
+    run_explain(model, file, options, output)

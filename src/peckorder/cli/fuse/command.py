@@ -1,46 +1,20 @@
 """`peckorder fuse`: one list out of several."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from cyclopts import Parameter
 
-from peckorder.cli.options import AsJson, Quiet
+from peckorder.cli.options import PRINTED, Metrics, OutputOptions, OutText
 
 
-def fuse(
-    runs: list[str],
-    /,
-    *,
-    qrels: str | None = None,
-    out: Annotated[str, Parameter(name=["--out", "-o"])] = "fused.run",
-    method: str | None = None,
-    rounds: int | None = None,
-    folds: int = 5,
-    metric: Annotated[
-        list[str] | None, Parameter(name=["--metric", "-m"], negative="")
-    ] = None,
-    save: Path | None = None,
-    tag: str = "peckorder",
-    seed: int = 0,
-    json: AsJson = False,
-    quiet: Quiet = False,
-) -> None:
-    """Fuse TREC runs into one: learnt from judgements, or by counts of places.
-
-    Example: peckorder fuse bm25.run dense.run boolean.run --qrels qrels.txt
-
-    With judgements RankBoost learns how to combine the runs, whole queries held out in
-    turn, and stands beside Borda's count and reciprocal rank fusion. Scores written
-    for a judged query come from models that did not see it; for others, from all.
-    Folds, ties (expected over all orders) and figures are those of `peckorder compare
-    RUN RUN --qrels FILE`, which tries more ways to fuse.
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FuseOptions:
+    """Options of `peckorder fuse`.
 
     Parameters
     ----------
-    runs
-        Two or more runs; those of one query may differ in length. "-" to read one
-        from standard input.
     qrels
         TREC judgements. Without them only borda and rrf can be had.
     out
@@ -62,24 +36,45 @@ def fuse(
         The name of the system in the run that is written.
     seed
         Where random numbers start.
-    json
-        Print the result as JSON.
-    quiet
-        Print nothing but errors.
+    """
+
+    qrels: str | None = None
+    out: OutText = "fused.run"
+    method: str | None = None
+    rounds: int | None = None
+    folds: int = 5
+    metric: Metrics = None
+    save: Path | None = None
+    tag: str = "peckorder"
+    seed: int = 0
+
+
+DEFAULTS = FuseOptions()
+
+
+def fuse(
+    runs: list[str],
+    /,
+    *,
+    options: FuseOptions = DEFAULTS,
+    output: OutputOptions = PRINTED,
+) -> None:
+    """Fuse TREC runs into one: learnt from judgements, or by counts of places.
+
+    Example: peckorder fuse bm25.run dense.run boolean.run --qrels qrels.txt
+
+    With judgements RankBoost learns how to combine the runs, whole queries held out in
+    turn, and stands beside Borda's count and reciprocal rank fusion. Scores written
+    for a judged query come from models that did not see it; for others, from all.
+    Folds, ties (expected over all orders) and figures are those of `peckorder compare
+    RUN RUN --qrels FILE`, which tries more ways to fuse.
+
+    Parameters
+    ----------
+    runs
+        Two or more runs; those of one query may differ in length. "-" to read one
+        from standard input.
     """
     from peckorder.cli.fuse.work import run_fuse
 
-    run_fuse(
-        runs,
-        qrels=qrels,
-        out=out,
-        method=method,
-        rounds=rounds,
-        folds=folds,
-        metric=metric,
-        save=save,
-        tag=tag,
-        seed=seed,
-        json=json,
-        quiet=quiet,
-    )
+    run_fuse(runs, options, output)

@@ -1,18 +1,20 @@
 """The work of `peckorder fuse`."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.table import Table as Screen
 
 from peckorder._core.validation import did_you_mean, optional, whole
 from peckorder.cli.compare.text import level_text, signed
-from peckorder.cli.console import Speaker, screen
+from peckorder.cli.console import ResultPrinter, screen
+from peckorder.cli.fuse.command import FuseOptions
+from peckorder.cli.options import OutputOptions
 from peckorder.cli.outputs import check_model, check_outputs
-from peckorder.compare.contest.contest import Contest, Result, ranked
-from peckorder.compare.contest.fusion import LEARNT, METHODS, RRF, Fused
-from peckorder.compare.contest.fusion import fuse as fused
-from peckorder.compare.contest.measures import Measure
+from peckorder.compare.contest import Contest, Result, ranked
+from peckorder.compare.fusion import LEARNT, METHODS, RRF, Fused
+from peckorder.compare.fusion import fuse as fused
+from peckorder.compare.measures import Measure
 from peckorder.compare.run_evaluation import check_measures, judge, measure
 from peckorder.datasets import Qrels
 from peckorder.tables.columns import Columns, counted
@@ -26,68 +28,59 @@ from peckorder.tables.files.runs import (
 from peckorder.tables.files.source import is_standard, shown_out
 
 
-def run_fuse(
-    runs: list[str],
-    *,
-    qrels: str | None,
-    out: str,
-    method: str | None,
-    rounds: int | None,
-    folds: int,
-    metric: list[str] | None,
-    save: Path | None,
-    tag: str,
-    seed: int,
-    json: bool,
-    quiet: bool,
-) -> None:
+def run_fuse(runs: list[str], options: FuseOptions, output: OutputOptions) -> None:
     """Fuse TREC runs into one: learnt from judgements, or by counts of places."""
-    speaker = Speaker(json=json, quiet=quiet, out=out)
+    qrels, out, save, folds = options.qrels, options.out, options.save, options.folds
+    printer = ResultPrinter(output, out)
     check_outputs("fuse", {"-o": out, "--save": save}, [*runs, qrels])
-    kind = "run" if is_standard(out) else format_to_write(out, None, text="run")
-    names = tuple(metric or ("ndcg@10", "ap", "rr"))
-    check_measures(names, who="fuse")
-    optional(whole(1)).check("fuse", "rounds", rounds)
+    out_format = "run" if is_standard(out) else format_to_write(out, None, text="run")
+    metrics = options.metric or ("ndcg@10", "ap", "rr")
+    check_measures(metrics, who="fuse")
+    optional(whole(1)).check("fuse", "rounds", options.rounds)
     whole(2).check("fuse", "folds", folds)
-    chosen = _method(method, qrels)
+    method = _method(options.method, qrels)
     if save is not None:
         if qrels is None:
             raise ValueError("fuse: save must go with qrels to learn from; got none.")
         check_model("fuse", "--save", save)
     if len(runs) < 2:
         raise ValueError(f"fuse: runs must be two or more; got {len(runs)}.")
-    called = run_names("fuse", runs)
-    pairs = zip(called, runs, strict=True)
+    pairs = zip(run_names("fuse", runs), runs, strict=True)
     tables = {name: read_run_columns("fuse", path) for name, path in pairs}
-    known = None if qrels is None else qrels_columns("fuse", qrels)
-    if known is not None:  # a run that has nothing to do with them, before any work
+    judgements = None if qrels is None else qrels_columns("fuse", qrels)
+    if judgements is not None:
+        # A run that has no query in common with them is refused before any work.
         for columns in tables.values():
-            judge(columns, known, who="fuse")
-    with speaker.bar("Fusing") as tell:
+            judge(columns, judgements, who="fuse")
+    board: Contest | None = None
+    with printer.progress("Fusing") as report_progress:
         result = fused(
             {name: as_run("fuse", columns) for name, columns in tables.items()},
-            None if known is None else _as_qrels(known),
-            n_rounds=rounds,
+            None if judgements is None else _as_qrels(judgements),
+            n_rounds=options.rounds,
             n_folds=folds,
-            seed=seed,
-            metric=names[0] if names[0].startswith(("ap", "ndcg")) else "ndcg@10",
-            on_progress=tell,
+            seed=options.seed,
+            metric=metrics[0] if metrics[0].startswith(("ap", "ndcg")) else "ndcg@10",
+            on_progress=report_progress,
         )
-        board = None if known is None else _measured(result, tables, known, names)
-    n_rows = write_columns(out, _written(result, chosen, tag), format=kind)
+        if judgements is not None:
+            board = _measured(result, tables, judgements, metrics)
+    n_rows = write_columns(out, _run(result, method, options.tag), format=out_format)
     if save is not None and result.model is not None:
-        _named(result.model, list(tables)).save(save)
-    speaker.say(
+        result.model.feature_names_in_ = np.asarray(list(tables), dtype=object)
+        result.model.save(save)
+    notes = [] if board is None else _notes(board, method, list(tables))
+    printer.emit(
         {
             "runs": list(tables),
-            "written": {"method": chosen, "file": out, "rows": n_rows},
+            "written": {"method": method, "file": out, "rows": n_rows},
             "folds": None if board is None else folds,
             **({"metrics": {}} if board is None else _as_json(board)),
-            "notes": [] if board is None else _remarks(board, chosen, list(tables)),
+            "notes": notes,
         },
         *([] if board is None else [_screen(board, folds)]),
-        *([] if board is None else _remarks(board, chosen, list(tables))),
-        f"{chosen}: {counted(n_rows, 'row', 'rows')} in {shown_out(out)}",
+        *notes,
+        f"{method}: {counted(n_rows, 'row', 'rows')} in {shown_out(out)}",
     )
 
 
@@ -108,10 +101,10 @@ def _as_json(board: Contest) -> dict[str, Any]:
     }
 
 
-def _screen(board: Contest, folds: int) -> Any:
+def _screen(board: Contest, folds: int) -> Screen:
     """Return the table for the terminal: as `compare` has it."""
     first, *others = board.measures
-    rows = [
+    rows: list[tuple[str | float, ...]] = [
         (
             result.name,
             result.mean(first),
@@ -125,21 +118,21 @@ def _screen(board: Contest, folds: int) -> Any:
     return screen(title, ("method", *headings), rows)
 
 
-def _remarks(board: Contest, chosen: str, runs: list[str]) -> list[str]:
-    """Say who is first, and if what is written is not known to beat a single run."""
-    remarks = [level_text(board)]
+def _notes(board: Contest, method: str, runs: list[str]) -> list[str]:
+    """Return what is first, and whether the written run beats single runs."""
+    notes = [level_text(board)]
     by_name = {result.name: result for result in board.results}
     single = next(result for result in board.results if result.name in runs)
     name = board.measures[0].name
-    gap = by_name[chosen].values[name] - single.values[name]
+    gap = by_name[method].values[name] - single.values[name]
     mean, half = float(np.nanmean(gap)), board.half_width(gap)
     if mean - half <= 0:
-        known = "is behind" if mean + half < 0 else "cannot be told from"
-        remarks.append(
-            f"By {name} {chosen}, which is written, {known} the run {single.name} "
+        relation = "is behind" if mean + half < 0 else "cannot be told from"
+        notes.append(
+            f"By {name} {method}, which is written, {relation} the run {single.name} "
             f"alone ({mean:+.4f} ± {half:.4f})."
         )
-    return remarks
+    return notes
 
 
 def _method(method: str | None, qrels: str | None) -> str:
@@ -166,32 +159,32 @@ def _as_qrels(columns: Columns) -> Qrels:
 def _measured(
     result: Fused, runs: dict[str, Columns], qrels: Columns, names: tuple[str, ...]
 ) -> Contest:
-    """Return how each method, and each run by itself, fared, the best first.
+    """Return what each method, and each run by itself, achieved, the best first.
 
     All are measured on the queries in which something is relevant and that any run
     lists; one that a run leaves out counts as 0.
     """
     queries = np.unique(np.asarray(result.documents.qid)[result.is_judged])
-    every = {method: _written(result, method, "") for method in result.scores} | runs
-    found = []
+    every = {method: _run(result, method, "") for method in result.scores} | runs
+    results = []
     for name, columns in every.items():
         judged = judge(columns, qrels, queries, who="fuse")
         table = measure(judged, names, n_bootstrap=1)
-        found.append(Result(name, "", dict(table.values)))
+        results.append(Result(name, "", dict(table.values)))
     measures = tuple(map(Measure.of_lists, names))
-    return Contest(measures, ranked(found, measures[0]), (), 0, 0, "queries")
+    return Contest(measures, ranked(results, measures[0]), (), 0, 0, "queries")
 
 
-def _written(result: Fused, method: str, tag: str) -> Columns:
+def _run(result: Fused, method: str, tag: str) -> Columns:
     """Return a run: queries in their order, documents by falling score."""
     documents, score = result.documents, result.scores[method]
-    qid: Any = documents.qid
+    qid = np.asarray(documents.qid)
     query = np.unique(qid, return_index=True, return_inverse=True)
     first = query[1][query[2]]
     order = np.lexsort((-score, first))
     begins = np.flatnonzero(np.r_[True, np.diff(first[order]) > 0])
     sizes = np.diff(np.r_[begins, len(order)])
-    docid: Any = documents.docid
+    docid = np.asarray(documents.docid)
     return Columns(
         {
             "qid": qid[order].astype(object),
@@ -202,8 +195,3 @@ def _written(result: Fused, method: str, tag: str) -> Columns:
         },
         "fused",
     )
-
-
-def _named(model: Any, names: list[str]) -> Any:
-    model.feature_names_in_ = np.asarray(names, dtype=object)
-    return model

@@ -1,28 +1,29 @@
-"""Columns that `rank` passes on, as formats with types or targets want them."""
+"""Columns that `rank` writes, as formats with types or targets require them."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from tempfile import TemporaryFile
+from typing import IO, Any, Final, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from peckorder._core.cells import is_number
+from peckorder._core.typing import Array
 from peckorder.cli.evaluate.roles import NONE, TARGETS
-from peckorder.cli.rank.notes import Noted
-from peckorder.cli.rank.spill import Spilled
+from peckorder.cli.rank.command import RankOptions
+from peckorder.cli.rank.notes import Notes
 from peckorder.exceptions import DataError
 from peckorder.tables.column_names import first_named
 from peckorder.tables.columns import Columns, check_column, is_empty
-from peckorder.tables.files.cells import id_columns, is_number
+from peckorder.tables.files.arrow import to_columns
+from peckorder.tables.files.cells import id_columns
 from peckorder.tables.files.source import short
 from peckorder.tables.files.trec import TARGET
+from peckorder.tables.files.write import to_arrow
 from peckorder.tables.roles import ColumnRole, Role
-
-if TYPE_CHECKING:
-    from peckorder.cli.rank.rows import Choices
 
 # What `rank` adds to rows.
 ADDED: Final = ("score", "predicted", "position", "gap", "above_cut")
@@ -31,32 +32,31 @@ TYPED: Final = ("parquet", "jsonl")
 _MOST: Final = 1 << 53
 
 
-def with_target(block: Columns, choices: "Choices", noted: Noted) -> "Choices":
-    """Return the choices with the column of targets, for LETOR, which begins with it.
+def with_target(block: Columns, options: RankOptions, notes: Notes) -> RankOptions:
+    """Return the options with the column of targets, for LETOR, which begins with it.
 
-    It has the names by which `evaluate` knows targets.
+    Its usual names are those of `evaluate`.
     """
-    if choices.kind != "letor":
-        return choices
-    asked = choices.target
+    if options.out_format != "letor":
+        return options
+    asked = options.target
     names = [name for name in block.names if name not in ADDED]
     if asked == NONE and NONE not in names:
-        found = None
+        target = None
     elif asked is not None:
         check_column("rank", block, "target", asked)
-        found = asked
+        target = asked
     else:
-        found = TARGET if TARGET in names else first_named(names, TARGETS)
-    if found is None:
-        noted.say("No column of targets: all are 0 in LETOR (--target NAME).")
+        target = TARGET if TARGET in names else first_named(names, TARGETS)
+    if target is None:
+        notes.add("No column of targets: all are 0 in LETOR (--target NAME).")
     else:
-        noted.take(
-            ColumnRole(found, Role.KNOWN_TARGET, "--target" if asked else "its name")
-        )
-    return replace(choices, target=found)
+        why = "--target" if asked else "its name"
+        notes.add_role(ColumnRole(target, Role.KNOWN_TARGET, why))
+    return replace(options, target=target)
 
 
-def with_grades(blocks: Iterator[Columns], noted: Noted) -> Iterator[Columns]:
+def with_grades(blocks: Iterator[Columns], notes: Notes) -> Iterator[Columns]:
     """Yield rows for LETOR, which has no gaps: 0 where a target is not known, noted."""
     n_empty, name = 0, TARGET
     for block in blocks:
@@ -65,18 +65,18 @@ def with_grades(blocks: Iterator[Columns], noted: Noted) -> Iterator[Columns]:
             yield block
             continue
         name = next(
-            (t.column for t in noted.column_roles if t.role is Role.KNOWN_TARGET),
+            (t.column for t in notes.column_roles if t.role is Role.KNOWN_TARGET),
             TARGET,
         )
         is_gap = is_empty(targets)
         if targets.dtype == object:
             _check_grades(block.source, name, targets[~is_gap].tolist())
         n_empty += int(is_gap.sum())
-        known = np.where(is_gap, "0" if targets.dtype == object else 0, targets)
-        yield Columns({**block.arrays, TARGET: known}, block.source)
+        filled = np.where(is_gap, "0" if targets.dtype == object else 0, targets)
+        yield Columns({**block.arrays, TARGET: filled}, block.source)
     if n_empty:
         rows = "1 row has" if n_empty == 1 else f"{n_empty:,} rows have"
-        noted.say(f"{rows} no {name!r}: 0 in LETOR, which has no gaps.")
+        notes.add(f"{rows} no {name!r}: 0 in LETOR, which has no gaps.")
 
 
 def _check_grades(source: str, name: str, cells: list[str]) -> None:
@@ -93,24 +93,24 @@ def as_numbers(blocks: Iterator[Columns], ids: Iterable[str]) -> Iterator[Column
 
     A cell is a number if that would be written as the cell is: 007, 1.50 and +1 are
     text. Ids, in `ids` and columns named so, are numbers only if they are whole and
-    without gaps, since floats would be written otherwise. This is told from all rows,
-    which wait on the disk; what was added is left as it is. Memory: a block.
+    without gaps, since floats would be written otherwise. All rows decide, which
+    wait on the disk; what was added is left as it is. Memory: a block.
     """
     first = next(blocks, None)
     if first is None:
         return
-    seen = _Seen(first, id_columns(first.names, ids))
+    cells = _CellKinds(first, id_columns(first.names, ids))
     blocks = chain([first], blocks)
-    if not seen.may_be_numbers(first):
+    if not cells.may_be_numbers(first):
         yield from blocks
         return
-    with Spilled(seen.watch(blocks)) as spilled:
+    with Spilled(cells.watch(blocks)) as spilled:
         for block in spilled:
-            yield seen.converted(block)
+            yield cells.converted(block)
 
 
-class _Seen:
-    """What cells of columns of text are, counted block by block."""
+class _CellKinds:
+    """The kinds of cells in columns of text, collected block by block."""
 
     def __init__(self, first: Columns, ids: Collection[str]) -> None:
         texts = [n for n, a in first.arrays.items() if a.dtype == object]
@@ -118,7 +118,7 @@ class _Seen:
         self._ids = ids
 
     def may_be_numbers(self, block: Columns) -> bool:
-        """Say whether a block has a column of text without a cell that is no number."""
+        """Return whether a block has a column of text with nothing but numbers."""
         return any("text" not in _kinds(block.arrays[name]) for name in self._kinds)
 
     def watch(self, blocks: Iterator[Columns]) -> Iterator[Columns]:
@@ -141,24 +141,24 @@ class _Seen:
         return Columns(arrays, block.source)
 
 
-def _kinds(column: NDArray[Any]) -> set[str]:
+def _kinds(column: Array) -> set[str]:
     """Return what cells are: gap, whole, large (no float holds it), decimal, text."""
     cells = pa.array(column, pa.string(), from_pandas=True)
-    known = cells.drop_null()
-    kinds = {"gap"} if len(known) < len(cells) else set()
-    if not len(known):
+    texts = cells.drop_null()
+    kinds = {"gap"} if len(texts) < len(cells) else set()
+    if not len(texts):
         return kinds
-    if _is_written_so(known, pa.int64()):
-        ends = pc.min_max(known.cast(pa.int64())).as_py()
+    if _is_written_so(texts, pa.int64()):
+        ends = pc.min_max(texts.cast(pa.int64())).as_py()
         is_large = max(abs(end) for end in ends.values()) > _MOST
         return kinds | {"whole", *(["large"] if is_large else [])}
-    bare = pc.replace_substring_regex(known, "[.]0$", "")
+    bare = pc.replace_substring_regex(texts, "[.]0$", "")
     is_decimal = _is_written_so(bare, pa.float64())
     return kinds | {"decimal" if is_decimal else "text"}
 
 
 def _is_written_so(cells: Any, kind: Any) -> bool:
-    """Say whether numbers would be written as the cells are."""
+    """Return whether numbers would be written as the cells are."""
     if not pc.all(pc.match_substring_regex(cells, "^-?[0-9]")).as_py():
         return False  # nor is Infinity a number
     try:
@@ -168,7 +168,42 @@ def _is_written_so(cells: Any, kind: Any) -> bool:
     return bool(pc.all(pc.equal(again, cells)).as_py())
 
 
-def _numbers(column: NDArray[Any], *, is_whole: bool) -> NDArray[Any]:
+def _numbers(column: Array, *, is_whole: bool) -> Array:
     cells = pa.array(column, pa.string(), from_pandas=True)
-    found = cells.cast(pa.int64() if is_whole else pa.float64())
-    return np.asarray(found.to_numpy(zero_copy_only=False))
+    numbers = cells.cast(pa.int64() if is_whole else pa.float64())
+    return np.asarray(numbers.to_numpy(zero_copy_only=False))
+
+
+class Spilled:
+    """Blocks of rows in a file without a name, which ends with this object.
+
+    Rows are written once, in their order, and read again as often as needed. Memory:
+    the scores, 8 bytes per row, and a block.
+    """
+
+    def __init__(self, blocks: Iterable[Columns]) -> None:
+        self._file: IO[bytes] = TemporaryFile()  # noqa: SIM115
+        self._source = ""
+        scores: list[Array] = [np.empty(0)]
+        for block in blocks:
+            self._source = block.source
+            scores.append(block.arrays["score"])
+            table = to_arrow(block)
+            with pa.ipc.new_stream(self._file, table.schema) as writer:
+                writer.write_table(table)
+        self.score = np.concatenate(scores)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def __iter__(self) -> Iterator[Columns]:
+        """Yield the blocks in their order."""
+        end = self._file.seek(0, 2)
+        self._file.seek(0)
+        while self._file.tell() < end:
+            with pa.ipc.open_stream(self._file) as reader:
+                table = reader.read_all()
+            yield to_columns(self._source, table)

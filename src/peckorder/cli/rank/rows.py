@@ -1,18 +1,18 @@
 """Rows of a file scored in blocks, and numbered within queries that are complete."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from peckorder._core.typing import Floats
-from peckorder.cli.rank.notes import Noted
-from peckorder.cli.rank.output_columns import ADDED, with_target
-from peckorder.cli.rank.spill import Spilled
+from peckorder._core.typing import Array, Bools, Floats, Ints, Matrix
+from peckorder.cli.options import separate_columns
+from peckorder.cli.rank.command import RankOptions
+from peckorder.cli.rank.notes import Notes
+from peckorder.cli.rank.output_columns import ADDED, Spilled, with_target
 from peckorder.datasets import Documents
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
@@ -30,70 +30,40 @@ from peckorder.tables.scoring import classes_of, scores_of
 _DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """How rows are to be listed and written; `qid` is the column of lists."""
-
-    qid: str | None
-    docid: str | None
-    positions: bool
-    cut: bool
-    min_gap: float
-    max_rows: int | None
-    sort: bool
-    features: bool
-    kind: str
-    target: str | None = None
-
-
 def ranked_blocks(
-    model: Any,
-    file: str,
-    format: str | None,
-    rows: int,
-    names: tuple[str, ...] | None,
-    choices: Choices,
-    on_lists: Callable[[int], None],
-    noted: Noted,
+    model: Any, file: str, options: RankOptions, notes: Notes
 ) -> Iterator[Columns]:
-    """Yield rows with scores and places, as soon as their lists are complete."""
-    wanted = ModelRows.of(model)
-    blocks = scored_blocks(wanted, file, format, rows, names, choices, noted)
-    return listed_blocks(name_of(file), blocks, choices, on_lists, noted)
+    """Yield rows with scores and positions, as soon as their lists are complete."""
+    blocks = scored_blocks(ModelRows.of(model), file, options, notes)
+    return listed_blocks(name_of(file), blocks, options, notes)
 
 
 def scored_blocks(
-    wanted: ModelRows,
-    file: str,
-    format: str | None,
-    rows: int,
-    names: tuple[str, ...] | None,
-    choices: Choices,
-    noted: Noted,
+    model_rows: ModelRows, file: str, options: RankOptions, notes: Notes
 ) -> Iterator[Columns]:
-    """Yield what is kept of rows, with their scores."""
+    """Yield the columns of rows that are kept, with scores."""
     n_before = 0
-    for kept, X in _rows(wanted, file, format, rows, names, choices, noted):
-        if n_before == 0 and choices.qid is not None:
-            check_column("rank", kept, "qid", choices.qid)
-        added: dict[str, NDArray[Any]] = {"score": scores_of(wanted.model, X)}
-        classes = classes_of(wanted.model, X)
+    for kept, X in _rows(model_rows, file, options, notes):
+        if n_before == 0 and options.qid is not None:
+            check_column("rank", kept, "qid", options.qid)
+        added: dict[str, Array] = {"score": scores_of(model_rows.model, X)}
+        classes = classes_of(model_rows.model, X)
         if classes is not None:
             is_text = classes.dtype.kind not in "iuf"
             added["predicted"] = classes.astype(object) if is_text else classes
-        others = without_added(kept, noted if n_before == 0 else None)
+        others = without_added(kept, notes if n_before == 0 else None)
         n_before += len(kept)
         yield Columns({**others.arrays, **added}, kept.source)
 
 
-def without_added(columns: Columns, noted: Noted | None) -> Columns:
-    """Return a file's rows without columns of the names that are added; say so.
+def without_added(columns: Columns, notes: Notes | None) -> Columns:
+    """Return a file's rows without columns of the names that are added; note it.
 
     A file that was ranked before has them, or its labels are called so.
     """
     own = [name for name in columns.names if name in ADDED]
-    if own and noted is not None:
-        noted.say(
+    if own and notes is not None:
+        notes.add(
             f"{', '.join(own)} of {columns.source}: left out, since `rank` writes its "
             "own. Give what you want to keep another name."
         )
@@ -102,128 +72,120 @@ def without_added(columns: Columns, noted: Noted | None) -> Columns:
 
 
 def _rows(
-    wanted: ModelRows,
-    file: str,
-    format: str | None,
-    rows: int,
-    names: tuple[str, ...] | None,
-    choices: Choices,
-    noted: Noted,
-) -> Iterator[tuple[Columns, Any]]:
-    """Yield what is kept of rows, and their features."""
-    n_before = 0
-    documents = letor_documents(file, format=format, rows=rows)
+    model_rows: ModelRows, file: str, options: RankOptions, notes: Notes
+) -> Iterator[tuple[Columns, Matrix]]:
+    """Yield the columns of rows that are kept, and features."""
+    n_before, who = 0, name_of(file)
+    documents = letor_documents(file, format=options.format, rows=options.rows)
     if documents is not None:
         for block in documents:
-            yield _of_documents(wanted, name_of(file), block, n_before, choices, noted)
+            n_shown, X = _document_features(model_rows, who, block, n_before, notes)
+            kept = documents_to_columns(who, block, n_shown if options.features else 0)
+            yield kept, X
             n_before += len(block)
         return
 
     def numbers(header: tuple[str, ...]) -> Any:
-        return wanted.numbers(wanted.sources("rank", name_of(file), header))
+        return model_rows.numbers(model_rows.sources("rank", who, header))
 
     for columns in iter_columns(
-        file, rows=rows, format=format, numbers=numbers, names=names
+        file,
+        rows=options.rows,
+        format=options.format,
+        numbers=numbers,
+        names=separate_columns(options.columns),
     ):
-        X = wanted.matrix("rank", columns, n_before)
-        sources = wanted.sources("rank", columns.source, columns.names)
-        noted.look(columns, wanted.levels(sources))
-        noted.count_gaps(columns, wanted.gaps(sources))
-        used = set(sources.values()) - {choices.qid, choices.docid}
-        keeps = choices.features
-        kept = {n: a for n, a in columns.arrays.items() if keeps or n not in used}
+        X = model_rows.matrix("rank", columns, n_before)
+        sources = model_rows.sources("rank", columns.source, columns.names)
+        notes.count_unseen(columns, model_rows.levels(sources))
+        notes.count_gaps(columns, model_rows.gaps(sources))
+        used = set(sources.values()) - {options.qid, options.docid}
+        arrays = {
+            name: array
+            for name, array in columns.arrays.items()
+            if options.features or name not in used
+        }
         n_before += len(columns)
-        yield Columns(kept, columns.source), X
+        yield Columns(arrays, columns.source), X
 
 
-def _of_documents(
-    wanted: ModelRows,
-    who: str,
-    block: Documents,
-    n_before: int,
-    choices: Choices,
-    noted: Noted,
-) -> tuple[Columns, Any]:
-    """Return documents of a LETOR file: a feature that no line has is 0 in all.
+def _document_features(
+    model_rows: ModelRows, who: str, block: Documents, n_before: int, notes: Notes
+) -> tuple[int | list[int], Matrix]:
+    """Return features of a LETOR file, and which; one that no line has is 0 in all.
 
     Of all features those of the model are taken, be their numbers large or small.
     """
-    shown: int | list[int]
-    if wanted.names is None:
-        X = wanted.array(block.X[:, : wanted.n_features])
-        wanted.check_cells("rank", who, X, n_before)
-        shown = wanted.n_features
-    else:
-        needed = {unscaled(name) for name in wanted.names}
-        shown = sorted(int(name) for name in needed if _is_feature(name))
-        columns = documents_to_columns(who, block, shown)
-        X = wanted.matrix("rank", columns, n_before)
-        sources = wanted.sources("rank", who, columns.names)
-        noted.count_gaps(columns, wanted.gaps(sources))
-    return documents_to_columns(who, block, shown if choices.features else 0), X
+    if model_rows.names is None:
+        X = model_rows.array(block.X[:, : model_rows.n_features])
+        model_rows.check_cells("rank", who, X, n_before)
+        return model_rows.n_features, X
+    needed = {unscaled(name) for name in model_rows.names}
+    numbers = sorted(int(name) for name in needed if _is_feature(name))
+    columns = documents_to_columns(who, block, numbers)
+    X = model_rows.matrix("rank", columns, n_before)
+    sources = model_rows.sources("rank", who, columns.names)
+    notes.count_gaps(columns, model_rows.gaps(sources))
+    return numbers, X
 
 
 def _is_feature(name: str) -> bool:
-    """Say whether a name is a number by which a LETOR file knows a feature."""
+    """Return whether a name is the number of a feature in a LETOR file."""
     is_number = re.fullmatch("[1-9][0-9]{0,9}", name) is not None
     return is_number and int(name) <= MOST_FEATURES
 
 
 def listed_blocks(
-    who: str,
-    blocks: Iterable[Columns],
-    choices: Choices,
-    on_lists: Callable[[int], None],
-    noted: Noted,
+    who: str, blocks: Iterable[Columns], options: RankOptions, notes: Notes
 ) -> Iterator[Columns]:
     """Yield rows numbered within their lists, all of which are complete."""
-    left = iter(blocks)
-    first = next(left)
-    found = with_target(first, _with_columns(first, choices), noted)
+    others = iter(blocks)
+    first = next(others)
+    resolved = with_target(first, _with_columns(first, options), notes)
     for role, name, asked in (
-        (Role.QUERY, found.qid, choices.qid and "--qid"),
-        (Role.DOCUMENT, found.docid, choices.docid and "--docid"),
+        (Role.QUERY, resolved.qid, options.qid and "--qid"),
+        (Role.DOCUMENT, resolved.docid, options.docid and "--docid"),
     ):
         if name is not None:
-            noted.take(ColumnRole(name, role, asked or "its name"))
-    if found.qid is None:
-        noted.say("No column of queries: all rows are one list (--qid NAME).")
-    blocks = chain([first], left)
-    if found.positions and found.qid is None:
-        yield from _one_list(blocks, found, on_lists)
+            notes.add_role(ColumnRole(name, role, asked or "its name"))
+    if resolved.qid is None:
+        notes.add("No column of queries: all rows are one list (--qid NAME).")
+    blocks = chain([first], others)
+    if resolved.positions and resolved.qid is None:
+        yield from _one_list(blocks, resolved, notes)
         return
-    for block in whole_lists(who, blocks, found):
-        yield numbered(block, found, on_lists)
+    for block in whole_lists(who, blocks, resolved):
+        yield numbered(block, resolved, notes)
 
 
 def _one_list(
-    blocks: Iterable[Columns], choices: Choices, on_lists: Callable[[int], None]
+    blocks: Iterable[Columns], options: RankOptions, notes: Notes
 ) -> Iterator[Columns]:
     """Yield all rows as one list; its rows wait on the disk until all are scored.
 
     Sorted, those that are to be written are held in memory.
     """
     with Spilled(blocks) as spilled:
-        every = _places(spilled.score, None, choices)
-        on_lists(1)
+        every = _places(spilled.score, None, options)
+        notes.n_lists += 1
         done, held = 0, []
         for block in spilled:
             here = slice(done, done + len(block))
             done += len(block)
             placed = {name: column[here] for name, column in every.items()}
-            part = Columns({**block.arrays, **placed}, block.source)
-            part = written(part, np.flatnonzero(is_asked(placed, choices)), choices)
-            if choices.sort:
-                held.append(part)
+            listed = Columns({**block.arrays, **placed}, block.source)
+            rows = np.flatnonzero(is_written(placed, options))
+            if options.sort:
+                held.append(written_rows(listed, rows, options))
             else:
-                yield part
+                yield written_rows(listed, rows, options)
     if held:
         whole = joined(held)
         yield cut_out(whole, np.argsort(whole.arrays["position"], kind="stable"))
 
 
 def whole_lists(
-    who: str, blocks: Iterable[Columns], choices: Choices
+    who: str, blocks: Iterable[Columns], options: RankOptions
 ) -> Iterator[Columns]:
     """Yield blocks that end where a query does, or as they come without positions.
 
@@ -232,9 +194,9 @@ def whole_lists(
     """
     pieces: list[Columns] = []
     seen: set[Any] = set()
-    n_before, qid = 0, choices.qid
+    n_before, qid = 0, options.qid
     for block in blocks:
-        if qid is None or not choices.positions:
+        if qid is None or not options.positions:
             yield block
             continue
         last = _last_run(block.arrays[qid])
@@ -252,14 +214,14 @@ def whole_lists(
         yield whole
 
 
-def _last_run(ids: NDArray[Any]) -> int:
+def _last_run(ids: Array) -> int:
     """Return where the last run of equal ids begins."""
     changes = np.flatnonzero(ids[1:] != ids[:-1])
     return int(changes[-1]) + 1 if len(changes) else 0
 
 
 def _check_together(
-    who: str, ids: NDArray[Any], seen: set[Any], name: str, n_before: int
+    who: str, ids: Array, seen: set[Any], name: str, n_before: int
 ) -> None:
     starts = np.r_[0, np.flatnonzero(ids[1:] != ids[:-1]) + 1]
     for row, query in zip(starts.tolist(), ids[starts].tolist(), strict=True):
@@ -277,10 +239,10 @@ def _check_together(
         seen.add(query)
 
 
-def cut_out(columns: Columns, rows: Any) -> Columns:
+def cut_out(columns: Columns, rows: Ints | Bools | slice) -> Columns:
     """Return some rows."""
-    some = {name: column[rows] for name, column in columns.arrays.items()}
-    return Columns(some, columns.source)
+    arrays = {name: column[rows] for name, column in columns.arrays.items()}
+    return Columns(arrays, columns.source)
 
 
 def joined(pieces: list[Columns]) -> Columns:
@@ -294,33 +256,31 @@ def joined(pieces: list[Columns]) -> Columns:
     return Columns(arrays, pieces[0].source)
 
 
-def _with_columns(block: Columns, choices: Choices) -> Choices:
-    """Return the choices with the columns that were found by their names."""
-    qid = choices.qid or first_named(block.names, QUERY)
-    docid = column_of("rank", block, "docid", choices.docid, _DOCUMENTS, optional=True)
-    return replace(choices, qid=qid, docid=docid)
+def _with_columns(block: Columns, options: RankOptions) -> RankOptions:
+    """Return the options with the columns that were found by their names."""
+    qid = options.qid or first_named(block.names, QUERY)
+    docid = column_of("rank", block, "docid", options.docid, _DOCUMENTS, optional=True)
+    return replace(options, qid=qid, docid=docid)
 
 
-def numbered(
-    block: Columns, choices: Choices, on_lists: Callable[[int], None]
-) -> Columns:
-    """Return rows of complete lists with their places; those that are to be written."""
-    rows: NDArray[Any] = np.arange(len(block))
-    if choices.positions:
-        qid = None if choices.qid is None else block.arrays[choices.qid]
-        placed = _places(block.arrays["score"], qid, choices)
+def numbered(block: Columns, options: RankOptions, notes: Notes) -> Columns:
+    """Return the rows of complete lists that are written, with their positions."""
+    rows: Ints = np.arange(len(block))
+    if options.positions:
+        qid = None if options.qid is None else block.arrays[options.qid]
+        placed = _places(block.arrays["score"], qid, options)
         block = Columns({**block.arrays, **placed}, block.source)
-        on_lists(int((placed["position"] == 1).sum()))
-        if choices.sort:
+        notes.n_lists += int((placed["position"] == 1).sum())
+        if options.sort:
             of_row = Queries.of("rank", qid, len(block)).of_rows()
             rows = np.lexsort((placed["position"], of_row))
-        rows = rows[is_asked(placed, choices)[rows]]
-    return written(block, rows, choices)
+        rows = rows[is_written(placed, options)[rows]]
+    return written_rows(block, rows, options)
 
 
-def _places(score: Floats, qid: Any, choices: Choices) -> dict[str, NDArray[Any]]:
-    """Return where rows stand in their lists."""
-    above = cut_at_gap(score, qid, min_gap=choices.min_gap)
+def _places(score: Floats, qid: Array | None, options: RankOptions) -> dict[str, Array]:
+    """Return the positions of rows in their lists, and gaps."""
+    above = cut_at_gap(score, qid, min_gap=options.min_gap)
     return {
         "position": ranks("rank", score, qid),
         "gap": gaps(score, qid),
@@ -328,32 +288,31 @@ def _places(score: Floats, qid: Any, choices: Choices) -> dict[str, NDArray[Any]
     }
 
 
-def is_asked(placed: dict[str, NDArray[Any]], choices: Choices) -> NDArray[np.bool_]:
-    """Say which rows are to be written."""
-    most = np.inf if choices.max_rows is None else choices.max_rows
-    asked = placed["position"] <= most
-    return np.asarray(asked & (placed["above_cut"] == 1) if choices.cut else asked)
+def is_written(placed: dict[str, Array], options: RankOptions) -> Bools:
+    """Return which rows are written."""
+    most = np.inf if options.max_rows is None else options.max_rows
+    is_first = placed["position"] <= most
+    is_kept = is_first & (placed["above_cut"] == 1) if options.cut else is_first
+    return np.asarray(is_kept)
 
 
-def written(block: Columns, rows: Any, choices: Choices) -> Columns:
-    """Return some rows, with the names by which they are written."""
+def written_rows(block: Columns, rows: Ints, options: RankOptions) -> Columns:
+    """Return some rows, with the names that the format requires."""
     arrays = dict(block.arrays)
-    if choices.kind in ("run", "letor"):
-        arrays = _renamed(arrays, choices)
+    if options.out_format in ("run", "letor"):
+        arrays = _renamed(arrays, options)
     return cut_out(Columns(arrays, block.source), rows)
 
 
-def _renamed(
-    arrays: dict[str, NDArray[Any]], choices: Choices
-) -> dict[str, NDArray[Any]]:
+def _renamed(arrays: dict[str, Array], options: RankOptions) -> dict[str, Array]:
     """Give queries, documents and targets the names by which they are written."""
-    new = {choices.qid: "qid", choices.docid: "docid"}
-    if choices.kind == "letor":
-        new[choices.target] = TARGET
+    new = {options.qid: "qid", options.docid: "docid"}
+    if options.out_format == "letor":
+        new[options.target] = TARGET
         # Not the one of that name, if another was asked for or none.
         arrays = {
             name: column
             for name, column in arrays.items()
-            if name != TARGET or choices.target == TARGET
+            if name != TARGET or options.target == TARGET
         }
     return {new.get(name, name): column for name, column in arrays.items()}

@@ -1,134 +1,121 @@
 """The work of `peckorder rank`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import peckorder
 from peckorder._core.validation import not_negative, optional, whole
-from peckorder.cli.column_report import role_lines
-from peckorder.cli.console import Speaker
+from peckorder.cli.console import (
+    ReportProgress,
+    ResultPrinter,
+    role_lines,
+    roles_as_json,
+)
+from peckorder.cli.options import OutputOptions
 from peckorder.cli.outputs import check_outputs
-from peckorder.cli.rank.notes import Noted
+from peckorder.cli.rank.command import RankOptions
+from peckorder.cli.rank.notes import Notes
 from peckorder.cli.rank.output_columns import TYPED, as_numbers, with_grades
-from peckorder.cli.rank.people import one_score, ranked_ratings, recommended
-from peckorder.cli.rank.rows import Choices, listed_blocks, ranked_blocks
-from peckorder.cli.rank.runs import fused_runs
+from peckorder.cli.rank.people import ranked_people
+from peckorder.cli.rank.rows import listed_blocks, ranked_blocks
 from peckorder.collaborative import PersonalRanker
-from peckorder.tables.columns import Columns
+from peckorder.datasets import from_runs
+from peckorder.estimators import TableRanker
+from peckorder.exceptions import DataError
+from peckorder.tables.columns import Columns, listed
 from peckorder.tables.files.read import (
     format_of,
     format_to_write,
     kind_of,
     write_columns,
 )
+from peckorder.tables.files.runs import as_run, read_run_columns, run_names
 from peckorder.tables.files.source import (
     check_is_file,
     is_standard,
     name_of,
     shown_out,
 )
+from peckorder.tables.model_rows import ModelRows
+from peckorder.tables.roles import ColumnRole, Role
+from peckorder.tables.scoring import scores_of
 
 
 def run_rank(
-    model: str,
-    files: tuple[str, ...],
-    *,
-    out: str,
-    qid: str | None,
-    docid: str | None,
-    target: str | None,
-    positions: bool,
-    user: str | None,
-    item: str | None,
-    columns: str | None,
-    cut: bool,
-    min_gap: float,
-    max_rows: int | None,
-    sort: bool,
-    features: bool,
-    format: str | None,
-    out_format: str | None,
-    rows: int,
-    json: bool,
-    quiet: bool,
+    model: str, files: tuple[str, ...], options: RankOptions, output: OutputOptions
 ) -> None:
     """Score the rows of a file, and number them within their queries."""
-    speaker = Speaker(json=json, quiet=quiet, out=out)
-    not_negative.check("rank", "min_gap", min_gap)
-    optional(whole(1)).check("rank", "max_rows", max_rows)
-    whole(1).check("rank", "rows", rows)
-    if not positions:
-        _check_without_positions({"cut": cut, "max_rows": max_rows, "sort": sort})
+    out = options.out
+    printer = ResultPrinter(output, out)
+    not_negative.check("rank", "min_gap", options.min_gap)
+    optional(whole(1)).check("rank", "max_rows", options.max_rows)
+    whole(1).check("rank", "rows", options.rows)
+    if not options.positions:
+        _check_without_positions(options)
     # A run may be given as NAME=FILE.
-    named = [each.partition("=")[2] or None for each in files]
+    named = [file.partition("=")[2] or None for file in files]
     check_outputs("rank", {"-o": out}, [model, *files, *named])
-    file = files[0] if files else None
-    names = None if columns is None else tuple(map(str.strip, columns.split(",")))
-    kind = _out_format(out, out_format, file if len(files) < 2 else "the.run", format)
+    options = replace(options, out_format=_out_format(options, files))
     check_is_file(model)
-    ranker = peckorder.load(model)
-    choices = Choices(
-        qid, docid, positions, cut, min_gap, max_rows, sort, features, kind, target
+    notes = Notes()
+    blocks = _blocks(peckorder.load(model), files, options, notes)
+    with printer.progress("Ranking") as report_progress:
+        counted = _counted(blocks, report_progress)
+        n_rows = write_columns(out, counted, format=options.out_format)
+        report_progress(n_rows, n_rows)
+    n_lists = notes.n_lists
+    of_lists = f" of {n_lists} list{'' if n_lists == 1 else 's'}" if n_lists else ""
+    printer.emit(
+        {
+            "model": model,
+            "file": name_of(files[0]) if files else None,
+            "files": [name_of(file) for file in files],
+            "out": out,
+            "rows": n_rows,
+            "lists": n_lists,
+            "taken": roles_as_json(notes.column_roles),
+            "notes": notes.sentences,
+        },
+        *(f"  {line}" for line in role_lines(notes.column_roles)),
+        f"{n_rows} row{'' if n_rows == 1 else 's'}{of_lists} in {shown_out(out)}",
+        *notes.sentences,
     )
-    n_lists, noted = 0, Noted()
 
-    def on_lists(n_new: int) -> None:
-        nonlocal n_lists
-        n_lists += n_new
 
+def _blocks(
+    ranker: Any, files: tuple[str, ...], options: RankOptions, notes: Notes
+) -> Iterator[Columns]:
+    """Return the ranked rows, block by block, as they are written."""
+    file = files[0] if files else None
     blocks: Iterator[Columns]
-    is_fusion = _are_runs(ranker, files, format)
+    is_fusion = _are_runs(ranker, files, options.format)
     if is_fusion:
-        lines = fused_runs(ranker, files, noted)
-        blocks = listed_blocks("the runs", lines, choices, on_lists, noted)
+        lines = fused_runs(ranker, files, notes)
+        blocks = listed_blocks("the runs", lines, options, notes)
     elif len(files) > 1:
         raise ValueError(
             "rank: file must be one, unless the model has learnt from runs; got "
             f"{', '.join(files)}."
         )
     elif isinstance(ranker, PersonalRanker):
-        if file is None and item is not None:
-            blocks = one_score(ranker, user, item, choices)
-        elif file is None:
-            blocks = recommended(ranker, user, choices, on_lists)
-        else:
-            blocks = ranked_ratings(
-                ranker, file, format, names, (user, item), choices, on_lists, noted
-            )
+        blocks = ranked_people(ranker, file, options, notes)
     elif file is None:
         raise ValueError("rank: file must be given for this model; got none.")
     else:
-        blocks = ranked_blocks(
-            ranker, file, format, rows, names, choices, on_lists, noted
-        )
-    is_text = not is_fusion and file is not None and kind in TYPED
-    if is_text and kind_of(str(file), format) in ("csv", "tsv"):
-        blocks = as_numbers(blocks, filter(None, (qid, docid, user, item)))
-    if kind == "letor":
-        blocks = with_grades(blocks, noted)
-    with speaker.bar("Ranking") as tell:
-        n_rows = write_columns(out, _watched(blocks, tell), format=kind)
-        tell(n_rows, n_rows)
-    of_lists = f" of {n_lists} list{'' if n_lists == 1 else 's'}" if n_lists else ""
-    speaker.say(
-        {
-            "model": model,
-            "file": None if file is None else name_of(file),
-            "files": [name_of(each) for each in files],
-            "out": out,
-            "rows": n_rows,
-            "lists": n_lists,
-            "taken": {t.column: [t.role.value, t.why] for t in noted.column_roles},
-            "notes": noted.sentences,
-        },
-        *(f"  {line}" for line in role_lines(noted.column_roles)),
-        f"{n_rows} row{'' if n_rows == 1 else 's'}{of_lists} in {shown_out(out)}",
-        *noted.sentences,
-    )
+        blocks = ranked_blocks(ranker, file, options, notes)
+    has_types = not is_fusion and file is not None and options.out_format in TYPED
+    if has_types and kind_of(str(file), options.format) in ("csv", "tsv"):
+        ids = (options.qid, options.docid, options.user, options.item)
+        blocks = as_numbers(blocks, filter(None, ids))
+    return with_grades(blocks, notes) if options.out_format == "letor" else blocks
 
 
 def _are_runs(ranker: Any, files: tuple[str, ...], format: str | None) -> bool:
-    """Say whether runs are to be fused: several, or one that is a run by its name."""
+    """Return whether to fuse runs: several, or one that is a run by its name."""
     if isinstance(ranker, PersonalRanker) or not files:
         return False
     if len(files) > 1:
@@ -141,9 +128,9 @@ def _are_runs(ranker: Any, files: tuple[str, ...], format: str | None) -> bool:
     )
 
 
-def _check_without_positions(given: dict[str, object]) -> None:
-    for name, value in given.items():
-        if value:
+def _check_without_positions(options: RankOptions) -> None:
+    for name in ("cut", "max_rows", "sort"):
+        if getattr(options, name):
             option = name.replace("_", "-")
             raise ValueError(
                 f"rank: {option} must be left out with --no-positions, which it needs; "
@@ -151,24 +138,107 @@ def _check_without_positions(given: dict[str, object]) -> None:
             )
 
 
-def _out_format(
-    out: str, out_format: str | None, file: str | None, format: str | None
-) -> str:
-    """Return the format to write: as said, by the name, or that of the input."""
-    if out_format is not None or not is_standard(out):
+def _out_format(options: RankOptions, files: tuple[str, ...]) -> str:
+    """Return the format to write: as given, by the name, or that of the input."""
+    if options.out_format is not None or not is_standard(options.out):
         advice = " Or say what it is, as by --out-format csv."
-        return format_to_write(out, out_format, advice=advice)
-    if file is None:
+        return format_to_write(options.out, options.out_format, advice=advice)
+    if not files:
         return "csv"
-    return format_of(file, format) or "csv"
+    file = files[0] if len(files) == 1 else "the.run"
+    return format_of(file, options.format) or "csv"
 
 
-def _watched(
-    blocks: Iterator[Columns], tell: Callable[[int], None]
+def _counted(
+    blocks: Iterator[Columns], report_progress: ReportProgress
 ) -> Iterator[Columns]:
-    """Tell how many rows were written so far."""
+    """Report how many rows were written so far."""
     n_rows = 0
     for block in blocks:
         yield block
         n_rows += len(block)
-        tell(n_rows)
+        report_progress(n_rows)
+
+
+def fused_runs(model: Any, files: Sequence[str], notes: Notes) -> Iterator[Columns]:
+    """Yield the documents of all runs with their scores, query by query.
+
+    A run is called by its file, or by a given name: NAME=FILE. Runs that a model knows
+    and that are not given list no document.
+    """
+    model_rows = ModelRows.of(model)
+    if model_rows.names is None:
+        raise DataError(
+            "rank: the model must have learnt from runs, and know their names; got "
+            f"{type(model_rows.model).__name__} without names."
+        )
+    if _is_of_columns(model_rows.table):
+        raise DataError(
+            "rank: file must be a table, with the columns that the model learnt from, "
+            f"{listed(model_rows.names)}; got {listed(files)}."
+        )
+    tables = {
+        name: read_run_columns("rank", path)
+        for name, path in _named(files, model_rows.names)
+    }
+    documents = from_runs({n: as_run("rank", tables[n]) for n in tables})
+    X = np.full((len(documents), len(model_rows.names)), np.nan)
+    positions = [model_rows.names.index(name) for name in tables]
+    X[:, positions] = documents.X
+    for name, columns in tables.items():
+        notes.add_role(ColumnRole(name, Role.RUN, f"of {columns.source}"))
+    absent = [name for name in model_rows.names if name not in tables]
+    if absent:
+        notes.add(f"No run is given for {listed(absent)}: taken to list no document.")
+    arrays = {
+        "qid": np.asarray(documents.qid).astype(object),
+        "docid": np.asarray(documents.docid).astype(object),
+        "score": scores_of(model_rows.model, model_rows.array(X)),
+    }
+    yield Columns(arrays, "the runs")
+
+
+def _named(files: Sequence[str], known: Sequence[str]) -> list[tuple[str, str]]:
+    """Return names and paths of runs; refuse those that the model does not know."""
+    given = [file.partition("=") for file in files]
+    is_named = [name in known and bool(path) for name, _, path in given]
+    paths = [
+        path if named else file
+        for (_, _, path), file, named in zip(given, files, is_named, strict=True)
+    ]
+    for (name, _, path), file, is_known in zip(given, files, is_named, strict=True):
+        if path and not is_known and not Path(file).exists():
+            raise DataError(_unknown(name, known, ""))
+    names = run_names("rank", paths)
+    called = [
+        given[k][0] if named else name
+        for k, (name, named) in enumerate(zip(names, is_named, strict=True))
+    ]
+    for name in called:
+        if name not in known:
+            advice = (
+                f" Say which it is: {known[0]}=FILE; or give a table if these are its "
+                "columns."
+            )
+            raise DataError(_unknown(name, known, advice))
+        if called.count(name) > 1:
+            raise DataError(f"rank: runs must differ; got {name!r} twice.")
+    return list(zip(called, paths, strict=True))
+
+
+def _unknown(name: str, known: Sequence[str], advice: str) -> str:
+    return (
+        "rank: runs must be called as those that the model learnt from, "
+        f"{listed(known)}; got {name!r}.{advice}"
+    )
+
+
+def _is_of_columns(table: TableRanker | None) -> bool:
+    """Return whether a model has surely not learnt from runs.
+
+    Models of runs have no text, and what they do not list is 0, if anything.
+    """
+    if table is None:
+        return False
+    has_text = any(values is not None for values in table.levels_)
+    return has_text or (table.shift_ is not None and bool(np.any(table.shift_)))

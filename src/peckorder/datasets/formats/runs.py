@@ -327,7 +327,7 @@ def _numbers(who: str, what: str, values: Any) -> NDArray[Any]:
         raise DataError(f"{who}: {what} must be numbers; got {column.dtype} values.")
     if column.ndim != 1:
         raise DataError(
-            f"{who}: {what} must be one number a row; got an array of shape "
+            f"{who}: {what} must be one number per row; got an array of shape "
             f"{column.shape}."
         )
     if not np.isfinite(column).all():

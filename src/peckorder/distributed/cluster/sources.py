@@ -10,10 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import sparse
 
-from peckorder._core.errors import cause
 from peckorder.exceptions import DataError
 from peckorder.streams.block import Block
-from peckorder.streams.sources.arrow import is_number, numbers_of, queries_of, values_of
 from peckorder.streams.sources.files import found_files
 
 _SUFFIXES = (".parquet", ".pq")
@@ -284,39 +282,41 @@ def part_of_frame(who: str, frame: Any, roles: Roles) -> Part:
 def part_of_file(who: str, path: str, roles: Roles) -> Part:
     """Make a partition of a Parquet file."""
     import pyarrow as pa
-    from pyarrow import parquet as pq
 
-    try:
-        with pq.ParquetFile(Path(path)) as file:
-            schema = file.schema_arrow
-            _check_once(who, schema.names)
-            names = roles.names(who, schema.names)
-            table = file.read(columns=[*names, *roles.others])
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(
-            f"{who}: every file must be sound Parquet that workers can read; got "
-            f"{path!r}: {cause(error)}."
-        ) from None
+    from peckorder.tables.files.arrow import (
+        is_numeric,
+        label_array,
+        number_array,
+        open_parquet,
+        query_array,
+    )
+
+    rule = f"{who}: every file must be sound Parquet that workers can read; got"
+    with open_parquet(Path(path), f"{rule} {path!r}:") as file:
+        schema = file.schema_arrow
+        _check_once(who, schema.names)
+        names = roles.names(who, schema.names)
+        table = file.read(columns=[*names, *roles.others])
     types = [(c, str(schema.field(c).type)) for c in [*names, *roles.others]]
     given = names if len(table) else []
     for name in given:
         kind = schema.field(name).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if not is_number(pa, kind) and not pa.types.is_null(kind):
+        if not is_numeric(kind) and not pa.types.is_null(kind):
             _refuse_type(who, name, str(schema.field(name).type))
-    columns = [_read(pa, table.column(c), numbers_of) for c in given]
+
+    def read(name: str, to_array: Callable[[Any], Any]) -> Any:
+        column = table.column(name)
+        chunks = column.chunks or [pa.nulls(0, column.type)]
+        parts = [to_array(chunk) for chunk in chunks]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    columns = [read(name, number_array) for name in given]
     others = {
-        c: _read(pa, table.column(c), queries_of if c == roles.qid else values_of)
-        for c in roles.others
+        name: read(name, query_array if name == roles.qid else label_array)
+        for name in roles.others
     }
     return _part(columns, len(names), others, roles, names, types)
-
-
-def _read(pa: Any, column: Any, read: Callable[[Any, Any], Any]) -> Any:
-    """Return a column of a table as an array."""
-    chunks = column.chunks or [pa.nulls(0, column.type)]
-    parts = [read(pa, chunk) for chunk in chunks]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _part(

@@ -26,7 +26,7 @@ from peckorder.distributed.fitting.common import (
 )
 from peckorder.estimators import MPRank, SVRank
 from peckorder.exceptions import DataError
-from peckorder.magnitude.base import Given, MagnitudeModel
+from peckorder.magnitude.base import MagnitudeModel, TrainingData
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
 from peckorder.magnitude.svrank_solver.loss import PairRisk
 from peckorder.magnitude.svrank_solver.minimise import minimise
@@ -49,7 +49,7 @@ def check_linear(estimator: MagnitudeModel) -> None:
         )
 
 
-def read(estimator: MagnitudeModel, block: Block) -> Given | None:
+def read(estimator: MagnitudeModel, block: Block) -> TrainingData | None:
     """Check a partition as `fit` does; None if nothing in it weighs anything.
 
     Rows without weight are checked as well, so that what is refused does not depend on
@@ -72,7 +72,7 @@ def fit_mprank(estimator: MPRank, source: Source, client: "Client") -> None:
     if moments is None:
         refuse_weightless(source.who)
     with np.errstate(over="ignore", invalid="ignore"):
-        estimator._learn_from_moments(moments)
+        estimator._fit_moments(moments)
     set_features(estimator, partitions)
 
 
@@ -83,18 +83,18 @@ def moments_of(
     given = read(estimator, block)
     if given is None:
         return None
-    none = RunningMoments.none(
+    moments = RunningMoments.empty(
         estimator._who, estimator.n_features_in_, has_queries=has_queries
     )
     with np.errstate(over="ignore", invalid="ignore"):
-        return none.add(given.X, given.label, given.query, given.weight)
+        return moments.add(given.X, given.label, given.query, given.weight)
 
 
 def join(moments_of_parts: list[RunningMoments | None]) -> RunningMoments | None:
     """Join moments, in their order."""
     known = [moments for moments in moments_of_parts if moments is not None]
     with np.errstate(over="ignore", invalid="ignore"):
-        return reduce(RunningMoments.join, known) if known else None
+        return reduce(RunningMoments.merge, known) if known else None
 
 
 # Columns of scores that a worker keeps of each partition: those on a line from the best
@@ -267,8 +267,8 @@ def _state(block: Block, estimator: SVRank, fit: str) -> _State | None:
             if given is None:
                 state = None
             else:
-                sample = estimator._sampled(given, None)
-                state = _State(estimator._risk(sample), Features(sample.rows))
+                training = estimator._training_rows(given, None)
+                state = _State(estimator._risk(training), Features(training.rows))
             _states[block] = fit, state
     return state
 
@@ -279,8 +279,8 @@ def _weights(block: Block, estimator: SVRank, fit: str) -> tuple[float, float, f
     if state is None:
         return 0.0, 0.0, 0.0
     largest = 1.0 if block.weight is None else float(np.max(block.weight))
-    weighing = state.risk.weighing
-    mass = np.bincount(weighing.query, weighing.weight)
+    weights = state.risk.weights
+    mass = np.bincount(weights.query, weights.weight)
     return largest, float(mass.sum()), float(mass @ mass)
 
 
@@ -311,4 +311,4 @@ def _mean_off(block: Block, estimator: SVRank, fit: str, w: Floats) -> float:
     if state is None:
         return 0.0
     with state.lock:
-        return state.risk.weighing.mean(state.risk.label - state.scores_of(w))
+        return state.risk.weights.mean(state.risk.label - state.scores_of(w))

@@ -17,8 +17,8 @@ from peckorder.boosting.blocks import (
     publish,
     refuse_blocks,
 )
-from peckorder.boosting.columns.binned import Cuts
-from peckorder.boosting.sharded.run import Lost, Rows, ShardedRun, answered
+from peckorder.boosting.columns import Cuts
+from peckorder.boosting.sharded.booster import Lost, Rows, ShardedBooster, answered
 from peckorder.boosting.sharded.shard import Shard, joined
 from peckorder.distributed.cluster.client import results
 from peckorder.distributed.cluster.partitions import Partitions, in_partition, load
@@ -52,12 +52,12 @@ def fit_rankboost(estimator: RankBoost, source: Source, client: "Client") -> Non
         rows, counts = crew.rows()
         if rows.n_rows == 0:
             refuse_blocks(who, counts.all_rows, counts.all_queries, counts.flat_queries)
-        run = ShardedRun(who, crew, rows, options)
-        run.cut()
-        run.go()
+        booster = ShardedBooster(who, crew, rows, options)
+        booster.cut()
+        booster.boost()
     set_features(estimator, partitions)
-    publish(estimator, run)
-    estimator.traffic_ = np.array(run.traffic.rounds, dtype=TRAFFIC)
+    publish(estimator, booster)
+    estimator.traffic_ = np.array(booster.traffic.rounds, dtype=TRAFFIC)
 
 
 # Seconds between two looks at who is there; how long to wait for Dask to notice that a
@@ -313,7 +313,7 @@ def _release(shards: dict[int, ShardHandle]) -> None:
 
 
 def _is_gone(error: BaseException | None) -> bool:
-    """ProgressCallback whether Dask says that the worker of an actor is lost."""
+    """Return whether Dask says that the worker of an actor is lost."""
     return type(error) is RuntimeError and "Actor was lost" in str(error)
 
 

@@ -1,9 +1,10 @@
-"""Reviewers: who is tested, who is referred to, and what is known of an item."""
+"""Cortes, Mohri and Rastogi (2007): settings, printed figures, data and problems."""
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -11,19 +12,152 @@ from numpy.random import Generator
 from peckorder import datasets
 from peckorder._core.typing import Floats, Ints
 from peckorder.exceptions import MissingDataError
-from peckorder.experiments.cortes_2007.config import Config
 from peckorder.feedback import Ratings
 
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One preset.
+
+    Widths of the Gaussian kernel are ``gamma`` times the mean squared distance of two
+    items, and SVRank's C and epsilon are in standard deviations of the ratings, so
+    that one grid serves films and jokes.
+    """
+
+    synthetic: bool
+    repetitions: int
+    reviewers: int
+    held_out: int
+    dense_repetitions: int
+    dense_reviewers: int
+    dense_held_out: int
+    references: int
+    most_rounds: int
+    dense_most_rounds: int
+    online_reviewers: int
+    online_train: int
+    online_rounds: int
+    sizes: tuple[int, ...]
+    left_out_repetitions: int
+    left_out_reviewers: int
+    gammas: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0)
+    Cs: tuple[float, ...] = (1, 3, 10, 30, 100, 300, 1e3, 3e3, 1e4, 3e4, 1e5)
+    ridges: tuple[float, ...] = (0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
+    svrank_weights: tuple[float, ...] = (
+        *(0.1, 1, 3, 10, 30, 100, 300, 1e3, 3e3, 1e4, 3e4, 1e5),
+    )
+    epsilons: tuple[float, ...] = (0.0, 0.5, 1.0)
+    rounds: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640, 1000, 2000, 3000)
+
+
+QUICK = Config(
+    synthetic=True,
+    repetitions=2,
+    reviewers=10,
+    held_out=5,
+    dense_repetitions=2,
+    dense_reviewers=6,
+    dense_held_out=3,
+    references=40,
+    most_rounds=80,
+    dense_most_rounds=40,
+    online_reviewers=2,
+    online_train=60,
+    online_rounds=120,
+    sizes=(40, 80),
+    left_out_repetitions=2,
+    left_out_reviewers=5,
+    gammas=(0.03, 0.3),
+    Cs=(10, 100, 1e3, 1e4),
+    svrank_weights=(10, 100),
+    epsilons=(0.0, 0.5),
+)
+FULL = Config(
+    synthetic=False,
+    repetitions=4,
+    reviewers=300,
+    held_out=40,
+    dense_repetitions=4,
+    dense_reviewers=100,
+    dense_held_out=8,
+    references=300,
+    most_rounds=1000,
+    dense_most_rounds=640,
+    online_reviewers=10,
+    online_train=700,
+    online_rounds=200,
+    sizes=(100, 200, 400, 800, 1600, 3200),
+    left_out_repetitions=4,
+    left_out_reviewers=100,
+)
+PAPER = replace(
+    FULL,
+    repetitions=10,
+    held_out=300,
+    dense_repetitions=10,
+    dense_reviewers=300,
+    dense_held_out=100,
+    most_rounds=3000,
+    dense_most_rounds=1000,
+    online_reviewers=50,
+    left_out_repetitions=10,
+    left_out_reviewers=300,
+)
+
+# A printed mean, and the standard deviation over repetitions.
+Printed: TypeAlias = tuple[float, float]
+
+
+def _of_three(
+    mprank: Printed, svrank: Printed, rankboost: Printed
+) -> Mapping[str, Printed]:
+    return {"MPRank": mprank, "SVRank": svrank, "RankBoost": rankboost}
+
+
+PRINTED_MSD = {
+    "MovieLens 20-40": _of_three((2.01, 0.02), (2.43, 0.13), (12.88, 2.15)),
+    "MovieLens 40-60": _of_three((2.02, 0.06), (2.36, 0.16), (20.06, 2.76)),
+    "MovieLens 60-80": _of_three((2.07, 0.05), (2.66, 0.09), (21.35, 2.71)),
+    "Jester 20-40": _of_three((51.34, 2.90), (55.00, 5.14), (77.08, 17.1)),
+    "Jester 40-60": _of_three((46.77, 2.03), (57.75, 5.14), (80.00, 18.2)),
+    "Jester 60-80": _of_three((49.33, 3.11), (56.06, 4.26), (88.61, 18.6)),
+    "Netflix 32%": _of_three((1.58, 0.04), (1.80, 0.05), (57.5, 7.8)),
+    "Netflix 46%": _of_three((1.55, 0.03), (1.90, 0.06), (23.9, 2.9)),
+    "Netflix 58%": _of_three((1.49, 0.03), (1.93, 0.06), (12.33, 1.47)),
+    "Books": _of_three((4.00, 3.12), (3.64, 3.04), (7.58, 9.95)),
+}
+PRINTED_M1D = {
+    "MovieLens 20-40": _of_three((1.04, 0.05), (1.17, 0.03), (2.59, 0.04)),
+    "MovieLens 40-60": _of_three((1.04, 0.02), (1.15, 0.07), (2.99, 0.12)),
+    "MovieLens 60-80": _of_three((1.06, 0.01), (1.24, 0.02), (3.82, 0.23)),
+    "Jester 20-40": _of_three((5.08, 0.15), (5.40, 0.20), (5.97, 0.16)),
+    "Jester 40-60": _of_three((4.98, 0.13), (5.27, 0.20), (6.18, 0.11)),
+    "Jester 60-80": _of_three((4.88, 0.14), (5.25, 0.19), (6.46, 0.20)),
+    "Netflix 32%": _of_three((0.92, 0.01), (0.95, 0.02), (6.48, 0.55)),
+    "Netflix 46%": _of_three((0.95, 0.01), (1.02, 0.02), (4.10, 0.23)),
+    "Netflix 58%": _of_three((0.94, 0.01), (1.06, 0.02), (3.01, 0.15)),
+    "Books": _of_three((1.38, 0.60), (1.32, 0.56), (1.72, 1.05)),
+}
+PRINTED_MISRANKING: Mapping[str, Mapping[str, Printed]] = {
+    "MovieLens 40-60": {"MPRank": (0.471, 0.005), "RankBoost": (0.476, 0.007)},
+    "MovieLens 60-80": {"MPRank": (0.442, 0.005), "RankBoost": (0.463, 0.011)},
+    "Jester 20-40": {"MPRank": (0.414, 0.005), "RankBoost": (0.479, 0.008)},
+    "Jester 40-60": {"MPRank": (0.418, 0.007), "RankBoost": (0.432, 0.005)},
+    "Netflix 32%": {"MPRank": (0.433, 0.018), "RankBoost": (0.447, 0.027)},
+    "Netflix 46%": {"MPRank": (0.368, 0.014), "RankBoost": (0.327, 0.008)},
+    "Netflix 58%": {"MPRank": (0.295, 0.006), "RankBoost": (0.318, 0.008)},
+}
+
 ALL = 10**9
-PART = "Books, a part"
+BOOKS_SUBSET = "Books, a part"
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Reference reviewers by how many items they rated, or how many of these to keep.
+    """Reference reviewers with `low` to `high` ratings.
 
     `density` is the share of all items whose ratings are kept, drawn at random; 0 keeps
-    what there is.
+    all of them.
     """
 
     name: str
@@ -34,7 +168,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reviews:
-    """A set of ratings, its groups, and how many ratings a test reviewer has."""
+    """A set of ratings, its groups, and the numbers of ratings of test reviewers."""
 
     ratings: Ratings
     groups: tuple[Group, ...]
@@ -44,7 +178,7 @@ class Reviews:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reviewer:
-    """Whose ratings are learnt: in random order, the first `n_train` for training."""
+    """A test reviewer: ratings in random order, the first `n_train` for training."""
 
     row: int
     items: Ints
@@ -54,10 +188,10 @@ class Reviewer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """One reviewer's ratings with what others say of the items.
+    """One reviewer's ratings, and the reference reviewers' ratings of the items.
 
-    `distances` are squared, in units of the mean of two items; `popular` is the mean
-    rating of each item by everybody else.
+    `distances` are squared, divided by their mean over pairs of items; `popular` is
+    the mean rating of each item by all others.
     """
 
     rows: Floats
@@ -77,16 +211,14 @@ class Problem:
         return self.y[self.n_train :]
 
 
-_BINS = ((20, 40), (40, 60), (60, 80))
-
-
 def _bins(name: str) -> tuple[Group, ...]:
-    return tuple(Group(f"{name} {low}-{high}", low, high) for low, high in _BINS)
+    bins = ((20, 40), (40, 60), (60, 80))
+    return tuple(Group(f"{name} {low}-{high}", low, high) for low, high in bins)
 
 
 def load_movielens(config: Config, folder: Path | None) -> Reviews:
-    """Return MovieLens 1M, or people and items made up."""
-    if config.made:
+    """Return MovieLens 1M, or synthetic ratings."""
+    if config.synthetic:
         ratings = datasets.make_ratings(500, 250, density=0.22, random_state=1)
     else:
         ratings = datasets.load_movielens_1m(folder).ratings
@@ -94,8 +226,8 @@ def load_movielens(config: Config, folder: Path | None) -> Reviews:
 
 
 def load_jester(config: Config, folder: Path | None) -> Reviews:
-    """Return Jester, or people and 100 items made up."""
-    if config.made:
+    """Return Jester, or synthetic ratings of 100 items."""
+    if config.synthetic:
         ratings = datasets.make_ratings(
             500, 100, density=0.5, levels=20, choice=0.0, random_state=2
         )
@@ -106,7 +238,7 @@ def load_jester(config: Config, folder: Path | None) -> Reviews:
 
 def load_netflix(config: Config, folder: Path | None) -> Reviews:
     """Return the dense matrix, with groups thinned to the paper's densities."""
-    if config.made:
+    if config.synthetic:
         ratings = datasets.make_ratings(150, 150, density=0.85, random_state=3)
     else:
         ratings = datasets.load_netflix_matrix(folder).ratings
@@ -118,37 +250,37 @@ def load_netflix(config: Config, folder: Path | None) -> Reviews:
 
 
 def load_books(config: Config, folder: Path | None) -> Reviews:
-    """Return reviewers of many books, and books of at least ten of them.
+    """Return reviewers of many books, and books reviewed by at least ten of them.
 
-    The paper's 200 books a reviewer; 100 where that leaves next to nothing, as of the
-    part of the set that is often passed on.
+    Reviewers have 200 books, as in the paper, or 100 if that leaves almost nothing, as
+    for the subset that is often distributed.
     """
-    if config.made:
+    if config.synthetic:
         ratings = datasets.make_ratings(
             45, 80, density=0.3, levels=10, choice=0.0, random_state=4
         )
         return Reviews(ratings, (Group("Books"),), 4, ALL)
     with warnings.catch_warnings():
-        # That it is a part is said in the report.
+        # The report says that it is a subset.
         warnings.filterwarnings(
             "ignore", "load_book_crossing: .* to be the published set", UserWarning
         )
         ratings = datasets.load_book_crossing(folder).ratings
-    whole = frequent(ratings, 200, 10)
-    if whole is not None and whole.n_users >= 50:
-        return Reviews(whole, (Group("Books"),), 4, ALL)
-    part = frequent(ratings, 100, 10)
-    if part is None:
+    frequent_200 = frequent(ratings, 200, 10)
+    if frequent_200 is not None and frequent_200.n_users >= 50:
+        return Reviews(frequent_200, (Group("Books"),), 4, ALL)
+    frequent_100 = frequent(ratings, 100, 10)
+    if frequent_100 is None:
         raise MissingDataError(
             "cortes-2007: Book-Crossing must have books with 10 reviews by reviewers "
             f"of 100 books; got none in {len(ratings):,} ratings. Get the whole file, "
             "BX-Book-Ratings.csv."
         )
-    return Reviews(part, (Group(PART),), 4, ALL)
+    return Reviews(frequent_100, (Group(BOOKS_SUBSET),), 4, ALL)
 
 
 def frequent(ratings: Ratings, least_items: int, least_users: int) -> Ratings | None:
-    """Keep users of so many items, then items of so many of these users."""
+    """Return users with enough items, then items with enough of these users."""
     csr = ratings.csr
     row = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
     kept = (np.diff(csr.indptr) >= least_items)[row]
@@ -161,18 +293,17 @@ def frequent(ratings: Ratings, least_items: int, least_users: int) -> Ratings | 
 
 
 def draw_reviewers(reviews: Reviews, count: int, rng: Generator) -> list[Reviewer]:
-    """Draw test reviewers, and which half of their ratings is for training."""
+    """Draw test reviewers, and the half of their ratings that is for training."""
     sizes = reviews.ratings.per_user
-    known = np.flatnonzero((sizes >= reviews.low) & (sizes <= reviews.high))
-    count = min(count, len(known))
-    rows = rng.choice(known, count, replace=False)
+    eligible = np.flatnonzero((sizes >= reviews.low) & (sizes <= reviews.high))
+    rows = rng.choice(eligible, min(count, len(eligible)), replace=False)
     return [halved(reviews.ratings, int(row), rng) for row in rows]
 
 
 def halved(
     ratings: Ratings, row: int, rng: Generator, n_train: int | None = None
 ) -> Reviewer:
-    """Put a reviewer's ratings into random order; half of them are for training."""
+    """Shuffle a reviewer's ratings; by default half of them are for training."""
     csr = ratings.csr
     first, last = csr.indptr[row : row + 2]
     order = first + rng.permutation(last - first)
@@ -187,39 +318,39 @@ def draw_features(
     count: int,
     rng: Generator,
 ) -> Floats:
-    """Return (n_items, count) ratings of reference reviewers, none of them `without`.
+    """Return (n_items, count) ratings of reference reviewers not in `without`.
 
-    What a reference reviewer did not rate has the median of what he rated.
+    Missing ratings are replaced by the median of the reviewer's ratings.
     """
     ratings = reviews.ratings
     sizes = ratings.per_user
-    known = np.flatnonzero((sizes >= group.low) & (sizes <= group.high))
-    known = np.setdiff1d(known, [reviewer.row for reviewer in without])
-    rows = rng.choice(known, min(count, len(known)), replace=False)
+    eligible = np.flatnonzero((sizes >= group.low) & (sizes <= group.high))
+    eligible = np.setdiff1d(eligible, [reviewer.row for reviewer in without])
+    rows = rng.choice(eligible, min(count, len(eligible)), replace=False)
     chosen = ratings.csr[rows]
     column = np.repeat(np.arange(len(rows)), np.diff(chosen.indptr))
     items, values = chosen.indices, chosen.data
     if group.density:
-        there = len(values) / (len(rows) * ratings.n_items)
-        kept = rng.random(len(values)) < group.density / there
+        density = len(values) / (len(rows) * ratings.n_items)
+        kept = rng.random(len(values)) < group.density / density
         column, items, values = column[kept], items[kept], values[kept]
     return filled(items, column, values, (ratings.n_items, len(rows)))
 
 
 def filled(items: Ints, column: Ints, values: Floats, shape: tuple[int, int]) -> Floats:
-    """Return the table of ratings, with columns' medians where there is none."""
+    """Return the table of ratings, with column medians for missing ones."""
     table = np.empty(shape)
     ends = np.searchsorted(column, np.arange(shape[1] + 1))
     for j in range(shape[1]):
-        mine = values[ends[j] : ends[j + 1]]
-        table[:, j] = np.median(mine) if len(mine) else 0.0
+        rated = values[ends[j] : ends[j + 1]]
+        table[:, j] = np.median(rated) if len(rated) else 0.0
     table[items, column] = values
     return table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """What reference reviewers say of all items, and how far two items are apart."""
+    """The ratings of all items by reference reviewers, and the scale of distances."""
 
     table: Floats
     scale: float
@@ -229,7 +360,7 @@ class Features:
 
     @classmethod
     def of(cls, ratings: Ratings, table: Floats) -> "Features":
-        """Measure the mean squared distance, and count what everybody rated."""
+        """Compute the mean squared distance, and sums and counts of all ratings."""
         csr, n_items = ratings.csr, ratings.n_items
         total = np.bincount(csr.indices, csr.data, n_items).astype(float)
         count = np.bincount(csr.indices, minlength=n_items).astype(float)
@@ -237,7 +368,7 @@ class Features:
         return cls(table, scale, total, count, float(csr.data.mean()))
 
     def problem(self, reviewer: Reviewer) -> Problem:
-        """Return what there is to learn of one reviewer."""
+        """Return the learning problem of one reviewer."""
         items, y = reviewer.items, reviewer.values
         rows = self.table[items]
         others = self.count[items] - 1
@@ -248,7 +379,7 @@ class Features:
 
 
 def squared_distances(rows: Floats) -> Floats:
-    """Return those of all pairs of rows."""
+    """Return the squared distances of all pairs of rows."""
     centred = rows - rows.mean(axis=0)
     products = centred @ centred.T
     squares = products.diagonal()

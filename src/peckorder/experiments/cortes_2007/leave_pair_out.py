@@ -1,50 +1,63 @@
-"""The leave-pair-out error of MPRank against the error on the other half."""
-
-from collections.abc import Sequence
+"""Cortes, Mohri and Rastogi (2007): leave-pair-out against held-out error."""
 
 import numpy as np
 from numpy.random import Generator
 
 from peckorder._core.typing import Floats
 from peckorder.estimators import MPRankCV
-from peckorder.experiments.cortes_2007.claims import HALF
-from peckorder.experiments.cortes_2007.config import Config
 from peckorder.experiments.cortes_2007.data import (
+    Config,
     Features,
     Problem,
     Reviews,
     draw_features,
     draw_reviewers,
+    load_movielens,
 )
-from peckorder.experiments.cortes_2007.rankers import judge, ridge_path
-from peckorder.experiments.cortes_2007.tables import signed
-from peckorder.experiments.framework.experiment import Claim, Measured, Shown, Values
-from peckorder.experiments.framework.margins import within
-from peckorder.experiments.framework.tables import column, mean_curve, mean_text
-from peckorder.experiments.framework.verdicts import difference_text, side, verdict
+from peckorder.experiments.cortes_2007.rankers import gaussian, judge, ridge_path
+from peckorder.experiments.cortes_2007.tables import HALF
+from peckorder.experiments.framework.experiment import (
+    Claim,
+    Measured,
+    Part,
+    Shown,
+    Units,
+)
+from peckorder.experiments.framework.statistics import (
+    column,
+    difference_text,
+    mean_curve,
+    mean_text,
+    side,
+    signed,
+    verdict,
+    within,
+)
 from peckorder.reports import Chart, Curve, Table
 
-# How far off an estimate may be, and how well it must go with the error.
+# The largest relative error of the estimate, and its least correlation with the error.
 _NEAR, _LINEAR = 0.05, 0.9
 
 
 def measure_left_out(
     config: Config, data: Reviews, unit: int, rng: Generator
 ) -> Measured:
-    """Estimate the error of every gamma and C twice, of some reviewers."""
+    """Estimate the error of every gamma and C in both ways, for some reviewers."""
     drawn = draw_reviewers(data, config.left_out_reviewers, rng)
     table = draw_features(data, data.groups[-1], drawn, config.references, rng)
     features = Features.of(data.ratings, table)
     problems = [features.problem(reviewer) for reviewer in drawn]
-    estimates = np.stack([estimated(each, config, features.scale) for each in problems])
-    errors = np.stack([held_out(each, config) for each in problems])
+    estimates = np.stack(
+        [estimated(problem, config, features.scale) for problem in problems]
+    )
+    errors = np.stack([held_out(problem, config) for problem in problems])
     flat = errors.reshape(len(problems), -1)
     own = estimates.reshape(flat.shape).argmin(axis=1)
     one = int(estimates.mean(axis=0).argmin())
-    tests = [each.test for each in problems]
-    fair = np.array([pairs_share(len(test)) for test in tests])
-    constant = fair * judge(tests, [np.zeros(len(test)) for test in tests], "msd")
-    popular = [each.popular[each.n_train :] for each in problems]
+    tests = [problem.test for problem in problems]
+    share = np.array([pairs_share(len(test)) for test in tests])
+    constant = share * judge(tests, [np.zeros(len(test)) for test in tests], "msd")
+    popular = [problem.popular[problem.n_train :] for problem in problems]
     return Measured(
         {
             "estimate": estimates.mean(axis=0),
@@ -53,19 +66,19 @@ def measure_left_out(
             "one": float(flat[:, one].mean()),
             "best": float(flat.mean(axis=0).min()),
             "best of each": float(flat.min(axis=1).mean()),
-            "item mean": float((fair * judge(tests, popular, "msd")).mean()),
+            "item mean": float((share * judge(tests, popular, "msd")).mean()),
             "constant": float(constant.mean()),
         }
     )
 
 
 def pairs_share(n: int) -> float:
-    """Return what turns a mean over n^2 pairs into one over those of two rows."""
+    """Return the factor from a mean over n^2 pairs to one over pairs of two rows."""
     return n / (n - 1.0)
 
 
 def estimated(problem: Problem, config: Config, scale: float) -> Floats:
-    """Return (n_gammas, n_Cs) leave-pair-out errors of the training half, exact."""
+    """Return (n_gammas, n_Cs) exact leave-pair-out errors of the training half."""
     gammas = [gamma / scale for gamma in config.gammas]
     model = MPRankCV(Cs=config.Cs, gammas=gammas, kernel="rbf")
     model.fit(problem.rows[: problem.n_train], problem.train)
@@ -74,27 +87,25 @@ def estimated(problem: Problem, config: Config, scale: float) -> Floats:
 
 
 def held_out(problem: Problem, config: Config) -> Floats:
-    """Return (n_gammas, n_Cs) errors on the test half, over pairs of two rows."""
+    """Return (n_gammas, n_Cs) errors of pairs of two rows on the test half."""
     n = problem.n_train
     ridges = n / (2.0 * np.array(config.Cs))
     rows = []
     for gamma in config.gammas:
-        K = np.exp(-gamma * problem.distances)
+        K = gaussian(problem, gamma)
         scores = ridge_path(K, problem.y, n, ridges, is_free=True)
         rows.append(2.0 * (scores - problem.test[:, None]).var(axis=0))
     errors: Floats = np.array(rows) * pairs_share(len(problem.y) - n)
     return errors
 
 
-def show_left_out(
-    config: Config, units: Sequence[Values], seconds: Sequence[Values]
-) -> Shown:
-    """Show both errors over C, one against the other, and what choosing by it costs."""
+def show_left_out(config: Config, units: Units, seconds: Units) -> Shown:
+    """Show both errors over C, one against the other, and the cost of the choice."""
     estimate, error = column(units, "estimate"), column(units, "error")
     caption = (
-        f"{'Made ratings' if config.made else 'MovieLens 1M'}, references of 60-80 "
-        f"ratings: {len(units)} repetitions of {config.left_out_reviewers} reviewers. "
-        "Errors are mean squared differences over pairs of two films."
+        f"{'Synthetic ratings' if config.synthetic else 'MovieLens 1M'}, references of "
+        f"60-80 ratings: {len(units)} repetitions of {config.left_out_reviewers} "
+        "reviewers. Errors are mean squared differences over pairs of two films."
     )
     mean = error.mean(axis=0)
     best = int(np.unravel_index(mean.argmin(), mean.shape)[0])
@@ -145,15 +156,15 @@ def show_left_out(
         for key, label in labels.items()
     )
     table = Table(
-        ("gamma and C", "error on the other half", "over a constant", "less the best"),
+        ("gamma and C", "error on the other half", "over a constant", "minus the best"),
         rows,
         f"{caption} Mean ± half the 95 % interval.",
     )
     return Shown((), (table,), charts, (_claim(units),))
 
 
-def _claim(units: Sequence[Values]) -> Claim:
-    """Judge by how far the estimate is off, and by its correlation with the error."""
+def _claim(units: Units) -> Claim:
+    """Judge by the relative error of the estimate, and by its correlation."""
     estimate, error = column(units, "estimate"), column(units, "error")
     relative = (estimate / error - 1.0).reshape(len(units), -1)
     off = relative.mean(axis=1)
@@ -173,7 +184,17 @@ def _claim(units: Sequence[Values]) -> Claim:
         "from the error on the other half "
         f"({signed(100 * low, 1)} to {signed(100 * high, 1)} %), with a "
         f"correlation of {mean_text(linear)} in a repetition. One choice for all by it "
-        f"costs {difference_text(cost, 4)} against the best; a choice for each "
-        f"reviewer costs {difference_text(own, 4)} more; {HALF}. Judged by whether it "
+        f"costs {difference_text(cost, 4)} against the best; a choice per reviewer "
+        f"costs {difference_text(own, 4)} more; {HALF}. Judged by whether it "
         f"is within {_NEAR:.0%} in the mean, and by a correlation above {_LINEAR}.",
     )
+
+
+LEFT_OUT = Part(
+    "left-out",
+    "Leave-pair-out against held-out error",
+    load_movielens,
+    lambda config: config.left_out_repetitions,
+    measure_left_out,
+    show_left_out,
+)

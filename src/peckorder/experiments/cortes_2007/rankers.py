@@ -1,4 +1,4 @@
-"""MPRank, SVRank, RankBoost and baselines: parameters held out, scores, measures."""
+"""MPRank, SVRank, RankBoost and baselines: choice of parameters, scores, measures."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -10,8 +10,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 
 from peckorder._core.typing import Floats
 from peckorder.estimators import MPRank, RankBoost, SVRank
-from peckorder.experiments.cortes_2007.config import Config
-from peckorder.experiments.cortes_2007.data import Problem
+from peckorder.experiments.cortes_2007.data import Config, Problem
 from peckorder.metrics import (
     disagreement,
     mean_absolute_difference,
@@ -25,19 +24,12 @@ MEASURES: dict[str, Callable[..., Any]] = {
     "misranking": misranking,
     "ties half": disagreement,
 }
-RANKERS = (
-    "MPRank",
-    "SVRank",
-    "RankBoost",
-    "kernel ridge",
-    "item mean",
-    "constant",
-)
+RANKERS = ("MPRank", "SVRank", "RankBoost", "kernel ridge", "item mean", "constant")
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Parameters, chosen on reviewers who are not tested."""
+    """Parameters that were chosen on reviewers who are not tested."""
 
     gamma: float
     C: float
@@ -55,8 +47,8 @@ def judge(tests: Sequence[Floats], scores: Sequence[Floats], name: str) -> Float
     """Return a measure of each reviewer's test half; NaN where it has no pair."""
     query = np.repeat(np.arange(len(tests)), [len(test) for test in tests])
     y, score = np.concatenate(tests), np.concatenate(scores)
-    found: Floats = MEASURES[name](y, score, qid=query, per_query=True)
-    return found
+    values: Floats = MEASURES[name](y, score, qid=query, per_query=True)
+    return values
 
 
 def mean_of(tests: Sequence[Floats], scores: Sequence[Floats], name: str) -> float:
@@ -67,15 +59,13 @@ def mean_of(tests: Sequence[Floats], scores: Sequence[Floats], name: str) -> flo
 def ridge_path(
     K: Floats, y: Floats, n_train: int, ridges: Floats, *, is_free: bool
 ) -> Floats:
-    """Return test scores (n_test, n_ridges) of kernel ridge regression, but a constant.
+    """Return test scores (n_test, n_ridges) of kernel ridge regression.
 
-    Labels are less their mean. With a constant that is free beside the kernels it is
-    MPRank, of ridge ``n / (2 C)``. O(n^3) for one decomposition, O(n^2) a ridge.
+    Labels are centred, and scores are up to a constant. With a free constant it is
+    MPRank, of ridge ``n / (2 C)``. O(n^3) for one decomposition, O(n^2) per ridge.
     """
     inner, target = K[:n_train, :n_train], y[:n_train] - y[:n_train].mean()
-    if is_free:
-        by_row = inner.mean(axis=0)
-        inner = inner - by_row - by_row[:, None] + by_row.mean()
+    inner = centred(inner) if is_free else inner
     values, vectors = eigh(inner, check_finite=False)
     shares = (vectors.T @ target)[:, None] / (np.maximum(values, 0.0)[:, None] + ridges)
     scores: Floats = (K[n_train:, :n_train] @ vectors) @ shares
@@ -85,27 +75,26 @@ def ridge_path(
 def choose(
     problems: Sequence[Problem], config: Config, unit: float, most_rounds: int
 ) -> Chosen:
-    """Choose all parameters on these reviewers, each ranker by its own measure.
+    """Choose all parameters on these reviewers.
 
-    MPRank and kernel ridge by MSD, SVRank by M1D, RankBoost by misrankings. Kernel
-    ridge has MPRank's width; SVRank begins with it.
+    MPRank's and kernel ridge's by MSD, SVRank's by M1D, RankBoost's by misrankings.
+    Kernel ridge has MPRank's width; the search of SVRank starts with it.
     """
     tests = [problem.test for problem in problems]
     gamma, C = _choose_mprank(problems, tests, config)
     ridges = np.array(config.ridges)
     paths = [
-        ridge_path(_kernels(each, gamma), each.y, each.n_train, ridges, is_free=False)
-        for each in problems
+        ridge_path(
+            gaussian(problem, gamma), problem.y, problem.n_train, ridges, is_free=False
+        )
+        for problem in problems
     ]
-    ridge = config.ridges[_least_of_paths(tests, paths, "msd")]
-
+    ridge = config.ridges[int(np.argmin(_path_errors(tests, paths, "msd")))]
     svrank = _choose_svrank(problems, tests, config, unit, gamma)
     rounds = [count for count in config.rounds if count <= most_rounds]
     boosts = list(product((True, False), rounds))
-    found = np.concatenate(
-        [_boosted(problems, rounds, is_cumulative=flag) for flag in (True, False)]
-    )
-    is_cumulative, n_rounds = boosts[int(np.argmin(found))]
+    errors = [_boosted(problems, rounds, is_cumulative=flag) for flag in (True, False)]
+    is_cumulative, n_rounds = boosts[int(np.argmin(errors))]
     return Chosen(gamma, C, ridge, *svrank, n_rounds, rounds[-1], is_cumulative, unit)
 
 
@@ -116,18 +105,18 @@ def _choose_mprank(
     for gamma in config.gammas:
         paths = [
             ridge_path(
-                _kernels(each, gamma),
-                each.y,
-                each.n_train,
-                each.n_train / (2.0 * np.array(config.Cs)),
+                gaussian(problem, gamma),
+                problem.y,
+                problem.n_train,
+                problem.n_train / (2.0 * np.array(config.Cs)),
                 is_free=True,
             )
-            for each in problems
+            for problem in problems
         ]
         for C, errors in zip(config.Cs, _path_errors(tests, paths, "msd"), strict=True):
             if errors < least:
-                least, found = errors, (gamma, C)
-    return found
+                least, best = errors, (gamma, C)
+    return best
 
 
 def _choose_svrank(
@@ -137,38 +126,38 @@ def _choose_svrank(
     unit: float,
     gamma: float,
 ) -> tuple[float, float, float]:
-    """Choose one parameter after the other: C, epsilon, then the widths next to it.
+    """Choose one parameter after the other: C, epsilon, then the adjacent widths.
 
-    A large C is dear: going up ends where the error has clearly begun to rise.
+    A large C is expensive: the search stops where the error has clearly risen.
     """
 
     def error(gamma: float, C: float, epsilon: float) -> float:
         scores = [
-            _svrank(_kernels(each, gamma), each, C * unit, epsilon * unit, 1e-3)
-            for each in problems
+            _svrank(gaussian(problem, gamma), problem, C * unit, epsilon * unit, 1e-3)
+            for problem in problems
         ]
         return mean_of(tests, scores, "m1d")
 
     middle = config.epsilons[len(config.epsilons) // 2]
-    found = (gamma, config.svrank_weights[0], middle)
-    least = error(*found)
+    best = (gamma, config.svrank_weights[0], middle)
+    least = error(*best)
     for C in config.svrank_weights[1:]:
         now = error(gamma, C, middle)
         if now < least:
-            least, found = now, (gamma, C, middle)
+            least, best = now, (gamma, C, middle)
         elif now > 1.01 * least:
             break
-    C = found[1]
-    place = config.gammas.index(gamma)
-    others = [(gamma, C, each) for each in config.epsilons if each != middle]
-    for tried in others:
-        if (now := error(*tried)) < least:
-            least, found = now, tried
-    for width in config.gammas[max(place - 1, 0) : place + 2]:
-        tried = (width, *found[1:])
-        if width != gamma and (now := error(*tried)) < least:
-            least, found = now, tried
-    return found
+    C = best[1]
+    for epsilon in config.epsilons:
+        trial = (gamma, C, epsilon)
+        if epsilon != middle and (now := error(*trial)) < least:
+            least, best = now, trial
+    i = config.gammas.index(gamma)
+    for width in config.gammas[max(i - 1, 0) : i + 2]:
+        trial = (width, *best[1:])
+        if width != gamma and (now := error(*trial)) < least:
+            least, best = now, trial
+    return best
 
 
 def _path_errors(
@@ -178,30 +167,26 @@ def _path_errors(
     return [mean_of(tests, [path[:, c] for path in paths], name) for c in columns]
 
 
-def _least_of_paths(tests: Sequence[Floats], paths: Sequence[Floats], name: str) -> int:
-    return int(np.argmin(_path_errors(tests, paths, name)))
-
-
 def _boosted(
     problems: Sequence[Problem], rounds: Sequence[int], *, is_cumulative: bool
 ) -> Floats:
-    """Return the mean misranking after each of some numbers of rounds."""
-    found = np.full((len(problems), len(rounds)), np.nan)
-    for i, each in enumerate(problems):
-        model = _booster(each, rounds[-1], is_cumulative=is_cumulative)
+    """Return the mean misranking after each of these numbers of rounds."""
+    errors = np.full((len(problems), len(rounds)), np.nan)
+    for i, problem in enumerate(problems):
+        model = _booster(problem, rounds[-1], is_cumulative=is_cumulative)
         if model is None:
             continue
-        staged = enumerate(model.staged_predict(each.rows[each.n_train :]), start=1)
-        wanted = dict(zip(rounds, range(len(rounds)), strict=True))
-        for count, scores in staged:
-            if count in wanted:
-                place = wanted[count]
-                found[i, place:] = judge([each.test], [scores], "misranking")
-    means: Floats = np.nanmean(found, axis=0)
-    return means
+        staged = model.staged_predict(problem.rows[problem.n_train :])
+        for n_rounds, scores in enumerate(staged, start=1):
+            if n_rounds in rounds:
+                start = rounds.index(n_rounds)
+                errors[i, start:] = judge([problem.test], [scores], "misranking")
+    return np.asarray(np.nanmean(errors, axis=0))
 
 
-def _booster(problem: Problem, n_rounds: int, *, is_cumulative: bool) -> Any:
+def _booster(
+    problem: Problem, n_rounds: int, *, is_cumulative: bool
+) -> RankBoost | None:
     """Return RankBoost on the training half; None if all its ratings are equal."""
     if np.ptp(problem.train) == 0:
         return None
@@ -209,53 +194,59 @@ def _booster(problem: Problem, n_rounds: int, *, is_cumulative: bool) -> Any:
     return model.fit(problem.rows[: problem.n_train], problem.train)
 
 
-def _kernels(problem: Problem, gamma: float) -> Floats:
-    kernels: Floats = np.exp(-gamma * problem.distances)
-    return kernels
+def gaussian(problem: Problem, gamma: float) -> Floats:
+    """Return the Gaussian kernel between the items of a problem."""
+    return np.asarray(np.exp(-gamma * problem.distances))
 
 
-def _svrank(K: Floats, each: Problem, C: float, epsilon: float, tol: float) -> Floats:
-    n = each.n_train
+def centred(K: Floats) -> Floats:
+    """Return the kernel between centred rows."""
+    by_row = K.mean(axis=0)
+    return np.asarray(K - by_row - by_row[:, None] + by_row.mean())
+
+
+def _svrank(
+    K: Floats, problem: Problem, C: float, epsilon: float, tol: float
+) -> Floats:
+    n = problem.n_train
     model = SVRank(C=C, epsilon=epsilon, kernel="precomputed", tol=tol)
-    scores: Floats = model.fit(K[:n, :n], each.train).predict(K[n:, :n])
+    scores: Floats = model.fit(K[:n, :n], problem.train).predict(K[n:, :n])
     return scores
 
 
 def predictions(problem: Problem, chosen: Chosen) -> dict[str, Floats]:
-    """Return every ranker's scores of the test half."""
+    """Return the scores of the test half by every ranker."""
     n = problem.n_train
-    K = _kernels(problem, chosen.gamma)
+    K = gaussian(problem, chosen.gamma)
     model = MPRank(C=chosen.C, kernel="precomputed").fit(K[:n, :n], problem.train)
     with_ridge = K[:n, :n] + chosen.ridge * np.eye(n)
     target = problem.train - problem.train.mean()
     ridge = cho_solve(cho_factor(with_ridge, lower=True), target)
-    other = K
-    if chosen.svrank_gamma != chosen.gamma:
-        other = _kernels(problem, chosen.svrank_gamma)
+    svrank_K = gaussian(problem, chosen.svrank_gamma)
     C, epsilon = chosen.svrank_weight * chosen.unit, chosen.epsilon * chosen.unit
     booster = _booster(problem, chosen.n_rounds, is_cumulative=chosen.is_cumulative)
-    nothing = np.zeros(len(problem.y) - n)
-    boosted = nothing if booster is None else booster.predict(problem.rows[n:])
+    zeros = np.zeros(len(problem.y) - n)
+    boosted = zeros if booster is None else booster.predict(problem.rows[n:])
     return {
         "MPRank": model.predict(K[n:, :n]),
-        "SVRank": _svrank(other, problem, C, epsilon, 1e-4),
+        "SVRank": _svrank(svrank_K, problem, C, epsilon, 1e-4),
         "RankBoost": boosted,
         "kernel ridge": K[n:, :n] @ ridge,
         "item mean": problem.popular[n:],
-        "constant": nothing,
+        "constant": zeros,
     }
 
 
 def all_measures(
     problems: Iterable[Problem], chosen: Chosen
 ) -> dict[str, dict[str, Floats]]:
-    """Return every measure of every ranker, a value a reviewer; problems pass by."""
+    """Return every measure of every ranker, one value per reviewer."""
     tests: list[Floats] = []
     scores: dict[str, list[Floats]] = {name: [] for name in RANKERS}
     for problem in problems:
         tests.append(problem.test)
-        for name, found in predictions(problem, chosen).items():
-            scores[name].append(found)
+        for name, predicted in predictions(problem, chosen).items():
+            scores[name].append(predicted)
     return {
         name: {measure: judge(tests, scores[name], measure) for measure in MEASURES}
         for name in RANKERS

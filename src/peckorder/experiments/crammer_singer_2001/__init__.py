@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from peckorder.experiments.crammer_singer_2001 import batch, movies, square
-from peckorder.experiments.crammer_singer_2001.online import Config
+from peckorder.experiments.crammer_singer_2001 import batch, movies
+from peckorder.experiments.crammer_singer_2001.online import SQUARE, Config
 from peckorder.experiments.framework.experiment import Experiment
 from peckorder.experiments.framework.online import FIRST_OF_ALL
 
 FULL = Config(
-    made=False,
+    synthetic=False,
     sequences=100,
     rounds=50_000,
     tested_after=5_000,
@@ -30,7 +30,7 @@ FULL = Config(
 )
 QUICK = replace(
     FULL,
-    made=True,
+    synthetic=True,
     sequences=8,
     rounds=5_000,
     tested_after=2_000,
@@ -62,38 +62,34 @@ EXPERIMENT = Experiment(
         "Advances in Neural Information Processing Systems 14, 2001."
     ),
     presets={"quick": QUICK, "full": FULL, "paper": PAPER},
-    parts=(
-        square.PART,
-        *movies.PARTS,
-        *batch.PARTS,
-    ),
+    parts=(SQUARE, *movies.PARTS, *batch.PARTS),
     departures=(
         "The paper prints no number of its experiments: its results are three plots of "
-        "curves, and a sentence about batches. So there is nothing to set ours beside, "
-        "and its claims are what is judged.",
-        "EachMovie was withdrawn by its publisher; MovieLens 1M stands in. It has five "
-        "ranks, and those in the middle become zero, as if they were none; EachMovie's "
-        "six scores, 0 to 1, had no middle one. Features are four times as large.",
+        "curves, and a sentence about batches. So there are no figures to compare "
+        "with, and its claims are judged.",
+        "EachMovie was withdrawn by its publisher; MovieLens 1M is used instead. It "
+        "has five ranks, and the middle one becomes zero, like a missing rating; "
+        "EachMovie's six scores, 0 to 1, had no middle one. Features are four times as "
+        "large.",
         "The lengths of the sequences, their number, the number of targets and the "
-        "step of Widrow-Hoff are lost in the copy of the paper that we have: they are "
-        "our choice in all presets. Several steps are tried, and the best in hindsight "
-        "is shown, which favours Widrow-Hoff.",
-        "The noise of the square, 0.125, is taken for a standard deviation.",
+        "step of Widrow-Hoff are illegible in the available copy of the paper: they "
+        "are our choice in all presets. Several steps are tried, and the best in "
+        "hindsight is shown, which favours Widrow-Hoff.",
+        "The noise of the square, 0.125, is read as a standard deviation.",
         "Beside the paper's features, shifted ratings without a constant, the same at "
         "unit norm with a constant are shown, for all rankers. Averaging is ours, not "
-        "the paper's: the perceptron and Widrow-Hoff could be averaged too, which is "
-        "not tried.",
-        "Curves of viewers end at the least number of ratings that targets have; a "
-        "whole pass, as far as each target's ratings go, is in the tables. Movies come "
-        "in random order: the paper says nothing of an order.",
-        "The batches are of our own sizes, for those of the paper are another paper's. "
-        "The machines are scikit-learn's: one class against another, a tube of 0.1 for "
-        "regression, whose predictions are rounded. The third method of that other "
-        "paper, large margins on pairs, is not tried.",
-        "In a batch the paper ran PRank over the data as on-line, and took the rule "
-        "that was left; so the claim is judged with one pass. More passes are ours: "
-        "500 were chosen from 1, 20, 100 and 500 by their losses on 20 samples of the "
-        "square that are not among those shown.",
+        "the paper's: averages of the perceptron and of Widrow-Hoff are not tried.",
+        "Curves of viewers end at the smallest number of ratings of the targets; a "
+        "whole pass over all ratings of a target is in the tables. Movies come in "
+        "random order: the paper does not specify one.",
+        "The sizes of the batches are ours, for those of the paper are another "
+        "paper's. The SVMs are scikit-learn's: one class against another, a tube of "
+        "0.1 for regression, whose predictions are rounded. The third method of that "
+        "other paper, large margins on pairs, is not tried.",
+        "In a batch the paper ran PRank once over the data, as on-line, and used the "
+        "last rule; so the claim is judged with one pass. More passes are ours: 500 "
+        "were chosen from 1, 20, 100 and 500 by their losses on 20 further samples of "
+        "the square.",
         FIRST_OF_ALL,
     ),
 )

@@ -1,13 +1,12 @@
-"""Crammer and Singer (2001): one viewer's taste learnt on-line from the others'."""
+"""Crammer and Singer (2001): one viewer's ratings learned on-line from the others'."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from scipy import sparse
 
 from peckorder import PRank
 from peckorder._core.typing import Floats, Ints
@@ -18,14 +17,16 @@ from peckorder.experiments.crammer_singer_2001.online import (
     FIRST_JUDGED,
     LAST,
     MEDIAN,
+    MIDDLE,
     PERCEPTRON,
     RANKS,
     Config,
+    Curves,
     best_step,
     curves_of,
     learners,
-    losses_on_the_way,
     lost_after,
+    progressive_losses,
     sides_below,
     stepped,
 )
@@ -34,18 +35,22 @@ from peckorder.experiments.framework.experiment import (
     Measured,
     Part,
     Shown,
-    Values,
+    Units,
 )
 from peckorder.experiments.framework.online import (
     centred,
     rounds_shown,
     running_median,
 )
-from peckorder.experiments.framework.tables import column, mean_curve, mean_text
-from peckorder.experiments.framework.verdicts import difference_text, verdict
+from peckorder.experiments.framework.statistics import (
+    column,
+    difference_text,
+    mean_curve,
+    mean_text,
+    verdict,
+)
 from peckorder.reports import Chart, Table
 
-MIDDLE = RANKS[len(RANKS) // 2]
 ITEM_MEAN = "the movie's mean, rounded"
 RAW, UNIT = "as they are", "unit norm, constant"
 FORMS = {
@@ -53,6 +58,7 @@ FORMS = {
     UNIT: {"fit_intercept": True, "unit_norm": True},
 }
 BASELINES = (MEDIAN, CONSTANT, ITEM_MEAN)
+RULES = ((LAST, "last"), (AVERAGED, "averaged"))
 CLAIM = (
     "EachMovie, viewers with more than {} movies: PRank is below Widrow-Hoff and below "
     "the multiclass perceptron over the whole run."
@@ -63,14 +69,14 @@ CLAIM = (
 class Viewers:
     """Ratings of a set of viewers, by viewer and by movie, and their lower median."""
 
-    by_viewer: Any
-    by_movie: Any
+    by_viewer: sparse.csr_array
+    by_movie: sparse.csr_array
     median: int
 
 
-def viewers_of(config: Config, folder: Path | None, more_than: int) -> Viewers:
-    """Return the viewers with more ratings than that."""
-    if config.made:
+def load_viewers(config: Config, folder: Path | None, more_than: int) -> Viewers:
+    """Return the viewers with more than this number of ratings."""
+    if config.synthetic:
         ratings = make_ratings(160, 200, density=0.3, choice=0.5, random_state=0)
     else:
         ratings = load_movielens_1m(folder).ratings
@@ -79,33 +85,28 @@ def viewers_of(config: Config, folder: Path | None, more_than: int) -> Viewers:
     return Viewers(chosen, chosen.T.tocsr(), median)
 
 
-# Two functions and not one with an argument: what is read is kept by function.
+# Two functions and not one with an argument: loaded data are cached by function.
 def load_many(config: Config, folder: Path | None) -> Viewers:
     """Return the larger set, of viewers with fewer ratings."""
-    return viewers_of(config, folder, config.more_than[0])
+    return load_viewers(config, folder, config.more_than[0])
 
 
 def load_few(config: Config, folder: Path | None) -> Viewers:
     """Return the smaller set, of viewers with more ratings."""
-    return viewers_of(config, folder, config.more_than[1])
-
-
-def count(config: Config) -> int:
-    """Return the number of targets."""
-    return config.targets
+    return load_viewers(config, folder, config.more_than[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stream:
-    """What one viewer rated, in random order, with the others' ratings.
+    """The movies one viewer rated, in random order, with the others' ratings.
 
-    `X` has a row a movie and a column a viewer: the rating minus the middle of the
-    scale, zero where there is none and in the target's own column. `item_means` are
-    the others' means, the middle of the scale for want of any; `middling` is the share
-    of their ratings that are the middle of the scale, and so zero as well.
+    `X` has one row per movie and one column per viewer: the rating minus the middle of
+    the scale, zero where there is none and in the target's own column. `item_means` are
+    the others' means, the middle of the scale if there are none; `middling` is the
+    share of their ratings that are the middle of the scale, and therefore zero too.
     """
 
-    X: Any
+    X: sparse.csr_array
     y: Ints
     item_means: Floats
     middling: float
@@ -118,12 +119,12 @@ def stream_of(viewers: Viewers, target: int, rng: Generator) -> Stream:
     movies = viewers.by_viewer.indices[order]
     y = viewers.by_viewer.data[order].astype(np.int64)
     rated = viewers.by_movie[movies]
-    others = rated.indices != target
-    X = centred(rated, MIDDLE)
-    X.data[~others] = 0.0
+    is_other = rated.indices != target
+    X = sparse.csr_array(centred(rated, MIDDLE))
+    X.data[~is_other] = 0.0
     totals = X.sum(axis=1)
     raters = np.diff(rated.indptr) - 1
-    middling = float(np.mean(rated.data[others] == MIDDLE))
+    middling = float(np.mean(rated.data[is_other] == MIDDLE))
     X.eliminate_zeros()
     return Stream(X, y, MIDDLE + totals / np.maximum(raters, 1), middling)
 
@@ -134,7 +135,7 @@ def steps_of(config: Config, form: str) -> tuple[float, ...]:
 
 
 def in_form(name: str, form: str) -> str:
-    """Return what a ranker with features of some form is called among the values."""
+    """Return the key of a ranker with features of a form among the values."""
     return f"{name} ({form})"
 
 
@@ -144,9 +145,9 @@ def plain(key: str, form: str) -> str:
 
 
 def measure(
-    config: Config, data: Viewers, unit: int, rng: Generator, *, place: int
+    config: Config, data: Viewers, unit: int, rng: Generator, *, which: int
 ) -> Measured:
-    """Run all rankers over what one random viewer rated."""
+    """Run all rankers over the ratings of one random viewer."""
     target = int(rng.integers(data.by_viewer.shape[0]))
     stream = stream_of(data, target, rng)
     X, y = stream.X, stream.y
@@ -157,86 +158,84 @@ def measure(
     }
     for form, settings in FORMS.items():
         for name, learner in learners(steps_of(config, form), **settings).items():
-            losses[in_form(name, form)] = losses_on_the_way(learner, X, y)
+            losses[in_form(name, form)] = progressive_losses(learner, X, y)
     scaled = {
         rule: [
-            losses_on_the_way(PRank(rule=rule, **FORMS[RAW]), X * scale, y).mean()
+            progressive_losses(PRank(rule=rule, **FORMS[RAW]), X * scale, y).mean()
             for scale in config.scales
         ]
-        for rule in ("last", "averaged")
+        for _, rule in RULES
     }
-    rounds = shown_after(config, place)
+    rounds = curve_rounds(config, which)
     return Measured(
         {
             "viewers": data.by_viewer.shape[0],
             "rounds": len(y),
             "middling": stream.middling,
             "norm": np.sqrt(X.multiply(X).sum(axis=1)).mean(),
-            "lost": {key: lost_after(each, rounds) for key, each in losses.items()},
-            "whole pass": {key: each.mean() for key, each in losses.items()},
+            "lost": {key: lost_after(values, rounds) for key, values in losses.items()},
+            "whole pass": {key: values.mean() for key, values in losses.items()},
             "scaled": scaled,
         }
     )
 
 
-def shown_after(config: Config, place: int) -> Ints:
-    """Return the rounds of the curves: every target of the set has as many."""
-    return rounds_shown(config.more_than[place], 20)
+def curve_rounds(config: Config, which: int) -> Ints:
+    """Return the rounds of the curves, which every target of the set reaches."""
+    return rounds_shown(config.more_than[which], 20)
 
 
-def show(
-    config: Config, units: Sequence[Values], seconds: Sequence[Values], *, place: int
-) -> Shown:
-    """Lay out curves, the effect of scale, the table and the claim."""
-    rounds = shown_after(config, place)
+def show(config: Config, units: Units, seconds: Units, *, which: int) -> Shown:
+    """Show the curves, the effect of scale, the table and the claim."""
+    rounds = curve_rounds(config, which)
     curves = {key: curves_of(units, key, rounds) for key in units[0]["lost"]}
     passes = {key: column(units, "whole pass", key) for key in curves}
     best = {}
     for form in FORMS:
         names = [in_form(stepped(eta), form) for eta in steps_of(config, form)]
         best[form] = best_step(passes, names)
+    more_than = config.more_than[which]
     return Shown(
-        paragraphs=_paragraphs(config, units, place),
+        paragraphs=_paragraphs(units, more_than),
         tables=(
-            _table(config, units, curves, passes, best, place),
+            _table(config, units, curves, passes, best, more_than),
             _scale_table(config, units, passes),
         ),
         charts=(
-            _chart(config, curves, best, place),
+            _chart(rounds, curves, best),
             _scale_chart(config, units, passes),
         ),
-        claims=(_claim(config, curves, rounds, best, place),),
+        claims=(_claim(curves, rounds, best, more_than),),
     )
 
 
-def _paragraphs(config: Config, units: Sequence[Values], place: int) -> tuple[str, ...]:
+def _paragraphs(units: Units, more_than: int) -> tuple[str, ...]:
     norm = column(units, "norm").mean()
     middling = column(units, "middling").mean()
     return (
-        f"The set is of the {units[0]['viewers']:,} viewers with more than "
-        f"{config.more_than[place]} ratings. One random viewer's ratings are the "
-        "ranks; the features are those of all other viewers of the set, minus the "
-        "middle of the scale, zero where there is none. Movies come in random order, "
-        "each predicted before it is learnt. The paper gives its results as a figure "
-        "only: no number is printed to set ours beside.",
-        f"A row of features has a norm of {norm:.1f} in the mean. For each threshold "
-        "on whose wrong side it is, the score of a row moves by its squared norm, and "
+        f"The set has the {units[0]['viewers']:,} viewers with more than {more_than} "
+        "ratings. One random viewer's ratings are the ranks; the features are those "
+        "of all other viewers of the set, minus the middle of the scale, zero where "
+        "there is none. Movies come in random order and are predicted before they are "
+        "learned. The paper gives its results as a figure only: no number is printed "
+        "to compare with.",
+        f"The mean norm of a row of features is {norm:.1f}. For each threshold on "
+        "whose wrong side it is, the score of a row moves by its squared norm, and "
         "the threshold by one: with features as they are, thresholds hardly move. "
-        "Hence the rows at unit norm with a constant, and the chart of scales. Of the "
-        f"others' ratings, {middling:.0%} are in the middle of the scale and cannot be "
-        "told from none.",
+        "This is why rows at unit norm with a constant and a chart of scales are "
+        f"added. Of the others' ratings, {middling:.0%} are in the middle of the scale "
+        "and cannot be distinguished from missing ones.",
     )
 
 
 def _table(
     config: Config,
-    units: Sequence[Values],
-    curves: dict[str, Floats],
-    passes: dict[str, Floats],
+    units: Units,
+    curves: Curves,
+    passes: Curves,
     best: dict[str, str],
-    place: int,
+    more_than: int,
 ) -> Table:
-    mean_rounds = column(units, "rounds").mean()
     labels = [(name, "", name) for name in BASELINES]
     for form in FORMS:
         labels += [
@@ -253,34 +252,22 @@ def _table(
         )
         for name, form, key in labels
     )
-    n = len(passes[MEDIAN])
-    more_than = config.more_than[place]
-    tried = (
-        f"{', '.join(f'{eta:g}' for eta in config.raw_steps)} as they are, "
-        f"{', '.join(f'{eta:g}' for eta in config.unit_steps)} at unit norm"
-    )
+    raw, unit = (", ".join(f"{eta:g}" for eta in steps_of(config, f)) for f in FORMS)
     caption = (
-        f"Mean rank loss over {n} random targets, with 95 % intervals: of the first "
-        f"{more_than} predictions, of a whole pass ({mean_rounds:.0f} ratings in the "
-        "mean), and how much more than the running median, paired. Of Widrow-Hoff the "
-        f"step is shown that loses least in a whole pass, of {tried}. The constant is "
-        "the median of all ratings."
+        f"Mean rank loss over {len(units)} random targets, with 95 % intervals: of the "
+        f"first {more_than} predictions, of a whole pass (on average "
+        f"{column(units, 'rounds').mean():.0f} ratings), and minus that of the running "
+        "median, paired. Of Widrow-Hoff the step with the lowest loss of a whole pass "
+        f"is shown, of {raw} as they are, {unit} at unit norm. The constant is the "
+        "median of all ratings."
     )
-    headings = (
-        "ranker",
-        "features",
-        f"first {more_than}",
-        "whole pass",
-        "minus running median",
-    )
+    first = f"first {more_than}"
+    headings = ("ranker", "features", first, "whole pass", "minus running median")
     return Table(headings, rows, caption)
 
 
-def _chart(
-    config: Config, curves: dict[str, Floats], best: dict[str, str], place: int
-) -> Chart:
-    rounds = shown_after(config, place)
-    drawn = {
+def _chart(rounds: Ints, curves: Curves, best: dict[str, str]) -> Chart:
+    keys = {
         f"{LAST}, raw features": in_form(LAST, RAW),
         LAST: in_form(LAST, UNIT),
         AVERAGED: in_form(AVERAGED, UNIT),
@@ -288,33 +275,31 @@ def _chart(
         PERCEPTRON: in_form(PERCEPTRON, UNIT),
         MEDIAN: MEDIAN,
     }
-    kept = rounds > 1
+    after_first = rounds > 1
     return Chart(
-        "Time-averaged rank loss while one viewer's taste is learnt",
+        "Time-averaged rank loss while one viewer's ratings are learned",
         "round",
         "time-averaged rank loss",
         tuple(
-            mean_curve(label, rounds[kept], curves[key][:, kept])
-            for label, key in drawn.items()
+            mean_curve(label, rounds[after_first], curves[key][:, after_first])
+            for label, key in keys.items()
         ),
         f"Means over {len(curves[MEDIAN])} targets with 95 % intervals, over rounds "
-        "that all targets have. Features at unit norm with a constant, unless raw.",
+        "that all targets reach. Features at unit norm with a constant, unless raw.",
         (CONSTANT, float(curves[CONSTANT][:, -1].mean())),
     )
 
 
-def _scale_chart(
-    config: Config, units: Sequence[Values], passes: dict[str, Floats]
-) -> Chart:
+def _scale_chart(config: Config, units: Units, passes: Curves) -> Chart:
     order = np.argsort(config.scales)
     scales = np.array(config.scales)[order]
     return Chart(
         "PRank and the scale of its features",
-        "what the features are multiplied by",
+        "factor of the features",
         "rank loss of a whole pass",
         tuple(
             mean_curve(label, scales, column(units, "scaled", rule)[:, order])
-            for label, rule in ((LAST, "last"), (AVERAGED, "averaged"))
+            for label, rule in RULES
         ),
         "Features as they are, times a factor, without a constant; thresholds move by "
         f"one whatever the factor. Means over {len(units)} targets with 95 % "
@@ -324,73 +309,64 @@ def _scale_chart(
     )
 
 
-def _scale_table(
-    config: Config, units: Sequence[Values], passes: dict[str, Floats]
-) -> Table:
-    last, averaged = (column(units, "scaled", rule) for rule in ("last", "averaged"))
+def _scale_table(config: Config, units: Units, passes: Curves) -> Table:
+    last, averaged = (column(units, "scaled", rule).T for _, rule in RULES)
     rows = [
-        (f"{scale:g}", mean_text(last[:, place]), mean_text(averaged[:, place]))
-        for place, scale in enumerate(config.scales)
+        (f"{scale:g}", mean_text(one), mean_text(other))
+        for scale, one, other in zip(config.scales, last, averaged, strict=True)
     ]
-    # These look at no feature: one loss, whatever the factor and the rule.
-    baselines = ((name, mean_text(passes[name])) for name in BASELINES)
+    # These use no feature: one loss, whatever the factor and the rule.
+    baselines = [(name, mean_text(passes[name])) for name in BASELINES]
     rows += [(name, text, text) for name, text in baselines]
     caption = (
         "Mean rank loss of a whole pass with features as they are, times a factor, "
-        f"without a constant; {len(units)} targets, with 95 % intervals. Below, what "
-        "has neither a factor nor a rule."
+        f"without a constant; {len(units)} targets, with 95 % intervals. The last rows "
+        "depend on neither factor nor rule."
     )
     return Table(("factor", LAST, AVERAGED), tuple(rows), caption)
 
 
-def _claim(
-    config: Config,
-    curves: dict[str, Floats],
-    rounds: Ints,
-    best: dict[str, str],
-    place: int,
-) -> Claim:
-    found: list[str] = []
+def _claim(curves: Curves, rounds: Ints, best: dict[str, str], more_than: int) -> Claim:
+    texts: list[str] = []
     judged: list[int] = []
     for rule, form in ((LAST, RAW), (LAST, UNIT), (AVERAGED, UNIT)):
         ours = curves[in_form(rule, form)]
-        texts = []
+        gaps = []
         for theirs in (best[form], in_form(PERCEPTRON, form)):
             sides = sides_below(ours, curves[theirs], rounds)
             last = difference_text(ours[:, -1] - curves[theirs][:, -1])
             share = sides.count(1) / len(sides)
-            texts.append(f"minus {plain(theirs, form)} {last} ({share:.0%})")
+            gaps.append(f"minus {plain(theirs, form)} {last} ({share:.0%})")
             if rule == LAST:
                 judged += sides
-        found.append(f"features {form}: {rule}, {', '.join(texts)}")
-    # The published rule must also be worth its while.
+        texts.append(f"features {form}: {rule}, {', '.join(gaps)}")
+    # The published rule should also beat the simple baselines.
     for rule in (LAST, AVERAGED):
-        ours = curves[in_form(rule, UNIT)][:, -1]
-        texts = [
-            f"minus {key} {difference_text(ours - curves[key][:, -1])}"
+        final = curves[in_form(rule, UNIT)][:, -1]
+        gaps = [
+            f"minus {key} {difference_text(final - curves[key][:, -1])}"
             for key in (MEDIAN, ITEM_MEAN)
         ]
-        found.append(f"{rule}, {', '.join(texts)}")
+        texts.append(f"{rule}, {', '.join(gaps)}")
     lead = (
-        "A comparison a round shown and form of features. "
-        f"After {rounds[-1]} rounds, and in brackets the share of the rounds shown, "
-        f"from {FIRST_JUDGED} on, at which the interval of the difference is below "
-        "zero: "
+        "One comparison per round shown and form of features. After "
+        f"{rounds[-1]} rounds, and in brackets the share of the rounds shown, from "
+        f"{FIRST_JUDGED} on, at which the interval of the difference is below zero: "
     )
-    text = CLAIM.format(config.more_than[place])
-    return Claim(text, verdict(judged), lead + "; ".join(found) + ".")
+    text = CLAIM.format(more_than)
+    return Claim(text, verdict(judged), lead + "; ".join(texts) + ".")
 
 
 PARTS = tuple(
     Part(
         name,
-        f"On-line: one viewer's taste, the {size} set of viewers",
+        f"On-line: one viewer's ratings, the {size} set of viewers",
         load,
-        count,
-        partial(measure, place=place),
-        partial(show, place=place),
+        lambda config: config.targets,
+        partial(measure, which=which),
+        partial(show, which=which),
     )
-    for place, (name, size, load) in enumerate(
+    for which, (name, size, load) in enumerate(
         (("movies-many", "larger", load_many), ("movies-few", "smaller", load_few))
     )
 )

@@ -1,1 +1,1 @@
-"""What runs experiments: repetitions, journals, verdicts, reports."""
+"""The framework of experiments: parts, repetitions, journals, verdicts, reports."""

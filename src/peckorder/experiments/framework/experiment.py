@@ -1,4 +1,4 @@
-"""What an experiment is made of: presets, parts, what is measured and shown."""
+"""What an experiment consists of: presets, parts, measured values, what is shown."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,15 +10,20 @@ from numpy.random import Generator
 from peckorder.reports import Chart, Table
 
 Values: TypeAlias = dict[str, Any]
+# The values of all repetitions of a part, in their order.
+Units: TypeAlias = Sequence[Values]
+# A preset is a frozen dataclass of the paper; data are whatever its parts load.
+Preset: TypeAlias = Any
+Data: TypeAlias = Any
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What one repetition of a part found.
+    """The result of one repetition of a part.
 
-    `values` is of what JSON can hold (NumPy's arrays and numbers count, NaN becomes
-    None) and depends on the seed alone. `seconds` is of the same form, for what no two
-    runs have in common: how long things took.
+    `values` must be representable in JSON (NumPy's arrays and numbers are converted,
+    NaN becomes None) and must depend on the seed alone. `seconds` has the same form,
+    for timings, which differ between runs.
     """
 
     values: Values
@@ -27,10 +32,10 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence of the paper, and whether it holds in this run.
+    """A statement of the paper, and whether it holds in this run.
 
-    `holds` is a verdict of `_judging.verdict`, or "not tried"; `found` says on what
-    grounds.
+    `holds` is a verdict of `framework.statistics.verdict`, or "not tried"; `found`
+    gives the evidence.
     """
 
     text: str
@@ -42,8 +47,8 @@ class Claim:
 class Shown:
     """How a part of an experiment is reported.
 
-    `timed_tables` and `timed_charts` hold seconds: they stand in the report, but not
-    among the results, which are equal for equal seeds.
+    `timed_tables` and `timed_charts` contain seconds. They are in the report, but not
+    in the results, which are equal for equal seeds.
     """
 
     paragraphs: tuple[str, ...] = ()
@@ -56,36 +61,36 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One table or figure: data, repetitions, and what they come to.
+    """One table or figure: data, repetitions, and how they are shown.
 
     Parameters
     ----------
     name : str
-        Short, for files: ``"square"``.
+        Short, used in file names: ``"square"``.
     title : str
         Heading of its section: ``"Figure 2: the square problem"``.
     load : callable
-        ``load(config, folder)`` returns the data, from a folder of the user or made;
-        raises MissingDataError, which leaves this part out of the run. It must be a
-        function of a module, for it travels to other processes.
+        ``load(config, folder)`` returns the data, read from a folder or generated. If
+        it raises MissingDataError, the part is left out of the run. It must be a
+        function of a module, because it is sent to other processes.
     count : callable
         ``count(config)`` is the number of repetitions.
     measure : callable
-        ``measure(config, data, unit, rng)`` does repetition `unit`, a number from 0 on,
-        and returns `Measured`; all randomness is from `rng`. A function of a module.
+        ``measure(config, data, unit, rng)`` runs repetition `unit`, counted from 0, and
+        returns `Measured`; all randomness is from `rng`. A function of a module.
     show : callable
         ``show(config, units, seconds)`` turns the values of all repetitions, in their
         order, into tables, charts and claims.
     alone : bool, default=False
-        Nothing else runs meanwhile: for what takes the time.
+        Run nothing else at the same time, because the part measures time.
     """
 
     name: str
     title: str
-    load: Callable[[Any, Path | None], Any]
-    count: Callable[[Any], int]
-    measure: Callable[[Any, Any, int, Generator], Measured]
-    show: Callable[[Any, Sequence[Values], Sequence[Values]], Shown]
+    load: Callable[[Preset, Path | None], Data]
+    count: Callable[[Preset], int]
+    measure: Callable[[Preset, Data, int, Generator], Measured]
+    show: Callable[[Preset, Units, Units], Shown]
     alone: bool = False
 
 
@@ -96,7 +101,7 @@ class Experiment:
     Parameters
     ----------
     name : str
-        What the command line calls it: ``"crammer-singer-2001"``.
+        Its name on the command line: ``"crammer-singer-2001"``.
     title, citation : str
         Of the paper.
     presets : mapping of str to a frozen dataclass
@@ -104,12 +109,12 @@ class Experiment:
     parts : tuple of Part
         In the order of the paper.
     departures : tuple of str
-        Where the run is not what the paper did, and why.
+        Where the run differs from the paper, and why.
     """
 
     name: str
     title: str
     citation: str
-    presets: Mapping[str, Any]
+    presets: Mapping[str, Preset]
     parts: tuple[Part, ...]
     departures: tuple[str, ...] = ()

@@ -8,18 +8,18 @@ from pathlib import Path
 from peckorder._core.text_files import write_text
 from peckorder.experiments.framework.journal import as_json
 from peckorder.experiments.framework.run import Outcome, PartOutcome
-from peckorder.experiments.framework.verdicts import RULE
+from peckorder.experiments.framework.statistics import RULE
 from peckorder.reports import Report, Section, Table
 from peckorder.reports import write as write_page
 
 
 def report(outcome: Outcome, command: str) -> Report:
-    """Lay a run out as a page: what holds, then every part, then departures.
+    """Return the page of a run: verdicts, then every part, then departures.
 
     Parameters
     ----------
     outcome : Outcome
-        What `run` returned.
+        The result of `run`.
     command : str
         The shell command that repeats the run.
 
@@ -31,7 +31,7 @@ def report(outcome: Outcome, command: str) -> Report:
     experiment = outcome.experiment
     sections = [
         *_what_holds(outcome.parts),
-        *(_section(each) for each in outcome.parts),
+        *(_section(result) for result in outcome.parts),
     ]
     if experiment.departures:
         sections.append(Section("Departures from the paper", experiment.departures))
@@ -40,15 +40,15 @@ def report(outcome: Outcome, command: str) -> Report:
         ("seed", str(outcome.seed)),
         ("preset", outcome.preset),
         ("settings", settings),
-        *((f"data of {each.part.name}", each.data) for each in outcome.parts),
+        *((f"data of {result.part.name}", result.data) for result in outcome.parts),
         *outcome.versions.items(),
     )
-    left_out = [each.part.title for each in outcome.parts if each.left_out]
+    left_out = [r.part.title for r in outcome.parts if r.left_out]
     lead = f"{experiment.citation} Regenerated; ours beside the printed figures."
     if outcome.preset == "quick":
-        lead += " A trial on made data, so small that its verdicts mean little."
+        lead += " A trial run on small synthetic data: its verdicts mean little."
     if left_out:
-        lead += f" Left out for want of data: {'; '.join(left_out)}."
+        lead += f" Left out because data are missing: {'; '.join(left_out)}."
     return Report(
         title=experiment.title,
         lead=lead,
@@ -61,20 +61,20 @@ def report(outcome: Outcome, command: str) -> Report:
 def _what_holds(parts: Iterable[PartOutcome]) -> Iterable[Section]:
     rows = [
         (claim.text, claim.holds, claim.found)
-        for each in parts
-        for claim in each.shown.claims
+        for result in parts
+        for claim in result.shown.claims
     ]
     if rows:
         table = Table(("the paper says", "holds", "here"), tuple(rows))
         yield Section("What holds", (RULE,), (table,))
 
 
-def _section(each: PartOutcome) -> Section:
-    if each.left_out:
-        return Section(each.part.title, (f"Left out. {each.left_out}",))
-    shown = each.shown
+def _section(result: PartOutcome) -> Section:
+    if result.left_out:
+        return Section(result.part.title, (f"Left out. {result.left_out}",))
+    shown = result.shown
     return Section(
-        each.part.title,
+        result.part.title,
         shown.paragraphs,
         (*shown.tables, *shown.timed_tables),
         (*shown.charts, *shown.timed_charts),
@@ -82,17 +82,17 @@ def _section(each: PartOutcome) -> Section:
 
 
 def stem_of(name: str, preset: str, seed: int) -> str:
-    """Return how the names of a run's files begin: a seed of its own is part of it."""
+    """Return the stem of the names of a run's files, with the seed unless it is 0."""
     return f"{name}-{preset}-seed{seed}" if seed else f"{name}-{preset}"
 
 
 def write(outcome: Outcome, folder: Path, command: str) -> tuple[Path, ...]:
-    """Write the page, the results and the times; each file whole or not at all.
+    """Write the page, the results and the times; each file atomically.
 
     Parameters
     ----------
     outcome : Outcome
-        What `run` returned.
+        The result of `run`.
     folder : Path
         Where the files go; it must exist.
     command : str
@@ -101,7 +101,7 @@ def write(outcome: Outcome, folder: Path, command: str) -> tuple[Path, ...]:
     Returns
     -------
     tuple of Path
-        The page, the results, and the times if any were taken.
+        The page, the results, and the times if any were measured.
     """
     stem = stem_of(outcome.experiment.name, outcome.preset, outcome.seed)
     page, results = folder / f"{stem}.html", folder / f"{stem}.json"

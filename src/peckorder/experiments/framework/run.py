@@ -1,4 +1,4 @@
-"""Run an experiment: all repetitions of all parts, on all cores, resumably."""
+"""Run an experiment: all repetitions of all parts, in parallel, resumable."""
 
 import hashlib
 import os
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -21,7 +21,14 @@ import peckorder
 from peckorder._core.validation import Rule, whole
 from peckorder._version import __version__
 from peckorder.exceptions import MissingDataError
-from peckorder.experiments.framework.experiment import Experiment, Part, Shown
+from peckorder.experiments.framework.experiment import (
+    Data,
+    Experiment,
+    Part,
+    Preset,
+    Shown,
+    Values,
+)
 from peckorder.experiments.framework.journal import Entry, Journal, as_json
 from peckorder.feedback import _fingerprint
 
@@ -30,22 +37,22 @@ Progress: TypeAlias = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class PartOutcome:
-    """What became of one part: its repetitions, or why it was left out."""
+    """The result of one part: its repetitions, or why it was left out."""
 
     part: Part
     data: str
-    units: tuple[dict[str, Any], ...]
-    seconds: tuple[dict[str, Any], ...]
+    units: tuple[Values, ...]
+    seconds: tuple[Values, ...]
     shown: Shown
     left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A whole run.
+    """The result of a whole run.
 
-    So many repetitions were taken from the journal of an interrupted run, or else a
-    journal of something else was put aside.
+    `n_resumed` repetitions were read from the journal of an interrupted run. If the
+    journal belonged to another run, it was renamed to `put_aside`.
     """
 
     experiment: Experiment
@@ -57,25 +64,26 @@ class Outcome:
     put_aside: Path | None = None
 
     @property
-    def config(self) -> Any:
+    def config(self) -> Preset:
         """The configuration that was run."""
         return self.experiment.presets[self.preset]
 
-    def results(self) -> dict[str, Any]:
-        """Return all that was found, as JSON: equal for equal seeds and data."""
-        parts: dict[str, Any] = {}
-        for each in self.parts:
-            if each.left_out:
-                parts[each.part.name] = {"left_out": each.left_out}
+    def results(self) -> Values:
+        """Return all results in JSON form: equal for equal seeds and data."""
+        parts: Values = {}
+        for outcome in self.parts:
+            name = outcome.part.name
+            if outcome.left_out:
+                parts[name] = {"left_out": outcome.left_out}
                 continue
-            parts[each.part.name] = {
-                "title": each.part.title,
-                "data": each.data,
-                "tables": [asdict(table) for table in each.shown.tables],
-                "claims": [asdict(claim) for claim in each.shown.claims],
-                "repetitions": list(each.units),
+            parts[name] = {
+                "title": outcome.part.title,
+                "data": outcome.data,
+                "tables": [asdict(table) for table in outcome.shown.tables],
+                "claims": [asdict(claim) for claim in outcome.shown.claims],
+                "repetitions": list(outcome.units),
             }
-        whole_run = {
+        results = {
             "experiment": self.experiment.name,
             "paper": self.experiment.citation,
             "preset": self.preset,
@@ -85,17 +93,17 @@ class Outcome:
             "departures": list(self.experiment.departures),
             "parts": parts,
         }
-        return dict(as_json(whole_run))
+        return dict(as_json(results))
 
-    def seconds(self) -> dict[str, Any]:
-        """Return the times that were taken, which no two runs have in common."""
+    def seconds(self) -> Values:
+        """Return the measured times, which differ between runs."""
         return {
-            each.part.name: {
-                "tables": [as_json(asdict(table)) for table in each.shown.timed_tables],
-                "repetitions": list(each.seconds),
+            outcome.part.name: {
+                "tables": [as_json(asdict(t)) for t in outcome.shown.timed_tables],
+                "repetitions": list(outcome.seconds),
             }
-            for each in self.parts
-            if any(each.seconds)
+            for outcome in self.parts
+            if any(outcome.seconds)
         }
 
 
@@ -109,31 +117,30 @@ def run(
     jobs: int = 1,
     on_progress: Progress | None = None,
 ) -> Outcome:
-    """Run `experiment`; go on where an interrupted run with this journal stopped.
+    """Run `experiment`; resume an interrupted run from its journal.
 
-    Repetition u of a part draws from a generator of (seed, part, u), and every
-    repetition has one thread for its algebra, so that what is found depends neither
-    on `jobs` nor on where a run was interrupted.
+    Repetition u of a part uses a generator seeded with (seed, part, u) and one thread
+    for linear algebra. So the results depend neither on `jobs` nor on interrupts.
 
     Parameters
     ----------
     experiment : Experiment
         What to run; see `peckorder.experiments.find`.
     preset : str, default="quick"
-        "quick" takes seconds, on made data; "full" minutes, on real data; "paper" has
-        the printed number of repetitions, and takes hours.
+        "quick" takes seconds, on synthetic data; "full" minutes, on real data; "paper"
+        has the printed number of repetitions and takes hours.
     seed : int, default=0
-        Decides everything random.
+        Seed of all random numbers.
     data : Path or None, default=None
         Folder with the data sets. None: the one named by PECKORDER_DATA, then the
         cache of downloads.
     journal : Path or None, default=None
-        Where finished repetitions are kept, for whoever starts the same run again.
-        None: they are not.
+        File of finished repetitions, from which the same run can resume. None: they
+        are not stored.
     jobs : int, default=1
-        Processes that work side by side.
+        Number of parallel processes.
     on_progress : callable or None, default=None
-        Called with (repetitions done, repetitions in all, what runs).
+        Called with (repetitions done, repetitions in total, title of the part).
 
     Returns
     -------
@@ -157,119 +164,111 @@ def run(
     }
     _loaded.cache_clear()  # files may have changed since
     total = sum(part.count(config) for part in experiment.parts)
-    tell = on_progress or (lambda done, total, label: None)
-    tell(0, total, "Reading data")
-    book = None
+    report_progress = on_progress or (lambda done, total, label: None)
+    report_progress(0, total, "Reading data")
+    book, n_resumed, put_aside = None, 0, None
     if journal is not None:
-        named = {"experiment": experiment.name, "preset": preset, "seed": seed}
-        book = Journal(
-            journal, {**named, "settings": asdict(config), "versions": versions}
-        )
-    n_taken = 0 if book is None else len(book)
+        names = {"experiment": experiment.name, "preset": preset, "seed": seed}
+        settings = asdict(config)
+        book = Journal(journal, {**names, "settings": settings, "versions": versions})
+        n_resumed, put_aside = len(book), book.put_aside
+    outcomes, done = [], 0
     try:
-        parts, done = [], 0
         for part in experiment.parts:
-            parts.append(
-                _run_part(part, config, seed, data, book, jobs, done, total, tell)
-            )
+
+            def report(n: int, part: Part = part, start: int = done) -> None:
+                report_progress(start + n, total, part.title)
+
+            outcomes.append(_PartRun(part, config, seed, data).run(book, jobs, report))
             done += part.count(config)
-            tell(done, total, part.title)
+            report_progress(done, total, part.title)
     finally:
         if book is not None:
             book.close()
-    n_resumed, put_aside = (0, None) if book is None else (n_taken, book.put_aside)
-    found = tuple(parts)
-    return Outcome(experiment, preset, int(seed), versions, found, n_resumed, put_aside)
+    parts = tuple(outcomes)
+    return Outcome(experiment, preset, int(seed), versions, parts, n_resumed, put_aside)
 
 
 def check(experiment: Experiment, preset: str, *, seed: int, jobs: int) -> None:
-    """Raise as `run` does for arguments that it does not take."""
-    known = tuple(experiment.presets)
-    Rule(f"one of {', '.join(known)}", lambda value: value in known).check(
+    """Raise as `run` does for invalid arguments."""
+    presets = tuple(experiment.presets)
+    Rule(f"one of {', '.join(presets)}", lambda value: value in presets).check(
         "experiments", "preset", preset
     )
     whole(0).check("experiments", "seed", seed)
     whole(1).check("experiments", "jobs", jobs)
 
 
-def _run_part(
-    part: Part,
-    config: Any,
-    seed: int,
-    folder: Path | None,
-    book: Journal | None,
-    jobs: int,
-    done: int,
-    total: int,
-    tell: Progress,
-) -> PartOutcome:
-    tell(done, total, part.title)
-    try:
-        loaded = _loaded(part.load, config, folder)
-    except MissingDataError as missing:
-        return PartOutcome(part, "", (), (), Shown(), _without_paths(missing, folder))
-    data = fingerprint(loaded)
-    entries: dict[int, Entry] = {}
-    if book is not None:
-        for unit in range(part.count(config)):
-            if (entry := book.find(part.name, unit, data)) is not None:
-                entries[unit] = entry
-    missing_units = [u for u in range(part.count(config)) if u not in entries]
-    jobs = 1 if part.alone else jobs
-    for unit, entry in _measured(part, config, seed, folder, missing_units, jobs):
+@dataclass(frozen=True, slots=True)
+class _PartRun:
+    """All that decides the results of a part, as it is sent to other processes."""
+
+    part: Part
+    config: Preset
+    seed: int
+    folder: Path | None
+
+    def run(
+        self, book: Journal | None, jobs: int, report: Callable[[int], None]
+    ) -> PartOutcome:
+        """Run the repetitions that are not in the journal, and show all of them."""
+        part = self.part
+        report(0)
+        try:
+            loaded = _loaded(part.load, self.config, self.folder)
+        except MissingDataError as missing:
+            text = _without_paths(missing, self.folder)
+            return PartOutcome(part, "", (), (), Shown(), text)
+        data = fingerprint(loaded)
+        n_units = part.count(self.config)
+        entries: dict[int, Entry] = {}
         if book is not None:
-            book.add(part.name, unit, data, entry)
-        entries[unit] = entry
-        tell(done + len(entries), total, part.title)
-    ordered = [entries[unit] for unit in range(part.count(config))]
-    units = tuple(values for values, _ in ordered)
-    seconds = tuple(taken for _, taken in ordered)
-    return PartOutcome(part, data, units, seconds, part.show(config, units, seconds))
+            for unit in range(n_units):
+                if (entry := book.find(part.name, unit, data)) is not None:
+                    entries[unit] = entry
+        remaining = [unit for unit in range(n_units) if unit not in entries]
+        for unit, entry in self._measure_all(remaining, 1 if part.alone else jobs):
+            if book is not None:
+                book.add(part.name, unit, data, entry)
+            entries[unit] = entry
+            report(len(entries))
+        units = tuple(entries[unit][0] for unit in range(n_units))
+        seconds = tuple(entries[unit][1] for unit in range(n_units))
+        shown = part.show(self.config, units, seconds)
+        return PartOutcome(part, data, units, seconds, shown)
 
+    def _measure_all(
+        self, units: Sequence[int], jobs: int
+    ) -> Iterator[tuple[int, Entry]]:
+        if jobs == 1 or len(units) < 2:
+            yield from map(self.measure, units)
+            return
+        pool = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch=jobs)
+        with warnings.catch_warnings():
+            # Idle workers stop between two parts, and are started again.
+            warnings.filterwarnings("ignore", message="A worker stopped")
+            yield from pool(delayed(self.measure)(unit) for unit in units)
 
-def _measured(
-    part: Part,
-    config: Any,
-    seed: int,
-    folder: Path | None,
-    units: Sequence[int],
-    jobs: int,
-) -> Iterator[tuple[int, Entry]]:
-    if jobs == 1 or len(units) < 2:
-        for unit in units:
-            yield _measure(part, config, seed, folder, unit)
-        return
-    workers = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch=jobs)
-    with warnings.catch_warnings():
-        # Idle ones leave between two parts, and are started again.
-        warnings.filterwarnings("ignore", message="A worker stopped")
-        yield from workers(
-            delayed(_measure)(part, config, seed, folder, unit) for unit in units
-        )
-
-
-def _measure(
-    part: Part, config: Any, seed: int, folder: Path | None, unit: int
-) -> tuple[int, Entry]:
-    """Do one repetition, in whatever process this is."""
-    rng = np.random.default_rng([seed, crc32(part.name.encode()), unit])
-    data = _loaded(part.load, config, folder)
-    with threadpool_limits(1), warnings.catch_warnings():
-        # Hundreds of small fits: one that stops early is part of what is measured.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        found = part.measure(config, data, unit, rng)
-    return unit, (as_json(found.values), as_json(found.seconds))
+    def measure(self, unit: int) -> tuple[int, Entry]:
+        """Run one repetition, in any process."""
+        rng = np.random.default_rng([self.seed, crc32(self.part.name.encode()), unit])
+        data = _loaded(self.part.load, self.config, self.folder)
+        with threadpool_limits(1), warnings.catch_warnings():
+            # Hundreds of small fits: one that stops early is a result like any other.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            measured = self.part.measure(self.config, data, unit, rng)
+        return unit, (as_json(measured.values), as_json(measured.seconds))
 
 
 def _without_paths(missing: MissingDataError, folder: Path | None) -> str:
-    """Return what is missing, the user's own folder being called <data>."""
-    named = str(folder) if folder is not None else os.environ.get("PECKORDER_DATA")
-    return str(missing).replace(named, "<data>") if named else str(missing)
+    """Return the message with the user's folder written as <data>."""
+    path = str(folder) if folder is not None else os.environ.get("PECKORDER_DATA")
+    return str(missing).replace(path, "<data>") if path else str(missing)
 
 
 @cache
 def _code() -> str:
-    """Return a digest of peckorder's sources: other code may find other numbers."""
+    """Return a digest of peckorder's sources: other code may give other results."""
     root = Path(peckorder.__file__).parent
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
@@ -279,15 +278,15 @@ def _code() -> str:
 
 @lru_cache(maxsize=2)
 def _loaded(
-    load: Callable[[Any, Path | None], Any], config: Any, folder: Path | None
-) -> Any:
-    """Read data once a process: parts that share a set often follow each other."""
+    load: Callable[[Preset, Path | None], Data], config: Preset, folder: Path | None
+) -> Data:
+    """Load data once per process: consecutive parts often share a data set."""
     return load(config, folder)
 
 
-def fingerprint(value: Any) -> str:
-    """Return the SHA-256 of data: of arrays, text, numbers, and what is made of them.
+def fingerprint(value: object) -> str:
+    """Return the SHA-256 of data: arrays, text, numbers, and containers of these.
 
-    Of the content, not of files: the same set gives the same, packed or not.
+    It is computed from the content, not from files, compressed or not.
     """
     return _fingerprint.fingerprint("experiments", value)

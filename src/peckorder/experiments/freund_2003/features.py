@@ -1,6 +1,5 @@
-"""Figures 5 and 6: more features, and denser ones."""
+"""Freund et al. (2003): Figures 5 and 6, more features, and denser ones."""
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -13,25 +12,19 @@ from peckorder.experiments.framework.experiment import (
     Measured,
     Part,
     Shown,
-    Values,
+    Units,
 )
-from peckorder.experiments.framework.tables import beside_printed, column
-from peckorder.experiments.framework.verdicts import difference_text, side, verdict
-from peckorder.experiments.freund_2003.config import Config
-from peckorder.experiments.freund_2003.figures import (
-    INTERVALS,
-    by_measure,
-    by_place,
-    charts,
-    drawn,
-    gain,
-    of,
-    tally,
-    wins,
+from peckorder.experiments.framework.statistics import (
+    beside_printed,
+    column,
+    difference_text,
+    side,
+    verdict,
 )
-from peckorder.experiments.freund_2003.movies import (
+from peckorder.experiments.freund_2003.films import (
     BOOST,
     CONSTANT,
+    INTERVALS,
     MEAN,
     MEASURES,
     NEAREST,
@@ -39,18 +32,28 @@ from peckorder.experiments.freund_2003.movies import (
     PRINTED,
     REGRESSION,
     SIMILARITY,
+    Config,
     Tables,
     Viewers,
     boosted,
+    by_measure,
+    by_point,
+    charts,
     compared,
     draw_targets,
+    drawn,
+    gain,
+    joined,
     load_films,
+    of,
     tabulated,
+    tally,
+    wins,
 )
 from peckorder.feedback import Ratings
 from peckorder.reports import Table
 
-# Of random guessing, in the text on figure 5.
+# Random guessing, in the text on figure 5.
 PRINTED_RANDOM = {"disagreement": 0.5, "AP": 0.41, "PROT": 0.45}
 _LITTLE_BETTER = 0.45
 
@@ -73,17 +76,15 @@ def measure_sizes(
     return Measured({"targets": len(targets), "rankers": tabulated(targets, scored)})
 
 
-def show_sizes(
-    config: Config, units: Sequence[Values], seconds: Sequence[Values]
-) -> Shown:
+def show_sizes(config: Config, units: Units, seconds: Units) -> Shown:
     """Show figure 5 and what the text says of it."""
     sizes = config.sizes
-    place = sizes.index(1000) if 1000 in sizes else len(sizes) - 1
-    note = f"Means over {drawn(units)}, and of viewers. {INTERVALS}"
+    point = sizes.index(1000) if 1000 in sizes else len(sizes) - 1
+    note = f"Means over {drawn(units)}, and viewers. {INTERVALS}"
     random = beside_printed(
         "random guessing",
         [
-            (name, of(units, CONSTANT, name)[:, place], PRINTED_RANDOM.get(name))
+            (name, of(units, CONSTANT, name)[:, point], PRINTED_RANDOM.get(name))
             for name in MEASURES
         ],
         "A constant score, all orders of ties averaged; printed for EachMovie. "
@@ -91,31 +92,28 @@ def show_sizes(
     )
     return Shown(
         tables=(
-            by_place(units, "disagreement", [f"{n:,}" for n in sizes], note),
-            by_measure(units, place, f"At {sizes[place]:,} features. {note}"),
+            by_point(units, "disagreement", [f"{n:,}" for n in sizes], note),
+            by_measure(units, point, f"At {sizes[point]:,} features. {note}"),
             random,
         ),
         charts=charts(units, "Figure 5", "number of features", sizes, caption=note),
-        claims=_claims_on_sizes(config, units, place),
+        claims=_claims_on_sizes(config, units, point),
     )
 
 
-def _claims_on_sizes(
-    config: Config, units: Sequence[Values], place: int
-) -> tuple[Claim, ...]:
-    every = slice(None)
-    rows = {name: wins(units, BOOST, name, every) for name in PRINTED[1:]}
+def _claims_on_sizes(config: Config, units: Units, point: int) -> tuple[Claim, ...]:
+    rows = {name: wins(units, BOOST, name) for name in PRINTED[1:]}
     both = np.concatenate([rows[name] for name in (REGRESSION, NEAREST)])
-    # Made data have no 200 viewers to spare.
+    # Synthetic data have fewer than 200 viewers.
     limit = min(200, max(config.sizes) // 2)
     above = slice(sum(size <= limit for size in config.sizes), None)
     large = wins(units, BOOST, SIMILARITY, above)
-    behind = difference_text(gain(units, BOOST, SIMILARITY, "disagreement")[:, place])
-    ahead_of_mean = difference_text(gain(units, BOOST, MEAN, "disagreement")[:, place])
-    prot = gain(units, NEAREST, CONSTANT, "PROT")[:, place]
+    behind = difference_text(gain(units, BOOST, SIMILARITY, "disagreement")[:, point])
+    ahead_of_mean = difference_text(gain(units, BOOST, MEAN, "disagreement")[:, point])
+    prot = gain(units, NEAREST, CONSTANT, "PROT")[:, point]
     errors = of(units, REGRESSION, "disagreement")
     mean = errors.mean(axis=0)
-    at = f"at {config.sizes[place]:,} features"
+    at = f"at {config.sizes[point]:,} features"
     return (
         Claim(
             "RankBoost beats regression and nearest neighbour on all four measures at "
@@ -136,17 +134,17 @@ def _claims_on_sizes(
             verdict([side(-prot), side(errors[:, mean.argmin()] - _LITTLE_BETTER)]),
             f"{at.capitalize()} nearest neighbour's PROT minus that of random guessing "
             f"is {difference_text(prot)}; regression's disagreement is "
-            f"{mean[0]:.3f} at the smallest number, {mean[place]:.3f} {at}; little "
+            f"{mean[0]:.3f} at the smallest number, {mean[point]:.3f} {at}; little "
             f"better is above {_LITTLE_BETTER} at every number.",
         ),
-        _claim_on_gains(units, "RankBoost gains most from more features.", every),
+        _claim_on_gains(units, "RankBoost gains most from more features.", slice(None)),
         Claim(
             "WeakLearn.3.cum has a lower test error than WeakLearn.3 (films).",
-            verdict(wins(units, BOOST, PLAIN, every)[0]),
-            "What .cum gains in disagreement: "
+            verdict(wins(units, BOOST, PLAIN)[0]),
+            "Gain of .cum in disagreement: "
             + ", ".join(
-                f"{difference_text(each)} with {size:,} features"
-                for each, size in zip(
+                f"{difference_text(gains)} with {size:,} features"
+                for gains, size in zip(
                     gain(units, BOOST, PLAIN, "disagreement").T,
                     config.sizes,
                     strict=True,
@@ -157,39 +155,39 @@ def _claims_on_sizes(
     )
 
 
-def _claim_on_gains(units: Sequence[Values], text: str, places: slice) -> Claim:
-    """Judge RankBoost's gain from first to last against the most of the others."""
-    sides, found = [], []
+def _claim_on_gains(units: Units, text: str, points: slice) -> Claim:
+    """Judge RankBoost's gain from first to last against the largest of the others."""
+    sides, texts = [], []
     for measure in MEASURES:
         sign = -1.0 if measure == "disagreement" else 1.0
         gains = {}
         for name in PRINTED:
-            values = of(units, name, measure)[:, places]
+            values = of(units, name, measure)[:, points]
             gains[name] = sign * (values[:, -1] - values[:, 0])
         rival = max(PRINTED[1:], key=lambda name: float(gains[name].mean()))
         sides.append(side(gains[BOOST] - gains[rival]))
-        found.append(
+        texts.append(
             f"{measure}: RankBoost {difference_text(gains[BOOST])}, {rival} "
             f"{difference_text(gains[rival])}"
         )
-    said = "Gain from first to last, beside the most of the other three: "
-    return Claim(text, verdict(sides), f"{said}{'; '.join(found)}.")
+    lead = "Gain from first to last, beside the largest of the other three: "
+    return Claim(text, verdict(sides), f"{lead}{'; '.join(texts)}.")
 
 
 def thinned(ratings: sparse.csr_array, rng: Generator) -> sparse.csr_array:
-    """Keep 10 to 20 ratings of each viewer, drawn at random."""
+    """Return 10 to 20 ratings of each viewer, drawn at random."""
     kept = []
     for start, end in pairwise(ratings.indptr.tolist()):
         count = min(int(rng.integers(10, 21)), end - start)
         kept.append(np.sort(start + rng.permutation(end - start)[:count]))
     chosen = np.concatenate(kept)
-    starts = np.concatenate([[0], np.cumsum([len(each) for each in kept])])
-    parts = ratings.data[chosen], ratings.indices[chosen], starts
-    return sparse.csr_array(parts, shape=ratings.shape)
+    starts = np.concatenate([[0], np.cumsum([len(rows) for rows in kept])])
+    arrays = ratings.data[chosen], ratings.indices[chosen], starts
+    return sparse.csr_array(arrays, shape=ratings.shape)
 
 
 def in_bin(films: Ratings, people: Ints, limits: tuple[int, int]) -> Ints:
-    """Return those of the people whose number of ratings is within limits."""
+    """Return the people whose number of ratings is within the limits."""
     count = films.per_user[people]
     return people[(count >= limits[0]) & (count <= limits[1])]
 
@@ -207,25 +205,19 @@ def measure_densities(
     parts, viewers_of = [], [Viewers(table) for table in tables]
     for viewers in viewers_of:
         tables_of = [Tables.of(viewers, target) for target in targets]
-        scored = [compared(each, [len(viewers)]) for each in tables_of]
+        scored = [compared(tables, [len(viewers)]) for tables in tables_of]
         parts.append(tabulated(targets, scored))
-    joined = {
-        name: {which: [part[name][which][0] for part in parts] for which in MEASURES}
-        for name in parts[0]
-    }
     return Measured(
         {
             "targets": len(targets),
             "viewers": [len(viewers) for viewers in viewers_of],
             "density": [viewers.density for viewers in viewers_of],
-            "rankers": joined,
+            "rankers": joined(parts),
         }
     )
 
 
-def show_densities(
-    config: Config, units: Sequence[Values], seconds: Sequence[Values]
-) -> Shown:
+def show_densities(config: Config, units: Units, seconds: Units) -> Shown:
     """Show figure 6."""
     names = [bin_name(limits) for limits in config.bins]
     names.insert(1, f"{names[0]}, thinned")
@@ -238,7 +230,7 @@ def show_densities(
             for name, n, d in zip(names, viewers, density, strict=True)
         ),
         "Feature sets. Thinned: viewers of the next bin, of whose ratings 10 to 20 "
-        "drawn at random are kept, since the set has few viewers with so few.",
+        "drawn at random are kept, since the set has few such viewers.",
     )
     note = (
         f"Means over {drawn(units)}; T = 40 + N/10 rounds for the N viewers of a bin. "
@@ -250,7 +242,7 @@ def show_densities(
     return Shown(
         tables=(
             sizes,
-            *(by_place(units, which, names, note) for which in MEASURES),
+            *(by_point(units, measure, names, note) for measure in MEASURES),
         ),
         charts=charts(
             units, "Figure 6", x_label, density[of_chart], of_chart, caption, log_x=True
@@ -264,7 +256,7 @@ def show_densities(
 
 
 def bin_name(limits: tuple[int, int]) -> str:
-    """Write the limits of a bin."""
+    """Format the limits of a bin."""
     low, high = limits
     return f"{low}-{high}" if high < 1000 else f"over {low - 1}"
 

@@ -1,4 +1,4 @@
-"""Figures 7 and 8: more feedback of the target, and what chance makes of it."""
+"""Freund et al. (2003): Figures 7 and 8, more feedback, and random guessing."""
 
 from collections.abc import Sequence
 
@@ -11,31 +11,36 @@ from peckorder.experiments.framework.experiment import (
     Measured,
     Part,
     Shown,
-    Values,
+    Units,
 )
-from peckorder.experiments.framework.tables import beside_printed, column
-from peckorder.experiments.framework.verdicts import difference_text, side, verdict
-from peckorder.experiments.freund_2003.config import Config
+from peckorder.experiments.framework.statistics import (
+    beside_printed,
+    column,
+    difference_text,
+    printed_text,
+    side,
+    verdict,
+)
 from peckorder.experiments.freund_2003.features import PRINTED_RANDOM, bin_name, in_bin
-from peckorder.experiments.freund_2003.figures import (
-    INTERVALS,
-    by_place,
-    charts,
-    gain,
-    of,
-)
-from peckorder.experiments.freund_2003.movies import (
+from peckorder.experiments.freund_2003.films import (
     BOOST,
+    INTERVALS,
     MEASURES,
     PRINTED,
     SIMILARITY,
+    Config,
     Tables,
     Target,
     Viewers,
+    by_point,
+    charts,
     compared,
     draw_targets,
+    gain,
+    joined,
     load_films,
     measures,
+    of,
     tabulated,
     top_measures,
 )
@@ -43,7 +48,7 @@ from peckorder.feedback import Ratings
 from peckorder.metrics import rank_probability
 from peckorder.reports import Chart, Curve, Table
 
-# Of good films in the feedback, in the text on figure 8, bin by bin.
+# Shares of good films in the feedback per bin, in the text on figure 8.
 PRINTED_GOOD = (0.33, 0.26, 0.22, 0.20, 0.18)
 TOP = MEASURES[1:]
 FRACTIONS = (1 / 5, 1 / 4, 1 / 3, 1 / 2)
@@ -61,24 +66,15 @@ def measure_feedback(
     for limits in config.bins:
         people = in_bin(films, order[size:], limits)
         targets = draw_targets(films.csr, people, config.feedback_targets, rng)
-        scored = [compared(Tables.of(viewers, each), [size]) for each in targets]
+        scored = [compared(Tables.of(viewers, target), [size]) for target in targets]
         parts.append(tabulated(targets, scored))
-        rated.append(np.mean([_n_films(target) for target in targets]))
+        n_films = [len(target.given) + len(target.truth) for target in targets]
+        rated.append(np.mean(n_films))
         counts.append(len(targets))
-    joined = {
-        name: {which: [part[name][which][0] for part in parts] for which in MEASURES}
-        for name in parts[0]
-    }
-    return Measured({"targets": counts, "density": rated, "rankers": joined})
+    return Measured({"targets": counts, "density": rated, "rankers": joined(parts)})
 
 
-def _n_films(target: Target) -> int:
-    return len(target.given) + len(target.truth)
-
-
-def show_feedback(
-    config: Config, units: Sequence[Values], seconds: Sequence[Values]
-) -> Shown:
+def show_feedback(config: Config, units: Units, seconds: Units) -> Shown:
     """Show figure 7."""
     names = [bin_name(limits) for limits in config.bins]
     density = column(units, "density").mean(axis=0)
@@ -89,38 +85,39 @@ def show_feedback(
             (name, f"{n:.1f}", f"{d:.1f}")
             for name, n, d in zip(names, targets, density, strict=True)
         ),
-        f"Targets, means over {len(units)} draws: {config.feedback_targets} a bin, or "
-        "all who are not features and whose halves can be ordered, if fewer.",
+        f"Targets, means over {len(units)} draws: {config.feedback_targets} per bin, "
+        "or fewer if the bin has not enough people with different ratings in both "
+        "halves who are not features.",
     )
     note = (
         f"{config.feedback_features:,} features; means over {len(units)} draws of "
-        "targets, as many a bin as are tabled above, half of whose films are ranked. "
+        "targets, whose numbers are above, half of whose films are ranked. "
         f"{INTERVALS}"
     )
     x_label = "mean number of films rated by a target"
     return Shown(
         tables=(
             drawn,
-            *(by_place(units, which, names, note) for which in MEASURES),
+            *(by_point(units, measure, names, note) for measure in MEASURES),
         ),
         charts=charts(units, "Figure 7", x_label, density, caption=note, log_x=True),
         claims=_claims_on_feedback(config, units),
     )
 
 
-def _claims_on_feedback(config: Config, units: Sequence[Values]) -> tuple[Claim, ...]:
-    few = [place for place, (_, high) in enumerate(config.bins) if high <= 40]
-    sides, found = [], []
-    for place in few:
+def _claims_on_feedback(config: Config, units: Units) -> tuple[Claim, ...]:
+    few = [i for i, (_, high) in enumerate(config.bins) if high <= 40]
+    sides, texts = [], []
+    for i in few:
         for which in ("disagreement", "AP", "PROT"):
             gains = [
-                gain(units, SIMILARITY, name, which)[:, place]
+                gain(units, SIMILARITY, name, which)[:, i]
                 for name in PRINTED
                 if name != SIMILARITY
             ]
-            sides.append(side(min(gains, key=lambda each: float(each.mean()))))
-        over = difference_text(gain(units, SIMILARITY, BOOST, "disagreement")[:, place])
-        found.append(f"{bin_name(config.bins[place])}: {over}")
+            sides.append(side(min(gains, key=lambda values: float(values.mean()))))
+        over = difference_text(gain(units, SIMILARITY, BOOST, "disagreement")[:, i])
+        texts.append(f"{bin_name(config.bins[i])}: {over}")
     falls = {}
     for which in ("AP", "coverage"):
         ends = of(units, BOOST, which)
@@ -132,10 +129,10 @@ def _claims_on_feedback(config: Config, units: Sequence[Values]) -> tuple[Claim,
         Claim(
             "Vector similarity is best when the target has rated at most 40 movies.",
             verdict(sides),
-            f"Before the best of the other three in {sides.count(1)} of {len(sides)} "
+            f"Ahead of the best of the other three in {sides.count(1)} of {len(sides)} "
             "cells of disagreement, AP and PROT, behind in "
             f"{sides.count(-1)}; its gain over RankBoost in disagreement: "
-            f"{'; '.join(found)}.",
+            f"{'; '.join(texts)}.",
         ),
         Claim(
             "Denser feedback degrades AP and coverage; RankBoost's disagreement "
@@ -152,12 +149,11 @@ def _claims_on_feedback(config: Config, units: Sequence[Values]) -> tuple[Claim,
 def measure_chance(
     config: Config, films: Ratings, unit: int, rng: Generator
 ) -> Measured:
-    """Count good films of all people by density; rank their test halves by chance."""
-    everyone = np.arange(films.n_users)
+    """Count good films of all people by density; rank test halves at random."""
     bins = []
     all_targets: list[Target] = []
     for limits in config.bins:
-        people = in_bin(films, everyone, limits)
+        people = in_bin(films, np.arange(films.n_users), limits)
         targets = draw_targets(films.csr, people, len(people), rng)
         all_targets += targets
         by_chance = guessed([target.truth for target in targets])
@@ -175,7 +171,7 @@ def measure_chance(
 
 
 def good_fraction(values: Floats) -> float:
-    """Return the share of a person's films with the highest rating given."""
+    """Return the share of a person's films with their highest rating."""
     return float((values == values.max()).mean())
 
 
@@ -194,26 +190,23 @@ def by_chance_alone(n_films: int, fraction: float) -> dict[str, float]:
     return {**top_measures(truth, scores, one), "PROT": prot}
 
 
-def show_chance(
-    config: Config, units: Sequence[Values], seconds: Sequence[Values]
-) -> Shown:
+def show_chance(config: Config, units: Units, seconds: Units) -> Shown:
     """Show figure 8 and the fractions of good films."""
     bins = units[0]["bins"]
     printed = PRINTED_GOOD if len(bins) == len(PRINTED_GOOD) else [None] * len(bins)
     rows = []
-    for limits, each, known in zip(config.bins, bins, printed, strict=True):
-        chance = (f"{each[which]:.3f}" for which in TOP)
-        label = "" if known is None else f"{known:.2f}"
-        good = f"{each['good']:.3f}"
-        rows.append((bin_name(limits), f"{each['people']:,}", good, label, *chance))
+    for limits, values, share in zip(config.bins, bins, printed, strict=True):
+        good = f"{values['good']:.3f}", printed_text(share)
+        chance = (f"{values[key]:.3f}" for key in TOP)
+        rows.append((bin_name(limits), f"{values['people']:,}", *good, *chance))
     headings = ("films rated", "people", "good", "good, printed", *TOP)
     table = Table(
         headings,
         tuple(rows),
-        "The fraction of films with a person's highest rating, and what random "
-        "guessing gets on a random half of them; everybody in the set.",
+        "The fraction of films with a person's highest rating, and the measures of "
+        "random guessing on a random half of them; everybody in the set.",
     )
-    whole = beside_printed(
+    for_all = beside_printed(
         "random guessing",
         [
             (name, np.array([units[0]["all"][name]]), PRINTED_RANDOM.get(name))
@@ -222,7 +215,7 @@ def show_chance(
         "On the test halves of everybody; printed for EachMovie.",
     )
     return Shown(
-        tables=(table, whole),
+        tables=(table, for_all),
         charts=(
             _chart(units[0]["by fraction"], FRACTIONS, "fraction good, of 60 films"),
             _chart(units[0]["by number"], N_FILMS, "films, a quarter of them good"),
@@ -231,18 +224,18 @@ def show_chance(
     )
 
 
-def _chart(values: Sequence[Values], x: Sequence[float], x_label: str) -> Chart:
+def _chart(values: Units, x: Sequence[float], x_label: str) -> Chart:
     curves = tuple(
-        Curve(which, np.array(x), np.array([each[which] for each in values]))
+        Curve(which, np.array(x), np.array([point[which] for point in values]))
         for which in TOP
     )
     caption = "Closed form, over all orders."
     return Chart("Figure 8: random guessing", x_label, "measure", curves, caption)
 
 
-def _claims_on_chance(bins: Sequence[Values]) -> tuple[Claim, ...]:
-    good = [each["good"] for each in bins]
-    shown = ", ".join(f"{value:.2f}" for value in good)
+def _claims_on_chance(bins: Units) -> tuple[Claim, ...]:
+    good = [values["good"] for values in bins]
+    fractions = ", ".join(f"{value:.2f}" for value in good)
     steps = [int(np.sign(step)) for step in -np.diff(good)]
     worse = [int(np.sign(bins[0][which] - bins[-1][which])) for which in TOP]
     ends = [f"{w} {bins[0][w]:.2f} to {bins[-1][w]:.2f}" for w in TOP]
@@ -251,9 +244,9 @@ def _claims_on_chance(bins: Sequence[Values]) -> tuple[Claim, ...]:
             "The fraction of good movies falls with the density of the feedback, and "
             "random guessing degrades.",
             verdict([*steps, *worse]),
-            f"Fractions {shown}; random guessing in the first and the last bin: "
-            f"{'; '.join(ends)}. They are of everybody in the set: judged by the sign "
-            "of every step between fractions, and from the first bin to the last.",
+            f"Fractions {fractions}; random guessing in the first and the last bin: "
+            f"{'; '.join(ends)}. Everybody in the set: judged by the sign of every "
+            "step between fractions, and from the first bin to the last.",
         ),
     )
 

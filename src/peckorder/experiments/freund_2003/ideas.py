@@ -1,7 +1,6 @@
-"""What the paper proposes to try next, tried on films."""
+"""Freund et al. (2003): the ideas that the paper proposes, tried on films."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numpy.random import Generator
@@ -12,31 +11,40 @@ from sklearn.tree import DecisionTreeClassifier
 from peckorder._core.typing import Floats
 from peckorder.experiments.framework.experiment import (
     Claim,
+    Data,
     Measured,
     Part,
     Shown,
-    Values,
+    Units,
 )
-from peckorder.experiments.framework.tables import column, mean_text
-from peckorder.experiments.framework.verdicts import difference_text, side, verdict
-from peckorder.experiments.freund_2003.config import Config
-from peckorder.experiments.freund_2003.figures import INTERVALS, drawn, gain, of
-from peckorder.experiments.freund_2003.movies import (
+from peckorder.experiments.framework.statistics import (
+    column,
+    difference_text,
+    mean_text,
+    side,
+    verdict,
+)
+from peckorder.experiments.freund_2003.films import (
     BOOST,
     CONSTANT,
+    INTERVALS,
     MEAN,
     MEASURES,
     NEAREST,
     PLAIN,
     REGRESSION,
     SIMILARITY,
+    Config,
     Tables,
     Target,
     Viewers,
     boosted,
     compared,
     draw_targets,
+    drawn,
+    gain,
     load_films,
+    of,
     tabulated,
 )
 from peckorder.feedback import Ratings
@@ -46,28 +54,28 @@ NORMALISED = "regression on normalised scores"
 HYBRID = "RankBoost, vector similarity among the weak rankings"
 COUNTS = (5, 20, 50)
 SHRINKAGE = 10.0
-SHRUNK = "20 nearest, who rated few of the films drawn to 1/2"
+SHRUNK = "20 nearest, with shrinkage for few common films"
 ADABOOST = "AdaBoost with stumps"
 BIPARTITE, BIPARTITE_PLAIN = "RankBoost.B", "RankBoost.B, WeakLearn.3"
 
 
 def similarity_learner(
     tables: Tables, size: int
-) -> Callable[[Any, Floats], Callable[[Any], Floats]]:
-    """Return a weak learner that puts the best threshold on vector similarity.
+) -> Callable[[Data, Floats], Callable[[Data], Floats]]:
+    """Return a weak learner with the best threshold on vector similarity.
 
     With potentials p, ``r = sum p h`` is largest for the h of one of the thresholds.
     """
     weights, means = tables.similarities(size), tables.viewers.means[:size]
 
-    def similarity(X: Any) -> Floats:
+    def similarity(X: Data) -> Floats:
         above = sparse.csr_array(X, copy=True)
         above.data -= means[above.indices]
         return np.asarray(above @ weights)
 
-    def learner(X: Any, potentials: Floats) -> Callable[[Any], Floats]:
-        values, which = np.unique(similarity(X), return_inverse=True)
-        at_most = np.cumsum(np.bincount(which, potentials))
+    def learner(X: Data, potentials: Floats) -> Callable[[Data], Floats]:
+        values, index = np.unique(similarity(X), return_inverse=True)
+        at_most = np.cumsum(np.bincount(index, potentials))
         threshold = values[np.argmin(at_most)]
         return lambda rows: (similarity(rows) > threshold).astype(float)
 
@@ -75,9 +83,9 @@ def similarity_learner(
 
 
 def ideas(viewers: Viewers, target: Target) -> tuple[dict[str, list[Floats]], float]:
-    """Return the scores by what the paper compares, and by what it proposes.
+    """Return the scores by the paper's rankers and by those that it proposes.
 
-    And in which share of the rounds vector similarity was the best weak ranking.
+    The second value is the share of rounds with vector similarity as weak ranking.
     """
     size = len(viewers)
     tables = Tables.of(viewers, target)
@@ -85,7 +93,7 @@ def ideas(viewers: Viewers, target: Target) -> tuple[dict[str, list[Floats]], fl
     shrunk = tables.neighbors(shrinkage=SHRINKAGE)
     weak = ["threshold", similarity_learner(tables, size)]
     hybrid, model = boosted(viewers, target, size, weak=weak)
-    found = compared(tables, [size], nearest)
+    scores = compared(tables, [size], nearest)
     new = {
         PLAIN: boosted(viewers, target, size, cumulative=False)[0],
         HYBRID: hybrid,
@@ -94,38 +102,38 @@ def ideas(viewers: Viewers, target: Target) -> tuple[dict[str, list[Floats]], fl
         SHRUNK: tables.nearest(shrunk, size, 20, by_rated=True),
     }
     share = len(model.own_rankings_) / max(model.n_rounds_, 1)
-    return found | {name: [scores] for name, scores in new.items()}, share
+    return scores | {name: [values] for name, values in new.items()}, share
 
 
 def stump_table(table: Floats) -> Floats:
-    """Return two columns a viewer: unrated below all ratings, and above them.
+    """Return two columns per viewer: unrated below all ratings, and above them.
 
-    So a stump may choose where unrated films go, as a weak ranking chooses its default.
+    So a stump can choose the side of unrated films, as a weak ranking its default.
     """
     low, high = (np.nan_to_num(table, nan=gap) for gap in (0.0, 6.0))
     return np.concatenate([low, high], axis=1)
 
 
 def bipartite(viewers: Viewers, target: Target, size: int) -> dict[str, list[Floats]]:
-    """Return scores learnt from whether a film is one of the best, no more."""
+    """Return scores learned from whether a film has the highest rating."""
     tables = Tables.of(viewers, target)
     loved = (target.given == target.given.max()).astype(float)
     rounds = 40 + size // 10
     stump = DecisionTreeClassifier(max_depth=1, random_state=0)
     forest = AdaBoostClassifier(stump, n_estimators=rounds, random_state=0)
     forest.fit(stump_table(tables.learnt[:, :size]), loved)
-    asked = Target(target.learnt, target.tested, loved, target.truth)
+    with_two_grades = Target(target.learnt, target.tested, loved, target.truth)
     return {
         ADABOOST: [forest.decision_function(stump_table(tables.tested[:, :size]))],
-        BIPARTITE: [boosted(viewers, asked, size)[0]],
-        BIPARTITE_PLAIN: [boosted(viewers, asked, size, cumulative=False)[0]],
+        BIPARTITE: [boosted(viewers, with_two_grades, size)[0]],
+        BIPARTITE_PLAIN: [boosted(viewers, with_two_grades, size, cumulative=False)[0]],
         MEAN: [tables.item_mean(size)],
         CONSTANT: [np.zeros(len(target.truth))],
     }
 
 
 def only_best(target: Target) -> Target:
-    """Ask of the films to rank, too, whether they are among the best."""
+    """Return the target with two grades in the test half as well."""
     loved = (target.truth == target.truth.max()).astype(float)
     return Target(target.learnt, target.tested, target.given, loved)
 
@@ -133,29 +141,26 @@ def only_best(target: Target) -> Target:
 def measure_ideas(
     config: Config, films: Ratings, unit: int, rng: Generator
 ) -> Measured:
-    """Compare for some targets, by all ratings and by the best ones alone."""
+    """Compare for some targets, by all ratings and by the highest alone."""
     order = rng.permutation(films.n_users)
     size = config.idea_features
     viewers = Viewers(films.csr[order[:size]])
     targets = draw_targets(films.csr, order[size:], config.idea_targets, rng)
-    scored, shares = zip(*(ideas(viewers, each) for each in targets), strict=True)
-    asked = [
-        bipartite(viewers, target, config.bipartite_features) for target in targets
-    ]
+    scored, shares = zip(*(ideas(viewers, target) for target in targets), strict=True)
+    n_features = config.bipartite_features
+    of_two = [bipartite(viewers, target, n_features) for target in targets]
     two_grades = [only_best(target) for target in targets]
     return Measured(
         {
             "targets": len(targets),
             "chosen": np.mean(shares),
             "rankers": tabulated(targets, scored),
-            "bipartite": {"rankers": tabulated(two_grades, asked)},
+            "bipartite": {"rankers": tabulated(two_grades, of_two)},
         }
     )
 
 
-def show_ideas(
-    config: Config, units: Sequence[Values], seconds: Sequence[Values]
-) -> Shown:
+def show_ideas(config: Config, units: Units, seconds: Units) -> Shown:
     """Show both comparisons."""
     draws = drawn(units)
     two = [unit["bipartite"] for unit in units]
@@ -181,7 +186,7 @@ def show_ideas(
     )
 
 
-def _table(units: Sequence[Values], base: str, caption: str) -> Table:
+def _table(units: Units, base: str, caption: str) -> Table:
     rows = []
     for name in units[0]["rankers"]:
         cells = [mean_text(of(units, name, which)[:, 0]) for which in MEASURES]
@@ -190,8 +195,8 @@ def _table(units: Sequence[Values], base: str, caption: str) -> Table:
     return Table(("ranker", *MEASURES, f"gain on {base}"), tuple(rows), caption)
 
 
-def _claims(units: Sequence[Values], two: Sequence[Values]) -> tuple[Claim, ...]:
-    def lead(name: str, other: str, among: Sequence[Values] = units) -> Floats:
+def _claims(units: Units, two: Units) -> tuple[Claim, ...]:
+    def lead(name: str, other: str, among: Units = units) -> Floats:
         return np.asarray(gain(among, name, other, "disagreement")[:, 0])
 
     averaged = {k: lead(BOOST, f"{k} nearest") for k in COUNTS}
@@ -199,19 +204,19 @@ def _claims(units: Sequence[Values], two: Sequence[Values]) -> tuple[Claim, ...]
     one, other = lead(HYBRID, BOOST), lead(HYBRID, SIMILARITY)
     ada = {name: lead(name, ADABOOST, two) for name in (BIPARTITE, BIPARTITE_PLAIN)}
     chosen = column(units, "chosen").mean()
-    said = "; ".join(
-        f"{k} nearest {difference_text(each)}" for k, each in averaged.items()
+    over = "; ".join(
+        f"{k} nearest {difference_text(gains)}" for k, gains in averaged.items()
     )
     return (
         Claim(
             "Proposed: averaging k nearest neighbours would show whether relative "
             "preferences are more informative than scores. (RankBoost stays ahead?)",
-            verdict(side(each) for each in averaged.values()),
-            f"RankBoost's gain in disagreement over {said}.",
+            verdict(side(gains) for gains in averaged.values()),
+            f"RankBoost's gain in disagreement over {over}.",
         ),
         Claim(
-            "Proposed: regression on normalised scores would tell apart relative "
-            "preferences and boosting. (RankBoost stays ahead?)",
+            "Proposed: regression on normalised scores would separate relative "
+            "preferences from boosting. (RankBoost stays ahead?)",
             verdict([side(normalised)]),
             "Normalising gains "
             f"{difference_text(lead(NORMALISED, REGRESSION))} in disagreement; "
@@ -229,7 +234,7 @@ def _claims(units: Sequence[Values], two: Sequence[Values]) -> tuple[Claim, ...]
         Claim(
             "Proposed: on bipartite feedback, compare with AdaBoost's ordering. "
             "(Is minimising ranking loss superior?)",
-            verdict(side(each) for each in ada.values()),
+            verdict(side(gains) for gains in ada.values()),
             "Gain in disagreement over AdaBoost: RankBoost.B "
             f"{difference_text(ada[BIPARTITE])}, without positive sums "
             f"{difference_text(ada[BIPARTITE_PLAIN])}.",

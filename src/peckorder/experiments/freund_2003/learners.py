@@ -1,7 +1,6 @@
-"""Figure 4: the four weak learners, round by round."""
+"""Freund et al. (2003): Figure 4, the four weak learners, round by round."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -10,30 +9,39 @@ from peckorder import RankBoost
 from peckorder._core.typing import Floats, Ints
 from peckorder.experiments.framework.experiment import (
     Claim,
+    Data,
     Measured,
     Part,
     Shown,
+    Units,
     Values,
 )
-from peckorder.experiments.framework.margins import within
-from peckorder.experiments.framework.tables import column, mean_curve, mean_text
-from peckorder.experiments.framework.verdicts import difference_text, side, verdict
-from peckorder.experiments.freund_2003.config import Config
-from peckorder.experiments.freund_2003.figures import INTERVALS, drawn
-from peckorder.experiments.freund_2003.movies import (
+from peckorder.experiments.framework.statistics import (
+    column,
+    difference_text,
+    mean_curve,
+    mean_text,
+    side,
+    verdict,
+    within,
+)
+from peckorder.experiments.freund_2003.films import (
     CONSTANT,
+    INTERVALS,
     MEAN,
+    Config,
     Tables,
     Viewers,
     draw_targets,
+    drawn,
     load_films,
 )
 from peckorder.feedback import Ratings
 from peckorder.metrics import disagreement
 from peckorder.reports import Chart, Table
 
-# The second method of setting alpha, and the third; .cum: positive sums of alphas.
-LEARNERS: dict[str, dict[str, Any]] = {
+# The second and third method of choosing alpha; .cum: positive sums of alphas.
+LEARNERS: dict[str, Values] = {
     "WeakLearn.2": {"alpha": "analytic", "cumulative": False},
     "WeakLearn.3": {"alpha": "approximate", "cumulative": False},
     "WeakLearn.2.cum": {"alpha": "analytic", "cumulative": True},
@@ -45,26 +53,26 @@ _ALIKE = 0.002
 
 
 def rounds_of(config: Config) -> Ints:
-    """Return the rounds at which errors are taken: dense first, where curves bend."""
+    """Return the rounds at which errors are measured, dense at the beginning."""
     points = np.rint(np.geomspace(1, config.rounds_shown, _POINTS)).astype(int)
     return np.unique([*points, *_tabled(config)])
 
 
 def _tabled(config: Config) -> tuple[int, int]:
-    """Return the rounds that stand in the table: 50, or half of fewer, and the last."""
+    """Return the rounds of the table: 50, or half of fewer, and the last."""
     return min(50, max(config.rounds_shown // 2, 1)), config.rounds_shown
 
 
-def stages(model: RankBoost, X: Any, rounds: Ints) -> list[Floats]:
-    """Return the scores after some rounds; after the last one if it stopped before."""
+def stages(model: RankBoost, X: Data, rounds: Ints) -> list[Floats]:
+    """Return the scores after some rounds, or after the last if it stopped before."""
     scores = [np.zeros(X.shape[0]), *model.staged_predict(X)]
-    return [scores[min(each, len(scores) - 1)] for each in rounds]
+    return [scores[min(n_rounds, len(scores) - 1)] for n_rounds in rounds]
 
 
 def errors(truths: Sequence[Floats], staged: Sequence[Sequence[Floats]]) -> list[float]:
     """Return the mean disagreement after each of the rounds."""
     truth = np.concatenate(truths)
-    person = np.repeat(np.arange(len(truths)), [len(each) for each in truths])
+    person = np.repeat(np.arange(len(truths)), [len(truth) for truth in truths])
     columns = zip(*staged, strict=True)
     return [
         float(disagreement(truth, np.concatenate(scores), qid=person))
@@ -75,13 +83,13 @@ def errors(truths: Sequence[Floats], staged: Sequence[Sequence[Floats]]) -> list
 def measure_learners(
     config: Config, films: Ratings, unit: int, rng: Generator
 ) -> Measured:
-    """Boost for some targets with each weak learner; errors on both halves."""
+    """Boost for some targets with each weak learner; measure errors on both halves."""
     order = rng.permutation(films.n_users)
     size, rounds = config.learner_features, rounds_of(config)
     viewers = Viewers(films.csr[order[:size]])
     targets = draw_targets(films.csr, order[size:], config.learner_targets, rng)
     truths = [target.truth for target in targets]
-    found = {}
+    curves = {}
     for name, settings in LEARNERS.items():
         learnt, tested = [], []
         for target in targets:
@@ -92,31 +100,33 @@ def measure_learners(
             learnt.append(stages(model, X, rounds))
             tested.append(stages(model, viewers.by_item[target.tested], rounds))
         given = [target.given for target in targets]
-        found[name] = {"train": errors(given, learnt), "test": errors(truths, tested)}
+        curves[name] = {"train": errors(given, learnt), "test": errors(truths, tested)}
     means = [[Tables.of(viewers, target).item_mean(size)] for target in targets]
     return Measured(
         {
             "targets": len(targets),
-            "learners": found,
+            "learners": curves,
             "others": {MEAN: errors(truths, means)[0], CONSTANT: 0.5},
         }
     )
 
 
-def learner_table(config: Config, units: Sequence[Values], caption: str) -> Table:
-    """Return the errors of the four after some rounds, and of those without rounds."""
+def learner_table(config: Config, units: Units, caption: str) -> Table:
+    """Return the errors of the weak learners after some rounds, and of baselines."""
     rounds = rounds_of(config)
-    wanted = _tabled(config)
-    places = [int(np.searchsorted(rounds, each)) for each in wanted]
+    tabled = _tabled(config)
+    positions = np.searchsorted(rounds, tabled)
     headings = [
-        f"{kind}, {each} rounds" for kind in ("train", "test") for each in wanted
+        f"{half}, {n_rounds} rounds"
+        for half in ("train", "test")
+        for n_rounds in tabled
     ]
     rows = []
     for name in units[0]["learners"]:
         cells = [
-            mean_text(column(units, "learners", name, kind)[:, place], 4)
-            for kind in ("train", "test")
-            for place in places
+            mean_text(column(units, "learners", name, half)[:, position], 4)
+            for half in ("train", "test")
+            for position in positions
         ]
         rows.append((name, *cells))
     for name in units[0].get("others", {}):
@@ -125,41 +135,39 @@ def learner_table(config: Config, units: Sequence[Values], caption: str) -> Tabl
     return Table(("disagreement", *headings), tuple(rows), caption)
 
 
-def learner_charts(
-    config: Config, units: Sequence[Values], where: str
-) -> tuple[Chart, ...]:
+def learner_charts(config: Config, units: Units, title: str) -> tuple[Chart, ...]:
     """Return the two panels of figure 4."""
     return tuple(
         Chart(
-            f"Figure 4 on {where}: {kind} error",
+            f"Figure 4 on {title}: {half} error",
             "round",
             "disagreement",
             tuple(
                 mean_curve(
-                    name, rounds_of(config), column(units, "learners", name, kind)
+                    name, rounds_of(config), column(units, "learners", name, half)
                 )
                 for name in LEARNERS
             ),
             f"Means over {len(units)} repetitions; bands are their 95 % intervals.",
         )
-        for kind in ("train", "test")
+        for half in ("train", "test")
     )
 
 
-def learner_claims(units: Sequence[Values], where: str) -> tuple[Claim, ...]:
-    """Judge what the paper says of figure 4."""
+def learner_claims(units: Units, title: str) -> tuple[Claim, ...]:
+    """Judge the claims about figure 4."""
 
-    def last(name: str, kind: str) -> Floats:
-        return column(units, "learners", name, kind)[:, -1]
+    def last(name: str, half: str) -> Floats:
+        return column(units, "learners", name, half)[:, -1]
 
     two, three = last("WeakLearn.2", "train"), last("WeakLearn.3", "train")
     cum = [last(f"WeakLearn.{n}.cum", "train") for n in (2, 3)]
-    hampered = [side(each - three) for each in cum]
+    hampered = [side(errors - three) for errors in cum]
     gains = [
         last(f"WeakLearn.{n}", "test") - last(f"WeakLearn.{n}.cum", "test")
         for n in (2, 3)
     ]
-    apart = last("WeakLearn.2.cum", "test") - last("WeakLearn.3.cum", "test")
+    difference = last("WeakLearn.2.cum", "test") - last("WeakLearn.3.cum", "test")
     overfit = []
     for n in ("3", "3.cum"):
         errors_ = column(units, "learners", f"WeakLearn.{n}", "test")
@@ -167,33 +175,31 @@ def learner_claims(units: Sequence[Values], where: str) -> tuple[Claim, ...]:
     return (
         Claim(
             "WeakLearn.2 has the lowest train error, then WeakLearn.3, then .cum "
-            f"({where}).",
+            f"({title}).",
             verdict([side(three - two), *hampered]),
             f"After the last round {two.mean():.4f}, {three.mean():.4f}; .2.cum "
             f"{cum[0].mean():.4f}, .3.cum {cum[1].mean():.4f}.",
         ),
         Claim(
             f"Positive cumulative weights lower the test error and resist overfitting "
-            f"({where}).",
+            f"({title}).",
             verdict([*map(side, gains), side(overfit[0] - overfit[1])]),
-            f"What .cum gains: second method {difference_text(gains[0], 4)}, third "
+            f"Gain of .cum: second method {difference_text(gains[0], 4)}, third "
             f"{difference_text(gains[1], 4)}; rise from the best round to the last: "
             f"WeakLearn.3 {overfit[0].mean():.4f}, WeakLearn.3.cum "
             f"{overfit[1].mean():.4f}.",
         ),
         Claim(
             f"With .cum there is no difference between the second and the third method "
-            f"({where}).",
-            verdict([within(apart, _ALIKE)]),
-            f"Test error of .2.cum minus that of .3.cum: {difference_text(apart, 4)}; "
-            f"no difference is within {_ALIKE}.",
+            f"({title}).",
+            verdict([within(difference, _ALIKE)]),
+            "Test error of .2.cum minus that of .3.cum: "
+            f"{difference_text(difference, 4)}; no difference is within {_ALIKE}.",
         ),
     )
 
 
-def show_learners(
-    config: Config, units: Sequence[Values], seconds: Sequence[Values]
-) -> Shown:
+def show_learners(config: Config, units: Units, seconds: Units) -> Shown:
     """Show figure 4 on films."""
     caption = (
         f"{drawn(units)}, {config.learner_features:,} features; ties count one half. "
@@ -201,8 +207,8 @@ def show_learners(
     )
     return Shown(
         paragraphs=(
-            "The paper draws figure 4 for its web searches, and says of films in words "
-            "that .cum has the lower test error. Ranked lists stand with table 1.",
+            "The paper draws figure 4 for its web searches, and says of films that "
+            ".cum has the lower test error. Ranked lists are shown with table 1.",
         ),
         tables=(learner_table(config, units, caption),),
         charts=learner_charts(config, units, "films"),
@@ -210,7 +216,7 @@ def show_learners(
     )
 
 
-LEARNER_PART = Part(
+FIGURE_4 = Part(
     "figure-4",
     "Figure 4: four weak learners, on films",
     load_films,

@@ -1,4 +1,4 @@
-"""Harrington (2003): ensembles of PRanks, on-line and in collaborative filtering."""
+"""Harrington (2003): ensembles of PRank, on-line and in collaborative filtering."""
 
 from peckorder.experiments.framework.experiment import Experiment
 from peckorder.experiments.framework.online import FIRST_OF_ALL
@@ -16,7 +16,7 @@ PRESETS = {
         judged_trials=4,
         movie_trials=4,
         more_than=10,
-        made=True,
+        synthetic=True,
     ),
     "full": Config(
         trials=100,
@@ -41,35 +41,36 @@ PRESETS = {
 }
 
 DEPARTURES = (
-    "The square problem is learnt for 5000 rounds, not the 50000 that the paper "
-    "speaks of in one place: its figures are those of 5000, which it speaks of in "
+    "The square problem is learned for 5000 rounds, not for the 50000 that the paper "
+    "mentions in one place: its figures are those of 5000, which it mentions in "
     "another. Both are shown.",
-    "The noise has the standard deviation 0.125. With a variance of 0.125 no rule "
-    "loses less than 0.404 on average, more than the figures printed.",
+    "The noise has the standard deviation 0.125. With a variance of 0.125 no rule has "
+    "an expected loss below 0.404, more than the printed figures.",
     "The cuts of the square problem are -1, -0.1, 0.25 and 1: signs are lost in print.",
     "The kernel (x.z + 1)^2 is computed by its six features, with the same updates.",
     "OAP-Bagg, OAP-VP and voted PRank predict means of ranks. They are shown as they "
     "are, which is how the paper counts their losses, and rounded to a rank.",
-    "Widrow-Hoff's printed 0.30 ± 0.2 is taken for a slip of ± 0.02: no interval of "
-    "that mean is as wide as 0.2.",
+    "Widrow-Hoff's printed 0.30 ± 0.2 is read as ± 0.02: no interval of that mean is "
+    "as wide as 0.2.",
     "Widrow-Hoff steps by eta (w.x - y) x, without a factor 2; the paper does not say.",
-    "OAP-VP counts the offered rows that a member had right. Whether rows that were "
-    "not offered count as well is not said.",
+    "OAP-VP counts the offered rows that a member predicted correctly. The paper does "
+    "not say whether rows that were not offered count as well.",
     "The figures of Tables 1 and 2, and how the sets of collaborative filtering were "
-    "made into instances and divided, are lost in the copies that there are. Here "
-    "items come in random order, an eighth is for the test, and instances are made in "
-    "two ways.",
-    "EachMovie was withdrawn by its owner. MovieLens 1M stands in: viewers with more "
-    "than 200 ratings, and movies with two or more of theirs. Rows are scaled to norm "
-    "one, or else Widrow-Hoff's step is divided by the squared norm: movies have from "
-    "one to a thousand other ratings, for which no constant step is right.",
-    "OHSUMED is not tried. The files at hand, of TREC-9 and of LETOR, have one grade a "
-    "pair. The collection's own file `judged` has duplicate judgements of some pairs, "
-    "mostly of two judges: not the several ratings a pair that the paper describes.",
+    "made into instances and divided, are lost in the available copies. Here items "
+    "come in random order, an eighth is the test set, and instances are made in two "
+    "ways.",
+    "EachMovie was withdrawn by its owner. MovieLens 1M is used instead: viewers with "
+    "more than 200 ratings, and movies with two or more of theirs. Rows are scaled to "
+    "unit norm, or Widrow-Hoff's step is divided by the squared norm: movies have "
+    "from one to a thousand other ratings, for which no constant step is right.",
+    "OHSUMED is not tried. The available files, of TREC-9 and of LETOR, have one grade "
+    "per pair. The collection's own file `judged` has duplicate judgements of some "
+    "pairs, mostly by two judges: not the several ratings per pair that the paper "
+    "describes.",
     "Averaged PRank, the mean of the item's other ratings, a running median and the "
     "best constant in hindsight are added.",
-    "That a method converges fastest is judged by who is ahead after an eighth of the "
-    "rounds; the paper does not say by what.",
+    "The method that converges fastest is the one that leads after an eighth of the "
+    "rounds; the paper does not define it.",
     FIRST_OF_ALL,
 )
 

@@ -7,25 +7,21 @@ from typing import TypeAlias
 import numpy as np
 
 from peckorder._core.typing import Floats
-from peckorder.magnitude.compiled import mprank as kernels
+from peckorder.magnitude.compiled import mprank as compiled
 
 Apply: TypeAlias = Callable[[Floats], Floats]
 
 
-class NotPositive(Exception):
-    """A matrix was found to be indefinite; with the curvature that told."""
+class Indefinite(Exception):
+    """A matrix is indefinite: its curvature along a vector is negative."""
 
     def __init__(self, curvature: float) -> None:
         super().__init__(curvature)
         self.curvature = curvature
 
 
-class Diverged(Exception):
-    """Steps were too long, or a matrix is indefinite; with the curvature at the end."""
-
-    def __init__(self, curvature: float) -> None:
-        super().__init__(curvature)
-        self.curvature = curvature
+class Diverged(Indefinite):
+    """Steps were too long, or the matrix is indefinite."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +33,7 @@ class Limits:
 
 
 @dataclass(frozen=True, eq=False)
-class Iterated:
+class IterationResult:
     """Where an iteration ended."""
 
     x: Floats
@@ -54,7 +50,7 @@ def conjugate_gradients(
     max_iter: int,
     *,
     noise: float = np.inf,
-) -> Iterated:
+) -> IterationResult:
     """Solve ``apply(x) = right`` until the squared residual is `enough`.
 
     Preconditioned by the diagonal. What is taken for the residual drifts from what it
@@ -72,10 +68,10 @@ def conjugate_gradients(
             image = apply(p)
             curvature = float(p @ image)
             if curvature < -noise * float(p @ p):
-                raise NotPositive(curvature / float(p @ p))
+                raise Indefinite(curvature / float(p @ p))
             if not np.isfinite(curvature):
                 # Numbers are too large: there is no solution to be told.
-                return Iterated(np.full_like(x, np.nan), n_iter, False)
+                return IterationResult(np.full_like(x, np.nan), n_iter, False)
             if curvature <= 0.0:
                 break
             step = rho / curvature
@@ -89,7 +85,7 @@ def conjugate_gradients(
         size = float(rest @ rest)
         if size < least:
             best, least = x, size
-    return Iterated(best, n_iter, least <= enough)
+    return IterationResult(best, n_iter, least <= enough)
 
 
 def sweeps(
@@ -100,7 +96,7 @@ def sweeps(
     limits: Limits,
     *,
     by_gap: bool,
-) -> Iterated:
+) -> IterationResult:
     """Relax ``(K + ridge) beta = target`` one coordinate after the other.
 
     A pass does ``beta_i += step_i [2 (target - K beta)_i - 2 ridge beta_i]`` for all i.
@@ -113,7 +109,7 @@ def sweeps(
     before = at_zero
     for n_iter in range(1, limits.max_iter + 1):
         with np.errstate(over="ignore", invalid="ignore"):
-            kernels.sweep(K, target, ridge, step, beta)
+            compiled.sweep(K, target, ridge, step, beta)
             image = K @ beta
             rest = target - image - ridge * beta
             gap = float(rest @ rest) / ridge
@@ -126,9 +122,9 @@ def sweeps(
         else:
             is_done = abs(before - objective) <= limits.tol * objective
         if is_done:
-            return Iterated(beta, n_iter, True)
+            return IterationResult(beta, n_iter, True)
         before = objective
-    return Iterated(beta, limits.max_iter, False)
+    return IterationResult(beta, limits.max_iter, False)
 
 
 def _curvature(K: Floats, beta: Floats) -> float:

@@ -10,24 +10,27 @@ from scipy import sparse
 from scipy.linalg import blas, qr, svd
 
 from peckorder._core.typing import Floats, Ints
-from peckorder.magnitude.compiled import mprank as kernels
-from peckorder.magnitude.mprank_solver.dual import HeldMatrix, Spectrum
-from peckorder.magnitude.mprank_solver.errors import LARGEST, refuse_large
-from peckorder.magnitude.mprank_solver.gram import Gram
+from peckorder.magnitude.compiled import mprank as compiled
+from peckorder.magnitude.mprank_solver.kernel_matrix import (
+    DenseKernelMatrix,
+    Gram,
+    Spectrum,
+)
 from peckorder.magnitude.mprank_solver.primal import ScaledRows, triangle
-from peckorder.magnitude.mprank_solver.training_rows import Sample
+from peckorder.magnitude.mprank_solver.query_weights import LARGEST, refuse_large
+from peckorder.magnitude.mprank_solver.solve import TrainingRows
 
 COSTS: Final = {
-    "squared": kernels.SQUARED,
-    "absolute": kernels.ABSOLUTE,
-    "misranking": kernels.MISRANKING,
+    "squared": compiled.SQUARED,
+    "absolute": compiled.ABSOLUTE,
+    "misranking": compiled.MISRANKING,
 }
 # Below this, differences of numbers of size 1 have lost too much.
 _DOUBTFUL = 1e-5
 
 
 @dataclass(eq=False)
-class LeftOut:
+class LeaveOut:
     """Errors of models learnt without a pair, or a row, for any C.
 
     With the residual matrix ``G = R - K (K + ridge)^-1`` of the scaled, centred kernels
@@ -36,31 +39,32 @@ class LeftOut:
     O(n^2 d) with d features, if d < n.
     """
 
-    sample: Sample
+    training: TrainingRows
 
     @cached_property
     def _complete(self) -> Spectrum:
-        rows, weighing = self.sample.rows, self.sample.weighing
+        who, rows = self.training.who, self.training.rows
+        weights = self.training.weights
         if isinstance(rows, Gram):
-            held = HeldMatrix(self.sample.who, rows.whole(), weighing, rows.eps)
-            return held.spectrum()
+            K = rows.dense_matrix()[0]
+            return DenseKernelMatrix(who, K, weights, rows.eps).spectrum()
         if sparse.issparse(rows) and rows.shape[1] > rows.shape[0]:
             # There may be millions of features.
-            K = ScaledRows(rows, weighing).gram()
+            K = ScaledRows(rows, weights).gram()
             if not K.diagonal().max() < LARGEST:
-                refuse_large(self.sample.who)
-            return HeldMatrix(self.sample.who, K, weighing).spectrum()
-        kept = np.ones(len(weighing), dtype=bool)
-        kept[weighing.first] = False
-        values, inside = left_singular(weighing.reflect(self._scaled())[kept])
+                refuse_large(who)
+            return DenseKernelMatrix(who, K, weights).spectrum()
+        kept = np.ones(len(weights), dtype=bool)
+        kept[weights.first] = False
+        values, inside = left_singular(weights.reflect(self._scaled())[kept])
         vectors = np.zeros((len(kept), len(values)))
         vectors[kept] = inside
-        return Spectrum(values, weighing.reflect(vectors))
+        return Spectrum(values, weights.reflect(vectors))
 
     @cached_property
     def _thin(self) -> Spectrum | None:
         """The part of features alone, where they are few beside the rows."""
-        rows = self.sample.rows
+        rows = self.training.rows
         if isinstance(rows, Gram) or 4 * rows.shape[1] > rows.shape[0]:
             return None
         vectors, singular, _ = svd(self._scaled(), full_matrices=False)
@@ -68,9 +72,9 @@ class LeftOut:
 
     def _scaled(self) -> Floats:
         """Return rows of features, centred and scaled."""
-        scaled = ScaledRows(self.sample.rows, self.sample.weighing).dense()
+        scaled = ScaledRows(self.training.rows, self.training.weights).dense()
         if not np.abs(scaled).max() < np.sqrt(LARGEST):
-            refuse_large(self.sample.who)
+            refuse_large(self.training.who)
         return scaled
 
     def pair_error(self, ridge: float, cost: str) -> float:
@@ -93,56 +97,56 @@ class LeftOut:
 
     def _misranked(self, spectrum: Spectrum, ridge: float) -> Floats:
         """Return the weights of pairs misranked, and of all; scores being small."""
-        sample, weighing, target = self.sample, self.sample.weighing, self._target
+        training, weights, target = self.training, self.training.weights, self._target
         shares = spectrum.values / (spectrum.values + ridge)
         half = spectrum.vectors * np.sqrt(shares)
         smooth = half @ (half.T @ target)
         # Not y less the label, of which a small offset may be no part.
-        known = np.zeros(len(target)) if sample.offset is None else sample.offset
+        known = np.zeros(len(target)) if training.offset is None else training.offset
         size = float(shares.max(initial=0.0) * np.sqrt(target @ target))
         result = np.zeros(2)
         for rows in self._queries():
             if len(rows) > 1:
-                kernels.misrank_pairs_left_out(
+                compiled.misrank_pairs_left_out(
                     _gram(half[rows]),
                     smooth[rows],
                     target[rows],
-                    sample.y[rows],
+                    training.y[rows],
                     known[rows],
-                    weighing.root[rows],
-                    weighing.direction[rows],
-                    weighing.weight[rows],
+                    weights.root[rows],
+                    weights.direction[rows],
+                    weights.weight[rows],
                     size,
                     result,
                 )
         return result
 
     def _sum_of_costs(self, spectrum: Spectrum, ridge: float, cost: str) -> Floats:
-        weighing, y = self.sample.weighing, self.sample.y
+        weights, y = self.training.weights, self.training.y
         e = self._residuals(spectrum, ridge)
         result = np.array([0.0, 0.0, np.inf])
         for rows in self._queries():
             if len(rows) > 1:
-                kernels.leave_pairs_out(
+                compiled.leave_pairs_out(
                     COSTS[cost],
                     self._matrix(spectrum, ridge, rows),
                     e[rows],
                     y[rows],
-                    weighing.root[rows],
-                    weighing.weight[rows],
+                    weights.root[rows],
+                    weights.weight[rows],
                     result,
                 )
         return result
 
     def _queries(self) -> Iterator[Ints]:
-        query = self.sample.weighing.query
+        query = self.training.weights.query
         order = np.argsort(query, kind="stable")
         yield from np.split(order, np.cumsum(np.bincount(query))[:-1])
 
     @cached_property
     def _target(self) -> Floats:
-        weighing = self.sample.weighing
-        return weighing.root * weighing.centred(self.sample.label)
+        weights = self.training.weights
+        return weights.root * weights.centred(self.training.label)
 
     def _residuals(self, spectrum: Spectrum, ridge: float) -> Floats:
         inside = spectrum.vectors.T @ self._target
@@ -159,7 +163,7 @@ class LeftOut:
         if spectrum.is_complete:
             return _gram(vectors * np.sqrt(ridge / (values + ridge)))
         half = vectors * np.sqrt(values / (values + ridge))
-        direction = self.sample.weighing.direction[rows]
+        direction = self.training.weights.direction[rows]
         G = -(half @ half.T) - np.outer(direction, direction)
         np.fill_diagonal(G, G.diagonal() + 1.0)
         return G
@@ -169,7 +173,7 @@ class LeftOut:
         if spectrum.is_complete:
             return spectrum.vectors**2 @ share
         less = spectrum.vectors**2 @ (1.0 - share)
-        return 1.0 - self.sample.weighing.direction**2 - less
+        return 1.0 - self.training.weights.direction**2 - less
 
     def _sound(self, ridge: float) -> tuple[Spectrum, Floats]:
         """Return a decomposition to go by, and the diagonal of G."""
@@ -185,30 +189,30 @@ class LeftOut:
         Scores have the constant that suits the other rows of the query; NaN where there
         are none.
         """
-        weighing = self.sample.weighing
+        weights = self.training.weights
         spectrum, diagonal = self._sound(ridge)
-        alone = np.bincount(weighing.query)[weighing.query] == 1
+        alone = np.bincount(weights.query)[weights.query] == 1
         residuals = np.full(len(alone), np.nan)
         e = self._residuals(spectrum, ridge)
-        np.divide(e, diagonal * weighing.root, out=residuals, where=~alone)
+        np.divide(e, diagonal * weights.root, out=residuals, where=~alone)
         return residuals
 
     def approximate_pair_error(self, ridge: float) -> float:
-        """Return about the mean squared cost of pairs left out, of a plain sample.
+        """Return about the mean squared cost of pairs left out, of plain rows.
 
         ``2 n / (n - 1) Var(e_i / (G_ii + 1 / n))``: O(n^2) once decomposed.
         """
-        n = len(self.sample.weighing)
+        n = len(self.training.weights)
         spectrum, diagonal = self._sound(ridge)
         rough = self._residuals(spectrum, ridge) / (diagonal + 1.0 / n)
         return float(2.0 * n / (n - 1) * rough.var())
 
     def pair_error_as_printed(self, ridge: float, cost: str) -> float:
-        """Return the paper's approximation, of a plain sample: O(n^3)."""
-        rows, label = self.sample.rows, self.sample.label
+        """Return the paper's approximation, of plain rows: O(n^3)."""
+        rows, label = self.training.rows, self.training.label
         spectrum = self._complete
         if isinstance(rows, Gram):
-            K = rows.whole()
+            K = rows.dense_matrix()[0]
         else:
             wide = rows.astype(np.float64)
             K = wide @ wide.T
@@ -216,8 +220,8 @@ class LeftOut:
         U = (K @ spectrum.vectors / (spectrum.values + ridge)) @ spectrum.vectors.T
         score = U @ (label - label.mean())
         result = np.empty(2)
-        kernels.leave_pairs_out_as_printed(
-            COSTS[cost], U, score, label, self.sample.y, result
+        compiled.leave_pairs_out_as_printed(
+            COSTS[cost], U, score, label, self.training.y, result
         )
         return float(result[0] / result[1]) if result[1] else np.nan
 

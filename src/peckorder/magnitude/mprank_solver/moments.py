@@ -8,17 +8,18 @@ from scipy import sparse
 from scipy.linalg import lapack, solve_triangular, svd
 
 from peckorder._core.typing import Floats, Ints
-from peckorder.magnitude.mprank_solver.errors import LARGEST, refuse_large
 from peckorder.magnitude.mprank_solver.primal import (
     ScaledRows,
     blocks,
     times_transposed,
     triangle,
 )
-from peckorder.magnitude.mprank_solver.weighting import (
+from peckorder.magnitude.mprank_solver.query_weights import (
+    LARGEST,
     LARGEST_RIDGE,
     SMALLEST_RIDGE,
-    Weighing,
+    QueryWeights,
+    refuse_large,
 )
 from peckorder.similarity.kernel_function import Matrix
 
@@ -49,7 +50,7 @@ class RunningMoments:
     mean: Floats
 
     @classmethod
-    def none(cls, who: str, n_features: int, *, has_queries: bool) -> Self:
+    def empty(cls, who: str, n_features: int, *, has_queries: bool) -> Self:
         """Return what is known before the first row."""
         d = n_features + 1
         none = np.zeros(d)
@@ -60,19 +61,19 @@ class RunningMoments:
         heaviest = 1.0 if weight is None else float(weight.max())
         unit = max(self.unit, heaviest)
         shrunk, ratio = self.unit / unit, heaviest / unit
-        weighing = Weighing.of(query, weight)
-        share = weighing.weight / weighing.weight.sum()
-        masses = np.bincount(query, weighing.weight) * ratio
+        weights = QueryWeights.of(query, weight)
+        share = weights.weight / weights.weight.sum()
+        masses = np.bincount(query, weights.weight) * ratio
         mass, before = float(masses.sum()), self.mass * shrunk
         total = before + mass
         # The heaviest row of the batch weighs 1 in its factor.
         if self.has_queries:
-            largest = float((masses[query] * weighing.weight).max()) * ratio
+            largest = float((masses[query] * weights.weight).max()) * ratio
         else:
             largest, shrunk = ratio, np.sqrt(shrunk)
         origin = self.origin if self.mass else _joined(X, label, slice(1))[0]
         apart = _mean(X, label, share, origin) - self.mean
-        batch = np.sqrt(largest) * _factor(X, label, weighing)
+        batch = np.sqrt(largest) * _factor(X, label, weights)
         rows = [self.factor * shrunk, batch]
         if not self.has_queries:
             rows.append(np.sqrt(before * (mass / total)) * apart[np.newaxis])
@@ -90,7 +91,7 @@ class RunningMoments:
             self.mean + apart * (mass / total),
         )
 
-    def join(self, other: Self) -> Self:
+    def merge(self, other: Self) -> Self:
         """Return the moments of the rows of both, learnt apart. O(d^3) time.
 
         As many, to rounding, as if the other rows had come in further batches.
@@ -138,15 +139,15 @@ class RunningMoments:
         return float(self.origin @ signs + self.mean @ signs)
 
 
-def _factor(X: Matrix, label: Floats, weighing: Weighing) -> Floats:
+def _factor(X: Matrix, label: Floats, weights: QueryWeights) -> Floats:
     """Return a factor of the moments of a batch, scaled and centred by query.
 
     As many rows as columns at most, triangular or not.
     """
     n, d = X.shape
-    rows, target = ScaledRows(X, weighing), weighing.root * weighing.centred(label)
+    rows, target = ScaledRows(X, weights), weights.root * weights.centred(label)
     if n <= d + 1:
-        return np.column_stack([rows.part(slice(n)), target])
+        return np.column_stack([rows.dense_block(slice(n)), target])
     if n >= 2 * d:
         moments = np.empty((d + 1, d + 1))
         moments[:d, :d], cross = rows.moments(target, np.float64)
@@ -158,16 +159,16 @@ def _factor(X: Matrix, label: Floats, weighing: Weighing) -> Floats:
     factor = np.zeros((d + 1, d + 1))
     size = max(256, 4 * (d + 1))
     for first in range(0, n, size):
-        some = slice(first, min(first + size, n))
-        block = np.column_stack([rows.part(some), target[some]])
-        factor = triangle(np.vstack([factor, block]))
+        block = slice(first, min(first + size, n))
+        joined = np.column_stack([rows.dense_block(block), target[block]])
+        factor = triangle(np.vstack([factor, joined]))
     return factor
 
 
-def _joined(X: Matrix, label: Floats, some: slice) -> Floats:
+def _joined(X: Matrix, label: Floats, block: slice) -> Floats:
     """Return some rows with their labels."""
-    rows = X[some].toarray() if sparse.issparse(X) else X[some]
-    return np.column_stack([rows, label[some]])
+    rows = X[block].toarray() if sparse.issparse(X) else X[block]
+    return np.column_stack([rows, label[block]])
 
 
 def _mean(X: Matrix, label: Floats, share: Floats, origin: Floats) -> Floats:
@@ -180,8 +181,8 @@ def _mean(X: Matrix, label: Floats, share: Floats, origin: Floats) -> Floats:
         total[rare] = times_transposed(X, share)[~is_common] - origin[rare]
         total[~rare] = _mean(X[:, is_common].toarray(), label, share, origin[~rare])
         return total
-    for some in blocks(X):
-        total += share[some] @ (_joined(X, label, some) - origin)
+    for block in blocks(X):
+        total += share[block] @ (_joined(X, label, block) - origin)
     return total
 
 

@@ -11,8 +11,8 @@ from scipy.linalg import eigh, lapack
 
 from peckorder._core.threads import Stop, share_rows
 from peckorder._core.typing import Floats
-from peckorder.magnitude.compiled import centred_rows
-from peckorder.magnitude.mprank_solver.weighting import Weighing
+from peckorder.magnitude.compiled import mprank as compiled
+from peckorder.magnitude.mprank_solver.query_weights import QueryWeights
 from peckorder.similarity.kernel_function import Matrix
 
 Apply: TypeAlias = Callable[[Floats], Floats]
@@ -39,8 +39,8 @@ def times(X: Matrix, coef: Floats) -> Floats:
     if sparse.issparse(X) or X.dtype == np.float64:
         return np.asarray(X @ coef)
     out = np.empty(X.shape[0])
-    for some in blocks(X):
-        out[some] = X[some].astype(np.float64) @ coef
+    for block in blocks(X):
+        out[block] = X[block].astype(np.float64) @ coef
     return out
 
 
@@ -49,7 +49,7 @@ def times_transposed(X: Matrix, a: Floats) -> Floats:
     if sparse.issparse(X) or X.dtype == np.float64:
         return np.asarray(X.T @ a)
     return np.sum(  # type: ignore[no-any-return]
-        [a[some] @ X[some].astype(np.float64) for some in blocks(X)], axis=0
+        [a[block] @ X[block].astype(np.float64) for block in blocks(X)], axis=0
     )
 
 
@@ -63,23 +63,25 @@ class ScaledRows:
     """
 
     X: Matrix
-    weighing: Weighing
+    weights: QueryWeights
     is_near: bool = False
 
     @cached_property
     def means(self) -> Floats:
         """The weighted mean of each query, of dense rows (q, d)."""
-        if self.weighing.n_queries == 1:
-            X, share = self.X, self.weighing.share
+        if self.weights.n_queries == 1:
+            X, share = self.X, self.weights.share
 
-            def add(some: slice, give_up: Stop) -> Floats:
+            def add(block: slice, stopped: Stop) -> Floats:
                 part, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-                centred_rows.add_rows(X[some], share[some], part, total)
+                compiled.add_rows(X[block], share[block], part, total)
                 return total
 
             total: Floats = np.sum(share_rows(X, add), axis=0, keepdims=True)
             return total
-        return self._averages(lambda some: self.X[some].astype(np.float64, copy=False))
+        return self._averages(
+            lambda block: self.X[block].astype(np.float64, copy=False)
+        )
 
     @cached_property
     def _left(self) -> Floats:
@@ -88,16 +90,16 @@ class ScaledRows:
 
     def _averages(self, rows: Callable[[slice], Floats]) -> Floats:
         """Return the weighted mean of each query, of blocks of rows."""
-        weighing = self.weighing
-        total = np.zeros((weighing.n_queries, self.X.shape[1]))
-        for some in blocks(self.X):
-            share = weighing.share[some]
+        weights = self.weights
+        total = np.zeros((weights.n_queries, self.X.shape[1]))
+        for block in blocks(self.X):
+            share = weights.share[block]
             if len(total) == 1:
-                total[0] += share @ rows(some)
+                total[0] += share @ rows(block)
                 continue
-            here, place = np.unique(weighing.query[some], return_inverse=True)
+            here, place = np.unique(weights.query[block], return_inverse=True)
             places, shape = (place, np.arange(len(place))), (len(here), len(place))
-            total[here] += sparse.csr_array((share, places), shape=shape) @ rows(some)
+            total[here] += sparse.csr_array((share, places), shape=shape) @ rows(block)
         return total
 
     @cached_property
@@ -108,7 +110,7 @@ class ScaledRows:
         need not be: R leaves at least half of their sum of squares (if weights are
         equal), so that no digit is lost.
         """
-        X, query = self.X.astype(np.float64, copy=False), self.weighing.query
+        X, query = self.X.astype(np.float64, copy=False), self.weights.query
         n = len(query)
         places = (query, np.arange(n))
         members = sparse.csr_array((np.ones(n), places), shape=(query.max() + 1, n))
@@ -126,23 +128,23 @@ class ScaledRows:
     @cached_property
     def _near_means(self) -> Any:
         """The weighted mean of each query, of what is left of sparse rows."""
-        return self.weighing.averaging @ self._near
+        return self.weights.averaging @ self._near
 
-    def _rows(self, some: slice) -> Floats:
+    def _rows(self, block: slice) -> Floats:
         """Return a block of dense rows less their queries' means."""
-        means, query = self.means, self.weighing.query
-        less = means[0] if len(means) == 1 else means[query[some]]
-        rows: Floats = np.subtract(self.X[some], less, dtype=np.float64)
+        means, query = self.means, self.weights.query
+        less = means[0] if len(means) == 1 else means[query[block]]
+        rows: Floats = np.subtract(self.X[block], less, dtype=np.float64)
         return rows
 
-    def part(self, some: slice) -> Floats:
-        """Form some rows."""
-        query = self.weighing.query[some]
+    def dense_block(self, block: slice) -> Floats:
+        """Return a block of rows."""
+        query = self.weights.query[block]
         if sparse.issparse(self.X):
-            rows = self._near[some].toarray() - self._near_means[query].toarray()
+            rows = self._near[block].toarray() - self._near_means[query].toarray()
         else:
-            rows = self._rows(some) - self._left[query]
-        scaled: Floats = rows * self.weighing.root[some, np.newaxis]
+            rows = self._rows(block) - self._left[query]
+        scaled: Floats = rows * self.weights.root[block, np.newaxis]
         return scaled
 
     def times(self, coef: Floats) -> Floats:
@@ -152,21 +154,21 @@ class ScaledRows:
         elif self.is_near:
             scores = self.X @ coef
         else:
-            scores = np.empty(len(self.weighing))
-            for some in blocks(self.X):
-                scores[some] = self._rows(some) @ coef
-        return self.weighing.project(self.weighing.root * scores)
+            scores = np.empty(len(self.weights))
+            for block in blocks(self.X):
+                scores[block] = self._rows(block) @ coef
+        return self.weights.project(self.weights.root * scores)
 
     def times_transposed(self, beta: Floats) -> Floats:
         """Return ``(R V X)' beta``."""
-        scaled = self.weighing.root * self.weighing.project(beta)
+        scaled = self.weights.root * self.weights.project(beta)
         if sparse.issparse(self.X):
             return np.asarray(self._near.T @ scaled)
         if self.is_near:
             return np.asarray(self.X.T @ scaled)
         total = np.zeros(self.X.shape[1])
-        for some in blocks(self.X):
-            total += scaled[some] @ self._rows(some)
+        for block in blocks(self.X):
+            total += scaled[block] @ self._rows(block)
         return total
 
     def residual(self, target: Floats, coef: Floats) -> tuple[Floats, Floats]:
@@ -174,19 +176,19 @@ class ScaledRows:
         if sparse.issparse(self.X) or self.is_near:
             off = target - self.times(coef)
             return off, self.times_transposed(off)
-        X, weighing, means = self.X, self.weighing, self.means
+        X, weights, means = self.X, self.weights, self.means
         scores = np.empty(len(target))
 
-        def look(some: slice, give_up: Stop) -> Floats:
+        def look(block: slice, stopped: Stop) -> Floats:
             part, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-            centred_rows.residual(
-                X[some],
-                weighing.query[some],
+            compiled.residual(
+                X[block],
+                weights.query[block],
                 means,
-                weighing.root[some],
-                target[some],
+                weights.root[block],
+                target[block],
                 coef,
-                scores[some],
+                scores[block],
                 part,
                 total,
             )
@@ -194,26 +196,26 @@ class ScaledRows:
 
         # What R still takes from rows is rounding, as what it meets there is.
         total: Floats = np.sum(share_rows(X, look), axis=0)
-        return target - weighing.project(scores), total
+        return target - weights.project(scores), total
 
     def mean(self) -> Floats:
         """Return the weighted mean of all rows, as they were given."""
-        weighing = self.weighing
-        share = weighing.weight / weighing.weight.sum()
+        weights = self.weights
+        share = weights.weight / weights.weight.sum()
         if sparse.issparse(self.X):
             return times_transposed(self.X, share)
-        return np.bincount(weighing.query, share) @ self.means
+        return np.bincount(weights.query, share) @ self.means
 
     @cached_property
     def column_squares(self) -> Floats:
         """The squared norm of each column."""
-        X, weighing = self.X, self.weighing
-        v = weighing.root**2
+        X, weights = self.X, self.weights
+        v = weights.root**2
         if not sparse.issparse(X):
-            parts = [v[some] @ self._rows(some) ** 2 for some in blocks(X)]
+            parts = [v[block] @ self._rows(block) ** 2 for block in blocks(X)]
             return np.sum(parts, axis=0)  # type: ignore[no-any-return]
         near, means = self._near, self._near_means
-        less = np.asarray(means.multiply(means).T @ weighing.mass)
+        less = np.asarray(means.multiply(means).T @ weights.mass)
         sums: Floats = np.asarray(near.multiply(near).T @ v)
         squares: Floats = np.maximum(sums - less, 0.0)
         return squares
@@ -225,29 +227,29 @@ class ScaledRows:
         """
         if sparse.issparse(self.X) or self.X.dtype != np.float64:
             return self
-        common = self.weighing.mass @ self.means**2
+        common = self.weights.mass @ self.means**2
         return replace(self, is_near=bool(np.all(common <= 8.0 * self.column_squares)))
 
     def dense(self) -> Floats:
         """Form the matrix, for few entries."""
-        X, weighing = self.X, self.weighing
+        X, weights = self.X, self.weights
         rows = (X.toarray() if sparse.issparse(X) else X).astype(np.float64)
-        rows -= (weighing.averaging @ rows)[weighing.query]
-        rows -= (weighing.averaging @ rows)[weighing.query]
-        scaled: Floats = rows * weighing.root[:, np.newaxis]
+        rows -= (weights.averaging @ rows)[weights.query]
+        rows -= (weights.averaging @ rows)[weights.query]
+        scaled: Floats = rows * weights.root[:, np.newaxis]
         return scaled
 
     def gram(self) -> Floats:
         """Return products of rows near their queries' means, not yet scaled."""
-        X, weighing = self.X, self.weighing
+        X, weights = self.X, self.weights
         if sparse.issparse(X):
             return np.ascontiguousarray((self._near @ self._near.T).toarray())
-        K = np.zeros((len(weighing), len(weighing)))
-        step = max(64, 64 * _ENTRIES // max(1, len(weighing)))
+        K = np.zeros((len(weights), len(weights)))
+        step = max(64, 64 * _ENTRIES // max(1, len(weights)))
         for first in range(0, X.shape[1], step):
-            some = X[:, first : first + step].astype(np.float64)
-            some -= (weighing.averaging @ some)[weighing.query]
-            K += some @ some.T
+            block = X[:, first : first + step].astype(np.float64)
+            block -= (weights.averaging @ block)[weights.query]
+            K += block @ block.T
         return K
 
     def moments(self, target: Floats, dtype: Any) -> tuple[Floats, Floats]:
@@ -256,18 +258,18 @@ class ScaledRows:
         Dense rows are multiplied in the precision `dtype`, and blocks of them summed in
         double.
         """
-        X, weighing = self.X, self.weighing
+        X, weights = self.X, self.weights
         if sparse.issparse(X):
-            scaled = sparse.diags_array(weighing.root) @ self._near
-            lowered = sparse.diags_array(np.sqrt(weighing.mass)) @ self._near_means
+            scaled = sparse.diags_array(weights.root) @ self._near
+            lowered = sparse.diags_array(np.sqrt(weights.mass)) @ self._near_means
             A: Floats = (scaled.T @ scaled).toarray() - (lowered.T @ lowered).toarray()
             return A, self.times_transposed(target)
-        if "means" in self.__dict__ or len(weighing.mass) > 1 or X.size < _MANY:
+        if "means" in self.__dict__ or len(weights.mass) > 1 or X.size < _MANY:
             return self._products(self.means, target, dtype)[:2]
         # A pass over the rows less: what blocks have in common is taken from all, and
         # what that leaves of the mean is found, and mended, beside the products.
-        some, mass = next(blocks(X)), float(weighing.mass[0])
-        common = X[some].mean(axis=0, dtype=np.float64)[np.newaxis].astype(dtype)
+        block, mass = next(blocks(X)), float(weights.mass[0])
+        common = X[block].mean(axis=0, dtype=np.float64)[np.newaxis].astype(dtype)
         A, g, sums = self._products(common, target, dtype)
         left = sums / mass
         less = mass * np.outer(left, left)
@@ -285,21 +287,26 @@ class ScaledRows:
         The sum is of rows times their weights, and is zero if not asked for: if these
         are the means of the rows.
         """
-        X, weighing = self.X, self.weighing
+        X, weights = self.X, self.weights
         d = X.shape[1]
         A, g, sums = np.zeros((d, d)), np.zeros(d), np.zeros(d)
         is_asked = "means" not in self.__dict__
-        means, root = means.astype(dtype), weighing.root.astype(dtype)
+        means, root = means.astype(dtype), weights.root.astype(dtype)
         right = target.astype(dtype)
         room = np.empty((_block_size(X), d), dtype)  # new pages would cost as much
-        for some in blocks(X):
-            rows = room[: some.stop - some.start]
-            query = weighing.query[some]
-            centred_rows.centre(
-                X[some], query, means, root[some], rows, sums if is_asked else sums[:0]
+        for block in blocks(X):
+            rows = room[: block.stop - block.start]
+            query = weights.query[block]
+            compiled.centre(
+                X[block],
+                query,
+                means,
+                root[block],
+                rows,
+                sums if is_asked else sums[:0],
             )
             A += rows.T @ rows
-            g += right[some] @ rows
+            g += right[block] @ rows
         return A, g, sums
 
 

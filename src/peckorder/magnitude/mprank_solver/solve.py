@@ -1,47 +1,113 @@
-"""Magnitude-preserving ranking, from rows to a solution."""
+"""Magnitude-preserving ranking, from training rows to a solution."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
-from peckorder._core.typing import Floats
+from peckorder._core.threads import share_rows
+from peckorder._core.typing import Array, Floats, Ints
+from peckorder.magnitude.compiled import mprank as compiled
 from peckorder.magnitude.mprank_solver import primal
-from peckorder.magnitude.mprank_solver.dual import NEGATIVE, HeldMatrix, Spectrum
-from peckorder.magnitude.mprank_solver.errors import (
-    LARGEST,
-    refuse_indefinite,
-    refuse_large,
-)
-from peckorder.magnitude.mprank_solver.gram import Gram
 from peckorder.magnitude.mprank_solver.iterative import (
     Apply,
     Diverged,
-    Iterated,
+    Indefinite,
+    IterationResult,
     Limits,
-    NotPositive,
     conjugate_gradients,
     sweeps,
 )
+from peckorder.magnitude.mprank_solver.kernel_matrix import (
+    NEGATIVE,
+    DenseKernelMatrix,
+    Gram,
+    Spectrum,
+)
 from peckorder.magnitude.mprank_solver.primal import ScaledRows
-from peckorder.magnitude.mprank_solver.weighting import Weighing
+from peckorder.magnitude.mprank_solver.query_weights import (
+    LARGEST,
+    QueryWeights,
+    refuse_indefinite,
+    refuse_large,
+)
 from peckorder.similarity.kernel_function import Matrix
 
 # Rows (of features, or of kernels) up to which a matrix is factorised by default.
 _FEW_FEATURES, _FEW_ROWS = 4_000, 10_000
-# Rows up to which conjugate gradients keep the kernels rather than compute them anew.
-_KEPT_ROWS = 6_000
-# Relative errors of coefficients that a direct solution is not refined for.
+# Rows up to which conjugate gradients store the kernels instead of recomputing them.
+_STORED_ROWS = 6_000
+# Relative errors of coefficients below which a direct solution is not refined.
 _PRECISE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-7}
-# The smallest eigenvalue beside the largest that single precision leaves alone.
+# The smallest eigenvalue over the largest from which on single precision is accurate.
 _SOUND = 1e-4
+# Rows of more bytes than this are not copied to protect them against changes.
+_LARGE = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """What a model is learnt from: rows or their kernels, labels and weights.
+
+    `label` is y less the offset, `weight` as it was given. Rows that are no copy may be
+    changed by their owner, which their fingerprint shows.
+    """
+
+    who: str
+    rows: Gram | Matrix
+    y: Floats
+    label: Floats
+    offset: Floats | None
+    weights: QueryWeights
+    weight: Floats | None
+    is_copy: bool
+    fingerprint: int | None = None
+
+    @property
+    def _matrix(self) -> Matrix:
+        return self.rows.X if isinstance(self.rows, Gram) else self.rows
+
+    def protected(self) -> Self:
+        """Copy rows that may change, or store their fingerprint if they are large."""
+        rows = self.rows
+        if self.is_copy or (
+            isinstance(rows, Gram) and not rows.function.is_precomputed
+        ):
+            return self
+        if self._matrix.data.nbytes > _LARGE:
+            return replace(self, fingerprint=_fingerprint(self._matrix))
+        return replace(self, rows=rows.copy(), is_copy=True)
+
+    def has_changed(self) -> bool:
+        """Return whether the rows were changed since. One pass over them."""
+        before = self.fingerprint
+        return before is not None and before != _fingerprint(self._matrix)
+
+
+def _fingerprint(X: Matrix) -> int:
+    arrays: list[Array] = [X.data, X.indices] if sparse.issparse(X) else [X]
+    return hash(tuple(_fingerprint_of_bits(_bits(array)) for array in arrays))
+
+
+def _fingerprint_of_bits(bits: Ints) -> int:
+    parts = share_rows(
+        bits,
+        lambda block, stopped: compiled.fingerprint(bits[block], block.start),
+    )
+    return int(np.sum(parts, dtype=np.int64))
+
+
+def _bits(array: Array) -> Ints:
+    flat = np.ascontiguousarray(array).reshape(-1)
+    # 64 bits at a time if the number of bytes is a multiple of 8.
+    return flat.view(np.int64 if flat.nbytes % 8 == 0 else np.int32)
 
 
 @dataclass(frozen=True)
 class Method:
-    """How to solve: by name, with what the iterative ones need."""
+    """The name of a solver, and the options of iterative ones."""
 
     name: str
     step: float | None
@@ -51,9 +117,9 @@ class Method:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What was found: coefficients of features or None, and of rows.
+    """Coefficients of features (or None) and of rows; how good they are.
 
-    `intercept` is the mean of what labels exceed the scores by.
+    `intercept` is the mean of labels minus scores.
     """
 
     coef: Floats | None
@@ -67,111 +133,128 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Coefficients of features, and how good they are, told by the rows themselves.
+    """Coefficients of features, and how good they are.
 
-    off : what the labels exceed the scores by, centred and scaled.
-    rest : minus half the gradient of the objective, times the ridge.
+    residual : labels minus scores, centred and scaled.
+    descent : minus half the gradient of the objective, times the ridge.
     """
 
     coef: Floats
-    off: Floats
-    rest: Floats
+    residual: Floats
+    descent: Floats
     objective: float
     gap: float
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Labels to be met, less their offset, by rows that weigh, with a penalty C."""
+    """Training rows whose labels are to be fitted, and the weight C of their pairs."""
 
-    who: str
-    label: Floats
-    weighing: Weighing
+    training: TrainingRows
     C: float
 
     @property
+    def who(self) -> str:
+        """The name of the model, for messages."""
+        return self.training.who
+
+    @property
+    def weights(self) -> QueryWeights:
+        """The weights of rows, with which they are centred."""
+        return self.training.weights
+
+    @property
     def ridge(self) -> float:
-        """The ridge of the system that is solved."""
-        return self.weighing.ridge(self.C)
+        """The ridge of the linear system."""
+        return self.weights.ridge(self.C)
 
     @cached_property
     def target(self) -> Floats:
         """Labels centred and scaled."""
-        return self.weighing.root * self.weighing.centred(self.label)
+        return self.weights.root * self.weights.centred(self.training.label)
 
-    def solve_kernel(self, gram: Gram, method: Method) -> Solution:
-        """Learn coefficients of rows. O(n^3), or O(n^2 d) an iteration."""
-        self._check_labels()
+    def solve(self, method: Method) -> Solution:
+        """Return the solution: by kernels if rows have one, else by features."""
+        if not np.isfinite(self.target @ self.target / self.ridge):
+            refuse_large(self.who)
+        rows = self.training.rows
+        if isinstance(rows, Gram):
+            return self._solve_kernel(rows, method)
+        return self._solve_linear(rows, method)
+
+    def _solve_kernel(self, gram: Gram, method: Method) -> Solution:
+        """Return coefficients of rows. O(n^3), or O(n^2 d) per iteration."""
         name = method.name
         if name == "auto":
             name = "cholesky" if len(gram) <= _FEW_ROWS else "cg"
-        if name == "cg" and len(gram) > _KEPT_ROWS:
+        if name == "cg" and len(gram) > _STORED_ROWS:
             gram.check()
             product, largest = gram.product, gram.largest()
-            done, spectrum = self._cg(self._scaled(product), largest, method), None
+            result, spectrum = self._cg(self._scaled(product), largest, method), None
         else:
-            K, largest_known = gram.held()
-            held = HeldMatrix(self.who, K, self.weighing, gram.eps, largest_known)
-            product, largest = held.product, held.largest
-            done, spectrum = self._solve_held(held, name, method)
-        beta = self.weighing.project(done.x)
-        scores = product(self.weighing.root * beta)
-        image = self.weighing.root * self.weighing.centred(scores)
+            K, largest_entry = gram.dense_matrix()
+            matrix = DenseKernelMatrix(
+                self.who, K, self.weights, gram.eps, largest_entry
+            )
+            product, largest = matrix.product, matrix.largest
+            result, spectrum = self._solve_dense(matrix, name, method)
+        beta = self.weights.project(result.x)
+        scores = product(self.weights.root * beta)
+        image = self.weights.root * self.weights.centred(scores)
         if beta @ image < -NEGATIVE * largest * (beta @ beta):
             refuse_indefinite(self.who, float(beta @ image) / float(beta @ beta))
-        intercept = self.weighing.mean(self.label - scores)
-        return self._of_dual(done, beta, image, None, intercept, spectrum)
+        intercept = self.weights.mean(self.training.label - scores)
+        return self._of_dual(result, beta, image, None, intercept, spectrum)
 
-    def solve_linear(self, X: Matrix, method: Method) -> Solution:
-        """Learn coefficients of features. O(n d min(n, d)), or O(n d) an iteration."""
-        self._check_labels()
+    def _solve_linear(self, X: Matrix, method: Method) -> Solution:
+        """Return coefficients of features. O(n d min(n, d)), or O(n d) an iteration."""
         n, d = X.shape
         name = method.name
         if name == "auto":
             name = "cholesky" if min(n, d) <= _FEW_FEATURES else "cg"
-        rows = ScaledRows(X, self.weighing)
+        rows = ScaledRows(X, self.weights)
         if name == "cg" and not rows.column_squares.sum() < LARGEST:
             refuse_large(self.who)
         if d <= n and name in ("cholesky", "eigh", "cg"):
             return self._solve_primal(rows, name, method.limits)
         spectrum = None
         if name == "cg":
-            done = self._cg(self._products(rows.nearer()), np.inf, method)
+            near = rows.nearer()
+            result = self._cg(
+                lambda beta: near.times(near.times_transposed(beta)), np.inf, method
+            )
         else:
             K = rows.gram()
             if not K.diagonal().max() < LARGEST:
                 refuse_large(self.who)
-            held = HeldMatrix(self.who, K, self.weighing)
-            done, spectrum = self._solve_held(held, name, method)
-        beta = self.weighing.project(done.x)
+            matrix = DenseKernelMatrix(self.who, K, self.weights)
+            result, spectrum = self._solve_dense(matrix, name, method)
+        beta = self.weights.project(result.x)
         coef = rows.times_transposed(beta)
         return self._of_dual(
-            done, beta, rows.times(coef), coef, self._intercept(rows, coef), spectrum
+            result, beta, rows.times(coef), coef, self._intercept(rows, coef), spectrum
         )
 
     def _intercept(self, rows: ScaledRows, coef: Floats) -> float:
-        return self.weighing.mean(self.label) - float(rows.mean() @ coef)
+        return self.weights.mean(self.training.label) - float(rows.mean() @ coef)
 
-    def _check_labels(self) -> None:
-        if not np.isfinite(self.target @ self.target / self.ridge):
-            refuse_large(self.who)
-
-    def _solve_held(
-        self, held: HeldMatrix, name: str, method: Method
-    ) -> tuple[Iterated, Spectrum | None]:
+    def _solve_dense(
+        self, matrix: DenseKernelMatrix, name: str, method: Method
+    ) -> tuple[IterationResult, Spectrum | None]:
+        """Solve by a kernel matrix in memory; with its spectrum if that was needed."""
         if name == "cg":
-            return self._cg(held.centred_product(), held.largest, method), None
+            return self._cg(matrix.centred_product(), matrix.largest, method), None
         if name in ("coordinate", "gradient"):
-            apart = HeldMatrix(self.who, held.K.copy(), self.weighing)
-            return self._sweep(apart.whole_centred(), name, method), None
-        beta = held.cholesky(self.target, self.ridge) if name == "cholesky" else None
+            copy = DenseKernelMatrix(self.who, matrix.K.copy(), self.weights)
+            return self._sweep(copy.centred_matrix(), name, method), None
+        beta = matrix.cholesky(self.target, self.ridge) if name == "cholesky" else None
         if beta is not None:
-            return Iterated(beta, 1, True), None
-        spectrum = held.spectrum()
-        beta = spectrum.solve(self.target, self.ridge, held.blur)
-        return Iterated(beta, 1, True), spectrum
+            return IterationResult(beta, 1, True), None
+        spectrum = matrix.spectrum()
+        beta = spectrum.solve(self.target, self.ridge, matrix.blur)
+        return IterationResult(beta, 1, True), spectrum
 
-    def _sweep(self, K: Floats, name: str, method: Method) -> Iterated:
+    def _sweep(self, K: Floats, name: str, method: Method) -> IterationResult:
         curvature = 2.0 * (K.diagonal() + self.ridge)
         lowest, highest = float(curvature.min()), float(curvature.max())
         if not lowest > 0.0:
@@ -185,21 +268,17 @@ class Problem:
             return sweeps(
                 K, self.target, self.ridge, steps, method.limits, by_gap=method.by_gap
             )
-        except Diverged as far:
+        except Diverged as error:
             if not is_safe:
                 raise
-            refuse_indefinite(self.who, far.curvature)
+            refuse_indefinite(self.who, error.curvature)
 
     def _scaled(self, product: Apply) -> Apply:
         """Return products with centred, scaled kernels, given those with kernels."""
-        weighing, root = self.weighing, self.weighing.root
-        return lambda beta: weighing.project(root * product(root * beta))
+        weights, root = self.weights, self.weights.root
+        return lambda beta: weights.project(root * product(root * beta))
 
-    def _products(self, rows: ScaledRows) -> Apply:
-        """Return products with the kernels of rows."""
-        return lambda beta: rows.times(rows.times_transposed(beta))
-
-    def _cg(self, product: Apply, largest: float, method: Method) -> Iterated:
+    def _cg(self, product: Apply, largest: float, method: Method) -> IterationResult:
         ridge, target = self.ridge, self.target
 
         def apply(beta: Floats) -> Floats:
@@ -216,69 +295,69 @@ class Problem:
                 method.limits.max_iter,
                 noise=NEGATIVE * largest,
             )
-        except NotPositive as found:
-            refuse_indefinite(self.who, found.curvature)
+        except Indefinite as error:
+            refuse_indefinite(self.who, error.curvature)
 
     def _of_dual(
         self,
-        done: Iterated,
+        result: IterationResult,
         beta: Floats,
         image: Floats,
         coef: Floats | None,
         intercept: float,
         spectrum: Spectrum | None,
     ) -> Solution:
-        """Put together what coefficients of rows, scaled, and their scores say."""
+        """Return the solution of scaled coefficients of rows and their scores."""
         ridge = self.ridge
-        off = self.target - image
-        rest = off - ridge * beta
+        residual = self.target - image
+        error = residual - ridge * beta
         if spectrum is None:
-            gap = float(rest @ rest) / ridge
+            gap = float(error @ error) / ridge
         else:
-            gap = spectrum.gap(rest, ridge)
-        objective = float(beta @ image) + float(off @ off) / ridge
+            gap = spectrum.gap(error, ridge)
+        objective = float(beta @ image) + float(residual @ residual) / ridge
         return Solution(
             coef,
-            self.weighing.root * beta,
+            self.weights.root * beta,
             intercept,
             objective,
             min(gap, abs(objective)),
-            done.n_iter,
-            done.is_converged,
+            result.n_iter,
+            result.is_converged,
         )
 
     def _solve_primal(self, rows: ScaledRows, name: str, limits: Limits) -> Solution:
         if name == "cg":
-            done = self._primal_cg(rows, limits)
-            point = self._point(rows, done.x)
+            result = self._primal_cg(rows, limits)
+            point = self._point(rows, result.x)
         else:
             point = self._refined(rows, by_eigenvalues=name == "eigh")
-            done = Iterated(point.coef, 1, True)
+            result = IterationResult(point.coef, 1, True)
         return Solution(
             point.coef,
-            self.weighing.root * (point.off / self.ridge),
+            self.weights.root * (point.residual / self.ridge),
             self._intercept(rows, point.coef),
             point.objective,
             point.gap,
-            done.n_iter,
-            done.is_converged,
+            result.n_iter,
+            result.is_converged,
         )
 
     def _point(self, rows: ScaledRows, coef: Floats) -> Point:
-        """Look at coefficients. A pass over the rows."""
+        """Evaluate coefficients. One pass over the rows."""
         ridge = self.ridge
-        off, rest = rows.residual(self.target, coef)
-        rest = rest - ridge * coef
-        objective = float(coef @ coef) + float(off @ off) / ridge
+        residual, descent = rows.residual(self.target, coef)
+        descent = descent - ridge * coef
+        objective = float(coef @ coef) + float(residual @ residual) / ridge
         # The objective is strongly convex: a quarter of its squared gradient bounds it.
-        gap = float((rest / ridge) @ (rest / ridge))
+        gap = float((descent / ridge) @ (descent / ridge))
         # No objective is below zero.
-        return Point(coef, off, rest, objective, min(gap, objective))
+        return Point(coef, residual, descent, objective, min(gap, objective))
 
     def _refined(self, rows: ScaledRows, *, by_eigenvalues: bool) -> Point:
-        """Solve by products of features, then mend what rounding of these has spoilt.
+        """Solve by products of features, then correct the rounding of these.
 
-        Those in single precision are done again in double if they cannot be mended.
+        Those in single precision are computed again in double if that fails.
         """
         dtype = np.dtype(np.float64) if sparse.issparse(rows.X) else rows.X.dtype
         best: Point | None = None
@@ -289,7 +368,7 @@ class Problem:
                     refuse_large(self.who)
                 continue
             solve, share = primal.inverse(A, self.ridge, by_eigenvalues=by_eigenvalues)
-            # In single precision a step tells the error, unless an eigenvalue is lost.
+            # In single precision a step is about the error, if no eigenvalue is lost.
             is_sound = precision != np.float64 and share > _SOUND
             if best is None or not np.isfinite(best.objective):
                 best = self._point(rows, solve(g))
@@ -297,7 +376,7 @@ class Problem:
             while is_better and not (
                 is_done := _is_precise(best, solve, dtype, is_sound)
             ):
-                point = self._point(rows, best.coef + solve(best.rest))
+                point = self._point(rows, best.coef + solve(best.descent))
                 is_better = point.gap < 0.25 * best.gap
                 best = point if is_better else best
             if is_done:
@@ -305,7 +384,7 @@ class Problem:
         assert best is not None
         return best
 
-    def _primal_cg(self, rows: ScaledRows, limits: Limits) -> Iterated:
+    def _primal_cg(self, rows: ScaledRows, limits: Limits) -> IterationResult:
         ridge, target = self.ridge, self.target
         squares, rows = rows.column_squares, rows.nearer()
 
@@ -315,20 +394,22 @@ class Problem:
         return conjugate_gradients(
             apply,
             rows.times_transposed(target),
-            lambda coef: self._point(rows, coef).rest,
+            lambda coef: self._point(rows, coef).descent,
             squares + ridge,
             limits.tol * ridge * float(target @ target),
             limits.max_iter,
         )
 
 
-def _is_precise(point: Point, solve: primal.Apply, dtype: Any, is_sound: bool) -> bool:
-    """Tell whether coefficients are as good as rows of a type deserve.
+def _is_precise(
+    point: Point, solve: primal.Apply, dtype: np.dtype[Any], is_sound: bool
+) -> bool:
+    """Return whether coefficients are as precise as the type of the rows allows.
 
-    A gap is no less than their squared error, but may be far more; what another step
-    would change is about the error itself, if products are sound.
+    A gap is no less than their squared error, but may be far more. Another step is
+    about as long as the error itself, if products are sound.
     """
     limit = _PRECISE[dtype] * float(np.linalg.norm(point.coef))
     if point.gap <= limit**2:
         return True
-    return is_sound and float(np.linalg.norm(solve(point.rest))) <= limit
+    return is_sound and float(np.linalg.norm(solve(point.descent))) <= limit

@@ -10,7 +10,7 @@ import numpy as np
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, n_cores, share
 from peckorder._core.typing import Floats, Ints
 from peckorder.magnitude.compiled import label_pair_losses, pair_losses
-from peckorder.magnitude.mprank_solver.weighting import Weighing
+from peckorder.magnitude.mprank_solver.query_weights import QueryWeights
 
 # From this length on NumPy sorts a query faster than the kernel does.
 _LONG = 256
@@ -43,7 +43,7 @@ class PairRisk:
 
     y: Floats
     label: Floats
-    weighing: Weighing
+    weights: QueryWeights
     C: float
     power: int
     epsilon: float
@@ -83,8 +83,8 @@ class PairRisk:
 
     @cached_property
     def _scale(self) -> float:
-        """C / P, for weights as the weighing has them."""
-        mass = np.bincount(self.weighing.query, self.weighing.weight)
+        """C / P, for weights as the weights has them."""
+        mass = np.bincount(self.weights.query, self.weights.weight)
         return self.C / float(mass @ mass)
 
     @cached_property
@@ -118,14 +118,14 @@ class _State:
 
     @classmethod
     def of(cls, risk: PairRisk) -> "_State":
-        query, n = risk.weighing.query, len(risk.label)
+        query, n = risk.weights.query, len(risk.label)
         sizes = np.bincount(query)
         order: Any = None
         if risk.is_by_label:
             order = np.lexsort((risk.y, query))
         elif len(sizes) > 1:
             order = np.argsort(query, kind="stable")
-        columns = risk.y, risk.label, risk.weighing.weight
+        columns = risk.y, risk.label, risk.weights.weight
         if order is not None:
             columns = tuple(column[order] for column in columns)
         y, label, weight = (np.ascontiguousarray(c, np.float64) for c in columns)
@@ -164,7 +164,7 @@ class _State:
             kernel(offsets, 0, n_queries, *arguments)
             return
 
-        def work(some: slice, give_up: Callable[[], bool]) -> None:
-            kernel(offsets, some.start, some.stop, *arguments)
+        def work(block: slice, stopped: Callable[[], bool]) -> None:
+            kernel(offsets, block.start, block.stop, *arguments)
 
         share(n_queries, self.n_threads, work)

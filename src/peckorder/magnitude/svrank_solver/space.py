@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from peckorder._core.typing import Floats
-from peckorder.magnitude.mprank_solver.errors import refuse_indefinite
-from peckorder.magnitude.mprank_solver.gram import Gram
+from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
 from peckorder.magnitude.mprank_solver.primal import times, times_transposed
+from peckorder.magnitude.mprank_solver.query_weights import refuse_indefinite
 from peckorder.similarity.kernel_function import Matrix
 
 # Rows up to which kernels are kept rather than computed anew.
@@ -68,8 +68,8 @@ class Features:
         if not self._is_narrow:
             return times_transposed(self.X, slope)[np.newaxis]
         total = self.zero()
-        for some, rows in self._blocks():
-            total[0] += rows.T @ slope[some]
+        for block, rows in self._blocks():
+            total[0] += rows.T @ slope[block]
         return total
 
     def scores(self, w: Floats) -> Floats:
@@ -77,8 +77,8 @@ class Features:
         if not self._is_narrow:
             return times(self.X, w[0])
         out = np.empty(self.X.shape[0])
-        for some, rows in self._blocks():
-            out[some] = rows @ w[0]
+        for block, rows in self._blocks():
+            out[block] = rows @ w[0]
         return out
 
     @property
@@ -113,7 +113,7 @@ class Kernels:
         is_kept = len(self.gram) <= _KEPT_ROWS
         if not is_kept:
             self.gram.check()
-        self.K = self.gram.whole() if is_kept else None
+        self.K = self.gram.dense_matrix()[0] if is_kept else None
         diagonal = self.gram.diagonal() if self.K is None else self.K.diagonal()
         self._largest = float(np.abs(diagonal).max(initial=0.0))
 

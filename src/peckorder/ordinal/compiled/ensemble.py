@@ -1,8 +1,10 @@
-"""Many PRanks at once, each offered its own random part of the rows.
+"""Many PRanks at once, each offered its own random subset of the rows.
 
-Members never meet while they learn, so a range of them can be trained by one thread
-and another range by another, with the same result.
+Members do not interact while they learn, so a range of them can be trained by one
+thread and another range by another, with the same result.
 """
+
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -14,12 +16,62 @@ from peckorder._core.compiled.rows import (
     row_score,
     rows_ahead,
 )
+from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Rows
-from peckorder.ordinal.compiled.linear import next_row, place, threshold_move
+from peckorder.ordinal.compiled.linear import (
+    RowBlock,
+    level_of,
+    next_row,
+    threshold_move,
+)
 
 _LOW, _GOLDEN = np.uint64(0xFFFFFFFF), np.uint64(0x9E3779B9)
 SMALLEST = np.finfo(np.float64).min
 _32, _16, _15 = np.uint64(32), np.uint64(16), np.uint64(15)
+
+
+class Members(NamedTuple):
+    """Members of an ensemble, changed in place.
+
+    weights (members, d), thresholds (members, k-1), and right (members,), how many of
+    the rows offered a member placed rightly.
+    """
+
+    weights: Floats
+    thresholds: Floats
+    right: Ints
+
+
+class Scratch(NamedTuple):
+    """Members that are offered a row, and their scores: arrays (members + 3,)."""
+
+    drawn: Ints
+    scores: Floats
+
+    @classmethod
+    def allocate(cls, n_members: int) -> Self:
+        """Return new arrays."""
+        return cls(np.empty(n_members + 3, np.int64), np.empty(n_members + 3))
+
+
+class Outcome(NamedTuple):
+    """What members did with n rows; arrays that are not needed are empty.
+
+    steps (n,) and moves (n, k-1) receive by how much the weights and thresholds of all
+    members together were moved, votes and right_votes (n, k) how the members vote on
+    each row before they learn it: once each, and once for each row they placed rightly.
+    """
+
+    steps: Floats
+    moves: Floats
+    votes: Ints
+    right_votes: Ints
+
+    def sub_block(self, first: int, size: int) -> Self:
+        """Return the arrays of `size` rows from position `first` on."""
+        block = slice(first, first + size)
+        steps, moves = self.steps[block], self.moves[block]
+        return type(self)(steps, moves, self.votes[block], self.right_votes[block])
 
 
 @inlined
@@ -36,24 +88,27 @@ def scramble(x: np.uint64) -> np.uint64:
 
 
 @compiled
-def toss(key: Ints, first_round: np.uint64, heads: np.uint64, coins: Ints) -> None:
-    """Write to coins (rounds, members) 1 for heads, with probability heads / 2**32.
+def draw_masks(
+    key: Ints, first_round: np.uint64, threshold: np.uint64, masks: Ints
+) -> None:
+    """Write to masks (rounds, members) ones, with probability threshold / 2**32.
 
-    The coin of member j in a round depends on ``key[j]`` and the number of the round
-    alone, not on any coin before it. key (members,), first_round and heads are uint64.
+    The mask of member j in a round depends on ``key[j]`` and the number of the round
+    alone, not on any mask before it. key (members,), first_round and threshold are
+    uint64.
     """
-    for t in range(coins.shape[0]):
+    for t in range(masks.shape[0]):
         now = first_round + np.uint64(t)
         early = scramble(((now & _LOW) + _GOLDEN) & _LOW)
         late = scramble((early + (now >> _32) + _GOLDEN) & _LOW)
-        for j in range(coins.shape[1]):
+        for j in range(masks.shape[1]):
             # As `scramble`, with the key's other half and the round put in between.
             x = (key[j] & _LOW) ^ early
             x = x ^ (x >> _16)
             x = (x * np.uint64(0x7FEB352D)) & _LOW
             x = x ^ (x >> _15) ^ (key[j] >> _32) ^ late
             x = (x * np.uint64(0x846CA68B)) & _LOW
-            coins[t, j] = (x ^ (x >> _16)) < heads
+            masks[t, j] = (x ^ (x >> _16)) < threshold
 
 
 @inlined_sum
@@ -73,17 +128,10 @@ def dense_dots(
 
 @inlined
 def sparse_dots(
-    data: Floats,
-    indices: Ints,
-    indptr: Ints,
-    i: int,
-    size: int,
-    a: Floats,
-    b: Floats,
-    c: Floats,
-    d: Floats,
+    rows: Rows, i: int, size: int, a: Floats, b: Floats, c: Floats, d: Floats
 ) -> tuple[float, float, float, float]:
     """Do the same for a CSR matrix; NaN if an index is not that of a feature."""
+    data, indices, indptr = rows  # type: ignore[misc]
     sum_a, sum_b, sum_c, sum_d = 0.0, 0.0, 0.0, 0.0
     for p in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
         x, j = data[p], np.uintp(indices[p])
@@ -126,15 +174,7 @@ def member_scores(
             )
         else:
             four = sparse_dots(
-                rows[0],
-                rows[1],
-                rows[2],
-                i,
-                size,
-                weights[j],
-                weights[k],
-                weights[m],
-                weights[n],
+                rows, i, size, weights[j], weights[k], weights[m], weights[n]
             )
         if intercept:
             scores[c] = (four[0] + weights[j, size]) * scale
@@ -158,26 +198,23 @@ def count_votes(
     right_votes: Ints,
     t: int,
 ) -> bool:
-    """Add what the members say of row `t` to the votes; False without a finite score.
-
-    One vote a member, and as many as it had right.
-    """
+    """Add the members' votes on row `t`; return False without a finite score."""
     for j in range(thresholds.shape[0]):
         if not np.isfinite(scores[j]):
             return False
-        guess = place(scores[j], thresholds[j])
+        guess = level_of(scores[j], thresholds[j])
         votes[t, guess] += 1
         right_votes[t, guess] += right[j]
     return True
 
 
 @inlined
-def draw(coins: Ints, t: int, drawn: Ints) -> int:
-    """Write the members whose coin says so to `drawn`; return how many."""
+def select_members(masks: Ints, t: int, drawn: Ints) -> int:
+    """Write the members that are offered row `t` to `drawn`; return how many."""
     n_drawn = 0
-    for j in range(coins.shape[1]):
+    for j in range(masks.shape[1]):
         drawn[n_drawn] = j
-        n_drawn += int(coins[t, j])
+        n_drawn += int(masks[t, j])
     return n_drawn
 
 
@@ -223,7 +260,7 @@ def move_thresholds(score: float, truth: int, thresholds: Floats) -> tuple[float
 
 
 @inlined
-def tell_moves(
+def add_moves(
     score: float, truth: int, thresholds: Floats, moves: Floats, t: int
 ) -> None:
     """Add to ``moves[t]``, unless empty, how far the thresholds are going to move."""
@@ -234,53 +271,41 @@ def tell_moves(
 
 @compiled
 def learn(
-    rows: Rows,
-    added: Rows,
-    start: int,
-    order: Ints,
-    level: Ints,
-    coins: Ints,
-    intercept: bool,
-    unit_norm: bool,
-    weights: Floats,
-    thresholds: Floats,
-    right: Ints,
-    drawn: Ints,
-    scores: Floats,
-    steps: Floats,
-    moves: Floats,
-    votes: Ints,
-    right_votes: Ints,
+    block: RowBlock,
+    transform: RowTransform,
+    masks: Ints,
+    members: Members,
+    scratch: Scratch,
+    outcome: Outcome,
     tally: Ints,
 ) -> int:
-    """Offer each row to the members whose coin says so.
+    """Offer each row of a block to the members that masks (n, members) selects.
 
-    rows, added, start, order and level (n,) as in `online.prank`; coins (n, members).
-    weights (members, d), thresholds (members, k-1) and right (members,), the offered
-    rows that a member had right, are changed in place. If not empty, steps (n,) and
-    moves (n, k-1) receive by how much the members together were moved, and votes and
-    right_votes (n, k) what they say of each row before. drawn and scores
-    (members + 3,) are scratch; tally (2,) counts mistakes and lost steps. Returns the
-    first row with a score that is not finite, or -1.
+    tally (2,) counts mistakes and lost steps. Returns the first row with a score that
+    is not finite, or -1.
     """
+    rows, intercept = block.rows, transform.intercept
+    weights, thresholds, right = members
+    drawn, scores = scratch
+    steps, moves, votes, right_votes = outcome
     n_members = thresholds.shape[0]
     ahead = rows_ahead(rows)
     # Counted apart: threads that write next to each other wait for each other.
     mistakes, loss = 0, 0
-    for t in range(level.shape[0]):
-        i = next_row(rows, start, order, t, ahead)
-        scale = row_scale(rows, i, intercept, unit_norm)
-        truth = level[t]
+    for t in range(block.level.shape[0]):
+        i = next_row(rows, block.start, block.order, t, ahead)
+        scale = row_scale(rows, i, intercept, transform.unit_norm)
+        truth = block.level[t]
         if votes.shape[0]:
             for j in range(n_members):
                 drawn[j] = j
             member_scores(rows, i, intercept, scale, weights, drawn, n_members, scores)
             if not count_votes(scores, thresholds, right, votes, right_votes, t):
                 return t
-        # First who, then what: the loops that follow have no coin to mispredict.
-        n_drawn = draw(coins, t, drawn)
+        # First who, then what: the loops that follow have no mask to mispredict.
+        n_drawn = select_members(masks, t, drawn)
         if n_drawn == 0:
-            # Damaged rows are to be found whoever is drawn.
+            # Damaged rows are found whichever members are drawn.
             if not row_is_sound(rows, i, weights.shape[1] - intercept):
                 return t
             continue
@@ -291,12 +316,12 @@ def learn(
             j = drawn[c]
             if not np.isfinite(scores[c]):
                 return t
-            tell_moves(scores[c], truth, thresholds[j], moves, t)
+            add_moves(scores[c], truth, thresholds[j], moves, t)
             step, off = move_thresholds(scores[c], truth, thresholds[j])
             loss += off
             if steps.shape[0]:
                 steps[t] += step
-            row_add(added, i, step * scale, weights[j])
+            row_add(block.added, i, step * scale, weights[j])
             if intercept:
                 weights[j, weights.shape[1] - 1] += step * scale
     tally[0] += mistakes
@@ -305,67 +330,62 @@ def learn(
 
 
 @compiled
-def follow(
-    rows: Rows,
-    added: Rows,
-    start: int,
-    intercept: bool,
-    unit_norm: bool,
+def predict_by_total(
+    block: RowBlock,
+    transform: RowTransform,
     total: Floats,
     total_thresholds: Floats,
-    steps: Floats,
-    moves: Floats,
-    predicted: Ints,
+    outcome: Outcome,
 ) -> int:
-    """Predict rows by the sum of all members, moving it as they were moved.
+    """Predict rows by the sum of all members, moving it as `learn` moved them.
 
-    total (d,) and total_thresholds (k-1,), changed in place, are the sums before row
-    `start`; steps (n,) and moves (n, k-1) are those of `learn`. Returns the first row
-    with a score that is not finite, or -1.
+    total (d,) and total_thresholds (k-1,), changed in place, are the sums before the
+    block, whose rows come in their own order. Returns the first row with a score that
+    is not finite, or -1.
     """
+    rows, intercept = block.rows, transform.intercept
     ahead = rows_ahead(rows)
-    for t in range(steps.shape[0]):
-        i = next_row(rows, start, predicted[:0], t, ahead)
-        scale = row_scale(rows, i, intercept, unit_norm)
+    for t in range(block.predicted.shape[0]):
+        i = next_row(rows, block.start, block.order, t, ahead)
+        scale = row_scale(rows, i, intercept, transform.unit_norm)
         score = row_score(rows, i, total, intercept, scale)
         if not np.isfinite(score):
             return t
-        predicted[t] = place(score, total_thresholds)
+        block.predicted[t] = level_of(score, total_thresholds)
         for r in range(total_thresholds.shape[0]):
-            total_thresholds[r] -= moves[t, r]
-        if steps[t] != 0.0:
-            row_add(added, i, steps[t] * scale, total)
+            total_thresholds[r] -= outcome.moves[t, r]
+        step = outcome.steps[t]
+        if step != 0.0:
+            row_add(block.added, i, step * scale, total)
             if intercept:
-                total[total.shape[0] - 1] += steps[t] * scale
+                total[total.shape[0] - 1] += step * scale
     return -1
 
 
 @compiled
-def ballot(
+def vote(
     rows: Rows,
     start: int,
-    intercept: bool,
-    unit_norm: bool,
-    weights: Floats,
-    thresholds: Floats,
-    right: Ints,
-    drawn: Ints,
-    scores: Floats,
+    transform: RowTransform,
+    members: Members,
+    scratch: Scratch,
     votes: Ints,
     right_votes: Ints,
 ) -> int:
     """Let all members vote on the n rows from `start` on: votes, right_votes (n, k).
 
-    Other arguments as in `learn`. Returns the first row with a score that is not
-    finite, or -1.
+    Returns the first row with a score that is not finite, or -1.
     """
+    weights, thresholds, right = members
+    drawn, scores = scratch
+    intercept = transform.intercept
     ahead = rows_ahead(rows)
     n_members = thresholds.shape[0]
     for j in range(n_members):
         drawn[j] = j
     for t in range(votes.shape[0]):
         i = next_row(rows, start, drawn[:0], t, ahead)
-        scale = row_scale(rows, i, intercept, unit_norm)
+        scale = row_scale(rows, i, intercept, transform.unit_norm)
         member_scores(rows, i, intercept, scale, weights, drawn, n_members, scores)
         if not count_votes(scores, thresholds, right, votes, right_votes, t):
             return t

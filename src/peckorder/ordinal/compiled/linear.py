@@ -1,10 +1,12 @@
-"""The on-line learners: one visit to each row, in order.
+"""The on-line learners: each row is learnt once, in order.
 
 A row with a NaN or an infinity gives a score that is not finite, whatever the
 weights (zero times infinity is NaN), and so does a sparse row with an index out of
-range: every kernel stops there and returns the position of that row, so the data need
-not be searched beforehand.
+range: every function stops there and returns the position of that row, so the data
+need not be checked beforehand.
 """
+
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -18,24 +20,141 @@ from peckorder._core.compiled.rows import (
     row_square,
     rows_ahead,
 )
+from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Rows
 
 # A score of Widrow-Hoff is a rank; one beyond this is a run that diverges.
 DIVERGED = 1e12
 
 
+class RowBlock(NamedTuple):
+    """A block of n rows to learn.
+
+    The rows are `order` (n,) or, if that is empty, those from `start` on; level (n,)
+    holds their true levels, 0..k-1; predicted (n,), unless empty, receives the
+    predicted ones. What is added to the weights are the rows of `added`, which is
+    `rows` too unless the two are features whose products are a kernel. Row 0 of `rows`
+    has the number `first_number` among all rows ever given.
+    """
+
+    rows: Rows
+    added: Rows
+    start: int
+    order: Ints
+    level: Ints
+    predicted: Ints
+    first_number: int = 0
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.level.size
+
+    @property
+    def selected(self) -> slice | Ints:
+        """The index that selects the rows from all."""
+        if self.order.size:
+            return self.order
+        return slice(self.start, self.start + self.n_rows)
+
+    @property
+    def numbers(self) -> Ints:
+        """The numbers of the rows among all rows ever given."""
+        if self.order.size:
+            return self.first_number + self.order
+        first = self.first_number + self.start
+        return np.arange(first, first + self.n_rows)
+
+    def sub_block(self, first: int, size: int) -> Self:
+        """Return the `size` rows, or as many as there are, from position `first` on."""
+        positions = slice(first, first + size)
+        return self._replace(
+            start=self.start + first,
+            order=self.order[positions],
+            level=self.level[positions],
+            predicted=self.predicted[positions],
+        )
+
+
+class PRankState(NamedTuple):
+    """The rule of PRank after `rounds` rounds; the arrays are changed in place.
+
+    weights (d,) and thresholds (k-1,). If `averaged`, lag (d,) and threshold_lag
+    (k-1,) are kept such that after T rounds the sum of the weights after each round is
+    ``T * weights - lag``.
+    """
+
+    weights: Floats
+    thresholds: Floats
+    lag: Floats
+    threshold_lag: Floats
+    rounds: int
+    averaged: bool
+
+
+class UpdateLog(NamedTuple):
+    """Receives the round, step and score of each update; arrays (n,), or empty."""
+
+    round: Ints
+    step: Floats
+    score: Floats
+
+    @classmethod
+    def allocate(cls, n_rows: int) -> Self:
+        """Return a log with room for one update per row."""
+        return cls(np.empty(n_rows, np.int64), np.empty(n_rows), np.empty(n_rows))
+
+    def first(self, n: int) -> Self:
+        """Return the first n updates."""
+        return type(self)(self.round[:n], self.step[:n], self.score[:n])
+
+
+class VotingRules(NamedTuple):
+    """Rules of voted PRank, each the one before it and an update.
+
+    Rule h adds ``step[h]`` times a row that had ``score[h]`` and the level
+    ``truth[h]``; it has ``votes[h]`` votes. Rule 0 is the one before all updates.
+    """
+
+    step: Floats
+    score: Floats
+    truth: Ints
+    votes: Ints
+
+
+class VotedRows(NamedTuple):
+    """Rows that rules vote on, and what the votes add up to.
+
+    Row t is judged by the rules up to ``latest[t]``, the last of which has
+    ``latest_votes[t]`` votes; where all votes are zero, by the last alone. latest (n,)
+    never falls. mean (n,) receives the mean ranks; the others (n,) are scratch.
+    """
+
+    latest: Ints
+    latest_votes: Ints
+    mean: Floats
+    scale: Floats
+    score: Floats
+    n_votes: Ints
+
+    @classmethod
+    def allocate(cls, latest: Ints, latest_votes: Ints, mean: Floats) -> Self:
+        """Return the rows with new scratch arrays."""
+        n = len(mean)
+        scale, score, n_votes = np.empty(n), np.empty(n), np.empty(n, np.int64)
+        return cls(latest, latest_votes, mean, scale, score, n_votes)
+
+
 @compiled
-def scores(
-    rows: Rows, intercept: bool, unit_norm: bool, weights: Floats, score: Floats
-) -> None:
+def scores(rows: Rows, transform: RowTransform, weights: Floats, score: Floats) -> None:
     """Write the score of every row to `score` (n,)."""
     for i in range(score.shape[0]):
-        scale = row_scale(rows, i, intercept, unit_norm)
-        score[i] = row_score(rows, i, weights, intercept, scale)
+        scale = row_scale(rows, i, transform.intercept, transform.unit_norm)
+        score[i] = row_score(rows, i, weights, transform.intercept, scale)
 
 
 @inlined
-def place(score: float, thresholds: Floats) -> int:
+def level_of(score: float, thresholds: Floats) -> int:
     """Return the level of a score: how many thresholds it has reached."""
     level = 0
     if thresholds.shape[0] <= 16:
@@ -55,14 +174,14 @@ def place(score: float, thresholds: Floats) -> int:
 
 @inlined
 def threshold_move(score: float, threshold: float, is_above: bool) -> float:
-    """Return by how much a misplaced row of that score moves a threshold down."""
+    """Return how far down a misplaced row of that score moves a threshold."""
     side = 1.0 if is_above else -1.0
     return side if side * (score - threshold) <= 0.0 else 0.0
 
 
 @inlined
 def next_row(rows: Rows, start: int, order: Ints, t: int, ahead: int) -> int:
-    """Return the row to visit in round `t`, and ask for one that comes later."""
+    """Return the row to learn in round `t`, and prefetch a later one."""
     row: int = start + t
     if order.shape[0]:
         row = order[t]
@@ -73,63 +192,45 @@ def next_row(rows: Rows, start: int, order: Ints, t: int, ahead: int) -> int:
 
 @compiled
 def prank(
-    rows: Rows,
-    added: Rows,
-    start: int,
-    order: Ints,
-    level: Ints,
-    intercept: bool,
-    unit_norm: bool,
-    weights: Floats,
-    thresholds: Floats,
-    lag: Floats,
-    threshold_lag: Floats,
-    rounds: int,
-    averaged: bool,
-    predicted: Ints,
-    update_round: Ints,
-    update_step: Floats,
-    update_score: Floats,
+    block: RowBlock,
+    transform: RowTransform,
+    state: PRankState,
+    updates: UpdateLog,
     tally: Ints,
 ) -> int:
-    """Visit rows by PRank, learning from each one that is misplaced.
+    """Learn a block of rows by PRank, from each row that is misplaced.
 
-    The rows are `order` (n,) or, if that is empty, the n rows from `start` on. They
-    are added to the weights from `added`, which is `rows` too unless the two are
-    features whose products are a kernel.
-    level (n,) in 0..k-1; weights (d,) and thresholds (k-1,) are changed in place.
-    If `averaged`, so are lag (d,) and threshold_lag (k-1,), such that after T rounds
-    the sum of the weights after each round is ``T * weights - lag``; `rounds` of
-    them went before. predicted (n,), or empty, receives the level that the rule
-    (averaged or last) gives each row before it is learnt; update_* (n,), or empty,
-    the round, step and score of each update. tally receives the number of mistakes of
-    the last rule, which is that of updates, and the steps by which it missed. Returns
-    the first row whose score is not finite, or -1.
+    Predictions are those of the averaged rule, if it is kept, else of the last. tally
+    receives the number of mistakes of the last rule, which is that of updates, and the
+    steps by which it missed. Returns the first row whose score is not finite, or -1.
     """
+    rows, intercept = block.rows, transform.intercept
+    weights, thresholds, lag, threshold_lag, rounds, averaged = state
     n_thresholds = thresholds.shape[0]
     ahead = rows_ahead(rows)
-    for t in range(level.shape[0]):
-        i = next_row(rows, start, order, t, ahead)
-        scale = row_scale(rows, i, intercept, unit_norm)
+    for t in range(block.level.shape[0]):
+        i = next_row(rows, block.start, block.order, t, ahead)
+        scale = row_scale(rows, i, intercept, transform.unit_norm)
         score = row_score(rows, i, weights, intercept, scale)
         if not np.isfinite(score):
             return t
-        guess = place(score, thresholds)
-        truth = level[t]
+        guess = level_of(score, thresholds)
+        truth = block.level[t]
         now = float(rounds + t)
-        if predicted.shape[0]:
-            predicted[t] = guess
+        if block.predicted.shape[0]:
+            block.predicted[t] = guess
             if averaged and now > 0:
                 lagging = row_score(rows, i, lag, intercept, scale)
                 mean = now * score - lagging
-                predicted[t] = 0
+                block.predicted[t] = 0
                 for r in range(n_thresholds):
-                    predicted[t] += mean >= now * thresholds[r] - threshold_lag[r]
+                    threshold = now * thresholds[r] - threshold_lag[r]
+                    block.predicted[t] += mean >= threshold
         if guess == truth:
             continue
-        if update_round.shape[0]:
-            update_round[tally[0]] = t
-            update_score[tally[0]] = score
+        if updates.round.shape[0]:
+            updates.round[tally[0]] = t
+            updates.score[tally[0]] = score
         step = 0.0
         for r in range(n_thresholds):
             move = threshold_move(score, thresholds[r], truth > r)
@@ -137,15 +238,15 @@ def prank(
             threshold_lag[r] -= move * now
             step += move
         step *= scale
-        row_add(added, i, step, weights)
+        row_add(block.added, i, step, weights)
         if intercept:
             weights[weights.shape[0] - 1] += step
         if averaged:
-            row_add(added, i, step * now, lag)
+            row_add(block.added, i, step * now, lag)
             if intercept:
                 lag[lag.shape[0] - 1] += step * now
-        if update_round.shape[0]:
-            update_step[tally[0]] = step
+        if updates.round.shape[0]:
+            updates.step[tally[0]] = step
         tally[0] += 1
         tally[1] += abs(guess - truth)
     return -1
@@ -153,122 +254,113 @@ def prank(
 
 @inlined
 def add_votes(
-    t: int,
-    n: int,
-    is_latest: bool,
-    row_scores: Floats,
-    thresholds: Floats,
-    mean: Floats,
-    n_votes: Ints,
+    t: int, n: int, is_latest: bool, thresholds: Floats, voted: VotedRows
 ) -> None:
     """Add the n votes of a rule on row `t`; one if it is the last, without any."""
-    if n > 0 or (is_latest and n_votes[t] == 0):
-        rank = 1 + place(row_scores[t], thresholds)
-        mean[t] += max(n, 1) * rank
-        n_votes[t] += max(n, 1)
+    if n > 0 or (is_latest and voted.n_votes[t] == 0):
+        rank = 1 + level_of(voted.score[t], thresholds)
+        voted.mean[t] += max(n, 1) * rank
+        voted.n_votes[t] += max(n, 1)
 
 
 @compiled
 def vote(
     rows: Rows,
     start: int,
-    intercept: bool,
-    unit_norm: bool,
-    weights: Floats,
-    thresholds: Floats,
+    transform: RowTransform,
+    first_rule: tuple[Floats, Floats],
     support: Rows,
     support_row: Ints,
-    step: Floats,
-    score: Floats,
-    truth: Ints,
-    votes: Ints,
-    latest: Ints,
-    latest_votes: Ints,
-    z: Floats,
-    row_scales: Floats,
-    row_scores: Floats,
-    n_votes: Ints,
-    mean: Floats,
+    rules: VotingRules,
+    voted: VotedRows,
+    buffer: Floats,
 ) -> int:
-    """Write the mean rank that voted PRank gives to rows from `start` on to `mean`.
+    """Compute the mean rank that voted PRank gives to rows from `start` on.
 
-    Rule 0 has `weights` (d,) and `thresholds` (k-1,), which are changed in place to
-    those of the later rules: rule h adds ``step[h]`` times row ``support_row[h]`` of
-    `support` to the weights, and moves the thresholds as that row did, which had
-    ``score[h]`` and the level ``truth[h]``. votes (h,). Row t is judged by the rules
-    up to ``latest[t]``, the last of which has ``latest_votes[t]`` votes; where all
-    votes are zero, by the last alone. latest (n,) never falls. z (d,), all zeros, and
-    row_scales, row_scores and n_votes (n,) are scratch. Returns the first row without a
+    Rule 0 has the weights (d,) and thresholds (k-1,) of `first_rule`; the latter are
+    changed in place to those of the later rules. Rule h adds row ``support_row[h]`` of
+    `support`. buffer (d,), all zeros, is scratch. Returns the first row without a
     finite score, or -1.
     """
-    n = mean.shape[0]
+    weights, thresholds = first_rule
+    intercept, n = transform.intercept, voted.mean.shape[0]
     for t in range(n):
         i = start + t
-        row_scales[t] = row_scale(rows, i, intercept, unit_norm)
-        row_scores[t] = row_score(rows, i, weights, intercept, row_scales[t])
-        if not np.isfinite(row_scores[t]):
+        voted.scale[t] = row_scale(rows, i, intercept, transform.unit_norm)
+        voted.score[t] = row_score(rows, i, weights, intercept, voted.scale[t])
+        if not np.isfinite(voted.score[t]):
             return t
-        mean[t] = 0.0
-        n_votes[t] = 0
+        voted.mean[t] = 0.0
+        voted.n_votes[t] = 0
     first = 0
-    for h in range(votes.shape[0]):
-        while first < n and latest[first] < h:
+    for h in range(rules.votes.shape[0]):
+        while first < n and voted.latest[first] < h:
             first += 1
         if h > 0:
-            row_add(support, support_row[h], 1.0, z)
+            row_add(support, support_row[h], 1.0, buffer)
             if intercept:
-                z[z.shape[0] - 1] = 1.0
-            for r in range(thresholds.shape[0]):
-                thresholds[r] -= threshold_move(score[h], thresholds[r], truth[h] > r)
+                buffer[buffer.shape[0] - 1] = 1.0
+            move_as(h, rules, thresholds)
         for t in range(first, n):
             if h > 0:
-                scale = row_scales[t] * step[h]
-                row_scores[t] += row_score(rows, start + t, z, intercept, scale)
-            is_latest = h == latest[t]
-            n_of_rule = latest_votes[t] if is_latest else votes[h]
-            add_votes(t, n_of_rule, is_latest, row_scores, thresholds, mean, n_votes)
+                scale = voted.scale[t] * rules.step[h]
+                voted.score[t] += row_score(rows, start + t, buffer, intercept, scale)
+            is_latest = h == voted.latest[t]
+            n_of_rule = voted.latest_votes[t] if is_latest else rules.votes[h]
+            add_votes(t, n_of_rule, is_latest, thresholds, voted)
         if h > 0:
-            row_clear(support, support_row[h], z)
-    for t in range(n):
-        if not np.isfinite(row_scores[t]):
+            row_clear(support, support_row[h], buffer)
+    return finish_votes(voted)
+
+
+@inlined
+def move_as(h: int, rules: VotingRules, thresholds: Floats) -> None:
+    """Move the thresholds as the update of rule `h` did."""
+    for r in range(thresholds.shape[0]):
+        is_above = rules.truth[h] > r
+        thresholds[r] -= threshold_move(rules.score[h], thresholds[r], is_above)
+
+
+@inlined
+def finish_votes(voted: VotedRows) -> int:
+    """Divide by the votes; return the first row without a finite score, or -1."""
+    for t in range(voted.mean.shape[0]):
+        if not np.isfinite(voted.score[t]):
             return t
-        mean[t] /= n_votes[t]
+        voted.mean[t] /= voted.n_votes[t]
     return -1
 
 
 @compiled
 def widrow_hoff(
-    rows: Rows,
-    start: int,
-    order: Ints,
-    level: Ints,
-    intercept: bool,
-    unit_norm: bool,
+    block: RowBlock,
+    transform: RowTransform,
     weights: Floats,
     eta: float,
     normalized: bool,
     n_levels: int,
-    predicted: Ints,
     tally: Ints,
 ) -> int:
-    """Visit rows by the Widrow-Hoff rule, learning their ranks 1..k as numbers.
+    """Learn the ranks 1..k of a block of rows as numbers by the Widrow-Hoff rule.
 
-    Arguments as in `prank`. Returns the first row whose score is not finite or
-    whose score is beyond any rank because the run diverges, or -1.
+    Returns the first row whose score is not finite or beyond any rank because the run
+    diverges, or -1.
     """
+    rows, intercept = block.rows, transform.intercept
     ahead = rows_ahead(rows)
-    for t in range(level.shape[0]):
-        i = next_row(rows, start, order, t, ahead)
-        scale = row_scale(rows, i, intercept, unit_norm)
+    for t in range(block.level.shape[0]):
+        i = next_row(rows, block.start, block.order, t, ahead)
+        scale = row_scale(rows, i, intercept, transform.unit_norm)
         score = row_score(rows, i, weights, intercept, scale)
         # Written so that NaN is refused too.
         if not abs(score) <= DIVERGED:
             return t
         guess = int(min(max(np.floor(score + 0.5), 1.0), float(n_levels))) - 1
-        if predicted.shape[0]:
-            predicted[t] = guess
-        tally[0] += guess != level[t]
-        tally[1] += abs(guess - level[t])
+        if block.predicted.shape[0]:
+            block.predicted[t] = guess
+        truth = block.level[t]
+        tally[0] += guess != truth
+        tally[1] += abs(guess - truth)
         step = eta
         if normalized:
             square = row_square(rows, i) + (1.0 if intercept else 0.0)
@@ -276,7 +368,7 @@ def widrow_hoff(
             if square == np.inf:
                 return t
             step = eta / square if square > 0.0 else 0.0
-        step *= (level[t] + 1 - score) * scale
+        step *= (truth + 1 - score) * scale
         row_add(rows, i, step, weights)
         if intercept:
             weights[weights.shape[0] - 1] += step
@@ -285,26 +377,18 @@ def widrow_hoff(
 
 @compiled
 def perceptron(
-    rows: Rows,
-    start: int,
-    order: Ints,
-    level: Ints,
-    intercept: bool,
-    unit_norm: bool,
-    weights: Floats,
-    predicted: Ints,
-    tally: Ints,
+    block: RowBlock, transform: RowTransform, weights: Floats, tally: Ints
 ) -> int:
-    """Visit rows by the multiclass perceptron; weights (k, d), one row a class.
+    """Learn a block of rows by the multiclass perceptron; weights (k, d).
 
-    Arguments as in `prank`. Returns the first row with a score that is not finite,
-    or -1.
+    Returns the first row with a score that is not finite, or -1.
     """
+    rows, intercept = block.rows, transform.intercept
     last = weights.shape[1] - 1
     ahead = rows_ahead(rows)
-    for t in range(level.shape[0]):
-        i = next_row(rows, start, order, t, ahead)
-        scale = row_scale(rows, i, intercept, unit_norm)
+    for t in range(block.level.shape[0]):
+        i = next_row(rows, block.start, block.order, t, ahead)
+        scale = row_scale(rows, i, intercept, transform.unit_norm)
         guess, best = 0, -np.inf
         for c in range(weights.shape[0]):
             score = row_score(rows, i, weights[c], intercept, scale)
@@ -312,9 +396,9 @@ def perceptron(
                 return t
             if score > best:
                 guess, best = c, score
-        if predicted.shape[0]:
-            predicted[t] = guess
-        truth = level[t]
+        if block.predicted.shape[0]:
+            block.predicted[t] = guess
+        truth = block.level[t]
         if guess == truth:
             continue
         tally[0] += 1

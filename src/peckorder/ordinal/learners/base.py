@@ -1,72 +1,26 @@
-"""What all on-line learners share: how rows are visited, block by block."""
+"""What all on-line learners share: how rows are learnt, block by block."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from collections.abc import Callable, Sized
+from dataclasses import dataclass
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
-from peckorder._core.row_transform import NONE, Stopped, View
+from peckorder._core.row_transform import NONE, RowTransform, UnusableRow
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import count_rows
-from peckorder.ordinal.compiled import linear as kernels
-from peckorder.similarity.kernel_function import block_size
+from peckorder.ordinal.compiled import linear
+from peckorder.ordinal.compiled.linear import RowBlock
+from peckorder.similarity import kernel_function
 
-# Rows between two looks at the keyboard; also the size of all scratch memory.
+# Rows between two checks for Ctrl-C; also the size of all scratch memory.
 BLOCK = 1 << 16
-
-
-@dataclass(slots=True)
-class Visit:
-    """A block of rows on their way through a kernel.
-
-    The rows are `order` or, if that is empty, those from `start` on; `level` holds
-    their true levels; `predicted`, unless empty, receives the predicted ones. Row 0
-    of `rows` has the number `first_number` among all rows ever given. What is added
-    to weights are the rows of `added`, if given, in place of those of `rows`.
-    """
-
-    rows: Rows
-    start: int
-    order: Ints
-    level: Ints
-    predicted: Ints
-    first_number: int = 0
-    added: Rows | None = None
-
-    def __len__(self) -> int:
-        return self.level.size
-
-    @property
-    def chosen(self) -> slice | Ints:
-        """What picks the rows out of all."""
-        if self.order.size:
-            return self.order
-        return slice(self.start, self.start + len(self))
-
-    @property
-    def numbers(self) -> Ints:
-        """The numbers of the rows among all rows ever given."""
-        if self.order.size:
-            return self.first_number + self.order
-        first = self.first_number + self.start
-        return np.arange(first, first + len(self))
-
-    def part(self, first: int, size: int) -> Self:
-        """Return the `size` rows, or as many as there are, from place `first` on."""
-        some = slice(first, first + size)
-        return replace(
-            self,
-            start=self.start + first,
-            order=self.order[some],
-            level=self.level[some],
-            predicted=self.predicted[some],
-        )
+P = TypeVar("P", bound=Sized)
 
 
 @dataclass  # no slots: skops saves what has a __dict__, or is frozen
 class Tally:
-    """What a learner has been through since it started."""
+    """Rounds, mistakes and loss of a learner since it started."""
 
     rounds: int = 0
     mistakes: int = 0
@@ -90,21 +44,21 @@ class Learner(Protocol):
     """The state of an on-line learner."""
 
     @property
-    def view(self) -> View:
-        """How rows are looked at."""
+    def transform(self) -> RowTransform:
+        """How rows are transformed."""
         ...
 
     @property
     def tally(self) -> Tally:
-        """What the learner has been through."""
+        """Rounds, mistakes and loss so far."""
         ...
 
     def copy(self) -> Self:
-        """Return a learner that goes its own way from here."""
+        """Return an independent copy."""
         ...
 
-    def visit(self, visit: Visit) -> int:
-        """Learn a block; return the position of a row that cannot be, or -1."""
+    def learn_block(self, block: RowBlock) -> int:
+        """Learn a block; return the position of an unusable row, or -1."""
         ...
 
     def is_finite(self) -> bool:
@@ -125,41 +79,59 @@ def learn(
     predicted: Ints | None = None,
     first_number: int = 0,
 ) -> None:
-    """Let `learner` visit every row once, in the given order.
+    """Let `learner` learn every row once, in the given order.
 
-    `levels` tells the true levels of some rows; row 0 has the number `first_number`
-    among all rows ever given to the learner. Needs memory for one block only.
-    Raises Stopped; the learner is then in no useful state.
+    `levels` returns the true levels of selected rows; row 0 has the number
+    `first_number` among all rows ever given to the learner. Needs memory for one block
+    only. Raises UnusableRow; the learner is then in no useful state.
     """
     n_rows = count_rows(rows)
     for first in range(0, n_rows, BLOCK):
-        last = min(first + BLOCK, n_rows)
-        some = slice(first, last)
-        chosen = some if order is None else order[some]
-        visit = Visit(
+        positions = slice(first, min(first + BLOCK, n_rows))
+        block = RowBlock(
+            rows,
             rows,
             first,
-            NONE if order is None else order[some],
-            levels(chosen),
-            NONE if predicted is None else predicted[some],
+            NONE if order is None else order[positions],
+            levels(positions if order is None else order[positions]),
+            NONE if predicted is None else predicted[positions],
             first_number,
         )
-        stopped = learner.visit(visit)
-        if stopped >= 0:
-            raise Stopped(
-                first + stopped if order is None else int(order[some][stopped])
-            )
+        unusable = learner.learn_block(block)
+        if unusable >= 0:
+            row = first + unusable
+            raise UnusableRow(row if order is None else int(order[row]))
     if not learner.is_finite():
-        raise Stopped(None)
+        raise UnusableRow(None)
 
 
-def scores(rows: Rows, view: View, weights: Floats) -> Floats:
-    """Return the score of every row; raise Stopped at one that is not finite."""
+def learn_in_blocks(
+    block: RowBlock, n_support: Callable[[], int], learn: Callable[[RowBlock], int]
+) -> int:
+    """Learn smaller blocks; return the position of an unusable row, or -1."""
+    first = 0
+    while first < block.n_rows:
+        size = kernel_function.block_size(n_support())
+        sub_block = block.sub_block(first, size)
+        unusable = learn(sub_block)
+        if unusable >= 0:
+            return first + unusable
+        first += sub_block.n_rows
+    return -1
+
+
+def scores(rows: Rows, transform: RowTransform, weights: Floats) -> Floats:
+    """Return the score of every row; raise UnusableRow at one that is not finite."""
     score = np.empty(count_rows(rows))
-    kernels.scores(rows, view.intercept, view.unit_norm, weights, score)
+    linear.scores(rows, transform, weights, score)
+    return finite_scores(score)
+
+
+def finite_scores(score: Floats) -> Floats:
+    """Return scores; raise UnusableRow at one that is not finite."""
     is_finite = np.isfinite(score)
     if not is_finite.all():
-        raise Stopped(int(np.argmin(is_finite)))
+        raise UnusableRow(int(np.argmin(is_finite)))
     return score
 
 
@@ -169,15 +141,13 @@ def nearest_level(rank: Floats, n_levels: int) -> Ints:
     return level
 
 
-def visit_in_blocks(
-    visit: Visit, n_support: Callable[[], int], learn: Callable[[Visit], int]
-) -> int:
-    """Let rows be learnt block by block; return the position of one that cannot be."""
-    first = 0
-    while first < len(visit):
-        part = visit.part(first, block_size(n_support()))
-        stopped = learn(part)
-        if stopped >= 0:
-            return first + stopped
-        first += len(part)
-    return -1
+def appended(
+    record: tuple[P, ...], new: P, join: Callable[[tuple[P, P]], P]
+) -> tuple[P, ...]:
+    """Append to a record, joining pieces of like size: O(log n) copies of each entry.
+
+    The pieces are never written to, so that copies of a record may share them.
+    """
+    while record and len(record[-1]) <= len(new):
+        new, record = join((record[-1], new)), record[:-1]
+    return (*record, new)

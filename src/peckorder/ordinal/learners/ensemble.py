@@ -1,18 +1,19 @@
-"""Linear ensembles of PRanks: a weight vector a member."""
+"""Linear ensembles of PRanks: one weight vector per member."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
 
-from peckorder._core.row_transform import Stopped, View
-from peckorder._core.threads import MIN_ITEMS_PER_THREAD, share
+from peckorder._core.row_transform import RowTransform, UnusableRow
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, share
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import count_rows
-from peckorder.ordinal.compiled import ensemble as kernels
-from peckorder.ordinal.learners.base import Visit, scores
+from peckorder.ordinal.compiled import ensemble
+from peckorder.ordinal.compiled.ensemble import Members, Outcome, Scratch
+from peckorder.ordinal.compiled.linear import RowBlock
+from peckorder.ordinal.learners.base import scores
 from peckorder.ordinal.learners.ensemble_base import (
     NO_BALLOTS,
     AggregateLearner,
@@ -20,135 +21,122 @@ from peckorder.ordinal.learners.ensemble_base import (
 )
 from peckorder.ordinal.learners.prank import LinearRule
 
-# Coins tossed at a time: they stay near the processor until they are used.
-_COINS = 1 << 17
-# Votes, or moves of thresholds, held at a time.
+# Masks drawn at a time: they stay in the processor's cache until they are used.
+_MASKS = 1 << 17
+# Votes, or moves of thresholds, in memory at a time.
 _CELLS = 1 << 20
 
 _NO_STEPS, _NO_MOVES = np.empty(0), np.empty((0, 0))
 
 
-class _Told(NamedTuple):
+class _Wanted(NamedTuple):
+    """Which parts of the outcome are needed."""
+
+    steps: bool
+    moves: bool
+    votes: bool
+
+    def allocate(self, n_rows: int, n_levels: int) -> Outcome:
+        """Return arrays for an outcome, all zeros; those not needed are empty."""
+        ballots = Ballots.none(n_rows, n_levels) if self.votes else NO_BALLOTS
+        return Outcome(
+            np.zeros(n_rows) if self.steps else _NO_STEPS,
+            np.zeros((n_rows, n_levels - 1)) if self.moves else _NO_MOVES,
+            *ballots,
+        )
+
+
+class _BlockResult(NamedTuple):
     """What a range of members did with a block."""
 
-    stopped: int
+    unusable: int
     tally: Ints
-    steps: Floats
-    moves: Floats
-    ballots: Ballots
+    outcome: Outcome
 
 
 @dataclass(kw_only=True)
 class EnsembleLearner(AggregateLearner):
     """Members with weights (N, d), the constant feature's last."""
 
-    view: View
+    transform: RowTransform
     weights: Floats
 
     def copy(self) -> Self:
-        """Return a learner that goes its own way from here."""
+        """Return an independent copy."""
         copied = super().copy()
         copied.weights = self.weights.copy()
         return copied
 
-    def visit(self, visit: Visit) -> int:
-        """Learn a block; return the position of a row that cannot be, or -1."""
-        return self.visit_telling_steps(visit, telling=False)[0]
+    def learn_block(self, block: RowBlock) -> int:
+        """Learn a block; return the position of an unusable row, or -1."""
+        return self._learn(block, with_steps=False)[0]
 
-    def visit_telling_steps(
-        self, visit: Visit, *, telling: bool = True
-    ) -> tuple[int, Floats]:
-        """Learn a block; return as well the step that each row made, members summed."""
-        steps = np.zeros(len(visit) if telling else 0)
-        size = len(visit)
-        if visit.predicted.size:
+    def learn_block_with_steps(self, block: RowBlock) -> tuple[int, Floats]:
+        """Learn a block; return as well the step per row, summed over members."""
+        return self._learn(block, with_steps=True)
+
+    def _learn(self, block: RowBlock, *, with_steps: bool) -> tuple[int, Floats]:
+        steps = np.zeros(block.n_rows if with_steps else 0)
+        size = block.n_rows
+        if block.predicted.size:
             size = max(1, _CELLS // self.n_levels)
-        for first in range(0, len(visit), size):
-            part = visit.part(first, size)
-            told = self._visit(part, telling=telling)
-            if told.stopped >= 0:
-                return first + told.stopped, steps
-            steps[first : first + size] = told.steps if telling else 0
+        for first in range(0, block.n_rows, size):
+            result = self._learn_part(block.sub_block(first, size), with_steps)
+            if result.unusable >= 0:
+                return first + result.unusable, steps
+            if with_steps:
+                steps[first : first + size] = result.outcome.steps
         return -1, steps
 
-    def _visit(self, visit: Visit, *, telling: bool) -> _Told:
-        predicts = visit.predicted.size > 0
+    def _learn_part(self, block: RowBlock, with_steps: bool) -> _BlockResult:
+        predicts = block.predicted.size > 0
         by_total = predicts and self.aggregate == "bayes_point" and not self.are_alike
-        by_votes = predicts and not by_total
         before = self.total() if by_total else None
-        work = partial(self._learn, visit, telling or by_total, by_total, by_votes)
-        threads = self._threads(len(visit))
-        all_told = share(len(self), threads, work)
-        told = _joined(all_told)
-        self.tally.add(len(visit), told.tally)
-        self.clock += len(visit)
-        if told.stopped >= 0:
-            return told
-        if by_votes:
-            visit.predicted[:] = self.decide(told.ballots)
+        wanted = _Wanted(with_steps or by_total, by_total, predicts and not by_total)
+        work = partial(self._learn_members, block, wanted)
+        result = _joined(share(len(self), self._threads(block.n_rows), work))
+        self.tally.add(block.n_rows, result.tally)
+        self.clock += block.n_rows
+        if result.unusable >= 0:
+            return result
+        if wanted.votes:
+            ballots = Ballots(result.outcome.votes, result.outcome.right_votes)
+            block.predicted[:] = self.decide(ballots)
         if before is not None:
-            stopped = kernels.follow(
-                visit.rows,
-                visit.added or visit.rows,
-                visit.start,
-                self.view.intercept,
-                self.view.unit_norm,
-                *before,
-                told.steps,
-                told.moves,
-                visit.predicted,
+            unusable = ensemble.predict_by_total(
+                block, self.transform, *before, result.outcome
             )
-            told = told._replace(stopped=stopped)
-        return told
+            result = result._replace(unusable=unusable)
+        return result
 
-    def _learn(
-        self,
-        visit: Visit,
-        tell_steps: bool,
-        tell_moves: bool,
-        tell_votes: bool,
-        members: slice,
-        give_up: Callable[[], bool],
-    ) -> _Told:
-        """Let some of the members learn a block."""
-        n, n_members = len(visit), members.stop - members.start
-        steps = np.zeros(n) if tell_steps else _NO_STEPS
-        moves = np.zeros((n, self.n_levels - 1)) if tell_moves else _NO_MOVES
-        ballots = Ballots.none(n, self.n_levels) if tell_votes else NO_BALLOTS
+    def _learn_members(
+        self, block: RowBlock, wanted: _Wanted, members: slice, give_up: Stop
+    ) -> _BlockResult:
+        """Let a range of members learn a block."""
+        n_members = members.stop - members.start
+        outcome = wanted.allocate(block.n_rows, self.n_levels)
         counts = np.zeros(2, dtype=np.int64)
-        drawn, members_scores = self._scratch(n_members)
-        size = max(1, _COINS // n_members)
-        for first in range(0, n, size):
-            part, some = visit.part(first, size), slice(first, first + size)
-            stopped = kernels.learn(
-                part.rows,
-                part.added or part.rows,
-                part.start,
-                part.order,
-                part.level,
-                self.coins(members, first, len(part)),
-                self.view.intercept,
-                self.view.unit_norm,
-                self.weights[members],
-                self.thresholds[members],
-                self.right[members],
-                drawn,
-                members_scores,
-                steps[some],
-                moves[some],
-                ballots.one_each[some],
-                ballots.by_right[some],
+        state = Members(
+            self.weights[members], self.thresholds[members], self.right[members]
+        )
+        scratch = Scratch.allocate(n_members)
+        size = max(1, _MASKS // n_members)
+        for first in range(0, block.n_rows, size):
+            sub_block = block.sub_block(first, size)
+            unusable = ensemble.learn(
+                sub_block,
+                self.transform,
+                self.masks(members, first, sub_block.n_rows),
+                state,
+                scratch,
+                outcome.sub_block(first, size),
                 counts,
             )
-            if stopped >= 0:
-                return _Told(first + stopped, counts, steps, moves, ballots)
+            if unusable >= 0:
+                return _BlockResult(first + unusable, counts, outcome)
             if give_up():
                 break
-        return _Told(-1, counts, steps, moves, ballots)
-
-    @staticmethod
-    def _scratch(n_members: int) -> tuple[Ints, Floats]:
-        return np.empty(n_members + 3, dtype=np.int64), np.empty(n_members + 3)
+        return _BlockResult(-1, counts, outcome)
 
     def _threads(self, n_rows: int) -> int:
         work = n_rows * self.weights.size
@@ -173,41 +161,32 @@ class EnsembleLearner(AggregateLearner):
 
     def total_scores(self, rows: Rows) -> Floats:
         """Return the sum of the members' scores of every row."""
-        return scores(rows, self.view, self.total().weights)
+        return scores(rows, self.transform, self.total().weights)
 
     def ballots(self, rows: Rows) -> Ballots:
         """Let the members vote on every row."""
         n_rows = count_rows(rows)
         ballots = Ballots.none(n_rows, self.n_levels)
-        work = partial(self._ballot, rows, ballots)
-        stopped = share(n_rows, self._threads(n_rows), work)
-        for row in stopped:
-            if row >= 0:
-                raise Stopped(row)
+        work = partial(self._vote, rows, ballots)
+        for unusable in share(n_rows, self._threads(n_rows), work):
+            if unusable >= 0:
+                raise UnusableRow(unusable)
         return ballots
 
-    def _ballot(
-        self, rows: Rows, ballots: Ballots, some: slice, give_up: Callable[[], bool]
+    def _vote(
+        self, rows: Rows, ballots: Ballots, positions: slice, give_up: Stop
     ) -> int:
-        drawn, members_scores = self._scratch(len(self))
-        size = max(1, _COINS // len(self))
-        for first in range(some.start, some.stop, size):
-            now = slice(first, min(first + size, some.stop))
-            stopped = kernels.ballot(
-                rows,
-                first,
-                self.view.intercept,
-                self.view.unit_norm,
-                self.weights,
-                self.thresholds,
-                self.right,
-                drawn,
-                members_scores,
-                ballots.one_each[now],
-                ballots.by_right[now],
+        state = Members(self.weights, self.thresholds, self.right)
+        scratch = Scratch.allocate(len(self))
+        size = max(1, _MASKS // len(self))
+        for first in range(positions.start, positions.stop, size):
+            now = slice(first, min(first + size, positions.stop))
+            votes = (votes[now] for votes in ballots)
+            unusable = ensemble.vote(
+                rows, first, self.transform, state, scratch, *votes
             )
-            if stopped >= 0:
-                return first + stopped
+            if unusable >= 0:
+                return first + unusable
             if give_up():
                 break
         return -1
@@ -217,13 +196,11 @@ class EnsembleLearner(AggregateLearner):
         return self.merged(other, weights=np.concatenate([self.weights, other.weights]))
 
 
-def _joined(parts: list[_Told]) -> _Told:
-    """Put together what ranges of members did; sums of integers, so exact."""
-    places = [part.stopped for part in parts if part.stopped >= 0]
-    return _Told(
-        min(places, default=-1),
-        np.sum([part.tally for part in parts], axis=0),
-        np.sum([part.steps for part in parts], axis=0),
-        np.sum([part.moves for part in parts], axis=0),
-        sum((part.ballots for part in parts[1:]), start=parts[0].ballots),
+def _joined(results: list[_BlockResult]) -> _BlockResult:
+    """Sum what ranges of members did; sums of integers, so exact."""
+    outcomes = zip(*(result.outcome for result in results), strict=True)
+    return _BlockResult(
+        min((r.unusable for r in results if r.unusable >= 0), default=-1),
+        np.sum([result.tally for result in results], axis=0),
+        Outcome(*(np.sum(arrays, axis=0) for arrays in outcomes)),
     )

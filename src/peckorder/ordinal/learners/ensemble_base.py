@@ -1,4 +1,4 @@
-"""What all ensembles of PRanks share: coins, and how members are made one rule."""
+"""What all ensembles of PRanks share: masks, and how members are combined."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -7,19 +7,19 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from peckorder._core.row_transform import Stopped
-from peckorder._core.typing import Floats, Ints, Rows
+from peckorder._core.row_transform import map_blocks
+from peckorder._core.typing import Array, Floats, Ints, Rows
 from peckorder._core.validation import count_rows
-from peckorder.ordinal.compiled import ensemble as kernels
+from peckorder.ordinal.compiled import ensemble
 from peckorder.ordinal.learners.base import Tally, nearest_level
-from peckorder.similarity.kernel_function import part_of
+from peckorder.similarity.kernel_function import slice_rows
 
-# Votes held at a time.
+# Votes in memory at a time.
 _CELLS = 1 << 20
 
 
 class Ballots(NamedTuple):
-    """Votes (n, k) of the members on rows: one each, and one for each they had right.
+    """Votes (n, k) of the members on rows: one each, and one for each right placement.
 
     A member that never was right has no vote of the second kind.
     """
@@ -27,12 +27,9 @@ class Ballots(NamedTuple):
     one_each: Ints
     by_right: Ints
 
-    def __add__(self, other: Any) -> "Ballots":
-        return Ballots(self.one_each + other[0], self.by_right + other[1])
-
     @classmethod
     def none(cls, n_rows: int, n_levels: int) -> Self:
-        """Return empty boxes."""
+        """Return zero votes."""
         shape = (n_rows, n_levels)
         return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64))
 
@@ -42,14 +39,14 @@ NO_BALLOTS = Ballots.none(0, 0)
 
 @dataclass(kw_only=True)
 class AggregateLearner(ABC):
-    """N copies of PRank, each offered a row if its coin of that round says so.
+    """N copies of PRank, each offered a row if its mask of that round is one.
 
-    The coin of a member depends on its key and the round, `clock`, alone. thresholds
+    The mask of a member depends on its key and the round, `clock`, alone. thresholds
     (N, k-1); right (N,) counts the offered rows that a member placed rightly.
     """
 
     aggregate: str
-    heads: np.uint64
+    mask_threshold: np.uint64
     n_threads: int
     key: Ints
     thresholds: Floats
@@ -69,7 +66,7 @@ class AggregateLearner(ABC):
         return len(self.key)
 
     def copy(self) -> Self:
-        """Return a learner that goes its own way from here."""
+        """Return an independent copy."""
         return replace(
             self,
             thresholds=self.thresholds.copy(),
@@ -83,29 +80,27 @@ class AggregateLearner(ABC):
         return self
 
     def with_threads(self, n_threads: int) -> Self:
-        """Return the same ensemble, set to work on so many threads."""
+        """Return the same ensemble with another number of threads."""
         return replace(self, n_threads=n_threads)
 
     @property
     def n_levels(self) -> int:
-        """Levels that there are to choose from."""
+        """The number of levels."""
         return 1 + int(self.thresholds.shape[1])
 
-    def coins(self, members: slice, first: int, n_rounds: int) -> Ints:
-        """Toss for some members, `first` rounds from now on."""
-        coins = np.empty((n_rounds, members.stop - members.start), dtype=np.uint8)
-        kernels.toss(
-            self.key[members], np.uint64(self.clock + first), self.heads, coins
-        )
-        return coins
+    def masks(self, members: slice, first: int, n_rounds: int) -> Ints:
+        """Draw the masks of a range of members, from `first` rounds after now."""
+        masks = np.empty((n_rounds, members.stop - members.start), dtype=np.uint8)
+        first_round = np.uint64(self.clock + first)
+        ensemble.draw_masks(self.key[members], first_round, self.mask_threshold, masks)
+        return masks
 
     def levels(self, rows: Rows) -> Ints:
         """Return the predicted level of every row."""
         if self.aggregate == "bayes_point" and not self.are_alike:
             score = self.total_scores(rows)
             return np.searchsorted(self.thresholds.sum(axis=0), score, side="right")
-        levels: Ints = self._asked(rows, self.decide)
-        return levels
+        return self._from_votes(rows, self.decide)
 
     @property
     def are_alike(self) -> bool:
@@ -113,7 +108,7 @@ class AggregateLearner(ABC):
 
         Then each is the mean, to the bit, which the sum of all may not be.
         """
-        if self.heads < 2**32:
+        if self.mask_threshold < 2**32:
             return False
         return bool((self.thresholds == self.thresholds[0]).all()) and self._alike()
 
@@ -131,25 +126,20 @@ class AggregateLearner(ABC):
 
     def mean_ranks(self, rows: Rows) -> Floats:
         """Return the mean rank, 1..k, of every row over all votes."""
-        mean: Floats = self._asked(rows, lambda v: _mean_rank(self._counted(v)))
-        return mean
+        return self._from_votes(rows, lambda v: _mean_rank(self._counted(v)))
 
     def shares(self, rows: Rows) -> Floats:
         """Return the share of the votes, for every row, that each level has."""
-        shares: Floats = self._asked(rows, lambda v: _shares(self._counted(v)))
-        return shares
+        return self._from_votes(rows, lambda v: _shares(self._counted(v)))
 
-    def _asked(self, rows: Rows, answer: Callable[[Ballots], Any]) -> Any:
-        """Put a question about votes block by block, for a bounded memory."""
-        n_rows, answers = count_rows(rows), []
+    def _from_votes(self, rows: Rows, answer: Callable[[Ballots], Array]) -> Array:
+        """Compute a result from votes, block by block, for a bounded memory."""
         size = max(1, _CELLS // self.n_levels)
-        for first in range(0, n_rows, size):
-            some = slice(first, min(first + size, n_rows))
-            try:
-                answers.append(answer(self.ballots(part_of(rows, some))))
-            except Stopped as stopped:
-                raise Stopped(first + (stopped.row or 0)) from None
-        return np.concatenate(answers)
+
+        def compute(block: slice) -> Array:
+            return answer(self.ballots(slice_rows(rows, block)))
+
+        return np.concatenate(map_blocks(count_rows(rows), size, compute))
 
     def decide(self, ballots: Ballots) -> Ints:
         """Turn votes into levels."""
@@ -184,15 +174,15 @@ def member_keys(seed: int, n_members: int) -> Ints:
     return keys
 
 
-def heads_of(tau: float) -> np.uint64:
-    """Return how many of 2**32 coins show heads."""
+def mask_threshold(tau: float) -> np.uint64:
+    """Return how many of 2**32 masks are ones."""
     return np.uint64(max(1, round(tau * 2**32)))
 
 
 def _other_keys(taken: Ints, keys: Ints) -> Ints:
     """Return keys for members that join others: their own, unless some are taken.
 
-    Two members with one key would toss the same coins for ever.
+    Two members with one key would be offered the same rows for ever.
     """
     while np.isin(keys, taken).any():
         entropy = [int(key) for key in (*taken, *keys)]

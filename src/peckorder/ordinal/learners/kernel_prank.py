@@ -2,18 +2,33 @@
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from peckorder._core.growing import grown
-from peckorder._core.row_transform import NONE, Stopped, View
-from peckorder._core.typing import Floats, Ints, Rows
-from peckorder._core.validation import count_rows
-from peckorder.ordinal.compiled import dual as kernels
-from peckorder.ordinal.learners.base import Tally, Visit, nearest_level, visit_in_blocks
+from peckorder._core.row_transform import NONE, RowTransform, UnusableRow
+from peckorder._core.typing import Array, Bools, Floats, Ints, Rows
+from peckorder.ordinal.compiled import dual
+from peckorder.ordinal.compiled.dual import Averaged, Averaging, KernelValues
+from peckorder.ordinal.compiled.linear import (
+    RowBlock,
+    UpdateLog,
+    VotedRows,
+    VotingRules,
+)
+from peckorder.ordinal.learners.base import (
+    Tally,
+    appended,
+    finite_scores,
+    learn_in_blocks,
+    nearest_level,
+)
 from peckorder.ordinal.learners.voted import votes_between
-from peckorder.similarity.kernel_function import NOTHING, Items, KernelFunction
+from peckorder.similarity.kernel_function import (
+    NO_ITEMS,
+    Items,
+    KernelFunction,
+)
 
 NO_VALUES = np.empty((0, 0))
 _no_numbers = partial(np.empty, 0)
@@ -52,7 +67,7 @@ class KernelPRankLearner:
     threshold_lag: Floats = field(init=False)
     threshold_newer: Floats = field(init=False)
     clock: Ints = field(default_factory=_new_clock)
-    support: Items = NOTHING
+    support: Items = NO_ITEMS
     coef: Floats = field(default_factory=_no_numbers)
     lag: Floats = field(default_factory=_no_numbers)
     newer: Floats = field(default_factory=_no_numbers)
@@ -64,12 +79,12 @@ class KernelPRankLearner:
         self.threshold_newer = np.zeros_like(self.thresholds)
 
     @property
-    def view(self) -> View:
-        """How rows are looked at."""
-        return self.kernel.view
+    def transform(self) -> RowTransform:
+        """How rows are transformed."""
+        return self.kernel.transform
 
     def copy(self) -> Self:
-        """Return a learner that goes its own way from here.
+        """Return an independent copy.
 
         All but the thresholds is replaced as it changes, never written to.
         """
@@ -83,77 +98,57 @@ class KernelPRankLearner:
         copied.threshold_newer = self.threshold_newer.copy()
         return copied
 
-    def visit(self, visit: Visit) -> int:
-        """Learn a block; return the position of a row that cannot be, or -1."""
-        return visit_in_blocks(visit, lambda: len(self.support), self._visit)
+    def learn_block(self, block: RowBlock) -> int:
+        """Learn a block; return the position of an unusable row, or -1."""
+        return learn_in_blocks(block, lambda: len(self.support), self._learn)
 
-    def _visit(self, visit: Visit) -> int:
+    def _learn(self, block: RowBlock) -> int:
         try:
-            items = self.kernel.items(visit.rows, visit.chosen, visit.numbers)
-        except Stopped as damaged:
+            items = self.kernel.items(block.rows, block.selected, block.numbers)
+        except UnusableRow as damaged:
             return damaged.row or 0
-        n, before = len(visit), self.tally.rounds
+        n, before = block.n_rows, self.tally.rounds
         past = self.kernel.values(items, self.support)
-        coef, lag, newer = (
-            np.append(known, np.zeros(n)) for known in (self.coef, self.lag, self.newer)
+        coef = Averaged(
+            *(np.append(old, np.zeros(n)) for old in (self.coef, self.lag, self.newer))
         )
-        places, steps, scores = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
-        counts = np.zeros(2, dtype=np.int64)
-        stopped = kernels.prank(
-            past,
-            self.kernel.values_among(items),
-            visit.level,
+        log, counts = UpdateLog.allocate(n), np.zeros(2, dtype=np.int64)
+        window = max(1, self.budget // 8)
+        unusable = dual.prank(
+            KernelValues(past, self.kernel.values_among(items)),
+            block.level,
+            block.predicted,
             coef,
-            lag,
-            newer,
-            earlier_places(self.support, items) if self.budget else NONE,
-            self.thresholds,
-            self.threshold_lag,
-            self.threshold_newer,
-            before,
-            self.averaged,
-            self.budget,
-            max(1, self.budget // 8),
-            self.clock,
-            visit.predicted,
-            places,
-            steps,
-            scores,
+            earlier_positions(self.support, items) if self.budget else NONE,
+            Averaged(self.thresholds, self.threshold_lag, self.threshold_newer),
+            Averaging(before, self.averaged, self.budget, window, self.clock),
+            log,
             counts,
         )
-        if stopped >= 0:
-            return stopped
+        if unusable >= 0:
+            return unusable
         self.tally.add(n, counts)
-        place = places[: counts[0]]
-        self._note(
-            visit.numbers[place],
-            steps[: counts[0]],
-            scores[: counts[0]],
-            visit.level[place],
-            before + place,
-        )
-        self._keep(items, coef, lag, newer)
-        if visit.predicted.size:
-            self._predict(items, before, visit.predicted)
+        self._record(block, log.first(counts[0]), before)
+        self._keep(items, coef)
+        if block.predicted.size:
+            self._predict(items, before, block.predicted)
         return -1
 
-    def _note(
-        self, number: Ints, step: Floats, score: Floats, truth: Ints, time: Ints
-    ) -> None:
+    def _record(self, block: RowBlock, log: UpdateLog, before: int) -> None:
         """Remember the updates of a block, if they will be needed."""
 
     def _predict(self, items: Items, before: int, predicted: Ints) -> None:
-        """Correct the predictions that the kernel made, if the rule is another."""
+        """Correct the predictions, for a rule that votes."""
 
-    def _keep(self, items: Items, coef: Floats, lag: Floats, newer: Floats) -> None:
-        """Take up the rows that a block added, and let go of those it dropped."""
-        kept = coef != 0
+    def _keep(self, items: Items, coef: Averaged) -> None:
+        """Add the rows that a block used, and remove those it dropped."""
+        kept = coef.value != 0
         if self.averaged:
-            kept |= (lag != 0) | (newer != 0)
+            kept |= (coef.lag != 0) | (coef.newer != 0)
         elif self._keeps_all:
             kept[: len(self.support)] = True
         support, new = keep_items(self.kernel, self.support, items, kept)
-        columns = np.column_stack([coef, lag, newer])[kept]
+        columns = np.column_stack(coef)[kept]
         if self.budget:
             self.support = support + new
         else:
@@ -181,7 +176,7 @@ class KernelPRankLearner:
         thresholds = rounds * self.thresholds - self.threshold_lag
         return Expansion(number, coef, thresholds), rounds - self.clock[0]
 
-    def expansion(self) -> tuple[Ints, Any]:
+    def expansion(self) -> tuple[Ints, Array]:
         """Return numbers of rows and their coefficients in the rule that predicts."""
         (number, coef, _), rounds = self._rule()
         return number, coef / rounds if self.averaged else coef.astype(np.int64)
@@ -197,13 +192,7 @@ class KernelPRankLearner:
         return np.searchsorted(thresholds, self._scores(rows, coef), side="right")
 
     def _scores(self, rows: Rows, coef: Floats) -> Floats:
-        score = np.empty(count_rows(rows))
-        for some, past in self.kernel.blocks(rows, self.support):
-            kernels.scores(past, NO_VALUES, coef, score[some])
-        is_finite = np.isfinite(score)
-        if not is_finite.all():
-            raise Stopped(int(np.argmin(is_finite)))
-        return score
+        return kernel_scores(self.kernel, rows, self.support, coef)
 
 
 @dataclass
@@ -222,17 +211,17 @@ class KernelVotedLearner(KernelPRankLearner):
         self.first_thresholds = self.thresholds.copy()
 
     def copy(self) -> Self:
-        """Return a learner that goes its own way from here."""
+        """Return an independent copy."""
         copied = super().copy()
         copied.first_thresholds = self.first_thresholds
         return copied
 
-    def _note(
-        self, number: Ints, step: Floats, score: Floats, truth: Ints, time: Ints
-    ) -> None:
+    def _record(self, block: RowBlock, log: UpdateLog, before: int) -> None:
+        number, truth = block.numbers[log.round], block.level[log.round]
         # In one array: float64 holds all integers that can occur.
-        new = np.column_stack([number, step, score, truth, time])
-        self.record = grown(self.record, new, np.concatenate)
+        columns = [number, log.step, log.score, truth, before + log.round]
+        new = np.column_stack(columns)
+        self.record = appended(self.record, new, np.concatenate)
 
     def _predict(self, items: Items, before: int, predicted: Ints) -> None:
         time = np.arange(before, before + len(items))
@@ -248,57 +237,64 @@ class KernelVotedLearner(KernelPRankLearner):
 
     def mean_ranks(self, rows: Rows) -> Floats:
         """Return the mean rank, 1..k, of every row over all votes."""
-        mean = np.empty(count_rows(rows))
-        for some, past in self.kernel.blocks(rows, self.support):
-            time = np.full(len(past), self.tally.rounds)
-            mean[some] = self._mean_ranks(past, time, some.start)
-        return mean
+
+        def judge(block: slice, past: Floats) -> Floats:
+            return self._mean_ranks(past, np.full(len(past), self.tally.rounds))
+
+        return np.concatenate(self.kernel.map_blocks(rows, self.support, judge))
 
     def levels(self, rows: Rows) -> Ints:
         """Return the predicted level of every row."""
         return nearest_level(self.mean_ranks(rows), self.thresholds.size + 1)
 
-    def _mean_ranks(self, past: Floats, time: Ints, start: int = 0) -> Floats:
+    def _mean_ranks(self, past: Floats, time: Ints) -> Floats:
         """Judge rows by what was known before their `time`, given their kernels."""
         before = np.array([[0.0, 0.0, 0.0, 0.0, -1.0]])
         updates = np.concatenate([before, *self.record])
         number, step, score, truth, changed = np.ascontiguousarray(updates.T)
         sorter = np.argsort(self.support.number)
-        place_of = np.searchsorted(self.support.number, number, sorter=sorter)
-        place_of = np.append(sorter, 0)[place_of]
+        position = np.searchsorted(self.support.number, number, sorter=sorter)
         latest = np.searchsorted(changed[1:], time, side="left")
+        latest_votes = (time - changed[latest]).astype(np.int64) - 1
         mean = np.empty(time.size)
-        stopped = kernels.vote(
+        votes = self.votes[: latest[-1] + 1]
+        unusable = dual.vote(
             past,
             self.first_thresholds.copy(),
-            place_of,
-            step,
-            score,
-            truth.astype(np.int64),
-            self.votes[: latest[-1] + 1],
-            latest,
-            (time - changed[latest]).astype(np.int64) - 1,
-            np.empty(time.size),
-            np.empty(time.size, dtype=np.int64),
-            mean,
+            np.append(sorter, 0)[position],
+            VotingRules(step, score, truth.astype(np.int64), votes),
+            VotedRows.allocate(latest, latest_votes, mean),
         )
-        if stopped >= 0:
-            raise Stopped(start + stopped)
+        if unusable >= 0:
+            raise UnusableRow(unusable)
         return mean
 
 
+def kernel_scores(
+    kernel: KernelFunction, rows: Rows, support: Items, coef: Floats
+) -> Floats:
+    """Return the sum of the kernels of every row with the support."""
+
+    def score(block: slice, past: Floats) -> Floats:
+        values = np.empty(len(past))
+        dual.scores(KernelValues(past, NO_VALUES), coef, values)
+        return values
+
+    return finite_scores(np.concatenate(kernel.map_blocks(rows, support, score)))
+
+
 def keep_items(
-    kernel: KernelFunction, support: Items, items: Items, kept: Any
+    kernel: KernelFunction, support: Items, items: Items, kept: Bools
 ) -> tuple[Items, Items]:
     """Return what is kept of the support and what of new items."""
-    known, new = kept[: len(support)], kept[len(support) :]
-    if not known.all():
-        support = support[known]
+    old, new = kept[: len(support)], kept[len(support) :]
+    if not old.all():
+        support = support[old]
     return support, kernel.supporting(items, new)
 
 
-def earlier_places(support: Items, items: Items) -> Ints:
-    """Return for each place of both the last one before of the same row, or -1."""
+def earlier_positions(support: Items, items: Items) -> Ints:
+    """Return per position of both the last one before of the same row, or -1."""
     number = np.concatenate([support.number, items.number])
     order = np.argsort(number, kind="stable")
     is_same = number[order[1:]] == number[order[:-1]]
@@ -310,7 +306,7 @@ def earlier_places(support: Items, items: Items) -> Ints:
 def add_up(support: Items, new: Items, coef: Floats) -> tuple[Items, Floats]:
     """Join new items to the support, adding up the coefficients of equal numbers.
 
-    coef (support + new, columns). A row that is visited again, in another pass, has
+    coef (support + new, columns). A row that is learnt again, in another pass, has
     its number already.
     """
     if not (len(new) and len(support)):

@@ -5,12 +5,13 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from peckorder._core.row_transform import NONE, View
+from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Rows
-from peckorder.ordinal.compiled import linear as kernels
-from peckorder.ordinal.learners.base import Tally, Visit, scores
+from peckorder.ordinal.compiled import linear
+from peckorder.ordinal.compiled.linear import PRankState, RowBlock, UpdateLog
+from peckorder.ordinal.learners.base import Tally, scores
 
-_NO_STEPS = np.empty(0)
+_NO_LOG = UpdateLog.allocate(0)
 
 
 class LinearRule(NamedTuple):
@@ -29,7 +30,7 @@ class PRankLearner:
     with a mistake touches only the features of its row.
     """
 
-    view: View
+    transform: RowTransform
     averaged: bool
     weights: Floats
     thresholds: Floats
@@ -39,14 +40,18 @@ class PRankLearner:
 
     @classmethod
     def start(
-        cls, view: View, averaged: bool, weights: Floats, thresholds: Floats
+        cls,
+        transform: RowTransform,
+        averaged: bool,
+        weights: Floats,
+        thresholds: Floats,
     ) -> Self:
         """Start from the given rule."""
         lag, threshold_lag = np.zeros_like(weights), np.zeros_like(thresholds)
-        return cls(view, averaged, weights, thresholds, lag, threshold_lag)
+        return cls(transform, averaged, weights, thresholds, lag, threshold_lag)
 
     def copy(self) -> Self:
-        """Return a learner that goes its own way from here."""
+        """Return an independent copy."""
         return replace(
             self,
             weights=self.weights.copy(),
@@ -56,52 +61,31 @@ class PRankLearner:
             tally=replace(self.tally),
         )
 
-    def visit(self, visit: Visit) -> int:
-        """Learn a block; return the position of a row that cannot be, or -1."""
-        return self._visit(visit, visit.predicted, NONE, _NO_STEPS, _NO_STEPS)[0]
+    def learn_block(self, block: RowBlock) -> int:
+        """Learn a block; return the position of an unusable row, or -1."""
+        return self._learn(block, _NO_LOG)[0]
 
-    def _visit(
-        self,
-        visit: Visit,
-        predicted: Ints,
-        update_round: Ints,
-        update_step: Floats,
-        update_score: Floats,
-    ) -> tuple[int, int]:
-        """Run the kernel; return where it stopped (-1: nowhere) and its updates."""
+    def _learn(self, block: RowBlock, log: UpdateLog) -> tuple[int, int]:
+        """Learn a block; return where an unusable row is (or -1), and the updates."""
         counts = np.zeros(2, dtype=np.int64)
-        stopped = kernels.prank(
-            visit.rows,
-            visit.added or visit.rows,
-            visit.start,
-            visit.order,
-            visit.level,
-            self.view.intercept,
-            self.view.unit_norm,
+        state = PRankState(
             self.weights,
             self.thresholds,
             self.lag,
             self.threshold_lag,
             self.tally.rounds,
             self.averaged,
-            predicted,
-            update_round,
-            update_step,
-            update_score,
-            counts,
         )
-        self.tally.add(len(visit), counts)
-        return stopped, int(counts[0])
+        unusable = linear.prank(block, self.transform, state, log, counts)
+        self.tally.add(block.n_rows, counts)
+        return unusable, int(counts[0])
 
-    def visit_telling_steps(self, visit: Visit) -> tuple[int, Floats]:
+    def learn_block_with_steps(self, block: RowBlock) -> tuple[int, Floats]:
         """Learn a block; return as well the step that each row made."""
-        steps, n = np.zeros(len(visit)), len(visit)
-        places, sizes = np.empty(n, dtype=np.int64), np.empty(n)
-        stopped, n_updates = self._visit(
-            visit, visit.predicted, places, sizes, np.empty(n)
-        )
-        steps[places[:n_updates]] = sizes[:n_updates]
-        return stopped, steps
+        log, steps = UpdateLog.allocate(block.n_rows), np.zeros(block.n_rows)
+        unusable, n_updates = self._learn(block, log)
+        steps[log.round[:n_updates]] = log.step[:n_updates]
+        return unusable, steps
 
     def is_finite(self) -> bool:
         """Whether nothing has overflowed so far."""
@@ -131,10 +115,10 @@ class PRankLearner:
 
     def mean_scores(self, rows: Rows) -> Floats:
         """Return the score of every row, to be compared with the mean thresholds."""
-        return scores(rows, self.view, self.mean_rule().weights)
+        return scores(rows, self.transform, self.mean_rule().weights)
 
     def levels(self, rows: Rows) -> Ints:
         """Return the predicted level of every row."""
         weights, thresholds = self.rule()
-        score = scores(rows, self.view, weights)
+        score = scores(rows, self.transform, weights)
         return np.searchsorted(thresholds, score, side="right")

@@ -6,17 +6,22 @@ from typing import Self
 
 import numpy as np
 
-from peckorder._core.growing import grown
 from peckorder._core.pickling import SavedPlainly
-from peckorder._core.row_transform import NONE, Stopped
+from peckorder._core.row_transform import NONE, UnusableRow
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import as_rows, count_rows
-from peckorder.ordinal.compiled import linear as kernels
-from peckorder.ordinal.learners.base import Visit, nearest_level
+from peckorder.ordinal.compiled import linear
+from peckorder.ordinal.compiled.linear import (
+    RowBlock,
+    UpdateLog,
+    VotedRows,
+    VotingRules,
+)
+from peckorder.ordinal.learners.base import appended, nearest_level
 from peckorder.ordinal.learners.prank import PRankLearner
-from peckorder.similarity.kernel_function import Matrix, stack, take
+from peckorder.similarity.kernel_function import Matrix, select_rows, stack
 
-# Rows judged between two looks at the keyboard; each costs a pass over all updates.
+# Rows judged between two checks for Ctrl-C; each costs a pass over all updates.
 _BLOCK = 1024
 
 
@@ -52,40 +57,40 @@ class VotedLearner(PRankLearner):
         self.first = self.weights.copy(), self.thresholds.copy()
 
     def copy(self) -> Self:
-        """Return a learner that goes its own way from here."""
+        """Return an independent copy."""
         copied = super().copy()
         copied.first = self.first
         return copied
 
-    def visit(self, visit: Visit) -> int:
-        """Learn a block; return the position of a row that cannot be, or -1."""
-        n, before = len(visit), self.tally.rounds
-        rounds, steps, scores = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
-        stopped, n_updates = self._visit(visit, NONE, rounds, steps, scores)
-        if stopped >= 0:
-            return stopped
-        place = rounds[:n_updates]
-        used = visit.order[place] if visit.order.size else visit.start + place
+    def learn_block(self, block: RowBlock) -> int:
+        """Learn a block; return the position of an unusable row, or -1."""
+        n, before = block.n_rows, self.tally.rounds
+        log = UpdateLog.allocate(n)
+        unusable, n_updates = self._learn(block._replace(predicted=NONE), log)
+        if unusable >= 0:
+            return unusable
+        position = log.round[:n_updates]
+        used = block.order[position] if block.order.size else block.start + position
         kept, row = np.unique(used, return_inverse=True)
         if n_updates:
             new = Updates(
-                take(visit.rows, kept, self._n_features),
+                select_rows(block.rows, kept, self._n_features),
                 row.astype(np.int64),
-                steps[:n_updates].copy(),
-                scores[:n_updates].copy(),
-                visit.level[place],
-                before + place,
+                log.step[:n_updates].copy(),
+                log.score[:n_updates].copy(),
+                block.level[position],
+                before + position,
             )
-            self.record = grown(self.record, new, joined)
-        if visit.predicted.size:
+            self.record = appended(self.record, new, joined)
+        if block.predicted.size:
             time = np.arange(before, before + n)
-            mean = self._mean_ranks(visit.rows, visit.start, time)
-            visit.predicted[:] = nearest_level(mean, self.thresholds.size + 1)
+            mean = self._mean_ranks(block.rows, block.start, time)
+            block.predicted[:] = nearest_level(mean, self.thresholds.size + 1)
         return -1
 
     @property
     def _n_features(self) -> int:
-        return self.weights.size - self.view.intercept
+        return self.weights.size - self.transform.intercept
 
     @property
     def votes(self) -> Ints:
@@ -105,34 +110,28 @@ class VotedLearner(PRankLearner):
         """Judge rows from `start` on, each by what was known before its `time`."""
         updates, votes = self._updates(), self.votes
         changes = np.concatenate(([-1], updates.round))
-        support = as_rows(updates.support)
+        support, support_row = as_rows(updates.support), np.append([-1], updates.row)
+        step, score = np.append([0.0], updates.step), np.append([0.0], updates.score)
+        truth = np.append([0], updates.truth)
         mean = np.empty(time.size)
         for first in range(0, time.size, _BLOCK):
             now = time[first : first + _BLOCK]
             latest = np.searchsorted(updates.round, now, side="left")
-            stopped = kernels.vote(
+            unusable = linear.vote(
                 rows,
                 start + first,
-                self.view.intercept,
-                self.view.unit_norm,
-                self.first[0],
-                self.first[1].copy(),
+                self.transform,
+                (self.first[0], self.first[1].copy()),
                 support,
-                np.concatenate(([-1], updates.row)),
-                np.concatenate(([0.0], updates.step)),
-                np.concatenate(([0.0], updates.score)),
-                np.concatenate(([0], updates.truth)),
-                votes[: latest[-1] + 1],
-                latest,
-                now - changes[latest] - 1,
+                support_row,
+                VotingRules(step, score, truth, votes[: latest[-1] + 1]),
+                VotedRows.allocate(
+                    latest, now - changes[latest] - 1, mean[first : first + _BLOCK]
+                ),
                 np.zeros_like(self.weights),
-                np.empty(now.size),
-                np.empty(now.size),
-                np.empty(now.size, dtype=np.int64),
-                mean[first : first + _BLOCK],
             )
-            if stopped >= 0:
-                raise Stopped(start + first + stopped)
+            if unusable >= 0:
+                raise UnusableRow(start + first + unusable)
         return mean
 
     def _updates(self) -> Updates:

@@ -12,12 +12,11 @@ from peckorder.boosting.blocks import (
     options_for_blocks,
     publish,
 )
-from peckorder.boosting.columns.scratch_files import Scratch
-from peckorder.boosting.columns.sorted import no_sorted
-from peckorder.boosting.columns.spool import Spool
-from peckorder.boosting.pairs.distribution import Distribution
-from peckorder.boosting.solver.rounds_compiled import Watch
-from peckorder.boosting.solver.run import Options, Run
+from peckorder.boosting.booster import Booster, Options, Watch
+from peckorder.boosting.columns import no_sorted
+from peckorder.boosting.columns_on_disk import Scratch, Spool
+from peckorder.boosting.distribution import Distribution
+from peckorder.boosting.rounds import RoundLog
 from peckorder.estimators import RankBoost
 from peckorder.exceptions import DataError
 from peckorder.streams.block import Stream
@@ -113,12 +112,12 @@ def _fit(
         rows = None if beside is None else beside.read()
         if rows is None:
             rows = _gather(model, stream, scratch, beside, team, prefetch, progress)
-        run = _begin(rows, options, scratch, team)
+        booster = _begin(rows, options, scratch, team)
         model.n_features_in_ = len(rows.bins)
         name_features(model, stream)
         if earlier is not None:
-            run.resume(earlier.weak_rankers_)
-        _go(model, run, kept)
+            booster.resume(earlier.weak_rankers_)
+        _boost(model, booster, kept)
         if beside is not None:
             beside.remove()
     return model
@@ -170,39 +169,40 @@ def _gather(
             spool.close()
 
 
-def _begin(rows: BinnedRows, options: Options, scratch: Scratch, team: Team) -> Run:
-    """Return a run with no round yet."""
+def _begin(rows: BinnedRows, options: Options, scratch: Scratch, team: Team) -> Booster:
+    """Return a booster with no round yet."""
     n_features, n_rows = rows.bins.shape
-    room = scratch.room(_BYTES_A_ROW * n_rows)
-    distribution = Distribution([rows.queries.part(room)], n_rows, team, room)
-    smoothing = options.smoothing_for(rows.queries.n_pairs)
+    allocate = scratch.allocator(_BYTES_A_ROW * n_rows)
+    pairs = rows.queries.pair_set(allocate)
+    distribution = Distribution([pairs], n_rows, team, allocate)
+    rule = options.alpha_rule(rows.queries.n_pairs)
     columns = rows.cuts.columns(rows.bins, n_rows), no_sorted()
-    learner = options.thresholds(columns, n_features, smoothing, team)
-    return Run(distribution, [learner], options, smoothing)
+    learner = options.thresholds(columns, n_features, rule.smoothing, team)
+    return Booster(distribution, [learner], rule, options.n_rounds)
 
 
-def _go(model: RankBoost, run: Run, kept: Checkpoint | None) -> None:
+def _boost(model: RankBoost, booster: Booster, kept: Checkpoint | None) -> None:
     """Do all rounds; keep what there is now and then, and in the end."""
     if kept is None:
-        run.go()
-        publish(model, run)
+        booster.boost()
+        publish(model, booster)
         return
-    n_kept = len(run.boosted.rounds)
+    n_kept = len(booster.log.rounds)
 
     def keep(is_finished: bool) -> None:
         nonlocal n_kept
-        n_rounds = len(run.boosted.rounds)
+        n_rounds = len(booster.log.rounds)
         if is_finished or n_rounds > n_kept:
-            publish(model, run)
+            publish(model, booster)
             kept.write(model, Place(0, 0, is_finished))
             n_kept = n_rounds
 
-    def tell(boosted: Any) -> None:
+    def report(log: RoundLog) -> None:
         if kept.is_due:
             keep(False)
 
     try:
-        run.go(watch=Watch(1 if kept.every == 0 else _NEVER, tell))
+        booster.boost(watch=Watch(1 if kept.every == 0 else _NEVER, report))
     except BaseException:
         # What was learnt is kept; what went wrong is said in any case.
         with suppress(Exception):

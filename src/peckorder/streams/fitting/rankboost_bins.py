@@ -12,14 +12,14 @@ from zipfile import BadZipFile
 import numpy as np
 
 from peckorder._core.typing import Ints
-from peckorder.boosting.columns.binned import Cuts
-from peckorder.boosting.columns.scratch_files import (
+from peckorder.boosting.columns import Cuts
+from peckorder.boosting.columns_on_disk import (
     Scratch,
     check_disk,
     on_one_disk,
     reserve,
 )
-from peckorder.boosting.pairs.from_feedback import GradedQueries
+from peckorder.boosting.distribution import GradedQueries
 from peckorder.streams.fitting.checkpoint import WHO
 
 _CUTS = ("tops", "n_bins", "n_values", "lows")

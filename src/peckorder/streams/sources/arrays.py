@@ -14,8 +14,7 @@ from scipy import sparse
 from peckorder._core.typing import Labels
 from peckorder._core.validation import optional, whole
 from peckorder.exceptions import DataError
-from peckorder.streams.block import Block, Stream
-from peckorder.streams.sizes import OF_ARRAYS, default_rows
+from peckorder.streams.block import OF_ARRAYS, Block, Stream, default_rows
 
 _WHO = "from_arrays"
 # Queries of rows that are skipped are looked at in pieces of so many.

@@ -1,39 +1,29 @@
 """Streams of CSV files."""
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
-from peckorder._core.errors import cause
 from peckorder._core.typing import Labels
 from peckorder._core.validation import Rule, optional, whole
 from peckorder.exceptions import DataError
-from peckorder.streams.block import Block, Stream
-from peckorder.streams.sizes import default_rows
-from peckorder.streams.sources.arrow import (
-    Roles,
-    block_of,
-    check_column,
-    check_no_more,
-    check_numbers,
-    find_roles,
-    is_number,
-    pyarrow,
-    queries_of,
-    values_of,
-)
-from peckorder.streams.sources.files import FileRows, file_identity, found_files
+from peckorder.streams.block import Block, Stream, default_rows
+from peckorder.streams.sources.arrow import block_of, require_pyarrow
+from peckorder.streams.sources.files import FileRows, Paths, file_identity, found_files
+from peckorder.tables.roles import RowRoles, check_same_columns, find_row_roles
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from peckorder.tables.files.csv import Header
 
 _WHO = "from_csv"
 _SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.zst", ".tsv", ".tsv.gz")
 # Bytes of text that become a piece of rows.
 _TEXT = 1 << 20
-# How refusals of pyarrow begin that are about a column.
-_COLUMN = re.compile(r"In CSV column #(\d+): ")
 
 _DELIMITER = Rule(
     "a character", lambda value: isinstance(value, str) and len(value) == 1
@@ -41,8 +31,17 @@ _DELIMITER = Rule(
 _QID_DTYPE = Rule("None, int or str", lambda value: value in (None, int, str))
 
 
+class _Kind(Enum):
+    """What the cells of a column are; the value is what refusals say they must be."""
+
+    NUMBER = "numbers"
+    FLAG = "true or false"
+    ID = "whole numbers without zeros in front"
+    TEXT = "text"
+
+
 def from_csv(
-    path: Any,
+    path: Paths,
     target: str,
     qid: str | None = None,
     *,
@@ -55,7 +54,10 @@ def from_csv(
     r"""Return the rows of CSV files as a stream.
 
     A file is read once from its beginning to its end, a MB at a time; the first line
-    names the columns. Needs pyarrow: ``pip install "peckorder[frames]"``.
+    names the columns. Cells mean what they mean to the command line: ``?``, ``NA`` and
+    the like are empty among numbers, numbers may have decimal commas where ``;``, a tab
+    or ``|`` is the delimiter, and the queries ``007`` and ``7`` are two. Needs pyarrow:
+    ``pip install "peckorder[frames]"``.
 
     Parameters
     ----------
@@ -76,7 +78,8 @@ def from_csv(
     delimiter : str, default=","
         What stands between columns.
     qid_dtype : {None, int, str}, default=None
-        The type of queries. None: what the first MB of the first file shows.
+        The type of queries. None: int if the first MB of the first file has whole
+        numbers without zeros in front, else str.
     rows : int, default=None
         The most rows of a block, unless a query has more. None: as many as have 4 MiB
         of features.
@@ -112,23 +115,180 @@ def from_csv(
     optional(whole(1)).check(_WHO, "rows", rows)
     _DELIMITER.check(_WHO, "delimiter", delimiter)
     _QID_DTYPE.check(_WHO, "qid_dtype", qid_dtype)
-    pa = pyarrow(_WHO)
-    files = found_files(_WHO, path, _SUFFIXES)
-    roles, kinds, names = None, {}, []
+    require_pyarrow(_WHO)
+    paths = found_files(_WHO, path, _SUFFIXES)
+    files = [_File.of(path, delimiter) for path in paths]
+    first, where = files[0].header.names, paths[0].name
+    roles = find_row_roles(
+        _WHO, first, where, target=target, qid=qid, weight=weight, features=features
+    )
+    for file in files[1:]:
+        check_same_columns(
+            _WHO,
+            roles,
+            file.header.names,
+            file.path.name,
+            where,
+            may_have_more=features is not None,
+        )
+    kinds = _kinds_of(files[0], roles, qid_dtype)
     for file in files:
-        schema = _schema(pa, file, delimiter)
-        names.append(schema.names)
-        if roles is None:
-            roles = find_roles(_WHO, schema.names, features, target, qid, weight, file)
-            kinds = _kinds(pa, schema, roles, qid_dtype)
-        for name in roles.columns:
-            check_column(_WHO, "every column", name, schema.names, file)
-        if features is None:
-            check_no_more(_WHO, roles, schema.names, file, files[0])
-        check_numbers(_WHO, pa, _without_gaps(pa, schema), roles, file)
-        _check_flags(pa, schema, kinds, file, files[0])
-    assert roles is not None  # there is one file at least
-    return _CSVFiles(pa, files, names, roles, kinds, delimiter, rows)
+        file.check_beginning(kinds, where)
+    return _CSVFiles(files, roles, kinds, rows)
+
+
+class _File(NamedTuple):
+    """A file and its line of names."""
+
+    path: Path
+    header: "Header"
+
+    @classmethod
+    def of(cls, path: Path, delimiter: str) -> "_File":
+        """Read the line of names."""
+        from peckorder.tables.files.csv import read_header
+        from peckorder.tables.files.source import opened
+
+        who = f"{_WHO}: {path.name}"
+        with opened(path, streamed=True, who=who) as file:
+            return cls(path, read_header(who, file.head, delimiter, is_named=True))
+
+    def texts(
+        self, columns: Sequence[str], parsed: Collection[str] = ()
+    ) -> "Iterator[pa.Table]":
+        """Yield some columns as text, those in `parsed` as numbers, a MB at a time."""
+        from peckorder.tables.files.csv import text_blocks
+        from peckorder.tables.files.source import opened
+
+        who, positions = f"{_WHO}: {self.path.name}", self.header.names.index
+        with opened(self.path, streamed=True, who=who) as file:
+            yield from text_blocks(
+                who,
+                file,
+                self.header,
+                list(map(positions, columns)),
+                _TEXT,
+                parsed=list(map(positions, parsed)),
+                ahead=False,  # threads would read far ahead
+            )
+
+    def batches(
+        self, columns: Sequence[str], kinds: Mapping[str, _Kind]
+    ) -> "Iterator[pa.RecordBatch]":
+        """Yield the values of some columns.
+
+        Arrow reads numbers until it meets a cell that it cannot read. From there on
+        every cell is read as text, by the rules of cells; the rows before are skipped.
+        """
+        import pyarrow as pa
+
+        from peckorder.tables.files.csv import NotParsedError
+
+        n_rows = 0
+
+        def values(tables: "Iterator[pa.Table]") -> "Iterator[pa.RecordBatch]":
+            nonlocal n_rows
+            n_read = 0
+            for table in tables:
+                new = table[max(0, n_rows - n_read) :]
+                n_read += len(table)
+                if n_read <= n_rows:
+                    continue
+                arrays = [
+                    self.read(name, new.column(name), kinds[name], n_rows)
+                    for name in columns
+                ]
+                n_rows = n_read
+                yield pa.RecordBatch.from_arrays(arrays, list(columns))
+
+        numbers = [name for name in columns if kinds[name] is _Kind.NUMBER]
+        try:
+            yield from values(self.texts(columns, numbers))
+        except NotParsedError:
+            yield from values(self.texts(columns))
+
+    def check_beginning(self, kinds: dict[str, _Kind], first: str) -> None:
+        """Refuse a file whose first MB is not as the first file is."""
+        beginning = self.texts(list(kinds))
+        for table in beginning:
+            for name, kind in kinds.items():
+                self.read(name, table.column(name), kind, 0, first)
+            break
+        beginning.close()  # type: ignore[attr-defined]
+
+    def read(
+        self,
+        name: str,
+        cells: "pa.ChunkedArray",
+        kind: _Kind,
+        n_before: int,
+        first: str = "",
+    ) -> "pa.Array":
+        """Return the values of cells, the first of which is in row `n_before` + 1."""
+        found = _converted(cells, kind, self.header.has_commas)
+        if found is None:
+            self._refuse(name, cells, kind, n_before, first or self.path.name)
+        return found.chunk(0) if found.num_chunks == 1 else found.combine_chunks()
+
+    def _refuse(
+        self,
+        name: str,
+        cells: "pa.ChunkedArray",
+        kind: _Kind,
+        n_before: int,
+        first: str,
+    ) -> NoReturn:
+        from peckorder.tables.files.cells import first_cell
+
+        row, text = first_cell(
+            cells, lambda cell: _converted(cell, kind, self.header.has_commas) is None
+        )
+        like = "" if first == self.path.name else f", as in {first!r}"
+        hint = " Other queries need qid_dtype=str." if kind is _Kind.ID else ""
+        raise DataError(
+            f"{_WHO}: {self.path.name}: column {name!r} must be {kind.value}{like}; "
+            f"got {text[:60]!r} in row {n_before + row + 1}.{hint}"
+        )
+
+
+def _converted(
+    cells: "pa.ChunkedArray", kind: _Kind, has_commas: bool
+) -> "pa.ChunkedArray | None":
+    """Return the values of cells; None if one is of another kind."""
+    from peckorder.tables.files.cells import decimals, empty_as_null, flags, whole_ids
+
+    match kind:
+        case _Kind.NUMBER:
+            return decimals(cells, has_commas=has_commas)
+        case _Kind.FLAG:
+            return flags(cells)
+        case _Kind.ID:
+            return whole_ids(cells)
+        case _Kind.TEXT:
+            return empty_as_null(cells)
+
+
+def _kinds_of(file: _File, roles: RowRoles, qid_dtype: type | None) -> dict[str, _Kind]:
+    """Return what columns are in all files, by the first MB of the first."""
+    kinds = dict.fromkeys(roles.columns, _Kind.NUMBER)
+    if roles.qid is not None:
+        kinds[roles.qid] = _Kind.TEXT if qid_dtype is not int else _Kind.ID
+    table = next(file.texts(roles.columns), None)
+    if table is None:
+        return kinds
+    for name in roles.columns:
+        cells = table.column(name)
+        if name == roles.qid:
+            ids = _converted(cells, _Kind.ID, False)
+            if qid_dtype is None and ids is not None and ids.null_count < len(ids):
+                kinds[name] = _Kind.ID
+        elif _converted(cells, _Kind.NUMBER, file.header.has_commas) is not None:
+            continue
+        elif _converted(cells, _Kind.FLAG, False) is not None:
+            kinds[name] = _Kind.FLAG
+        elif name == roles.target:
+            kinds[name] = _Kind.TEXT
+    return kinds
 
 
 class _CSVFiles(Stream):
@@ -136,17 +296,13 @@ class _CSVFiles(Stream):
 
     def __init__(
         self,
-        pa: Any,
-        files: list[Path],
-        names: list[list[str]],
-        roles: Roles,
-        kinds: dict[str, Any],
-        delimiter: str,
-        rows: Any,
+        files: list[_File],
+        roles: RowRoles,
+        kinds: dict[str, _Kind],
+        rows: int | None,
     ) -> None:
-        self._pa, self._files, self._roles = pa, files, roles
-        self._names, self._kinds, self._delimiter = names, kinds, delimiter
-        self._source = FileRows(files)
+        self._files, self._roles, self._kinds = files, roles, kinds
+        self._source = FileRows([file.path for file in files])
         self.n_features = len(roles.features)
         self.feature_names = roles.features
         self.has_queries = roles.qid is not None
@@ -156,130 +312,40 @@ class _CSVFiles(Stream):
     def pieces(
         self, start: int, skipped: Callable[[Labels], object]
     ) -> Iterator[Block]:
-        pa, roles = self._pa, self._roles
+        from peckorder.tables.files.arrow import query_array
+
+        roles = self._roles
         for batch in self._batches(roles.columns):
             n_before = min(start, batch.num_rows)
             start -= n_before
             if n_before and roles.qid is not None:
-                skipped(queries_of(pa, batch.column(roles.qid))[:n_before])
+                skipped(query_array(batch.column(roles.qid))[:n_before])
             if n_before < batch.num_rows:
-                yield block_of(pa, batch.slice(n_before), roles, np.float64)
+                yield block_of(batch.slice(n_before), roles, np.float64)
 
     def where(self, row: int) -> str:
         return self._source.where(row)
 
     def labels(self) -> Iterator[Labels]:
-        for batch in self._batches([self._roles.target]):
-            yield values_of(self._pa, batch.column(0))
+        from peckorder.tables.files.arrow import label_array
 
-    def identity(self) -> dict[str, Any]:
+        for batch in self._batches([self._roles.target]):
+            yield label_array(batch.column(0))
+
+    def identity(self) -> dict[str, object]:
         return {
             "source": "csv",
-            "files": [file_identity(file) for file in self._files],
+            "files": [file_identity(file.path) for file in self._files],
             "columns": list(self._roles),
-            "delimiter": self._delimiter,
-            "types": {name: str(kind) for name, kind in self._kinds.items()},
+            "delimiter": self._files[0].header.delimiter,
+            "types": {name: kind.name for name, kind in self._kinds.items()},
             "rows": self.rows,
         }
 
-    def _batches(self, columns: list[str]) -> Iterator[Any]:
-        from pyarrow import csv
-
-        kinds = {name: self._kinds[name] for name in columns}
-        # A label or query that is not there is none, whatever is made of texts.
-        convert = csv.ConvertOptions(
-            include_columns=columns, column_types=kinds, strings_can_be_null=True
-        )
-        for place, file in enumerate(self._files):
+    def _batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
+        for position, file in enumerate(self._files):
             n_rows = 0
-            reader = _opened(file, self._delimiter, convert)
-            names = self._names[place], self._roles.qid
-            with _sound(self._pa, file, *names), reader as batches:
-                for batch in batches:
-                    n_rows += batch.num_rows
-                    yield batch
-            self._source.ended(place, n_rows)
-
-
-@contextmanager
-def _opened(file: Path, delimiter: str, convert: Any = None) -> Iterator[Any]:
-    from pyarrow import csv
-
-    # One thread: others would read far ahead.
-    with csv.open_csv(
-        file,
-        read_options=csv.ReadOptions(block_size=_TEXT, use_threads=False),
-        parse_options=csv.ParseOptions(delimiter=delimiter),
-        convert_options=convert,
-    ) as reader:
-        yield reader
-
-
-def _schema(pa: Any, file: Path, delimiter: str) -> Any:
-    """Return the columns of a file, with types as its first MB shows them."""
-    with _sound(pa, file), _opened(file, delimiter) as reader:
-        return reader.schema
-
-
-def _kinds(pa: Any, schema: Any, roles: Roles, qid_dtype: Any) -> dict[str, Any]:
-    """Return the types that columns are read as, in all files."""
-    kinds = dict.fromkeys(roles.columns, pa.float64())
-    for name in roles.columns:
-        if pa.types.is_boolean(schema.field(name).type):
-            kinds[name] = pa.bool_()
-    target = schema.field(roles.target).type
-    if not is_number(pa, target) and not pa.types.is_null(target):
-        kinds[roles.target] = pa.string()
-    if roles.qid is not None:
-        is_whole = pa.types.is_integer(schema.field(roles.qid).type)
-        is_whole = is_whole if qid_dtype is None else qid_dtype is int
-        kinds[roles.qid] = pa.int64() if is_whole else pa.string()
-    return kinds
-
-
-def _check_flags(
-    pa: Any, schema: Any, kinds: dict[str, Any], file: Path, first: Path
-) -> None:
-    """Refuse numbers where the first file has true and false, and the other way."""
-    for name, kind in kinds.items():
-        found = schema.field(name).type
-        if pa.types.is_null(found) or pa.types.is_string(kind):
-            continue
-        is_flag = pa.types.is_boolean(kind)
-        if pa.types.is_boolean(found) != is_flag:
-            raise DataError(
-                f"{_WHO}: column {name!r} must be "
-                f"{'true or false' if is_flag else 'numbers'} in every file, as in "
-                f"{first.name!r}; got {found} in {file.name!r}."
-            )
-
-
-def _without_gaps(pa: Any, schema: Any) -> Any:
-    """Return a schema in which columns of nothing are numbers."""
-    for place, field in enumerate(schema):
-        if pa.types.is_null(field.type):
-            schema = schema.set(place, pa.field(field.name, pa.float64()))
-    return schema
-
-
-@contextmanager
-def _sound(
-    pa: Any, file: Path, names: Sequence[str] = (), qid: str | None = None
-) -> Iterator[None]:
-    """Say of what cannot be read what is wrong with it, and of columns their names."""
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        told, hint = cause(error), ""
-        if "newlines_in_values" in told:
-            told = "a quotation mark that is open at the end of a line"
-        elif "straddling" in told:
-            told = "a row of more than a MB"
-        elif (found := _COLUMN.match(told)) and int(found[1]) < len(names):
-            name = names[int(found[1])]
-            told = f"column {name!r}, {told[found.end() :]}"
-            if name == qid:
-                hint = " Text among queries asks for qid_dtype=str."
-        raise DataError(
-            f"{_WHO}: path must be sound CSV files; got {file.name!r}: {told}.{hint}"
-        ) from None
+            for batch in file.batches(columns, self._kinds):
+                n_rows += batch.num_rows
+                yield batch
+            self._source.ended(position, n_rows)

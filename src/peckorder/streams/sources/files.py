@@ -5,16 +5,18 @@ import re
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 from peckorder.exceptions import DataError
+
+Paths: TypeAlias = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 # So many bytes at both ends of a file are looked at.
 _ENDS = 1 << 16
 _NUMBER = re.compile(r"(\d+)")
 
 
-def found_files(who: str, path: Any, suffixes: tuple[str, ...]) -> list[Path]:
+def found_files(who: str, path: Paths, suffixes: tuple[str, ...]) -> list[Path]:
     """Return the files that a path, or a list of paths, stands for.
 
     Those of a folder, and of folders in it, are those with one of the suffixes, in the
@@ -56,13 +58,13 @@ def _is_hidden(path: Path) -> bool:
     return any(part.startswith((".", "_")) for part in path.parts)
 
 
-def _natural(name: str) -> list[Any]:
+def _natural(name: str) -> list[str | int]:
     """Return what sorts names with numbers by the value of these."""
     parts = _NUMBER.split(name)
     return [*((int(p) if k % 2 else p) for k, p in enumerate(parts)), name]
 
 
-def file_identity(path: Path) -> list[Any]:
+def file_identity(path: Path) -> list[str | int]:
     """Return what tells a file from others: name, size, time, and both of its ends."""
     found = path.stat()
     mixed = sha256()

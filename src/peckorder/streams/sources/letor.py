@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from peckorder._core.errors import cause
 from peckorder._core.text_files import Source
 from peckorder._core.typing import Labels
 from peckorder._core.validation import boolean, optional, whole
@@ -16,17 +15,16 @@ from peckorder.datasets.formats.letor import _DTYPE, _MISSING, _QID_DTYPE
 from peckorder.datasets.formats.letor_reader import Block as Lines
 from peckorder.datasets.formats.letor_reader import Reader, documents
 from peckorder.exceptions import DataError
-from peckorder.streams.block import Block, Stream
-from peckorder.streams.sizes import default_rows
-from peckorder.streams.sources.arrow import pyarrow
-from peckorder.streams.sources.files import FileRows, file_identity, found_files
+from peckorder.streams.block import Block, Stream, default_rows
+from peckorder.streams.sources.arrow import require_pyarrow
+from peckorder.streams.sources.files import FileRows, Paths, file_identity, found_files
 
 _WHO = "from_letor"
 _SUFFIXES = (".txt", ".txt.gz", ".txt.zst", ".letor", ".svm", ".dat")
 
 
 def from_letor(
-    path: Any,
+    path: Paths,
     *,
     n_features: int | None = None,
     dtype: DTypeLike = np.float64,
@@ -195,11 +193,11 @@ def _opened(file: Path) -> Iterator[Source]:
     if file.suffix != ".zst":
         yield file
         return
-    pa = pyarrow(_WHO)
-    try:
-        with pa.input_stream(str(file), compression="zstd") as inflated:
-            yield inflated
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(
-            f"{_WHO}: path must be sound files; got {file.name!r}: {cause(error)}."
-        ) from None
+    require_pyarrow(_WHO)
+    import pyarrow as pa
+
+    from peckorder.tables.files.arrow import sound
+
+    rule = f"{_WHO}: path must be sound files; got {file.name!r}:"
+    with sound(rule), pa.input_stream(str(file), compression="zstd") as inflated:
+        yield inflated

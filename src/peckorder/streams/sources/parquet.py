@@ -1,30 +1,26 @@
 """Streams of Parquet and Arrow files."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from peckorder._core.errors import cause
 from peckorder._core.typing import Labels
 from peckorder._core.validation import optional, whole
 from peckorder.exceptions import DataError
-from peckorder.streams.block import Block, Stream
-from peckorder.streams.sizes import default_rows
-from peckorder.streams.sources.arrow import (
-    Roles,
-    block_of,
-    check_column,
-    check_no_more,
-    check_numbers,
-    find_roles,
-    pyarrow,
-    queries_of,
-    values_of,
+from peckorder.streams.block import Block, Stream, default_rows
+from peckorder.streams.sources.arrow import block_of, require_pyarrow
+from peckorder.streams.sources.files import FileRows, Paths, file_identity, found_files
+from peckorder.tables.roles import (
+    RowRoles,
+    check_one_column,
+    check_same_columns,
+    find_row_roles,
 )
-from peckorder.streams.sources.files import FileRows, file_identity, found_files
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _WHO = "from_parquet"
 _SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
@@ -34,7 +30,7 @@ _MANY = 1 << 16
 
 
 def from_parquet(
-    path: Any,
+    path: Paths,
     target: str,
     qid: str | None = None,
     *,
@@ -100,58 +96,76 @@ def from_parquet(
     array([4.])
     """
     optional(whole(1)).check(_WHO, "rows", rows)
-    pa = pyarrow(_WHO)
-    files = [_File.of(pa, file) for file in found_files(_WHO, path, _SUFFIXES)]
+    require_pyarrow(_WHO)
+    files = [_File.of(file) for file in found_files(_WHO, path, _SUFFIXES)]
     first = files[0]
-    names = first.schema.names
-    roles = find_roles(_WHO, names, features, target, qid, weight, first.path)
-    check_numbers(_WHO, pa, first.schema, roles, first.path)
+    where = first.path.name
+    roles = find_row_roles(
+        _WHO,
+        first.schema.names,
+        where,
+        target=target,
+        qid=qid,
+        weight=weight,
+        features=features,
+    )
+    _check_numbers(first, roles)
     for file in files[1:]:
-        _check_like(file, first, roles)
-        if features is None:
-            check_no_more(_WHO, roles, file.schema.names, file.path, first.path)
-    return _ArrowFiles(pa, files, roles, rows)
+        _check_types(file, first, roles)
+        check_same_columns(
+            _WHO,
+            roles,
+            file.schema.names,
+            file.path.name,
+            where,
+            may_have_more=features is not None,
+        )
+    return _ArrowFiles(files, roles, rows)
+
+
+def _sentence(path: Path) -> str:
+    return f"{_WHO}: path must be sound Parquet or Arrow files; got {path.name!r}:"
 
 
 class _File(NamedTuple):
-    """A file, its columns, and how many rows its parts have."""
+    """A file, its columns, and how many rows its row groups or batches have."""
 
     path: Path
     is_parquet: bool
-    schema: Any
+    schema: "pa.Schema"
     sizes: tuple[int, ...]
 
     @classmethod
-    def of(cls, pa: Any, path: Path) -> "_File":
-        """Read what a file says of itself."""
+    def of(cls, path: Path) -> "_File":
+        """Read the schema and the sizes of a file."""
+        import pyarrow as pa
+
+        from peckorder.tables.files.arrow import open_parquet, sound
+
         with path.open("rb") as raw:
             head = raw.read(6)
-        if not head.startswith((b"PAR1", b"ARROW1")):
+        if head.startswith(b"PAR1"):
+            with open_parquet(path, _sentence(path)) as file:
+                groups = range(file.metadata.num_row_groups)
+                sizes = tuple(file.metadata.row_group(g).num_rows for g in groups)
+                return cls(path, True, file.schema_arrow, sizes)
+        if not head.startswith(b"ARROW1"):
             raise DataError(
                 f"{_WHO}: path must be Parquet or Arrow files; got {path.name!r}, "
                 "which does not begin as one."
             )
-        is_parquet = head.startswith(b"PAR1")
-        with _sound(pa, path):
-            if is_parquet:
-                from pyarrow import parquet
-
-                with parquet.ParquetFile(path) as file:
-                    groups = range(file.metadata.num_row_groups)
-                    sizes = tuple(file.metadata.row_group(g).num_rows for g in groups)
-                    return cls(path, True, file.schema_arrow, sizes)
-            # A column is enough to count rows.
-            one = pa.ipc.IpcReadOptions(included_fields=[0])
-            with pa.memory_map(str(path)) as source:
-                schema = pa.ipc.open_file(source).schema
-                file = pa.ipc.open_file(source, options=one)
-                numbers = range(file.num_record_batches)
-                sizes = tuple(file.get_batch(k).num_rows for k in numbers)
-                return cls(path, False, schema, sizes)
+        # A column is enough to count rows.
+        one = pa.ipc.IpcReadOptions(included_fields=[0])
+        with sound(_sentence(path)), pa.memory_map(str(path)) as source:
+            schema = pa.ipc.open_file(source).schema
+            file = pa.ipc.open_file(source, options=one)
+            numbers = range(file.num_record_batches)
+            sizes = tuple(file.get_batch(k).num_rows for k in numbers)
+            return cls(path, False, schema, sizes)
 
     def batches(
-        self, pa: Any, columns: list[str], rows: int, start: int
-    ) -> Iterator[Any]:
+        self, columns: list[str], rows: int, start: int
+    ) -> "Iterator[pa.RecordBatch]":
         """Yield some columns of the rows from number `start` on."""
         first = 0
         while first < len(self.sizes) and start >= self.sizes[first]:
@@ -160,39 +174,51 @@ class _File(NamedTuple):
         left = range(first, len(self.sizes))
         if not left:
             return
-        with _sound(pa, self.path):
-            batches = self._parquet if self.is_parquet else self._arrow
-            for batch in batches(pa, columns, rows, left):
-                if start >= batch.num_rows:
-                    start -= batch.num_rows
-                    continue
-                yield batch.slice(start)
-                start = 0
+        read = self._parquet if self.is_parquet else self._arrow
+        for batch in read(columns, rows, left):
+            if start >= batch.num_rows:
+                start -= batch.num_rows
+                continue
+            yield batch.slice(start)
+            start = 0
 
-    def _parquet(self, pa: Any, columns: list[str], rows: int, left: range) -> Any:
-        from pyarrow import parquet
+    def _parquet(
+        self, columns: list[str], rows: int, left: range
+    ) -> "Iterator[pa.RecordBatch]":
+        from peckorder.tables.files.arrow import open_parquet
 
         # Through a buffer, and not all of a column in advance.
         options = {"buffer_size": _BUFFER, "pre_buffer": False}
-        with parquet.ParquetFile(self.path, **options) as file:
+        with open_parquet(self.path, _sentence(self.path), **options) as file:
             yield from file.iter_batches(
                 rows, row_groups=list(left), columns=columns, use_threads=False
             )
 
-    def _arrow(self, pa: Any, columns: list[str], rows: int, left: range) -> Any:
-        with pa.OSFile(str(self.path)) as source:
-            places = [self.schema.get_field_index(name) for name in columns]
-            options = pa.ipc.IpcReadOptions(included_fields=sorted(places))
-            with pa.ipc.open_file(source, options=options) as file:
-                for number in left:
-                    yield file.get_batch(number)
+    def _arrow(
+        self, columns: list[str], rows: int, left: range
+    ) -> "Iterator[pa.RecordBatch]":
+        import pyarrow as pa
+
+        from peckorder.tables.files.arrow import sound
+
+        positions = [self.schema.get_field_index(name) for name in columns]
+        options = pa.ipc.IpcReadOptions(included_fields=sorted(positions))
+        with (
+            sound(_sentence(self.path)),
+            pa.OSFile(str(self.path)) as source,
+            pa.ipc.open_file(source, options=options) as file,
+        ):
+            for number in left:
+                yield file.get_batch(number)
 
 
 class _ArrowFiles(Stream):
     who = _WHO
 
-    def __init__(self, pa: Any, files: list[_File], roles: Roles, rows: Any) -> None:
-        self._pa, self._files, self._roles = pa, files, roles
+    def __init__(self, files: list[_File], roles: RowRoles, rows: int | None) -> None:
+        import pyarrow as pa
+
+        self._files, self._roles = files, roles
         sizes = [sum(file.sizes) for file in files]
         self._source = FileRows([file.path for file in files], sizes)
         self.n_rows = sum(sizes)
@@ -207,19 +233,23 @@ class _ArrowFiles(Stream):
     def pieces(
         self, start: int, skipped: Callable[[Labels], object]
     ) -> Iterator[Block]:
+        from peckorder.tables.files.arrow import query_array
+
         if self._roles.qid is not None and start:
-            for qid in self._column(self._roles.qid, start, queries_of):
+            for qid in self._column(self._roles.qid, start, query_array):
                 skipped(qid)
         for batch in self._batches(self._roles.columns, self.rows, start):
-            yield block_of(self._pa, batch, self._roles, self._dtype)
+            yield block_of(batch, self._roles, self._dtype)
 
     def where(self, row: int) -> str:
         return self._source.where(row)
 
     def labels(self) -> Iterator[Labels]:
-        return self._column(self._roles.target, self.n_rows or 0, values_of)
+        from peckorder.tables.files.arrow import label_array
 
-    def identity(self) -> dict[str, Any]:
+        return self._column(self._roles.target, self.n_rows or 0, label_array)
+
+    def identity(self) -> dict[str, object]:
         return {
             "source": "parquet",
             "files": [file_identity(file.path) for file in self._files],
@@ -228,44 +258,47 @@ class _ArrowFiles(Stream):
         }
 
     def _column(
-        self, name: str, end: int, read: Callable[[Any, Any], Labels]
+        self, name: str, end: int, read: "Callable[[pa.Array], Labels]"
     ) -> Iterator[Labels]:
         """Yield one column of the rows before number `end`."""
         number = 0
         for batch in self._batches([name], _MANY, 0):
             if number >= end:
                 return
-            values = read(self._pa, batch.column(name))[: end - number]
+            values = read(batch.column(name))[: end - number]
             number += len(values)
             yield values
 
-    def _batches(self, columns: list[str], rows: int, start: int) -> Iterator[Any]:
+    def _batches(
+        self, columns: list[str], rows: int, start: int
+    ) -> "Iterator[pa.RecordBatch]":
         for file in self._files:
             n_rows = sum(file.sizes)
             if start < n_rows:
-                yield from file.batches(self._pa, columns, rows, start)
+                yield from file.batches(columns, rows, start)
             start = max(0, start - n_rows)
 
 
-def _check_like(file: _File, first: _File, roles: Roles) -> None:
+def _check_numbers(file: _File, roles: RowRoles) -> None:
+    """Refuse features and weights that are no numbers."""
+    from peckorder.tables.files.arrow import is_numeric
+
+    for name in [*roles.features, *([roles.weight] if roles.weight else [])]:
+        kind = file.schema.field(name).type
+        if not is_numeric(kind):
+            raise DataError(
+                f"{_WHO}: column {name!r} of {file.path.name!r} must be numbers; got "
+                f"{kind}."
+            )
+
+
+def _check_types(file: _File, first: _File, roles: RowRoles) -> None:
     """Refuse a file without a column of the first, or with one of another type."""
     for name in roles.columns:
-        check_column(_WHO, "every column", name, file.schema.names, file.path)
+        check_one_column(_WHO, "every column", name, file.schema.names, file.path.name)
         kind, expected = file.schema.field(name).type, first.schema.field(name).type
         if kind != expected:
             raise DataError(
                 f"{_WHO}: column {name!r} must be {expected} in every file, as in "
                 f"{first.path.name!r}; got {kind} in {file.path.name!r}."
             )
-
-
-@contextmanager
-def _sound(pa: Any, path: Path) -> Iterator[None]:
-    """Say of what cannot be read that it is damaged."""
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(
-            f"{_WHO}: path must be sound Parquet or Arrow files; got {path.name!r}: "
-            f"{cause(error)}."
-        ) from None

@@ -1,10 +1,11 @@
-"""Parquet and JSON lines; and named columns from the tables of Arrow."""
+"""Parquet and JSON lines; arrays of NumPy from those of Arrow."""
 
 import io
 import json
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,15 @@ from numpy.typing import NDArray
 from pyarrow import json as pj
 from pyarrow import parquet as pq
 
+from peckorder._core.errors import cause
 from peckorder._core.text_files import read_text
 from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.source import Inflated, is_standard, short, text_of
 
 _MAGIC = b"PAR1"
+# Digits of a whole number that fits in 64 bits whatever they are.
+_DIGITS = 18
 
 
 def parquet_blocks(
@@ -32,22 +36,35 @@ def parquet_blocks(
     # The end is read first: what cannot be read from there must be in memory.
     is_seekable = not is_standard(path) and not file.is_compressed
     source: Any = Path(path) if is_seekable else io.BytesIO(file.read())
+    with open_parquet(source, f"{who}: the file must be sound Parquet; got") as table:
+        _check_once(who, table.schema_arrow.names)
+        if rows is None:
+            # Runs of equal cells take next to nothing in the file.
+            n_cells = table.metadata.num_rows * table.metadata.num_columns
+            size = Path(path).stat().st_size if is_seekable else None
+            file.check_holds(8 * n_cells, size)
+            yield table.read()
+            return
+        for batch in table.iter_batches(rows):
+            yield pa.Table.from_batches([batch])
+
+
+@contextmanager
+def open_parquet(
+    source: Path | io.BytesIO, rule: str, **options: bool | int
+) -> Iterator[pq.ParquetFile]:
+    """Open a Parquet file; where it is damaged, `rule` begins the sentence."""
+    with sound(rule), pq.ParquetFile(source, **options) as file:
+        yield file
+
+
+@contextmanager
+def sound(rule: str) -> Iterator[None]:
+    """Refuse what Arrow cannot read, by a sentence that `rule` begins."""
     try:
-        with pq.ParquetFile(source) as table:
-            _check_once(who, table.schema_arrow.names)
-            if rows is None:
-                # Runs of equal cells take next to nothing in the file.
-                n_cells = table.metadata.num_rows * table.metadata.num_columns
-                size = Path(path).stat().st_size if is_seekable else None
-                file.check_holds(8 * n_cells, size)
-                yield table.read()
-                return
-            for batch in table.iter_batches(rows):
-                yield pa.Table.from_batches([batch])
+        yield
     except (pa.ArrowException, OSError) as error:
-        raise DataError(
-            f"{who}: the file must be sound Parquet; got {short(str(error), 200)}."
-        ) from None
+        raise DataError(f"{rule} {cause(error)}.") from None
 
 
 def json_blocks(who: str, file: Inflated, *, whole: bool) -> Iterator[pa.Table]:
@@ -175,3 +192,58 @@ def _is_text(kind: pa.DataType) -> bool:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return True
     return bool(pa.types.is_string_view(kind))
+
+
+def is_numeric(kind: pa.DataType) -> bool:
+    """Return whether a type of Arrow is one of numbers, or of true and false."""
+    t = pa.types
+    is_plain = t.is_integer(kind) or t.is_floating(kind) or t.is_boolean(kind)
+    return bool(is_plain or t.is_decimal(kind))
+
+
+def number_array(column: pa.Array) -> NDArray[Any]:
+    """Return numbers; what is missing is NaN."""
+    column = _decoded(column)
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        column = column.cast(pa.float64())
+    return column.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def query_array(column: pa.Array) -> NDArray[Any]:
+    """Return queries; what is missing is NaN, NaT or None.
+
+    Decimals are whole numbers or texts by their type alone: as float64, two queries
+    that differ in a late digit would be one.
+    """
+    column = _decoded(column)
+    kind = column.type
+    if pa.types.is_decimal(kind):
+        if kind.bit_width < 128:  # of these pyarrow makes no larger integers
+            column = column.cast(pa.decimal128(kind.precision, kind.scale))
+        is_whole = kind.scale <= 0 and kind.precision - kind.scale <= _DIGITS
+        column = column.cast(pa.int64() if is_whole else pa.string())
+    return label_array(column)
+
+
+def label_array(column: pa.Array) -> NDArray[Any]:
+    """Return labels; what is missing is NaN, NaT or None."""
+    column = _decoded(column)
+    kind = column.type
+    if pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        column = column.cast(pa.float64())
+    is_other = pa.types.is_temporal(kind) or pa.types.is_nested(kind)
+    if is_other or is_numeric(kind) or column.null_count:
+        # Views would keep the whole batch.
+        return np.array(column.to_numpy(zero_copy_only=False))
+    # Equal texts are decoded once.
+    encoded = column.dictionary_encode()
+    names = np.array(encoded.dictionary.to_pylist() or [""])
+    return names[encoded.indices.to_numpy(zero_copy_only=False)]  # type: ignore[no-any-return]
+
+
+def _decoded(column: pa.Array) -> pa.Array:
+    """Return a column as values of a plain type."""
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

@@ -1,37 +1,31 @@
-"""What the text of cells stands for: whole numbers, numbers, or itself.
+"""What columns of text stand for: whole numbers, numbers, true and false, or text.
 
-A type is told from all cells of a column, by the same rules whether a file is read
-whole or in blocks: so a model finds in `rank` what it was fitted to.
+The rules of `peckorder._core.cells`, for whole columns in Arrow. They are the same
+whether a file is read whole or in blocks, so that `rank` reads what a model was fitted
+to.
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from peckorder._core.cells import COMMA, GAPS, MARKS, NUMBER, number_of
 from peckorder._core.typing import Floats
 from peckorder.exceptions import DataError
 from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, is_empty
 from peckorder.tables.files.source import short
 
-# What stands for a value that is not known.
-_SMALL = ("?", "na", "n/a", "n.a.", "#n/a", "null", "none", "nil", "-", "--", "missing")
-_MARKS = tuple({w for s in _SMALL for w in (s, s.upper(), s.title(), s.capitalize())})
-_EMPTY = ("", "NaN", "nan", "-nan", "-NaN", *_MARKS)
 _IDS = words.USER | words.ITEM | words.QUERY | words.ID | words.CODE
 _LABELS = words.TARGET | words.RATING
-# A column with so few cells that are no numbers looks like one of numbers.
+# A column with at most this share of other cells looks like one of numbers.
 _FEW = 0.1
-_NUMBER = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
-_COMMA = r"^([+-]?[0-9]*),([0-9]+)$"
 # Digits that a number would not be written with again, or that none holds.
 _NO_NUMBER = "^-?0[0-9]|^[0-9]{20}"
-# Text is mostly told by its first cells.
+# Most columns of text are recognised by their first cells.
 _FIRST = 1000
 
 
@@ -58,8 +52,8 @@ def typed(
     whole = _cast(bare, pa.int64())
     if whole is not None and _any(bare, "^0[0-9]"):
         return whole if words.first_named([name], _LABELS) else column
-    if whole is not None and not _has_letter(bare, "x") and not _has_letter(bare, "X"):
-        return whole  # Arrow takes 0x1F for one, which we do not
+    if whole is not None and not _any(bare, "[xX]"):
+        return whole  # Arrow reads 0x1F as a number
     if is_id and _any(bare, "^-?[0-9]{19,}$"):
         return column
     found = numbers(column, has_commas=has_commas)
@@ -90,13 +84,13 @@ def remark(name: str, column: pa.ChunkedArray, found: pa.ChunkedArray) -> str | 
         times = "1 time" if n_times == 1 else f"{n_times} times"
         return f"{name}: {which} was taken for an empty cell, {times}."
     bare = _bare(column[:_FIRST])
-    if 2 * _n(bare, f"{_NUMBER}|{_COMMA}") < len(bare) - bare.null_count:
+    if 2 * _n(bare, f"{NUMBER}|{COMMA}") < len(bare) - bare.null_count:
         return None
     bare = _bare(column)
-    is_text = pc.invert(pc.match_substring_regex(bare, _NUMBER))
+    is_text = pc.invert(pc.match_substring_regex(bare, NUMBER))
     n_known = len(bare) - bare.null_count
     n_texts = pc.sum(is_text).as_py() or 0
-    commas = _n(bare, _COMMA)
+    commas = _n(bare, COMMA)
     if not n_texts or (n_texts > _FEW * n_known and n_texts > commas):
         return None
     row = pc.index(is_text, pa.scalar(True)).as_py()
@@ -118,8 +112,6 @@ def numbers(
 ) -> pa.ChunkedArray | None:
     """Return a column of text as numbers, true and false as 1 and 0; None if not all.
 
-    Decimals may stand behind commas where `has_commas`, if none stand behind points.
-
     Examples
     --------
     >>> import pyarrow as pa
@@ -131,34 +123,85 @@ def numbers(
     >>> numbers(pa.chunked_array([["1", "two"]])) is None
     True
     """
+    found = decimals(column, has_commas=has_commas)
+    if found is not None:
+        return found
+    found = flags(column)
+    return None if found is None else found.cast(pa.int8()).cast(pa.float64())
+
+
+def decimals(
+    column: pa.ChunkedArray, *, has_commas: bool = False
+) -> pa.ChunkedArray | None:
+    """Return a column of text as numbers; None if not all are.
+
+    Numbers may have decimal commas where `has_commas`, if none has a decimal point.
+    """
+    if pa.types.is_float64(column.type):  # parsed already
+        return column
+    found = _cast(column, pa.float64())  # most columns have nothing but numbers
+    if found is not None:
+        return found
     bare = _bare(column)
     found = _cast(bare, pa.float64())
     if found is None and has_commas and not _any(bare, "[.]"):
-        found = _cast(pc.replace_substring_regex(bare, _COMMA, r"\1.\2"), pa.float64())
-    if found is not None:
-        return found
-    lower = pc.utf8_lower(bare)
-    is_known = pc.is_in(lower, value_set=pa.array(["true", "false"], lower.type))
-    if not pc.all(pc.or_(is_known, pc.is_null(lower)), min_count=0).as_py():
+        found = _cast(pc.replace_substring_regex(bare, COMMA, r"\1.\2"), pa.float64())
+    return found
+
+
+def flags(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Return a column of true and false as booleans; None if not all are."""
+    lower = pc.utf8_lower(_bare(column))
+    is_flag = pc.is_in(lower, value_set=pa.array(["true", "false"], lower.type))
+    if not pc.all(pc.or_(is_flag, pc.is_null(lower)), min_count=0).as_py():
         return None
-    return pc.equal(lower, "true").cast(pa.int8()).cast(pa.float64())
+    return pc.equal(lower, "true")
 
 
-def first_text(column: pa.ChunkedArray, *, has_commas: bool = False) -> tuple[int, str]:
-    """Return the first cell of a column that is no number, and its place from 0 on."""
+def whole_ids(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Return a column of ids as int64 if all are written as such; None if not.
+
+    ``007`` is none, so that it stays apart from ``7``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from peckorder.tables.files.cells import whole_ids
+    >>> whole_ids(pa.array(["7", "-12"])).to_pylist(), whole_ids(pa.array(["007"]))
+    ([7, -12], None)
+    """
+    text, found = column, _cast(column, pa.int64())
+    if found is None:
+        text = _bare(column)
+        found = _cast(text, pa.int64())
+    is_kept = found is not None and found.cast(text.type).equals(text)
+    return found if is_kept else None
+
+
+def empty_as_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of text with null for empty cells."""
+    if not pc.any(pc.equal(column, "")).as_py():
+        return column
+    # Not by Arrow's if_else: up to version 21 it garbles text beside a null.
+    return pa.chunked_array([[text or None for text in column.to_pylist()]])
+
+
+def first_cell(
+    column: pa.ChunkedArray, is_odd: Callable[[pa.ChunkedArray], bool]
+) -> tuple[int, str]:
+    """Return the position and the text of the first cell that is odd by itself."""
     cells: list[str | None] = _bare(column).to_pylist()
     return next(
-        (place, cell)
-        for place, cell in enumerate(cells)
-        if cell is not None
-        and numbers(pa.chunked_array([[cell]]), has_commas=has_commas) is None
+        (position, cell)
+        for position, cell in enumerate(cells)
+        if cell is not None and is_odd(pa.chunked_array([[cell]]))
     )
 
 
 def _bare(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return text without spaces around it, and gaps where nothing stands."""
+    """Return text without spaces around it, and null for gaps."""
     bare = pc.utf8_trim_whitespace(column)
-    is_gap = pc.is_in(bare, value_set=pa.array(_EMPTY, column.type))
+    is_gap = pc.is_in(bare, value_set=pa.array(GAPS, column.type))
     return pc.if_else(is_gap, pa.scalar(None, column.type), bare)
 
 
@@ -170,7 +213,7 @@ def _n(column: pa.ChunkedArray, pattern: str) -> int:
 def _is_marked(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Say which cells have a mark for what is not known."""
     bare = pc.utf8_trim_whitespace(column)
-    return pc.is_in(bare, value_set=pa.array(_MARKS, column.type))
+    return pc.is_in(bare, value_set=pa.array(MARKS, column.type))
 
 
 def _cast(column: pa.ChunkedArray, kind: Any) -> pa.ChunkedArray | None:
@@ -180,70 +223,38 @@ def _cast(column: pa.ChunkedArray, kind: Any) -> pa.ChunkedArray | None:
         return None
 
 
-def _has_letter(column: pa.ChunkedArray, letter: str) -> bool:
-    return bool(pc.any(pc.match_substring(column, letter)).as_py())
-
-
 def _any(column: pa.ChunkedArray, pattern: str) -> bool:
     return bool(pc.any(pc.match_substring_regex(column, pattern)).as_py())
 
 
-def is_number(text: str) -> bool:
-    """Say whether a cell is a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
-
-
-def has_names(cells: list[str]) -> bool:
-    """Say whether the first line of a table has names, not values.
-
-    Numbers alone are none, nor is a line with a fraction or with a number twice.
-
-    Examples
-    --------
-    >>> from peckorder.tables.files.cells import has_names
-    >>> [has_names(line.split()) for line in ("196 242 3", "M 0.45 1", "id 1990 2000")]
-    [False, False, True]
-    """
-    found = [cell for cell in cells if is_number(cell)]
-    if len(found) == len(cells) or len(set(found)) < len(found):
-        return False
-    return not any(re.fullmatch(r"[+-]?\d*\.\d+", cell) for cell in found)
-
-
 def numbers_of(who: str, columns: Columns, name: str, *, gaps: bool = False) -> Floats:
-    """Return a column of numbers; refuse text, and gaps unless asked; name the row."""
+    """Return a column as numbers; refuse text, and gaps unless `gaps`."""
     column = columns.arrays[name]
-    found = column if column.dtype.kind in "iuf" else _parsed(column)
-    is_bad = np.isnan(found)
+    if column.dtype.kind in "iuf":
+        found: Floats = np.asarray(column, dtype=np.float64)
+    else:
+        found = np.array([_number(cell) for cell in column.tolist()], dtype=np.float64)
+    is_refused = np.isnan(found)
     if gaps:
-        is_bad &= ~is_empty(column)
-    if is_bad.any():
-        row = int(np.argmax(is_bad))
-        cell = column[row]
-        got = "an empty cell" if is_gap(cell) else short(cell)
+        is_refused &= ~is_empty(column)
+    if is_refused.any():
+        row = int(np.argmax(is_refused))
+        got = "an empty cell" if is_gap(column[row]) else short(column[row])
         raise DataError(
             f"{who}: column {short(name)} of {columns.source} must be numbers; got "
             f"{got} in row {row + 1}."
         )
-    return np.asarray(found, dtype=np.float64)
+    return found
 
 
-def is_gap(cell: Any) -> bool:
-    """Say whether a cell is empty."""
+def is_gap(cell: object) -> bool:
+    """Return whether a cell is empty: None or NaN."""
     return cell is None or cell != cell  # noqa: PLR0124
 
 
-def _parsed(column: NDArray[Any]) -> Floats:
-    """Return the numbers that text stands for; NaN for other text."""
-    return np.array([_number(cell) for cell in column.tolist()], dtype=np.float64)
-
-
-def _number(cell: Any) -> float:
-    try:
-        return float(cell)
-    except (TypeError, ValueError):
-        return float("nan")
+def _number(cell: object) -> float:
+    """Return a cell as a number, NaN if it is none."""
+    if isinstance(cell, str):
+        found = number_of(cell)
+        return float("nan") if found is None else found
+    return float("nan") if cell is None else float(cell)  # type: ignore[arg-type]

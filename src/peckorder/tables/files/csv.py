@@ -1,4 +1,7 @@
-"""CSV and TSV: all rows at once, or in blocks."""
+"""CSV and TSV: the one reader of the command line and of streams.
+
+Arrow cuts lines into cells, all of them text; `cells` decides what they stand for.
+"""
 
 import csv as lines
 import io
@@ -10,16 +13,9 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 from pyarrow import csv
 
+from peckorder._core.cells import GAPS, has_names, is_number, may_have_commas
 from peckorder.exceptions import DataError
-from peckorder.tables.files.cells import (
-    first_text,
-    has_names,
-    id_columns,
-    is_number,
-    numbers,
-    remark,
-    typed,
-)
+from peckorder.tables.files.cells import first_cell, id_columns, numbers, remark, typed
 from peckorder.tables.files.source import (
     HEAD,
     Inflated,
@@ -28,201 +24,276 @@ from peckorder.tables.files.source import (
     short,
 )
 
-# Names of columns that are numbers, or what tells them from all names.
+# Names of columns that are numbers, or a function that returns them of all names.
 Numbers: TypeAlias = Collection[str] | Callable[[tuple[str, ...]], Collection[str]]
 
 # A line must fit in a block.
-BLOCK = 1 << 22  # of which several are on their way at a time
+BLOCK = 1 << 22
 _TOO_LONG = "straddling object"
-# What stands between columns of MovieLens' files, and what Arrow, which wants one
-# letter, is given instead.
+_NO_BYTES = "Empty CSV file"
+_NO_DOUBLE = "conversion error to double"
+# The delimiter of MovieLens' files, and what stands for it in Arrow, which wants one
+# character.
 _TWO: Final = "::"
 _ONE: Final = "\x1f"
-_TAIL: Final = 1 << 16
-_MOST_NOTES: Final = 5
+_MAX_NOTES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
-    """What stands between columns, their names, and whether the file has them."""
+class Header:
+    """The delimiter, the names of columns, and whether the first line has them.
+
+    `line` is what stands before the first row.
+    """
 
     delimiter: str
     names: list[str]
     is_there: bool
+    line: bytes = b""
+
+    @property
+    def has_commas(self) -> bool:
+        """Whether numbers may have decimal commas."""
+        return may_have_commas(self.delimiter)
+
+
+def read_csv(
+    who: str,
+    file: Inflated,
+    delimiter: str | None,
+    *,
+    ids: Collection[str] = (),
+    names: tuple[str, ...] | None = None,
+) -> tuple[pa.Table, list[str]]:
+    """Return all rows of a CSV file, with types by all cells, and notes about them.
+
+    `ids` are columns of ids beside those that are named so; `names` other names for the
+    columns.
+    """
+    header = read_header(who, file.head, delimiter, names)
+    reading = _Reading(header, range(len(header.names)))
+    (table,) = _text_tables(who, file, reading, whole=True)
+    # Without names the ids of users and items come first.
+    unnamed = () if header.is_there else header.names[:2]
+    kept = id_columns(header.names, (*ids, *unnamed))
+    found = _map_columns(
+        table,
+        lambda name, cells: typed(
+            name, cells, is_id=name in kept, has_commas=header.has_commas
+        ),
+    )
+    remarks = (
+        remark(name, table[name], found[name])
+        for name in table.column_names
+        if name not in kept
+    )
+    notes = [note for note in remarks if note]
+    n_more = len(notes) - _MAX_NOTES
+    if n_more > 1:
+        notes = [*notes[:_MAX_NOTES], f"And {n_more} such columns."]
+    return found, notes
 
 
 def csv_blocks(
     who: str,
     file: Inflated,
     delimiter: str | None,
-    wanted: Numbers | None,
-    *,
-    ids: Collection[str] = (),
+    wanted: Numbers,
     names: tuple[str, ...] | None = None,
-    notes: list[str] | None = None,
 ) -> Iterator[pa.Table]:
-    """Yield the rows of a CSV file: all at once, or in blocks if `wanted` are named.
+    """Yield the rows of a CSV file in blocks.
 
-    In blocks a type cannot be told from all rows: columns in `wanted` are numbers
-    then, and all others text as it stands in the file. `ids` are columns of ids, which
-    are not changed, beside those that are named so. `names` are other names for the
-    columns, or names for those that have none. `notes` are added to, of a whole file,
-    by what one may not expect of how it was read.
+    A type cannot be told from a block: columns in `wanted` are numbers, and all others
+    text as it stands in the file.
     """
-    header = _header(who, file.head, delimiter, names)
-    watched = _Watched(file, header.delimiter)
-    tables = _texts(who, watched, header, file.head, whole=wanted is None)
-    # Where a comma stands between columns it does not stand within numbers.
-    has_commas = header.delimiter in ";\t|"
-    if wanted is None:
-        (table,) = _ended(who, tables, watched)
-        # Those of users and items come first.
-        unnamed = () if header.is_there else header.names[:2]
-        kept = id_columns(header.names, (*ids, *unnamed))
-        found = _each(
-            table,
-            lambda name, cells: typed(
-                name, cells, is_id=name in kept, has_commas=has_commas
-            ),
-        )
-        if notes is not None:
-            notes += _remarks(table, found, kept)
-        yield found
-        return
+    header = read_header(who, file.head, delimiter, names)
+    wanted = wanted(tuple(header.names)) if callable(wanted) else wanted
     n_before = 0
-    some = wanted(tuple(header.names)) if callable(wanted) else wanted
 
     def read(name: str, cells: pa.ChunkedArray) -> pa.ChunkedArray:
-        if name not in some:
+        if name not in wanted:
             return cells
-        found = numbers(cells, has_commas=has_commas)
+        found = numbers(cells, has_commas=header.has_commas)
         if found is None:
-            place, text = first_text(cells, has_commas=has_commas)
+            row, text = first_cell(
+                cells, lambda cell: numbers(cell, has_commas=header.has_commas) is None
+            )
             raise DataError(
                 f"{who}: column {short(name)} must be numbers; got {short(text)} in "
-                f"row {n_before + place + 1}."
+                f"row {n_before + row + 1}."
             )
         return found
 
-    for table in _ended(who, tables, watched):
-        yield _each(table, read)
+    for table in text_blocks(who, file, header, range(len(header.names))):
+        yield _map_columns(table, read)
         n_before += len(table)
 
 
-def _remarks(table: pa.Table, found: pa.Table, ids: Collection[str]) -> list[str]:
-    """Say of columns, the first few, what one may not expect of how they were read."""
-    every = [
-        said
-        for name in table.column_names
-        if name not in ids and (said := remark(name, table[name], found[name]))
-    ]
-    more = len(every) - _MOST_NOTES
-    return every if more <= 1 else [*every[:_MOST_NOTES], f"And {more} such columns."]
+def text_blocks(
+    who: str,
+    file: Inflated,
+    header: Header,
+    positions: Sequence[int],
+    block_size: int = BLOCK,
+    *,
+    parsed: Collection[int] = (),
+    ahead: bool = True,
+) -> Iterator[pa.Table]:
+    """Yield columns at some positions as text, in blocks.
+
+    Columns at the positions `parsed` are numbers at once, null where there is a gap:
+    half the work, but Arrow knows neither decimal commas nor spaces around a mark. A
+    cell that it cannot read raises `NotParsedError`; `cells` may yet read it as text.
+    Threads read ahead if `ahead`, which takes the memory of several blocks.
+    """
+    reading = _Reading(header, positions, block_size, parsed, ahead)
+    return _text_tables(who, file, reading, whole=False)
 
 
-def _each(
+def _map_columns(
     table: pa.Table, read: Callable[[str, pa.ChunkedArray], pa.ChunkedArray]
 ) -> pa.Table:
     return pa.table({name: read(name, table[name]) for name in table.column_names})
 
 
-def _texts(
-    who: str, file: "_Watched", header: _Header, head: bytes, *, whole: bool
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Which columns are read, and how; see `text_blocks`."""
+
+    header: Header
+    positions: Sequence[int]
+    block_size: int = BLOCK
+    parsed: Collection[int] = ()
+    ahead: bool = True
+
+
+class NotParsedError(Exception):
+    """A cell is no number to Arrow."""
+
+
+def _text_tables(
+    who: str, source: Inflated, reading: _Reading, *, whole: bool
 ) -> Iterator[pa.Table]:
-    """Yield all cells as text, at once or in blocks."""
-    wrong: list[Any] = []
+    """Yield cells, all at once or in blocks."""
+    header, positions = reading.header, reading.positions
+    wrong_rows: list[Any] = []
 
     def on_wrong_row(row: Any) -> str:
-        wrong.append(row)
+        wrong_rows.append(row)
         return "error"
 
-    places = [str(k) for k in range(len(header.names))]
-    quote: Any = False if header.delimiter == _TWO else '"'
+    is_two = header.delimiter == _TWO
+    file = None if is_two or whole else source.native(len(header.line))
+    if file is None:
+        source.read(len(header.line))
+        file = _Watched(source, header.delimiter)
+    numbered = [str(k) for k in range(len(header.names))]
+    included = [numbered[k] for k in positions]
+    kept = [header.names[k] for k in positions]
     options: dict[str, Any] = {
-        "read_options": csv.ReadOptions(block_size=BLOCK, column_names=places),
+        "read_options": csv.ReadOptions(
+            block_size=reading.block_size,
+            column_names=numbered,
+            use_threads=reading.ahead,
+        ),
         "parse_options": csv.ParseOptions(
-            delimiter=_ONE if header.delimiter == _TWO else header.delimiter,
-            quote_char=quote,
+            delimiter=_ONE if is_two else header.delimiter,
+            quote_char=False if is_two else '"',
             newlines_in_values=True,
             invalid_row_handler=on_wrong_row,
         ),
         "convert_options": csv.ConvertOptions(
-            column_types=dict.fromkeys(places, pa.string())
+            column_types=dict.fromkeys(included, pa.string())
+            | {numbered[k]: pa.float64() for k in reading.parsed},
+            include_columns=included,
+            null_values=list(GAPS),
         ),
     }
-    n_named = int(header.is_there)  # the line of names is the first row
     try:
-        if whole:
-            yield csv.read_csv(file, **options).rename_columns(header.names)[n_named:]
-            return
-        with csv.open_csv(file, **options) as reader:
-            for batch in reader:
-                table = pa.Table.from_batches([batch]).rename_columns(header.names)
-                n_before = min(n_named, len(table))
-                n_named -= n_before
-                yield table[n_before:]
+        for table in _parsed(file, whole, options):
+            columns = [table.column(numbered[k]) for k in positions]
+            yield pa.Table.from_arrays(columns, kept)
     except pa.ArrowInvalid as error:
-        sentence = _sentence(who, str(error), wrong, header, head)
-        raise DataError(sentence) from None
-
-
-def _ended(
-    who: str, tables: Iterator[pa.Table], file: "_Watched"
-) -> Iterator[pa.Table]:
-    """Yield tables; refuse a last cell whose quotation is not closed."""
-    last = ""
-    for table in tables:
-        if len(table):
-            last = table.columns[-1][-1].as_py() or ""
-        yield table
-    if file.is_open_behind(last):
+        wrong = wrong_rows[0] if wrong_rows else None
+        if wrong is None and _NO_DOUBLE in str(error):
+            raise NotParsedError from None
+        raise DataError(
+            _sentence(who, str(error), wrong, reading, source.head)
+        ) from None
+    text = None if is_two else _open_quotation(file, reading)
+    if text is not None:
         raise DataError(
             f"{who}: quotation marks must be closed; got the end of the file behind "
-            f"{short(last)}."
+            f"{short(text)}."
         )
 
 
-class _Watched(io.RawIOBase):
-    """A file with its `::` as one letter; it counts quotation marks."""
+def _parsed(
+    file: "pa.NativeFile | _Watched", whole: bool, options: dict[str, Any]
+) -> Iterator[pa.Table]:
+    try:
+        if whole:
+            yield csv.read_csv(file, **options)
+            return
+        with csv.open_csv(file, **options) as reader:
+            for batch in reader:
+                yield pa.Table.from_batches([batch])
+    except pa.ArrowInvalid as error:
+        if str(error) != _NO_BYTES:
+            raise
+        types = options["convert_options"].column_types
+        yield pa.schema(types).empty_table()
 
-    def __init__(self, file: io.RawIOBase, delimiter: str) -> None:
+
+class _Watched(io.RawIOBase):
+    """A file with its `::` as one character; it remembers its end."""
+
+    def __init__(self, file: Inflated, delimiter: str) -> None:
         self._file, self._is_two = file, delimiter == _TWO
-        self._mark = delimiter.encode()
-        self._held, self._n_quotes, self._tail = b"", 0, b""
+        self._half, self.ends = b"", (b"", b"")
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
-        data = self._file.read(max(len(buffer) - 1, 1)) or b""
-        if self._is_two:
-            is_end = not data
-            data = (self._held + data).replace(_TWO.encode(), _ONE.encode())
-            # A colon at the end may be the first half of two.
-            self._held = b":" if data.endswith(b":") and not is_end else b""
-            data = data[:-1] if self._held else data
-            if not data and not is_end:
-                return self.readinto(buffer)
-        else:
-            self._n_quotes += data.count(b'"')
-            self._tail = (self._tail + data)[-_TAIL:]
-        buffer[: len(data)] = data
-        return len(data)
-
-    def is_open_behind(self, last: str) -> bool:
-        """Say whether the file ended within a quotation, its last cell."""
-        if self._is_two or self._n_quotes % 2 == 0:
-            return False
-        opened = self._mark + b'"' + last.encode().replace(b'"', b'""')
-        return self._tail.endswith(opened[-_TAIL:])
+    def read(self, size: int = -1, /) -> bytes:
+        if not self._is_two:
+            data = self._file.read(size)
+            if data:  # a line fits in a block, so its end is in the last two
+                self.ends = self.ends[-1], data
+            return data
+        data = self._file.read(size if size < 0 else max(size - 1, 1))
+        is_end = not data
+        data = (self._half + data).replace(_TWO.encode(), _ONE.encode())
+        # A colon at the end may be the first half of two.
+        self._half = b":" if data.endswith(b":") and not is_end else b""
+        data = data[:-1] if self._half else data
+        return data if data or is_end else self.read(size)
 
 
-def _header(
-    who: str, head: bytes, delimiter: str | None, given: tuple[str, ...] | None
-) -> _Header:
+def _open_quotation(file: "pa.NativeFile | _Watched", reading: _Reading) -> str | None:
+    """Return the last cell if the file ended within its quotation marks."""
+    if isinstance(file, _Watched):
+        end = b"".join(file.ends)
+    else:
+        file.seek(max(0, file.size() - 2 * reading.block_size))
+        end = file.read()
+    _, mark, text = end.rpartition(reading.header.delimiter.encode() + b'"')
+    is_open = bool(mark) and b'"' not in text.replace(b'""', b"")
+    return text.decode("utf-8", "replace") if is_open else None
+
+
+def read_header(
+    who: str,
+    head: bytes,
+    delimiter: str | None,
+    given: tuple[str, ...] | None = None,
+    *,
+    is_named: bool = False,
+) -> Header:
     """Read the line of names, or number the columns of a file that has none.
 
-    A column without a name, as an index written by pandas has none, gets its number.
+    A column without a name, as an index written by pandas, gets its number. With
+    `is_named` the first line has names, whatever they look like and be they the same.
     """
     check_text(who, head)
     text = head.removeprefix("\N{BYTE ORDER MARK}".encode()).lstrip(b"\r\n")
@@ -234,6 +305,7 @@ def _header(
     if not text.strip():
         raise DataError(f"{who}: the file must begin with names of columns; got none.")
     first, *rest = re.split(rb"[\r\n]", text, maxsplit=1)
+    before = head[: len(head) - len(rest[0])] if rest else head
     if not rest and len(text) >= HEAD:
         raise DataError(
             f"{who}: the line of names must be shorter than 1 MB; got "
@@ -245,6 +317,8 @@ def _header(
         delimiter = max(",;\t|", key=outside.count)
         delimiter = _TWO if _TWO in outside and delimiter not in outside else delimiter
     names = _cells(who, line, delimiter)
+    if is_named:
+        return Header(delimiter, names, True, before)
     is_there = has_names(names)
     if delimiter == _TWO or given is not None:
         # Files with :: have no names; who gives names to columns gives all.
@@ -259,7 +333,7 @@ def _header(
             )
         names = [f"column {k}" for k in range(1, len(names) + 1)]
     check_names(who, names, len(names))
-    return _Header(delimiter, names, is_there)
+    return Header(delimiter, names, is_there, before if is_there else b"")
 
 
 def check_names(who: str, names: Sequence[str], n_columns: int) -> None:
@@ -292,17 +366,15 @@ def _cells(who: str, line: str, delimiter: str) -> list[str]:
 
 def _line_of(text: str, head: bytes) -> int | None:
     """Return the number of a line, if it is among the first."""
-    lines_ = head.decode("utf-8", "replace").splitlines()
-    return lines_.index(text.rstrip("\r\n")) + 1 if text in lines_ else None
+    first = head.decode("utf-8", "replace").splitlines()
+    return first.index(text.rstrip("\r\n")) + 1 if text in first else None
 
 
-def _sentence(
-    who: str, message: str, wrong: list[Any], header: _Header, head: bytes
-) -> str:
-    if wrong:
-        row = wrong[0]
+def _sentence(who: str, message: str, row: Any, reading: _Reading, head: bytes) -> str:
+    if row is not None:
         text = row.text.replace(_ONE, _TWO)
-        number = row.number or _line_of(text, head)
+        n_before = len(reading.header.line.splitlines())
+        number = row.number + n_before if row.number else _line_of(text, head)
         where = f"line {number}, " if number else ""
         return (
             f"{who}: lines must have as many cells as the first, "
@@ -311,11 +383,11 @@ def _sentence(
         )
     if _TOO_LONG in message:
         return (
-            f"{who}: lines must be shorter than {BLOCK >> 20} MB; got a longer one, or "
-            "a quotation mark that nothing closes."
+            f"{who}: lines must be shorter than {reading.block_size >> 20} MB; got a "
+            "longer one, or a quotation mark that nothing closes."
         )
     refused = re.search(r"column #(\d+)", message)
     if refused:
-        name = header.names[int(refused[1])]
+        name = reading.header.names[int(refused[1])]
         return not_utf_8(who, f"other bytes in column {short(name)}", head)
     return f"{who}: the file must be sound CSV; got {short(message, 200)}."

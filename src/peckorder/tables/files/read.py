@@ -16,7 +16,7 @@ from peckorder.datasets import Documents
 from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.arrow import json_blocks, parquet_blocks, to_columns
-from peckorder.tables.files.csv import Numbers, check_names, csv_blocks
+from peckorder.tables.files.csv import Numbers, check_names, csv_blocks, read_csv
 from peckorder.tables.files.source import Inflated, is_standard, name_of, opened, short
 from peckorder.tables.files.trec import (
     documents_to_columns,
@@ -284,10 +284,7 @@ def _whole(
 ) -> Columns:
     if kind in ("csv", "tsv"):
         delimiter = "\t" if kind == "tsv" else None
-        notes: list[str] = []
-        (table,) = csv_blocks(
-            who, file, delimiter, None, ids=ids, names=names, notes=notes
-        )
+        table, notes = read_csv(who, file, delimiter, ids=ids, names=names)
         return replace(to_columns(who, table), notes=tuple(notes))
     if kind == "letor":
         columns = letor_columns(who, file)
@@ -331,7 +328,7 @@ def _blocks(
         yield _renamed(qrels_columns(who, file), names)
     elif kind in ("csv", "tsv"):
         delimiter = "\t" if kind == "tsv" else None
-        for table in csv_blocks(who, file, delimiter, numbers, names=names):
+        for table in csv_blocks(who, file, delimiter, numbers, names):
             yield to_columns(who, table)
     else:
         if kind == "parquet":

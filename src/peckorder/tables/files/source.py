@@ -19,7 +19,7 @@ from peckorder.tables.files.standard_streams import is_standard as is_standard  
 # What compresses better than this, and is this large, was made to fill a memory.
 _MOST_RATIO = 200
 _MOST_UNASKED = 1 << 28
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 HEAD = 1 << 20
 
@@ -51,11 +51,11 @@ class Inflated(io.RawIOBase):
 
     def __init__(self, who: str, raw: IO[bytes], *, streamed: bool) -> None:
         self._who, self._streamed = who, streamed
-        self._counted = _Counted(raw)
+        self._raw, self._counted = raw, _Counted(raw)
         buffered = io.BufferedReader(self._counted, HEAD)
         magic = buffered.peek(4)[:4]
-        self._kind = "gzip" if magic[:2] == _GZIP else None
-        self._kind = "zstd" if magic == _ZSTD else self._kind
+        kinds = (kind for mark, kind in _COMPRESSED.items() if magic.startswith(mark))
+        self._kind = next(kinds, None)
         self._file: Any = buffered
         if self._kind is not None:
             self._file = pa.CompressedInputStream(
@@ -76,13 +76,19 @@ class Inflated(io.RawIOBase):
         """Say that this is a file to read from."""
         return True
 
+    def read(self, size: int = -1, /) -> bytes:
+        """Read `size` bytes, fewer at the end; all that are left if it is negative."""
+        if size < 0:
+            return b"".join(iter(lambda: self.read(HEAD), b""))
+        data, self._ahead = self._ahead[:size], self._ahead[size:]
+        # Short pieces would be short blocks, which a line might not fit in.
+        while len(data) < size and (more := self._read(size - len(data))):
+            data = data + more if data else more
+        return data
+
     def readinto(self, buffer: Any) -> int:
-        """Read some bytes; none at the end."""
-        if self._ahead:
-            size = min(len(buffer), len(self._ahead))
-            buffer[:size], self._ahead = self._ahead[:size], self._ahead[size:]
-            return size
-        data = self._read(len(buffer))
+        """Read into a buffer; return how many bytes."""
+        data = self.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
@@ -99,6 +105,19 @@ class Inflated(io.RawIOBase):
         self._given += len(data)
         self.check_holds(self._given)
         return data
+
+    def native(self, start: int) -> pa.NativeFile | None:
+        """Return the file from a byte on, for Arrow to read without Python.
+
+        None if it is compressed or a pipe, or must be counted as it is not streamed.
+        """
+        name = getattr(self._raw, "name", None)
+        is_plain = isinstance(name, str) and Path(name).is_file()
+        if self.is_compressed or not self._streamed or not is_plain:
+            return None
+        file = pa.OSFile(name)
+        file.seek(start)
+        return file
 
     def check_holds(self, size: int, taken: int | None = None) -> None:
         """Raise if `size` bytes are more than a file of `taken` bytes may hold.
@@ -137,10 +156,10 @@ class _Counted(io.RawIOBase):
 
 @contextmanager
 def opened(
-    path: str | os.PathLike[str], *, streamed: bool = False
+    path: str | os.PathLike[str], *, streamed: bool = False, who: str | None = None
 ) -> Iterator[Inflated]:
-    """Open a path, or standard input for "-", to be read once."""
-    who = name_of(path)
+    """Open a path, or standard input for "-", to be read once; errors name `who`."""
+    who = who or name_of(path)
     if is_standard(path):
         yield Inflated(who, sys.stdin.buffer, streamed=streamed)
         return

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from pyarrow import csv
 from pyarrow import parquet as pq
 
+from peckorder._core.cells import is_number
 from peckorder._core.text_files import check_target as check_path
 from peckorder._core.text_files import whole_file
 from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
-from peckorder.tables.files.cells import is_number
 from peckorder.tables.files.source import is_standard, short, shown_out
 from peckorder.tables.files.trec import COMMENT, DOCID, QID, TARGET
 

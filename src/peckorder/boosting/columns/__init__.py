@@ -1,1 +1,0 @@
-"""Features cut into groups of equal values."""

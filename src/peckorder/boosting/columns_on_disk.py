@@ -1,0 +1,240 @@
+"""Columns of rows that come in blocks, and large arrays, in files."""
+
+import os
+from collections.abc import Callable, Iterator
+from mmap import mmap
+from pathlib import Path
+from shutil import disk_usage
+from tempfile import TemporaryFile
+from typing import IO, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from peckorder._core.threads import Team
+from peckorder._core.typing import Array, Floats, Ints
+from peckorder.boosting.columns import (
+    COPIED_TOGETHER,
+    MOST_BINS,
+    Cuts,
+    allocate_cells,
+)
+from peckorder.boosting.compiled.binned_columns import copy_columns
+from peckorder.exceptions import DataError
+
+Shape: TypeAlias = int | tuple[int, ...]
+
+# The share of free memory that arrays may take before they go to files.
+_SHARE = 2
+# Bytes that are gathered before they are written.
+_CHUNK = 1 << 26
+# Entries that are looked up at a time.
+_PIECE = 1 << 18
+
+
+class Scratch:
+    """A folder for arrays in files that have no name, and vanish with the process."""
+
+    def __init__(self, who: str, folder: Path) -> None:
+        self.who, self.folder = who, folder
+
+    def file(self) -> IO[bytes]:
+        """Return an empty file without a name."""
+        return TemporaryFile(dir=self.folder)
+
+    def check(self, n_bytes: int, what: str) -> None:
+        """Refuse to begin what does not fit on the disk."""
+        check_disk(self.who, "folder", self.folder, n_bytes, what)
+
+    def zeros(self, shape: Shape, dtype: DTypeLike = np.float64) -> Array:
+        """Return an array of zeros in a file."""
+        with self.file() as file:
+            return mapped(file, shape, dtype)
+
+    def allocator(self, n_bytes: int) -> Callable[..., Array]:
+        """Return a function that allocates arrays of zeros, of so many bytes in all.
+
+        In memory, if there is plenty of it, else in files.
+        """
+        if n_bytes <= free_memory() // _SHARE:
+            return np.zeros
+        self.check(n_bytes, "scores and potentials")
+        return self.zeros
+
+
+def mapped(file: IO[bytes], shape: Shape, dtype: DTypeLike) -> Array:
+    """Return an array of zeros that lies in an empty file, also after it is closed."""
+    n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    reserve(file, n_bytes)
+    return np.frombuffer(mmap(file.fileno(), n_bytes), dtype=dtype).reshape(shape)
+
+
+def reserve(file: IO[bytes], n_bytes: int) -> None:
+    """Make an empty file as long as it will be."""
+    if hasattr(os, "posix_fallocate"):
+        # A full disk is noticed now, not by a signal when a page is written.
+        os.posix_fallocate(file.fileno(), 0, n_bytes)
+    else:
+        file.truncate(n_bytes)
+
+
+def check_disk(who: str, name: str, folder: Path, n_bytes: int, what: str) -> None:
+    """Refuse a parameter that leads to a disk without so many bytes free."""
+    free = disk_usage(folder).free
+    if n_bytes > free:
+        raise DataError(
+            f"{who}: {name} must be on a disk with {size(n_bytes)} free for {what}; "
+            f"got {str(folder)!r}, with {size(free)}."
+        )
+
+
+def on_one_disk(folder: Path, other: Path) -> bool:
+    """Return whether two folders are on the same disk."""
+    return folder.stat().st_dev == other.stat().st_dev
+
+
+def free_memory() -> int:
+    """Return how many bytes of memory are available now, without cached files."""
+    limits = [_limit_of_group(), _available()]
+    return min(limit for limit in limits if limit is not None)
+
+
+def _available() -> int:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        facts = dict(line.split(":") for line in lines)
+        return 1024 * int(facts["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError):
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (AttributeError, OSError, ValueError):
+        return 1 << 32  # the system does not say
+
+
+def _limit_of_group(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Return how many bytes a container may still take; None without a limit."""
+    try:
+        most = int((folder / "memory.max").read_text())
+        facts = (folder / "memory.stat").read_text().splitlines()
+    except (OSError, ValueError):
+        return None
+    taken = dict(fact.split() for fact in facts)
+    return max(0, most - int(taken.get("anon", 0)))
+
+
+def size(n_bytes: int) -> str:
+    """Return a number of bytes in words."""
+    for power, unit in ((4, "TB"), (3, "GB"), (2, "MB")):
+        if n_bytes >= 1000**power:
+            return f"{n_bytes / 1000**power:.3g} {unit}"
+    return f"{n_bytes:,} bytes"
+
+
+class Spool:
+    """Rows in a file until their columns can be binned, each chunk column by column.
+
+    `dtype` is that of all blocks. With max_bins None a column with too many values to
+    have a bin each is refused as soon as they are seen.
+    """
+
+    def __init__(
+        self, scratch: Scratch, n_columns: int, dtype: DTypeLike, max_bins: int | None
+    ) -> None:
+        self.n_columns, self.dtype, self.max_bins = n_columns, np.dtype(dtype), max_bins
+        self.n_rows = 0
+        self._scratch, self._file = scratch, scratch.file()
+        n_rows = max(1, _CHUNK // (self.dtype.itemsize * n_columns))
+        self._chunk = np.empty((n_columns, n_rows), dtype=dtype)
+        self._n_gathered = 0
+        self._seen = [np.empty(0, dtype=dtype) for _ in range(n_columns)]
+
+    def close(self) -> None:
+        """Free the disk."""
+        self._file.close()
+
+    def add(self, X: Floats, rows: Ints) -> None:
+        """Append the given rows of X."""
+        if X.dtype != self.dtype:
+            raise DataError(
+                f"{self._scratch.who}: X must be of one type in all blocks, "
+                f"{self.dtype} as in the first; got {X.dtype}."
+            )
+        n_added, capacity = 0, self._chunk.shape[1]
+        while n_added < len(rows):
+            n_more = min(len(rows) - n_added, capacity - self._n_gathered)
+            added = rows[n_added : n_added + n_more]
+            columns = self._chunk[:, self._n_gathered : self._n_gathered + n_more]
+            for first in range(0, self.n_columns, COPIED_TOGETHER):
+                copy_columns(X, added, first, columns[first : first + COPIED_TOGETHER])
+            if self.max_bins is None:
+                self._check_values(columns)
+            n_added += n_more
+            self._n_gathered += n_more
+            self.n_rows += n_more
+            if self._n_gathered == capacity:
+                self._write()
+
+    def _write(self) -> None:
+        self._scratch.check(self._chunk.nbytes, "the next rows")
+        self._file.write(self._chunk.data)
+        self._n_gathered = 0
+
+    def _check_values(self, columns: Floats) -> None:
+        """Collect the values of columns; refuse one with too many."""
+        for c, column in enumerate(columns):
+            seen, others = self._seen[c], column
+            if len(seen):
+                nearest = np.searchsorted(seen, column).clip(max=len(seen) - 1)
+                others = column[seen[nearest] != column]
+            others = np.unique(others)
+            self._seen[c] = np.union1d(seen, others[~np.isnan(others)])
+            if len(self._seen[c]) > MOST_BINS:
+                raise DataError(
+                    f"{self._scratch.who}: max_bins must be an integer from 2 to 255 "
+                    f"on a stream if a feature has more than 255 values; got None, and "
+                    f"more of feature {c}. Use max_bins=255."
+                )
+
+    def bin(self, bins: Ints, team: Team) -> Cuts:
+        """Cut all columns; write their bins to bins (columns, n).
+
+        One column per thread is in memory at a time, fewer where memory is short.
+        """
+        cuts, chunks = Cuts(self.n_columns), self._chunks()
+
+        def work(share: slice, give_up: Callable[[], bool]) -> None:
+            cells = allocate_cells()
+            ordered = np.empty(self.n_rows, dtype=self.dtype)
+            for c in range(share.start, share.stop):
+                if give_up():
+                    return
+                for start, piece in self._pieces(chunks, c):
+                    ordered[start : start + len(piece)] = piece
+                ordered.sort()
+                cuts.find(c, ordered, self.max_bins)
+                for start, piece in self._pieces(chunks, c):
+                    values = piece.astype(np.float64)
+                    cuts.fill(c, values, bins[c, start : start + len(piece)], cells)
+
+        column_bytes = self.n_rows * self.dtype.itemsize
+        team.share(self.n_columns, work, max(1, free_memory() // (2 * column_bytes)))
+        return cuts
+
+    def _chunks(self) -> list[Floats]:
+        """Return all chunks, the rows that are not written yet as the last one."""
+        chunks = [self._chunk[:, : self._n_gathered]]
+        if self.n_rows > self._n_gathered:
+            self._file.flush()
+            written = np.memmap(self._file, self.dtype, mode="r")
+            chunks = [*written.reshape(-1, *self._chunk.shape), *chunks]
+        return chunks
+
+    def _pieces(self, chunks: list[Floats], c: int) -> Iterator[tuple[int, Floats]]:
+        """Yield the entries of a column in pieces, with where these begin."""
+        start = 0
+        for chunk in chunks:
+            for first in range(0, chunk.shape[1], _PIECE):
+                piece = chunk[c, first : first + _PIECE]
+                yield start + first, piece
+            start += chunk.shape[1]

@@ -1,1 +1,0 @@
-"""The pairs that RankBoost learns from, and their distribution."""

@@ -1,0 +1,231 @@
+"""Rounds, their record, and the scores that they give to rows."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import exp
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import UndefinedMetricWarning
+
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, n_cores, share
+from peckorder._core.typing import Array, Floats, Ints, Matrix
+from peckorder._core.validation import as_rows
+from peckorder.boosting.compiled import weak_rankings as compiled
+from peckorder.boosting.compiled.weak_rankings import FeatureTables
+from peckorder.boosting.weak_learners import Ranking, ranked
+from peckorder.exceptions import DataError
+from peckorder.feedback import GradedRows
+from peckorder.metrics import Metric
+
+# A weak ranking with its weight, as it is kept.
+RECORD = np.dtype(
+    [
+        ("feature", np.int64),
+        ("threshold", np.float64),
+        ("default", np.float64),
+        ("alpha", np.float64),
+    ]
+)
+
+
+class Round(NamedTuple):
+    """A weak ranking with its weight; `ranking` if it is a custom one."""
+
+    feature: int
+    threshold: float
+    default: float
+    alpha: float
+    ranking: Ranking | None = None
+
+
+@dataclass
+class RoundLog:
+    """The rounds so far, and the logarithms of the bounds before and after each."""
+
+    log_bounds: list[float]
+    rounds: list[Round] = field(default_factory=list)
+
+    def add(self, round_: Round, log_z: float) -> None:
+        """Add a round, which multiplies the bound by Z."""
+        self.rounds.append(round_)
+        self.log_bounds.append(self.log_bounds[-1] + log_z)
+
+    def bounds(self, n_rounds: int) -> Floats:
+        """Return the bounds before the first round and after each of n."""
+        return np.array([exp(min(b, 700.0)) for b in self.log_bounds[: n_rounds + 1]])
+
+
+class MatrixColumns:
+    """The columns of a matrix, one at a time; NaN where a feature abstains."""
+
+    def __init__(self, X: Matrix, *, unstored: bool) -> None:
+        self._X: Any = X if isinstance(X, np.ndarray) else X.tocsc()
+        self._fill = 0.0 if unstored else np.nan
+
+    def __getitem__(self, feature: int) -> Floats:
+        if not sparse.issparse(self._X):
+            return np.asarray(self._X[:, feature], dtype=np.float64)
+        column = np.full(self._X.shape[0], self._fill)
+        stored = slice(*self._X.indptr[feature : feature + 2])
+        column[self._X.indices[stored]] = self._X.data[stored]
+        return column
+
+    def rank(self, feature: int, threshold: float, default: float) -> Floats:
+        """Return the values of a weak ranking for all rows."""
+        column = self[feature]
+        values = column if np.isnan(threshold) else (column > threshold).astype(float)
+        return np.where(np.isnan(column), default, values)
+
+
+class ScoreTable(FeatureTables):
+    """The scores of values, feature by feature."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, rankers: Array) -> Self:
+        """Put together weak rankings: records of feature, threshold, default, alpha.
+
+        A threshold of NaN stands for the feature itself. O(k log k) time.
+        """
+        rankers = rankers[rankers["feature"] >= 0]
+        features, position = np.unique(rankers["feature"], return_inverse=True)
+        n_features = len(features)
+
+        def summed(values: Floats, positions: Ints) -> Floats:
+            return np.bincount(positions, values, n_features).astype(np.float64)
+
+        alpha, threshold = rankers["alpha"], rankers["threshold"]
+        is_slope = np.isnan(threshold)
+        missing = summed(alpha * rankers["default"], position)
+        slopes = summed(alpha[is_slope], position[is_slope])
+        # Cuts by feature and threshold, those of several rounds as one.
+        order = np.lexsort((threshold, position))
+        order = order[~is_slope[order]]
+        alpha, threshold, position = alpha[order], threshold[order], position[order]
+        is_first = np.ones(len(order), dtype=bool)
+        is_first[1:] = (threshold[1:] != threshold[:-1]) | (
+            position[1:] != position[:-1]
+        )
+        added = np.bincount(np.cumsum(is_first) - 1, alpha).astype(np.float64)
+        n_cuts = np.bincount(position[is_first], minlength=n_features)
+        starts = np.concatenate([[0], np.cumsum(n_cuts)])
+        steps = np.empty(len(added) + n_features)
+        compiled.sum_steps(starts, added, steps)
+        features = features.astype(np.int64)
+        return cls(features, starts, threshold[is_first], steps, slopes, missing)
+
+    def scores(self, X: Matrix, *, unstored: bool) -> Floats:
+        """Return the scores of rows; O(rows, used features) or O(stored entries)."""
+        n_rows, n_columns = X.shape
+        scores = np.zeros(n_rows)
+        function: Any = compiled.dense_scores
+        arguments: tuple[Any, ...] = (self,)
+        size = n_rows * len(self.features)
+        if not isinstance(X, np.ndarray):
+            function, size = compiled.sparse_scores, X.nnz
+            arguments = self._sparse(n_columns, unstored)
+        rows = as_rows(X)
+
+        def work(part: slice, give_up: Callable[[], bool]) -> None:
+            function(part.start, part.stop, *rows, *arguments, scores)
+
+        worth = size // MIN_ITEMS_PER_THREAD["entries"]
+        share(n_rows, max(1, min(n_cores(), worth)), work)
+        return scores
+
+    def _sparse(
+        self, n_columns: int, unstored: bool
+    ) -> tuple[Self, Ints, Floats, float]:
+        position_of = np.full(n_columns, -1)
+        position_of[self.features] = np.arange(len(self.features))
+        scores = self._zero_scores() if unstored else self.missing
+        return self, position_of, scores, float(scores.sum())
+
+    def _zero_scores(self) -> Floats:
+        """Return the score of a zero in each feature."""
+        starts, is_below = self.starts, self.thresholds < 0.0
+        n_below = np.diff(np.append(0, np.cumsum(is_below))[starts])
+        positions = starts[:-1] + np.arange(len(starts) - 1) + n_below
+        return np.asarray(self.steps[positions])
+
+    def contributions(self, X: Matrix, *, unstored: bool) -> Floats:
+        """Return the scores of rows feature by feature: (rows, columns)."""
+        result = np.zeros(X.shape)
+        features, starts, thresholds, steps, slopes, missing = self
+        for u, feature in enumerate(features.tolist()):
+            first, last = starts[u], starts[u + 1]
+            own = ScoreTable(
+                features[u : u + 1],
+                starts[u : u + 2] - first,
+                thresholds[first:last],
+                steps[first + u : last + u + 1],
+                slopes[u : u + 1],
+                missing[u : u + 1],
+            )
+            result[:, feature] = own.scores(X, unstored=unstored)
+        return result
+
+
+class EarlyStopping:
+    """Follows a metric on queries held out; remembers after which round it was best.
+
+    A share of all queries is drawn at random, whole; `rows` are theirs.
+    """
+
+    def __init__(
+        self,
+        metric: Metric,
+        patience: int | None,
+        share: float,
+        rng: np.random.RandomState,
+        graded: GradedRows,
+    ) -> None:
+        self._metric, self._patience = metric, patience
+        sizes = np.diff(graded.offsets)
+        n_held = min(max(1, round(share * len(sizes))), len(sizes) - 1)
+        is_held = np.zeros(len(sizes), dtype=bool)
+        is_held[rng.permutation(len(sizes))[:n_held]] = True
+        kept = np.repeat(is_held, sizes)
+        self.rows = graded.rows[kept]
+        self._y = graded.grade[kept]
+        self._qid = np.repeat(np.arange(len(sizes)), sizes)[kept]
+        self.values: list[float] = []
+        self.best = 0
+
+    def begin(self, X: Matrix, offset: Floats | None, *, unstored: bool) -> None:
+        """Evaluate the rows before the first round."""
+        self._X = X[self.rows]
+        self._columns = MatrixColumns(self._X, unstored=unstored)
+        start = np.zeros(len(self.rows)) if offset is None else offset[self.rows]
+        self._scores = start.astype(np.float64)
+        self._evaluate()
+        if np.isnan(self.values[0]):
+            raise DataError(
+                "RankBoost: validation_fraction must hold out a query for which metric "
+                f"is defined; got none in {len(np.unique(self._qid))} queries."
+            )
+
+    def __call__(self, log: RoundLog) -> bool:
+        """Add the last round; return whether to stop."""
+        feature, threshold, default, alpha, ranking = log.rounds[-1]
+        if ranking is not None:
+            self._scores += alpha * ranked(ranking, self._X)
+        else:
+            self._scores += alpha * self._columns.rank(feature, threshold, default)
+        self._evaluate()
+        n_waited = len(self.values) - 1 - self.best
+        return self._patience is not None and n_waited >= self._patience
+
+    def _evaluate(self) -> None:
+        with warnings.catch_warnings():
+            if self.values:  # the warning was given before the first round
+                warnings.simplefilter("ignore", UndefinedMetricWarning)
+            value = self._metric.mean(self._y, self._scores, self._qid)
+        sign = 1.0 if self._metric.kind.larger_is_better else -1.0
+        self.values.append(value)
+        if sign * value > sign * self.values[self.best]:
+            self.best = len(self.values) - 1

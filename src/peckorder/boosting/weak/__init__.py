@@ -1,1 +1,0 @@
-"""Weak rankings: thresholds, features, custom learners."""

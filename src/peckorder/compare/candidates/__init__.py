@@ -1,1 +1,0 @@
-"""Who takes part in a comparison, and how each chooses its settings."""

@@ -1,0 +1,318 @@
+"""The one engine of comparison: every candidate on the same splits of a case.
+
+A case (`Case`) is data with a task, a table, ratings of people or a problem that can be
+drawn again, and knows how it is split. The engine runs every candidate on every split,
+and `Contest` has what was measured, the best first.
+"""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, ClassVar, Final, NamedTuple, Protocol
+
+import numpy as np
+
+from peckorder import estimators
+from peckorder._core.typing import Floats, Ints
+from peckorder._core.validation import Rule, whole
+from peckorder.compare.candidates import Candidate
+from peckorder.compare.measures import Measure
+from peckorder.exceptions import DataError
+from peckorder.metrics import half_width
+
+Progress = Callable[[int, int, str], None]
+
+# NumPy's generators take no larger seed, and every repetition adds one.
+SEED: Final = Rule(
+    "an integer from 0 to 2**31",
+    lambda value: whole(0).accepts(value) and value <= 2**31,
+)
+# Rankers of other tasks exist too, whatever their names look like.
+_RANKERS: Final = {
+    name.lower(): name for name in (*estimators.__all__, "PersonalRanker")
+}
+
+
+class Behind(NamedTuple):
+    """How far a candidate is behind the first, on the same rows, queries or people."""
+
+    mean: float
+    half_width: float
+
+    @property
+    def is_level(self) -> bool:
+        """Whether the 95 % interval contains zero: no difference was shown."""
+        return not abs(self.mean) > self.half_width  # which may be unknown
+
+
+@dataclass(slots=True, eq=False)
+class Result:
+    """What one candidate achieved.
+
+    `values` has, for each measure, one value per unit (row, query, person, repetition);
+    `answers` and `scores` are its predictions for each row when that was left out,
+    after and before calibration. `seconds`, `weights`, `curves`, `thresholds` and
+    `chosen` describe its models, one per split.
+    """
+
+    name: str
+    origin: str
+    values: dict[str, Floats] = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)
+    answers: Floats | None = None
+    scores: Floats | None = None
+    weights: list[Floats] = field(default_factory=list)
+    curves: list[Floats] = field(default_factory=list)
+    thresholds: list[Floats] = field(default_factory=list)
+    chosen: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def mean(self, measure: Measure) -> float:
+        """Return the mean over units for which the measure is defined."""
+        return float(np.nanmean(self.values[measure.name]))
+
+    def record(
+        self, rows: Ints, n_rows: int, scores: Floats, answers: Floats | None = None
+    ) -> None:
+        """Keep the predictions for rows that were left out, of `n_rows` in all."""
+        if self.scores is None or self.answers is None:
+            self.scores, self.answers = np.empty(n_rows), np.empty(n_rows)
+        self.scores[rows] = scores
+        self.answers[rows] = scores if answers is None else answers
+
+    def predictions(self) -> Floats:
+        """Return the answers for all rows, each when it was left out."""
+        assert self.answers is not None
+        return self.answers
+
+
+class Trial(Protocol):
+    """One split of a case: rows to learn from, and rows to be measured on."""
+
+    @property
+    def name(self) -> str:
+        """What the split is called while it runs."""
+
+    def run(self, candidate: Candidate, result: Result) -> None:
+        """Fit a candidate, and add to its result."""
+
+
+class Plan(NamedTuple):
+    """The splits of a case, and what makes values out of predictions.
+
+    `groups` has the groups of rows that are not independent of each other, queries or
+    people as `group_name` says. `n_train_rows` are the rows to learn from, at least.
+    """
+
+    n_splits: int
+    trials: Iterable[Trial]
+    measure: Callable[[Result], None] = lambda result: None
+    n_train_rows: int = 0
+    groups: Ints | None = None
+    group_name: str = ""
+
+
+class Case(ABC):
+    """What candidates are compared on: data, a task, and the way to split it.
+
+    `measures` are those of the leaderboard, the one that decides first; `unit` is what
+    one value of a measure belongs to; `spread` is how much wider than usual intervals
+    are.
+    """
+
+    __slots__ = ()
+
+    measures: tuple[Measure, ...]
+    candidates: tuple[Candidate, ...]
+    unit: str
+    spread: float = 1.0
+
+    # The option by which one says how many splits there are.
+    split_option: ClassVar[str] = "folds"
+    # A candidate that fails is left out, or else its error is raised.
+    leaves_out_failures: ClassVar[bool] = True
+
+    @abstractmethod
+    def plan(self, n_splits: int, seed: int) -> Plan:
+        """Return the splits, at most so many if the case has not enough rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contest:
+    """All results, the best first, and which candidates were left out for what reason.
+
+    `unit` is what one value of a measure belongs to. Where values of rows came in
+    groups, queries or people as `group_name` says, `groups` has them.
+    """
+
+    measures: tuple[Measure, ...]
+    results: tuple[Result, ...]
+    left_out: tuple[tuple[str, str], ...]
+    n_splits: int
+    seed: int
+    unit: str
+    spread: float = 1.0
+    groups: Ints | None = None
+    group_name: str = ""
+
+    @property
+    def interval_unit(self) -> str:
+        """What intervals are over."""
+        return self.group_name or self.unit
+
+    @property
+    def best(self) -> Result:
+        """The first of all."""
+        return self.results[0]
+
+    def half_width(self, values: Floats) -> float:
+        """Return half the 95 % interval of a mean over units."""
+        is_defined = ~np.isnan(values)
+        groups = None if self.groups is None else self.groups[is_defined]
+        return self.spread * float(half_width(values[is_defined], groups))
+
+    def behind(self, result: Result, measure: Measure | None = None) -> Behind:
+        """Return by how much a candidate is worse than the first; paired."""
+        measure = measure or self.measures[0]
+        sign = -1.0 if measure.larger_is_better else 1.0
+        gap = sign * (result.values[measure.name] - self.best.values[measure.name])
+        return Behind(float(np.nanmean(gap)), self.half_width(gap))
+
+    def level(self) -> tuple[Result, ...]:
+        """Return those that were not shown to differ from the first."""
+        others = self.results[1:]
+        return tuple(other for other in others if self.behind(other).is_level)
+
+
+def run_contest(
+    case: Case,
+    *,
+    n_splits: int = 5,
+    seed: int = 0,
+    only: Iterable[str] | None = None,
+    on_progress: Progress | None = None,
+) -> Contest:
+    """Fit and measure all candidates of a case on the same splits.
+
+    Parameters
+    ----------
+    case : Case
+        What they are compared on.
+    n_splits : int, default=5
+        How many folds, each left out once, or how many repetitions.
+    seed : int, default=0
+        Decides the splits and all that is random in candidates.
+    only : iterable of str, default=None
+        The candidates that take part; baselines always do.
+    on_progress : callable, default=None
+        Called with (steps done, steps in all, what comes next).
+
+    Returns
+    -------
+    contest : Contest
+        The results, the best first.
+    """
+    whole(2).check("compare", case.split_option, n_splits)
+    SEED.check("compare", "seed", seed)
+    candidates = choose_candidates(case.candidates, only)
+    plan = case.plan(n_splits, seed)
+    left_out = [
+        (candidate.name, f"more than {candidate.most_rows:,} rows to learn from")
+        for candidate in candidates
+        if _has_too_many_rows(candidate, plan)
+    ]
+    candidates = tuple(c for c in candidates if not _has_too_many_rows(c, plan))
+    results = {c.name: Result(c.name, c.origin) for c in candidates}
+    report_progress = on_progress or (lambda done, total, label: None)
+    n_done, n_steps = 0, plan.n_splits * sum(bool(c.origin) for c in candidates)
+    for trial in plan.trials:
+        for candidate in candidates:
+            if candidate.origin:  # baselines take no time
+                report_progress(n_done, n_steps, f"{trial.name}: {candidate.name}")
+                n_done += 1
+            if candidate.name not in results:
+                continue
+            if not case.leaves_out_failures:
+                trial.run(candidate, results[candidate.name])
+                continue
+            try:
+                with warnings.catch_warnings():
+                    # Of thousands of fits on parts of the data; the leaderboard tells.
+                    warnings.simplefilter("ignore")
+                    trial.run(candidate, results[candidate.name])
+            except Exception as error:  # those of other packages may be of any class
+                left_out.append((candidate.name, _reason(error)))
+                del results[candidate.name]
+    report_progress(n_steps, n_steps, "measuring")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for result in results.values():
+            plan.measure(result)
+    return Contest(
+        case.measures,
+        ranked(results.values(), case.measures[0]),
+        tuple(left_out),
+        plan.n_splits,
+        seed,
+        case.unit,
+        case.spread,
+        plan.groups,
+        plan.group_name,
+    )
+
+
+def _has_too_many_rows(candidate: Candidate, plan: Plan) -> bool:
+    return candidate.most_rows is not None and plan.n_train_rows > candidate.most_rows
+
+
+def _reason(error: Exception) -> str:
+    """Return the first line of an error, or at least its class."""
+    text = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return text if isinstance(error, DataError) else f"failed: {text}"
+
+
+def choose_candidates(
+    candidates: tuple[Candidate, ...], only: Iterable[str] | None
+) -> tuple[Candidate, ...]:
+    """Return the candidates of these names, and all baselines."""
+    if only is None:
+        return candidates
+    names = [candidate.name for candidate in candidates if candidate.origin]
+    by_lower_name = {name.lower(): name for name in names}
+    chosen = set()
+    for name in _separate_names(only, by_lower_name):
+        same = [other for other in names if other.lower() == name.lower()]
+        if not same:
+            words = get_close_matches(name.lower(), by_lower_name)
+            close = [by_lower_name[word] for word in words]
+            hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+            if name.lower() in _RANKERS:
+                hint = f" {_RANKERS[name.lower()]} is not for this task."
+            raise DataError(
+                f"compare: rankers must be some of {', '.join(map(repr, names))}; got "
+                f"{name!r}.{hint}"
+            )
+        chosen.update(same)
+    return tuple(c for c in candidates if not c.origin or c.name in chosen)
+
+
+def _separate_names(only: Iterable[str], names: Collection[str]) -> Iterator[str]:
+    """Yield names one by one, also of several with commas between."""
+    for name in only:
+        if name.lower() in names or "," not in name:
+            yield name
+        else:
+            yield from filter(None, map(str.strip, name.split(",")))
+
+
+def ranked(results: Iterable[Result], first: Measure) -> tuple[Result, ...]:
+    """Put the best first; of equals, what was entered first."""
+    sign = -1.0 if first.larger_is_better else 1.0
+    kept = tuple(results)
+    if not kept or np.isnan([result.mean(first) for result in kept]).any():
+        raise DataError(
+            f"compare: {first.name} must be defined somewhere, of labels that differ; "
+            "got none to measure it on."
+        )
+    return tuple(sorted(kept, key=lambda result: sign * result.mean(first)))

@@ -1,1 +1,0 @@
-"""Cross-validation of candidates on the data of a file."""

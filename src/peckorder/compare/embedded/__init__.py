@@ -1,1 +1,0 @@
-"""The comparison on embedded problems."""

@@ -1,0 +1,356 @@
+"""Fusion of runs, by rules or learnt from judgements, and the case that compares it."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import RidgeCV
+
+from peckorder._core.typing import Array, Bools, Estimator, Floats, Ints
+from peckorder._core.validation import did_you_mean
+from peckorder.compare.candidates import (
+    Candidate,
+    Constant,
+    Make,
+    TaskInfo,
+    boosted_trees,
+    linear_mprank,
+    rankboost,
+)
+from peckorder.compare.measures import Measure
+from peckorder.compare.table_case import TableCase, folds_of_queries
+from peckorder.compare.third_party import LightGBM, installed
+from peckorder.compare.tuning import Wrapper, fit_model, innermost, list_loss
+from peckorder.datasets import Documents, Qrels, Run, from_runs
+from peckorder.estimators import RankBoost
+from peckorder.exceptions import DataError
+from peckorder.feedback import Queries
+from peckorder.tables.columns import counted
+
+# Cormack, Clarke and Buettcher (SIGIR 2009) found it, and everybody keeps it.
+RRF_SHIFT = 60
+BORDA: Final = "Borda"
+RRF: Final = "reciprocal rank fusion"
+LEARNT: Final = "RankBoost"
+METHODS: Final = {"borda": BORDA, "rrf": RRF, "rankboost": LEARNT}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fused:
+    """Documents of all runs with the scores of each method.
+
+    Learnt scores of judged queries, those in which something is relevant, come from
+    models that did not see these queries; those of others from `model`, which saw all
+    judged ones.
+    """
+
+    runs: tuple[str, ...]
+    documents: Documents
+    scores: Mapping[str, Floats]
+    is_judged: Bools
+    model: RankBoost | None = None
+
+
+def fuse(
+    runs: Mapping[str, Run],
+    qrels: Qrels | None = None,
+    *,
+    n_rounds: int | None = None,
+    n_folds: int = 5,
+    seed: int = 0,
+    metric: str = "ndcg@10",
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Fused:
+    """Fuse runs, one column per run; a run abstains on documents that it does not list.
+
+    Borda's count gives a document, from each run that lists it, the number of
+    documents of its query that do not stand above it; reciprocal rank fusion
+    1 / (60 + rank). RankBoost learns from 1 / rank and the judgements, as in
+    `compare`: on the same folds of queries in which something is relevant, for
+    `n_rounds` rounds, or those that do best by `metric` on queries left out.
+    O(n log n) for n rows of all runs, and what RankBoost takes for `n_folds` + 1 fits.
+
+    Examples
+    --------
+    >>> from peckorder.compare.fusion import fuse
+    >>> from peckorder.datasets import Run
+    >>> a = Run(["q", "q"], ["x", "y"], [2.0, 1.0])
+    >>> b = Run(["q", "q"], ["y", "z"], [2.0, 1.0])
+    >>> fused = fuse({"a": a, "b": b})
+    >>> fused.documents.docid.tolist(), fused.scores["Borda"].tolist()
+    (['x', 'y', 'z'], [3.0, 5.0, 2.0])
+    """
+    if qrels is not None:
+        # Judgements below 0, of spam, earn nothing, as in trec_eval.
+        qrels = Qrels(qrels.qid, qrels.docid, np.maximum(qrels.grade, 0))
+    documents = from_runs(runs, qrels)
+    ranks = 1 / documents.X
+    queries = Queries.of("fuse", documents.qid, len(documents))
+    scores = {
+        BORDA: _borda(ranks, queries),
+        RRF: np.nansum(1 / (RRF_SHIFT + ranks), axis=1),
+    }
+    if qrels is None:
+        none = np.zeros(len(documents), dtype=bool)
+        return Fused(tuple(runs), documents, scores, none)
+    relevant = np.unique(qrels.qid[qrels.grade > 0])
+    is_judged = np.isin(np.asarray(documents.qid), relevant)
+    plan = _Boosting(
+        n_rounds, n_folds, TaskInfo(seed, len(runs), loss=list_loss(metric))
+    )
+    learnt, model = _boosted_scores(documents, is_judged, plan, on_progress)
+    return Fused(tuple(runs), documents, {LEARNT: learnt, **scores}, is_judged, model)
+
+
+def _borda(ranks: Floats, queries: Queries) -> Floats:
+    """Return the sum, over the runs that list a document, of those not above it."""
+    size = queries.sizes[queries.of_rows()]
+    return np.asarray(np.nansum(1 + size[:, None] - ranks, axis=1))
+
+
+class _Boosting(NamedTuple):
+    n_rounds: int | None
+    n_folds: int
+    info: TaskInfo
+
+    def fit(self, X: Floats, y: Floats, qid: Ints) -> RankBoost:
+        """Fit for so many rounds, or choose their number on queries left out."""
+        if self.n_rounds is not None:
+            return RankBoost(n_rounds=self.n_rounds).fit(X, y, qid=qid)
+        with warnings.catch_warnings():
+            # Of fits on parts of the queries.
+            warnings.simplefilter("ignore")
+            fitted = fit_model(rankboost(self.info), X, y, qid)
+        model: RankBoost = innermost(fitted)
+        return model
+
+
+def _boosted_scores(
+    documents: Documents,
+    is_judged: Bools,
+    plan: _Boosting,
+    on_progress: Callable[[int, int], None],
+) -> tuple[Floats, RankBoost]:
+    n_folds = plan.n_folds
+    rows = np.flatnonzero(is_judged)
+    X, y = documents.X[rows], documents.y[rows]
+    qid = np.unique(np.asarray(documents.qid)[rows], return_inverse=True)[1]
+    _check_judgements(y, qid, n_folds)
+
+    scores = np.empty(len(documents))
+    fold = folds_of_queries("the runs", qid, n_folds, plan.info.seed)
+    for k in range(n_folds):
+        on_progress(k, n_folds + 1)
+        test = fold == k
+        model = plan.fit(X[~test], y[~test], qid[~test])
+        scores[rows[test]] = model.predict(X[test])
+    on_progress(n_folds, n_folds + 1)
+    model = plan.fit(X, y, qid)
+    if not is_judged.all():
+        scores[~is_judged] = model.predict(documents.X[~is_judged])
+    return scores, model
+
+
+def _check_judgements(y: Floats, qid: Ints, n_folds: int) -> None:
+    """Refuse judgements that do not distinguish documents in enough queries."""
+    n_queries = int(qid.max(initial=-1)) + 1
+    highest, lowest = np.full(n_queries, -np.inf), np.full(n_queries, np.inf)
+    np.maximum.at(highest, qid, y)
+    np.minimum.at(lowest, qid, y)
+    n_informative = int((highest > lowest).sum())
+    if n_informative < n_folds:
+        raise DataError(
+            f"fuse: qrels must tell documents apart in {n_folds} of the runs' queries "
+            f"or more, one a fold; got {n_informative}."
+        )
+
+
+class SingleRun(BaseEstimator):  # type: ignore[misc]
+    """One run as it is, by its scores; NaN for what it does not list."""
+
+    def __init__(self, run: int, n_runs: int) -> None:
+        self.run = run
+        self.n_runs = n_runs
+
+    def fit(self, X: Floats, y: Floats) -> Self:
+        """Learn nothing."""
+        return self
+
+    def predict(self, X: Floats) -> Floats:
+        """Return its scores, of which equal ones are a tie."""
+        return np.asarray(X[:, 2 * self.n_runs + self.run])
+
+
+class FusionRule(BaseEstimator):  # type: ignore[misc]
+    """A rule that adds up ranks (rrf) or scores (sum, mnz) of all runs."""
+
+    def __init__(self, rule: str, n_runs: int) -> None:
+        self.rule = rule
+        self.n_runs = n_runs
+
+    def fit(self, X: Floats, y: Floats) -> Self:
+        """Learn nothing."""
+        return self
+
+    def predict(self, X: Floats) -> Floats:
+        """Return sums over the runs that list a row."""
+        reciprocals, scores = X[:, : self.n_runs], X[:, self.n_runs : 2 * self.n_runs]
+        if self.rule == "rrf":
+            return np.asarray(np.nansum(1.0 / (RRF_SHIFT + 1.0 / reciprocals), axis=1))
+        total = np.nansum(scores, axis=1)
+        if self.rule == "mnz":
+            total = total * (~np.isnan(reciprocals)).sum(axis=1)
+        return np.asarray(total)
+
+
+class OnReciprocalRanks(Wrapper):
+    """A ranker that learns from 1 / rank in each run.
+
+    `fill`: what a run does not list is 0, not NaN.
+    """
+
+    def __init__(self, model: Estimator, n_runs: int, *, fill: bool) -> None:
+        self.model = model
+        self.n_runs = n_runs
+        self.fill = fill
+
+    def fit(self, X: Floats, y: Floats, qid: Ints | None = None) -> Self:
+        """Learn how to combine runs."""
+        self.model_ = fit_model(self.model, self._features(X), y, qid)
+        return self
+
+    def predict(self, X: Floats) -> Floats:
+        """Return scores."""
+        return np.asarray(self.model_.predict(self._features(X)))
+
+    def _features(self, X: Floats) -> Floats:
+        reciprocals = X[:, : self.n_runs]
+        return np.asarray(np.nan_to_num(reciprocals) if self.fill else reciprocals)
+
+
+def make_runs_case(
+    runs: Mapping[str, Run], qrels: Qrels, *, metric: str | None = None
+) -> TableCase:
+    """Put runs side by side, as rows that can be ranked anew, query by query.
+
+    Queries that are not judged are left out. What no run lists cannot be found, but
+    counts in what there was to find.
+    """
+    # Judgements below 0, of spam, earn nothing, as in trec_eval.
+    qrels = Qrels(qrels.qid, qrels.docid, np.maximum(qrels.grade, 0))
+    listed = from_runs(runs, qrels)
+    scores = np.asarray(from_runs(runs, feature="score").X)
+    every_qid = np.asarray(listed.qid)
+    is_judged = np.isin(every_qid, np.unique(qrels.qid[qrels.grade > 0]))
+    notes = []
+    n_all = len(np.unique(every_qid))
+    if not is_judged.all():
+        n_left = n_all - len(np.unique(every_qid[is_judged]))
+        have = counted(n_left, "query has", "queries have")
+        notes.append(f"{have} nothing that is relevant: left out.")
+    if not is_judged.any():
+        raise DataError(
+            "compare: qrels must judge queries of the runs; got none in common, such "
+            f"as {str(qrels.qid[:1].tolist())[1:-1]} and "
+            f"{str(every_qid[:1].tolist())[1:-1]}."
+        )
+    queries, qid = np.unique(every_qid[is_judged], return_inverse=True)
+    # 1 / rank, scores from 0 to 1, and scores as they are.
+    scores = scores[is_judged]
+    X = np.hstack([listed.X[is_judged], _scaled(scores, qid), scores])
+    first = Measure.of_lists(_checked(metric or "ndcg@10"))
+    others = map(Measure.of_lists, ("ndcg@10", "ap"))
+    measures = (first, *(m for m in others if m.name != first.name))
+    names = tuple(runs)
+    return TableCase(
+        kind="runs",
+        source=", ".join(names),
+        X=X,
+        y=listed.y[is_judged],
+        features=names,
+        measures=measures,
+        candidates=_candidates(names),
+        loss=list_loss(first.name),
+        qid=qid,
+        queries=tuple(queries.tolist()),
+        target="grade",
+        notes=tuple(notes),
+        unit="queries",
+        unlisted=_unlisted(listed, qrels, queries),
+        levels=dict.fromkeys(names),
+    )
+
+
+def _candidates(names: tuple[str, ...]) -> tuple[Candidate, ...]:
+    """Return each run by itself, rules, what learns to fuse, and a random order."""
+    n = len(names)
+
+    def single(run: int) -> Make:
+        return lambda info: SingleRun(run, n)
+
+    def rule(name: str) -> Make:
+        return lambda info: FusionRule(name, n)
+
+    def learnt(make: Make, *, fill: bool) -> Make:
+        return lambda info: OnReciprocalRanks(make(info), n, fill=fill)
+
+    def ridge(info: TaskInfo) -> RidgeCV:
+        return RidgeCV((0.01, 0.1, 1.0, 10.0, 100.0))
+
+    runs = [(name, single(k), "run") for k, name in enumerate(names)]
+    fusions = [
+        ("fused by places (RRF)", rule("rrf"), "rule"),
+        ("fused by scores (CombSUM)", rule("sum"), "rule"),
+        ("fused by scores (CombMNZ)", rule("mnz"), "rule"),
+        ("RankBoost", learnt(rankboost, fill=False), "peckorder"),
+        ("MPRank", learnt(linear_mprank, fill=True), "peckorder"),
+        ("Ridge", learnt(ridge, fill=True), "scikit-learn"),
+    ]
+    if installed("lightgbm"):
+        trees = learnt(boosted_trees(LightGBM), fill=False)
+        fusions.append(("LightGBM", trees, "lightgbm"))
+    # One run has nothing to be fused with.
+    entries = runs if n == 1 else [*runs, *fusions]
+    return (
+        *(Candidate(*entry[:2], scaled=False, origin=entry[2]) for entry in entries),
+        Candidate("(a random order)", lambda info: Constant(), origin=""),
+    )
+
+
+def _checked(metric: str) -> str:
+    """Refuse metrics that cannot tell what was there to find."""
+    kind = metric.partition("@")[0]
+    if metric != "ap" and (kind != "ndcg" or "(" in metric):
+        hint = did_you_mean(metric, ("ap", "ndcg"), {"map": "ap"})
+        raise DataError(
+            f"compare: metric must be 'ap' or 'ndcg@k' for runs; got {metric!r}.{hint}"
+        )
+    return metric
+
+
+def _scaled(scores: Floats, qid: Ints) -> Floats:
+    """Bring the scores of each run to [0, 1] within queries."""
+    low = np.full((int(qid.max()) + 1, scores.shape[1]), np.inf)
+    high = -low
+    np.minimum.at(low, qid, np.where(np.isnan(scores), np.inf, scores))
+    np.maximum.at(high, qid, np.where(np.isnan(scores), -np.inf, scores))
+    width = np.where(high > low, high - low, 1.0)
+    low = np.where(high > low, low, low - 1.0)
+    return np.asarray((scores - low[qid]) / width[qid])
+
+
+def _unlisted(listed: Documents, qrels: Qrels, queries: Array) -> dict[int, Floats]:
+    """Return the grades of what is judged and in no run, by query."""
+    qid, docid = np.asarray(listed.qid), np.asarray(listed.docid)
+    is_listed = set(zip(qid.tolist(), docid.tolist(), strict=True))
+    number = {query: k for k, query in enumerate(queries.tolist())}
+    missed: dict[int, list[float]] = {}
+    for query, document, grade in zip(
+        qrels.qid.tolist(), qrels.docid.tolist(), qrels.grade.tolist(), strict=True
+    ):
+        if query in number and (query, document) not in is_listed:
+            missed.setdefault(number[query], []).append(float(grade))
+    return {query: np.array(grades) for query, grades in missed.items()}

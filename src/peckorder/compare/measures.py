@@ -1,0 +1,166 @@
+"""Measures of predictions: one value per row, query or person."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from peckorder._core.typing import Floats, Ints
+from peckorder.exceptions import DataError
+from peckorder.metrics import evaluate, metric_by_name
+
+# Comparisons of pairs at a time, so that memory stays small.
+_BLOCK: Final = 4_000_000
+_GAINS: Final = "ndcg"
+
+Values = Mapping[str, Floats]
+Measuring = Callable[[Floats], Values]
+
+
+class Measure(NamedTuple):
+    """A measure, by the name that it has in tables."""
+
+    name: str
+    larger_is_better: bool = False
+
+    @classmethod
+    def of_lists(cls, name: str) -> "Measure":
+        """Return a metric of lists, by its name."""
+        metric = metric_by_name("compare", name)
+        return cls(metric.name, metric.kind.larger_is_better)
+
+
+def of_lists_by_name(
+    metric: str | None, usual: Sequence[str], least: float
+) -> tuple[Measure, ...]:
+    """Return measures of lists whose least label is `least`; the first one decides.
+
+    `usual` are shown beside it; the first of them decides by default. Labels below
+    0 are no gains: measures of gains are left out then, and refused if asked for.
+    """
+    if least < 0:
+        if metric is not None and metric.startswith(_GAINS):
+            raise DataError(
+                f"compare: metric must be one without gains, such as 'disagreement', "
+                f"where labels are below 0; got {metric!r}."
+            )
+        usual = [name for name in usual if not name.startswith(_GAINS)]
+    first = Measure.of_lists(metric or usual[0])
+    others = map(Measure.of_lists, usual)
+    return (first, *(m for m in others if m.name != first.name))
+
+
+def of_levels(levels: Ints) -> Measuring:
+    """Return, for each row, how many steps a guess is off, and whether it is right."""
+
+    def values(guesses: Floats) -> Values:
+        steps = np.abs(guesses - levels)
+        return {"mean rank loss": steps, "exactly right": (steps == 0).astype(float)}
+
+    return values
+
+
+def of_lists(y: Floats, qid: Ints, names: Sequence[str]) -> Measuring:
+    """Return metrics of lists, one value per query."""
+
+    def values(scores: Floats) -> Values:
+        return dict(evaluate(y, scores, names, qid=qid, n_bootstrap=1).values)
+
+    return values
+
+
+def of_pairs(y: Floats, fold: Ints) -> Measuring:
+    """Return, for each row, the mean over its pairs with other rows of its fold.
+
+    The mean of these over the rows of a fold is that over its pairs. For disagreement,
+    of pairs whose labels differ, a row that has fewer of them than others is drawn
+    towards the mean of its fold as it would be by weights. Since a pair is in the
+    means of two rows, the standard error of their mean is twice the usual one. A row
+    without others in its fold has NaN.
+    """
+
+    def values(scores: Floats) -> Values:
+        msd, wrong = np.full(len(y), np.nan), np.full(len(y), np.nan)
+        for k in np.unique(fold).tolist():
+            rows = np.flatnonzero(fold == k)
+            msd[rows] = _row_msd(y[rows], scores[rows])
+            wrong[rows] = _row_disagreement(y[rows], scores[rows])
+        return {"msd": msd, "disagreement": wrong}
+
+    return values
+
+
+def _row_msd(y: Floats, scores: Floats) -> Floats:
+    """Return the mean squared difference of each row's distances to the others."""
+    error = scores - y
+    n = len(error)
+    if n < 2:
+        return np.full(n, np.nan)
+    centred = error - error.mean()
+    return np.asarray((n * centred**2 + float(centred @ centred)) / (n - 1))
+
+
+def _row_disagreement(y: Floats, scores: Floats) -> Floats:
+    """Return the share of each row's pairs that are wrong; O(n^2) time.
+
+    With c_i pairs of row i, w_i of them wrong, and w the share of all, it is
+    ``w + (w_i - w c_i) / mean(c)``, which is w_i / c_i if all rows have as many pairs:
+    the mean over rows is w, and their deviations are those of a ratio of sums.
+    """
+    n = len(y)
+    lost, counts = np.empty(n), np.empty(n)
+    step = max(1, _BLOCK // n)
+    for begin in range(0, n, step):
+        block = slice(begin, begin + step)
+        truth = np.sign(y[block, None] - y)
+        predicted = np.sign(scores[block, None] - scores)
+        counts[block] = (truth != 0).sum(axis=1)
+        lost[block] = (0.5 * (1.0 - predicted * truth) * (truth != 0)).sum(axis=1)
+    if not counts.any():
+        return np.full(n, np.nan)
+    share = lost.sum() / counts.sum()
+    return np.asarray(share + (lost - share * counts) / counts.mean())
+
+
+def of_runs(
+    y: Floats, qid: Ints, unlisted: Mapping[int, Floats], names: Sequence[str]
+) -> Measuring:
+    """Return metrics of what is listed; what is not listed (NaN) is not found.
+
+    Grades of judged documents that no run lists are in `unlisted`, by query. The ideal
+    list, or the number of what is relevant, is that of all judged documents.
+    """
+    queries, sizes = np.unique(qid, return_counts=True)
+    rows_of = np.split(np.argsort(qid, kind="stable"), np.cumsum(sizes)[:-1])
+    grades_of = [
+        np.concatenate([y[rows], unlisted.get(int(query), np.zeros(0))])
+        for query, rows in zip(queries.tolist(), rows_of, strict=True)
+    ]
+
+    def measure(scores: Floats) -> Values:
+        listed = ~np.isnan(scores)
+        values = {name: np.zeros(len(queries)) for name in names}
+        if listed.any():
+            measured = evaluate(
+                y[listed], scores[listed], names, qid=qid[listed], n_bootstrap=1
+            )
+            row = np.searchsorted(queries, np.asarray(measured.queries, dtype=np.int64))
+            for name in names:
+                values[name][row] = np.nan_to_num(measured.values[name])
+        for name in names:
+            for k, rows in enumerate(rows_of):
+                best = _ideal(grades_of[k], name)
+                here = _ideal(y[rows[listed[rows]]], name)
+                values[name][k] *= here / best if best > 0 else np.nan
+        return values
+
+    return measure
+
+
+def _ideal(grades: Floats, name: str) -> float:
+    """Return what a metric divides by: the DCG of the ideal list, or what is good."""
+    kind, _, cutoff = name.partition("@")
+    if kind != "ndcg":
+        return float((grades >= 1).sum())
+    best = np.sort(grades)[::-1][: int(cutoff) if cutoff else None]
+    return float((best / np.log2(np.arange(2, len(best) + 2))).sum())

@@ -1,0 +1,80 @@
+"""The winner fitted again to all rows, to be saved in a file."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from peckorder.collaborative import PersonalRanker
+from peckorder.compare.contest import Contest, Result
+from peckorder.compare.ratings_case import RatingsCase
+from peckorder.compare.table_case import TableCase
+from peckorder.compare.tuning import innermost
+from peckorder.estimators import AggregatePRank, PRank, TableRanker
+from peckorder.exceptions import DataError
+from peckorder.tables.features import Scaling
+
+
+def best_own(contest: Contest) -> Result | None:
+    """Return the best of our own rankers: others have files of their own."""
+    ours = (
+        result
+        for result in contest.results
+        if result.origin == "peckorder"
+        and result.name not in ("Nearest people", "Vector similarity")
+    )
+    return next(ours, None)
+
+
+def keepable(contest: Contest) -> Result:
+    """Return the best of our own rankers; raise if there is none."""
+    best = best_own(contest)
+    if best is None:
+        raise DataError(
+            "compare: save must have a ranker of peckorder's to keep; got none in the "
+            "contest."
+        )
+    return best
+
+
+def refit(case: TableCase | RatingsCase, contest: Contest, name: str) -> Any:
+    """Fit a candidate of the contest to all rows; return the part that can be saved.
+
+    Of scores that were calibrated to classes the scores are kept. The returned model
+    takes rows as they are in the file.
+    """
+    (candidate,) = (c for c in case.candidates if c.name == name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if isinstance(case, RatingsCase):
+            model = PersonalRanker(random_state=contest.seed)
+            if name.endswith("SVD"):
+                model.set_params(factorizer="svd")
+            return model.fit(case.ratings)
+        rows = case.training_rows()
+        fitted = candidate.fit(case.info(contest.seed), rows)
+        scaling = fitted.scaling
+        if getattr(fitted.model, "fill", False):
+            # What a run does not list is 0 there.
+            n_runs = len(case.levels)
+            scaling = Scaling(np.zeros(n_runs), np.ones(n_runs))
+        ranker = innermost(fitted.model)
+        if case.classes is not None and isinstance(ranker, PRank | AggregatePRank):
+            is_text = any(isinstance(label, str) for label in case.classes)
+            labels = np.array(case.classes, dtype=object if is_text else None)
+            ranker = clone(ranker).set_params(classes=list(case.classes))
+            X = rows.scaled_rows if candidate.scaled else rows.X
+            ranker.fit(X, labels[case.y.astype(np.int64)])
+    return table_model(ranker, case.levels, scaling)
+
+
+def table_model(
+    ranker: Any,
+    levels: Mapping[str, Sequence[str] | None],
+    scaling: Scaling | None,
+) -> TableRanker:
+    """Return a model of columns as they are in a file, found by their names."""
+    parts = None if scaling is None else (scaling.mean, scaling.scale)
+    return TableRanker._of(ranker, levels, parts)

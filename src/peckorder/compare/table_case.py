@@ -1,0 +1,358 @@
+"""Tables as cases of a contest: rows with labels, in folds."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from peckorder._core.typing import Array, Floats, Ints, Predictor
+from peckorder.compare.candidates import (
+    Candidate,
+    TaskInfo,
+    TrainingRows,
+    graded_candidates,
+    magnitude_candidates,
+    ordinal_candidates,
+)
+from peckorder.compare.contest import Case, Plan, Result
+from peckorder.compare.measures import (
+    Measure,
+    Measuring,
+    of_levels,
+    of_lists,
+    of_lists_by_name,
+    of_pairs,
+    of_runs,
+)
+from peckorder.compare.tuning import Loss, list_loss, pair_loss, step_loss
+from peckorder.exceptions import DataError
+from peckorder.model_selection import QueryKFold
+from peckorder.tables.columns import Columns, is_empty, numeric
+from peckorder.tables.features import Coding
+from peckorder.tables.roles import ColumnRole
+from peckorder.tables.sampling import drawn
+from peckorder.tables.task import Task
+
+FEWEST_ROWS: Final = 10
+# More are compared on a sample: rankers of many rows differ little from those of some.
+MOST_ROWS: Final = 50_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableCase(Case):
+    """Rows with labels, in folds of rows or of whole queries or people.
+
+    `y` are levels from 0 on in an ordinal task, else numbers; `qid` numbers of queries;
+    `people` those of people, whose rows are kept whole where there are no queries.
+    `levels` has the columns that features come from, as in `Coding`. `is_sample`:
+    rows were drawn from those of the file. `unlisted` are, for runs, the grades of
+    judged documents that no run lists, by query.
+    """
+
+    kind: str
+    source: str
+    X: Floats
+    y: Floats
+    features: tuple[str, ...]
+    measures: tuple[Measure, ...]
+    candidates: tuple[Candidate, ...]
+    loss: Loss
+    qid: Ints | None = None
+    people: Ints | None = None
+    queries: tuple[Any, ...] = ()
+    classes: tuple[Any, ...] | None = None
+    target: str = ""
+    column_roles: tuple[ColumnRole, ...] = ()
+    notes: tuple[str, ...] = ()
+    unit: str = "rows"
+    spread: float = 1.0
+    unlisted: Mapping[int, Floats] = field(default_factory=dict)
+    levels: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
+    is_sample: bool = False
+
+    @property
+    def groups(self) -> Ints | None:
+        """The queries, or else people, of rows: no fold divides them."""
+        return self.people if self.qid is None else self.qid
+
+    def info(self, seed: int) -> TaskInfo:
+        """Return what candidates are made for."""
+        n_levels = len(self.classes) if self.classes else 2
+        return TaskInfo(seed, len(self.features), n_levels, self.loss)
+
+    def training_rows(self, rows: Ints | slice = slice(None)) -> TrainingRows:
+        """Return rows to learn from; by default all."""
+        qid = None if self.qid is None else self.qid[rows]
+        groups = None if self.groups is None else self.groups[rows]
+        return TrainingRows(self.X[rows], self.y[rows], qid, groups)
+
+    def plan(self, n_splits: int, seed: int) -> Plan:
+        """Return the folds."""
+        fold = self.folds(n_splits, seed)
+        n_folds = int(fold.max()) + 1
+        measuring = self.measuring(fold)
+        groups = self.groups if self.unit == "rows" else None
+        group_name = "people" if self.qid is None else "queries"
+        return Plan(
+            n_folds,
+            (Fold.of(self, fold, k, seed) for k in range(n_folds)),
+            lambda result: result.values.update(measuring(result.predictions())),
+            int(len(fold) - np.bincount(fold).max()),
+            groups,
+            "" if groups is None else group_name,
+        )
+
+    def folds(self, n_folds: int, seed: int) -> Ints:
+        """Return the fold of each row: whole groups, or classes evenly divided.
+
+        Distances are of two rows, so that a fold of them has two at least.
+        """
+        if self.qid is None and self.kind == "magnitude":
+            n_folds = min(n_folds, len(self.y) // 2)
+        if self.groups is not None:
+            unit = "queries" if self.qid is not None else "people"
+            return folds_of_queries(self.source, self.groups, n_folds, seed, unit)
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(len(self.y))
+        if self.kind == "ordinal":
+            order = order[np.argsort(self.y[order], kind="stable")]
+        fold = np.empty(len(self.y), dtype=np.int64)
+        fold[order] = np.arange(len(self.y)) % n_folds
+        return fold
+
+    def measuring(self, fold: Ints) -> Measuring:
+        """Return what makes values of answers."""
+        names = [measure.name for measure in self.measures]
+        if self.kind == "ordinal":
+            return of_levels(self.y.astype(np.int64))
+        if self.kind == "runs" and self.qid is not None:
+            return of_runs(self.y, self.qid, self.unlisted, names)
+        if self.qid is not None:
+            return of_lists(self.y, self.qid, names)
+        return of_pairs(self.y, fold)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """One fold of a table: the other rows to learn from, and its rows, left out."""
+
+    name: str
+    info: TaskInfo
+    train: TrainingRows
+    X_test: Floats
+    test: Ints
+    n_rows: int
+
+    @classmethod
+    def of(cls, case: TableCase, fold: Ints, k: int, seed: int) -> "Fold":
+        """Return fold k, numbered from 0."""
+        test, train = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
+        rows = case.training_rows(train)
+        name, info = f"fold {k + 1}", case.info(seed)
+        return cls(name, info, rows, case.X[test], test, len(fold))
+
+    def run(self, candidate: Candidate, result: Result) -> None:
+        """Fit one candidate, and keep its answers and what describes its model."""
+        fitted = candidate.fit(self.info, self.train)
+        scores = fitted.scores(self.X_test)
+        result.record(self.test, self.n_rows, scores, fitted.answers(scores))
+        result.seconds.append(fitted.seconds)
+        _describe(fitted.model, self.info.n_features, result)
+
+
+def _layers(model: Predictor) -> Iterator[Any]:
+    """Yield a fitted model and those inside of it, the outermost first."""
+    layer: Any = model
+    while layer is not None:
+        yield layer
+        layer = vars(layer).get("model_")
+
+
+def _describe(model: Predictor, n_features: int, result: Result) -> None:
+    """Keep the settings, weights, thresholds and curves of a fitted model."""
+    chosen: dict[str, Any] = {}
+    for layer in _layers(model):
+        fitted = vars(layer)
+        chosen |= fitted.get("chosen_", {})
+        for name, attribute in (("C", "C_"), ("gamma", "gamma_"), ("alpha", "alpha_")):
+            if fitted.get(attribute) is not None:
+                chosen[name] = float(fitted[attribute])
+        if "curve_" in fitted:
+            result.curves.append(fitted["curve_"])
+        if "thresholds_" in fitted:
+            result.thresholds.append(np.asarray(fitted["thresholds_"], dtype=float))
+        for attribute in ("coef_", "feature_importances_"):
+            if attribute in fitted or attribute == "feature_importances_":
+                weights = np.asarray(getattr(layer, attribute, np.nan), dtype=float)
+                if weights.shape == (n_features,):
+                    result.weights.append(weights)
+                    break
+    result.chosen.append(chosen)
+
+
+def folds_of_queries(
+    source: str, qid: Ints, n_folds: int, seed: int, unit: str = "queries"
+) -> Ints:
+    """Return the fold of each row, queries being whole and numbered from 0 on."""
+    n_queries = int(qid.max()) + 1
+    if n_queries < 2:
+        raise DataError(
+            f"compare: {source} must have at least two {unit}, so that some can be "
+            f"left out; got {n_queries}."
+        )
+    folds = QueryKFold(min(n_folds, n_queries), shuffle=True, random_state=seed)
+    fold = np.empty(len(qid), dtype=np.int64)
+    for k, (_, test) in enumerate(folds.split(None, qid=qid)):
+        fold[test] = k
+    return fold
+
+
+def make_table_case(
+    columns: Columns,
+    task: Task,
+    *,
+    metric: str | None = None,
+    most_rows: int = MOST_ROWS,
+    seed: int = 0,
+) -> TableCase:
+    """Make a table ready, all but one of ratings.
+
+    Rows without a label or a query are left out; beyond `most_rows` rows, some are
+    drawn, whole queries or people at a time, of which two come in any case.
+    """
+    selected = select_rows(columns, task, most_rows, seed)
+    whole, columns = columns, selected.columns
+    coding = Coding.of(columns, task.features, whole)
+    y = _numeric_labels(columns.arrays[task.target], task.classes)
+    queries, qid = _numbered(columns, task.query)
+    _, people = _numbered(columns, task.user)
+    case = TableCase(
+        kind=task.kind,
+        source=columns.source,
+        X=coding.matrix(columns),
+        y=y,
+        features=coding.features,
+        measures=(),
+        candidates=(),
+        loss=pair_loss,
+        qid=qid,
+        people=people,
+        queries=queries,
+        classes=task.classes,
+        target=task.target,
+        column_roles=coding.with_roles(task.column_roles),
+        notes=selected.notes,
+        levels=coding.levels,
+        is_sample=selected.is_sample,
+    )
+    return _with_measures(case, metric)
+
+
+def _with_measures(case: TableCase, metric: str | None) -> TableCase:
+    """Return the case with its measures and candidates."""
+    if case.kind == "ordinal":
+        _refuse_metric(metric, ("mean rank loss",), case.kind)
+        measures = (Measure("mean rank loss"), Measure("exactly right", True))
+        return replace(
+            case, measures=measures, candidates=ordinal_candidates(), loss=step_loss
+        )
+    if case.kind == "magnitude":
+        _refuse_metric(metric, ("msd", "disagreement"), case.kind)
+        names = (
+            ("disagreement", "msd")
+            if metric == "disagreement"
+            else ("msd", "disagreement")
+        )
+        return replace(
+            case,
+            measures=tuple(map(Measure, names)),
+            candidates=magnitude_candidates(),
+            unit="queries" if case.qid is not None else "rows",
+            spread=1.0 if case.qid is not None else 2.0,
+        )
+    kept = of_lists_by_name(metric, ("ndcg@10", "disagreement"), float(case.y.min()))
+    return replace(
+        case,
+        measures=kept,
+        candidates=graded_candidates(),
+        loss=list_loss(kept[0].name),
+        unit="queries",
+    )
+
+
+def _refuse_metric(metric: str | None, known: tuple[str, ...], kind: str) -> None:
+    if metric is not None and metric not in known:
+        words = " or ".join(repr(name) for name in known)
+        raise DataError(
+            f"compare: metric must be {words} for task={kind!r}; got {metric!r}."
+        )
+
+
+class SelectedRows(NamedTuple):
+    """The rows of a table that take part, and what is to be noted of the others."""
+
+    columns: Columns
+    notes: tuple[str, ...]
+    is_sample: bool = False
+
+
+def select_rows(
+    columns: Columns, task: Task, most_rows: float, seed: int, fewest: int = FEWEST_ROWS
+) -> SelectedRows:
+    """Leave out rows without a label or query; draw `most_rows` of more rows."""
+    notes = list(columns.notes)
+    is_kept = np.ones(len(columns), dtype=bool)
+    for name in filter(None, (task.target, task.query)):
+        has_value = ~is_empty(columns.arrays[name])
+        n_empty = int((~has_value).sum())
+        if n_empty:
+            rows_have = "1 row has" if n_empty == 1 else f"{n_empty:,} rows have"
+            notes.append(f"{rows_have} no {name!r}: left out.")
+        is_kept &= has_value
+    rows = np.flatnonzero(is_kept)
+    if len(rows) < fewest:
+        raise DataError(
+            f"compare: {columns.source} must have at least {fewest} rows with a "
+            f"{task.target!r}; got {len(rows)}."
+        )
+    is_sample = len(rows) > most_rows
+    if is_sample:
+        group = task.query or task.user
+        keys = None if group is None else group_keys(columns.arrays[group][rows])
+        sample = rows[drawn(len(rows), keys, most_rows, seed, fewest=2)]
+        notes.append(
+            f"{len(sample):,} of {len(rows):,} rows were drawn at random to compare on "
+            "(--rows)."
+        )
+        rows = sample
+    if len(rows) < len(columns):
+        arrays = {name: array[rows] for name, array in columns.arrays.items()}
+        columns = Columns(arrays, columns.source)
+    return SelectedRows(columns, tuple(notes), is_sample)
+
+
+def group_keys(array: Array) -> Array:
+    """Return ids as numbers or text, by which rows can be grouped; gaps are a group."""
+    return array if numeric(array) else array.astype(str)
+
+
+def _numbered(
+    columns: Columns, name: str | None
+) -> tuple[tuple[Any, ...], Ints | None]:
+    """Return the values of a column, and for each row the number of its value."""
+    if name is None:
+        return (), None
+    values, number = np.unique(group_keys(columns.arrays[name]), return_inverse=True)
+    return tuple(values.tolist()), number
+
+
+def _numeric_labels(array: Array, classes: tuple[Any, ...] | None) -> Floats:
+    """Return labels as numbers: levels where there are classes."""
+    if classes is None:
+        values = array.astype(np.float64)
+        if not np.isfinite(values).all():
+            raise DataError("compare: the target must be finite; got infinity.")
+        return np.asarray(values)
+    level = {label: float(k) for k, label in enumerate(classes)}
+    return np.array([level[label] for label in array.tolist()])
