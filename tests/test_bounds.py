@@ -91,7 +91,7 @@ def test_rows_too_long_for_a_score_are_refused():
 @pytest.mark.parametrize("coef", [[1.0, 2.0], [[1.0]], [np.nan], [], [10**400]])
 def test_bad_weights_are_refused(coef):
     sentence = (
-        "prank_mistake_bound: coef must be 1 finite weights, one a feature; got "
+        "prank_mistake_bound: coef must be 1 finite weights, one per feature; got "
         f"{coef!r}."
     )
     with pytest.raises(ValueError, match=exactly(sentence)):

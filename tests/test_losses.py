@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from peckorder import losses
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD
 from peckorder.exceptions import DataError
 from peckorder.losses import pair_loss
 from peckorder.magnitude.compiled import pair_losses
+from peckorder.metrics import _lists
 from support.helpers import exactly
 
 KINDS = ["mp", "svr", "hr", "hmp", "hmpc"]
@@ -179,7 +179,7 @@ def test_threads_and_queries_out_of_order_change_nothing(
     how = {"power": power, "top_weight": top_weight} | epsilon_of(kind)
     alone = pair_loss(kind, h, y, qid=qid, **how)
     monkeypatch.setitem(MIN_ITEMS_PER_THREAD, "rows", 64)
-    monkeypatch.setattr(losses, "n_cores", lambda: 4)
+    monkeypatch.setattr(_lists, "n_cores", lambda: 4)
     shared = pair_loss(kind, h, y, qid=qid, **how)
     assert shared.value == alone.value
     assert_array_equal(shared.gradient, alone.gradient)
@@ -188,7 +188,7 @@ def test_threads_and_queries_out_of_order_change_nothing(
 
 
 @pytest.mark.jit_off
-def test_the_kernel_of_bands_takes_rows_in_any_order_and_sorts_them():
+def test_compiled_band_sorts_rows_in_any_order():
     rng = np.random.default_rng(7)
     n = 50
     error, weight = rng.standard_normal(n), rng.random(n)
@@ -197,9 +197,8 @@ def test_the_kernel_of_bands_takes_rows_in_any_order_and_sorts_them():
     order = np.arange(n)
     for _ in range(2):
         gradient, value = np.empty(n), np.empty(3)
-        pair_losses.band(
-            offsets, 0, 3, error, weight, 0.1, 2, order, work, gradient, value
-        )
+        rows = pair_losses.ErrorRows(error, weight, order)
+        pair_losses.band(offsets, 0, 3, rows, 0.1, 2, work, gradient, value)
         results.append((value, gradient))
         assert (np.diff(error[order[:20]]) <= 0).all()
         assert (np.diff(error[order[20:]]) <= 0).all()

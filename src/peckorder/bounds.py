@@ -1,4 +1,4 @@
-"""What is guaranteed: bounds that hold for every run, computed from data."""
+"""Guarantees: bounds that hold for every run, computed from data."""
 
 from math import e, inf, isnan, log, log2, sqrt
 from sys import float_info
@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from peckorder._core.typing import Floats, Matrix, MatrixLike, VectorLike
 from peckorder._core.validation import (
     Rule,
     finite,
@@ -47,12 +48,12 @@ class MistakeBound(NamedTuple):
 
 
 def prank_mistake_bound(
-    X: ArrayLike,
-    y: ArrayLike,
+    X: MatrixLike,
+    y: VectorLike,
     coef: ArrayLike,
     thresholds: ArrayLike,
     *,
-    classes: ArrayLike | None = None,
+    classes: VectorLike | None = None,
 ) -> MistakeBound:
     """Bound the summed rank loss of PRank, over any number of passes.
 
@@ -88,7 +89,7 @@ def prank_mistake_bound(
     (2.0, 2.0)
     """
     who = "prank_mistake_bound"
-    rows: Any = check_array(
+    rows: Matrix = check_array(
         X,
         accept_sparse="csr",
         dtype=np.float64,
@@ -100,7 +101,7 @@ def prank_mistake_bound(
     scale = (
         Scale.inferred(who, column) if classes is None else Scale.given(who, classes)
     )
-    w = _vector(who, "coef", coef, rows.shape[1], "weights, one a feature")
+    w = _vector(who, "coef", coef, rows.shape[1], "weights, one per feature")
     rule = "thresholds, one less than classes"
     b = _vector(who, "thresholds", thresholds, len(scale) - 1, rule)
     if np.any(np.diff(b) < 0):
@@ -286,7 +287,7 @@ def stability_bound(
     if variant == "safe":
         total, empirical_error = 2.0 * total, empirical_error + largest / count
     bound = empirical_error + 2.0 * total / count + (total + largest) * deviation
-    # Beyond all numbers, of infinitely many rows.
+    # Infinite, but multiplied by zero: there are infinitely many rows.
     return inf if isnan(bound) else bound
 
 
@@ -317,7 +318,7 @@ def _count(number: int) -> float:
     return float(number) if number <= float_info.max else inf
 
 
-def _vector(who: str, name: str, values: Any, size: int, rule: str) -> Any:
+def _vector(who: str, name: str, values: ArrayLike, size: int, rule: str) -> Floats:
     try:
         vector = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

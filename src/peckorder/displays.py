@@ -4,13 +4,13 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from reprlib import repr as repr_
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
-from peckorder._core.typing import Floats, Ints
+from peckorder._core.typing import Floats, Ints, VectorLike
 from peckorder._core.validation import Rule, boolean, did_you_mean, optional, whole
 from peckorder.exceptions import MissingExtraError
 from peckorder.metrics import (
@@ -21,6 +21,9 @@ from peckorder.metrics import (
 )
 
 __all__ = ["OnlineCurveDisplay", "RankingCurveDisplay"]
+
+# Axes and lines of matplotlib, which may not be installed.
+Axes: TypeAlias = Any
 
 _CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
 _NAME = optional(Rule("a string", lambda value: isinstance(value, str)))
@@ -70,13 +73,13 @@ class RankingCurveDisplay:
         y_true: ArrayLike,
         y_score: ArrayLike,
         *,
-        qid: Any = None,
+        qid: VectorLike | None = None,
         metric: str = "ndcg",
         cutoffs: Iterable[int] = _CUTOFFS,
         ties: str = "expected",
-        docid: Any = None,
+        docid: VectorLike | None = None,
         name: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         draw: bool = True,
         **line: Any,
     ) -> Self:
@@ -122,7 +125,9 @@ class RankingCurveDisplay:
         display = cls(np.array(at), mean, low, high, metric, name)
         return display.plot(ax, **line) if draw else display
 
-    def plot(self, ax: Any = None, *, name: str | None = None, **line: Any) -> Self:
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, **line: Any
+    ) -> Self:
         """Draw the curve and its interval.
 
         Parameters
@@ -188,7 +193,7 @@ class OnlineCurveDisplay:
         *,
         classes: ArrayLike | None = None,
         name: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         draw: bool = True,
         **line: Any,
     ) -> Self:
@@ -218,7 +223,9 @@ class OnlineCurveDisplay:
         display = cls(np.arange(1, len(loss) + 1), loss, name)
         return display.plot(ax, **line) if draw else display
 
-    def plot(self, ax: Any = None, *, name: str | None = None, **line: Any) -> Self:
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, **line: Any
+    ) -> Self:
         """Draw the curve.
 
         Parameters
@@ -245,27 +252,31 @@ class OnlineCurveDisplay:
 
 
 def _check_drawing(
-    who: str, name: Any, ax: Any, line: dict[str, Any], draw: Any = True
+    who: str, name: object, ax: object, line: dict[str, object], draw: bool = True
 ) -> None:
     """Refuse what cannot be drawn before anything is measured."""
     _NAME.check(who, "name", name)
     _AXES.check(who, "ax", ax)
     boolean.check(who, "draw", draw)
     if draw:
-        known = _pyplot().Line2D
-        line = {key: at for key, at in line.items() if not hasattr(known, f"set_{key}")}
+        options = _pyplot().Line2D
+        line = {
+            key: value
+            for key, value in line.items()
+            if not hasattr(options, f"set_{key}")
+        }
     if line:
         rule = "those of matplotlib's plot" if draw else "none with draw=False"
         raise TypeError(f"{who}: options must be {rule}; got {', '.join(line)}.")
 
 
-def _cutoffs(who: str, given: Any) -> list[int]:
+def _cutoffs(who: str, given: Iterable[int]) -> list[int]:
     """Return the cut-offs in ascending order, each once."""
     try:
         listed = list(given)
     except TypeError:
         listed = []
-    # Beyond 2**53 places on a picture are no longer told apart.
+    # Beyond 2**53 positions in a picture are no longer distinct.
     if not listed or not all(whole(1).accepts(k) and k <= 2**53 for k in listed):
         raise ValueError(
             f"{who}: cutoffs must be integers from 1 to 2**53, one at least; got "
@@ -274,7 +285,7 @@ def _cutoffs(who: str, given: Any) -> list[int]:
     return sorted({int(k) for k in listed})
 
 
-def _names(who: str, metric: Any, cutoffs: list[int]) -> list[str]:
+def _names(who: str, metric: str, cutoffs: list[int]) -> list[str]:
     """Return the names of a metric at its cut-offs: "p(2)" as "p@1(2)", "p@5(2)"."""
     word, bracket, rest = str(metric).partition("(")
     names = [f"{word}@{k}{bracket}{rest}" for k in cutoffs]
@@ -294,7 +305,7 @@ def _names(who: str, metric: Any, cutoffs: list[int]) -> list[str]:
     return names
 
 
-def _pyplot() -> Any:
+def _pyplot() -> Axes:
     try:
         from matplotlib import pyplot
     except ImportError:
@@ -305,13 +316,13 @@ def _pyplot() -> Any:
     return pyplot
 
 
-def _axes(ax: Any) -> Any:
+def _axes(ax: Axes | None) -> Axes:
     """Return axes to draw on."""
     return _pyplot().subplots()[1] if ax is None else ax
 
 
-def _draw(ax: Any, x: Any, y: Any, line: dict[str, Any]) -> Any:
-    """Draw a line and, if it has a name, the legend of all lines there are."""
+def _draw(ax: Axes, x: Ints, y: Floats, line: dict[str, object]) -> Axes:
+    """Draw a line and, if it has a name, the legend of all lines."""
     (drawn,) = ax.plot(x, y, **line)
     ax.set_xscale("log")
     # Legends leave out labels that begin with an underscore.

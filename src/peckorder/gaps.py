@@ -1,11 +1,9 @@
 """Where to cut a ranked list: at a large gap between neighbouring scores."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peckorder._core.typing import Floats, Ints
+from peckorder._core.typing import Floats, Ints, VectorLike
 from peckorder._core.validation import not_negative, numbers, optional, whole
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
@@ -13,7 +11,7 @@ from peckorder.feedback import Queries
 __all__ = ["cut_at_gap", "gaps"]
 
 
-def gaps(scores: ArrayLike, qid: Any = None) -> Floats:
+def gaps(scores: ArrayLike, qid: VectorLike | None = None) -> Floats:
     """Return by how much each row's score exceeds that of the next row in its list.
 
     Where scores are on a scale, as those of `MPRank` are, a large gap is where a list
@@ -29,7 +27,7 @@ def gaps(scores: ArrayLike, qid: Any = None) -> Floats:
     Returns
     -------
     gaps : ndarray of shape (n_samples,)
-        Not negative, and finite, else scores are refused; NaN for the last row of each
+        Not negative and finite (other scores are refused); NaN for the last row of each
         list. O(n log n) time.
 
     Examples
@@ -40,10 +38,10 @@ def gaps(scores: ArrayLike, qid: Any = None) -> Floats:
     """
     _, order, steps = _lists("gaps", scores, qid)
     if np.isinf(steps).any():
-        place = int(np.argmax(np.isinf(steps)))
+        position = int(np.argmax(np.isinf(steps)))
         raise DataError(
             "gaps: scores must be near enough to the next ones for gaps to be finite; "
-            f"got rows {int(order[place])} and {int(order[place + 1])}."
+            f"got rows {int(order[position])} and {int(order[position + 1])}."
         )
     result = np.empty(len(steps))
     result[order] = steps
@@ -52,13 +50,13 @@ def gaps(scores: ArrayLike, qid: Any = None) -> Floats:
 
 def cut_at_gap(
     scores: ArrayLike,
-    qid: Any = None,
+    qid: VectorLike | None = None,
     *,
     min_gap: float = 0.0,
     min_rows: int = 1,
     max_rows: int | None = None,
 ) -> NDArray[np.bool_]:
-    """Tell which rows stand above the largest gap of their list.
+    """Return which rows are above the largest gap of their list.
 
     Parameters
     ----------
@@ -67,7 +65,7 @@ def cut_at_gap(
     qid : array-like of shape (n_samples,), default=None
         The query of each row; None for one list of all rows.
     min_gap : float, default=0.0
-        Lists without a gap above this one are not cut, but at `max_rows`.
+        Lists without a larger gap are cut at `max_rows` only.
     min_rows : int, default=1
         How many rows of a list are kept at least, if it has them.
     max_rows : int or None, default=None
@@ -90,20 +88,22 @@ def cut_at_gap(
     optional(whole(min_rows)).check(who, "max_rows", max_rows)
     queries, order, steps = _lists(who, scores, qid)
     starts, sizes = queries.offsets[:-1], queries.sizes
-    place = np.arange(len(order)) - np.repeat(starts, sizes)
+    above = np.arange(len(order)) - np.repeat(starts, sizes)
     most = sizes if max_rows is None else np.minimum(sizes, max_rows)
-    may_cut = (place + 1 >= min_rows) & (place + 1 <= np.repeat(most, sizes))
+    may_cut = (above + 1 >= min_rows) & (above + 1 <= np.repeat(most, sizes))
     widest = np.where(may_cut & (steps > min_gap), steps, 0.0)
     is_widest = widest == np.repeat(np.maximum.reduceat(widest, starts), sizes)
     is_widest &= widest > 0.0
-    first = np.minimum.reduceat(np.where(is_widest, place + 1, len(order) + 1), starts)
+    first = np.minimum.reduceat(np.where(is_widest, above + 1, len(order) + 1), starts)
     kept = np.minimum(first, most)
     result = np.empty(len(order), dtype=bool)
-    result[order] = place < np.repeat(kept, sizes)
+    result[order] = above < np.repeat(kept, sizes)
     return result
 
 
-def _lists(who: str, scores: ArrayLike, qid: Any) -> tuple[Queries, Ints, Floats]:
+def _lists(
+    who: str, scores: ArrayLike, qid: VectorLike | None
+) -> tuple[Queries, Ints, Floats]:
     """Return the queries, rows by query and falling score, and the gaps below them."""
     values = numbers(who, "scores", scores, finite=True)
     queries = Queries.of(who, qid, len(values))

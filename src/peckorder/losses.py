@@ -1,14 +1,11 @@
-"""Losses of pairs of rows: what rankers that keep magnitudes minimise."""
+"""Losses of pairs of rows, which magnitude-preserving rankers minimise."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._core.compiled import lists
-from peckorder._core.threads import MIN_ITEMS_PER_THREAD, n_cores, share
-from peckorder._core.typing import Floats, Ints
+from peckorder._core.typing import Floats, Ints, VectorLike
 from peckorder._core.validation import (
     Rule,
     not_negative,
@@ -20,7 +17,14 @@ from peckorder._core.validation import (
 )
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
-from peckorder.magnitude.compiled import label_pair_losses, pair_losses
+from peckorder.magnitude.compiled import pair_losses
+from peckorder.magnitude.compiled.label_pair_losses import (
+    LabelledRows,
+    Scratch,
+    discordant,
+    lifted_band,
+)
+from peckorder.metrics import share_lists, sort_within_lists
 
 __all__ = ["PairLoss", "pair_loss"]
 
@@ -28,8 +32,6 @@ _KIND = one_of(
     "mp", "svr", "hr", "hmp", "hmpc", aliases={"mprank": "mp", "svrank": "svr"}
 )
 _POWER = Rule("1 or 2", lambda value: whole(1).accepts(value) and value <= 2)
-# From this length on NumPy sorts a query faster than our own kernel does.
-_LONG = 256
 
 
 class PairLoss(NamedTuple):
@@ -47,7 +49,7 @@ def pair_loss(
     power: int = 1,
     epsilon: float = 0.0,
     top_weight: float = 0.0,
-    qid: Any = None,
+    qid: VectorLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> PairLoss:
     """Return a loss summed over pairs of rows, and its gradient in the scores.
@@ -162,17 +164,16 @@ def _band(
     epsilon: float,
 ) -> PairLoss:
     """Sum losses that depend on the differences of errors alone."""
+    offsets, n_rows = queries.offsets, len(score)
     score, truth, weight = (queries.arrange(c) for c in (score, truth, weight))
-    error, gradient = np.empty(len(score)), np.empty(len(score))
-    value, work = np.empty(len(queries)), np.empty((3, len(score)))
-    _share(queries, pair_losses.errors, score, truth, weight, error)
-    order: Ints = np.arange(len(score))
+    error, gradient = np.empty(n_rows), np.empty(n_rows)
+    value, work = np.empty(len(queries)), np.empty((3, n_rows))
+    share_lists(offsets, pair_losses.errors, score, truth, weight, error)
+    order: Ints = np.arange(n_rows)
     if power == 1 or epsilon > 0:
-        order = _descending(error, queries.offsets)
-    _share(
-        queries, pair_losses.band, error, weight, epsilon, power,
-        order, work, gradient, value,
-    )  # fmt: skip
+        order = _descending(error, offsets)
+    rows = pair_losses.ErrorRows(error, weight, order)
+    share_lists(offsets, pair_losses.band, rows, epsilon, power, work, gradient, value)
     return PairLoss(float(value.sum()), queries.restore(gradient))
 
 
@@ -186,60 +187,38 @@ def _by_label(
     power: int,
     epsilon: float,
 ) -> PairLoss:
-    """Sum losses in which it matters whose true value is the larger."""
-    n_rows = len(score)
-    order = _descending(-queries.arrange(truth), queries.offsets)
+    """Sum losses that depend on which true value is the larger."""
+    offsets, n_rows = queries.offsets, len(score)
+    order = _descending(-queries.arrange(truth), offsets)
     order = order if queries.order is None else queries.order[order]
     score, truth, weight = score[order], truth[order], weight[order]
     values, lifted = score, weight
     if kind != "hr":
         values = np.empty(n_rows)
-        _share(queries, pair_losses.errors, score, truth, weight, values)
+        share_lists(offsets, pair_losses.errors, score, truth, weight, values)
     if top_weight > 0.0:
         lifted = np.empty(n_rows)
-        _share(queries, pair_losses.lift, truth, weight, top_weight, lifted)
+        share_lists(offsets, pair_losses.lift, truth, weight, top_weight, lifted)
     slope, gradient = np.empty(n_rows), np.empty(n_rows)
-    value, ends = np.empty(len(queries)), np.empty(n_rows, dtype=np.int64)
-    spares = np.empty((4, n_rows))
-    work = np.empty((2, n_rows, 5 if top_weight > 0.0 else 4))
+    value = np.empty(len(queries))
+    scratch = Scratch(
+        np.empty((4, n_rows)),
+        np.empty((2, n_rows, 5 if top_weight > 0.0 else 4)),
+        np.empty(n_rows, dtype=np.int64),
+    )
+    key = score if kind == "hmp" else values
+    rows = LabelledRows(truth, key, values, weight, lifted)
     if kind in {"mp", "svr"}:
-        _share(
-            queries, label_pair_losses.lifted_band, values, weight, lifted, epsilon,
-            power, spares, work, slope, value,
-        )  # fmt: skip
+        share_lists(offsets, lifted_band, rows, epsilon, power, scratch, slope, value)
     else:
-        key = score if kind == "hmp" else values
-        _share(
-            queries, label_pair_losses.discordant, truth, key, values, kind != "hmp",
-            weight, lifted, power, spares, work, ends, slope, value,
-        )  # fmt: skip
+        is_key = kind != "hmp"
+        share_lists(offsets, discordant, rows, is_key, power, scratch, slope, value)
     gradient[order] = slope
     return PairLoss(float(value.sum()), gradient)
 
 
 def _descending(key: Floats, offsets: Ints) -> Ints:
-    """Return the places of each query in the order of keys, the largest first."""
-    sizes = np.diff(offsets)
-    order: Any = np.arange(len(key))
-    spare: Any = np.empty_like(order)
-    ordered, spare_ordered = key.copy(), np.empty_like(key)
-    start = 0
-    # Runs of short queries in one call, long ones by NumPy, one at a time.
-    for q in (*np.flatnonzero(sizes >= _LONG).tolist(), len(sizes)):
-        lists.sort_lists(offsets, start, q, ordered, order, spare_ordered, spare)
-        if q < len(sizes):
-            first, last = offsets[q], offsets[q + 1]
-            order[first:last] = first + np.argsort(-key[first:last])
-        start = q + 1
-    return order  # type: ignore[no-any-return]
-
-
-def _share(queries: Queries, kernel: Callable[..., None], *arguments: Any) -> None:
-    """Call a kernel for ranges of queries, shared among threads."""
-    offsets = queries.offsets
-    n_threads = min(n_cores(), int(offsets[-1]) // MIN_ITEMS_PER_THREAD["rows"])
-
-    def work(some: slice, give_up: Callable[[], bool]) -> None:
-        kernel(offsets, some.start, some.stop, *arguments)
-
-    share(len(queries), max(1, n_threads), work)
+    """Return the rows of each query in the order of keys, the largest first."""
+    order = np.arange(len(key))
+    sort_within_lists(key.copy(), order, offsets, stable=False)
+    return order

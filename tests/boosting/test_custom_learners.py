@@ -1,4 +1,4 @@
-"""Weak rankings by learners of one's own."""
+"""Weak rankings by custom learners."""
 
 from math import exp, log
 

@@ -203,8 +203,8 @@ def test_moments_are_those_of_listed_pairs(kind, seed, listed):
     assert found.span(h) == np.abs(wrong).max()
 
 
-def test_only_rows_in_a_pair_that_weighs_are_feedback():
-    # Row 1 is alone in its query, rows 5 and 6 have one grade, row 4 weighs nothing.
+def test_only_rows_in_a_pair_with_positive_weight_are_feedback():
+    # Row 1 is alone in its query, rows 5 and 6 have one grade, row 4 has no weight.
     graded = Preferences.from_grades([0, 1, 1, 2, 0, 1, 1], list("abaaacc"))
     weight = np.array([1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0])
     assert sorted(feedback_rows(graded, weight).tolist()) == [0, 2, 3]

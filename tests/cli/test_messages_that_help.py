@@ -119,7 +119,7 @@ def test_labels_that_are_text_are_no_slips(tmp_path, capsys):
 
 
 def test_names_of_rankers_may_have_commas_between():
-    entrants = tuple(
+    taking_part = tuple(
         Candidate(name, lambda setting: None, origin=origin)
         for name, origin in (
             ("PRank", "p"),
@@ -130,7 +130,7 @@ def test_names_of_rankers_may_have_commas_between():
     )
 
     def chosen(*names):
-        return [entrant.name for entrant in choose_candidates(entrants, names)]
+        return [entrant.name for entrant in choose_candidates(taking_part, names)]
 
     assert chosen("prank, Ridge,") == ["PRank", "Ridge", "none"]
     assert chosen("A, b") == ["A, b", "none"]

@@ -263,8 +263,8 @@ class StrangePerson:
 def test_a_failure_of_a_ranker_of_people_stops_nobody():
     case, _ = _ratings()
     strange = candidates.Candidate("strange", lambda s: StrangePerson())
-    entrants = (strange, case.candidates[-1])
-    contest = run_contest(replace(case, candidates=entrants), n_splits=2)
+    taking_part = (strange, case.candidates[-1])
+    contest = run_contest(replace(case, candidates=taking_part), n_splits=2)
     assert contest.left_out == (("strange", "failed: no luck"),)
     assert [r.name for r in contest.results] == ["(a random order)"]
 
@@ -277,14 +277,14 @@ def test_a_failure_of_one_is_told_and_stops_nobody():
         raise Strange
 
     case = case_of(ordinal_table())
-    entrants = (
+    taking_part = (
         candidates.Candidate("broken", broken),
         candidates.Candidate("stranger", stranger),
         candidates.Candidate("huge", broken, most_rows=10),
         *case.candidates[:1],
         case.candidates[-1],
     )
-    contest = run_contest(replace(case, candidates=entrants), n_splits=2)
+    contest = run_contest(replace(case, candidates=taking_part), n_splits=2)
     assert dict(contest.left_out) == {
         "broken": "failed: no luck today.",
         "stranger": "failed: Strange",

@@ -114,16 +114,19 @@ def test_every_problem_is_compared_by_the_rankers_of_its_kind(monkeypatch):
     assert [result.outcomes[0].ranker for result in results] == names
 
 
-def test_refuses_one_repetition():
-    expected = r"^compare: repeats must be an integer >= 2; got 1\.$"
-    with pytest.raises(ValueError, match=expected):
-        compare.run(repeats=1)
-
-
-def test_refuses_a_negative_seed():
-    expected = r"^compare: seed must be an integer from 0 to 2\*\*31; got -1\.$"
-    with pytest.raises(ValueError, match=expected):
-        compare.run(seed=-1)
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"repeats": 1}, r"^compare: repeats must be an integer >= 2; got 1\.$"),
+        (
+            {"seed": -1},
+            r"^compare: seed must be an integer from 0 to 2\*\*31; got -1\.$",
+        ),
+    ],
+)
+def test_wrong_options_are_refused(options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        compare.run(**options)
 
 
 def test_losses_of_words_are_counted_in_steps():
@@ -147,9 +150,9 @@ def test_a_ranker_keeps_what_it_sets_itself():
     assert losses["own"][0] == -by_hand.score(split.X_test, split.y_test)
 
 
-def test_an_outsider_has_no_curve_and_takes_what_settings_it_has():
-    outsider = DecisionTreeClassifier(max_depth=2)
-    (result,) = compare.run([EASY], {"tree": outsider}, repeats=2)
+def test_a_ranker_of_another_library_has_no_curve_and_takes_its_settings():
+    tree = DecisionTreeClassifier(max_depth=2)
+    (result,) = compare.run([EASY], {"tree": tree}, repeats=2)
     assert result.outcomes[0].ranker == "tree"
     assert result.outcomes[0].loss < 0.1
     assert result.outcomes[0].curves is None

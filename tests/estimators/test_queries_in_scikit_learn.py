@@ -212,8 +212,8 @@ def test_without_routing_the_switch_is_named(make, grid):
             make(), X, Y, cv=QueryKFold(3), params={"qid": QID}, error_score="raise"
         )
     sentence = (
-        "QueryKFold: qid or groups must be one value a row; got None for both. "
-        "Scikit-learn hands groups on as it is, and qid after "
+        "QueryKFold: qid or groups must be one value per row; got None for both. "
+        "Scikit-learn passes groups as it is, and qid after "
         "sklearn.set_config(enable_metadata_routing=True)."
     )
     with pytest.raises(DataError, match=exactly(sentence)):

@@ -97,26 +97,6 @@ def test_parameters_of_a_search(parameters, sentence):
     raises_sentence(sentence, lambda: MPRankCV(**parameters).fit(X, Y))
 
 
-def test_data_of_a_search():
-    raises_sentence(
-        "MPRankCV: X must be 3 rows or more for leaving pairs out, so that one is left "
-        "to learn from; got 2 samples.",
-        lambda: MPRankCV().fit(X[:2], Y[:2]),
-        DataError,
-    )
-    raises_sentence(
-        "MPRankCV: y must have pairs within queries to choose by; got none.",
-        lambda: MPRankCV(cost="misranking").fit(X, np.ones(6)),
-        DataError,
-    )
-    raises_sentence(
-        "MPRankCV: method must be 'exact' with queries or unequal weights; got "
-        "'diagonal'.",
-        lambda: MPRankCV(method="diagonal", keep="C_prime").fit(X, Y, qid=[1, 2] * 3),
-        DataError,
-    )
-
-
 def test_kernels_that_are_none():
     model = MPRank(kernel="precomputed")
     lopsided = K.copy()
@@ -126,12 +106,6 @@ def test_kernels_that_are_none():
             model.set_params(solver=solver).fit(lopsided, Y)
     with pytest.raises(DataError, match=r"^MPRank: kernel must be symmetric"):
         MPRank(kernel=lambda A, B: A[:, :1] + 2 * B[:, 0]).fit(X, Y)
-    raises_sentence(
-        "MPRank: X must be square with kernel='precomputed', one column per row; "
-        "got 6 rows and 2 columns.",
-        lambda: model.fit(X, Y),
-        DataError,
-    )
 
 
 SOLVERS = ["cholesky", "eigh", "cg", "coordinate", "gradient"]
@@ -221,70 +195,95 @@ def test_kernels_too_large_to_be_squared(solver):
         MPRankCV(kernel="poly", degree=400).fit(4.0 * X, Y)
 
 
-def test_data():
-    model = MPRank()
-    raises_sentence(
+def fitted(**data):
+    return MPRank().fit(X, Y, **data)
+
+
+KEEP = (
+    "MPRank: keep must be 'C_prime' with queries or unequal weights, since at the same "
+    "C each pair left out would change the weights of other rows in its own way; got "
+    "'C'."
+)
+CALLS = [
+    (
+        lambda: MPRankCV().fit(X[:2], Y[:2]),
+        "MPRankCV: X must be 3 rows or more for leaving pairs out, so that one is left "
+        "to learn from; got 2 samples.",
+    ),
+    (
+        lambda: MPRankCV(cost="misranking").fit(X, np.ones(6)),
+        "MPRankCV: y must have pairs within queries to choose by; got none.",
+    ),
+    (
+        lambda: MPRankCV(method="diagonal", keep="C_prime").fit(X, Y, qid=[1, 2] * 3),
+        "MPRankCV: method must be 'exact' with queries or unequal weights; got "
+        "'diagonal'.",
+    ),
+    (
+        lambda: MPRank(kernel="precomputed").fit(X, Y),
+        "MPRank: X must be square with kernel='precomputed', one column per row; "
+        "got 6 rows and 2 columns.",
+    ),
+    (
+        lambda: MPRank().fit(X, Y[:5]),
         "MPRank: y must be one number per row, 6 in all; got 5.",
-        lambda: model.fit(X, Y[:5]),
-    )
-    raises_sentence(
+    ),
+    (
+        lambda: fitted(sample_weight=np.zeros(6)),
         "MPRank: sample_weight must be > 0 for some row; got zero for all (there must "
         "be at least one non-zero sample weight).",
-        lambda: model.fit(X, Y, sample_weight=np.zeros(6)),
-    )
-    assert not hasattr(model, "coef_")
-
-
-def test_leaving_out():
-    model = MPRank().fit(X[:2], Y[:2])
-    raises_sentence(
+    ),
+    (
+        lambda: MPRank().fit(X[:2], Y[:2]).leave_pair_out_error(),
         "MPRank: X must be 3 rows or more for leave_pair_out_error, so that one is "
         "left to learn from; got 2 samples.",
-        model.leave_pair_out_error,
-        DataError,
-    )
-    assert len(model.leave_one_out_predictions()) == 2
-    keep = (
-        "MPRank: keep must be 'C_prime' with queries or unequal weights, since at the "
-        "same C each pair left out would change the weights of other rows in its own "
-        "way; got 'C'."
-    )
-    raises_sentence(
-        keep, model.fit(X, Y, qid=[1, 2] * 3).leave_pair_out_error, DataError
-    )
-    weighed = model.fit(X, Y, sample_weight=1 + Y)
-    raises_sentence(keep, weighed.leave_pair_out_error, DataError)
-    raises_sentence(keep, weighed.leave_one_out_predictions, DataError)
-    raises_sentence(
+    ),
+    (lambda: fitted(qid=[1, 2] * 3).leave_pair_out_error(), KEEP),
+    (lambda: fitted(sample_weight=1 + Y).leave_pair_out_error(), KEEP),
+    (lambda: fitted(sample_weight=1 + Y).leave_one_out_predictions(), KEEP),
+    (
+        lambda: fitted(sample_weight=1 + Y).leave_pair_out_error(
+            keep="C_prime", method="paper"
+        ),
         "MPRank: method must be 'exact' for a model fitted with queries or unequal "
         "weights; got 'paper'.",
-        lambda: weighed.leave_pair_out_error(keep="C_prime", method="paper"),
-        DataError,
-    )
+    ),
+    (
+        lambda: MPRank().partial_fit(X, Y).leave_pair_out_error(),
+        "MPRank: leave_pair_out_error must be called on a model that still has the "
+        "rows of its fit; got one learnt by partial_fit, copied or loaded.",
+    ),
+    (
+        lambda: MPRank().partial_fit(X, Y).partial_fit(X, Y, qid=Y),
+        "MPRank: qid must be None, as in the calls before; got another.",
+    ),
+    (
+        lambda: MPRank().partial_fit(X, Y, qid=Y).partial_fit(X, Y),
+        "MPRank: qid must be given, as in the calls before; got None.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "sentence"), CALLS)
+def test_calls(call, sentence):
+    raises_sentence(sentence, call, DataError)
+
+
+def test_refusals_leave_models_usable():
+    model = MPRank()
+    for data in ({"y": Y[:5]}, {"y": Y, "sample_weight": np.zeros(6)}):
+        with pytest.raises(DataError):
+            model.fit(X, **data)
+        assert not hasattr(model, "coef_")
+    assert len(model.fit(X[:2], Y[:2]).leave_one_out_predictions()) == 2
     raises_sentence(
         "MPRank: cost must be one of 'squared', 'absolute', 'misranking'; got "
         "'square'. Did you mean 'squared'?",
         lambda: model.leave_pair_out_error(cost="square"),
     )
-    raises_sentence(
-        "MPRank: leave_pair_out_error must be called on a model that still has the "
-        "rows of its fit; got one learnt by partial_fit, copied or loaded.",
-        MPRank().partial_fit(X, Y).leave_pair_out_error,
-        DataError,
-    )
 
 
-def test_streams():
-    raises_sentence(
-        "MPRank: qid must be None, as in the calls before; got another.",
-        lambda: MPRank().partial_fit(X, Y).partial_fit(X, Y, qid=Y),
-        DataError,
-    )
-    raises_sentence(
-        "MPRank: qid must be given, as in the calls before; got None.",
-        lambda: MPRank().partial_fit(X, Y, qid=Y).partial_fit(X, Y),
-        DataError,
-    )
+def test_partial_fit_needs_a_linear_kernel():
     assert not hasattr(MPRank(kernel="rbf"), "partial_fit")
     with pytest.raises(AttributeError) as error:
         MPRank(kernel="rbf").partial_fit(X, Y)

@@ -82,8 +82,8 @@ def test_qid_wins_over_groups():
 
 
 NO_QUERIES = (
-    "QueryKFold: qid or groups must be one value a row; got None for both. "
-    "Scikit-learn hands groups on as it is, and qid after "
+    "QueryKFold: qid or groups must be one value per row; got None for both. "
+    "Scikit-learn passes groups as it is, and qid after "
     "sklearn.set_config(enable_metadata_routing=True)."
 )
 SEED = "random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState; got"
@@ -142,7 +142,7 @@ REFUSED_SPLITS = {
     "too few labels": (
         {"n_splits": 2},
         {"qid": [1, 2, 3, 4], "y": [1, 2]},
-        "QueryKFold: y must be one entry a row, 4 in all; got 2.",
+        "QueryKFold: y must be one entry per row, 4 in all; got 2.",
     ),
     "no labels": (
         {"n_splits": 2},
@@ -284,11 +284,11 @@ def test_the_seed_decides():
 
 SIZE = "test_size must be a number between 0 and 1 or an integer >= 1; got "
 REFUSED_HALVES = {
-    "no queries": ([], {"qid": None}, "qid must be one value a row; got None."),
+    "no queries": ([], {"qid": None}, "qid must be one value per row; got None."),
     "length": (
         [[1, 2, 3], [1, 2]],
         {"qid": list("aab")},
-        "array 1 must be one entry a row, 3 in all; got 2.",
+        "array 1 must be one entry per row, 3 in all; got 2.",
     ),
     "number": ([5], {"qid": [1, 2]}, "array 0 must be rows; got 5."),
     "set": ([{1, 2}], {"qid": [1, 2]}, "array 0 must be rows; got {1, 2}."),

@@ -162,20 +162,20 @@ def test_the_voted_rule_refuses_a_budget(kernel, method):
         getattr(model, method)(X, Y)
 
 
-@pytest.mark.parametrize("rule", ["last", "averaged", "voted"])
-@pytest.mark.parametrize("kernel", ["poly", "rbf"])
-def test_a_kernel_has_no_weights_to_start_from(kernel, rule):
-    model = PRank(kernel=kernel, rule=rule).fit(X, Y)
-    sentence = (
-        "PRank: coef_init must be None unless kernel='linear' and budget=None, which "
-        "alone have weights to start from; got [1, 2, 3]."
-    )
-    with raises_unchanged(model, ValueError, sentence):
-        model.fit(X, Y, coef_init=[1, 2, 3])
-
-
-def test_a_budget_has_no_weights_to_start_from():
-    model = PRank(budget=5).fit(X, Y)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"budget": 5},
+        *(
+            {"kernel": kernel, "rule": rule}
+            for kernel in ("poly", "rbf")
+            for rule in ("last", "averaged", "voted")
+        ),
+    ],
+    ids=str,
+)
+def test_a_kernel_or_a_budget_has_no_weights_to_start_from(options):
+    model = PRank(**options).fit(X, Y)
     sentence = (
         "PRank: coef_init must be None unless kernel='linear' and budget=None, which "
         "alone have weights to start from; got [1, 2, 3]."
@@ -247,12 +247,21 @@ WRONG = {
     "a sum": (lambda v: v.sum(), "an array of shape () and type "),
     "flat": (lambda v: v.ravel(), "an array of shape ({all},) and type "),
 }
-NO_ARRAY = {
+NO_NUMBERS = {
     "nothing": (lambda v: None, "an object of type NoneType"),
     "a word": (lambda v: "word", "an object of type str"),
     "a number": (lambda v: 1.0, "an object of type float"),
     "a set": (lambda v: {1.0}, "an object of type set"),
     "ragged": (lambda v: [[1.0], [1.0, 2.0]], "an object of type list"),
+    "words": (
+        lambda v: np.full((60, 60), "a", dtype="U1"),
+        "an array of shape (60, 60) and type <U1",
+    ),
+    "objects": (
+        lambda v: np.full((60, 60), "a", dtype=object),
+        "an array of shape (60, 60) and type object",
+    ),
+    "complex": (lambda v: v + 1j, "an array of shape (60, 60) and type complex128"),
 }
 
 
@@ -272,33 +281,11 @@ def test_a_kernel_of_the_wrong_shape_is_refused(who, method, wrong):
 
 
 @both
-@pytest.mark.parametrize("wrong", NO_ARRAY)
-def test_a_kernel_that_returns_no_array_is_refused(who, wrong):
+@pytest.mark.parametrize("wrong", NO_NUMBERS)
+def test_a_kernel_that_returns_no_numbers_is_refused(who, wrong):
     kernel = Kernel()
     model = BOTH[who](kernel=kernel).fit(X, Y)
-    kernel.spoil, got = NO_ARRAY[wrong]
-    with raises_unchanged(model, DataError, shape_sentence(who, got).format(n=60)):
-        model.fit(X, Y)
-
-
-@both
-@pytest.mark.parametrize("kind", ["U1", object])
-def test_a_kernel_of_words_is_refused(who, kind):
-    kernel = Kernel()
-    model = BOTH[who](kernel=kernel).fit(X, Y)
-    words = np.full((60, 60), "a", dtype=kind)
-    kernel.spoil = lambda values: words
-    got = f"an array of shape (60, 60) and type {words.dtype}"
-    with raises_unchanged(model, DataError, shape_sentence(who, got).format(n=60)):
-        model.fit(X, Y)
-
-
-@both
-def test_a_kernel_of_complex_numbers_is_refused(who):
-    kernel = Kernel()
-    model = BOTH[who](kernel=kernel).fit(X, Y)
-    kernel.spoil = lambda values: values + 1j
-    got = "an array of shape (60, 60) and type complex128"
+    kernel.spoil, got = NO_NUMBERS[wrong]
     with raises_unchanged(model, DataError, shape_sentence(who, got).format(n=60)):
         model.fit(X, Y)
 
@@ -455,13 +442,13 @@ def test_kernels_that_overflow_when_predicting_are_refused(who, options):
 
 
 @pytest.mark.parametrize("rule", ["last", "averaged", "voted"])
-def test_voted_kernels_that_overflow_are_refused(rule):
+@pytest.mark.parametrize("method", ["fit", "predict"])
+def test_kernels_of_every_rule_that_overflow_are_refused(rule, method):
     model = PRank(kernel="poly", rule=rule, unit_norm=False).fit(X, Y)
     rows = X.copy()
     rows[30] = 1e200
-    for call in (lambda: model.fit(rows, Y), lambda: model.predict(rows)):
-        with raises_unchanged(model, DataError, overflow("PRank", 30)):
-            call()
+    with raises_unchanged(model, DataError, overflow("PRank", 30)):
+        getattr(model, method)(rows, *([Y] if method == "fit" else []))
 
 
 @pytest.mark.parametrize("aggregate", AGGREGATES)

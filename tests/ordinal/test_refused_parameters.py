@@ -32,50 +32,28 @@ def test_bad_parameters_are_refused(name, method, parameter, rule, value):
         getattr(model, method)(X, Y)
 
 
-@pytest.mark.parametrize(
-    ("value", "hint"),
-    [
-        ("mean", ""),
-        ("Last", " Did you mean 'last'?"),
-        ("average", " Did you mean 'averaged'?"),
-        ("", ""),
-        (None, ""),
-        (1, ""),
-        (["last"], ""),
-    ],
-)
-def test_an_unknown_rule_is_refused(value, hint):
-    model = PRank(rule=value)
-    sentence = (
-        f"PRank: rule must be one of 'averaged', 'voted', 'last'; got {value!r}.{hint}"
-    )
-    with raises_unchanged(model, ValueError, sentence):
-        model.fit(X, Y)
+RULE = "rule must be one of 'averaged', 'voted', 'last'; got"
+ETA = "eta must be a finite number > 0; got"
+STEP = "step must be one of 'constant', 'normalized'; got"
+WORDS = [
+    (PRank(rule="mean"), f"{RULE} 'mean'."),
+    (PRank(rule="Last"), f"{RULE} 'Last'. Did you mean 'last'?"),
+    (PRank(rule="average"), f"{RULE} 'average'. Did you mean 'averaged'?"),
+    (PRank(rule=""), f"{RULE} ''."),
+    (PRank(rule=None), f"{RULE} None."),
+    (PRank(rule=1), f"{RULE} 1."),
+    (PRank(rule=["last"]), f"{RULE} ['last']."),
+    *((WidrowHoff(eta=value), f"{ETA} {value!r}.") for value in BAD_ETA),
+    (WidrowHoff(step="Constant"), f"{STEP} 'Constant'. Did you mean 'constant'?"),
+    (WidrowHoff(step="normalised"), f"{STEP} 'normalised'. Did you mean 'normalized'?"),
+    (WidrowHoff(step=None), f"{STEP} None."),
+    (WidrowHoff(step=1), f"{STEP} 1."),
+]
 
 
-@pytest.mark.parametrize("value", BAD_ETA)
-def test_a_bad_step_size_is_refused(value):
-    model = WidrowHoff(eta=value)
-    sentence = f"WidrowHoff: eta must be a finite number > 0; got {value!r}."
-    with raises_unchanged(model, ValueError, sentence):
-        model.fit(X, Y)
-
-
-@pytest.mark.parametrize(
-    ("value", "hint"),
-    [
-        ("Constant", " Did you mean 'constant'?"),
-        ("normalised", " Did you mean 'normalized'?"),
-        (None, ""),
-        (1, ""),
-    ],
-)
-def test_an_unknown_kind_of_step_is_refused(value, hint):
-    model = WidrowHoff(step=value)
-    sentence = (
-        f"WidrowHoff: step must be one of 'constant', 'normalized'; got {value!r}."
-        f"{hint}"
-    )
+@pytest.mark.parametrize(("model", "sentence"), WORDS, ids=str)
+def test_bad_parameters_of_one_estimator_are_refused(model, sentence):
+    sentence = f"{type(model).__name__}: {sentence}"
     with raises_unchanged(model, ValueError, sentence):
         model.fit(X, Y)
 
@@ -89,7 +67,7 @@ def test_numpy_scalars_are_parameters_too():
 @every_learner
 @pytest.mark.parametrize("parameter", ["fit_intercept", "unit_norm"])
 @pytest.mark.parametrize("method", ["partial_fit", "progressive"])
-def test_a_view_changed_on_the_way_is_refused(name, parameter, method):
+def test_a_transform_changed_on_the_way_is_refused(name, parameter, method):
     model = make(name).fit(X, Y).set_params(**{parameter: False})
     sentence = (
         f"{type(model).__name__}: {parameter} must be True as when learning began; got "
@@ -115,7 +93,7 @@ def test_a_rule_changed_on_the_way_is_refused(before, after):
 
 
 @every_learner
-def test_a_changed_view_takes_effect_in_fit(name):
+def test_a_changed_transform_takes_effect_in_fit(name):
     model = make(name).fit(X, Y).set_params(fit_intercept=False).fit(X, Y)
     assert np.all(getattr(model, "intercept_", 0.0) == 0.0)
 
@@ -156,73 +134,46 @@ def test_a_run_that_diverges_names_eta():
         model.fit(np.full((40, 1), 2.0), [1, 2] * 20)
 
 
-def start_of(**start):
-    model = PRank().fit(X, Y)
-    return model, lambda: model.fit(X, Y, **start)
-
-
-@pytest.mark.parametrize(
-    ("given", "shape"), [([1.0], "(1,)"), (np.ones(5), "(5,)"), ([[1, 2, 3]], "(1, 3)")]
+COEF = "coef_init must be one weight per feature, 3 in all"
+CONSTANT = f"{COEF}, and one for the constant; got an array of shape"
+NUMBER = "thresholds_init must be one threshold between each two classes, 2 in all; got"
+NO_NUMBERS = "thresholds_init must be finite numbers; got"
+CROSS = (
+    "thresholds_init must be integers in ascending order, else they could cross while "
+    "learning; got"
 )
-def test_weights_of_the_wrong_shape_are_refused(given, shape):
-    model, fit = start_of(coef_init=given)
-    sentence = (
-        "PRank: coef_init must be one weight per feature, 3 in all, and one for the "
-        f"constant; got an array of shape {shape}."
-    )
-    with raises_unchanged(model, ValueError, sentence):
-        fit()
+STARTS = [
+    ({"coef_init": [1.0]}, f"{CONSTANT} (1,)."),
+    ({"coef_init": np.ones(5)}, f"{CONSTANT} (5,)."),
+    ({"coef_init": [[1, 2, 3]]}, f"{CONSTANT} (1, 3)."),
+    (
+        {"coef_init": [1.0, np.nan, 2.0]},
+        "coef_init must be finite numbers; got [1.0, nan, 2.0].",
+    ),
+    ({"thresholds_init": [1]}, f"{NUMBER} an array of shape (1,)."),
+    ({"thresholds_init": [0, 1, 2]}, f"{NUMBER} an array of shape (3,)."),
+    ({"thresholds_init": 0}, f"{NUMBER} an array of shape ()."),
+    ({"thresholds_init": [0.0, np.inf]}, f"{NO_NUMBERS} [0.0, inf]."),
+    ({"thresholds_init": [np.nan, 0.0]}, f"{NO_NUMBERS} [nan, 0.0]."),
+    ({"thresholds_init": ["a", "b"]}, f"{NO_NUMBERS} ['a', 'b']."),
+    ({"thresholds_init": [[0.0], 1.0]}, f"{NO_NUMBERS} [[0.0], 1.0]."),
+    ({"thresholds_init": [0.0, 0.5]}, f"{CROSS} [0.0, 0.5]."),
+    ({"thresholds_init": [1.0, 0.0]}, f"{CROSS} [1.0, 0.0]."),
+]
+
+
+@pytest.mark.parametrize(("start", "sentence"), STARTS, ids=str)
+def test_a_bad_start_is_refused(start, sentence):
+    model = PRank().fit(X, Y)
+    with raises_unchanged(model, ValueError, f"PRank: {sentence}"):
+        model.fit(X, Y, **start)
 
 
 def test_a_weight_for_the_constant_needs_a_constant():
     model = PRank(fit_intercept=False).fit(X, Y)
-    sentence = (
-        "PRank: coef_init must be one weight per feature, 3 in all; got an array of "
-        "shape (4,)."
-    )
+    sentence = f"PRank: {COEF}; got an array of shape (4,)."
     with raises_unchanged(model, ValueError, sentence):
         model.fit(X, Y, coef_init=[1, 2, 3, 4])
-
-
-def test_weights_that_are_not_finite_are_refused():
-    model, fit = start_of(coef_init=[1.0, np.nan, 2.0])
-    sentence = "PRank: coef_init must be finite numbers; got [1.0, nan, 2.0]."
-    with raises_unchanged(model, ValueError, sentence):
-        fit()
-
-
-@pytest.mark.parametrize(
-    ("given", "shape"), [([1], "(1,)"), ([0, 1, 2], "(3,)"), (0, "()")]
-)
-def test_thresholds_of_the_wrong_number_are_refused(given, shape):
-    model, fit = start_of(thresholds_init=given)
-    sentence = (
-        "PRank: thresholds_init must be one threshold between each two classes, 2 in "
-        f"all; got an array of shape {shape}."
-    )
-    with raises_unchanged(model, ValueError, sentence):
-        fit()
-
-
-@pytest.mark.parametrize(
-    "given", [[0.0, np.inf], [np.nan, 0.0], ["a", "b"], [[0.0], 1.0]], ids=str
-)
-def test_thresholds_that_are_no_numbers_are_refused(given):
-    model, fit = start_of(thresholds_init=given)
-    sentence = f"PRank: thresholds_init must be finite numbers; got {given!r}."
-    with raises_unchanged(model, ValueError, sentence):
-        fit()
-
-
-@pytest.mark.parametrize("given", [[0.0, 0.5], [1.0, 0.0]], ids=str)
-def test_thresholds_that_could_cross_are_refused(given):
-    model, fit = start_of(thresholds_init=given)
-    sentence = (
-        "PRank: thresholds_init must be integers in ascending order, else they could "
-        f"cross while learning; got {given!r}."
-    )
-    with raises_unchanged(model, ValueError, sentence):
-        fit()
 
 
 def test_the_last_weight_of_a_start_is_the_constants():

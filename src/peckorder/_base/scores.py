@@ -2,12 +2,13 @@
 
 import warnings
 from abc import ABCMeta, abstractmethod
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 
-from peckorder._core.typing import Floats, Ints
+from peckorder._core.typing import Floats, Ints, MatrixLike, VectorLike
 from peckorder._core.validation import one_per_row, weights
 from peckorder.metrics import disagreement, ranks
 from peckorder.storage.mixin import StoredModel
@@ -22,8 +23,8 @@ ROUTED_TO_SCORE: Final = {"qid": True, "offset": True, "sample_weight": None}
 class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Gives every row a real score, larger is better.
 
-    A subclass says in `_scores` what it makes of rows, and remembers in
-    `_has_offset` whether it was fitted on top of given scores.
+    A subclass computes scores in `_scores`, and remembers in `_has_offset` whether it
+    was fitted on top of given scores.
     """
 
     __metadata_request__fit: ClassVar = ROUTED_TO_FIT
@@ -33,10 +34,10 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
     _has_offset: bool
 
     @abstractmethod
-    def _scores(self, X: Any) -> Floats:
+    def _scores(self, X: MatrixLike) -> Floats:
         """Check rows and return their scores, without an offset."""
 
-    def predict(self, X: ArrayLike, *, offset: ArrayLike | None = None) -> Floats:
+    def predict(self, X: MatrixLike, *, offset: ArrayLike | None = None) -> Floats:
         """Return a score for each row; larger is better.
 
         Parameters
@@ -44,7 +45,7 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
         offset : array-like of shape (n_samples,), default=None
-            Known scores to add. A model fitted with an offset wants one.
+            Known scores to add. A model fitted with an offset needs one.
 
         Returns
         -------
@@ -64,7 +65,11 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
         return scores
 
     def rank(
-        self, X: ArrayLike, qid: Any = None, *, offset: ArrayLike | None = None
+        self,
+        X: MatrixLike,
+        qid: VectorLike | None = None,
+        *,
+        offset: ArrayLike | None = None,
     ) -> Ints:
         """Return the rank of each row in the list of its query, 1 for the best.
 
@@ -87,10 +92,10 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
 
     def score(
         self,
-        X: ArrayLike,
+        X: MatrixLike,
         y: ArrayLike,
         *,
-        qid: Any = None,
+        qid: VectorLike | None = None,
         offset: ArrayLike | None = None,
     ) -> float:
         """Return the share of pairs that are in the right order, averaged over queries.
@@ -115,8 +120,8 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
         """
         return float(1.0 - disagreement(y, self.predict(X, offset=offset), qid=qid))
 
-    def __sklearn_tags__(self) -> Any:
-        """Declare to scikit-learn what the estimator takes."""
+    def __sklearn_tags__(self) -> Tags:
+        """Declare to scikit-learn what the estimator accepts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
@@ -127,11 +132,11 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
         return type(self).__name__
 
 
-def checked_offset(who: str, offset: Any, n_rows: int) -> Floats:
-    """Return an offset as finite numbers, one a row."""
+def checked_offset(who: str, offset: object, n_rows: int) -> Floats:
+    """Return an offset as finite numbers, one per row."""
     return one_per_row(who, "offset", offset, n_rows)
 
 
-def checked_weight(who: str, sample_weight: Any, n_rows: int) -> Floats | None:
+def checked_weight(who: str, sample_weight: object, n_rows: int) -> Floats | None:
     """Return weights of rows, none of them negative; None if there are none."""
     return None if sample_weight is None else weights(who, sample_weight, n_rows)

@@ -1,7 +1,5 @@
 """Errors about data that say where it is."""
 
-from typing import Any
-
 from peckorder.exceptions import DataError
 
 _LONGEST = 300
@@ -20,7 +18,7 @@ def located(error: Exception, where: str) -> Exception | None:
     return (DataError if is_data else ValueError)(f"{said}{gap}{where}")
 
 
-def cause(error: Any) -> str:
+def cause(error: object) -> str:
     """Return what another package says of a failure, to be ended by a full stop."""
     said = " ".join(str(error).split())
     if len(said) > _LONGEST:

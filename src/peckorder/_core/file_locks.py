@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import IOBase
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 # Windows locks bytes, and keeps others from reading them: one far beyond the end.
 _LOCKED_BYTE = (1 << 31) - 2
 
 
-def lock(file: IO[Any]) -> bool:
+def lock(file: IO[bytes] | IO[str]) -> bool:
     """Lock an open file; return False if another has locked it.
 
     The lock ends when the file is closed, or the process ends in whatever way. On a
@@ -28,7 +28,7 @@ def lock(file: IO[Any]) -> bool:
     return True
 
 
-def _lock(file: IO[Any]) -> None:
+def _lock(file: IO[bytes] | IO[str]) -> None:
     """Lock an open file, or raise what the system raises."""
     if sys.platform == "win32":
         import msvcrt

@@ -1,15 +1,15 @@
 """Sparse matrices as plain arrays while an object is saved.
 
-Who opens a file has to trust every type in it that is not known to be harmless. With
-this, those of a saved model are arrays, and peckorder's own.
+A reader of a file has to trust every type in it that is not known to be harmless. With
+this, a saved model has arrays and types of peckorder only.
 """
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from scipy import sparse
 
-from peckorder._core.typing import Floats, Ints
+from peckorder._core.typing import Floats, Ints, SparseMatrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +23,8 @@ class PlainMatrix:
     indptr: Ints
 
     @classmethod
-    def of(cls, matrix: Any) -> Self:
-        """Take a matrix apart; nothing is copied."""
+    def of(cls, matrix: SparseMatrix) -> Self:
+        """Return the arrays of a matrix; nothing is copied."""
         return cls(
             f"{matrix.format}_{'array' if _is_array(matrix) else 'matrix'}",
             (int(matrix.shape[0]), int(matrix.shape[1])),
@@ -33,8 +33,8 @@ class PlainMatrix:
             matrix.indptr,
         )
 
-    def matrix(self) -> Any:
-        """Put the matrix together again; refuse indices that point outside of it."""
+    def matrix(self) -> SparseMatrix:
+        """Return the matrix; refuse indices that point outside of it."""
         kind = {
             "csr_array": sparse.csr_array,
             "csr_matrix": sparse.csr_matrix,
@@ -42,29 +42,28 @@ class PlainMatrix:
             "csc_matrix": sparse.csc_matrix,
         }[self.kind]
         parts = self.data, self.indices, self.indptr
-        matrix: Any = kind(parts, shape=self.shape)
+        matrix = kind(parts, shape=self.shape)
         # Of the types they were, which SciPy may have narrowed.
         matrix.indices, matrix.indptr = self.indices, self.indptr
         # A file may come from anywhere, and compiled code follows them blindly.
         matrix.check_format(full_check=True)
-        return matrix
+        return matrix  # type: ignore[no-any-return]
 
 
 class SavedPlainly:
     """A class without slots, some of whose attributes may be CSR or CSC matrices."""
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {
             name: PlainMatrix.of(value) if sparse.issparse(value) else value
             for name, value in vars(self).items()
         }
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         for name, value in state.items():
-            is_plain = isinstance(value, PlainMatrix)
-            # Past the guard of frozen classes.
-            vars(self)[name] = value.matrix() if is_plain else value
+            restored = value.matrix() if isinstance(value, PlainMatrix) else value
+            vars(self)[name] = restored  # past the guard of frozen classes
 
 
-def _is_array(matrix: Any) -> bool:
+def _is_array(matrix: object) -> bool:
     return isinstance(matrix, sparse.sparray)

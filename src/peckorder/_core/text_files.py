@@ -8,15 +8,16 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, TypeAlias
 
+from peckorder._core.typing import PathLike
 from peckorder._core.validation import Rule
 from peckorder.exceptions import DataError
 
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 
 BLOCK = 1 << 22
-# Bytes that tell two drafts of one file apart.
+# Random bytes in the name of a draft.
 _TOKEN = 4
 # Ids and comments come back as they went in, whatever their encoding.
 ENCODING = ("utf-8", "surrogateescape")
@@ -29,7 +30,7 @@ _SOURCE = Rule(
 )
 
 
-def check_source(who: str, path: Any) -> None:
+def check_source(who: str, path: object) -> None:
     """Raise if nothing can be read from `path`."""
     _SOURCE.check(who, "path", path)
 
@@ -46,24 +47,24 @@ def read_text(who: str, path: Source) -> Iterator[bytes]:
         yield from _whole_lines(_inflated(who, _chunks(path)))
 
 
-def check_target(who: str, what: str, path: Any) -> None:
-    """Raise, before any work, if `whole_file` could write nothing at a path.
+def check_target(who: str, what: str, path: PathLike) -> None:
+    """Raise, before any work, if `whole_file` could not write to a path.
 
-    `who` and `what` are how the message calls what writes, and the path. A draft is
-    made and removed: the rights of a folder do not tell all, as of one in /proc.
+    `who` and `what` name the writer and the path in the message. A draft is created
+    and removed: the permissions of a folder are not enough, as in /proc.
     """
-    _check_place(who, what, path)
+    _check_path(who, what, path)
     if _has_draft(path):
         draft = _draft_of(path)
         try:
-            _new(who, what, path, draft).close()
+            _create(who, what, path, draft).close()
         finally:
             with suppress(OSError):
                 draft.unlink()
 
 
-def _check_place(who: str, what: str, path: Any) -> None:
-    """Raise if a path, as it looks, is none to write to."""
+def _check_path(who: str, what: str, path: PathLike) -> None:
+    """Raise if a path cannot be written to, as far as it shows."""
     _PATH.check(who, what, path)
     shown, final = repr(os.fspath(path)), Path(path)
     if _descriptor(path) is not None:
@@ -87,21 +88,21 @@ def _check_place(who: str, what: str, path: Any) -> None:
             )
 
 
-def _has_draft(path: Any) -> bool:
-    """Say whether a file takes the place of what is there; of pipes none does."""
+def _has_draft(path: PathLike) -> bool:
+    """Whether a draft replaces what is there; pipes and devices are written to."""
     return _descriptor(path) is None and (
         Path(path).is_file() or not Path(path).exists()
     )
 
 
-def _draft_of(path: Any) -> Path:
-    """Return a new name beside a file, for what is to take its place."""
+def _draft_of(path: PathLike) -> Path:
+    """Return a new name beside a file, for what will replace it."""
     final = Path(os.path.realpath(path))
     return final.with_name(f".{final.name}.{secrets.token_hex(_TOKEN)}")
 
 
-def _new(who: str, what: str, path: Any, draft: Path) -> IO[bytes]:
-    """Open a draft; errors name the path that was asked for."""
+def _create(who: str, what: str, path: PathLike, draft: Path) -> IO[bytes]:
+    """Create a draft; errors name the path that it will replace."""
     shown = repr(os.fspath(path))
     try:
         return draft.open("xb")
@@ -117,12 +118,12 @@ def _new(who: str, what: str, path: Any, draft: Path) -> IO[bytes]:
 
 
 @contextmanager
-def whole_file(who: str, path: Any) -> Iterator[IO[bytes]]:
+def whole_file(who: str, path: PathLike) -> Iterator[IO[bytes]]:
     """Open a file to write that appears, on the disk, when all is written, or never.
 
-    Pipes and devices are no such files: nothing takes their place, they are written to.
+    Pipes and devices are written to directly.
     """
-    _check_place(who, "path", path)
+    _check_path(who, "path", path)
     descriptor = _descriptor(path)
     if descriptor is not None:
         # As the shell opened it: at its end, where it appends.
@@ -136,7 +137,7 @@ def whole_file(who: str, path: Any) -> Iterator[IO[bytes]]:
     final = Path(os.path.realpath(path))
     draft = _draft_of(path)
     try:
-        with _new(who, "path", path, draft) as raw:
+        with _create(who, "path", path, draft) as raw:
             yield raw
             raw.flush()
             os.fsync(raw.fileno())
@@ -148,10 +149,11 @@ def whole_file(who: str, path: Any) -> Iterator[IO[bytes]]:
     _sync_folder(final.parent)
 
 
-def remove_drafts(path: Any) -> None:
-    """Remove what processes that were killed in `whole_file` had begun to write.
+def remove_drafts(path: PathLike) -> None:
+    """Remove the drafts of processes that were killed in `whole_file`.
 
-    For one who is alone with the file: drafts of others would go, too.
+    Only for a process that holds the lock of the file: drafts of others would be
+    removed, too.
     """
     final = Path(os.path.realpath(path))
     draft = re.compile(re.escape(f".{final.name}.") + f"[0-9a-f]{{{2 * _TOKEN}}}")
@@ -161,16 +163,16 @@ def remove_drafts(path: Any) -> None:
                 file.unlink()
 
 
-def _descriptor(path: Any) -> int | None:
+def _descriptor(path: PathLike) -> int | None:
     """Return the number of an open file that a path stands for, as /dev/stdout does."""
-    found = _OPEN.fullmatch(os.fsdecode(path))
-    if found is None:
+    match = _OPEN.fullmatch(os.fsdecode(path))
+    if match is None:
         return None
-    return {"stdout": 1, "stderr": 2}.get(found[1]) or int(found[2] or found[3])
+    return {"stdout": 1, "stderr": 2}.get(match[1]) or int(match[2] or match[3])
 
 
 def _sync_folder(folder: Path) -> None:
-    """See to it that a new name outlasts a power cut, where folders can be synced."""
+    """Make a new name survive a power cut, where folders can be synced."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -179,7 +181,7 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def write_text(who: str, path: Any, lines: Iterable[str]) -> None:
+def write_text(who: str, path: PathLike, lines: Iterable[str]) -> None:
     """Write lines to a file that appears when all of them are written, or never."""
     with whole_file(who, path) as raw:
         if Path(os.path.realpath(path)).suffix == ".gz":
@@ -196,7 +198,7 @@ def shown(line: bytes) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
-def _chunks(file: Any) -> Iterator[bytes]:
+def _chunks(file: IO[bytes] | IO[str]) -> Iterator[bytes]:
     while chunk := file.read(BLOCK):
         yield chunk.encode(*ENCODING) if isinstance(chunk, str) else chunk
 
@@ -221,7 +223,7 @@ def _inflated(who: str, chunks: Iterator[bytes]) -> Iterator[bytes]:
                 engine = zlib.decompressobj(wbits=31)
             yield engine.decompress(packed, BLOCK)
             packed = engine.unused_data if engine.eof else engine.unconsumed_tail
-        # What fits no block any more is still inside.
+        # The rest that did not fit into a block.
         yield engine.flush()
     except zlib.error as error:
         raise DataError(

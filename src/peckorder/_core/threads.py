@@ -1,4 +1,4 @@
-"""Work shared among threads, so that Ctrl-C is still heard."""
+"""Work shared among threads that Ctrl-C can still interrupt."""
 
 from _thread import start_new_thread
 from collections.abc import Callable, Iterator
@@ -8,7 +8,9 @@ from itertools import pairwise
 from os import cpu_count
 from queue import SimpleQueue
 from threading import Event
-from typing import Any, Final, Self, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeAlias, TypeVar
+
+from peckorder._core.typing import Array
 
 T = TypeVar("T")
 Stop: TypeAlias = Callable[[], bool]
@@ -23,19 +25,19 @@ MIN_ITEMS_PER_THREAD: Final = {
     "similarities": 1 << 15,  # a kernel of two rows: a product or a distance of both
     "rows": 1 << 14,  # a row or a pair: sorted, or its exponential taken
 }
-# The most threads that work begun here may take; None for all cores.
+# The most threads that work started here may use; None for all cores.
 _most: ContextVar[int | None] = ContextVar("most threads", default=None)
 
 
 def n_cores() -> int:
-    """Return how many threads work begun here may take: one a core, or fewer."""
+    """Return how many threads work started here may use: one per core, or fewer."""
     return allowed(cpu_count() or 1)
 
 
 def allowed(n_threads: int) -> int:
-    """Return so many threads, or as many as work begun here may take.
+    """Return `n_threads`, or as many as work started here may use, if these are fewer.
 
-    A worker of a cluster has its share of the cores, and others have theirs.
+    Workers of a cluster that share a machine share its cores.
     """
     most = _most.get()
     return n_threads if most is None else min(n_threads, most)
@@ -43,7 +45,7 @@ def allowed(n_threads: int) -> int:
 
 @contextmanager
 def at_most(n_threads: int) -> Iterator[None]:
-    """Let work that is begun inside, in this thread, take no more threads."""
+    """Limit the threads of work that is started inside, in this thread."""
     token = _most.set(max(1, n_threads))
     try:
         yield
@@ -51,26 +53,39 @@ def at_most(n_threads: int) -> Iterator[None]:
         _most.reset(token)
 
 
-class Team:
-    """Threads that stay together for several pieces of work, started when needed.
+# The number of a task, its result, and the error that it raised.
+_Answer: TypeAlias = tuple[int, Any, BaseException | None]
 
-    Made of simple queues, whose locks are never left held by a Ctrl-C that comes while
-    they are waited for; those of executors and events may be.
+
+class _Task(NamedTuple):
+    """A call for another thread, and where its answer goes."""
+
+    work: Callable[[slice], object]
+    positions: slice
+    number: int
+    outbox: SimpleQueue[_Answer]
+
+
+class Team:
+    """Threads for several pieces of work, started when needed.
+
+    Made of simple queues, whose locks are never left held by a Ctrl-C while they are
+    waited for; those of executors and events may be.
     """
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
-        self._inboxes: list[SimpleQueue[Any]] = []
-        self._gone: SimpleQueue[None] = SimpleQueue()
+        self._inboxes: list[SimpleQueue[_Task | None]] = []
+        self._ended: SimpleQueue[None] = SimpleQueue()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         for inbox in self._inboxes:
             inbox.put(None)
         for _ in self._inboxes:
-            self._gone.get()
+            self._ended.get()
         self._inboxes = []
 
     def share(
@@ -79,66 +94,63 @@ class Team:
         work: Callable[[slice, Stop], T],
         most: int | None = None,
     ) -> list[T]:
-        """Cut 0..n into as many parts as there are threads; do the work of each in one.
+        """Split 0..n into one range per thread, and call `work` for each in its thread.
 
-        `work` is told its part, and asks now and then whether to give up: another
-        thread has failed, or somebody has pressed Ctrl-C. No more than `most` threads
-        take part.
+        `work` gets its range, and a function to call now and then that returns whether
+        to give up: another thread has failed, or Ctrl-C was pressed. At most `most`
+        threads are used.
         """
         n_threads = self.n_threads if most is None else min(self.n_threads, most)
-        n_parts = max(1, min(n, n_threads))
+        n_ranges = max(1, min(n, n_threads))
         give_up = Event()
 
-        def guarded(part: slice) -> T:
+        def guarded(positions: slice) -> T:
             try:
-                return work(part, give_up.is_set)
+                return work(positions, give_up.is_set)
             except BaseException:
                 give_up.set()
                 raise
 
-        if n_parts == 1:
+        if n_ranges == 1:
             return [guarded(slice(0, n))]
-        cuts = [n * i // n_parts for i in range(n_parts + 1)]
+        cuts = [n * i // n_ranges for i in range(n_ranges + 1)]
         first, *others = (slice(a, b) for a, b in pairwise(cuts))
-        outbox: SimpleQueue[Any] = SimpleQueue()
+        outbox: SimpleQueue[_Answer] = SimpleQueue()
         try:
-            self._call_in(len(others))
-            for place, (inbox, part) in enumerate(
-                zip(self._inboxes, others, strict=False)
-            ):
-                inbox.put((guarded, part, place, outbox))
-            done = [guarded(first)]
-            told = sorted((outbox.get() for _ in others), key=lambda one: one[0])
+            self._start(len(others))
+            for i, positions in enumerate(others):
+                self._inboxes[i].put(_Task(guarded, positions, i, outbox))
+            results = [guarded(first)]
+            answers = sorted((outbox.get() for _ in others), key=lambda a: a[0])
         except BaseException:
             # Ctrl-C may come while this thread waits for the others.
             give_up.set()
             raise
-        for _, result, error in told:
+        for _, result, error in answers:
             if error is not None:
                 raise error
-            done.append(result)
-        return done
+            results.append(result)
+        return results
 
-    def _call_in(self, n_others: int) -> None:
-        """Start threads until there are so many."""
-        while len(self._inboxes) < n_others:
-            inbox: SimpleQueue[Any] = SimpleQueue()
-            start_new_thread(_serve, (inbox, self._gone))
+    def _start(self, n_threads: int) -> None:
+        """Start threads until there are `n_threads` beside this one."""
+        while len(self._inboxes) < n_threads:
+            inbox: SimpleQueue[_Task | None] = SimpleQueue()
+            start_new_thread(_serve, (inbox, self._ended))
             self._inboxes.append(inbox)
 
 
-def _serve(inbox: SimpleQueue[Any], gone: SimpleQueue[None]) -> None:
-    """Do whatever work comes in, until None comes."""
+def _serve(inbox: SimpleQueue[_Task | None], ended: SimpleQueue[None]) -> None:
+    """Do the tasks that come in, until None comes."""
     while (task := inbox.get()) is not None:
-        work, part, place, outbox = task
-        answer: tuple[int, Any, BaseException | None]
+        answer: _Answer
         try:
-            answer = place, work(part), None
-        except BaseException as error:  # for the thread that asked to raise
-            answer = place, None, error
-        outbox.put(answer)
-        del task, work, outbox, answer
-    gone.put(None)
+            answer = task.number, task.work(task.positions), None
+        except BaseException as error:  # for the thread that waits to raise
+            answer = task.number, None, error
+        task.outbox.put(answer)
+        del task, answer
+    ended.put(None)
 
 
 def share(n: int, n_threads: int, work: Callable[[slice, Stop], T]) -> list[T]:
@@ -147,7 +159,7 @@ def share(n: int, n_threads: int, work: Callable[[slice, Stop], T]) -> list[T]:
         return team.share(n, work)
 
 
-def share_rows(X: Any, work: Callable[[slice, Stop], T]) -> list[T]:
-    """Share the rows of a dense array among as many threads as a pass is worth."""
+def share_rows(X: Array, work: Callable[[slice, Stop], T]) -> list[T]:
+    """Share the rows of a dense array among as many threads as repay a pass."""
     n_threads = min(n_cores(), max(1, X.size // MIN_ITEMS_PER_THREAD["values"]))
     return share(len(X), n_threads, work)

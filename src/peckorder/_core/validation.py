@@ -233,7 +233,7 @@ def _refuse_structure(who: str) -> NoReturn:
     )
 
 
-def numbers(who: str, name: str, values: Any, *, finite: bool = False) -> Floats:
+def numbers(who: str, name: str, values: object, *, finite: bool = False) -> Floats:
     """Return values as an array of floats without NaN."""
     try:
         given = np.asarray(values)
@@ -271,7 +271,7 @@ def numbers(who: str, name: str, values: Any, *, finite: bool = False) -> Floats
     return array
 
 
-def one_per_row(who: str, name: str, values: Any, n_rows: int) -> Floats:
+def one_per_row(who: str, name: str, values: object, n_rows: int) -> Floats:
     """Return finite numbers, as many as there are rows."""
     column = numbers(who, name, values, finite=True)
     if len(column) != n_rows:
@@ -282,7 +282,7 @@ def one_per_row(who: str, name: str, values: Any, n_rows: int) -> Floats:
     return column
 
 
-def weights(who: str, sample_weight: Any, n_rows: int) -> Floats:
+def weights(who: str, sample_weight: object, n_rows: int) -> Floats:
     """Return the weights of rows, none of them negative."""
     weight = one_per_row(who, "sample_weight", sample_weight, n_rows)
     if weight.min() < 0:

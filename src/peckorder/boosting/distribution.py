@@ -1,6 +1,5 @@
 """The distribution over crucial pairs that RankBoost keeps, and never lists."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,42 +21,7 @@ _NONE = np.empty(0)
 Moments: TypeAlias = tuple[float, float, float]
 
 
-class PairSet(ABC):
-    """Pairs of rows 0..n of the feedback."""
-
-    @property
-    @abstractmethod
-    def n_masses(self) -> int:
-        """How many numbers the weight of all pairs is the sum of."""
-
-    @abstractmethod
-    def weigh(self, scores: Floats, team: Team) -> float:
-        """Weigh the pairs by the scores; return the largest logarithm of a mass."""
-
-    @abstractmethod
-    def total(self, top: float, unit: float) -> int:
-        """Return the sum of the masses over exp(top), in units."""
-
-    @abstractmethod
-    def spread(
-        self, log_total: float, overwrite: bool, potentials: Ints, team: Team
-    ) -> int:
-        """Add the potentials of rows, in units.
-
-        With `overwrite` earlier ones are replaced, and the result is the most by which
-        the sum of any of them has changed.
-        """
-
-    @abstractmethod
-    def moments(self, scores: Floats, log_total: float, ranking: Floats) -> Moments:
-        """Return the sums of D, D s and D s**2 for ``s = h(x0) - h(x1)``."""
-
-    @abstractmethod
-    def span(self, ranking: Floats) -> float:
-        """Return the largest |s|."""
-
-
-class GradedPairSet(PairSet):
+class GradedPairSet:
     """Pairs of rows of a query whose grades differ.
 
     `allocate` makes the arrays that are as long as there are rows.
@@ -86,7 +50,7 @@ class GradedPairSet(PairSet):
 
     @property
     def n_masses(self) -> int:
-        """The number of queries."""
+        """How many numbers the weight of all pairs is the sum of: one per query."""
         return len(self.pairs.levels) - 1
 
     def share(self, team: Team, work: Callable[[int, int], T]) -> list[T]:
@@ -115,7 +79,11 @@ class GradedPairSet(PairSet):
     def spread(
         self, log_total: float, overwrite: bool, potentials: Ints, team: Team
     ) -> int:
-        """Add the potentials of rows, in units, or overwrite them."""
+        """Add the potentials of rows, in units.
+
+        With `overwrite` earlier ones are replaced, and the result is the most by which
+        the sum of any of them has changed.
+        """
 
         def work(first: int, last: int) -> int:
             return graded_pairs.spread(
@@ -125,7 +93,7 @@ class GradedPairSet(PairSet):
         return sum(self.share(team, work))
 
     def moments(self, scores: Floats, log_total: float, ranking: Floats) -> Moments:
-        """Return the sums of D, D s and D s**2."""
+        """Return the sums of D, D s and D s**2 for ``s = h(x0) - h(x1)``."""
         return compiled.moments_graded(self.numbered_pairs, scores, log_total, ranking)
 
     def span(self, ranking: Floats) -> float:
@@ -133,7 +101,7 @@ class GradedPairSet(PairSet):
         return compiled.span_graded(self.numbered_pairs, ranking)
 
 
-class ListedPairSet(PairSet):
+class ListedPairSet:
     """Pairs that are listed."""
 
     def __init__(self, pairs: ListedPairs) -> None:
@@ -171,6 +139,9 @@ class ListedPairSet(PairSet):
     def span(self, ranking: Floats) -> float:
         """Return the largest |s|."""
         return compiled.span_listed(self.pairs, ranking)
+
+
+PairSet: TypeAlias = GradedPairSet | ListedPairSet
 
 
 class Distribution:

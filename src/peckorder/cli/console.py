@@ -60,11 +60,12 @@ class ResultPrinter:
         """Keep a warning for the result, where programs look for it."""
         self._notes.append(note_text(message))
 
-    def emit(self, result: Mapping[str, Any], *shown: RenderableType) -> None:
+    def emit(self, result: Mapping[str, object], *shown: RenderableType) -> None:
         """Print a result: all of it as JSON, or what people want to see of it."""
         if self._json:
             if self._notes:
-                notes = [*result.get("notes", ()), *dict.fromkeys(self._notes)]
+                own: Any = result.get("notes", ())
+                notes = [*own, *dict.fromkeys(self._notes)]
                 result = {**result, "notes": notes}
             sys.stdout.write(text.dumps(as_plain(result), ensure_ascii=False) + "\n")
         for renderable in shown:

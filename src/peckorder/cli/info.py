@@ -94,9 +94,9 @@ def _columns(ranker: Any) -> tuple[list[str], list[str]]:
     return plain, names if names != plain else []
 
 
-def _learnt(ranker: object) -> dict[str, Any]:
+def _learnt(ranker: object) -> dict[str, object]:
     """Return the plain values among what was learnt, and the sizes of the rest."""
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for name in sorted(vars(ranker)):
         if (
             name.startswith("_")

@@ -1,7 +1,5 @@
 """What a saved model cannot be used for."""
 
-from typing import Any
-
 import numpy as np
 
 from peckorder.collaborative import PersonalRanker
@@ -10,7 +8,7 @@ from peckorder.export._onnx import is_exportable
 from peckorder.tables.scoring import gives_classes
 
 
-def no_classes(model: Any, kind: str) -> str:
+def no_classes(model: object, kind: str) -> str:
     """Return that a model of scores gives no classes, if it learnt from classes."""
     inner = model.ranker_ if isinstance(model, TableRanker) else model
     if kind != "ordinal" or gives_classes(inner):
@@ -18,12 +16,12 @@ def no_classes(model: Any, kind: str) -> str:
     return "It gives scores, not classes: rank writes no column predicted."
 
 
-def model_limits(model: Any, kind: str = "") -> str:
+def model_limits(model: object, kind: str = "") -> str:
     """Return what a saved model cannot be used for; `kind` is that of its task."""
     return " ".join(filter(None, (no_classes(model, kind), _cannot(model))))
 
 
-def _cannot(model: Any) -> str:
+def _cannot(model: object) -> str:
     """Return what a model cannot be used for beside ranking."""
     inner = model.ranker_ if isinstance(model, TableRanker) else model
     coef = getattr(inner, "coef_", None)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, ClassVar, Final, NamedTuple, Protocol
+from typing import ClassVar, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class Result:
     weights: list[Floats] = field(default_factory=list)
     curves: list[Floats] = field(default_factory=list)
     thresholds: list[Floats] = field(default_factory=list)
-    chosen: list[Mapping[str, Any]] = field(default_factory=list)
+    chosen: list[Mapping[str, object]] = field(default_factory=list)
 
     def mean(self, measure: Measure) -> float:
         """Return the mean over units for which the measure is defined."""

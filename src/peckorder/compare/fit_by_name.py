@@ -57,9 +57,9 @@ _CANDIDATES: Final = {
 class Settings(NamedTuple):
     """Parameters: those that `compare` gives, those chosen, those set by hand."""
 
-    as_in_compare: Mapping[str, Any]
-    chosen: Mapping[str, Any]
-    by_hand: Mapping[str, Any]
+    as_in_compare: Mapping[str, object]
+    chosen: Mapping[str, object]
+    by_hand: Mapping[str, object]
 
     def sentence(self) -> str:
         """Describe them in a sentence."""
@@ -72,7 +72,7 @@ class Settings(NamedTuple):
         return f"settings: {'; '.join(texts) or 'the defaults of the class'}"
 
 
-def _assignments(values: Mapping[str, Any]) -> str:
+def _assignments(values: Mapping[str, object]) -> str:
     texts = {
         k: f"{v:.4g}" if isinstance(v, float) else repr(v) for k, v in values.items()
     }
@@ -97,7 +97,7 @@ class Fitted:
     kind: str = ""
 
 
-def make_ranker(name: str, settings: Iterable[str]) -> tuple[Any, dict[str, Any]]:
+def make_ranker(name: str, settings: Iterable[str]) -> tuple[Any, dict[str, object]]:
     """Return an unfitted ranker, and what was set: such as ``C=10``, ``kernel=rbf``.
 
     Examples
@@ -131,7 +131,7 @@ def make_ranker(name: str, settings: Iterable[str]) -> tuple[Any, dict[str, Any]
     return ranker, parameters
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     """Read a value: of Python if it is one, else as text."""
     lower = {"true": True, "false": False, "none": None}
     if text.lower() in lower:
@@ -146,7 +146,7 @@ def fit_table(
     ranker: Any,
     columns: Columns,
     *,
-    by_hand: Mapping[str, Any] | None = None,
+    by_hand: Mapping[str, object] | None = None,
     scale: bool | None = None,
     classes: Iterable[str] | None = None,
     drop: Iterable[str] = (),
@@ -223,7 +223,7 @@ class _Rows(NamedTuple):
 
 
 def _fit(
-    ranker: Any, kind: str, rows: _Rows, by_hand: Mapping[str, Any]
+    ranker: Any, kind: str, rows: _Rows, by_hand: Mapping[str, object]
 ) -> tuple[Any, Settings]:
     """Fit with the settings of `compare`, or those by hand."""
     X, y, qid, people = rows
@@ -268,7 +268,7 @@ def task_info(kind: str, n_features: int) -> TaskInfo:
     return TaskInfo(0, n_features, loss=loss)
 
 
-def fixed_settings(candidate: Candidate, info: TaskInfo) -> dict[str, Any]:
+def fixed_settings(candidate: Candidate, info: TaskInfo) -> dict[str, object]:
     """Return the parameters that are neither the class's defaults nor chosen.
 
     Examples
@@ -293,8 +293,8 @@ def fixed_settings(candidate: Candidate, info: TaskInfo) -> dict[str, Any]:
 
 
 def set_as_in_compare(
-    ranker: Any, kind: str, by_hand: Mapping[str, Any]
-) -> dict[str, Any]:
+    ranker: Any, kind: str, by_hand: Mapping[str, object]
+) -> dict[str, object]:
     """Give a ranker the fixed settings that `compare` gives it; return these."""
     name = type(ranker).__name__
     candidate = candidate_of(name, "ordinal" if name in _ORDINAL else kind)

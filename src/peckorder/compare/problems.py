@@ -1,9 +1,9 @@
 """The problems that rankers are compared on when no file is given, and their kinds."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
-from peckorder._core.typing import Estimator, Floats, Ints, Labels
+from peckorder._core.typing import Estimator, Floats, Ints, Labels, Predictor
 from peckorder.compare.candidates import BestFeature, MeanFeature
 from peckorder.datasets import make_letor, make_square
 from peckorder.estimators import (
@@ -138,7 +138,7 @@ class Problem(ABC):
     name: str
     description: str
     draw: Callable[[int], Split]
-    settings: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    settings: Mapping[str, object] = field(default_factory=dict, kw_only=True)
     reference: tuple[str, float] | None = field(default=None, kw_only=True)
 
     # What is measured, the loss that decides first; in words; the baseline's name.
@@ -150,7 +150,7 @@ class Problem(ABC):
     axes: ClassVar[Axes]
 
     @abstractmethod
-    def measure(self, model: Any, split: Split) -> tuple[float, ...]:
+    def measure(self, model: Predictor, split: Split) -> tuple[float, ...]:
         """Return all measures of a fitted model on the rows to be tested on."""
 
     @abstractmethod
@@ -158,7 +158,7 @@ class Problem(ABC):
         """Return all measures of the baseline, which ignores the features."""
 
     @abstractmethod
-    def follow(self, model: Any, split: Split) -> Floats | None:
+    def follow(self, model: Predictor, split: Split) -> Floats | None:
         """Return how the loss falls while a fitted model learns; None if unknown.
 
         A curve that is shorter than others goes on as it ends.
@@ -188,7 +188,7 @@ class OrdinalProblem(Problem):
     (0.5,)
     """
 
-    classes: tuple[Any, ...]
+    classes: tuple[Hashable, ...]
 
     measures: ClassVar[tuple[str, ...]] = ("mean rank loss",)
     meaning: ClassVar[str] = (
@@ -207,7 +207,7 @@ class OrdinalProblem(Problem):
         10,
     )
 
-    def measure(self, model: Any, split: Split) -> tuple[float, ...]:
+    def measure(self, model: Predictor, split: Split) -> tuple[float, ...]:
         """Return the mean rank loss."""
         guesses = model.predict(split.X_test)
         return (rank_loss(split.y_test, guesses, classes=self.classes),)
@@ -221,7 +221,7 @@ class OrdinalProblem(Problem):
         guesses = [middle] * len(split.y_test)
         return (rank_loss(split.y_test, guesses, classes=self.classes),)
 
-    def follow(self, model: Any, split: Split) -> Floats | None:
+    def follow(self, model: Predictor, split: Split) -> Floats | None:
         """Return the time-averaged loss of one pass, of what learns on-line."""
         if not hasattr(model, "progressive"):
             return None
@@ -321,7 +321,7 @@ class GradedProblem(Problem):
         "rounds of boosting; what does not learn in rounds has a level line",
     )
 
-    def measure(self, model: Any, split: Split) -> tuple[float, ...]:
+    def measure(self, model: Predictor, split: Split) -> tuple[float, ...]:
         """Return the disagreement and the NDCG@10."""
         scores = getattr(model, "decision_function", model.predict)(split.X_test)
         return _loss(scores, split), _ndcg(scores, split)
@@ -331,7 +331,7 @@ class GradedProblem(Problem):
         scores = np.zeros(len(split.y_test))
         return _loss(scores, split), _ndcg(scores, split)
 
-    def follow(self, model: Any, split: Split) -> Floats | None:
+    def follow(self, model: Predictor, split: Split) -> Floats | None:
         """Return the disagreement after each round, or the last one alone."""
         if not hasattr(model, "staged_predict"):
             return np.array(self.measure(model, split)[:1])
@@ -417,7 +417,7 @@ class MagnitudeProblem(Problem):
         "tenths of them whose truths are nearest to each other",
     )
 
-    def measure(self, model: Any, split: Split) -> tuple[float, ...]:
+    def measure(self, model: Predictor, split: Split) -> tuple[float, ...]:
         """Return the mean squared difference and the disagreement."""
         return _measured(model.predict(split.X_test), split)
 
@@ -425,7 +425,7 @@ class MagnitudeProblem(Problem):
         """Return what equal scores get."""
         return _measured(np.zeros(len(split.y_test)), split)
 
-    def follow(self, model: Any, split: Split) -> Floats | None:
+    def follow(self, model: Predictor, split: Split) -> Floats | None:
         """Return the disagreement over fewer and fewer pairs, the distant ones last."""
         truth, score = np.asarray(split.y_test), model.predict(split.X_test)
         first, second = np.triu_indices(len(truth), 1)

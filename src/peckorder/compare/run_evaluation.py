@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -130,23 +130,22 @@ def measure(
     O(n log n) for the filled lists.
     """
     filled, most = _filled(judged)
-    options: dict[str, Any] = {"ties": ties, "n_bootstrap": 1}
     values, ids = {}, np.unique(judged.qid)
     for name in names:
         metric = metric_by_name("evaluate", name)
         brackets = name[name.index("(") :] if "(" in name else ""
         function = metric.kind.function.__name__
         if function == "average_precision":
-            share = _values(filled, f"recall@{most}{brackets}", ids, options)
-            listed = _values(_listed(filled), name, ids, options)
+            share = _values(filled, f"recall@{most}{brackets}", ids, ties)
+            listed = _values(_listed(filled), name, ids, ties)
             values[name] = share * np.nan_to_num(listed)
         elif function in ("reciprocal_rank", "ndcg") and "@" not in name:
             word = "rr" if function == "reciprocal_rank" else "ndcg"
-            values[name] = _values(filled, f"{word}@{most}{brackets}", ids, options)
+            values[name] = _values(filled, f"{word}@{most}{brackets}", ids, ties)
         else:
             cut = int(metric.options["k"])
             within = re.sub(r"@\d+", f"@{min(cut, most)}", name)
-            value = _values(filled, within, ids, options)
+            value = _values(filled, within, ids, ties)
             is_less = cut > most and function == "precision_at"
             values[name] = value * (most / cut) if is_less else value
     return Evaluation.of(values, ids, np.ones(len(ids)), n_bootstrap, seed)
@@ -158,10 +157,18 @@ def _listed(rows: Judged) -> Judged:
     return Judged(rows.grade[kept], rows.score[kept], rows.qid[kept], rows.docid[kept])
 
 
-def _values(rows: Judged, name: str, ids: Array, options: dict[str, Any]) -> Floats:
+def _values(rows: Judged, name: str, ids: Array, ties: str) -> Floats:
     """Return a metric for each query; NaN where it is undefined."""
-    docid = rows.docid if options["ties"] == "docid" else None
-    table = evaluate(rows.grade, rows.score, name, qid=rows.qid, docid=docid, **options)
+    docid = rows.docid if ties == "docid" else None
+    table = evaluate(
+        rows.grade,
+        rows.score,
+        name,
+        qid=rows.qid,
+        docid=docid,
+        ties=ties,
+        n_bootstrap=1,
+    )
     values = np.full(len(ids), np.nan)
     values[np.searchsorted(ids, table.queries)] = table.values[name]
     return values

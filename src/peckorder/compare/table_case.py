@@ -1,6 +1,6 @@
 """Tables as cases of a contest: rows with labels, in folds."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
@@ -60,8 +60,8 @@ class TableCase(Case):
     loss: Loss
     qid: Ints | None = None
     people: Ints | None = None
-    queries: tuple[Any, ...] = ()
-    classes: tuple[Any, ...] | None = None
+    queries: tuple[Hashable, ...] = ()
+    classes: tuple[Hashable, ...] | None = None
     target: str = ""
     column_roles: tuple[ColumnRole, ...] = ()
     notes: tuple[str, ...] = ()
@@ -171,7 +171,7 @@ def _layers(model: Predictor) -> Iterator[Any]:
 
 def _describe(model: Predictor, n_features: int, result: Result) -> None:
     """Keep the settings, weights, thresholds and curves of a fitted model."""
-    chosen: dict[str, Any] = {}
+    chosen: dict[str, object] = {}
     for layer in _layers(model):
         fitted = vars(layer)
         chosen |= fitted.get("chosen_", {})
@@ -339,7 +339,7 @@ def group_keys(array: Array) -> Array:
 
 def _numbered(
     columns: Columns, name: str | None
-) -> tuple[tuple[Any, ...], Ints | None]:
+) -> tuple[tuple[Hashable, ...], Ints | None]:
     """Return the values of a column, and for each row the number of its value."""
     if name is None:
         return (), None
@@ -347,7 +347,7 @@ def _numbered(
     return tuple(values.tolist()), number
 
 
-def _numeric_labels(array: Array, classes: tuple[Any, ...] | None) -> Floats:
+def _numeric_labels(array: Array, classes: tuple[Hashable, ...] | None) -> Floats:
     """Return labels as numbers: levels where there are classes."""
     if classes is None:
         values = array.astype(np.float64)

@@ -100,7 +100,7 @@ class Wrapper(BaseEstimator):  # type: ignore[misc]
 
     model: Estimator
     model_: Predictor
-    chosen_: Mapping[str, Any]
+    chosen_: Mapping[str, object]
 
     def predict(self, X: Floats) -> Floats:
         """Return what the fitted model predicts."""
@@ -114,9 +114,9 @@ def innermost(model: Predictor) -> Any:
     return model
 
 
-def chosen_settings(model: Predictor) -> dict[str, Any]:
+def chosen_settings(model: Predictor) -> dict[str, object]:
     """Return the settings that a fitted model and those inside of it chose."""
-    chosen: dict[str, Any] = {}
+    chosen: dict[str, object] = {}
     while isinstance(model, Wrapper):
         chosen |= getattr(model, "chosen_", {})
         model = model.model_
@@ -129,7 +129,7 @@ class GridTuned(Wrapper):
     def __init__(
         self,
         model: Estimator,
-        grid: Mapping[str, Sequence[Any]],
+        grid: Mapping[str, Sequence[object]],
         loss: Loss = pair_loss,
         seed: int = 0,
     ) -> None:
@@ -174,7 +174,7 @@ class RoundsTuned(Wrapper):
         model: Estimator,
         stages: Callable[[Any, Floats], Iterator[Floats]],
         n_rounds: str = "n_rounds",
-        grid: Mapping[str, Sequence[Any]] | None = None,
+        grid: Mapping[str, Sequence[object]] | None = None,
         loss: Loss = pair_loss,
         seed: int = 0,
     ) -> None:

@@ -3,16 +3,19 @@
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from sklearn.exceptions import NotFittedError
 
-from peckorder._core.typing import Labels
+from peckorder._core.typing import Labels, MatrixLike, VectorLike
 from peckorder.exceptions import DataError
 from peckorder.feedback import Scale, read_labels
 from peckorder.metrics import rank_loss
 
 _WHO = "progressive_validation"
+# An estimator with `progressive`, or with `predict` and `partial_fit`.
+OnlineEstimator: TypeAlias = Any
+Batch: TypeAlias = tuple[MatrixLike, VectorLike]
 
 
 class Progress(NamedTuple):
@@ -28,9 +31,12 @@ class Progress(NamedTuple):
 
 
 def progressive_validation(
-    estimator: Any, stream: Iterable[tuple[Any, Any]], *, classes: Any = None
+    estimator: OnlineEstimator,
+    stream: Iterable[Batch],
+    *,
+    classes: VectorLike | None = None,
 ) -> Iterator[Progress]:
-    """Predict a stream before learning it, and say after each batch how it goes.
+    """Predict a stream before learning it, and return the losses after each batch.
 
     ``(1/T) sum |yhat_t - y_t|``, in steps between classes, of predictions made before
     their rows were learnt: an honest estimate of the error that needs no test set.
@@ -38,16 +44,16 @@ def progressive_validation(
     Parameters
     ----------
     estimator : object
-        Goes on learning from the state it is in, fitted or not. With a method
-        `progressive`, as all ordinal estimators of ours have, each row is
-        predicted by what was learnt from all rows before it. Others need `predict`
-        and `partial_fit`: a batch is predicted, then learnt; if such an estimator
-        knows nothing yet, the first batch is only learnt.
+        Continues learning from its state, fitted or not. With a method `progressive`,
+        as all ordinal estimators of ours have, each row is predicted by what was learnt
+        from all rows before it. Others need `predict` and `partial_fit`: a batch is
+        predicted, then learnt; if such an estimator is not fitted yet, the first batch
+        is only learnt.
     stream : iterable of pairs (X, y)
-        The batches. Each is asked for once, when the one before is done with, and
+        The batches. Each is requested once, after the one before was processed, and
         none is kept.
     classes : array-like, default=None
-        All classes, lowest first. Without them the estimator's own are taken, or
+        All classes, lowest first. Without them those of the estimator are used, or
         those of the first batch.
 
     Yields
@@ -61,7 +67,7 @@ def progressive_validation(
 
     Notes
     -----
-    Costs what learning costs. Nothing happens, and nothing is learnt, but what is
+    Costs what learning costs. Batches are predicted and learnt only as the result is
     iterated over.
 
     Examples
@@ -95,61 +101,60 @@ def progressive_validation(
     return _progress(runner, stream)
 
 
-def _has(estimator: Any, *methods: str) -> bool:
+def _has(estimator: object, *methods: str) -> bool:
     return all(callable(getattr(estimator, method, None)) for method in methods)
 
 
 class _ByRows:
-    """Leaves it to the estimator to predict each row before learning it."""
+    """Uses the estimator's method that predicts each row before learning it."""
 
-    def __init__(self, estimator: Any, classes: Any) -> None:
+    def __init__(self, estimator: OnlineEstimator, classes: VectorLike | None) -> None:
         self.estimator = estimator
-        self.given = {} if classes is None else {"classes": classes}
+        self.options = {} if classes is None else {"classes": classes}
 
     @property
-    def classes(self) -> Any:
+    def classes(self) -> VectorLike | None:
         """The classes in whose steps losses are counted."""
-        return self.given.get("classes", getattr(self.estimator, "classes_", None))
+        return self.options.get("classes", getattr(self.estimator, "classes_", None))
 
-    def predict_and_learn(self, X: Any, y: Any) -> Labels | None:
+    def predict_and_learn(self, X: MatrixLike, y: VectorLike) -> Labels | None:
         """Return the predictions."""
-        predicted: Labels = self.estimator.progressive(X, y, **self.given)
+        predicted: Labels = self.estimator.progressive(X, y, **self.options)
         return predicted
 
 
 class _ByBatches:
     """Predicts each batch, then learns it."""
 
-    def __init__(self, estimator: Any, classes: Any) -> None:
+    def __init__(self, estimator: OnlineEstimator, classes: VectorLike | None) -> None:
         self.estimator = estimator
         self.classes = classes
-        # What the losses are counted in and what partial_fit is told: a regressor is
-        # told nothing.
-        self.tells = "classes" in signature(estimator.partial_fit).parameters
+        # Losses are counted in classes; regressors do not take them.
+        self.takes_classes = "classes" in signature(estimator.partial_fit).parameters
 
-    def predict_and_learn(self, X: Any, y: Any) -> Labels | None:
-        """Return the predictions; None if there is nothing yet to predict with."""
-        if self.tells and self.classes is None:
+    def predict_and_learn(self, X: MatrixLike, y: VectorLike) -> Labels | None:
+        """Return the predictions; None if the estimator was not fitted yet."""
+        if self.takes_classes and self.classes is None:
             column = read_labels(_WHO, getattr(self.estimator, "classes_", y))
             hint = " Name all of them in classes=, lowest first."
             self.classes = Scale.inferred(_WHO, column, hint).classes
         predicted: Labels | None = None
         with suppress(NotFittedError):
             predicted = self.estimator.predict(X)
-        if self.tells:
+        if self.takes_classes:
             self.estimator.partial_fit(X, y, classes=self.classes)
         else:
             self.estimator.partial_fit(X, y)
         return predicted
 
 
-def _shape_of(batch: Any) -> str:
-    kind = type(batch).__name__
-    return f"{kind} of {len(batch)}" if isinstance(batch, tuple | list) else kind
+def _shape_of(batch: object) -> str:
+    name = type(batch).__name__
+    return f"{name} of {len(batch)}" if isinstance(batch, tuple | list) else name
 
 
 def _progress(
-    runner: _ByRows | _ByBatches, stream: Iterable[tuple[Any, Any]]
+    runner: _ByRows | _ByBatches, stream: Iterable[Batch]
 ) -> Iterator[Progress]:
     rounds, total = 0, 0.0
     for number, batch in enumerate(stream):

@@ -1,6 +1,6 @@
-"""Splits of rows that leave queries whole."""
+"""Splits of rows that keep queries whole."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sized
 from heapq import heapify, heapreplace
 from math import ceil
 from numbers import Integral, Real
@@ -8,12 +8,11 @@ from reprlib import repr as short
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from peckorder._core.typing import Ints, Seed
+from peckorder._core.typing import Ints, MatrixLike, Seed, VectorLike
 from peckorder._core.validation import Rule, Rules, boolean, check_parameters, whole
 from peckorder.exceptions import DataError
 from peckorder.feedback import Preferences, Queries
@@ -42,13 +41,13 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     A split costs O(n_rows + n_queries log(n_queries)) time, and a sort of the rows if
-    those of a query don't stand together. No fold has more rows than the mean and the
+    those of a query are not contiguous. No fold has more rows than the mean and the
     largest query together.
 
     With ``sklearn.set_config(enable_metadata_routing=True)``, `cross_validate`,
-    `GridSearchCV` and a `Pipeline` hand `qid` on to this splitter and to every
-    estimator of ours that takes one, with no call of ``set_split_request`` and the
-    like. Without it, ``groups=qid`` reaches the splitter, and only the splitter.
+    `GridSearchCV` and a `Pipeline` pass `qid` to this splitter and to every estimator
+    of ours that takes one, without calls of ``set_split_request`` and the like.
+    Without it, ``groups=qid`` reaches the splitter, and only the splitter.
 
     Successive halving (`HalvingGridSearchCV`) takes a share of the rows of every fold
     if its resource is "n_samples", which is its default, and so cuts queries
@@ -75,7 +74,7 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
     2
     """
 
-    # Read by scikit-learn: qid is handed on without being asked for.
+    # Read by scikit-learn: qid is passed without a request.
     __metadata_request__split: ClassVar[dict[str, bool]] = {"qid": True}
 
     _rules: ClassVar[Rules] = {"n_splits": whole(2), "shuffle": boolean}
@@ -89,11 +88,11 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
 
     def split(
         self,
-        X: Any,
-        y: Any = None,
-        groups: ArrayLike | None = None,
+        X: MatrixLike | None,
+        y: VectorLike | Preferences | None = None,
+        groups: VectorLike | None = None,
         *,
-        qid: ArrayLike | None = None,
+        qid: VectorLike | None = None,
     ) -> Iterator[tuple[Ints, Ints]]:
         """Return the rows to learn from and the rows to test on, fold by fold.
 
@@ -104,8 +103,8 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
         y : array-like of shape (n_rows,) or Preferences, default=None
             Not used, but must be about the same rows.
         groups : array-like of shape (n_rows,), default=None
-            Another name for `qid`, under which scikit-learn hands it on while its
-            metadata routing is off. Not looked at if `qid` is given.
+            Another name for `qid`, under which scikit-learn passes it while its
+            metadata routing is off. Ignored if `qid` is given.
         qid : array-like of shape (n_rows,), default=None
             The query of each row: values of any type, in any order.
 
@@ -115,23 +114,23 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
             Row numbers, ascending: train, test.
         """
         self._check()
-        given = groups if qid is None else qid
-        if given is None:
+        ids = groups if qid is None else qid
+        if ids is None:
             raise DataError(
-                "QueryKFold: qid or groups must be one value a row; got None for both. "
-                "Scikit-learn hands groups on as it is, and qid after "
+                "QueryKFold: qid or groups must be one value per row; got None for "
+                "both. Scikit-learn passes groups as it is, and qid after "
                 "sklearn.set_config(enable_metadata_routing=True)."
             )
         n_rows = None if X is None else _count("QueryKFold", "X", X)
-        queries = Queries.of("QueryKFold", given, n_rows)
+        queries = Queries.of("QueryKFold", ids, n_rows)
         if y is not None:
-            _check_about("QueryKFold", "y", y, int(queries.offsets[-1]))
+            _check_n_rows("QueryKFold", "y", y, int(queries.offsets[-1]))
         if len(queries) < self.n_splits:
             raise DataError(
                 f"QueryKFold: qid must be at least n_splits={self.n_splits} different "
                 f"queries; got {len(queries)}."
             )
-        fold = self._deal(queries.sizes)[queries.of_rows()]
+        fold = self._fold_of_queries(queries.sizes)[queries.of_rows()]
         return (
             (np.flatnonzero(fold != k), np.flatnonzero(fold == k))
             for k in range(self.n_splits)
@@ -139,11 +138,11 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
 
     def get_n_splits(
         self,
-        X: Any = None,
-        y: Any = None,
-        groups: Any = None,
+        X: object = None,
+        y: object = None,
+        groups: object = None,
         *,
-        qid: Any = None,
+        qid: object = None,
     ) -> int:
         """Return the number of folds.
 
@@ -162,17 +161,17 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
 
     def _check(self) -> None:
         check_parameters(self, self._rules)
-        _seeded("QueryKFold", self.random_state)
+        _random_state("QueryKFold", self.random_state)
         if self.random_state is not None and not self.shuffle:
             raise ValueError(
                 "QueryKFold: random_state must be None without shuffle=True; got "
                 f"{self.random_state!r}."
             )
 
-    def _deal(self, sizes: Ints) -> Ints:
+    def _fold_of_queries(self, sizes: Ints) -> Ints:
         """Return the fold of each query."""
         if self.shuffle:
-            rng = _seeded("QueryKFold", self.random_state)
+            rng = _random_state("QueryKFold", self.random_state)
             order = rng.permutation(len(sizes))
         else:
             order = np.arange(len(sizes))
@@ -188,7 +187,7 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
         return fold
 
 
-def _is_test_size(value: Any) -> bool:
+def _is_test_size(value: object) -> bool:
     if type(value) is bool or not isinstance(value, Real):
         return False
     if isinstance(value, Integral):
@@ -200,7 +199,10 @@ _TEST_SIZE = Rule("a number between 0 and 1 or an integer >= 1", _is_test_size)
 
 
 def train_test_split_queries(
-    *arrays: Any, qid: Any, test_size: float = 0.25, random_state: Seed = None
+    *arrays: Any,
+    qid: VectorLike | Iterator[Hashable],
+    test_size: float = 0.25,
+    random_state: Seed = None,
 ) -> list[Any]:
     """Split data in two, to learn from and to test on, query by query.
 
@@ -210,7 +212,7 @@ def train_test_split_queries(
     Parameters
     ----------
     *arrays : arrays, sparse matrices, sequences, data frames or Preferences
-        What to split, one entry a row. A matrix in another sparse format comes back
+        What to split, one entry per row. A matrix in another sparse format comes back
         in CSR. Preferences, whose entries are pairs, are restricted to each side.
     qid : array-like of shape (n_rows,)
         The query of each row: values of any type, in any order.
@@ -222,7 +224,7 @@ def train_test_split_queries(
     Returns
     -------
     split : list
-        Train and test of every array, then of `qid`: 2 * len(arrays) + 2 things, of
+        Train and test of every array, then of `qid`: 2 * len(arrays) + 2 items, of
         the types they had, or lists.
 
     See Also
@@ -231,7 +233,7 @@ def train_test_split_queries(
 
     Notes
     -----
-    Takes O(n_rows) time, and a sort if the rows of a query don't stand together.
+    Takes O(n_rows) time, and a sort if the rows of a query are not contiguous.
 
     Examples
     --------
@@ -247,14 +249,14 @@ def train_test_split_queries(
     """
     who = "train_test_split_queries"
     _TEST_SIZE.check(who, "test_size", test_size)
-    rng = _seeded(who, random_state)
+    rng = _random_state(who, random_state)
     if qid is None:
-        raise DataError(f"{who}: qid must be one value a row; got None.")
+        raise DataError(f"{who}: qid must be one value per row; got None.")
     if isinstance(qid, Iterator):
         qid = list(qid)
     queries = Queries.of(who, qid)
-    for place, array in enumerate(arrays):
-        _check_about(who, f"array {place}", array, int(queries.offsets[-1]))
+    for position, array in enumerate(arrays):
+        _check_n_rows(who, f"array {position}", array, int(queries.offsets[-1]))
     is_share = not isinstance(test_size, Integral)
     n_test = ceil(test_size * len(queries)) if is_share else int(test_size)
     if n_test >= len(queries):
@@ -266,10 +268,10 @@ def train_test_split_queries(
     is_tested[rng.permutation(len(queries))[:n_test]] = True
     is_test = is_tested[queries.of_rows()]
     sides = np.flatnonzero(~is_test), np.flatnonzero(is_test)
-    return [_take(array, rows) for array in (*arrays, qid) for rows in sides]
+    return [_select(array, rows) for array in (*arrays, qid) for rows in sides]
 
 
-def _seeded(who: str, seed: Any) -> np.random.RandomState:
+def _random_state(who: str, seed: Seed) -> np.random.RandomState:
     try:
         return check_random_state(seed)  # type: ignore[no-any-return]
     except ValueError:
@@ -279,8 +281,8 @@ def _seeded(who: str, seed: Any) -> np.random.RandomState:
         ) from None
 
 
-def _check_about(who: str, name: str, array: Any, n_rows: int) -> None:
-    """Refuse what is not about `n_rows` rows, one entry a row, or preferences."""
+def _check_n_rows(who: str, name: str, array: object, n_rows: int) -> None:
+    """Refuse arrays of another length, and preferences about other rows."""
     if isinstance(array, Preferences):
         last = max(part.last_row for part in array.parts)
         if last >= n_rows:
@@ -290,29 +292,28 @@ def _check_about(who: str, name: str, array: Any, n_rows: int) -> None:
             )
     elif _count(who, name, array) != n_rows:
         raise DataError(
-            f"{who}: {name} must be one entry a row, {n_rows} in all; got "
+            f"{who}: {name} must be one entry per row, {n_rows} in all; got "
             f"{_count(who, name, array)}."
         )
 
 
-def _count(who: str, name: str, array: Any) -> int:
+def _count(who: str, name: str, array: object) -> int:
     """Return the number of rows."""
     shape = getattr(array, "shape", None)
     if isinstance(shape, tuple) and shape:
         return int(shape[0])
-    is_list = (
-        shape is None
-        and isinstance(array, Sized)
-        and isinstance(array, Iterable)
-        and not isinstance(array, str | bytes | Mapping | set | frozenset | Preferences)
-    )
-    if not is_list:
+    if (
+        shape is not None
+        or isinstance(array, str | bytes | Mapping | set | frozenset | Preferences)
+        or not isinstance(array, Sized)
+        or not isinstance(array, Iterable)
+    ):
         raise DataError(f"{who}: {name} must be rows; got {short(array)}.")
     return len(array)
 
 
-def _take(array: Any, rows: Ints) -> Any:
-    """Return some of the rows of an array of any kind."""
+def _select(array: Any, rows: Ints) -> Any:
+    """Return rows of an array of any type."""
     if isinstance(array, Preferences):
         return array.restrict(rows)
     if sparse.issparse(array):

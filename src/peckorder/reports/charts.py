@@ -3,7 +3,7 @@
 import io
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 from xml.etree import ElementTree
@@ -17,7 +17,7 @@ from matplotlib.ticker import Formatter, LogLocator, MaxNLocator, NullLocator
 from scipy.optimize import isotonic_regression
 
 from peckorder._core.typing import Floats, Ints
-from peckorder.reports.model import Chart, Curve
+from peckorder.reports.model import Chart, Curve, Dots
 
 # The colours of Okabe and Ito without their yellow, which is lost on white, and
 # their black, which is the ink of the page. The page holds one shade of each for
@@ -37,6 +37,11 @@ REFERENCE_DASHES: Final = (4.0, 3.0)
 
 ROUND_STEPS: Final = (1, 2, 2.5, 5, 10)
 LABEL_GAP: Final = 15.0
+# Heights in the units of the SVG: of the line of a dot, and of all around these lines.
+HEIGHT_OF_DOT: Final = 23.0
+HEIGHT_AROUND_DOTS: Final = 62.0
+# Letters of a name that fit beside a picture of either width.
+MOST_LETTERS: Final = {"wide": 34, "narrow": 19}
 LONGEST_LABEL: Final = 30
 
 
@@ -74,8 +79,11 @@ class Picture:
     has_labels: bool
 
 
-def draw(chart: Chart, name: str) -> Picture:
-    """Draw `chart`; `name` must be its own on the page, for it starts every id."""
+def draw(chart: Chart | Dots, name: str) -> Picture:
+    """Draw `chart`; `name` must be unique on the page, for it starts every id."""
+    if isinstance(chart, Dots):
+        wide = draw_dots(chart, WIDE, f"{name}-wide")
+        return Picture(wide, draw_dots(chart, NARROW, f"{name}-narrow"), (), True)
     lines = [(curve.label, *style(i)) for i, curve in enumerate(chart.curves)]
     if chart.reference is not None:
         lines.append((chart.reference[0], SOFT, REFERENCE_DASHES))
@@ -89,36 +97,38 @@ def draw(chart: Chart, name: str) -> Picture:
     return Picture(wide, narrow, keys, has_labels)
 
 
-def style(place: int) -> tuple[str, tuple[float, ...]]:
-    """Return the colour and the dashes of the curve at `place`."""
-    return COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)]
+def style(index: int) -> tuple[str, tuple[float, ...]]:
+    """Return the colour and the dashes of curve `index`."""
+    return COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
 
 
 def fits_labels(chart: Chart) -> bool:
-    """Say whether every line can be named at its right end."""
+    """Return whether every line can be named at its right end."""
     labels = [curve.label for curve in chart.curves]
     if chart.reference is not None:
         labels.append(chart.reference[0])
-    has_room = len(labels) * LABEL_GAP <= 0.8 * WIDE.height
+    is_few = len(labels) * LABEL_GAP <= 0.8 * WIDE.height
     is_short = max(map(len, labels)) <= LONGEST_LABEL
-    return has_room and is_short and all(np.isfinite(c.y).any() for c in chart.curves)
+    return is_few and is_short and all(np.isfinite(c.y).any() for c in chart.curves)
 
 
 def thin(x: Floats | Ints, n_points: int, *, log_x: bool) -> Ints:
-    """Choose at most `n_points` places of `x`, its first and last among them."""
+    """Choose at most `n_points` positions of `x`, its first and last among them."""
     last = x.size - 1
     if x.size <= n_points:
         return np.arange(x.size)
     if log_x:
-        places = np.searchsorted(x, np.geomspace(x[0], x[-1], n_points)).clip(0, last)
-        places[0], places[-1] = 0, last
+        chosen = np.searchsorted(x, np.geomspace(x[0], x[-1], n_points)).clip(0, last)
+        chosen[0], chosen[-1] = 0, last
     else:
-        places = np.linspace(0, last, n_points).round().astype(int)
-    return np.unique(places)
+        chosen = np.linspace(0, last, n_points).round().astype(int)
+    return np.unique(chosen)
 
 
-def draw_shape(chart: Chart, shape: Shape, name: str, has_labels: bool) -> str:
-    """Draw `chart` in one shape, as SVG text ready to stand in a page."""
+def draw_svg(
+    shape: Shape, height: float, name: str, paint: Callable[[Figure, Axes], None]
+) -> str:
+    """Return a picture that `paint` fills, as SVG text ready to stand in a page."""
     file = io.StringIO()
     with mpl.rc_context(), warnings.catch_warnings():
         # The measuring font may lack a letter that the reader's fonts have.
@@ -128,34 +138,42 @@ def draw_shape(chart: Chart, shape: Shape, name: str, has_labels: bool) -> str:
             {"svg.fonttype": "none", "svg.hashsalt": name, "font.size": shape.font_size}
         )
         # An SVG has 72 units to the inch.
-        figure = Figure((shape.width / 72, shape.height / 72), 72, layout="constrained")
+        figure = Figure((shape.width / 72, height / 72), 72, layout="constrained")
         axes = figure.add_subplot()
+        for side in ("top", "right", "left"):
+            axes.spines[side].set_visible(False)
+        axes.spines["bottom"].set_color(SOFT)
+        axes.set_axisbelow(True)
+        axes.tick_params(length=0, pad=6, labelcolor=SOFT)
+        paint(figure, axes)
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    return clean_svg(file.getvalue(), name)
+
+
+def draw_shape(chart: Chart, shape: Shape, name: str, has_labels: bool) -> str:
+    """Draw `chart` in one shape."""
+
+    def paint(figure: Figure, axes: Axes) -> None:
         prepare_axes(axes, chart, shape)
-        for place, curve in enumerate(chart.curves):
-            draw_curve(
-                axes, curve, place, thin(curve.x, shape.n_points, log_x=chart.log_x)
-            )
+        for k, curve in enumerate(chart.curves):
+            points = thin(curve.x, shape.n_points, log_x=chart.log_x)
+            draw_curve(axes, curve, k, points)
         if chart.reference is not None:
             axes.axhline(
                 chart.reference[1], color=SOFT, linewidth=1.2, dashes=REFERENCE_DASHES
             )
         if has_labels:
             draw_labels(figure, axes, chart)
-        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
-    return clean_svg(file.getvalue(), name)
+
+    return draw_svg(shape, shape.height, name, paint)
 
 
 def prepare_axes(axes: Axes, chart: Chart, shape: Shape) -> None:
     """Set scales, ticks, grid and axis names."""
     axes.margins(x=0, y=0.04)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.spines["bottom"].set_color(SOFT)
     axes.grid(color=RULE, linewidth=0.8)
-    axes.set_axisbelow(True)
     axes.set_xlabel(plain(chart.x_label), color=INK, parse_math=False, labelpad=6)
     axes.set_ylabel(plain(chart.y_label), color=INK, parse_math=False, labelpad=6)
-    axes.tick_params(length=0, pad=6, labelcolor=SOFT)
     axes.yaxis.set_major_locator(MaxNLocator(7, steps=ROUND_STEPS))
     if chart.log_x:
         axes.set_xscale("log")
@@ -195,9 +213,9 @@ class Ticks(Formatter):
         ]
 
 
-def draw_curve(axes: Axes, curve: Curve, place: int, chosen: Ints) -> None:
+def draw_curve(axes: Axes, curve: Curve, index: int, chosen: Ints) -> None:
     """Draw the `chosen` points of one curve, and its band below all lines."""
-    colour, dashes = style(place)
+    colour, dashes = style(index)
     x = curve.x[chosen]
     if curve.low is not None and curve.high is not None:
         low, high = curve.low[chosen], curve.high[chosen]
@@ -223,9 +241,9 @@ def draw_labels(figure: Figure, axes: Axes, chart: Chart) -> None:
     box = axes.get_window_extent()
     wanted = np.array([axes.transData.transform((x, y))[1] for _, x, y, _ in ends])
     half = LABEL_GAP / 2
-    places = spread(wanted, LABEL_GAP, box.y0 + half, box.y1 - half)
-    for label, place in zip(labels, places, strict=True):
-        label.set_y((place - box.y0) / box.height)
+    heights = spread(wanted, LABEL_GAP, box.y0 + half, box.y1 - half)
+    for label, height in zip(labels, heights, strict=True):
+        label.set_y((height - box.y0) / box.height)
     figure.set_layout_engine("none")
 
 
@@ -253,8 +271,8 @@ def draw_label(axes: Axes, text: str, x: float, y: float, colour: str) -> Annota
 
 def last_point(curve: Curve) -> tuple[float, float]:
     """Return the last point at which the curve has a value."""
-    place = np.flatnonzero(np.isfinite(curve.y))[-1]
-    return float(curve.x[place]), float(curve.y[place])
+    last = np.flatnonzero(np.isfinite(curve.y))[-1]
+    return float(curve.x[last]), float(curve.y[last])
 
 
 def spread(wanted: Floats, gap: float, low: float, high: float) -> Floats:
@@ -269,6 +287,56 @@ def spread(wanted: Floats, gap: float, low: float, high: float) -> Floats:
     placed = np.empty(wanted.size)
     placed[order] = np.clip(fitted, low, high - steps[-1]) + steps
     return placed
+
+
+def draw_dots(chart: Dots, shape: Shape, name: str) -> str:
+    """Draw named values in one shape: one dot each, with its interval."""
+    n = len(chart.dots)
+
+    def paint(figure: Figure, axes: Axes) -> None:
+        axes.grid(axis="x", color=RULE, linewidth=0.8)
+        axes.set_xlabel(plain(chart.x_label), color=INK, parse_math=False, labelpad=6)
+        axes.tick_params(axis="y", labelcolor=INK)
+        axes.xaxis.set_major_locator(
+            MaxNLocator(6 if shape is WIDE else 4, steps=ROUND_STEPS)
+        )
+        axes.xaxis.set_major_formatter(Ticks(is_linear=True))
+        labels = [shorten(dot.label, MOST_LETTERS[shape.name]) for dot in chart.dots]
+        axes.set_yticks(np.arange(n), labels, parse_math=False)
+        axes.set_ylim(n - 0.4, -0.6)
+        for y, dot in enumerate(chart.dots):
+            if dot.low is not None and dot.high is not None:
+                axes.plot([dot.low, dot.high], [y, y], color=SERIES[0], linewidth=1.6)
+            axes.plot([dot.value], [y], marker="o", markersize=6, color=SERIES[0])
+        if chart.reference is not None:
+            draw_reference(axes, *chart.reference)
+
+    return draw_svg(shape, HEIGHT_AROUND_DOTS + HEIGHT_OF_DOT * n, name, paint)
+
+
+def draw_reference(axes: Axes, text: str, x: float) -> None:
+    """Draw a dashed vertical line with its name above."""
+    axes.axvline(x, color=SOFT, linewidth=1.2, dashes=REFERENCE_DASHES)
+    low, high = axes.get_xlim()
+    is_left = x - low < (high - low) / 2
+    axes.annotate(
+        plain(text),
+        (x, 1.0),
+        xytext=(0, 5),
+        xycoords=axes.get_xaxis_transform(),
+        textcoords="offset points",
+        ha="left" if is_left else "right",
+        color=SOFT,
+        parse_math=False,
+        annotation_clip=False,
+    )
+
+
+def shorten(text: str, n_letters: int) -> str:
+    """Return the text, or as much of it as fits beside a picture."""
+    text = plain(text)
+    is_long = len(text) > n_letters
+    return f"{text[: n_letters - 1]}\N{HORIZONTAL ELLIPSIS}" if is_long else text
 
 
 def plain(text: str) -> str:

@@ -55,7 +55,7 @@ def render(report: Report) -> str:
     """
     try:
         template = load_template()
-        from peckorder.reports.dots import draw_any
+        from peckorder.reports.charts import draw
     except ModuleNotFoundError as missing:
         if missing.name not in {"jinja2", "matplotlib"}:
             raise
@@ -73,7 +73,7 @@ def render(report: Report) -> str:
             "charts": [
                 (
                     chart,
-                    draw_any(chart, f"chart{next(numbers)}"),
+                    draw(chart, f"chart{next(numbers)}"),
                     describe(chart),
                 )
                 for chart in section.charts

@@ -1,7 +1,7 @@
 """The rules of the parameters that kernel functions have in every estimator."""
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from peckorder._core.validation import (
     Rule,
@@ -34,7 +34,7 @@ def _hint(value: str) -> str:
     return did_you_mean(value, (*NAMES, *PAIRWISE_KERNEL_FUNCTIONS), _ALIASES)
 
 
-def _gamma_hint(value: Any) -> str:
+def _gamma_hint(value: object) -> str:
     if value == "auto":
         return " None is 1 / n_features, which is 'auto' elsewhere."
     if value == "scale":

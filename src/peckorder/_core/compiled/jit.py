@@ -156,11 +156,12 @@ else:
     Intrinsic: TypeAlias = tuple[Type, Callable[..., object]]
 
     def _address(
-        context: Context, builder: ir.IRBuilder, array_type: Type, args: Sequence[Type]
+        context: Context, builder: ir.IRBuilder, signature: Type, args: Sequence[Type]
     ) -> ir.Value:
-        """Return the address of an element, given an array and an index."""
-        base = context.make_array(array_type)(context, builder, args[0]).data
-        return builder.gep(base, [args[1]])
+        """Return the address of an element; the first arguments are array and index."""
+        array, index = args[:2]
+        base = context.make_array(signature.args[0])(context, builder, array).data
+        return builder.gep(base, [index])
 
     def _call(
         builder: ir.IRBuilder, name: str, returns: ir.Type, args: Sequence[ir.Value]
@@ -175,14 +176,11 @@ else:
     @intrinsic
     def atomic_load(typing_context: Context, array: Type, index: Type) -> Intrinsic:
         """Return ``array[index]``, as other threads have left it."""
-
-        def generate(
-            context: Context, builder: ir.IRBuilder, signature: Type, args: list[Type]
-        ) -> ir.Value:
-            address = _address(context, builder, signature.args[0], args)
-            return builder.load_atomic(address, "seq_cst", 8)
-
-        return types.int64(array, types.intp), generate
+        return types.int64(array, types.intp), (
+            lambda context, builder, signature, args: builder.load_atomic(
+                _address(context, builder, signature, args), "seq_cst", 8
+            )
+        )
 
     @intrinsic
     def atomic_store(
@@ -193,7 +191,7 @@ else:
         def generate(
             context: Context, builder: ir.IRBuilder, signature: Type, args: list[Type]
         ) -> ir.Value:
-            address = _address(context, builder, signature.args[0], args)
+            address = _address(context, builder, signature, args)
             builder.store_atomic(args[2], address, "seq_cst", 8)
             return context.get_dummy_value()
 
@@ -204,14 +202,11 @@ else:
         typing_context: Context, array: Type, index: Type, value: Type
     ) -> Intrinsic:
         """Add to ``array[index]`` and return what it was, with no other in between."""
-
-        def generate(
-            context: Context, builder: ir.IRBuilder, signature: Type, args: list[Type]
-        ) -> ir.Value:
-            address = _address(context, builder, signature.args[0], args)
-            return builder.atomic_rmw("add", address, args[2], "seq_cst")
-
-        return types.int64(array, types.intp, types.int64), generate
+        return types.int64(array, types.intp, types.int64), (
+            lambda context, builder, signature, args: builder.atomic_rmw(
+                "add", _address(context, builder, signature, args), args[2], "seq_cst"
+            )
+        )
 
     @intrinsic
     def sched_yield(typing_context: Context) -> Intrinsic:
@@ -229,24 +224,18 @@ else:
     @intrinsic
     def bits_of(typing_context: Context, value: Type) -> Intrinsic:
         """Return the 64 bits of a floating-point number, as an integer."""
-
-        def generate(
-            context: Context, builder: ir.IRBuilder, signature: Type, args: list[Type]
-        ) -> ir.Value:
-            return builder.bitcast(args[0], ir.IntType(64))
-
-        return types.int64(types.float64), generate
+        return types.int64(types.float64), (
+            lambda _, builder, signature, args: builder.bitcast(args[0], ir.IntType(64))
+        )
 
     @intrinsic
     def from_bits(typing_context: Context, bits: Type) -> Intrinsic:
         """Return the floating-point number that has these 64 bits."""
-
-        def generate(
-            context: Context, builder: ir.IRBuilder, signature: Type, args: list[Type]
-        ) -> ir.Value:
-            return builder.bitcast(args[0], ir.DoubleType())
-
-        return types.float64(types.int64), generate
+        return types.float64(types.int64), (
+            lambda _, builder, signature, args: builder.bitcast(
+                args[0], ir.DoubleType()
+            )
+        )
 
     @intrinsic
     def prefetch(typing_context: Context, array: Type, index: Type) -> Intrinsic:
@@ -258,9 +247,8 @@ else:
         def generate(
             context: Context, builder: ir.IRBuilder, signature: Type, args: list[Type]
         ) -> ir.Value:
-            array_type, index_type = signature.args
-            offset = context.cast(builder, args[1], index_type, types.intp)
-            element = _address(context, builder, array_type, [args[0], offset])
+            offset = context.cast(builder, args[1], signature.args[1], types.intp)
+            element = _address(context, builder, signature, [args[0], offset])
             address = builder.bitcast(element, cgutils.voidptr_t)
             read, keep_in_all_levels, data = 0, 3, 1
             options = [cgutils.int32_t(n) for n in (read, keep_in_all_levels, data)]

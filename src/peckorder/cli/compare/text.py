@@ -1,7 +1,7 @@
 """Texts about a contest that the terminal and the report share."""
 
 from math import floor, isnan, log10
-from typing import Any, Final
+from typing import Final
 
 from peckorder.compare.contest import Contest, Result
 from peckorder.compare.measures import Measure
@@ -58,7 +58,7 @@ def level_text(contest: Contest) -> str:
     if not level:
         return f"{best.name} is first, and no other is level with it."
     names = listed(level)
-    return f"{best.name} is first; {names} cannot be told from it (≈)."
+    return f"{best.name} is first; no difference from {names} was shown (≈)."
 
 
 def listed(names: list[str]) -> str:
@@ -68,7 +68,7 @@ def listed(names: list[str]) -> str:
 
 def chosen_text(result: Result) -> str:
     """Return the settings that a ranker chose in all folds."""
-    names: dict[str, list[Any]] = {}
+    names: dict[str, list[object]] = {}
     for chosen in result.chosen:
         for name, value in chosen.items():
             names.setdefault(name, []).append(value)

@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import isnan
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from rich.console import RenderableType
@@ -237,7 +236,7 @@ def leaderboard(contest: Contest, seconds: float) -> Screen:
     return table
 
 
-def as_json(result: CompareResult) -> dict[str, Any]:
+def as_json(result: CompareResult) -> dict[str, object]:
     """Return the whole result for programs."""
     case, contest, kept = result.case, result.contest, result.kept
     first = contest.measures[0]

@@ -1,8 +1,8 @@
 """The work of `peckorder evaluate`."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -49,13 +49,16 @@ _ALIASES: Final = {
     "zero one loss": WRONG,
 }
 
+# The mean of a measure of classes, its interval, and the number of rows.
+ClassValues: TypeAlias = dict[str, str | float]
+
 
 class Measured(NamedTuple):
     """What was measured: lists in `table`, predicted classes in `classes`."""
 
     n_rows: int
     table: metrics.Evaluation | None
-    classes: tuple[dict[str, Any], ...] = ()
+    classes: tuple[ClassValues, ...] = ()
     column_roles: tuple[ColumnRole, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -137,7 +140,7 @@ def _of_table(file: str, options: EvaluateOptions) -> Measured:
     columns = with_numbers(columns, sorted(numbers - {roles.query}))
     rows, row_notes = known_rows(columns, needed)
     n_rows, notes = int(rows.sum()), (*columns.notes, *row_notes)
-    values: list[dict[str, Any]] = []
+    values: list[ClassValues] = []
     if of_classes and roles.predicted is not None:
         truth, guess = levels_of(columns, (roles.target, roles.predicted), classes)
         samples, seed = options.bootstrap, options.seed
@@ -318,10 +321,10 @@ class _Scale(NamedTuple):
     """Classes as they are written, and the levels of their values and texts."""
 
     labels: tuple[str, ...]
-    level: dict[Any, int]
+    level: dict[Hashable, int]
 
 
-def _values(label: str) -> tuple[Any, ...]:
+def _values(label: str) -> tuple[Hashable, ...]:
     """Return what a label stands for: its text, and a number if it is one.
 
     Whole numbers are such, of which a float would not hold every digit.
@@ -360,7 +363,7 @@ def _levels(columns: Columns, name: str, array: Array, scale: _Scale) -> Ints:
 
 def measured_classes(
     truth: Ints, guess: Ints, names: Iterable[str], n_bootstrap: int, seed: int
-) -> list[dict[str, Any]]:
+) -> list[ClassValues]:
     """Return means over rows, with 95 % bootstrap intervals."""
     steps = np.abs(guess - truth).astype(np.float64)
     values: dict[str, Floats] = {

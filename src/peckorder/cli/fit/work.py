@@ -63,7 +63,7 @@ def run_fit(file: str, options: FitOptions, output: OutputOptions) -> None:
 
 
 def _fit(
-    ranker: Any, by_hand: dict[str, Any], file: str, options: FitOptions
+    ranker: Any, by_hand: dict[str, object], file: str, options: FitOptions
 ) -> Fitted:
     roles = options.roles
     ids = [name for role in ("qid", "user", "item") if (name := roles[role])]
@@ -86,7 +86,7 @@ def _fit(
 
 
 def _fit_sparse(
-    ranker: Any, by_hand: dict[str, Any], documents: Documents, options: FitOptions
+    ranker: Any, by_hand: dict[str, object], documents: Documents, options: FitOptions
 ) -> Fitted:
     """Fit to a LETOR file with few features per row: as they are, by their numbers.
 

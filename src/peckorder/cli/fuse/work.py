@@ -1,7 +1,5 @@
 """The work of `peckorder fuse`."""
 
-from typing import Any
-
 import numpy as np
 from rich.table import Table as Screen
 
@@ -84,7 +82,7 @@ def run_fuse(runs: list[str], options: FuseOptions, output: OutputOptions) -> No
     )
 
 
-def _as_json(board: Contest) -> dict[str, Any]:
+def _as_json(board: Contest) -> dict[str, object]:
     """Return the means of all methods, and how far behind the first they are."""
     return {
         "decides": board.measures[0].name,
@@ -127,7 +125,7 @@ def _notes(board: Contest, method: str, runs: list[str]) -> list[str]:
     gap = by_name[method].values[name] - single.values[name]
     mean, half = float(np.nanmean(gap)), board.half_width(gap)
     if mean - half <= 0:
-        relation = "is behind" if mean + half < 0 else "cannot be told from"
+        relation = "is behind" if mean + half < 0 else "is not shown to differ from"
         notes.append(
             f"By {name} {method}, which is written, {relation} the run {single.name} "
             f"alone ({mean:+.4f} ± {half:.4f})."

@@ -69,9 +69,9 @@ def ranked_ratings(
     items = like(columns.arrays[item], model.items_)
     is_known = _among(users, model.users_) & _among(items, model.items_)
     if not is_known.all():
-        row = int(np.argmin(is_known))
+        row, n_unknown = int(np.argmin(is_known)), int((~is_known).sum())
         notes.add(
-            f"{_n_rows((~is_known).sum())} a user or an item that the model does not "
+            f"{_n_rows(n_unknown)} a user or an item that the model does not "
             f"know, such as row {row + 1} ({short(columns.arrays[user][row])}, "
             f"{short(columns.arrays[item][row])}): no score. Fit again with them."
         )
@@ -146,7 +146,7 @@ def _among(ids: Array, known: Array) -> Bools:
     return np.array([value in every for value in ids.tolist()], dtype=bool)
 
 
-def _n_rows(n: Any) -> str:
+def _n_rows(n: int) -> str:
     return "1 row has" if n == 1 else f"{n} rows have"
 
 
@@ -243,7 +243,7 @@ def like(ids: Array, known: Array) -> Array:
     return ids
 
 
-def _as(read: Callable[[str], Any], text: Any) -> Any:
+def _as(read: Callable[[str], float], text: Any) -> Any:
     """Return the number that is written so, to the last digit, or the text."""
     try:
         number = read(text)

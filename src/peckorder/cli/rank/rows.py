@@ -1,7 +1,7 @@
 """Rows of a file scored in blocks, and numbered within queries that are complete."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -193,7 +193,7 @@ def whole_lists(
     the ids of all queries.
     """
     pieces: list[Columns] = []
-    seen: set[Any] = set()
+    seen: set[Hashable] = set()
     n_before, qid = 0, options.qid
     for block in blocks:
         if qid is None or not options.positions:
@@ -221,7 +221,7 @@ def _last_run(ids: Array) -> int:
 
 
 def _check_together(
-    who: str, ids: Array, seen: set[Any], name: str, n_before: int
+    who: str, ids: Array, seen: set[Hashable], name: str, n_before: int
 ) -> None:
     starts = np.r_[0, np.flatnonzero(ids[1:] != ids[:-1]) + 1]
     for row, query in zip(starts.tolist(), ids[starts].tolist(), strict=True):

@@ -34,7 +34,7 @@ def _dot(a: Floats, b: Floats) -> float:
 
 @compiled
 def mirror(K: Floats, diagonal: Floats) -> None:
-    """Write the upper triangle of K over the lower one, and its diagonal anew."""
+    """Copy the upper triangle of K to the lower one, and write its diagonal."""
     n = K.shape[0]
     for first in range(0, n, _TILE):
         for other in range(0, first + 1, _TILE):
@@ -49,9 +49,9 @@ def mirror(K: Floats, diagonal: Floats) -> None:
 def _difference(X: Floats) -> float:
     """Return how far X is asymmetric.
 
-    Sizes are compared by their bits, which are in the same order, and which processors
-    compare several at a time. So are tiles, if all are of one size: those at the end
-    overlap their neighbours. They are small: each of their rows has its own page.
+    Sizes are compared by their bits, which have the same order, and which processors
+    compare several at a time. All tiles have one size: those at the end overlap their
+    neighbours. They are small, as each of their rows is on another page.
     """
     n = X.shape[0]
     difference = 0
@@ -75,20 +75,20 @@ def _difference(X: Floats) -> float:
 
 
 @compiled
-def asymmetry(X: Floats, found: Floats) -> None:
-    """Write the largest entry to found (2,), and how far X is asymmetric."""
+def asymmetry(X: Floats, extremes: Floats) -> None:
+    """Write the largest entry to extremes (2,), and how far X is asymmetric."""
     n = X.shape[0]
     size = 0
     for i in range(n):
         for j in range(np.uintp(n)):
             size = max(size, bits_of(abs(np.float64(X[i, j]))))
-    found[0] = from_bits(size)
-    found[1] = _difference(X)
+    extremes[0] = from_bits(size)
+    extremes[1] = _difference(X)
 
 
 @compiled
-def copy_symmetric(X: Floats, K: Floats, found: Floats) -> None:
-    """Copy X to K, with what `asymmetry` finds."""
+def copy_symmetric(X: Floats, K: Floats, extremes: Floats) -> None:
+    """Copy X to K, and do what `asymmetry` does."""
     n = K.shape[0]
     size = 0
     for i in range(n):
@@ -96,8 +96,8 @@ def copy_symmetric(X: Floats, K: Floats, found: Floats) -> None:
             value = np.float64(X[i, j])
             K[i, j] = value
             size = max(size, bits_of(abs(value)))
-    found[0] = from_bits(size)
-    found[1] = _difference(X)
+    extremes[0] = from_bits(size)
+    extremes[1] = _difference(X)
 
 
 @compiled
@@ -144,7 +144,7 @@ def correct(
 def sweep(K: Floats, target: Floats, ridge: float, step: Floats, beta: Floats) -> None:
     """Visit each coordinate: ``beta_i += 2 step_i (target - (K + ridge) beta)_i``.
 
-    `step` has a step a row. K is symmetric and whole.
+    `step` has one step per row. K has both triangles.
     """
     for i in range(target.size):
         slope = target[i] - _dot(K[i], beta) - ridge * beta[i]
@@ -164,7 +164,7 @@ def _is_misranked(truth: float, predicted: float, size: float) -> float:
 
 @compiled
 def leave_pairs_out(
-    kind: int,
+    cost_kind: int,
     G: Floats,
     e: Floats,
     y: Floats,
@@ -184,27 +184,27 @@ def leave_pairs_out(
     for i in range(n):
         for j in range(i):
             truth = y[j] - y[i]
-            if kind == 2 and truth == 0.0:
+            if cost_kind == MISRANKING and truth == 0.0:
                 continue
             a, b, c = G[i, i], G[j, j], G[i, j]
             v, u = root[i], root[j]
             if n == 2:
-                # Nothing is left to tell the constant, which the difference is free of.
+                # No row is left for the constant, but the difference does not need it.
                 over, under, down = 1.0 / u, 1.0 / v, a + b
                 size = abs(e[j]) / u + abs(e[i]) / v
             else:
                 least = min(least, a, b)
                 d = a * b - c * c
                 least = min(least, d / (a * b) if a * b > 0.0 else 0.0)
-                # So written nothing is lost where two rows are one.
+                # In this form nothing is lost if two rows are equal.
                 over, under = a * v + c * u, b * u + c * v
                 down = over * under - c * (v * over + u * under)
                 size = (a * v + abs(c) * u) * abs(e[j])
                 size += (b * u + abs(c) * v) * abs(e[i])
             off = (over * e[j] - under * e[i]) / down
-            if kind == 0:
+            if cost_kind == SQUARED:
                 cost = off * off
-            elif kind == 1:
+            elif cost_kind == ABSOLUTE:
                 cost = abs(off)
             else:
                 cost = _is_misranked(truth, truth - off, abs(truth) + size / abs(down))
@@ -222,7 +222,7 @@ def misrank_pairs_left_out(
     smooth: Floats,
     target: Floats,
     y: Floats,
-    known: Floats,
+    offset: Floats,
     root: Floats,
     direction: Floats,
     weight: Floats,
@@ -232,12 +232,12 @@ def misrank_pairs_left_out(
     """Count the pairs of one query that are misranked, each left out of training.
 
     As `leave_pairs_out`, for scores that are small beside the labels: they are not a
-    difference of labels and residuals here, in which they would drown. With the lower
+    difference of labels and residuals here, in which they would be lost. With the lower
     triangle of H = R K R (R K R + ridge)^-1, `smooth` = H target, both scaled by root,
     and the `direction` that centring removes: let u = (R - H) target, without the part
     of the pair. Then the pair's scores are -(R - H)^-1 u, with the part of the pair;
     of their difference all that is not of the order of H goes away.
-    known : scores to be added, `size` : that of the entries of H times the target.
+    offset : scores to be added, `size` : that of the entries of H times the target.
     result : the sum of weighted costs, and of weights.
     """
     n = y.size
@@ -249,7 +249,7 @@ def misrank_pairs_left_out(
             a, b, c = H[i, i], H[j, j], H[i, j]
             p, q = direction[i], direction[j]
             if n == 2:
-                # As above: what is left is what other queries say.
+                # As above: only other queries matter.
                 down = 1.0 - a - b
                 up = (smooth[j] - (a + b) * target[j]) / root[j]
                 up -= (smooth[i] - (a + b) * target[i]) / root[i]
@@ -264,7 +264,7 @@ def misrank_pairs_left_out(
                 down = (1.0 - p * p - a) * (1.0 - q * q - b) - (p * q + c) ** 2
                 down *= root[i] / p
                 noise = size / p + size / q
-            more = known[j] - known[i]
+            more = offset[j] - offset[i]
             noise = noise / abs(down) + abs(more)
             w = weight[i] * weight[j]
             result[0] += w * _is_misranked(truth, up / down + more, noise)
@@ -273,7 +273,7 @@ def misrank_pairs_left_out(
 
 @compiled
 def leave_pairs_out_as_printed(
-    kind: int, U: Floats, score: Floats, label: Floats, y: Floats, result: Floats
+    cost_kind: int, U: Floats, score: Floats, label: Floats, y: Floats, result: Floats
 ) -> None:
     """Add up the costs of pairs left out by Proposition 2 of the paper, corrected.
 
@@ -286,7 +286,7 @@ def leave_pairs_out_as_printed(
     for i in range(n):
         for j in range(i):
             truth = y[j] - y[i]
-            if kind == 2 and truth == 0.0:
+            if cost_kind == MISRANKING and truth == 0.0:
                 continue
             vii = ((n - 1) * U[i, i] + U[i, j]) / (n - 2)
             vij = ((n - 1) * U[i, j] + U[i, i]) / (n - 2)
@@ -294,7 +294,7 @@ def leave_pairs_out_as_printed(
             vji = ((n - 1) * U[j, i] + U[j, j]) / (n - 2)
             down = (1.0 - vjj) * (1.0 - vii) - vij * vji
             here, there = score[i] - label[i] - q, score[j] - label[j] - q
-            if kind == 2:
+            if cost_kind == MISRANKING:
                 # Scores may be small beside labels, which must not be subtracted.
                 gap = label[j] - label[i]
                 less, more = (vii + vij) * there, (vji + vjj) * here
@@ -308,7 +308,7 @@ def leave_pairs_out_as_printed(
             else:
                 off = (1.0 - vii - vij) * there - (1.0 - vji - vjj) * here
                 off = abs(off / down)
-                total += off if kind == 1 else off * off
+                total += off if cost_kind == ABSOLUTE else off * off
             pairs += 1.0
     result[0] = total
     result[1] = pairs
@@ -323,8 +323,8 @@ def _score(row: Floats, mean: Floats, coef: Floats) -> float:
 
 
 @inlined
-def _empty(part_sum: Floats, total: Floats) -> None:
-    """Add what was summed so far to the total, and begin anew."""
+def _flush(part_sum: Floats, total: Floats) -> None:
+    """Add the partial sum to the total, and reset it."""
     for c in range(total.shape[0]):
         total[c] += part_sum[c]
         part_sum[c] = 0.0
@@ -337,8 +337,8 @@ def add_rows(X: Floats, share: Floats, part_sum: Floats, total: Floats) -> None:
         for c in range(total.shape[0]):
             part_sum[c] += share[i] * X[i, c]
         if i % _BLOCK == _BLOCK - 1:
-            _empty(part_sum, total)
-    _empty(part_sum, total)
+            _flush(part_sum, total)
+    _flush(part_sum, total)
 
 
 @compiled
@@ -370,7 +370,7 @@ def residual(
     part_sum: Floats,
     total: Floats,
 ) -> None:
-    """Write scores, scaled, and add to total (d,) what they leave of targets, by rows.
+    """Write scaled scores, and add to total (d,) residuals times rows.
 
     ``scores = root (x - mean) . coef`` and ``total = sum root (target - score)
     (x - mean)``, with the mean of each row's query (q, d). part_sum (d,) is zeros. One
@@ -383,19 +383,19 @@ def residual(
         for c in range(total.shape[0]):
             part_sum[c] += off * (X[i, c] - mean[c])
         if i % _BLOCK == _BLOCK - 1:
-            _empty(part_sum, total)
-    _empty(part_sum, total)
+            _flush(part_sum, total)
+    _flush(part_sum, total)
 
 
 @compiled
 def fingerprint(bits: Ints, first: int) -> Any:
-    """Return a number that changes, but for a great coincidence, if some bits do.
+    """Return a number that changes, almost surely, if bits do.
 
-    Each is multiplied by an odd number of its own, so that places count, too, from
-    the place `first` on. The numbers of parts add up, and may run over, to the whole's.
+    Each word is multiplied by another odd number, so that positions count, from `first`
+    on. The numbers of parts add up, modulo 2**64, to that of the whole.
     """
     total = np.int64(0)
     for i in range(np.uintp(bits.shape[0])):
-        place = np.uintp(first) + i
-        total += np.int64(bits[i]) * np.int64(np.uintp(2) * place + np.uintp(1))
+        position = np.uintp(first) + i
+        total += np.int64(bits[i]) * np.int64(np.uintp(2) * position + np.uintp(1))
     return total

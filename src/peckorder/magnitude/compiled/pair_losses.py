@@ -1,15 +1,17 @@
 """Losses of pairs and their slopes, without a loop over pairs.
 
-Those that need no more than errors; `label_pair_losses` has those of labels too.
+These losses depend on errors alone; those in `label_pair_losses` on labels too.
 
-`offsets` (q+1,) cut rows into queries. Kernels do the queries ``first..last`` of them,
-so that threads can share the queries. Sums over pairs are of ordered pairs (i, j): each
-two rows count twice.
+`offsets` (q+1,) divide rows into queries. Functions work on the queries
+``first..last``, so that threads can share them. Sums over pairs are of ordered pairs
+(i, j): each two rows count twice.
 
-What a row has to do with the rows above it is known from what the row before had to do
-with them: for a step by t, with W, D and Q the sums of w, w gap and w gap**2 over them,
-``Q += 2 t D + t**2 W`` and ``D += t W``. Nothing is subtracted that might cancel.
+Sums over the rows above a row follow from those of the row before: for a step by t,
+with W, D and Q the sums of w, w gap and w gap**2 over them, ``Q += 2 t D + t**2 W`` and
+``D += t W``. Nothing is subtracted, so nothing cancels.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,11 +20,19 @@ from peckorder._core.compiled.lists import sort
 from peckorder._core.typing import Floats, Ints
 
 
+class ErrorRows(NamedTuple):
+    """Errors and weights of rows (n,), and an order of the rows of each query (n,)."""
+
+    error: Floats
+    weight: Floats
+    order: Ints
+
+
 @inlined
 def middle_value(values: Floats, weight: Floats, first: int, last: int) -> float:
-    """Return the value nearest to the weighted mean, of rows that weigh anything.
+    """Return the value nearest to the weighted mean, of rows with positive weight.
 
-    One of the values, not the mean: what is exact in differences of them stays so.
+    One of the values, not the mean, so that exact differences stay exact.
     """
     total, mean = 0.0, 0.0
     for i in range(first, last):
@@ -47,10 +57,10 @@ def errors(
     weight: Floats,
     error: Floats,
 ) -> None:
-    """Write to error (n,) scores less truths, but for a constant a query.
+    """Write to error (n,) scores less truths, up to one constant per query.
 
-    Both are brought near zero first: losses of pairs do not see a constant, but a large
-    one would cost digits. O(n).
+    Both are shifted near zero first: losses of pairs do not depend on a constant, but a
+    large one would cost digits. O(n).
     """
     for q in range(first, last):
         a, b = offsets[q], offsets[q + 1]
@@ -69,10 +79,10 @@ def lift(
     top_weight: float,
     lifted: Floats,
 ) -> None:
-    """Write to lifted (n,) what rows weigh in pairs with rows of no larger y.
+    """Write to lifted (n,) the weights of rows in pairs with rows of no larger y.
 
     The weight times ``1 + top_weight t``, with t from 0 at the lowest to 1 at the
-    highest y of the rows of a query that weigh anything; 0 where all are equal. O(n).
+    highest y of the rows of a query with positive weight; 0 if all are equal. O(n).
     """
     for q in range(first, last):
         a, b = offsets[q], offsets[q + 1]
@@ -115,12 +125,12 @@ def one_side(
     power: int,
     slope: Floats,
 ) -> float:
-    """Add up what rows have to do with those beyond their band on one side.
+    """Sum the losses of rows with the rows beyond their band on one side.
 
     s, weight and slope are visited from `start` on, n of them, by steps of 1 where s
     descends or of -1 where it ascends. Adds to slope, which is the derivative with
-    respect to s over the power and the row's own weight, and returns the loss, each
-    pair once.
+    respect to s over the power and the row's weight, and returns the loss, each pair
+    once.
     """
     sign = -1.0 if step > 0 else 1.0
     total, gaps, loss = 0.0, 0.0, 0.0
@@ -149,23 +159,21 @@ def band(
     offsets: Ints,
     first: int,
     last: int,
-    error: Floats,
-    weight: Floats,
+    rows: ErrorRows,
     epsilon: float,
     power: int,
-    order: Ints,
     work: Floats,
     gradient: Floats,
     value: Floats,
 ) -> None:
     """Sum ``max(0, |error_j - error_i| - epsilon)**power`` over pairs of each query.
 
-    error and weight (n,); a pair weighs the product of its rows' weights. power is 1 or
-    2. Writes to value (q,) the sums, to gradient (n,) their slopes in `error`, zero at
-    kinks. order (n,) holds the rows of each query in any order; they are sorted by
-    error, descending, unless they are so already. work (3, n) is scratch. O(n log n);
-    squares without a band need no order, O(n).
+    A pair weighs the product of its rows' weights. power is 1 or 2. Writes to value
+    (q,) the sums, to gradient (n,) their slopes in the errors, zero at kinks; sorts the
+    order of rows by error, descending. work (3, n) is scratch. O(n log n); squares
+    without a band need no order, O(n).
     """
+    error, weight, order = rows.error, rows.weight, rows.order
     s, other, slope = work[0], work[1], work[2]
     for q in range(first, last):
         a, b = offsets[q], offsets[q + 1]
@@ -188,7 +196,7 @@ def band(
         for i in range(a, b):
             other[i] = weight[order[i]]
             slope[i] = 0.0
-        # Both sides see the same pairs.
+        # Both sides have the same pairs.
         one_side(s, other, b - 1, b - a, -1, epsilon, power, slope)
         value[q] = 2.0 * one_side(s, other, a, b - a, 1, epsilon, power, slope)
         for i in range(a, b):

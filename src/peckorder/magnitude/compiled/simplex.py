@@ -11,7 +11,7 @@ import numpy as np
 from peckorder._core.compiled.jit import compiled, inlined, inlined_sum
 from peckorder._core.typing import Floats, Ints
 
-# A plane is taken for a mixture of others if no more than this is left of its square.
+# A plane counts as a mixture of others if no more of its square remains than this.
 _DEPENDENT = 1e-13
 # A rise of this size, beside the terms it is a difference of, is rounding.
 _NOISE = 1e-15
@@ -21,7 +21,7 @@ _NOISE = 1e-15
 def add_row(
     A: Floats, row: int, first: int, last: int, factor: float, to: Floats
 ) -> None:
-    """Add to `to` a factor times some places of a row."""
+    """Add to `to` a factor times the columns first..last of a row."""
     i = np.uintp(row)
     for j in range(np.uintp(first), np.uintp(last)):
         to[j] += factor * A[i, j]
@@ -29,7 +29,7 @@ def add_row(
 
 @inlined_sum
 def row_product(A: Floats, row: int, first: int, last: int, x: Floats) -> float:
-    """Return the product of some places of a row with those of x."""
+    """Return the product of the columns first..last of a row with x."""
     total, i = 0.0, np.uintp(row)
     for j in range(np.uintp(first), np.uintp(last)):
         total += A[i, j] * x[j]
@@ -38,7 +38,7 @@ def row_product(A: Floats, row: int, first: int, last: int, x: Floats) -> float:
 
 @inlined
 def rotate(A: Floats, row: int, first: int, last: int, cos: float, sin: float) -> None:
-    """Rotate some places of a row and of the row below it."""
+    """Rotate the columns first..last of a row and the row below it."""
     i, below = np.uintp(row), np.uintp(row + 1)
     for j in range(np.uintp(first), np.uintp(last)):
         a, b = A[i, j], A[below, j]
@@ -66,7 +66,7 @@ def solve_upper(R: Floats, n: int, x: Floats) -> None:
 def append(
     G: Floats, lift: float, order: Ints, n: int, plane: int, R: Floats, column: Floats
 ) -> bool:
-    """Write the column of a plane to the factor; whether it is no mixture of others."""
+    """Write a plane to the factor; return whether it is independent of the others."""
     square = G[plane, plane] / 2.0 + lift
     for i in range(n):
         column[i] = G[plane, order[i]] / 2.0 + lift
@@ -80,14 +80,14 @@ def append(
 
 
 @inlined
-def remove(order: Ints, n: int, place: int, R: Floats) -> None:
-    """Take the plane in a place out of the order and, by rotations, of the factor."""
-    for j in range(place, n - 1):
+def remove(order: Ints, n: int, position: int, R: Floats) -> None:
+    """Remove a plane from the order and, by rotations, from the factor."""
+    for j in range(position, n - 1):
         order[j] = order[j + 1]
     for i in range(n):
-        for j in range(np.uintp(max(place, i - 1)), np.uintp(n - 1)):
+        for j in range(np.uintp(max(position, i - 1)), np.uintp(n - 1)):
             R[i, j] = R[i, j + np.uintp(1)]
-    for i in range(place, n - 1):
+    for i in range(position, n - 1):
         a, b = R[i, i], R[i + 1, i]
         length = np.hypot(a, b)
         cos, sin = a / length, b / length
@@ -108,8 +108,8 @@ def slopes(G: Floats, b: Floats, x: Floats, order: Ints, n: int, slope: Floats) 
 def advance(x: Floats, order: Ints, n: int, move: Floats, longest: float) -> int:
     """Move the shares in use along `move` (n,), no further than to the first zero.
 
-    Returns the place of the share that is zero, -1 if `longest` comes first. An endless
-    way is not gone.
+    Returns the position of the share that is zero, -1 if `longest` comes first. Shares
+    do not move if nothing bounds the length.
     """
     leaves, length = -1, longest
     for i in range(n):
@@ -138,7 +138,7 @@ def climb(
     slope: Floats,
     work: Floats,
 ) -> int:
-    """Go to the best mixture of the planes in use; return how many are left in use.
+    """Move to the best mixture of the planes in use; return how many remain in use.
 
     Those whose share would be negative leave. `slope` has the slopes, before and after.
     """
@@ -177,10 +177,10 @@ def exchange(
     R: Floats,
     work: Floats,
 ) -> int:
-    """Let a plane in that is a mixture of those in use, of which one or more leave.
+    """Add a plane that is a mixture of those in use, of which one or more leave.
 
-    Its column is in the factor. There is no curvature on the way to it: it ends where a
-    share does. Returns how many planes are in use then.
+    Its column is in the factor. There is no curvature towards it: the move ends where a
+    share is zero. Returns how many planes are in use then.
     """
     move = work[0]
     while True:
@@ -263,7 +263,7 @@ def best_mixture(
         is_new = True
         for i in range(n):
             is_new &= order[i] != enters
-        # One that is in use is the steepest for rounding alone: climb once more.
+        # A plane in use is the steepest only by rounding: climb once more.
         if is_new and append(G, lift, order, n, enters, R, work[0]):
             order[n] = enters
             n += 1

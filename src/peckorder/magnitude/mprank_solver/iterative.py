@@ -26,7 +26,7 @@ class Diverged(Indefinite):
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop: at `tol` times what there is at zero, or after so many rounds."""
+    """When to stop: at `tol` relative to the start, or after `max_iter` iterations."""
 
     tol: float
     max_iter: int
@@ -34,7 +34,7 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class IterationResult:
-    """Where an iteration ended."""
+    """The result of an iteration."""
 
     x: Floats
     n_iter: int
@@ -53,10 +53,9 @@ def conjugate_gradients(
 ) -> IterationResult:
     """Solve ``apply(x) = right`` until the squared residual is `enough`.
 
-    Preconditioned by the diagonal. What is taken for the residual drifts from what it
-    is: the iteration starts anew from the true one, which `residual` tells of x, until
-    that is small, too. Curvatures as far below zero as `noise` may be due to rounding,
-    and then end the iteration.
+    Preconditioned by the diagonal. The updated residual drifts from the true one, so
+    the iteration restarts from ``residual(x)`` until that is small, too. Curvatures as
+    far below zero as `noise` may be due to rounding, and end the iteration.
     """
     best, least, n_iter = np.zeros_like(right), float(right @ right), 0
     x, rest, before = best, right, np.inf
@@ -70,7 +69,7 @@ def conjugate_gradients(
             if curvature < -noise * float(p @ p):
                 raise Indefinite(curvature / float(p @ p))
             if not np.isfinite(curvature):
-                # Numbers are too large: there is no solution to be told.
+                # Numbers are too large for a solution.
                 return IterationResult(np.full_like(x, np.nan), n_iter, False)
             if curvature <= 0.0:
                 break

@@ -1,4 +1,4 @@
-"""Magnitude-preserving ranking without some rows, from one decomposition."""
+"""Errors of models learnt without a pair or a row, from one decomposition."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ COSTS: Final = {
     "absolute": compiled.ABSOLUTE,
     "misranking": compiled.MISRANKING,
 }
-# Below this, differences of numbers of size 1 have lost too much.
+# Below this, differences of numbers of size 1 have lost too many digits.
 _DOUBTFUL = 1e-5
 
 
@@ -35,7 +35,7 @@ class LeaveOut:
 
     With the residual matrix ``G = R - K (K + ridge)^-1`` of the scaled, centred kernels
     and ``e = G target``, the residuals at rows that are left out solve the system of
-    their part of G. O(n^3) for the decomposition, then one matrix product for each C;
+    their entries of G. O(n^3) for the decomposition, then one matrix product per C;
     O(n^2 d) with d features, if d < n.
     """
 
@@ -63,7 +63,7 @@ class LeaveOut:
 
     @cached_property
     def _thin(self) -> Spectrum | None:
-        """The part of features alone, where they are few beside the rows."""
+        """The spectrum in the space of features, if these are few."""
         rows = self.training.rows
         if isinstance(rows, Gram) or 4 * rows.shape[1] > rows.shape[0]:
             return None
@@ -96,13 +96,13 @@ class LeaveOut:
         return total / mass if mass else np.nan
 
     def _misranked(self, spectrum: Spectrum, ridge: float) -> Floats:
-        """Return the weights of pairs misranked, and of all; scores being small."""
+        """Return the weights of misranked pairs, and of all pairs, for small scores."""
         training, weights, target = self.training, self.training.weights, self._target
         shares = spectrum.values / (spectrum.values + ridge)
         half = spectrum.vectors * np.sqrt(shares)
         smooth = half @ (half.T @ target)
-        # Not y less the label, of which a small offset may be no part.
-        known = np.zeros(len(target)) if training.offset is None else training.offset
+        # Not y less the label, in which a small offset may be lost.
+        offset = np.zeros(len(target)) if training.offset is None else training.offset
         size = float(shares.max(initial=0.0) * np.sqrt(target @ target))
         result = np.zeros(2)
         for rows in self._queries():
@@ -112,7 +112,7 @@ class LeaveOut:
                     smooth[rows],
                     target[rows],
                     training.y[rows],
-                    known[rows],
+                    offset[rows],
                     weights.root[rows],
                     weights.direction[rows],
                     weights.weight[rows],
@@ -156,7 +156,7 @@ class LeaveOut:
         return self._target - spectrum.vectors @ ((1.0 - share) * inside)
 
     def _matrix(self, spectrum: Spectrum, ridge: float, rows: Ints) -> Floats:
-        """Return G among some rows: its lower triangle."""
+        """Return the lower triangle of G among rows."""
         is_all = len(rows) == len(spectrum.vectors)
         vectors = spectrum.vectors if is_all else spectrum.vectors[rows]
         values = spectrum.values
@@ -175,8 +175,8 @@ class LeaveOut:
         less = spectrum.vectors**2 @ (1.0 - share)
         return 1.0 - self.training.weights.direction**2 - less
 
-    def _sound(self, ridge: float) -> tuple[Spectrum, Floats]:
-        """Return a decomposition to go by, and the diagonal of G."""
+    def _precise(self, ridge: float) -> tuple[Spectrum, Floats]:
+        """Return a decomposition that is precise enough, and the diagonal of G."""
         if self._thin is not None:
             diagonal = self._diagonal(self._thin, ridge)
             if diagonal.min() > _DOUBTFUL:
@@ -184,13 +184,12 @@ class LeaveOut:
         return self._complete, self._diagonal(self._complete, ridge)
 
     def row_residuals(self, ridge: float) -> Floats:
-        """Return what each label exceeds the score by that is learnt without its row.
+        """Return label minus score of each row, by the model learnt without it.
 
-        Scores have the constant that suits the other rows of the query; NaN where there
-        are none.
+        The constant is that of the other rows of the query; NaN if there are none.
         """
         weights = self.training.weights
-        spectrum, diagonal = self._sound(ridge)
+        spectrum, diagonal = self._precise(ridge)
         alone = np.bincount(weights.query)[weights.query] == 1
         residuals = np.full(len(alone), np.nan)
         e = self._residuals(spectrum, ridge)
@@ -198,17 +197,17 @@ class LeaveOut:
         return residuals
 
     def approximate_pair_error(self, ridge: float) -> float:
-        """Return about the mean squared cost of pairs left out, of plain rows.
+        """Return an estimate of the mean squared cost of pairs left out, if `is_plain`.
 
         ``2 n / (n - 1) Var(e_i / (G_ii + 1 / n))``: O(n^2) once decomposed.
         """
         n = len(self.training.weights)
-        spectrum, diagonal = self._sound(ridge)
+        spectrum, diagonal = self._precise(ridge)
         rough = self._residuals(spectrum, ridge) / (diagonal + 1.0 / n)
         return float(2.0 * n / (n - 1) * rough.var())
 
     def pair_error_as_printed(self, ridge: float, cost: str) -> float:
-        """Return the paper's approximation, of plain rows: O(n^3)."""
+        """Return the approximation of the paper, if `is_plain`: O(n^3)."""
         rows, label = self.training.rows, self.training.label
         spectrum = self._complete
         if isinstance(rows, Gram):
@@ -236,7 +235,7 @@ def left_singular(M: Floats) -> tuple[Floats, Floats]:
     if n == 0:
         return np.zeros(0), np.zeros((0, 0))
     if d > n:
-        # The same but for a rotation of the features.
+        # The same up to a rotation of the features.
         M = triangle(M.T).T
     vectors, R = qr(M)
     k = min(n, d)
@@ -249,5 +248,5 @@ def left_singular(M: Floats) -> tuple[Floats, Floats]:
 
 def _gram(half: Floats) -> Floats:
     """Return ``half half'``: its lower triangle."""
-    # BLAS sees the transposes, and fills their upper triangle.
+    # BLAS works on the transposes, and fills their upper triangle.
     return blas.dsyrk(1.0, half.T, trans=1).T  # type: ignore[no-any-return]

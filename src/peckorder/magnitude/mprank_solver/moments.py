@@ -1,4 +1,4 @@
-"""What a magnitude-preserving ranker can be read from after a stream of rows."""
+"""Running moments, from which linear MPRank learns a stream of rows."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -24,7 +24,7 @@ from peckorder.magnitude.mprank_solver.query_weights import (
 from peckorder.similarity.kernel_function import Matrix
 
 # The least eigenvalue, of features and label at unit norm, from which on products are
-# as good as reflections, which take several times as long.
+# as precise as reflections, which take several times as long.
 _EVEN = 1e-3
 
 
@@ -34,10 +34,9 @@ class RunningMoments:
 
     They are the products of a triangular `factor` (d + 1, d + 1) with its transpose,
     the label being the last column: of the moments themselves small ones would be lost.
-    Without queries all rows ever given belong to one; its means move, and moments are
-    taken along. With queries each is complete in its batch, and weighs its mass.
-    Weights are those given over the largest of them, `unit`. The `mean` is that of rows
-    less the first of them, `origin`.
+    Without queries all rows belong to one, whose means move with each batch. With
+    queries each is complete in its batch, and weighs its mass. Weights are relative to
+    the largest, `unit`. The `mean` is that of rows less the first row, `origin`.
     """
 
     who: str
@@ -51,10 +50,10 @@ class RunningMoments:
 
     @classmethod
     def empty(cls, who: str, n_features: int, *, has_queries: bool) -> Self:
-        """Return what is known before the first row."""
+        """Return the moments of no rows."""
         d = n_features + 1
-        none = np.zeros(d)
-        return cls(who, has_queries, np.zeros((d, d)), 0.0, 0.0, 0.0, none, none)
+        zeros = np.zeros(d)
+        return cls(who, has_queries, np.zeros((d, d)), 0.0, 0.0, 0.0, zeros, zeros)
 
     def add(self, X: Matrix, label: Floats, query: Ints, weight: Floats | None) -> Self:
         """Return the moments with another batch. O(n d^2 + d^3) time."""
@@ -92,10 +91,7 @@ class RunningMoments:
         )
 
     def merge(self, other: Self) -> Self:
-        """Return the moments of the rows of both, learnt apart. O(d^3) time.
-
-        As many, to rounding, as if the other rows had come in further batches.
-        """
+        """Return the moments of the rows of both, up to rounding. O(d^3) time."""
         if not (self.mass and other.mass):
             return self if self.mass else other
         unit = max(self.unit, other.unit)
@@ -126,15 +122,15 @@ class RunningMoments:
         ridge = float(np.clip(normaliser / 2.0 / C, SMALLEST_RIDGE, LARGEST_RIDGE))
         A = self.factor[:-1, :-1]
         coef = _ridge_regression(A, self.factor[:-1, -1], ridge)
-        off = self.factor[:, -1] - self.factor[:, :-1] @ coef
-        rest = A.T @ off[:-1] / ridge - coef
-        objective = float(coef @ coef) + float(off @ off) / ridge
+        residual = self.factor[:, -1] - self.factor[:, :-1] @ coef
+        descent = A.T @ residual[:-1] / ridge - coef
+        objective = float(coef @ coef) + float(residual @ residual) / ridge
         if not np.isfinite(objective):
             refuse_large(self.who)
-        return coef, objective, float(rest @ rest)
+        return coef, objective, float(descent @ descent)
 
     def intercept(self, coef: Floats) -> float:
-        """Return the mean of what labels exceed the scores by."""
+        """Return the mean of labels minus scores."""
         signs = np.append(-coef, 1.0)
         return float(self.origin @ signs + self.mean @ signs)
 
@@ -150,7 +146,7 @@ def _factor(X: Matrix, label: Floats, weights: QueryWeights) -> Floats:
         return np.column_stack([rows.dense_block(slice(n)), target])
     if n >= 2 * d:
         moments = np.empty((d + 1, d + 1))
-        moments[:d, :d], cross = rows.moments(target, np.float64)
+        moments[:d, :d], cross = rows.moments(target, np.dtype(np.float64))
         moments[:d, d] = moments[d, :d] = cross
         moments[d, d] = target @ target
         factor = _of_moments(moments)
@@ -166,7 +162,7 @@ def _factor(X: Matrix, label: Floats, weights: QueryWeights) -> Floats:
 
 
 def _joined(X: Matrix, label: Floats, block: slice) -> Floats:
-    """Return some rows with their labels."""
+    """Return a block of rows with their labels as the last column."""
     rows = X[block].toarray() if sparse.issparse(X) else X[block]
     return np.column_stack([rows, label[block]])
 
@@ -175,7 +171,7 @@ def _mean(X: Matrix, label: Floats, share: Floats, origin: Floats) -> Floats:
     """Return the mean of rows, and labels, less an origin."""
     total = np.zeros(len(origin))
     if sparse.issparse(X):
-        # Features that few rows have are not far from zero beside their spread.
+        # Features that few rows have are near zero relative to their spread.
         is_common = 2 * np.bincount(X.indices, minlength=X.shape[1]) > X.shape[0]
         rare = np.append(~is_common, False)
         total[rare] = times_transposed(X, share)[~is_common] - origin[rare]
@@ -187,7 +183,7 @@ def _mean(X: Matrix, label: Floats, share: Floats, origin: Floats) -> Floats:
 
 
 def _of_moments(moments: Floats) -> Floats | None:
-    """Return a factor of moments, if next to no digit is lost by them; else None."""
+    """Return a factor of moments, or None if it would lose digits."""
     scale = np.sqrt(moments.diagonal())
     if not (scale > 0.0).all():
         return None
@@ -199,9 +195,9 @@ def _of_moments(moments: Floats) -> Floats | None:
 
 
 def _ridge_regression(A: Floats, b: Floats, ridge: float) -> Floats:
-    """Return what minimises ``|A x - b|^2 + ridge |x|^2``, by reflections.
+    """Return the minimum of ``|A x - b|^2 + ridge |x|^2``, by reflections.
 
-    Of least norm, where rounding hides the ridge.
+    Of least norm, if rounding hides the ridge.
     """
     d = len(b)
     both = np.zeros((2 * d, d + 1))

@@ -17,14 +17,14 @@ from peckorder.similarity.kernel_function import Matrix
 
 Apply: TypeAlias = Callable[[Floats], Floats]
 
-# Entries from which on a pass over them is worth saving.
+# Entries from which on it pays to save a pass over them.
 _MANY = 1 << 22
-# Entries of the blocks in which dense rows are looked at.
+# Entries of the blocks in which dense rows are processed.
 _ENTRIES = 1 << 17
 
 
 def blocks(X: Matrix) -> Iterator[slice]:
-    """Cut rows into blocks that a processor cache holds."""
+    """Yield blocks of rows that fit into a processor cache."""
     size = _block_size(X)
     for first in range(0, X.shape[0], size):
         yield slice(first, min(first + size, X.shape[0]))
@@ -57,9 +57,9 @@ def times_transposed(X: Matrix, a: Floats) -> Floats:
 class ScaledRows:
     """``R V X``: rows times the roots of their weights, centred, never formed.
 
-    R takes away whatever rows of a query have in common. It is taken from them before
-    they are multiplied, lest rounding of what is far from zero hide what differs.
-    Dense rows that are near zero, as `nearer` finds out, are multiplied as they are.
+    R subtracts the mean of each query, before rows are multiplied: rounding of rows far
+    from zero would hide their differences. Dense rows near zero (see `nearer`) are
+    multiplied as they are.
     """
 
     X: Matrix
@@ -85,7 +85,7 @@ class ScaledRows:
 
     @cached_property
     def _left(self) -> Floats:
-        """What rounding has left of these means in rows that are without them."""
+        """The means of rows less their means, which are due to rounding."""
         return self._averages(self._rows)
 
     def _averages(self, rows: Callable[[slice], Floats]) -> Floats:
@@ -97,23 +97,24 @@ class ScaledRows:
             if len(total) == 1:
                 total[0] += share @ rows(block)
                 continue
-            here, place = np.unique(weights.query[block], return_inverse=True)
-            places, shape = (place, np.arange(len(place))), (len(here), len(place))
-            total[here] += sparse.csr_array((share, places), shape=shape) @ rows(block)
+            queries, index = np.unique(weights.query[block], return_inverse=True)
+            entries = share, (index, np.arange(len(index)))
+            shape = len(queries), len(index)
+            total[queries] += sparse.csr_array(entries, shape=shape) @ rows(block)
         return total
 
     @cached_property
-    def _near(self) -> Any:
+    def _near(self) -> Matrix:
         """Sparse rows near zero, in double precision, with twice the entries at most.
 
-        A mean is taken from the features that most rows of a query have. From others it
-        need not be: R leaves at least half of their sum of squares (if weights are
+        The mean is subtracted from features that most rows of a query have. Others do
+        not need it: R leaves at least half of their sum of squares (if weights are
         equal), so that no digit is lost.
         """
         X, query = self.X.astype(np.float64, copy=False), self.weights.query
         n = len(query)
-        places = (query, np.arange(n))
-        members = sparse.csr_array((np.ones(n), places), shape=(query.max() + 1, n))
+        entries = np.ones(n), (query, np.arange(n))
+        members = sparse.csr_array(entries, shape=(query.max() + 1, n))
         pattern = sparse.csr_array((np.ones(X.nnz), X.indices, X.indptr), X.shape)
         count = (members @ pattern).tocoo()
         is_common = 2.0 * count.data > np.bincount(query)[count.row]
@@ -126,8 +127,8 @@ class ScaledRows:
         return X - members.T.tocsr() @ shift
 
     @cached_property
-    def _near_means(self) -> Any:
-        """The weighted mean of each query, of what is left of sparse rows."""
+    def _near_means(self) -> Matrix:
+        """The weighted mean of each query, of sparse rows near zero."""
         return self.weights.averaging @ self._near
 
     def _rows(self, block: slice) -> Floats:
@@ -172,14 +173,14 @@ class ScaledRows:
         return total
 
     def residual(self, target: Floats, coef: Floats) -> tuple[Floats, Floats]:
-        """Return ``off = target - R V X coef``, and ``(R V X)' off``: one pass."""
+        """Return ``r = target - R V X coef`` and ``(R V X)' r``, in one pass."""
         if sparse.issparse(self.X) or self.is_near:
-            off = target - self.times(coef)
-            return off, self.times_transposed(off)
+            residual = target - self.times(coef)
+            return residual, self.times_transposed(residual)
         X, weights, means = self.X, self.weights, self.means
         scores = np.empty(len(target))
 
-        def look(block: slice, stopped: Stop) -> Floats:
+        def add(block: slice, stopped: Stop) -> Floats:
             part, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
             compiled.residual(
                 X[block],
@@ -194,12 +195,12 @@ class ScaledRows:
             )
             return total
 
-        # What R still takes from rows is rounding, as what it meets there is.
-        total: Floats = np.sum(share_rows(X, look), axis=0)
+        # Centred rows need no R but for rounding.
+        total: Floats = np.sum(share_rows(X, add), axis=0)
         return target - weights.project(scores), total
 
     def mean(self) -> Floats:
-        """Return the weighted mean of all rows, as they were given."""
+        """Return the weighted mean of all rows, not centred."""
         weights = self.weights
         share = weights.weight / weights.weight.sum()
         if sparse.issparse(self.X):
@@ -221,9 +222,9 @@ class ScaledRows:
         return squares
 
     def nearer(self) -> Self:
-        """Return the same, for many products: faster, if rows are near zero.
+        """Return the same for many products, faster if rows are near zero.
 
-        Each feature has to have less in common than it has of its own, about.
+        They are if no mean of a feature is much larger than its deviations.
         """
         if sparse.issparse(self.X) or self.X.dtype != np.float64:
             return self
@@ -231,7 +232,7 @@ class ScaledRows:
         return replace(self, is_near=bool(np.all(common <= 8.0 * self.column_squares)))
 
     def dense(self) -> Floats:
-        """Form the matrix, for few entries."""
+        """Return the whole matrix, for few entries."""
         X, weights = self.X, self.weights
         rows = (X.toarray() if sparse.issparse(X) else X).astype(np.float64)
         rows -= (weights.averaging @ rows)[weights.query]
@@ -252,7 +253,7 @@ class ScaledRows:
             K += block @ block.T
         return K
 
-    def moments(self, target: Floats, dtype: Any) -> tuple[Floats, Floats]:
+    def moments(self, target: Floats, dtype: np.dtype[Any]) -> tuple[Floats, Floats]:
         """Return ``A = X' V R V X`` and ``g = X' V R target``.
 
         Dense rows are multiplied in the precision `dtype`, and blocks of them summed in
@@ -266,8 +267,8 @@ class ScaledRows:
             return A, self.times_transposed(target)
         if "means" in self.__dict__ or len(weights.mass) > 1 or X.size < _MANY:
             return self._products(self.means, target, dtype)[:2]
-        # A pass over the rows less: what blocks have in common is taken from all, and
-        # what that leaves of the mean is found, and mended, beside the products.
+        # To save a pass over the rows, the mean of the first block is subtracted from
+        # all; the rest of the mean is computed, and corrected for, with the products.
         block, mass = next(blocks(X)), float(weights.mass[0])
         common = X[block].mean(axis=0, dtype=np.float64)[np.newaxis].astype(dtype)
         A, g, sums = self._products(common, target, dtype)
@@ -282,20 +283,20 @@ class ScaledRows:
     def _products(
         self, means: Floats, target: Floats, dtype: Any
     ) -> tuple[Floats, Floats, Floats]:
-        """Return products of dense rows less `means`, theirs with a target, their sum.
+        """Return products of dense rows less `means`, those with a target, and sums.
 
-        The sum is of rows times their weights, and is zero if not asked for: if these
-        are the means of the rows.
+        The sums of rows times their weights are not computed, but zero, if `means` are
+        those of the rows.
         """
         X, weights = self.X, self.weights
         d = X.shape[1]
         A, g, sums = np.zeros((d, d)), np.zeros(d), np.zeros(d)
-        is_asked = "means" not in self.__dict__
+        needs_sums = "means" not in self.__dict__
         means, root = means.astype(dtype), weights.root.astype(dtype)
         right = target.astype(dtype)
-        room = np.empty((_block_size(X), d), dtype)  # new pages would cost as much
+        buffer = np.empty((_block_size(X), d), dtype)  # new pages are expensive
         for block in blocks(X):
-            rows = room[: block.stop - block.start]
+            rows = buffer[: block.stop - block.start]
             query = weights.query[block]
             compiled.centre(
                 X[block],
@@ -303,7 +304,7 @@ class ScaledRows:
                 means,
                 root[block],
                 rows,
-                sums if is_asked else sums[:0],
+                sums if needs_sums else sums[:0],
             )
             A += rows.T @ rows
             g += right[block] @ rows
@@ -312,16 +313,15 @@ class ScaledRows:
 
 def triangle(M: Floats) -> Floats:
     """Return the upper triangular R of ``M = Q R``."""
-    R: Any = np.linalg.qr(M, mode="r")
-    triangular: Floats = R
-    return triangular
+    return np.asarray(np.linalg.qr(M, mode="r"))
 
 
 def inverse(A: Floats, ridge: float, *, by_eigenvalues: bool) -> tuple[Apply, float]:
-    """Return what solves ``(A + ridge) x = g``; by eigenvalues where rounding asks.
+    """Return the solver of ``(A + ridge) x = g``, and an eigenvalue ratio.
 
-    There it is of least norm, if rounding hides the ridge. Beside it, an estimate of
-    the smallest eigenvalue over the largest. All this for features scaled alike.
+    By eigenvalues if Cholesky's decomposition fails: the solution of least norm, if
+    rounding hides the ridge. The ratio is about the smallest eigenvalue over the
+    largest, for features scaled alike.
     """
     scale = 1.0 / np.sqrt(A.diagonal() + ridge)
     B = scale[:, np.newaxis] * A * scale
@@ -337,8 +337,8 @@ def inverse(A: Floats, ridge: float, *, by_eigenvalues: bool) -> tuple[Apply, fl
     values, vectors = eigh(B, driver="evd")
     largest = values.max(initial=0.0)
     noise = len(values) * np.finfo(np.float64).eps * largest
-    is_known = values > noise
-    shares = np.divide(1.0, values, out=np.zeros(len(values)), where=is_known)
+    is_certain = values > noise
+    shares = np.divide(1.0, values, out=np.zeros(len(values)), where=is_certain)
     smallest = values.min(initial=largest)
     return (
         lambda g: scale * (vectors @ (shares * (vectors.T @ (scale * g)))),

@@ -1,4 +1,4 @@
-"""What rows weigh in magnitude-preserving ranking, and how they are centred."""
+"""Weights of rows in magnitude-preserving ranking, centring, and numeric limits."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,15 +12,15 @@ from peckorder.exceptions import DataError
 
 # From here on squares of sums may not be finite.
 LARGEST = 1e140
-# Beyond these the ridge says no more than "nothing" or "everything".
+# Beyond these the ridge is as good as zero or infinite.
 SMALLEST_RIDGE, LARGEST_RIDGE = 1e-290, 1e290
-# What a row weighs at least beside the heaviest: its root can still be divided by.
+# The least weight relative to the largest: one can still divide by its root.
 _LIGHTEST = 1e-280
 
 
 @dataclass(frozen=True, eq=False)
 class QueryWeights:
-    """Turns the sum over pairs within queries into one over rows.
+    """Turns the sum over pairs within queries into a sum over rows.
 
     With rows' weights w, W the sum of a query's and P that of all W^2::
 
@@ -38,7 +38,7 @@ class QueryWeights:
 
     @classmethod
     def of(cls, query: Ints, weight: Floats | None) -> Self:
-        """Weigh rows, all of which weigh something."""
+        """Return the weights of rows, all of them positive."""
         n = len(query)
         if weight is None and not query.any():
             return cls(query, np.ones(n), np.ones(n), n / 2.0)
@@ -59,11 +59,11 @@ class QueryWeights:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether there is one query only, and all rows weigh the same."""
+        """Whether there is only one query, and all weights are equal."""
         return self.n_queries == 1 and bool(np.all(self.root == self.root[0]))
 
     def ridge(self, C: float, left_out: int = 0) -> float:
-        """Return the ridge; of plain rows without so many rows, at the same C."""
+        """Return the ridge of C; without so many rows, if `is_plain`."""
         share = 1.0 - left_out / len(self)
         return float(np.clip(self.unit * share / C, SMALLEST_RIDGE, LARGEST_RIDGE))
 
@@ -88,12 +88,12 @@ class QueryWeights:
 
     def centred(self, values: Floats) -> Floats:
         """Subtract from each value the weighted mean of its query."""
-        # Twice: what the first time leaves of a large mean is rounding.
+        # Twice: the first time leaves the rounding of a large mean.
         values = values - self._spread(self.means(values))
         return values - self._spread(self.means(values))
 
     def _spread(self, values: Floats) -> Floats:
-        """Give each row what its query has."""
+        """Return the value of its query for each row."""
         spread: Floats = values if self.n_queries == 1 else values[self.query]
         return spread
 
@@ -108,16 +108,16 @@ class QueryWeights:
 
     @cached_property
     def share(self) -> Floats:
-        """What each row is of its query, by weight."""
+        """The share of each row in the weight of its query."""
         share: Floats = self._v / self.mass[self.query]
         return share
 
     @cached_property
     def averaging(self) -> Any:
-        """The sparse matrix (q, n) that takes the weighted means of queries."""
+        """The sparse matrix (q, n) whose products are weighted means of queries."""
         n = len(self)
-        places = (self.query, np.arange(n))
-        return sparse.csr_array((self.share, places), shape=(self.n_queries, n))
+        entries = self.share, (self.query, np.arange(n))
+        return sparse.csr_array(entries, shape=(self.n_queries, n))
 
     @cached_property
     def first(self) -> Ints:
@@ -126,15 +126,15 @@ class QueryWeights:
 
     @cached_property
     def direction(self) -> Floats:
-        """The unit vector of each query that centring removes, scaled, in one."""
+        """The scaled unit vectors that centring removes, of all queries in one."""
         return self.root / np.sqrt(self.mass[self.query])
 
     @cached_property
     def normal(self) -> Floats:
         """The normals N, ``N' N = 2``, of Householder reflections ``I - N N'``.
 
-        They turn the `direction` of each query to its first row, up to its sign: in
-        all others the rest of space has an orthonormal basis.
+        They map the `direction` of each query to its first row, up to the sign: the
+        other rows are an orthonormal basis of the complement.
         """
         normal = self.direction.copy()
         lengths = np.sqrt(1.0 + normal[self.first])
@@ -155,12 +155,12 @@ class QueryWeights:
         n = len(self)
         if self.n_queries == 1:
             return vector[:, np.newaxis]
-        places = (np.arange(n), self.query)
-        return sparse.csr_array((vector, places), shape=(n, self.n_queries))
+        entries = vector, (np.arange(n), self.query)
+        return sparse.csr_array(entries, shape=(n, self.n_queries))
 
 
 def refuse_indefinite(who: str, value: float) -> NoReturn:
-    """Say that a kernel is none."""
+    """Refuse a kernel with a negative eigenvalue."""
     raise DataError(
         f"{who}: kernel must be positive semidefinite, up to rounding and a constant; "
         f"got one with the eigenvalue {value!r} on these rows."
@@ -168,7 +168,7 @@ def refuse_indefinite(who: str, value: float) -> NoReturn:
 
 
 def refuse_large(who: str) -> NoReturn:
-    """Say that numbers are too large to be multiplied."""
+    """Refuse numbers that are too large to be multiplied."""
     raise DataError(
         f"{who}: X and y must be small enough for their squares to be finite; got an "
         "objective that is not."
@@ -176,7 +176,7 @@ def refuse_large(who: str) -> NoReturn:
 
 
 def check_size(who: str, largest: float) -> None:
-    """Say that kernels are too large to be multiplied, if they are."""
+    """Refuse kernels that are too large to be multiplied."""
     if not largest < LARGEST:
         raise DataError(
             f"{who}: kernel must be below {LARGEST} in size, for its squares to be "

@@ -7,20 +7,26 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from peckorder._core.threads import MIN_ITEMS_PER_THREAD, n_cores, share
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, n_cores, share
 from peckorder._core.typing import Floats, Ints
-from peckorder.magnitude.compiled import label_pair_losses, pair_losses
+from peckorder.magnitude.compiled import pair_losses
+from peckorder.magnitude.compiled.label_pair_losses import (
+    LabelledRows,
+    Scratch,
+    discordant,
+    lifted_band,
+)
 from peckorder.magnitude.mprank_solver.query_weights import QueryWeights
 
-# From this length on NumPy sorts a query faster than the kernel does.
+# From this length on NumPy sorts a query faster than the compiled function does.
 _LONG = 256
 
 
 class Risk(Protocol):
     """A convex function of the scores.
 
-    Wherever rows are: scores and slopes may stand for columns that are elsewhere, as
-    long as their sums and inner products are those of the columns.
+    Scores and slopes may represent columns on other machines, as long as their sums and
+    inner products are those of the columns.
     """
 
     @property
@@ -57,114 +63,126 @@ class PairRisk:
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
         """Return the risk, and its slope in the scores. O(n log n) time."""
-        s = self._state
-        scores = scores if s.order is None else scores[s.order]
-        s.share(pair_losses.errors, scores, s.label, s.weight, s.error)
+        work = self._workspace
+        scores = scores if work.order is None else scores[work.order]
+        work.share(pair_losses.errors, scores, work.label, work.weight, work.error)
+        result = work.slope, work.value
         if self.one_sided:
-            s.share(
-                label_pair_losses.discordant, s.y, s.error, s.error, True, s.weight,
-                s.lifted, self.power, s.spares, s.tables, s.places, s.slope, s.value,
-            )  # fmt: skip
+            work.share(
+                discordant, work.labelled, True, self.power, work.scratch, *result
+            )
         elif self.is_by_label:
-            s.share(
-                label_pair_losses.lifted_band, s.error, s.weight, s.lifted,
-                self.epsilon, self.power, s.spares, s.tables, s.slope, s.value,
-            )  # fmt: skip
+            work.share(
+                lifted_band,
+                work.labelled,
+                self.epsilon,
+                self.power,
+                work.scratch,
+                *result,
+            )
         else:
             if self.power == 1 or self.epsilon > 0.0:
-                s.sort_long()
-            s.share(
-                pair_losses.band, s.error, s.weight, self.epsilon, self.power,
-                s.places, s.spares, s.slope, s.value,
-            )  # fmt: skip
-        slope = np.empty_like(s.slope)
-        slope[slice(None) if s.order is None else s.order] = self._scale * s.slope
-        return self._scale * float(s.value.sum()), slope
+                work.sort_long()
+            rows = pair_losses.ErrorRows(work.error, work.weight, work.scratch.ends)
+            spares = work.scratch.spares
+            work.share(
+                pair_losses.band, rows, self.epsilon, self.power, spares, *result
+            )
+        slope = np.empty_like(work.slope)
+        order = slice(None) if work.order is None else work.order
+        slope[order] = self._scale * work.slope
+        return self._scale * float(work.value.sum()), slope
 
     @cached_property
     def _scale(self) -> float:
-        """C / P, for weights as the weights has them."""
+        """C / P, for weights relative to the largest."""
         mass = np.bincount(self.weights.query, self.weights.weight)
         return self.C / float(mass @ mass)
 
     @cached_property
-    def _state(self) -> "_State":
-        return _State.of(self)
+    def _workspace(self) -> "_Workspace":
+        return _Workspace.of(self)
 
 
 @dataclass(frozen=True, eq=False)
-class _State:
-    """Columns in the order of queries, and room to work in.
+class _Workspace:
+    """Columns in the order of queries, results and scratch memory.
 
-    `places` has the rows of each query from the largest error of the last call on: the
-    next call has less to sort. Where labels matter, it is scratch, and rows are sorted
-    by y. `long` are the queries that NumPy sorts.
+    Where labels matter, rows are sorted by y. Otherwise `scratch.ends` has the rows of
+    each query by the errors of the last call: the next call has less to sort. `long`
+    are the queries that NumPy sorts.
     """
 
     order: Ints | None
     offsets: Ints
-    y: Floats
+    labelled: LabelledRows
     label: Floats
-    weight: Floats
-    lifted: Floats
-    error: Floats
     slope: Floats
     value: Floats
-    spares: Floats
-    tables: Floats
-    places: Ints
+    scratch: Scratch
     long: list[slice]
     n_threads: int
 
+    @property
+    def error(self) -> Floats:
+        """Scores less labels, up to one constant per query."""
+        return self.labelled.key
+
+    @property
+    def weight(self) -> Floats:
+        """The weights of rows."""
+        return self.labelled.weight
+
     @classmethod
-    def of(cls, risk: PairRisk) -> "_State":
+    def of(cls, risk: PairRisk) -> "_Workspace":
         query, n = risk.weights.query, len(risk.label)
         sizes = np.bincount(query)
-        order: Any = None
+        order: Ints | None = None
         if risk.is_by_label:
             order = np.lexsort((risk.y, query))
         elif len(sizes) > 1:
             order = np.argsort(query, kind="stable")
-        columns = risk.y, risk.label, risk.weights.weight
-        if order is not None:
-            columns = tuple(column[order] for column in columns)
-        y, label, weight = (np.ascontiguousarray(c, np.float64) for c in columns)
-        n_fields = 5 if risk.top_weight > 0.0 else 4
+        y, label, weight = (
+            np.ascontiguousarray(c if order is None else c[order], np.float64)
+            for c in (risk.y, risk.label, risk.weights.weight)
+        )
+        has_top = risk.top_weight > 0.0
+        error, lifted = np.empty(n), np.empty(n) if has_top else weight
         offsets = np.concatenate([[0], np.cumsum(sizes)])
-        state = cls(
+        n_in_tables = n if risk.is_by_label else 0
+        workspace = cls(
             order,
             offsets,
-            y,
+            LabelledRows(y, error, error, weight, lifted),
             label,
-            weight,
-            np.empty(n) if risk.top_weight > 0.0 else weight,
-            np.empty(n),
             np.empty(n),
             np.empty(len(sizes)),
-            np.empty((4 if risk.is_by_label else 3, n)),
-            np.empty((2, n if risk.is_by_label else 0, n_fields)),
-            np.arange(n),
+            Scratch(
+                np.empty((4 if risk.is_by_label else 3, n)),
+                np.empty((2, n_in_tables, 5 if has_top else 4)),
+                np.arange(n),
+            ),
             [slice(*offsets[q : q + 2]) for q in np.flatnonzero(sizes >= _LONG)],
             min(n_cores(), n // MIN_ITEMS_PER_THREAD["rows"], len(sizes)),
         )
-        if risk.top_weight > 0.0:
-            top = y, weight, risk.top_weight, state.lifted
-            state.share(pair_losses.lift, *top)
-        return state
+        if has_top:
+            workspace.share(pair_losses.lift, y, weight, risk.top_weight, lifted)
+        return workspace
 
     def sort_long(self) -> None:
-        """Sort long queries by error; the kernel sorts the others."""
+        """Sort long queries by error; the compiled function sorts the others."""
+        order = self.scratch.ends
         for rows in self.long:
-            self.places[rows] = rows.start + np.argsort(-self.error[rows])
+            order[rows] = rows.start + np.argsort(-self.error[rows])
 
-    def share(self, kernel: Callable[..., None], *arguments: Any) -> None:
-        """Call a kernel for ranges of queries, shared among threads."""
+    def share(self, function: Callable[..., None], *arguments: object) -> None:
+        """Call a compiled function for ranges of queries, shared among threads."""
         offsets, n_queries = self.offsets, len(self.value)
         if self.n_threads <= 1:
-            kernel(offsets, 0, n_queries, *arguments)
+            function(offsets, 0, n_queries, *arguments)
             return
 
-        def work(block: slice, stopped: Callable[[], bool]) -> None:
-            kernel(offsets, block.start, block.stop, *arguments)
+        def work(block: slice, stopped: Stop) -> None:
+            function(offsets, block.start, block.stop, *arguments)
 
         share(n_queries, self.n_threads, work)

@@ -12,13 +12,13 @@ from peckorder.magnitude.svrank_solver.space import Space, dot, inner, square_no
 
 # Steps remembered by the quasi-Newton method, and tries along a line.
 _MEMORY, _TRIES = 20, 60
-# How much shorter a step becomes if there are no finite numbers at its end.
+# How much shorter a step becomes if its end is not finite.
 _SHORTER = 2.0**-20
-# How far ahead of the lowest point found a plane touches; how often that is looked for.
+# How far beyond the lowest point on a line a plane touches; steps to find that point.
 _AHEAD, _LOOKS = 0.1, 3
-# How much of the way that is left a look leaves, at either end.
+# The least share of the remaining interval that a step leaves at either end.
 _LEAST_SHARE = 0.1
-# Iterations after which no more than this share must be left of what was left before.
+# Iterations after which the gap must have fallen below this share of itself.
 _PATIENCE, _SLOW = 100, 0.999
 # Iterations after which a plane that has been of no use is dropped.
 _IDLE = 50
@@ -29,9 +29,9 @@ _ROUNDING = 32.0 * _EPS
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """What was found: w, its scores, the objective, how far it may be from the best.
+    """A point w with its scores and objective, at most `gap` above the minimum.
 
-    If neither converged nor out of iterations, it is rounding that forbids more.
+    If neither converged nor out of iterations, rounding prevents more.
     """
 
     w: Floats
@@ -53,7 +53,7 @@ class Point:
 
 
 def minimise(space: Space, risk: Risk, limits: Limits) -> Minimum:
-    """Minimise to within `limits.tol` of the objective, or give up."""
+    """Minimise to within `limits.tol` of the objective, if the limits allow."""
     return (cutting_planes if risk.power == 1 else quasi_newton)(space, risk, limits)
 
 
@@ -93,7 +93,7 @@ def cutting_planes(space: Space, risk: Risk, limits: Limits) -> Minimum:
         ahead = length + _AHEAD * (1.0 - length)
         w, scores = here.w + ahead * direction, here.scores + ahead * along
         here = here if lower_point.objective >= here.objective else lower_point
-    # As good a point, if C is so small that all are: this one tells rows apart.
+    # As good a point, if C is so small that all are: here scores differ.
     scores = space.scores(lowest)
     value, slope = risk(scores)
     there = Point(lowest, scores, square_norm(lowest) + value, slope)
@@ -108,8 +108,8 @@ def _lower_end(
 ) -> tuple[float, Point]:
     """Return a length up to 1 that lowers the objective, and the point there.
 
-    A few looks, by false position, at where the objective begins to rise; more of them
-    if it rises everywhere, but not from the start: the length is of another order.
+    A few steps of false position towards where the objective begins to rise; more of
+    them if it falls only near the start: the length is of another order.
     """
     across, square = inner(start.w, direction), inner(direction, direction)
 
@@ -157,7 +157,7 @@ def quasi_newton(space: Space, risk: Risk, limits: Limits) -> Minimum:
         # The minimum is not negative either.
         gap = min(gap, objective)
         is_converged = gap <= limits.tol * objective
-        # One step is always made: if C is small it is what tells rows apart.
+        # At least one step: if C is small, scores differ only after it.
         is_done = is_converged and (n_iter > 0 or not slope.any())
         if is_done or n_iter == limits.max_iter:
             break
@@ -189,7 +189,7 @@ def quasi_newton(space: Space, risk: Risk, limits: Limits) -> Minimum:
 
 
 def _times_inverse(steps: list[tuple[Floats, Floats]], gradient: Floats) -> Floats:
-    """Return the gradient times what the last steps tell of the inverse Hessian."""
+    """Return the gradient times the inverse Hessian estimated from the last steps."""
     q, factors = gradient.copy(), []
     for step, change in reversed(steps):
         factor = inner(step, q) / inner(step, change)
@@ -213,10 +213,10 @@ def _line_minimum(
     along: Floats,
     descent: float,
 ) -> tuple[float, float, Floats]:
-    """Return a length at which the slope has gone, mostly, with the risk there.
+    """Return a length at which the slope is nearly zero, with the risk there.
 
-    The slope along a line grows all the way: where it is zero is looked for by the
-    rule of false position, which needs no difference of nearly equal objectives.
+    The slope grows along a line, so its zero is found by false position, which needs no
+    difference of nearly equal objectives.
     """
     across, square = inner(w, direction), inner(direction, direction)
     low, low_slope, high, high_slope, further = 0.0, descent, np.inf, np.inf, 1.0
@@ -227,7 +227,7 @@ def _line_minimum(
         if abs(here) <= 0.1 * abs(descent):
             break
         if here < 0.0:
-            # A side that is left alone counts for less, so that it moves at last.
+            # An end that does not move counts less each time, so that it moves at last.
             high_slope /= 2.0
             low, low_slope = length, here
         else:

@@ -1,4 +1,4 @@
-"""Where the w of SVRank is: among features, or among kernels of rows."""
+"""The space of the w of SVRank: features, or kernels of rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,11 +13,11 @@ from peckorder.magnitude.mprank_solver.primal import times, times_transposed
 from peckorder.magnitude.mprank_solver.query_weights import refuse_indefinite
 from peckorder.similarity.kernel_function import Matrix
 
-# Rows up to which kernels are kept rather than computed anew.
-_KEPT_ROWS = 6_000
+# Rows up to which kernels are stored instead of recomputed.
+_STORED_ROWS = 6_000
 # Squares of norms so far below zero, beside the largest, are not due to rounding.
 _NEGATIVE = 1e-7
-# Entries of the blocks in which sparse rows of single precision are looked at.
+# Entries of the blocks in which sparse rows of single precision are processed.
 _ENTRIES = 1 << 18
 
 
@@ -42,13 +42,13 @@ def inner(u: Floats, v: Floats) -> float:
 def dot(a: Floats, b: Floats) -> float:
     """Return the product of two vectors.
 
-    Not by BLAS, whose threads take longer to wake up than this takes.
+    Not by BLAS, whose threads take longer to start than this takes.
     """
     return float(np.einsum("i,i->", a, b))
 
 
 def square_norm(u: Floats) -> float:
-    """Return the squared norm of an element, which rounding does not make negative."""
+    """Return the squared norm of an element, at least zero in spite of rounding."""
     square = inner(u, u)
     return 0.0 if square < 0.0 else square
 
@@ -87,7 +87,7 @@ class Features:
         return bool(sparse.issparse(self.X) and self.X.dtype != np.float64)
 
     def _blocks(self) -> Iterator[tuple[slice, Matrix]]:
-        """Cut sparse rows into blocks, of double precision."""
+        """Yield blocks of sparse rows, in double precision."""
         X, (n, d) = self.X, self.X.shape
         size = max(1, _ENTRIES * n // max(1, X.nnz))
         for first in range(0, n, size):
@@ -110,10 +110,10 @@ class Kernels:
     K: Floats | None = field(init=False)
 
     def __post_init__(self) -> None:
-        is_kept = len(self.gram) <= _KEPT_ROWS
-        if not is_kept:
+        is_stored = len(self.gram) <= _STORED_ROWS
+        if not is_stored:
             self.gram.check()
-        self.K = self.gram.dense_matrix()[0] if is_kept else None
+        self.K = self.gram.dense_matrix()[0] if is_stored else None
         diagonal = self.gram.diagonal() if self.K is None else self.K.diagonal()
         self._largest = float(np.abs(diagonal).max(initial=0.0))
 

@@ -1,6 +1,7 @@
-"""Data that RankBoost refuses, and is afterwards as it was."""
+"""What RankBoost refuses, and is afterwards as it was."""
 
 import copy
+import re
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,64 @@ from support.helpers import exactly, raises_unchanged, same
 RNG = np.random.default_rng(0)
 X = np.round(RNG.standard_normal((12, 3)), 1) + 0.0
 Y, QID, ONES = np.arange(12) % 3, np.repeat([0, 1, 2], 4), np.ones(12)
+WEAK = (
+    "'threshold', 'feature', a regressor, a function of X and potentials, or a list of "
+    "these"
+)
+FLAG = "True or False"
+NO_NUMBERS = [float("nan"), float("inf"), "1", True, 1j]
+
+BAD = {
+    "n_rounds": ("an integer >= 1", [0, -1, 1.0, True, None, "1"]),
+    "learning_rate": ("a finite number > 0", [0, -0.5, None, *NO_NUMBERS]),
+    "alpha": ("one of 'approximate', 'analytic', 'numeric'", ["third", None, 3, []]),
+    "weak": (WEAK, ["thresholds", None, [], (), 3, ["threshold", "x"], [None]]),
+    "cumulative": (FLAG, [1, None, "yes"]),
+    "default": ("None or a finite number", NO_NUMBERS),
+    "missing": ("one of 'zero', 'abstain'", ["nan", None, 0]),
+    "smoothing": ("'auto' or a number >= 0", [-0.1, None, "none", *NO_NUMBERS]),
+    "max_bins": ("None or an integer from 2 to 255", [1, 256, 2.0, True, "9", -1]),
+    "query_weight": ("one of 'pairs', 'equal'", ["query", None, 1]),
+    "validation_fraction": (
+        "None or a number > 0 and < 1",
+        [0, 1, 1.0, -0.5, *NO_NUMBERS],
+    ),
+    "n_iter_no_change": ("None or an integer >= 1", [0, -1, 1.0, True, "1"]),
+    "warm_start": (FLAG, [1, None, "yes"]),
+    "n_jobs": ("-1 or an integer >= 1", [0, -2, None, 1.0, True, "all"]),
+}
+NEAR = [
+    ("alpha", "Numeric", "'numeric'"),
+    ("alpha", "approx", "'approximate'"),
+    ("missing", "abstains", "'abstain'"),
+    ("query_weight", "pair", "'pairs'"),
+]
+TOGETHER = {
+    "default for thresholds": (
+        {"default": 0.5},
+        "default must be None, 0 or 1 for thresholds; got 0.5.",
+    ),
+    "default for both": (
+        {"default": -1, "weak": ["feature", "threshold"], "alpha": "numeric"},
+        "default must be None, 0 or 1 for thresholds; got -1.",
+    ),
+    "analytic features": (
+        {"alpha": "analytic", "weak": "feature"},
+        "alpha must be 'approximate' or 'numeric' with weak='feature'; got 'analytic'.",
+    ),
+    "analytic features in a list": (
+        {"alpha": "analytic", "weak": ["threshold", "feature"]},
+        "alpha must be 'approximate' or 'numeric' with weak='feature'; got 'analytic'.",
+    ),
+    "patience": (
+        {"n_iter_no_change": 3},
+        "validation_fraction must be a number with n_iter_no_change; got None.",
+    ),
+    "validation and a warm start": (
+        {"validation_fraction": 0.2, "warm_start": True},
+        "validation_fraction must be None with warm_start; got 0.2.",
+    ),
+}
 
 
 @pytest.fixture
@@ -133,37 +192,108 @@ DATA = {
         "y must be at least one pair with a weight > 0; got no pair at all.",
     ),
 }
+QUERIES = [
+    ("qid", {}, {"qid": QID}),
+    ("query_weight", {"query_weight": "equal"}, {}),
+    ("validation_fraction", {"validation_fraction": 0.5}, {}),
+]
+WIDE = [
+    ([[0.0, 0.0], [0.5, 3.0]], None, 3.0, 1),
+    ([[0.25, 1.0], [0.5, np.nan]], 2.5, 1.5, 1),
+    ([[-0.5, 1.0], [0.75, 1.5]], 9, 1.25, 0),
+]
+PERFECT = "smoothing must be > 0 where a weak ranking errs on no pair; got 0."
 
 
-@pytest.mark.parametrize(("given", "sentence"), DATA.values(), ids=DATA)
-def test_bad_feedback_is_refused(model, given, sentence):
-    with raises_unchanged(model, DataError, f"RankBoost: {sentence}"):
-        model.fit(X, **{"y": Y, "qid": QID} | given)
-
-
-def test_no_labels_are_refused(model):
+def refused_fits():
+    """Yield a name, parameters, arguments of fit, and the error with its sentence."""
+    for name, (rule, values) in BAD.items():
+        for value in values:
+            sentence = f"{name} must be {rule}; got {value!r}."
+            yield f"{name}={value!r}", {name: value}, {}, ValueError(sentence)
+    for name, value, hint in NEAR:
+        sentence = f"{name} must be {BAD[name][0]}; got {value!r}. Did you mean {hint}?"
+        yield f"{name}={value!r}", {name: value}, {}, ValueError(sentence)
+    for title, (options, sentence) in TOGETHER.items():
+        yield title, options, {}, ValueError(sentence)
+    for title, (given, sentence) in DATA.items():
+        yield title, {}, given, DataError(sentence)
     sentence = (
-        "RankBoost: y must be one label a row; got None (it requires y to be passed, "
-        "but the target y is None)."
+        "y must be one label a row; got None (it requires y to be passed, but the "
+        "target y is None)."
     )
-    with raises_unchanged(model, ValueError, sentence):
-        model.fit(X, None)
-
-
-def test_queries_with_preferences_are_refused(model):
-    pairs = Preferences([0], [1])
-    for name, options, given in (
-        ("qid", {}, {"qid": QID}),
-        ("query_weight", {"query_weight": "equal"}, {}),
-        ("validation_fraction", {"validation_fraction": 0.5}, {}),
-    ):
-        asked = RankBoost(n_rounds=2, **options)
+    yield "no labels", {}, {"y": None, "qid": None}, ValueError(sentence)
+    sentence = "y must be one grade a row, 12 in all; got 11."
+    yield "short labels with queries", {}, {"y": Y[1:]}, DataError(sentence)
+    for name, options, given in QUERIES:
         sentence = (
-            f"RankBoost: {name} must be left out with Preferences, which know no "
-            "queries; got one."
+            f"{name} must be left out with Preferences, which know no queries; got one."
         )
-        with raises_unchanged(asked, ValueError, sentence):
-            asked.fit(X, pairs, **given)
+        pairs = {"y": Preferences([0], [1]), "qid": None} | given
+        yield f"{name} with pairs", options, pairs, ValueError(sentence)
+    two_rows = {"X": [[0.0], [1.0]], "y": [0, 1], "qid": None}
+    for alpha in ("approximate", "analytic", "numeric"):
+        for weak in ("threshold", lambda X, p: lambda X: X[:, 0] > 0):
+            options = {"alpha": alpha, "weak": weak, "smoothing": 0}
+            yield f"no smoothing, {alpha}", options, two_rows, DataError(PERFECT)
+    for rows, default, width, feature in WIDE:
+        sentence = (
+            "X must be within a range of 1, defaults too, if features are weak "
+            f"rankings and alpha='approximate'; got {width!r} in feature {feature}. "
+            "Scale X to [0, 1], or use alpha='numeric'."
+        )
+        for form in (np.asarray, sparse.csr_array):
+            given = {"X": form(rows), "y": [0, 1], "qid": None}
+            options = {"weak": "feature", "default": default}
+            yield f"a range of {width}", options, given, DataError(sentence)
+
+
+CASES = list(refused_fits())
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "error"),
+    [case[1:] for case in CASES],
+    ids=[case[0] for case in CASES],
+)
+def test_a_fit_is_refused(model, options, given, error):
+    model.set_params(**options)
+    with raises_unchanged(model, type(error), f"RankBoost: {error}"):
+        model.fit(**{"X": X, "y": Y, "qid": QID} | given)
+
+
+def test_numpy_scalars_are_parameters_too():
+    model = RankBoost(
+        n_rounds=np.int64(2),
+        learning_rate=np.float32(0.5),
+        cumulative=np.bool_(True),
+        default=np.float64(1.0),
+        smoothing=np.float32(0.25),
+        max_bins=np.int8(7),
+        n_jobs=np.int32(1),
+        warm_start=np.bool_(False),
+    )
+    assert model.fit(X, Y, qid=QID).n_rounds_ == 2
+
+
+@pytest.mark.parametrize("value", ["foo", None, 3, ["ap"], ""])
+def test_an_unknown_metric_is_refused(model, value):
+    model.set_params(metric=value)
+    before = copy.deepcopy(vars(model))
+    pattern = (
+        r"^RankBoost: \w+ must be a metric such as 'ap', 'ap\(top\)', 'ndcg@10'; got "
+        rf"{re.escape(repr(value))}\."
+    )
+    with pytest.raises(ValueError, match=pattern):
+        model.fit(X, Y, qid=QID)
+    assert same(vars(model), before)
+
+
+def test_an_unknown_metric_is_called_metric(model):
+    with pytest.raises(
+        ValueError, match=r"^RankBoost: metric must be a metric such as"
+    ):
+        model.set_params(metric="foo").fit(X, Y, qid=QID)
 
 
 def test_weights_of_zero_are_refused(model):
@@ -185,43 +315,6 @@ def test_weights_of_zero_are_refused(model):
 def test_preferences_among_rows_without_weight_are_refused(y):
     with pytest.raises(DataError, match=r"^RankBoost: y must contain two rows of one"):
         RankBoost().fit(X, y, sample_weight=0 * ONES)
-
-
-def test_short_labels_are_not_blamed_on_the_queries(model):
-    sentence = "RankBoost: y must be one grade a row, 12 in all; got 11."
-    with raises_unchanged(model, DataError, sentence):
-        model.fit(X, Y[1:], qid=QID)
-
-
-@pytest.mark.parametrize("alpha", ["approximate", "analytic", "numeric"])
-@pytest.mark.parametrize("weak", ["threshold", lambda X, p: lambda X: X[:, 0] > 0])
-def test_a_perfect_ranking_without_smoothing_is_refused(alpha, weak):
-    model = RankBoost(alpha=alpha, weak=weak, smoothing=0)
-    sentence = (
-        "RankBoost: smoothing must be > 0 where a weak ranking errs on no pair; got 0."
-    )
-    with raises_unchanged(model, DataError, sentence):
-        model.fit([[0.0], [1.0]], [0, 1])
-
-
-@pytest.mark.parametrize(
-    ("rows", "default", "width", "feature"),
-    [
-        ([[0.0, 0.0], [0.5, 3.0]], None, 3.0, 1),
-        ([[0.25, 1.0], [0.5, np.nan]], 2.5, 1.5, 1),
-        ([[-0.5, 1.0], [0.75, 1.5]], 9, 1.25, 0),
-    ],
-)
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_features_of_a_range_above_one_are_refused(rows, default, width, feature, form):
-    model = RankBoost(weak="feature", default=default)
-    sentence = (
-        "RankBoost: X must be within a range of 1, defaults too, if features are weak "
-        f"rankings and alpha='approximate'; got {width!r} in feature {feature}. Scale "
-        "X to [0, 1], or use alpha='numeric'."
-    )
-    with raises_unchanged(model, DataError, sentence):
-        model.fit(form(rows), [0, 1])
 
 
 INFINITE = "Input X contains infinity or a value too large for dtype('float64')."
