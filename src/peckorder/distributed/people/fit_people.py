@@ -66,7 +66,6 @@ _PROGRESS = Rule(
     "None, True, False or a function of (done, total)",
     lambda value: value is None or isinstance(value, bool) or callable(value),
 )
-_N_JOBS = optional(whole(1))
 _COUNT = whole(1)
 # Reference viewers by default.
 _REFERENCES: Final = 300
@@ -188,7 +187,7 @@ def fit_people(
     True
     """
     check_ratings(WHO, ratings)
-    _N_JOBS.check(WHO, "n_jobs", n_jobs)
+    optional(_COUNT).check(WHO, "n_jobs", n_jobs)
     _PROGRESS.check(WHO, "progress", progress)
     rows = _rows(ratings, people)
     if store is not None:
@@ -384,11 +383,11 @@ def _on_shared(
     if not hasattr(ranker, "_shared"):
         about = about | {"shared": None}
         everybody = np.arange(ratings.n_items)
-
-        def learnt() -> bytes:
-            return bytes(clone(ranker).fit(ratings).to_bytes())
-
-        return Plan(about, learnt, _task_on_shared(ratings, everybody, True, held_out))
+        return Plan(
+            about,
+            lambda: bytes(clone(ranker).fit(ratings).to_bytes()),
+            _task_on_shared(ratings, everybody, True, held_out),
+        )
     positions = ranker._ratings._items.places(WHO, ratings.items)
     has_same_ratings = fingerprint(WHO, ranker._ratings) == about["ratings"]
     data = without_people(ranker).to_bytes()
@@ -487,8 +486,7 @@ def progress_callback(
     `n_stored` were in the store before.
     """
     if callable(progress):
-        callback: ProgressCallback = progress
-        return callback
+        return progress
     is_wanted = sys.stderr.isatty() if progress is None else progress
     return ProgressLine(n_stored) if is_wanted else lambda done, total: None
 
