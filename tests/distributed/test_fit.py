@@ -32,8 +32,7 @@ def arrays(letor, n_parts, *names):
     chunks = cut(letor["bounds"], n_parts)
     return [
         da.from_array(
-            letor[name],
-            chunks=(chunks, 7) if letor[name].ndim == 2 else (chunks,),
+            letor[name], chunks=(chunks, 7) if letor[name].ndim == 2 else (chunks,)
         )
         for name in names
     ]

@@ -128,7 +128,7 @@ def test_a_partition_that_kills_its_worker(client):
 
     before = client.run_on_scheduler(allow, 0)
     X = da.ones((2, 1), chunks=(2, 1)).map_blocks(fatal, meta=np.empty((0, 1)))
-    with pytest.raises(ClusterError, match="died with the same one"):
+    with pytest.raises(ClusterError, match="crashed with the same one"):
         fit(MPRank(), X, da.arange(2, chunks=2))
     client.run_on_scheduler(allow, before)
 

@@ -22,8 +22,7 @@ def there(letor):
     chunks = tuple(np.diff(ends).tolist())
     return {
         name: da.from_array(
-            letor[name],
-            chunks=(chunks, 7) if letor[name].ndim == 2 else (chunks,),
+            letor[name], chunks=(chunks, 7) if letor[name].ndim == 2 else (chunks,)
         )
         for name in ("X", "grade", "qid", "weight")
     }

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from peckorder import AggregatePRank, MPRank, RankBoost, SVRank
 from peckorder.distributed import fit, repartition_by_qid, score
-from peckorder.distributed.cluster.partitions import _made_and_looked
+from peckorder.distributed.cluster.partitions import _made_and_scanned
 from peckorder.distributed.cluster.sources import part_of_arrays
 
 N = 60
@@ -78,11 +78,11 @@ def test_an_error_that_is_kept_does_not_keep_rows():
     from peckorder import __version__
 
     shared = part_of_arrays, refuse, ()
-    looked = _made_and_looked(
+    scanned = _made_and_scanned(
         "fit", __version__, "partition 0", shared, X, Y, QID, None
     )
-    assert str(looked.failure) == "got 60 rows. This is of partition 0."
-    error = looked.failure
+    assert str(scanned.failure) == "got 60 rows. This is of partition 0."
+    error = scanned.failure
     assert error.__traceback__ is error.__context__ is error.__cause__ is None
 
 

@@ -12,8 +12,7 @@ from peckorder.collaborative import PersonalRanker
 from peckorder.datasets import make_ratings
 from peckorder.distributed import fit_people
 from peckorder.distributed.people import workers as _people_workers
-from peckorder.distributed.people.scheduler import Deaths, Run
-from peckorder.distributed.people.workers import OnDask
+from peckorder.distributed.people.workers import OnDask, Run, WorkerCrashes
 from peckorder.exceptions import ClusterError
 from support.helpers import exactly
 from support.worker_tasks import Deadly, Unlucky, all_of
@@ -121,10 +120,10 @@ def test_who_ends_workers_is_found(start_cluster, tmp_path):
         workers = OnDask(Deadly({7: 99}, str(tmp_path)), client)
         workers.attempts = 1
         run = Run(workers, range(12), lambda lot: found.extend(r.row for r in lot))
-        with pytest.raises(Deaths) as caught:
+        with pytest.raises(WorkerCrashes) as caught:
             run.finish()
         workers.close()
-    assert (caught.value.rows, caught.value.is_over) == ([7], True)
+    assert (caught.value.rows, caught.value.is_complete) == ([7], True)
     assert sorted(found) == [row for row in range(12) if row != 7]
 
 

@@ -15,8 +15,7 @@ from peckorder.collaborative import PersonalRanker
 from peckorder.datasets import make_ratings
 from peckorder.distributed import fit_people, open_people
 from peckorder.distributed.people import fit_people as _people
-from peckorder.distributed.people.scheduler import Deaths, Run
-from peckorder.distributed.people.workers import Processes
+from peckorder.distributed.people.workers import Processes, Run, WorkerCrashes
 from peckorder.exceptions import ClusterError
 from support.helpers import exactly
 from support.worker_tasks import Deadly, all_of
@@ -80,7 +79,7 @@ def test_a_killed_process_changes_nothing(name, model, n_jobs, tmp_path, monkeyp
 
 def run_of(task, attempts=3):
     """Learn all rows in two processes; return the models, and who ended processes."""
-    found, guilty, is_over = {}, [], True
+    found, guilty, is_complete = {}, [], True
 
     def take(records):
         for record in records:
@@ -91,11 +90,11 @@ def run_of(task, attempts=3):
     workers.attempts = attempts
     try:
         Run(workers, range(12), take).finish()
-    except Deaths as deaths:
-        guilty, is_over = deaths.rows, deaths.is_over
+    except WorkerCrashes as crashes:
+        guilty, is_complete = crashes.rows, crashes.is_complete
     finally:
         workers.close()
-    assert is_over
+    assert is_complete
     return found, guilty
 
 
@@ -119,11 +118,11 @@ def test_nobody_is_asked_for_ever(tmp_path):
     workers = Processes(task, 1)
     workers.attempts = 1
     try:
-        with pytest.raises(Deaths) as caught:
+        with pytest.raises(WorkerCrashes) as caught:
             Run(workers, range(12), lambda records: None).finish()
     finally:
         workers.close()
-    assert not caught.value.is_over
+    assert not caught.value.is_complete
     # The first are to blame by then, and some were not begun.
     assert set(caught.value.rows) <= set(range(12))
 
@@ -134,13 +133,13 @@ def test_they_are_named(monkeypatch):
             self.rows = list(rows)
 
         def finish(self):
-            raise Deaths(self.rows[:7], is_over=True)
+            raise WorkerCrashes(self.rows[:7], is_complete=True)
 
     monkeypatch.setattr(_people, "Run", Hopeless)
     sentence = (
-        "fit_people: people must be such that a process outlives them; got 0, 1, 2, 3, "
-        "4 and 2 more, with whom processes died, out of memory perhaps. All others are "
-        "learnt, and in the store if there is one: the same call tries the rest again."
+        "fit_people: worker processes crashed repeatedly while training 0, 1, 2, 3, 4 "
+        "and 2 more (out of memory?). All others are trained. What is trained is in "
+        "the store, if there is one: the same call tries the rest again."
     )
     with pytest.raises(ClusterError, match=exactly(sentence)):
         fit_people(RATINGS, None, RankBoost(), n_jobs=1)

@@ -136,11 +136,7 @@ def fit(people=None, estimator=None, ratings=RATINGS, **options):
             "fit_people: progress must be None, True, False or a function of (done, "
             "total); got 'yes'.",
         ),
-        (
-            {"store": 7},
-            TypeError,
-            "fit_people: store must be None or a path; got 7.",
-        ),
+        ({"store": 7}, TypeError, "fit_people: store must be None or a path; got 7."),
     ],
 )
 def test_arguments(options, error, sentence):
@@ -208,7 +204,7 @@ def test_another_call_is_refused(name, change, named, tmp_path):
 
 @STORES
 def test_another_version_is_refused(name, tmp_path, monkeypatch):
-    from peckorder.distributed.people import plan
+    from peckorder.distributed.people import fit_people as plan
 
     path = tmp_path / name
     fit(["a"], store=path)
@@ -235,7 +231,7 @@ fit_people(ratings, None, PRank(), n_jobs=1, store=sys.argv[1], progress=wait)
 """
 
 
-def in_use(path):
+def store_in_use(path):
     return exactly(
         f"fit_people: store must be of one run at a time; got {str(path)!r}, which "
         "another run writes to. Wait for it, or choose another."
@@ -247,7 +243,7 @@ def test_a_store_in_use(name, tmp_path):
     path, refused = tmp_path / name, []
 
     def once_more(done, total):
-        with pytest.raises(FileExistsError, match=in_use(path)):
+        with pytest.raises(FileExistsError, match=store_in_use(path)):
             fit(store=path)
         refused.append(done)
 
@@ -267,7 +263,7 @@ def test_a_store_that_another_process_uses(name, tmp_path):
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as other:  # fmt: skip
         assert other.stdout.readline() == "there\n"
-        with pytest.raises(FileExistsError, match=in_use(path)):
+        with pytest.raises(FileExistsError, match=store_in_use(path)):
             fit(store=path)
         open_people(path)  # reading is no matter
         other.communicate("\n")

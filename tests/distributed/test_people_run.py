@@ -6,9 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peckorder.distributed.people.scheduler import _HOPELESS, Deaths, Run
 from peckorder.distributed.people.tasks import Record
-from peckorder.distributed.people.workers import News
+from peckorder.distributed.people.workers import (
+    _MAX_CRASHES,
+    Completed,
+    Run,
+    WorkerCrashes,
+)
 
 
 def record_of(row, seconds=0.01):
@@ -22,18 +26,22 @@ class Mortal:
     lets one die for no reason.
     """
 
-    def __init__(self, deadly, chance, room, attempts, *, all_are_lost):
+    def __init__(self, deadly, chance, max_batches, attempts, *, all_are_lost):
         self.deadly, self.chance = Counter(deadly), chance
-        self.room, self.attempts, self.all_are_lost = room, attempts, all_are_lost
+        self.max_batches, self.attempts, self.all_are_lost = (
+            max_batches,
+            attempts,
+            all_are_lost,
+        )
         self.out = []
         self.n_accidents = 3
 
     def submit(self, rows):
         assert rows
         self.out.append(rows)
-        assert len(self.out) <= self.room
+        assert len(self.out) <= self.max_batches
 
-    def news(self):
+    def wait(self):
         rows = self.out.pop(self.chance(len(self.out)))
         killers = [row for row in rows if self.deadly[row] > 0]
         accident = self.n_accidents and self.chance(8) == 0
@@ -43,35 +51,39 @@ class Mortal:
                 self.deadly[row] -= 1
             lost = [rows, *self.out] if self.all_are_lost else [rows]
             self.out = self.out if not self.all_are_lost else []
-            return News([], lost)
-        return News([[record_of(row, 0.01 * (1 + self.chance(9))) for row in rows]], [])
+            return Completed([], lost)
+        return Completed(
+            [[record_of(row, 0.01 * (1 + self.chance(9))) for row in rows]], []
+        )
 
 
 @given(
     n=st.integers(1, 60),
     deadly=st.dictionaries(st.integers(0, 59), st.integers(1, 50), max_size=3),
     seed=st.randoms(use_true_random=False),
-    room=st.integers(1, 5),
+    max_batches=st.integers(1, 5),
     attempts=st.integers(1, 4),
     all_are_lost=st.booleans(),
 )
 def test_everybody_is_learnt_once_or_to_blame(
-    n, deadly, seed, room, attempts, all_are_lost
+    n, deadly, seed, max_batches, attempts, all_are_lost
 ):
     deadly = {row: times for row, times in deadly.items() if row < n}
-    workers = Mortal(deadly, seed.randrange, room, attempts, all_are_lost=all_are_lost)
-    learnt, guilty, is_over = [], [], True
+    workers = Mortal(
+        deadly, seed.randrange, max_batches, attempts, all_are_lost=all_are_lost
+    )
+    learnt, guilty, is_complete = [], [], True
     try:
         take = lambda records: learnt.extend(r.row for r in records)  # noqa: E731
         Run(workers, range(n), take).finish()
-    except Deaths as deaths:
-        guilty, is_over = deaths.rows, deaths.is_over
+    except WorkerCrashes as crashes:
+        guilty, is_complete = crashes.rows, crashes.is_complete
     assert len(set(learnt)) == len(learnt)
     assert not set(learnt) & set(guilty)
-    if is_over:
+    if is_complete:
         assert set(learnt) | set(guilty) == set(range(n))
     # An accident may fall on whoever is alone; else only those who kill are to blame.
-    if is_over and workers.n_accidents == 3:
+    if is_complete and workers.n_accidents == 3:
         assert set(guilty) <= set(deadly)
         assert all(deadly[row] >= attempts for row in guilty)
 
@@ -80,9 +92,9 @@ def test_those_who_kill_are_found_among_those_out_with_them():
     workers = Mortal({4: 99}, lambda n: n - 1, 4, 3, all_are_lost=True)
     learnt = []
     run = Run(workers, range(9), lambda records: learnt.extend(r.row for r in records))
-    with pytest.raises(Deaths) as caught:
+    with pytest.raises(WorkerCrashes) as caught:
         run.finish()
-    assert (caught.value.rows, caught.value.is_over) == ([4], True)
+    assert (caught.value.rows, caught.value.is_complete) == ([4], True)
     assert sorted(learnt) == [0, 1, 2, 3, 5, 6, 7, 8]
     # Once with others, then three times alone.
     assert workers.deadly[4] == 99 - 4
@@ -96,9 +108,12 @@ def test_several_who_kill_keep_nobody_else_from_being_learnt(killers, all_are_lo
     )
     learnt = []
     run = Run(workers, range(12), lambda records: learnt.extend(r.row for r in records))
-    with pytest.raises(Deaths) as caught:
+    with pytest.raises(WorkerCrashes) as caught:
         run.finish()
-    assert (sorted(caught.value.rows), caught.value.is_over) == (list(killers), True)
+    assert (sorted(caught.value.rows), caught.value.is_complete) == (
+        list(killers),
+        True,
+    )
     assert sorted(learnt) == sorted(set(range(12)) - set(killers))
 
 
@@ -107,19 +122,19 @@ def test_one_who_was_unlucky_is_learnt_at_last():
     workers = Mortal({0: 99, 1: 2, 2: 99}, lambda n: 0, 1, 3, all_are_lost=True)
     learnt = []
     run = Run(workers, range(4), lambda records: learnt.extend(r.row for r in records))
-    with pytest.raises(Deaths) as caught:
+    with pytest.raises(WorkerCrashes) as caught:
         run.finish()
-    assert (sorted(caught.value.rows), caught.value.is_over) == ([0, 2], True)
+    assert (sorted(caught.value.rows), caught.value.is_complete) == ([0, 2], True)
     assert learnt == [3, 1]
 
 
 def test_where_all_die_it_is_over_soon():
     deadly = dict.fromkeys(range(99), 99)
     workers = Mortal(deadly, lambda n: n - 1, 2, 3, all_are_lost=True)
-    with pytest.raises(Deaths) as caught:
+    with pytest.raises(WorkerCrashes) as caught:
         Run(workers, range(99), lambda records: None).finish()
-    assert not caught.value.is_over
-    assert 99 * 99 - sum(workers.deadly.values()) == _HOPELESS
+    assert not caught.value.is_complete
+    assert 99 * 99 - sum(workers.deadly.values()) == _MAX_CRASHES
 
 
 def test_lots_grow_with_speed_and_are_small_at_the_end():
@@ -130,8 +145,8 @@ def test_lots_grow_with_speed_and_are_small_at_the_end():
             sizes.append(len(rows))
             super().submit(rows)
 
-        def news(self):
-            return News([[record_of(row, 1e-5) for row in self.out.pop(0)]], [])
+        def wait(self):
+            return Completed([[record_of(row, 1e-5) for row in self.out.pop(0)]], [])
 
     Run(
         Quick({}, None, 2, 1, all_are_lost=True), range(5000), lambda records: None

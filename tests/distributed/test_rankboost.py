@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from peckorder import RankBoost
 from peckorder.boosting.sharded.booster import Lost
 from peckorder.distributed import fit
-from peckorder.distributed.fitting import rankboost_shards
+from peckorder.distributed.fitting import rankboost
 from peckorder.exceptions import ClusterError, DataError
 from support.rankboost_settings import assert_same_model
 
@@ -88,7 +88,7 @@ def test_partitions_do_not_matter_and_traffic_is_as_said(client, n_chunks):
 def test_a_worker_killed_does_not_change_the_model(client, monkeypatch, n_before):
     X, y, qid, _ = problem()
     asked = []
-    ask = rankboost_shards.DaskCrew._ask
+    ask = rankboost.DaskShards._ask
 
     def kill_later(crew, shards, question, *arguments):
         if len(asked) == n_before:
@@ -98,7 +98,7 @@ def test_a_worker_killed_does_not_change_the_model(client, monkeypatch, n_before
         asked.append(question)
         return ask(crew, shards, question, *arguments)
 
-    monkeypatch.setattr(rankboost_shards.DaskCrew, "_ask", kill_later)
+    monkeypatch.setattr(rankboost.DaskShards, "_ask", kill_later)
     parts = in_chunks(X, y, qid)
     model = fitted(client, RankBoost(max_bins=20, n_rounds=15), *parts)
     assert "repeat" in asked
@@ -109,7 +109,7 @@ def test_who_is_left_does_not_answer_for_all():
     class Partitions(list):
         client, who = None, "fit"
 
-    crew = rankboost_shards.DaskCrew(Partitions("ab"), RankBoost())
+    crew = rankboost.DaskShards(Partitions("ab"), RankBoost())
     with pytest.raises(Lost):
         crew.ask("counts")  # nobody has made a shard yet
 
@@ -122,7 +122,7 @@ def test_rows_that_cannot_be_had_again_are_an_error(client, monkeypatch):
         for column in (X, y, qid)
     ]
     asked = []
-    ask = rankboost_shards.DaskCrew._ask
+    ask = rankboost.DaskShards._ask
 
     def kill_later(crew, shards, question, *arguments):
         if len(asked) == 5:
@@ -131,7 +131,7 @@ def test_rows_that_cannot_be_had_again_are_an_error(client, monkeypatch):
         asked.append(question)
         return ask(crew, shards, question, *arguments)
 
-    monkeypatch.setattr(rankboost_shards.DaskCrew, "_ask", kill_later)
+    monkeypatch.setattr(rankboost.DaskShards, "_ask", kill_later)
     model = RankBoost(max_bins=20, n_rounds=15)
     with pytest.raises(ClusterError, match="can make them again"):
         fitted(client, model, *parts)

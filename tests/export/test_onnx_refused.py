@@ -25,7 +25,7 @@ def products(A, B):
     return A @ B.T
 
 
-class OfOnesOwn(PRank):
+class Derived(PRank):
     """A subclass, which may predict by any rule."""
 
 
@@ -41,10 +41,10 @@ REFUSED = [
     (
         RankBoost(n_rounds=2, weak=DecisionTreeRegressor(max_depth=1)),
         ValueError,
-        "RankBoost with weak rankings of one's own",
+        "RankBoost with custom weak rankings",
     ),
     (AggregatePRank(n_estimators=2), TypeError, "AggregatePRank"),
-    (OfOnesOwn(), TypeError, "OfOnesOwn"),
+    (Derived(), TypeError, "Derived"),
     (DecisionTreeRegressor(), TypeError, "DecisionTreeRegressor"),
 ]
 

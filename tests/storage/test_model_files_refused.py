@@ -137,118 +137,103 @@ def test_a_model_that_is_not_fitted(model, path):
     assert not path.exists()
 
 
-@pytest.mark.parametrize("kind", [PRank, AggregatePRank, MPRank, SVRank])
-def test_a_function_as_kernel(kind, path):
-    y = RELEVANCE if kind in (MPRank, SVRank) else Y
-    check_not_saved(
-        kind(kernel=plus_one_squared).fit(X, y),
-        path,
-        TypeError,
-        f"{kind.__name__}: kernel must be a name to be saved, as a file holds no code; "
-        "got an object of type function.",
-    )
-
-
-def test_a_function_as_kernel_behind_a_name_set_since(path):
-    model = PRank(kernel=plus_one_squared).fit(X, Y).set_params(kernel="rbf")
-    check_not_saved(
-        model,
-        path,
-        TypeError,
-        "PRank: kernel must be a name to be saved, as a file holds no code; got an "
-        "object of type function.",
-    )
-    model = SVRank(kernel=plus_one_squared).fit(X, RELEVANCE).set_params(kernel="rbf")
-    check_not_saved(
-        model,
-        path,
-        TypeError,
-        "SVRank: kernel must be a name to be saved, as a file holds no code; got an "
-        "object of type function.",
-    )
-
-
-def test_a_weak_learner_of_ones_own(path):
-    model = RankBoost(n_rounds=2, weak=Ridge(), alpha="numeric").fit(X, Y)
-    check_not_saved(
-        model,
-        path,
-        TypeError,
-        "RankBoost: weak must be 'threshold' or 'feature' to be saved, as a file holds "
-        "no code; got an object of type Ridge.",
-    )
-    check_not_saved(
-        model.set_params(weak="threshold"),
-        path,
-        TypeError,
-        "RankBoost: weak must be 'threshold' or 'feature' to be saved, as a file holds "
-        "no code; got an object of type Scaled.",
-    )
-
-
-def test_an_estimator_of_others_in_a_personal_ranker(path):
-    check_not_saved(
-        PersonalRanker(Ridge(), n_factors=1, random_state=0).fit(RATINGS),
-        path,
-        TypeError,
-        "PersonalRanker: estimator must be None or one of peckorder's own estimators "
-        "to be saved, as a file holds no code; got an object of type Ridge.",
-    )
-
-
-def test_a_random_state_is_set_to_something_plain_first(path):
-    model = PRank(shuffle=True, random_state=np.random.RandomState(0)).fit(X, Y)
-    check_not_saved(
-        model,
-        path,
-        TypeError,
-        "PRank: random_state must be None or an integer to be saved, as a file holds "
-        "no code; got an object of type RandomState.",
-    )
-    model.set_params(random_state=None).save(path)
-    assert peckorder.load(path).predict(X).tolist() == model.predict(X).tolist()
-
-
-def test_labels_that_are_objects(path):
-    classes = [1 + 2j, 2 + 2j]
-    model = PRank(classes=classes).fit(X, np.array(classes, object)[Y % 2])
-    check_not_saved(
-        model,
-        path,
-        TypeError,
-        "PRank: classes must be plain values to be saved, as a file holds no code; got "
-        "an object of type complex.",
-    )
-    check_not_saved(
-        model.set_params(classes=None),
-        path,
-        TypeError,
-        "PRank: labels must be plain values to be saved; got labels of type "
-        "complex128.",
-    )
-
-
-def test_a_class_derived_from_ours(path):
+def mine():
     class Mine(PRank):
         pass
 
-    check_not_saved(
-        Mine().fit(X, Y),
-        path,
+    return Mine().fit(X, Y)
+
+
+def with_labels(classes):
+    return PRank(classes=classes).fit(X, np.array(classes, dtype=object)[Y % 2])
+
+
+def in_a_place(zone="UTC"):
+    zone = pytest.importorskip("zoneinfo").ZoneInfo(zone)
+    return with_labels([datetime(2020, 1, day, tzinfo=zone) for day in (1, 2)])
+
+
+def with_function(kind, **later):
+    y = RELEVANCE if kind in (MPRank, SVRank) else Y
+    return kind(kernel=plus_one_squared).fit(X, y).set_params(**later)
+
+
+def with_learner(**later):
+    return (
+        RankBoost(n_rounds=2, weak=Ridge(), alpha="numeric")
+        .fit(X, Y)
+        .set_params(**later)
+    )
+
+
+NO_CODE = "to be saved, as a file holds no code; got an object of type"
+FUNCTION = f"kernel must be a name {NO_CODE} function."
+WEAK = f"RankBoost: weak must be 'threshold' or 'feature' {NO_CODE}"
+
+# How a model is made, the error, and its sentence.
+NOT_SAVED = [
+    (lambda: with_function(PRank), TypeError, f"PRank: {FUNCTION}"),
+    (lambda: with_function(AggregatePRank), TypeError, f"AggregatePRank: {FUNCTION}"),
+    (lambda: with_function(MPRank), TypeError, f"MPRank: {FUNCTION}"),
+    (lambda: with_function(SVRank), TypeError, f"SVRank: {FUNCTION}"),
+    (lambda: with_function(PRank, kernel="rbf"), TypeError, f"PRank: {FUNCTION}"),
+    (lambda: with_function(SVRank, kernel="rbf"), TypeError, f"SVRank: {FUNCTION}"),
+    (with_learner, TypeError, f"{WEAK} Ridge."),
+    (lambda: with_learner(weak="threshold"), TypeError, f"{WEAK} Scaled."),
+    (
+        lambda: PersonalRanker(Ridge(), n_factors=1, random_state=0).fit(RATINGS),
+        TypeError,
+        "PersonalRanker: estimator must be None or one of peckorder's own estimators "
+        f"{NO_CODE} Ridge.",
+    ),
+    (
+        lambda: PRank(shuffle=True, random_state=np.random.RandomState(0)).fit(X, Y),
+        TypeError,
+        f"PRank: random_state must be None or an integer {NO_CODE} RandomState.",
+    ),
+    (
+        lambda: with_labels([1 + 2j, 2 + 2j]),
+        TypeError,
+        f"PRank: classes must be plain values {NO_CODE} complex.",
+    ),
+    (
+        lambda: with_labels([1 + 2j, 2 + 2j]).set_params(classes=None),
+        TypeError,
+        "PRank: labels must be plain values to be saved; got labels of type "
+        "complex128.",
+    ),
+    (
+        in_a_place,
+        TypeError,
+        "PRank: classes must be plain values to be saved, as a file holds no code; got "
+        "a datetime in a time zone of no fixed offset, or with a fold.",
+    ),
+    (
+        mine,
         TypeError,
         "Mine: a model must be of one of peckorder's own classes to be saved; got one "
         "of a class derived from them.",
-    )
-
-
-def test_parameters_that_break_a_rule(path):
-    check_not_saved(
-        PRank().fit(X, Y).set_params(max_iter=0),
-        path,
+    ),
+    (
+        lambda: PRank().fit(X, Y).set_params(max_iter=0),
         ValueError,
         "PRank: a model must be sound to be saved; got one in which parameters break a "
         "rule: PRank: max_iter must be an integer >= 1; got 0.",
-    )
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "sentence"), NOT_SAVED, ids=range(len(NOT_SAVED))
+)
+def test_what_cannot_be_saved(make, error, sentence, path):
+    check_not_saved(make(), path, error, sentence)
+
+
+def test_a_random_state_can_be_set_to_something_plain_first(path):
+    model = PRank(shuffle=True, random_state=np.random.RandomState(0)).fit(X, Y)
+    model.set_params(random_state=None).save(path)
+    assert peckorder.load(path).predict(X).tolist() == model.predict(X).tolist()
 
 
 def test_places_where_nothing_can_be_written(tmp_path):
@@ -318,15 +303,3 @@ def test_the_layout_is_as_documented(path):
     assert aligned(len(content) - 32) == len(content) - 32
     compact = json.dumps(header, separators=(",", ":"), sort_keys=True).encode()
     assert content == sealed(laid_out(compact, opened(content)[1]))
-
-
-def test_a_time_zone_that_is_a_place(path):
-    zone = pytest.importorskip("zoneinfo").ZoneInfo("UTC")
-    classes = [datetime(2020, 1, day, tzinfo=zone) for day in (1, 2, 3, 4)]
-    check_not_saved(
-        PRank(classes=classes).fit(X, np.array(classes, dtype=object)[Y - 1]),
-        path,
-        TypeError,
-        "PRank: classes must be plain values to be saved, as a file holds no code; got "
-        "a datetime in a time zone of no fixed offset, or with a fold.",
-    )

@@ -154,8 +154,7 @@ def test_ratings_and_personal_rankers():
     "again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
 )
 @pytest.mark.parametrize(
-    "kind",
-    [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.csc_matrix],
+    "kind", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.csc_matrix]
 )
 def test_a_matrix_taken_apart_is_put_together(kind, again):
     matrix = kind(X)

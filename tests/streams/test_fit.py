@@ -285,25 +285,26 @@ def test_rows_that_cannot_be_learnt_are_placed(tmp_path):
     )
 
 
-def test_an_interrupt_between_a_block_and_its_place_loses_neither(tmp_path):
+def test_an_interrupt_between_a_block_and_its_place_loses_neither(
+    tmp_path, monkeypatch
+):
     X, y = real_data(2)
     file = tmp_path / "model.peckorder"
+    partial_fit, n_calls = PRank.partial_fit, 0
 
-    class Interrupted(PRank):
-        __module__ = "peckorder.somewhere"
-        calls = 0
+    def interrupted(self, X, y, classes=None):
+        nonlocal n_calls
+        partial_fit(self, X, y, classes)
+        n_calls += 1
+        if n_calls == 3:
+            raise KeyboardInterrupt
+        return self
 
-        def partial_fit(self, X, y, classes=None):
-            super().partial_fit(X, y, classes)
-            type(self).calls += 1
-            if self.calls == 3:
-                raise KeyboardInterrupt
-            return self
-
-    Interrupted.__name__ = "PRank"
     stream = from_arrays(X, y, rows=10)
-    with pytest.raises(KeyboardInterrupt):
-        fit(Interrupted(), stream, checkpoint=file)
+    with monkeypatch.context() as patch:
+        patch.setattr(PRank, "partial_fit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fit(PRank(), stream, checkpoint=file)
     assert peckorder.load(file).n_rounds_ == 20
     check_same(fit(PRank(), stream, checkpoint=file), PRank().partial_fit(X, y), X)
 

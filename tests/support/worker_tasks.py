@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from peckorder import Ratings
-from peckorder.distributed.people.tasks import Judge
+from peckorder.distributed.people.tasks import HeldOut
 
 FIVE = Ratings(list(range(12)), [0] * 12, [1.0] * 12)
 
@@ -38,7 +38,7 @@ class Deadly:
     # Where it is noted down that it has.
     folder: str
     ratings: Any = FIVE
-    judge: Any = field(default_factory=lambda: Judge(None, ()))
+    held_out: Any = field(default_factory=lambda: HeldOut(None, ()))
 
     def learn(self, row, rated, values):
         notes = Path(self.folder)

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,13 +35,11 @@ from peckorder.boosting.booster import (
     Options,
 )
 from peckorder.boosting.rounds import RECORD, EarlyStopping, MatrixColumns, ScoreTable
+from peckorder.boosting.storage import BOOSTED
 from peckorder.boosting.weak_learners import ranked
 from peckorder.exceptions import DataError
 from peckorder.feedback import GradedRows, Preferences
 from peckorder.metrics import metric_by_name
-
-if TYPE_CHECKING:
-    from peckorder.storage.format import Node
 
 _WORDS = ("threshold", "feature")
 
@@ -178,6 +176,7 @@ class RankBoost(ScoreEstimator, stored=True):
     [2.0, 1.0, 2.0, 1.0]
     """
 
+    _stored_fields: ClassVar = BOOSTED
     _rules: ClassVar[Rules] = {
         "n_rounds": whole(1),
         "learning_rate": positive,
@@ -546,16 +545,6 @@ class RankBoost(ScoreEstimator, stored=True):
         )
         total = falls.sum()
         return shares / total if total > 0 else np.zeros(self.n_features_in_)
-
-    def _state(self) -> dict[str, Any]:
-        from peckorder.boosting.storage import boosted_state
-
-        return boosted_state(self)
-
-    def _restore(self, node: "Node") -> None:
-        from peckorder.boosting.storage import restore_boosted
-
-        restore_boosted(self, node)
 
 
 NO_WEIGHT = "every weight zero"

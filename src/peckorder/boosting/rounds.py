@@ -80,10 +80,19 @@ class MatrixColumns:
         return np.where(np.isnan(column), default, values)
 
 
-class ScoreTable(FeatureTables):
-    """The scores of values, feature by feature."""
+@dataclass(frozen=True, eq=False)  # no named tuple: skops would load a plain one
+class ScoreTable:
+    """The scores of values, feature by feature; fields are those of `FeatureTables`."""
 
-    __slots__ = ()
+    features: Ints
+    starts: Ints
+    thresholds: Floats
+    steps: Floats
+    slopes: Floats
+    missing: Floats
+
+    def _tables(self) -> FeatureTables:
+        return FeatureTables(**vars(self))
 
     @classmethod
     def of(cls, rankers: Array) -> Self:
@@ -123,7 +132,7 @@ class ScoreTable(FeatureTables):
         n_rows, n_columns = X.shape
         scores = np.zeros(n_rows)
         function: Any = compiled.dense_scores
-        arguments: tuple[Any, ...] = (self,)
+        arguments: tuple[Any, ...] = (self._tables(),)
         size = n_rows * len(self.features)
         if not isinstance(X, np.ndarray):
             function, size = compiled.sparse_scores, X.nnz
@@ -139,11 +148,11 @@ class ScoreTable(FeatureTables):
 
     def _sparse(
         self, n_columns: int, unstored: bool
-    ) -> tuple[Self, Ints, Floats, float]:
+    ) -> tuple[FeatureTables, Ints, Floats, float]:
         position_of = np.full(n_columns, -1)
         position_of[self.features] = np.arange(len(self.features))
         scores = self._zero_scores() if unstored else self.missing
-        return self, position_of, scores, float(scores.sum())
+        return self._tables(), position_of, scores, float(scores.sum())
 
     def _zero_scores(self) -> Floats:
         """Return the score of a zero in each feature."""
@@ -155,7 +164,7 @@ class ScoreTable(FeatureTables):
     def contributions(self, X: Matrix, *, unstored: bool) -> Floats:
         """Return the scores of rows feature by feature: (rows, columns)."""
         result = np.zeros(X.shape)
-        features, starts, thresholds, steps, slopes, missing = self
+        features, starts, thresholds, steps, slopes, missing = self._tables()
         for u, feature in enumerate(features.tolist()):
             first, last = starts[u], starts[u + 1]
             own = ScoreTable(

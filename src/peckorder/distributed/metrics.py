@@ -2,18 +2,22 @@
 
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from peckorder._core.typing import Floats
+from peckorder._core.typing import Floats, Labels, Predictor
 from peckorder._core.validation import weights
-from peckorder.distributed.cluster.client import Borrowed, client_at_hand, in_reach
-from peckorder.distributed.cluster.partitions import Partitions, pass_over
+from peckorder.distributed.cluster.client import (
+    ReleasingClient,
+    reporting_lost_scheduler,
+    usable_client,
+)
+from peckorder.distributed.cluster.partitions import Partitions, map_partitions
 from peckorder.distributed.cluster.sources import source_of
 from peckorder.distributed.fitting.common import refuse_weightless
 from peckorder.exceptions import DataError
@@ -27,6 +31,9 @@ from peckorder.metrics import (
     rank_steps,
 )
 from peckorder.streams.block import Block
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 # Ties by the names of documents: there is no column for them.
 _TIES: Final = ("expected", "best", "worst", "order")
@@ -46,22 +53,22 @@ class Sums:
 
 
 def score(
-    estimator: Any,
-    data: Any,
-    y: Any = None,
+    estimator: Predictor,
+    data: object,
+    y: object = None,
     names: str | Iterable[str] = ("ndcg@10", "ap", "rr"),
     *,
-    qid: Any = None,
-    sample_weight: Any = None,
-    target: Any = None,
-    features: Any = None,
+    qid: object = None,
+    sample_weight: object = None,
+    target: str | None = None,
+    features: Iterable[str] | None = None,
     ties: str = "expected",
     undefined: str = "skip",
-    client: Any = None,
+    client: "Client | None" = None,
 ) -> dict[str, float]:
     """Return metrics of a fitted model on the rows of a cluster, by partial sums.
 
-    Workers predict their rows, which do not move, and tell for each metric the sum over
+    Workers predict their rows, which do not move, and return per metric the sum over
     their queries, or rows, and how many these are: the mean over all of them is what
     `peckorder.metrics` has for all rows at once, to rounding.
 
@@ -87,7 +94,7 @@ def score(
     Returns
     -------
     means : dict of str to float
-        The metrics by their names. One pass; a message of 32 bytes a metric and
+        The metrics by their names. One pass; a message of 32 bytes per metric and
         partition.
 
     Examples
@@ -116,15 +123,18 @@ def score(
         for metric in metrics:
             if isinstance(metric, Metric):
                 metric.check_weighable("score")
-    client = client_at_hand("score", client)
+    client = usable_client("score", client)
     bare = copy(estimator)
     names_in = vars(bare).pop("feature_names_in_", None)
     if features is None and target is not None and names_in is not None:
         features = names_in.tolist()  # other columns may be there as well
     source = source_of("score", data, y, qid, sample_weight, target, features)
-    with in_reach("score", client), Borrowed(client) as borrowed:
-        partitions = pass_over(
-            borrowed, source, sums_of, bare, metrics, ties, undefined
+    with (
+        reporting_lost_scheduler("score", client),
+        ReleasingClient(client) as releasing,
+    ):
+        partitions = map_partitions(
+            releasing, source, sums_of, bare, metrics, ties, undefined
         )
         _check_names(partitions, names_in)
         _check_queries(partitions, metrics)
@@ -135,7 +145,7 @@ def score(
     }
 
 
-def _metrics(names: Any) -> list[Metric | str]:
+def _metrics(names: str | Iterable[str]) -> list[Metric | str]:
     """Read names of metrics of lists, and of rows."""
     if isinstance(names, str):
         names = [names]
@@ -149,7 +159,7 @@ def _metrics(names: Any) -> list[Metric | str]:
     ]
 
 
-def _check_names(partitions: Partitions, names: Any) -> None:
+def _check_names(partitions: Partitions, names: Labels | None) -> None:
     """Refuse columns that the model was not fitted on, if both have names."""
     given = partitions.names
     if names is None or given is None or names.tolist() == given.tolist():
@@ -175,7 +185,7 @@ def _check_queries(partitions: Partitions, metrics: list[Metric | str]) -> None:
 
 def sums_of(
     block: Block,
-    estimator: Any,
+    estimator: Predictor,
     metrics: list[Metric | str],
     ties: str,
     undefined: str,
@@ -212,8 +222,8 @@ def _of_rows(losses: Floats, weight: Floats | None) -> Sums:
     return Sums(float(weight @ losses), float(weight.sum()), len(losses))
 
 
-def joined(some: list[list[Sums]]) -> list[Sums]:
-    """Add what partitions told, in their order."""
+def joined(sums_of_parts: list[list[Sums]]) -> list[Sums]:
+    """Add the sums of partitions, in their order."""
     return [
         Sums(
             math.fsum(sums.total for sums in column),
@@ -221,7 +231,7 @@ def joined(some: list[list[Sums]]) -> list[Sums]:
             sum(sums.n for sums in column),
             sum(sums.n_left_out for sums in column),
         )
-        for column in zip(*some, strict=True)
+        for column in zip(*sums_of_parts, strict=True)
     ]
 
 
@@ -239,22 +249,22 @@ def _mean(metric: Metric | str, sums: Sums) -> float:
     return sums.total / sums.weight if sums.weight > 0 else math.nan
 
 
-def _rank_losses(y: Any, predicted: Any, classes: Any) -> Floats:
+def _rank_losses(y: Labels, predicted: Labels, classes: Labels | None) -> Floats:
     return rank_steps("score", y, predicted, classes)
 
 
-def _squares(y: Any, predicted: Any, classes: Any) -> Floats:
+def _squares(y: Labels, predicted: Labels, classes: Labels | None) -> Floats:
     return np.square(rank_steps("score", y, predicted, None))
 
 
-def _hits(y: Any, predicted: Any, classes: Any) -> Floats:
+def _hits(y: Labels, predicted: Labels, classes: Labels | None) -> Floats:
     truth = read_labels("score", y)
     truth.check_length("score", len(predicted))
     hits: Floats = np.equal(truth.values, predicted).astype(np.float64)
     return hits
 
 
-_OF_ROWS: Final[dict[str, Any]] = {
+_OF_ROWS: Final[dict[str, Callable[[Labels, Labels, Labels | None], Floats]]] = {
     "rank_loss": _rank_losses,
     "mse": _squares,
     "accuracy": _hits,

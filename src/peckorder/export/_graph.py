@@ -1,14 +1,22 @@
-"""An ONNX graph, written down node by node."""
+"""An ONNX graph, written node by node, and score tables as its trees."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
+from peckorder._core.typing import Floats
 from peckorder._version import __version__
+from peckorder.boosting.rounds import ScoreTable
+from peckorder.estimators import RankBoost
 from peckorder.exceptions import MissingExtraError
+
+if TYPE_CHECKING:
+    from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 # Old enough for runtimes of the last years; trees need the one domain beside it.
 _OPSET, _TREE_OPSET, _IR = 18, 5, 8
+_LESS_OR_EQUAL, _SUM, _AS_IT_IS = 0, 1, 0
 TREES = "ai.onnx.ml"
 
 
@@ -30,47 +38,50 @@ class Graph:
     A value is known by its name; nodes are called as functions of names.
     """
 
-    def __init__(self, n_features: int, dtype: Any) -> None:
+    def __init__(self, n_features: int, dtype: DTypeLike) -> None:
         self._onnx = onnx_package()
-        self._nodes: list[Any] = []
-        self._constants: list[Any] = []
-        self._outputs: list[Any] = []
+        self._nodes: list[NodeProto] = []
+        self._constants: list[TensorProto] = []
+        self._outputs: list[ValueInfoProto] = []
         self._domains = {"": _OPSET}
         self._inputs = [self._value("X", dtype, ["rows", n_features])]
         is_wide = np.dtype(dtype) == np.float64
         self.X = "X" if is_wide else self.cast("X", np.float64)
 
-    def __call__(self, operator: str, *names: str, domain: str = "", **to: Any) -> str:
+    def __call__(
+        self, operator: str, *names: str, domain: str = "", **options: object
+    ) -> str:
         """Add a node and return the name of its output."""
         name = f"{operator}_{len(self._nodes)}"
         node = self._onnx.helper.make_node(
-            operator, list(names), [name], name=name, domain=domain, **to
+            operator, list(names), [name], name=name, domain=domain, **options
         )
         self._nodes.append(node)
         if domain == TREES:
             self._domains[TREES] = _TREE_OPSET
         return name
 
-    def cast(self, name: str, dtype: Any) -> str:
+    def cast(self, name: str, dtype: DTypeLike) -> str:
         """Return a value as another type."""
         return self("Cast", name, to=self._type(dtype))
 
-    def constant(self, value: Any) -> str:
+    def constant(self, value: ArrayLike) -> str:
         """Return the name of an array, float64 unless it has another type."""
         name = f"constant_{len(self._constants)}"
         array = np.asarray(value)
         self._constants.append(self._onnx.numpy_helper.from_array(array, name))
         return name
 
-    def tensor(self, array: Any) -> Any:
+    def tensor(self, array: ArrayLike) -> "TensorProto":
         """Return an array as an attribute of a node."""
-        return self._onnx.numpy_helper.from_array(np.asarray(array))
+        tensor: TensorProto = self._onnx.numpy_helper.from_array(np.asarray(array))
+        return tensor
 
     def over_columns(self, operator: str, name: str) -> str:
         """Reduce each row to a number; return these as a column."""
         return self(operator, name, self.constant(np.array([1])), keepdims=1)
 
-    def times(self, name: str, weights: Any) -> str:
+    def times(self, name: str, weights: Floats) -> str:
         """Return rows times weights, a column each.
 
         Always a product of two matrices: of a matrix and a vector onnxruntime refuses
@@ -88,21 +99,21 @@ class Graph:
         self._inputs.append(self._value("offset", np.float64, ["rows"]))
         return self("Add", scores, "offset")
 
-    def output(self, source: str, name: str, dtype: Any, *shape: Any) -> None:
+    def output(self, source: str, name: str, dtype: DTypeLike, *shape: int) -> None:
         """Show a value under a name; `shape` is what follows the rows."""
         self._nodes.append(
             self._onnx.helper.make_node("Identity", [source], [name], name=name)
         )
         self._outputs.append(self._value(name, dtype, ["rows", *shape]))
 
-    def model(self, name: str) -> Any:
+    def model(self, name: str) -> "ModelProto":
         """Return what was written, checked."""
         helper = self._onnx.helper
         graph = helper.make_graph(
             self._nodes, name, self._inputs, self._outputs, self._constants
         )
         opsets = [helper.make_opsetid(*item) for item in self._domains.items()]
-        model = helper.make_model(
+        model: ModelProto = helper.make_model(
             graph,
             opset_imports=opsets,
             ir_version=_IR,
@@ -112,9 +123,119 @@ class Graph:
         self._onnx.checker.check_model(model, full_check=True)
         return model
 
-    def _type(self, dtype: Any) -> int:
+    def _type(self, dtype: DTypeLike) -> int:
         # Of objects, ONNX knows strings.
         return int(self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
-    def _value(self, name: str, dtype: Any, shape: list[Any]) -> Any:
-        return self._onnx.helper.make_tensor_value_info(name, self._type(dtype), shape)
+    def _value(
+        self, name: str, dtype: DTypeLike, shape: list[str | int]
+    ) -> "ValueInfoProto":
+        make = self._onnx.helper.make_tensor_value_info
+        value: ValueInfoProto = make(name, self._type(dtype), shape)
+        return value
+
+
+class _Trees:
+    """Nodes and leaves, as the operator TreeEnsemble has them."""
+
+    def __init__(self) -> None:
+        self.roots: list[int] = []
+        self.feature: list[int] = []
+        self.split: list[float] = []
+        # Where to go, and whether a leaf is meant: if x <= split, and if not.
+        self.low: list[tuple[int, bool]] = []
+        self.high: list[tuple[int, bool]] = []
+        self.weight: list[float] = []
+
+    def add(
+        self, feature: int, thresholds: Floats, steps: Floats, missing: float
+    ) -> None:
+        """Add a tree: steps[k] for a value above k thresholds, `missing` for NaN.
+
+        NaN is not <= inf, so that the root tells it from all values.
+        """
+        root = self._node(feature, np.inf)
+        self.roots.append(root)
+        self.low[root] = self._search(feature, thresholds.tolist(), steps.tolist())
+        self.high[root] = self._leaf(missing)
+
+    def _search(
+        self, feature: int, thresholds: list[float], steps: list[float]
+    ) -> tuple[int, bool]:
+        """Add a search by halves, O(log thresholds) deep."""
+        if not thresholds:
+            return self._leaf(steps[0])
+        half = len(thresholds) // 2
+        node = self._node(feature, thresholds[half])
+        self.low[node] = self._search(feature, thresholds[:half], steps[: half + 1])
+        self.high[node] = self._search(
+            feature, thresholds[half + 1 :], steps[half + 1 :]
+        )
+        return node, False
+
+    def _node(self, feature: int, split: float) -> int:
+        self.feature.append(feature)
+        self.split.append(split)
+        self.low.append((0, True))
+        self.high.append((0, True))
+        return len(self.feature) - 1
+
+    def _leaf(self, weight: float) -> tuple[int, bool]:
+        self.weight.append(weight)
+        return len(self.weight) - 1, True
+
+    def write(self, graph: Graph) -> str:
+        """Return the sum of all trees."""
+        n_nodes = len(self.feature)
+        sums = graph(
+            "TreeEnsemble",
+            graph.X,
+            domain=TREES,
+            n_targets=1,
+            aggregate_function=_SUM,
+            post_transform=_AS_IT_IS,
+            tree_roots=self.roots,
+            nodes_featureids=self.feature,
+            nodes_splits=graph.tensor(self.split),
+            nodes_modes=graph.tensor(np.full(n_nodes, _LESS_OR_EQUAL, dtype=np.uint8)),
+            nodes_missing_value_tracks_true=[0] * n_nodes,
+            nodes_truenodeids=[place for place, _ in self.low],
+            nodes_trueleafs=[int(is_leaf) for _, is_leaf in self.low],
+            nodes_falsenodeids=[place for place, _ in self.high],
+            nodes_falseleafs=[int(is_leaf) for _, is_leaf in self.high],
+            leaf_targetids=[0] * len(self.weight),
+            leaf_weights=graph.tensor(self.weight),
+        )
+        return graph.flat(sums)
+
+
+def write_rankboost(graph: Graph, model: RankBoost) -> None:
+    """Add up what thresholds say of rows, and features that are rankings themselves."""
+    table: ScoreTable = model._table
+    trees = _Trees()
+    for u, feature in enumerate(table.features.tolist()):
+        first, last = table.starts[u : u + 2].tolist()
+        trees.add(
+            feature,
+            table.thresholds[first:last],
+            table.steps[first + u : last + u + 1],
+            float(table.missing[u]),
+        )
+    if not trees.roots:
+        trees.add(0, np.empty(0), np.zeros(1), 0.0)
+    scores = trees.write(graph)
+    if table.slopes.any():
+        scores = graph("Add", scores, _linear_part(graph, table))
+    if model._has_offset:
+        scores = graph.add_offset(scores)
+    graph.output(scores, "scores", np.float64)
+
+
+def _linear_part(graph: Graph, table: ScoreTable) -> str:
+    """Return the sum of slopes times values; NaN counts nothing, the trees know it."""
+    is_slope = table.slopes != 0.0
+    columns = graph.constant(table.features[is_slope])
+    values = graph("Gather", graph.X, columns, axis=1)
+    is_missing = graph("IsNaN", values)
+    known = graph("Where", is_missing, graph.constant(0.0), values)
+    return graph.flat(graph.times(known, table.slopes[is_slope]))

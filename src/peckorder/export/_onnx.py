@@ -1,12 +1,15 @@
 """From a fitted model to an ONNX file's content."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import DTypeLike
 from sklearn.utils.validation import check_is_fitted
 
-from peckorder._core.typing import Labels
+from peckorder._core.row_transform import RowTransform
+from peckorder._core.typing import Floats, Labels
 from peckorder.estimators import (
     MPRank,
     MPRankCV,
@@ -17,36 +20,22 @@ from peckorder.estimators import (
     TableRanker,
     WidrowHoff,
 )
-from peckorder.export._graph import Graph, onnx_package
-from peckorder.export._linear import (
-    write_magnitudes,
-    write_perceptron,
-    write_prank,
-    write_scaling,
-    write_widrow_hoff,
-)
-from peckorder.export._trees import write_rankboost
+from peckorder.export._graph import Graph, onnx_package, write_rankboost
+from peckorder.ordinal.learners.prank import PRankLearner
 
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+# Shorter rows are not brought to unit norm.
+_TINY = 1e-300
 _EXPORTABLE = (
     "a WidrowHoff, a MulticlassPerceptron, a PRank, MPRank, MPRankCV or SVRank with "
     "kernel='linear' (of PRank the averaged or last rule, without a budget), or a "
     "RankBoost on thresholds or features"
 )
 
-_ORDINAL: Final[dict[type, Callable[[Graph, Any, Labels], None]]] = {
-    PRank: write_prank,
-    WidrowHoff: write_widrow_hoff,
-    MulticlassPerceptron: write_perceptron,
-}
-_SCORES: Final[dict[type, Callable[[Graph, Any], None]]] = {
-    MPRank: write_magnitudes,
-    MPRankCV: write_magnitudes,
-    SVRank: write_magnitudes,
-    RankBoost: write_rankboost,
-}
 
-
-def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
+def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> "ModelProto":
     """Write a fitted model as an ONNX graph, to be run without Python.
 
     The graph takes rows `X` and, if the model was fitted with one, their `offset`. It
@@ -90,6 +79,7 @@ def to_onnx(model: Any, *, dtype: Any = np.float64) -> Any:
     Examples
     --------
     >>> import numpy as np
+    from numpy.typing import DTypeLike
     >>> from onnxruntime import InferenceSession
     >>> from peckorder import PRank
     >>> from peckorder.export import to_onnx
@@ -146,11 +136,10 @@ def _check_numbers(table: TableRanker) -> None:
         )
 
 
-def _input_type(dtype: Any) -> Any:
-    try:
+def _input_type(dtype: DTypeLike) -> DTypeLike:
+    given: np.dtype[Any] | None = None
+    with suppress(TypeError):
         given = np.dtype(dtype)
-    except TypeError:
-        given = None
     # None is float64 to NumPy.
     if dtype is None or given not in (np.float64, np.float32):
         raise ValueError(f"to_onnx: dtype must be float64 or float32; got {dtype!r}.")
@@ -170,7 +159,7 @@ def _obstacle(model: Any) -> str | None:
     check_is_fitted(model)
     if isinstance(model, RankBoost):
         is_own = len(model.own_rankings_) > 0
-        return f"{who} with weak rankings of one's own" if is_own else None
+        return f"{who} with custom weak rankings" if is_own else None
     if hasattr(model, "coef_"):
         return None
     begun: dict[str, Any] = getattr(model, "_begun_with", vars(model))
@@ -197,3 +186,117 @@ def _writable(classes: Labels) -> Labels:
         "to_onnx: classes_ must be strings, integers below 2**63, floats or booleans, "
         f"all of one kind; got {labels!r}."
     )
+
+
+# Linear scores, and the classes that they are cut into.
+
+
+def write_scaling(graph: Graph, shift: Floats | None, scale: Floats | None) -> None:
+    """Scale rows before all else, if they are; gaps become 0, the mean."""
+    if shift is None or scale is None:
+        return
+    centred = graph("Sub", graph.X, graph.constant(shift))
+    scaled = graph("Div", centred, graph.constant(scale))
+    graph.X = graph("Where", graph("IsNaN", scaled), graph.constant(0.0), scaled)
+
+
+def write_prank(graph: Graph, model: PRank, classes: Labels) -> None:
+    """Cut a score by thresholds: by the sums that the model itself predicts by."""
+    learner = model._learner
+    assert isinstance(learner, PRankLearner)  # as `_obstacle` has seen
+    scale = _scale(graph, learner.transform)
+    rule, mean_rule = learner.rule(), learner.mean_rule()
+    scores = _scores(graph, learner.transform, mean_rule.weights, scale)
+    graph.output(graph.flat(scores), "scores", np.float64)
+    is_mean = learner.averaged and learner.tally.rounds > 0
+    sums = _scores(graph, learner.transform, rule.weights, scale) if is_mean else scores
+    is_above = graph("GreaterOrEqual", sums, graph.constant(rule.thresholds))
+    level = graph.over_columns("ReduceSum", graph.cast(is_above, np.int64))
+    _write_labels(graph, level, sums, classes)
+
+
+def write_widrow_hoff(graph: Graph, model: WidrowHoff, classes: Labels) -> None:
+    """Round a score, half upwards, to a rank from 1 to the number of classes."""
+    learner = model._learner
+    scale = _scale(graph, learner.transform)
+    scores = _scores(graph, learner.transform, learner.weights, scale)
+    graph.output(graph.flat(scores), "scores", np.float64)
+    rank = graph("Floor", graph("Add", scores, graph.constant(0.5)))
+    highest = graph.constant(float(len(classes)))
+    rank = graph("Clip", rank, graph.constant(1.0), highest)
+    level = graph("Sub", graph.cast(rank, np.int64), graph.constant(np.array(1)))
+    _write_labels(graph, level, scores, classes)
+
+
+def write_perceptron(
+    graph: Graph, model: MulticlassPerceptron, classes: Labels
+) -> None:
+    """Take the class with the largest score, the lowest of equal ones."""
+    learner = model._learner
+    scale = _scale(graph, learner.transform)
+    scores = _scores(graph, learner.transform, learner.weights.T, scale)
+    graph.output(scores, "scores", np.float64, len(classes))
+    level = graph("ArgMax", scores, axis=1, keepdims=1)
+    _write_labels(graph, level, scores, classes)
+
+
+def write_magnitudes(graph: Graph, model: MPRank | MPRankCV | SVRank) -> None:
+    """Add up features and a constant."""
+    products = graph.flat(graph.times(graph.X, model.coef_))
+    scores = graph("Add", products, graph.constant(float(model.intercept_)))
+    if model._has_offset:
+        scores = graph.add_offset(scores)
+    graph.output(scores, "scores", np.float64)
+
+
+def _scores(
+    graph: Graph, transform: RowTransform, weights: Floats, scale: str | None
+) -> str:
+    """Return a column of scores for each column of weights, or for the only one."""
+    if transform.intercept:
+        products = graph.times(graph.X, weights[:-1])
+        scores = graph("Add", products, graph.constant(weights[-1]))
+    else:
+        scores = graph.times(graph.X, weights)
+    return scores if scale is None else graph("Mul", scores, scale)
+
+
+def _scale(graph: Graph, transform: RowTransform) -> str | None:
+    """Return what rows are multiplied by; NaN where their norm is not finite."""
+    if not transform.unit_norm:
+        return None
+    square = graph.over_columns("ReduceSumSquare", graph.X)
+    if transform.intercept:
+        square = graph("Add", square, graph.constant(1.0))
+    inverse = graph("Reciprocal", graph("Sqrt", square))
+    is_long = graph("Greater", square, graph.constant(_TINY))
+    scale = graph("Where", is_long, inverse, graph.constant(1.0))
+    is_finite = graph("Less", square, graph.constant(np.inf))
+    return graph("Where", is_finite, scale, graph.constant(np.nan))
+
+
+def _write_labels(graph: Graph, level: str, scores: str, classes: Labels) -> None:
+    """Write classes; scores that are not finite have none, which ends the run.
+
+    The model refuses such rows. A graph cannot raise, but a level beyond the classes is
+    an error of Gather by its definition.
+    """
+    is_finite = graph("Less", graph("Abs", scores), graph.constant(np.inf))
+    all_finite = graph.over_columns("ReduceMin", graph.cast(is_finite, np.int64))
+    none = graph.constant(np.array(len(classes)))
+    level = graph("Where", graph.cast(all_finite, np.bool_), level, none)
+    labels = graph("Gather", graph.constant(classes), graph.flat(level), axis=0)
+    graph.output(labels, "labels", classes.dtype)
+
+
+_ORDINAL: Final[dict[type, Callable[[Graph, Any, Labels], None]]] = {
+    PRank: write_prank,
+    WidrowHoff: write_widrow_hoff,
+    MulticlassPerceptron: write_perceptron,
+}
+_SCORES: Final[dict[type, Callable[[Graph, Any], None]]] = {
+    MPRank: write_magnitudes,
+    MPRankCV: write_magnitudes,
+    SVRank: write_magnitudes,
+    RankBoost: write_rankboost,
+}

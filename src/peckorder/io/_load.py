@@ -5,6 +5,7 @@ from typing import Any
 
 import peckorder.collaborative
 import peckorder.estimators  # noqa: F401  (its classes may be named by a file)
+from peckorder._core.typing import PathLike
 from peckorder.exceptions import ModelFileError
 from peckorder.storage import format as formats
 from peckorder.storage.format import Damaged, Node, read_file
@@ -12,7 +13,7 @@ from peckorder.storage.mixin import MODELS
 from peckorder.storage.models import read_model
 
 
-def load(path: Any) -> Any:
+def load(path: PathLike) -> Any:
     """Read a model that was written by its method `save`.
 
     Safe with files from strangers: a file holds numbers, texts and plain values, all of
@@ -67,7 +68,7 @@ def load(path: Any) -> Any:
         ) from None
 
 
-def from_bytes(data: Any) -> Any:
+def from_bytes(data: bytes | bytearray | memoryview) -> Any:
     """Read a model from what its method `to_bytes` returned.
 
     Safe with bytes from strangers, as `load` is with files.

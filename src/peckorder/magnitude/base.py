@@ -1,7 +1,7 @@
 """What magnitude-preserving rankers share: checked training data, and scores."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,11 +18,9 @@ from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
 from peckorder.magnitude.mprank_solver.primal import times
 from peckorder.magnitude.mprank_solver.query_weights import QueryWeights
 from peckorder.magnitude.mprank_solver.solve import TrainingRows
+from peckorder.magnitude.storage import MAGNITUDE
 from peckorder.similarity.kernel_function import KernelFunction
 from peckorder.similarity.parameters import KERNEL_RULES
-
-if TYPE_CHECKING:
-    from peckorder.storage.format import Node
 
 # The name of a kernel, or a function of two matrices.
 Kernel: TypeAlias = str | Callable[..., Any]
@@ -60,6 +58,7 @@ class MagnitudeModel(ScoreEstimator):
 
     # Whether every fit copies, and checks, all entries of a precomputed kernel matrix.
     _copies_kernels: ClassVar[bool] = False
+    _stored_fields: ClassVar = MAGNITUDE
     _fitted_attributes: ClassVar[tuple[str, ...]] = (
         "coef_",
         "dual_coef_",
@@ -203,16 +202,6 @@ class MagnitudeModel(ScoreEstimator):
                 f"{self._who}: X must be square with kernel='precomputed', one "
                 f"column per row; got {n_rows} rows and {self.n_features_in_} columns."
             )
-
-    def _state(self) -> dict[str, Any]:
-        from peckorder.magnitude.storage import magnitude_state
-
-        return magnitude_state(self)
-
-    def _restore(self, node: "Node") -> None:
-        from peckorder.magnitude.storage import restore_magnitude
-
-        restore_magnitude(self, node)
 
     def _clear(self) -> None:
         for name in self._fitted_attributes:

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,9 +32,7 @@ from peckorder.magnitude.mprank_solver.solve import (
     Solution,
     TrainingRows,
 )
-
-if TYPE_CHECKING:
-    from peckorder.storage.format import Node
+from peckorder.magnitude.storage import SQUARED
 
 COST = one_of(*COSTS)
 KEEP = one_of("C", "C_prime")
@@ -46,6 +44,7 @@ class SquaredModel(MagnitudeModel):
     A subclass checks its parameters in `_check`, and learns in `_fit`.
     """
 
+    _stored_fields: ClassVar = SQUARED
     _fitted_attributes: ClassVar[tuple[str, ...]] = (
         *MagnitudeModel._fitted_attributes,
         "_moments",
@@ -214,17 +213,6 @@ class SquaredModel(MagnitudeModel):
         if state.get("_gram") is None:
             state.pop("_training", None)
         return state
-
-    def _state(self) -> dict[str, Any]:
-        from peckorder.magnitude.storage import sample_state
-
-        return super()._state() | sample_state(self)
-
-    def _restore(self, node: "Node") -> None:
-        from peckorder.magnitude.storage import restore_sample
-
-        super()._restore(node)
-        restore_sample(self, node)
 
     def _solve(
         self, data: TrainingData, gamma: float | None, C: float, method: Method

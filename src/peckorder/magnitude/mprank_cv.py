@@ -1,7 +1,7 @@
 """MPRankCV: MPRank with the C, and gamma, that err least on pairs left out."""
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,9 +19,7 @@ from peckorder.magnitude.mprank import (
 from peckorder.magnitude.mprank_solver.iterative import Limits
 from peckorder.magnitude.mprank_solver.leave_out import LeaveOut
 from peckorder.magnitude.mprank_solver.solve import Method, TrainingRows
-
-if TYPE_CHECKING:
-    from peckorder.storage.format import Node
+from peckorder.magnitude.storage import TUNED
 
 
 def _are_positive(values: object) -> bool:
@@ -95,6 +93,7 @@ class MPRankCV(SquaredModel, stored=True):
     [[4.643, 0.134, 0.087]]
     """
 
+    _stored_fields: ClassVar = TUNED
     _rules: ClassVar[Rules] = {
         "Cs": _numbers,
         "gammas": Rule(
@@ -142,16 +141,6 @@ class MPRankCV(SquaredModel, stored=True):
         self.gamma_ = None
         if self.kernel in ("rbf", "poly"):
             self.gamma_ = self._kernel_function(gammas[row]).gamma
-
-    def _state(self) -> dict[str, Any]:
-        chosen = {"C": self.C_, "gamma": self.gamma_, "errors": self.errors_}
-        return super()._state() | chosen
-
-    def _restore(self, node: "Node") -> None:
-        super()._restore(node)
-        self.C_ = node.number("C", low=0.0)
-        self.gamma_ = node.number("gamma", low=0.0) if node.has("gamma") else None
-        self.errors_ = node.floats("errors", None, None, finite=False)
 
     def _check(self) -> None:
         check_parameters(self, self._rules)

@@ -3,171 +3,195 @@
 Rows that scores do not need are left behind, as in a pickle.
 """
 
-from typing import Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from peckorder._core.row_transform import RowTransform
-from peckorder._core.typing import Floats
+from peckorder._core.typing import Floats, Ints, Matrix
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
 from peckorder.magnitude.mprank_solver.query_weights import QueryWeights
 from peckorder.magnitude.mprank_solver.solve import TrainingRows
 from peckorder.similarity.kernel_function import KernelFunction
+from peckorder.storage.fields import (
+    OMITTED,
+    Field,
+    Table,
+    flag,
+    floats,
+    ints,
+    matrix,
+    nested,
+    nullable,
+    number,
+    whole,
+    word,
+)
 from peckorder.storage.format import Node
 from peckorder.storage.models import MOST_DEGREE, stored_parameter
 
-_MOMENTS = (
-    "has_queries",
-    "factor",
-    "unit",
-    "mass",
-    "squared_masses",
-    "origin",
-    "mean",
-)
+if TYPE_CHECKING:
+    from peckorder.magnitude.base import MagnitudeModel
 
 
-def magnitude_state(model: Any) -> dict[str, Any]:
-    """Return what scores need, and what is shown of how they were found."""
-    known = vars(model)
-    gram = known.get("_gram")
-    state = {
-        "coef": known.get("coef_"),
-        "dual_coef": known.get("dual_coef_"),
-        "intercept": float(model.intercept_),
-        "objective": float(model.objective_),
-        "dual_gap": float(model.dual_gap_),
-        "n_iter": model.n_iter_,
-        "has_offset": bool(model._has_offset),
-        "gram": None if gram is None else _of_gram(gram),
-    }
-    if gram is not None:
-        kept = known["_kept"]
-        state["kept"] = None if isinstance(kept, slice) else kept.astype(np.int64)
-    return state
-
-
-def _of_gram(gram: Gram) -> dict[str, Any]:
+def _kernel_name(gram: Gram) -> str:
     function = gram.function
     if function.function is not None:
         stored_parameter(function.who, "kernel", function.function)  # which it is not
-    names = ("name", "gamma", "coef0", "degree")
-    parts = {name: getattr(function, name) for name in names}
-    return parts | {"rows": gram.X, "centre": gram.centre}
+    return function.name
 
 
-def restore_magnitude(model: Any, node: Node) -> None:
-    """Take back what `magnitude_state` returned."""
-    n_features = getattr(model, "n_features_in_", None)
-    if n_features is None:
-        raise node.refuse("coef", "of rows with features")
-    if node.has("coef"):
-        model.coef_ = node.floats("coef", n_features)
-    if node.has("dual_coef"):
-        model.dual_coef_ = node.floats("dual_coef", None)
-    model._gram = None
-    if node.has("gram"):
-        if not hasattr(model, "dual_coef_"):
-            raise node.refuse("dual_coef", "a coefficient a row")
-        _restore_gram(model, node, n_features)
-    elif not hasattr(model, "coef_") and (
-        getattr(model, "dual_coef_", np.empty(0)).shape != (n_features,)
-    ):
-        # Kernels were given: a column of X is a row learnt from.
-        raise node.refuse("dual_coef", f"of shape ({n_features},)")
-    model.intercept_ = node.number("intercept")
-    model.objective_ = node.number("objective")
-    model.dual_gap_ = node.number("dual_gap", finite=False)
-    model.n_iter_ = node.whole("n_iter")
-    model._has_offset = node.flag("has_offset")
-
-
-def _restore_gram(model: Any, node: Node, n_features: int) -> None:
-    model._gram = gram = _gram(type(model).__name__, node.child("gram"), n_features)
-    n_rows = len(model.dual_coef_)
-    model._kept = slice(None)
-    if node.has("kept"):
-        model._kept = node.ints("kept", len(gram), below=n_rows, rising=True)
-    elif len(gram) != n_rows:
-        raise node.refuse("dual_coef", f"of shape ({len(gram)},)")
-    model._support_coef = model.dual_coef_[model._kept]
-
-
-def _gram(who: str, node: Node, n_features: int) -> Gram:
-    function = KernelFunction(
-        who,
-        RowTransform(intercept=False, unit_norm=False),
-        n_features,
-        node.word("name", ("poly", "rbf")),
-        node.number("gamma", low=0.0),
-        node.number("coef0"),
-        node.whole("degree", 1, MOST_DEGREE),
-    )
-    X = node.matrix("rows", n_features, kinds="f8")
-    centre = node.floats("centre", n_features) if node.has("centre") else None
+def _check_gram(node: Node) -> None:
+    X, centre = node.values["X"], node.values["centre"]
     if X.shape[0] == 0:
         raise node.refuse("rows", "one row at least")
-    if (centre is not None) != (function.name == "rbf" and isinstance(X, np.ndarray)):
+    is_centred = node.values["name"] == "rbf" and isinstance(X, np.ndarray)
+    if (centre is not None) != is_centred:
         raise node.refuse("centre", "given with dense rows and an 'rbf' kernel alone")
-    return Gram(function, X, centre)
+    node.values["who"] = type(node.owner).__name__
 
 
-def sample_state(model: Any) -> dict[str, Any]:
-    """Return what pairs are left out of, and streams go on from, if it is kept."""
-    known = vars(model)
-    sample, moments = known.get("_training"), known.get("_moments")
-    state: dict[str, Any] = {"fitted_C": known.get("_fitted_C"), "moments": None}
-    if moments is not None:
-        state["moments"] = {name: getattr(moments, name) for name in _MOMENTS}
-    if sample is None or known.get("_gram") is None:
-        return state | {"sample": None}
-    parts = {"y": sample.y, "offset": sample.offset, "weight": sample.weight}
-    query = sample.weights.query.astype(np.int64)
-    has_queries = bool(model._has_queries)
-    return state | {"sample": parts | {"query": query, "has_queries": has_queries}}
+def _gram(
+    who: str, X: Matrix, centre: Floats | None, name: str, **parameters: Any
+) -> Gram:
+    transform = RowTransform(intercept=False, unit_norm=False)
+    return Gram(
+        KernelFunction(who, transform, X.shape[1], name, **parameters), X, centre
+    )
 
 
-def restore_sample(model: Any, node: Node) -> None:
-    """Take back what `sample_state` returned."""
-    who, n_features = type(model).__name__, model.n_features_in_
-    if node.has("fitted_C"):
-        model._fitted_C = node.number("fitted_C", low=0.0)
-    if node.has("moments"):
-        model._moments = _moments(who, node.child("moments"), n_features + 1)
-    if node.has("sample"):
-        part = node.child("sample")
-        if model._gram is None or not hasattr(model, "_fitted_C"):
-            raise node.refuse("sample", "with a kernel")
-        model._has_queries = part.flag("has_queries")
-        model._training = _training(who, part, model._gram)
+_GRAM = Table(
+    Field("name", word("poly", "rbf"), _kernel_name),
+    Field("gamma", number(low=0.0), attrgetter("function.gamma")),
+    Field("coef0", number(), attrgetter("function.coef0")),
+    Field("degree", whole(1, MOST_DEGREE), attrgetter("function.degree")),
+    Field("rows", matrix("support", "features", kinds="f8"), "X"),
+    Field("centre", nullable(floats("features"))),
+    complete=_check_gram,
+)
 
 
-def _training(who: str, node: Node, gram: Gram) -> TrainingRows:
-    n_rows = len(gram)
-    y = node.floats("y", n_rows)
-    offset = node.floats("offset", n_rows) if node.has("offset") else None
-    weight: Floats | None = None
-    if node.has("weight"):
-        weight = node.floats("weight", n_rows)
-        if not weight.min() > 0.0:
-            raise node.refuse("weight", "positive")
-    query = node.ints("query", n_rows, below=n_rows)
-    if np.bincount(query).min() == 0:
+def _kept_rows(model: "MagnitudeModel") -> Any:
+    if model._gram is None:
+        return OMITTED
+    return None if isinstance(model._kept, slice) else model._kept
+
+
+def _complete_magnitude(node: Node) -> None:
+    values, gram = node.values, node.values["_gram"]
+    dual_coef, kept = values.get("dual_coef_"), values.pop("kept", None)
+    if gram is None:
+        n_features = node.sizes["features"]
+        if kept is not None:
+            raise node.refuse("kept", "null without rows of a kernel")
+        # Without weights a kernel matrix was given, with one column per training row.
+        if "coef_" not in values and (
+            dual_coef is None or len(dual_coef) != n_features
+        ):
+            raise node.refuse("dual_coef", f"of shape ({n_features},)")
+        return
+    if dual_coef is None:
+        raise node.refuse("dual_coef", "one coefficient per row")
+    if kept is None and len(gram) != len(dual_coef):
+        raise node.refuse("dual_coef", f"of shape ({len(gram)},)")
+    values["_kept"] = slice(None) if kept is None else kept
+    values["_support_coef"] = dual_coef[values["_kept"]]
+
+
+MAGNITUDE = Table(
+    Field("coef", floats("features"), "coef_", optional=True),
+    Field("dual_coef", floats("rows"), "dual_coef_", optional=True),
+    Field("intercept", number(), "intercept_"),
+    Field("objective", number(), "objective_"),
+    Field("dual_gap", number(finite=False), "dual_gap_"),
+    Field("n_iter", whole(), "n_iter_"),
+    Field("has_offset", flag(), "_has_offset"),
+    Field("gram", nullable(nested(_GRAM, _gram)), "_gram"),
+    Field(
+        "kept", ints("support", below="rows", rising=True), _kept_rows, optional=True
+    ),
+    complete=_complete_magnitude,
+)
+
+
+def _name_owner(node: Node) -> None:
+    node.values["who"] = type(node.owner).__name__
+
+
+_MOMENTS = Table(
+    Field("has_queries", flag()),
+    Field("factor", floats("features+1", "features+1")),
+    Field("unit", number(low=0.0)),
+    Field("mass", number(low=0.0)),
+    Field("squared_masses", number(low=0.0)),
+    Field("origin", floats("features+1")),
+    Field("mean", floats("features+1")),
+    complete=_name_owner,
+)
+
+
+def _with_sample(model: "MagnitudeModel") -> "MagnitudeModel | None":
+    """Return the model itself if its file is to have the training rows."""
+    is_kept = vars(model).get("_training") is not None and model._gram is not None
+    return model if is_kept else None
+
+
+def _check_sample(node: Node) -> None:
+    weight, query = node.values["weight"], node.values["query"]
+    if len(query) == 0 or np.bincount(query).min() == 0:
         raise node.refuse("query", "numbered without gaps")
+    if weight is not None and not weight.min() > 0.0:
+        raise node.refuse("weight", "positive")
+
+
+_SAMPLE = Table(
+    Field("y", floats("support"), attrgetter("_training.y")),
+    Field("offset", nullable(floats("support")), attrgetter("_training.offset")),
+    Field("weight", nullable(floats("support")), attrgetter("_training.weight")),
+    Field(
+        "query", ints("support", below="support"), attrgetter("_training.weights.query")
+    ),
+    Field("has_queries", flag(), "_has_queries"),
+    complete=_check_sample,
+)
+
+
+def _complete_squared(node: Node) -> None:
+    values = node.values
+    sample, gram = values.pop("sample", None), values["_gram"]
+    if sample is None:
+        return
+    if gram is None or "_fitted_C" not in values:
+        raise node.refuse("sample", "with a kernel")
+    values["_has_queries"] = sample.pop("_has_queries")
+    values["_training"] = _sample(type(node.owner).__name__, gram, **sample)
+
+
+def _sample(
+    who: str,
+    gram: Gram,
+    y: Floats,
+    offset: Floats | None,
+    weight: Floats | None,
+    query: Ints,
+) -> TrainingRows:
     label = y if offset is None else y - offset
     weights = QueryWeights.of(query, weight)
     return TrainingRows(who, gram, y, label, offset, weights, weight, is_copy=True)
 
 
-def _moments(who: str, node: Node, size: int) -> RunningMoments:
-    return RunningMoments(
-        who,
-        node.flag("has_queries"),
-        node.floats("factor", size, size),
-        node.number("unit", low=0.0),
-        node.number("mass", low=0.0),
-        node.number("squared_masses", low=0.0),
-        node.floats("origin", size),
-        node.floats("mean", size),
-    )
+# What pairs are left out of, and partial_fit continues from.
+SQUARED = MAGNITUDE.extended(
+    Field("fitted_C", number(low=0.0), "_fitted_C", optional=True),
+    Field("moments", nested(_MOMENTS, RunningMoments), "_moments", optional=True),
+    Field("sample", nested(_SAMPLE, dict), _with_sample, optional=True),
+    complete=_complete_squared,
+)
+
+TUNED = SQUARED.extended(
+    Field("C", number(low=0.0), "C_"),
+    Field("gamma", nullable(number(low=0.0)), "gamma_"),
+    Field("errors", floats(None, None, finite=False), "errors_"),
+)

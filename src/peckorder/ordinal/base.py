@@ -3,7 +3,7 @@
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.random import RandomState
@@ -37,11 +37,9 @@ from peckorder.feedback import LabelColumn, Scale, read_labels
 from peckorder.ordinal.learners.base import Learner, learn
 from peckorder.ordinal.learners.kernel_prank import KernelVotedLearner
 from peckorder.ordinal.learners.polynomial import FEW, n_monomials
+from peckorder.ordinal.storage import ORDINAL
 from peckorder.similarity.kernel_function import KernelFunction
 from peckorder.storage.mixin import StoredModel
-
-if TYPE_CHECKING:
-    from peckorder.storage.format import Node
 
 
 class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -51,6 +49,7 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
     an interrupt, leaves the estimator as it was.
     """
 
+    _stored_fields: ClassVar = ORDINAL
     _rules: ClassVar[Rules] = {
         "max_iter": whole(1),
         "shuffle": boolean,
@@ -384,16 +383,6 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         self.n_mistakes_ = learner.tally.mistakes
         self.cumulative_loss_ = learner.tally.loss
         self._publish()
-
-    def _state(self) -> dict[str, Any]:
-        from peckorder.ordinal.storage_estimators import ordinal_state
-
-        return ordinal_state(self)
-
-    def _restore(self, node: "Node") -> None:
-        from peckorder.ordinal.storage_estimators import restore_ordinal
-
-        restore_ordinal(self, node)
 
 
 class KernelEstimator(OrdinalEstimator):

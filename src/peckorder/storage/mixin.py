@@ -1,14 +1,14 @@
 """What makes an estimator one that can be saved."""
 
-from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
+from peckorder._core.typing import PathLike
 from peckorder._core.validation import Rules
 
 if TYPE_CHECKING:
-    from peckorder.storage.format import Node
+    from peckorder.storage.fields import Table
 
 
 # The classes that a model file may name. Each is here once its module is imported.
@@ -24,11 +24,13 @@ def inner_models() -> dict[str, type["StoredModel"]]:
 class StoredModel:
     """An estimator that can be saved, and loaded by `peckorder.load`.
 
-    A subclass says in `_state` what it has learnt, in plain values and arrays, and
-    takes it back in `_restore`, trusting nothing of it.
+    `_stored_fields` of a subclass declares what it has learnt.
     """
 
     _rules: ClassVar[Rules]
+    _stored_fields: ClassVar["Table"]
+    # Whether rows have features: then a file says how many.
+    _has_features: ClassVar[bool] = True
     # Whether the file of another model may hold one of this class.
     _may_be_inner: ClassVar[bool] = True
 
@@ -38,7 +40,7 @@ class StoredModel:
         if stored:
             MODELS[cls.__name__] = cls
 
-    def save(self, path: Any) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the fitted model to a file, which `peckorder.load` reads.
 
         The file has the parameters, what was learnt and a checksum, and no code: it is
@@ -102,11 +104,3 @@ class StoredModel:
 
         check_is_fitted(self)
         return model_bytes(self)
-
-    @abstractmethod
-    def _state(self) -> dict[str, Any]:
-        """Return what was learnt, in plain values and arrays."""
-
-    @abstractmethod
-    def _restore(self, node: "Node") -> None:
-        """Take back what `_state` returned, in a model with its parameters set."""

@@ -28,12 +28,12 @@ MOST_DEGREE = 4096
 # Nor more threads, nor rows so wide that a vector of their length is no small thing.
 MOST_JOBS = 1024
 MOST_FEATURES = 2**31 - 1
-# Of what is wrong with a parameter so much is told.
-_LONG = 300
+# Longer messages about parameters are cut.
+_MAX_MESSAGE = 300
 _SEED = whole(0)
 
 
-def write_model(model: StoredModel, path: Any) -> None:
+def write_model(model: StoredModel, path: object) -> None:
     """Write a fitted model to a file."""
     who, contents = type(model).__name__, packed(model)
     if not isinstance(path, str | os.PathLike):
@@ -53,7 +53,7 @@ def packed(model: StoredModel, stream: dict[str, Any] | None = None) -> Contents
     In a checkpoint it says too how far a `stream` has been learnt.
     """
     who, arrays = type(model).__name__, []  # type: ignore[var-annotated]
-    if type(model).__module__.partition(".")[0] != "peckorder":
+    if MODELS.get(who) is not type(model):
         raise TypeError(
             f"{who}: a model must be of one of peckorder's own classes to be saved; "
             "got one of a class derived from them."
@@ -61,7 +61,7 @@ def packed(model: StoredModel, stream: dict[str, Any] | None = None) -> Contents
     try:
         first = {"peckorder": __version__} | ({"stream": stream} if stream else {})
         header = pack(document(model) | first, arrays)
-        read_model(Node.of(header, arrays), {who: type(model), **MODELS})
+        read_model(Node.of(header, arrays), MODELS)
     except Unstorable as error:
         raise TypeError(
             f"{who}: labels must be plain values to be saved; got {error}."
@@ -81,20 +81,20 @@ def document(model: Any) -> dict[str, Any]:
         "parameters": parameters_of(model),
         "n_features": getattr(model, "n_features_in_", None),
         "feature_names": None if names is None else labels(np.asarray(names)),
-        "state": model._state(),
+        "state": model._stored_fields.write(model),
     }
 
 
 def parameters_of(model: Any) -> dict[str, Any]:
     """Return the parameters of a constructor, or say which cannot be saved."""
-    who, found = type(model).__name__, {}
+    who, parameters = type(model).__name__, {}
     for name, value in model.get_params(deep=False).items():
         if isinstance(value, StoredModel):
             inner = {"name": type(value).__name__, "parameters": parameters_of(value)}
-            found[name] = {"estimator": inner}
+            parameters[name] = {"estimator": inner}
             continue
-        found[name] = stored_parameter(who, name, value)
-    return found
+        parameters[name] = stored_parameter(who, name, value)
+    return parameters
 
 
 def stored_parameter(who: str, name: str, value: Any) -> Any:
@@ -131,8 +131,8 @@ def read_model(node: Node, models: Mapping[str, type[StoredModel]]) -> StoredMod
 
 def read_document(node: Node, models: Mapping[str, type[Any]]) -> Any:
     """Make a model from what `document` returned, trusting nothing of it."""
-    kind = models[node.word("model", tuple(models))]
-    model = _made(kind, _parameters(node.child("parameters"), models))
+    kind = models[node.word("model", *models)]
+    model = _instance(kind, _parameters(node.child("parameters"), models))
     if node.has("n_features"):
         model.n_features_in_ = node.whole("n_features", 1, MOST_FEATURES)
     if node.has("feature_names"):
@@ -141,8 +141,14 @@ def read_document(node: Node, models: Mapping[str, type[Any]]) -> Any:
         if not all(type(name) is str for name in names.tolist()):
             raise node.refuse("feature_names", "texts")
         model.feature_names_in_ = as_objects(names.tolist())
+    state = node.child("state")
+    state.owner = model
+    if kind._has_features:
+        if not hasattr(model, "n_features_in_"):
+            raise node.refuse("n_features", "the number of features")
+        state.sizes["features"] = model.n_features_in_
     with np.errstate(all="ignore"):
-        model._restore(node.child("state"))
+        vars(model).update(kind._stored_fields.read(state))
     return model
 
 
@@ -153,15 +159,15 @@ def _parameters(node: Node, models: Mapping[str, type[Any]]) -> dict[str, Any]:
 def _parameter(node: Node, name: str, models: Mapping[str, type[Any]]) -> Any:
     value = node.raw(name)
     if isinstance(value, dict) and value.keys() == {"estimator"}:
-        inner = node.adopted(name, value["estimator"])
-        kind = models[inner.word("name", tuple(models))]
-        return _made(kind, _parameters(inner.child("parameters"), models))
+        inner = node.nested(name, value["estimator"])
+        kind = models[inner.word("name", *models)]
+        return _instance(kind, _parameters(inner.child("parameters"), models))
     if isinstance(value, dict) and value.keys() == {"labels"}:
-        return read_labels(node.adopted(name, value["labels"]))
-    return read_value(f"{node.place}.{name}", value)
+        return read_labels(node.nested(name, value["labels"]))
+    return read_value(f"{node.path}.{name}", value)
 
 
-def _made(kind: type[Any], parameters: dict[str, Any]) -> Any:
+def _instance(kind: type[Any], parameters: dict[str, Any]) -> Any:
     """Return a model with parameters that keep its rules."""
     if not parameters.keys() <= set(kind._get_param_names()):
         raise Damaged(f"in which parameters must be those of {kind.__name__}")
@@ -182,8 +188,8 @@ def check_rules(check: Callable[[], None]) -> None:
         check()
     except (TypeError, ValueError, ArithmeticError) as error:
         text = str(error).rstrip(".")
-        if len(text) > _LONG:
-            text = f"{text[:_LONG]}..."
+        if len(text) > _MAX_MESSAGE:
+            text = f"{text[:_MAX_MESSAGE]}..."
         raise Damaged(f"in which parameters break a rule: {text}") from None
 
 

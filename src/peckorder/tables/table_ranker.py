@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -30,9 +30,7 @@ from peckorder.tables.preparing import (
     learn_levels,
     learn_scaling,
 )
-
-if TYPE_CHECKING:
-    from peckorder.storage.format import Node
+from peckorder.tables.storage import TABLE
 
 _ranker = Rule(
     "an estimator with fit and predict",
@@ -107,6 +105,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     [2, 1]
     """
 
+    _stored_fields: ClassVar = TABLE
     _rules: ClassVar[Rules] = {"ranker": _ranker, "scale": boolean}
 
     __metadata_request__fit: ClassVar = ROUTED_TO_FIT
@@ -350,16 +349,6 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
                 f"called {missing[0]!r}."
             )
         return names
-
-    def _state(self) -> dict[str, Any]:
-        from peckorder.tables.storage import table_state
-
-        return table_state(self)
-
-    def _restore(self, node: "Node") -> None:
-        from peckorder.tables.storage import restore_table
-
-        restore_table(self, node)
 
 
 def _frame_names(X: MatrixLike) -> list[str] | None:

@@ -1,7 +1,7 @@
 """The base of baselines that score items by the ratings of viewers."""
 
 from abc import ABCMeta, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,16 +16,8 @@ from sklearn.utils.validation import (
 from peckorder._base.transaction import all_or_nothing
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rules, check_parameters
-from peckorder.collaborative.baselines.storage import (
-    Reader,
-    restore_viewers,
-    viewer_state,
-)
 from peckorder.exceptions import DataError
 from peckorder.storage.mixin import StoredModel
-
-if TYPE_CHECKING:
-    from peckorder.storage.format import Node
 
 _LARGEST = 1e100
 
@@ -34,12 +26,11 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
     """Scores items, one per row, by the ratings of viewers, one per column.
 
     NaN means "not rated", in X and in y. A subclass defines `_learn`, which sets the
-    attributes, `_scores`, which uses them, and `_stored`, which lists them.
+    attributes, `_scores`, which uses them, and `_stored_fields`, which lists them.
     """
 
     _rules: ClassVar[Rules] = {}
     _may_be_inner = False
-    _stored: ClassVar[dict[str, Reader]]
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from the ratings of viewers and of one person.
@@ -121,12 +112,6 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags
-
-    def _state(self) -> dict[str, Any]:
-        return viewer_state(self, self._stored)
-
-    def _restore(self, node: "Node") -> None:
-        restore_viewers(self, self._stored, node)
 
     @property
     def _who(self) -> str:

@@ -8,8 +8,8 @@ from peckorder._core.typing import Floats
 from peckorder._core.validation import Rules, not_negative
 from peckorder.collaborative._means import damped_means
 from peckorder.collaborative.baselines.base import ViewerModel
-from peckorder.collaborative.baselines.storage import Reader, number
 from peckorder.exceptions import DataError
+from peckorder.storage.fields import Field, Table, number
 
 
 class ItemMean(ViewerModel, stored=True):
@@ -46,7 +46,7 @@ class ItemMean(ViewerModel, stored=True):
     """
 
     _rules: ClassVar[Rules] = {"damping": not_negative}
-    _stored: ClassVar[dict[str, Reader]] = {"mean_": number}
+    _stored_fields: ClassVar = Table(Field("mean_", number()))
 
     def __init__(self, *, damping: float = 5.0) -> None:
         self.damping = damping

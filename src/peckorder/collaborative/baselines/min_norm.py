@@ -9,12 +9,7 @@ from peckorder._core.typing import Floats
 from peckorder._core.validation import Rules, boolean
 from peckorder.collaborative._means import column_means
 from peckorder.collaborative.baselines.base import ViewerModel
-from peckorder.collaborative.baselines.storage import (
-    Reader,
-    a_viewer,
-    number,
-    positive,
-)
+from peckorder.storage.fields import Field, Table, floats, number
 
 # The mean of equal numbers may differ from them by rounding.
 _ROUNDING = 1e-12
@@ -55,13 +50,13 @@ class MinNormRegression(ViewerModel, stored=True):
     """
 
     _rules: ClassVar[Rules] = {"normalize": boolean}
-    _stored: ClassVar[dict[str, Reader]] = {
-        "coef_": a_viewer,
-        "_means": a_viewer,
-        "_scales": a_viewer,
-        "_centre": number,
-        "_scale": positive,
-    }
+    _stored_fields: ClassVar = Table(
+        Field("coef_", floats("features")),
+        Field("_means", floats("features")),
+        Field("_scales", floats("features")),
+        Field("_centre", number()),
+        Field("_scale", number(low=0.0)),
+    )
 
     def __init__(self, *, normalize: bool = False) -> None:
         self.normalize = normalize

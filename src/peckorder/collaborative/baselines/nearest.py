@@ -9,9 +9,9 @@ from peckorder._core.typing import Floats
 from peckorder._core.validation import Rule, Rules, not_negative, one_of, whole
 from peckorder.collaborative._means import column_means
 from peckorder.collaborative.baselines.base import ViewerModel
-from peckorder.collaborative.baselines.storage import Reader, a_neighbor, columns
 from peckorder.exceptions import DataError
 from peckorder.metrics import disagreement
+from peckorder.storage.fields import Field, Table, floats, ints
 
 # If ratings are real numbers, this many of them are tried as defaults.
 _MAX_DEFAULTS = 32
@@ -84,12 +84,12 @@ class NearestRanker(ViewerModel, stored=True):
         "shrinkage": not_negative,
         "weights": one_of("uniform", "rated", aliases={"distance": "rated"}),
     }
-    _stored: ClassVar[dict[str, Reader]] = {
-        "neighbors_": columns,
-        "defaults_": a_neighbor,
-        "losses_": a_neighbor,
-        "_shares": a_neighbor,
-    }
+    _stored_fields: ClassVar = Table(
+        Field("neighbors_", ints("neighbors", below="features")),
+        Field("defaults_", floats("neighbors")),
+        Field("losses_", floats("neighbors")),
+        Field("_shares", floats("neighbors")),
+    )
 
     def __init__(
         self,

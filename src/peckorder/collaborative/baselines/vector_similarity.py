@@ -8,7 +8,7 @@ from peckorder._core.typing import Floats
 from peckorder._core.validation import Rules, one_of
 from peckorder.collaborative._means import column_means
 from peckorder.collaborative.baselines.base import ViewerModel
-from peckorder.collaborative.baselines.storage import Reader, a_viewer, number
+from peckorder.storage.fields import Field, Table, floats, number
 
 
 class VectorSimilarity(ViewerModel, stored=True):
@@ -51,11 +51,11 @@ class VectorSimilarity(ViewerModel, stored=True):
     """
 
     _rules: ClassVar[Rules] = {"normalization": one_of("all", "item")}
-    _stored: ClassVar[dict[str, Reader]] = {
-        "weights_": a_viewer,
-        "means_": a_viewer,
-        "mean_": number,
-    }
+    _stored_fields: ClassVar = Table(
+        Field("weights_", floats("features")),
+        Field("means_", floats("features")),
+        Field("mean_", number()),
+    )
 
     def __init__(self, *, normalization: str = "all") -> None:
         self.normalization = normalization

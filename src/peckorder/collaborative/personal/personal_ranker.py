@@ -38,10 +38,11 @@ from peckorder.collaborative.personal.models import (
     SharedModel,
 )
 from peckorder.collaborative.personal.results import Explanation, Recommendations
-from peckorder.collaborative.personal.stored import StoredPersonal
+from peckorder.collaborative.personal.storage import PERSONAL
 from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings, id_list
 from peckorder.gaps import cut_at_gap
+from peckorder.storage.mixin import StoredModel
 
 # The sizes of ratings that can be squared safely are from its inverse to this.
 _LARGEST = 1e30
@@ -71,7 +72,7 @@ def _are_references(value: object) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str | bytes)
 
 
-class PersonalRanker(StoredPersonal, BaseEstimator, stored=True):  # type: ignore[misc]
+class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc]
     r"""Ranks items for each person: MPRank on what the item means leave unexplained.
 
     Learnt once, from all people: damped item means m_j and the similarity of items,
@@ -149,6 +150,9 @@ class PersonalRanker(StoredPersonal, BaseEstimator, stored=True):  # type: ignor
     array([4.])
     """
 
+    _has_features = False
+    _may_be_inner = False
+    _stored_fields: ClassVar = PERSONAL
     _rules: ClassVar[Rules] = {
         "estimator": Rule("None or have fit and predict", _is_estimator),
         "n_factors": whole(0),

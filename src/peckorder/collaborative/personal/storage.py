@@ -2,11 +2,12 @@
 
 from copy import copy
 from itertools import pairwise
-from typing import Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from peckorder._core.typing import Ints
+from peckorder._core.typing import Floats, Ints
 from peckorder.collaborative.personal.item_kernel import ItemKernel
 from peckorder.collaborative.personal.models import (
     ConstantModel,
@@ -18,15 +19,28 @@ from peckorder.collaborative.personal.models import (
     ShiftModel,
 )
 from peckorder.feedback import Ids, Ratings, id_list, read_only
+from peckorder.storage.fields import (
+    Field,
+    FieldType,
+    Table,
+    floats,
+    ints,
+    nested,
+    nullable,
+    number,
+    sparse,
+)
 from peckorder.storage.format import Contents, Node, from_bytes, pack, to_bytes
 from peckorder.storage.format.labels import as_objects
-from peckorder.storage.format.packing import labels
+from peckorder.storage.format.packing import labels as packed_labels
 from peckorder.storage.mixin import inner_models
-from peckorder.storage.models import (
-    document,
-    read_document,
-)
+from peckorder.storage.models import document, read_document
 
+if TYPE_CHECKING:
+    from peckorder.collaborative import PersonalRanker
+
+# The items that a person rated, and the ratings, by user.
+_Changed: TypeAlias = dict[Any, tuple[Ints, Floats]]
 _KINDS: tuple[type, ...] = (
     ConstantModel,
     ShiftModel,
@@ -37,105 +51,86 @@ _KINDS: tuple[type, ...] = (
 _NOTHING = np.zeros(0, dtype=np.int64)
 
 
-def personal_state(model: Any) -> dict[str, Any]:
-    """Return the ratings, what is shared, and people."""
-    ratings = model._ratings
-    return {
-        "users": labels(ratings.users),
-        "items": labels(ratings.items),
-        "ratings": ratings.csr,
-        "shared": _of_shared(model._shared),
-        "changed": _of_changed(model._changed),
-        "people": _of_people(model._people),
-    }
+def _ids(size: str) -> FieldType:
+    """Return the type of distinct ids."""
+
+    def read(node: Node, name: str) -> Any:
+        ids = node.labels(name, size)
+        try:
+            if len(set(id_list(ids))) == len(ids):
+                return ids
+        except TypeError:  # not hashable
+            pass
+        raise node.refuse(name, "distinct ids")
+
+    return FieldType(read, packed_labels)
 
 
-def restore_personal(model: Any, node: Node) -> None:
-    """Take back what `personal_state` returned."""
-    ratings = _ratings(node)
-    shared = _shared(node.child("shared"), ratings)
-    model._publish(ratings, shared)
-    model._changed = _changed(node.child("changed"), ratings.n_items)
-    model._people = _people(node.child("people"), shared, ratings, model._rows)
+# What is shared.
+
+_KERNEL = Table(
+    Field("factors", floats("items", None)),
+    Field("viewers", sparse("viewers", "items", kinds="f4", form="csc")),
+    Field("held", nullable(floats("items", "items", kinds="f4"))),
+)
+_SHARED = (Field("means", floats("items")), Field("noise", number(low=0.0)))
+_BY_KERNEL = Table(*_SHARED, Field("kernel", nested(_KERNEL, ItemKernel)))
+_BY_REFERENCES = Table(
+    *_SHARED,
+    Field("features", floats("items", "references")),
+    Field("references", ints("references", below="users")),
+)
 
 
-def person_bytes(
-    user: Any, learnt: PersonModel, rated: tuple[Ints, Any] | None = None
-) -> bytes:
-    """Return what was learnt of one person, without what is shared.
-
-    With what the person rated, where the ranker does not know it.
-    """
-    arrays: list[Any] = []
-    header = pack(
-        {
-            "people": _of_people({user: learnt}),
-            "changed": _of_changed({} if rated is None else {user: rated}),
-        },
-        arrays,
-    )
-    return to_bytes("PersonalRanker", Contents(header, arrays))
+def _write_shared(shared: SharedModel) -> dict[str, Any]:
+    return (_BY_REFERENCES if shared.kernel is None else _BY_KERNEL).write(shared)
 
 
-def take_person(model: Any, data: bytes) -> None:
-    """Let a ranker know a person from `person_bytes`; raise Damaged."""
-    node = Node.of(*from_bytes(data))
-    changed = _changed(node.child("changed"), model._ratings.n_items)
-    people = _people(node.child("people"), model._shared, model._ratings, model._rows)
-    node.close()
-    model._changed.update(changed)
-    model._people.update(people)
+def _read_shared(node: Node, name: str) -> SharedModel:
+    node = node.child(name, inherit=True)
+    if node.has("kernel"):
+        node.sizes["viewers"] = 2 * node.sizes["users"]
+        values = _BY_KERNEL.read(node)
+        features = values["kernel"].factors
+        return SharedModel(**values, features=features, references=None)
+    values = _BY_REFERENCES.read(node)
+    values["references"] = values["references"].astype(np.intp)
+    return SharedModel(**values, kernel=None)
 
 
-def without_people(model: Any) -> Any:
-    """Return a ranker on the same shared part and ratings that knows nobody yet.
-
-    O(1): nothing of what is shared is copied.
-    """
-    bare = copy(model)
-    bare._changed, bare._people = {}, {}
-    return bare
-
-
-def _of_shared(shared: SharedModel) -> dict[str, Any]:
-    state: dict[str, Any] = {"means": shared.means, "noise": float(shared.noise)}
-    kernel = shared.kernel
-    if kernel is None:
-        return state | {"features": shared.features, "references": shared.references}
-    names = ("factors", "viewers", "held")
-    return state | {"kernel": {name: getattr(kernel, name) for name in names}}
-
-
-def _of_changed(changed: dict[Any, tuple[Ints, Any]]) -> dict[str, Any]:
-    rated = [rated for rated, _ in changed.values()]
-    values = [values for _, values in changed.values()]
-    return {
-        "users": labels(as_objects(list(changed))),
-        "ends": _ends(rated),
-        "rated": np.concatenate([_NOTHING, *rated]),
-        "values": np.concatenate([np.zeros(0), *values]),
-    }
+# People: the items that each rated, one person after another. Their classes differ, so
+# that these few arrays have a writer and a reader in place of a table.
 
 
 def _ends(parts: list[Ints]) -> Ints:
     return np.cumsum([0, *map(len, parts)], dtype=np.int64)
 
 
-def _of_people(people: dict[Any, PersonModel]) -> dict[str, Any]:
-    """Return all people in a few arrays, and estimators one by one."""
-    known: list[Any] = list(people.values())
-    rated = [getattr(one, "rated", _NOTHING) for one in known]
+def _write_changed(changed: _Changed) -> dict[str, Any]:
+    rated = [rated for rated, _ in changed.values()]
+    values = [values for _, values in changed.values()]
+    return {
+        "users": packed_labels(as_objects(list(changed))),
+        "ends": _ends(rated),
+        "rated": np.concatenate([_NOTHING, *rated]),
+        "values": np.concatenate([np.zeros(0), *values]),
+    }
+
+
+def _write_people(people: dict[Any, PersonModel]) -> dict[str, Any]:
+    persons: list[Any] = list(people.values())
+    rated = [getattr(one, "rated", _NOTHING) for one in persons]
     coef = [
         getattr(one, "coef", np.zeros(len(items)))
-        for one, items in zip(known, rated, strict=True)
+        for one, items in zip(persons, rated, strict=True)
     ]
-    shifts = [getattr(one, "shift", getattr(one, "intercept", 0.0)) for one in known]
-    models = [one.estimator for one in known if hasattr(one, "estimator")]
+    shifts = [getattr(one, "shift", getattr(one, "intercept", 0.0)) for one in persons]
+    models = [one.estimator for one in persons if hasattr(one, "estimator")]
     return {
-        "users": labels(as_objects(list(people))),
-        "kinds": np.array([_KINDS.index(type(one)) for one in known], dtype=np.uint8),
+        "users": packed_labels(as_objects(list(people))),
+        "kinds": np.array([_KINDS.index(type(one)) for one in persons], dtype=np.uint8),
         "shifts": np.array(shifts, dtype=np.float64),
-        "ridges": np.array([getattr(one, "ridge", 0.0) for one in known], np.float64),
+        "ridges": np.array([getattr(one, "ridge", 0.0) for one in persons], np.float64),
         "ends": _ends(rated),
         "rated": np.concatenate([_NOTHING, *rated]),
         "coef": np.concatenate([np.zeros(0), *coef]),
@@ -143,110 +138,125 @@ def _of_people(people: dict[Any, PersonModel]) -> dict[str, Any]:
     }
 
 
-def _ratings(node: Node) -> Ratings:
-    users, items = (_distinct(node, name) for name in ("users", "items"))
-    csr = node.sparse("ratings", (len(users), len(items)), kinds="f8", rising=True)
-    if len(csr.data) == 0:
-        raise node.refuse("ratings", "one rating at least")
-    return Ratings._of(
-        Ids("user", read_only(users)), Ids("item", read_only(items)), csr
-    )
-
-
-def _distinct(node: Node, name: str) -> Any:
-    ids = node.labels(name)
-    try:
-        if len(set(id_list(ids))) == len(ids):
-            return ids
-    except TypeError:  # not hashable
-        pass
-    raise node.refuse(name, "distinct ids")
-
-
-def _shared(node: Node, ratings: Ratings) -> SharedModel:
-    n_items = ratings.n_items
-    means, noise = node.floats("means", n_items), node.number("noise", low=0.0)
-    if node.has("kernel"):
-        kernel = _kernel(node.child("kernel"), ratings)
-        return SharedModel(means, noise, kernel, kernel.factors, None)
-    features = node.floats("features", n_items, "references")
-    references = node.ints("references", "references", below=ratings.n_users)
-    return SharedModel(means, noise, None, features, references.astype(np.intp))
-
-
-def _kernel(node: Node, ratings: Ratings) -> ItemKernel:
-    n_items, shape = ratings.n_items, (2 * ratings.n_users, ratings.n_items)
-    held = None
-    factors = node.floats("factors", n_items, None)
-    if node.has("held"):
-        held = node.floats("held", n_items, n_items, kinds="f4")
-    return ItemKernel(
-        factors, node.sparse("viewers", shape, kinds="f4", form="csc"), held
-    )
-
-
-def _parts(node: Node, name: str, n_items: int) -> list[tuple[Any, slice, Ints]]:
-    """Take who rated which items: user, where, items in ascending order."""
-    users = id_list(_distinct(node, name))
-    rated = node.ints("rated", "rated", below=n_items).astype(np.intp)
+def _read_lists(node: Node) -> list[tuple[Any, slice, Ints]]:
+    """Return per user where the rated items are, and the items in ascending order."""
+    users = id_list(_ids("people").read(node, "users"))
+    rated = node.ints("rated", "rated", below="items").astype(np.intp)
     ends = node.pointers("ends", len(rated), len(users) + 1).tolist()
     parts = [slice(*both) for both in pairwise(ends)]
-    for part in parts:
-        if not (np.diff(rated[part]) > 0).all():
-            raise node.refuse("rated", "strictly ascending for each user")
+    if not all((np.diff(rated[part]) > 0).all() for part in parts):
+        raise node.refuse("rated", "strictly ascending for each user")
     return [(u, part, rated[part]) for u, part in zip(users, parts, strict=True)]
 
 
-def _changed(node: Node, n_items: int) -> dict[Any, tuple[Ints, Any]]:
-    parts = _parts(node, "users", n_items)
+def _read_changed(parent: Node, name: str) -> _Changed:
+    node = parent.child(name)
+    node.sizes["items"] = parent.sizes["items"]
+    lists = _read_lists(node)
     values = node.floats("values", "rated")
-    return {user: (rated, values[part]) for user, part, rated in parts}
+    return {user: (rated, values[part]) for user, part, rated in lists}
 
 
-def _people(
-    node: Node, shared: SharedModel, ratings: Ratings, rows: dict[Any, int]
-) -> dict[Any, PersonModel]:
-    parts = _parts(node, "users", ratings.n_items)
-    kinds = node.ints("kinds", len(parts), kinds="u1", below=len(_KINDS)).tolist()
-    shifts = node.floats("shifts", len(parts)).tolist()
-    ridges = node.floats("ridges", len(parts)).tolist()
+def _read_people(parent: Node, name: str) -> dict[Any, PersonModel]:
+    shared: SharedModel = parent.values["_shared"]
+    rows = {user: row for row, user in enumerate(id_list(parent.values["users"]))}
+    node = parent.child(name)
+    node.sizes["items"] = parent.sizes["items"]
+    lists = _read_lists(node)
+    kinds = node.ints("kinds", len(lists), kinds="u1", below=len(_KINDS)).tolist()
+    shifts = node.floats("shifts", len(lists)).tolist()
+    ridges = node.floats("ridges", len(lists)).tolist()
     coef = node.floats("coef", "rated")
-    models, people = iter(node.children("models")), {}
+    models = iter(node.children("models"))
+    people: dict[Any, PersonModel] = {}
     for (user, part, rated), code, shift, ridge in zip(
-        parts, kinds, shifts, ridges, strict=True
+        lists, kinds, shifts, ridges, strict=True
     ):
         kind, kernel = _KINDS[code], shared.kernel
-        person: PersonModel
         if kind in (ConstantModel, ShiftModel):
-            person = kind(shift)
+            people[user] = kind(shift)
         elif kind is KernelModel and kernel is not None:
-            person = KernelModel(kernel, rated, coef[part], shift, ridge)
+            people[user] = KernelModel(kernel, rated, coef[part], shift, ridge)
         else:
-            person = _by_estimator(node, models, shared, kind, rated, rows.get(user))
-        people[user] = person
+            model = next(models, None)
+            if model is None:
+                raise node.refuse("models", "as many as people need")
+            estimator = read_document(model, inner_models())
+            features = shared.features_for(rows.get(user))
+            width = features.shape[1] if kind is EstimatorOnFeatures else len(rated)
+            if estimator.n_features_in_ != width or (
+                kind is not EstimatorOnFeatures and kernel is None
+            ):
+                raise node.refuse(
+                    "models", "of features, or of kernels, that there are"
+                )
+            if kind is EstimatorOnFeatures:
+                people[user] = EstimatorOnFeatures(estimator, features)
+            elif kernel is not None:
+                people[user] = EstimatorOnKernel(estimator, kernel, rated)
     return people
 
 
-def _by_estimator(
-    node: Node,
-    models: Any,
-    shared: SharedModel,
-    kind: type,
-    rated: Ints,
-    row: int | None,
-) -> PersonModel:
-    """Take a person who was learnt by an estimator."""
-    part = next(models, None)
-    if part is None:
-        raise node.refuse("models", "as many as people need")
-    model = read_document(part, inner_models())
-    features = shared.features_for(row)
-    n_columns = features.shape[1] if kind is EstimatorOnFeatures else len(rated)
-    if model.n_features_in_ != n_columns or (
-        kind is not EstimatorOnFeatures and not shared.kernel
-    ):
-        raise node.refuse("models", "of features, or of kernels, that there are")
-    if kind is EstimatorOnFeatures:
-        return EstimatorOnFeatures(model, features)
-    assert shared.kernel is not None
-    return EstimatorOnKernel(model, shared.kernel, rated)
+_CHANGED = Field("changed", FieldType(_read_changed, _write_changed), "_changed")
+_PEOPLE = Field("people", FieldType(_read_people, _write_people), "_people")
+
+
+def _complete(node: Node) -> None:
+    users, items = node.values.pop("users"), node.values.pop("items")
+    csr = node.values.pop("ratings")
+    if len(csr.data) == 0:
+        raise node.refuse("ratings", "one rating at least")
+    ids = Ids("user", read_only(users)), Ids("item", read_only(items))
+    node.owner._publish(Ratings._of(*ids, csr), node.values["_shared"])
+
+
+PERSONAL = Table(
+    Field("users", _ids("users"), attrgetter("_ratings.users")),
+    Field("items", _ids("items"), attrgetter("_ratings.items")),
+    Field(
+        "ratings",
+        sparse("users", "items", kinds="f8", rising=True),
+        attrgetter("_ratings.csr"),
+    ),
+    Field("shared", FieldType(_read_shared, _write_shared), "_shared"),
+    _CHANGED,
+    _PEOPLE,
+    complete=_complete,
+)
+
+
+def person_bytes(
+    user: Any, learnt: PersonModel, rated: tuple[Ints, Floats] | None = None
+) -> bytes:
+    """Return what was learnt of one person, without what is shared.
+
+    With what the person rated, where the ranker does not know it.
+    """
+    arrays: list[Any] = []
+    entries = {
+        "people": _write_people({user: learnt}),
+        "changed": _write_changed({} if rated is None else {user: rated}),
+    }
+    header = pack(entries, arrays)
+    return to_bytes("PersonalRanker", Contents(header, arrays))
+
+
+def add_person(model: "PersonalRanker", data: bytes) -> None:
+    """Add a person from `person_bytes` to a ranker; raise Damaged."""
+    node = Node.of(*from_bytes(data))
+    node.sizes["items"] = model._ratings.n_items
+    node.values |= {"_shared": model._shared, "users": model._ratings.users}
+    values = Table(_CHANGED, _PEOPLE).read(node)
+    node.close()
+    model._changed.update(values["_changed"])
+    model._people.update(values["_people"])
+
+
+def without_people(model: "PersonalRanker") -> "PersonalRanker":
+    """Return a ranker with the same shared model and ratings that knows nobody yet.
+
+    O(1): nothing of what is shared is copied.
+    """
+    bare = copy(model)
+    bare._changed, bare._people = {}, {}
+    return bare

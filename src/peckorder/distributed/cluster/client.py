@@ -4,11 +4,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 from weakref import WeakValueDictionary
 
 from peckorder._version import __version__
 from peckorder.exceptions import ClusterError, DataError, MissingExtraError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
 
 # Seconds between two looks at whether there are workers left, and how long a cluster
 # may be without any before it is given up.
@@ -28,7 +31,7 @@ def check_dask(who: str) -> None:
         ) from error
 
 
-def client_at_hand(who: str, client: Any = None) -> Any:
+def usable_client(who: str, client: "Client | None" = None) -> "Client":
     """Return a client whose workers can do our work, or say what is wrong with them."""
     check_dask(who)
     from distributed import Client, default_client
@@ -57,13 +60,13 @@ def client_at_hand(who: str, client: Any = None) -> Any:
             f"{who}: client must be connected to its scheduler; got one that is "
             f"{client.status}."
         )
-    with in_reach(who, client):
+    with reporting_lost_scheduler(who, client):
         _check_workers(who, client)
     return client
 
 
 @contextmanager
-def in_reach(who: str, client: Any) -> Iterator[None]:
+def reporting_lost_scheduler(who: str, client: "Client") -> Iterator[None]:
     """Say of a scheduler that is gone, or a client that was closed, that it is.
 
     Whatever Dask says then: that may be any kind of error.
@@ -81,7 +84,7 @@ def in_reach(who: str, client: Any) -> Iterator[None]:
         ) from error
 
 
-class Borrowed:
+class ReleasingClient:
     """A client for the time of a `with`, after which nothing is left on its cluster.
 
     Futures go when they are forgotten; but after an error they are not: the client
@@ -89,45 +92,45 @@ class Borrowed:
     through, which know this future and all others. So they are given up by hand.
     """
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: "Client") -> None:
         self._client = client
         # Those that are not forgotten yet.
-        self._futures: WeakValueDictionary[int, Any] = WeakValueDictionary()
+        self._futures: WeakValueDictionary[int, Future] = WeakValueDictionary()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         for future in list(self._futures.values()):
             future.release()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
-    def submit(self, *arguments: Any, **options: Any) -> Any:
+    def submit(self, *arguments: object, **options: object) -> "Future":
         """Let a worker call a function."""
         [future] = self._noted([self._client.submit(*arguments, **options)])
         return future
 
-    def map(self, *arguments: Any, **options: Any) -> list[Any]:
+    def map(self, *arguments: object, **options: object) -> list["Future"]:
         """Let workers call a function for each of a list."""
         return self._noted(self._client.map(*arguments, **options))
 
-    def compute(self, *arguments: Any, **options: Any) -> list[Any]:
+    def compute(self, *arguments: object, **options: object) -> list["Future"]:
         """Let workers compute a list of delayed values."""
         return self._noted(self._client.compute(*arguments, **options))
 
-    def scatter(self, *arguments: Any, **options: Any) -> list[Any]:
+    def scatter(self, *arguments: object, **options: object) -> list["Future"]:
         """Send a list of values to workers."""
         return self._noted(self._client.scatter(*arguments, **options))
 
-    def _noted(self, futures: list[Any]) -> list[Any]:
+    def _noted(self, futures: list["Future"]) -> list["Future"]:
         for future in futures:
             self._futures[id(future)] = future
         return futures
 
 
-def _check_workers(who: str, client: Any) -> None:
+def _check_workers(who: str, client: "Client") -> None:
     """Refuse a cluster without workers, or with another peckorder than ours."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
@@ -178,27 +181,27 @@ def check_version(who: str, version: str) -> None:
         )
 
 
-def results(who: str, client: Any, futures: list[Any]) -> list[Any]:
+def results(who: str, client: "Client", futures: list["Future"]) -> list[Any]:
     """Wait for results, which are computed anew if a worker is lost with them.
 
     An error where that cannot be: rows that were only in its memory, no worker left.
     """
-    with _saying_what_is_lost(who):
+    with _translating_losses(who):
         _wait(who, client, futures)
         got: list[Any] = client.gather(futures)
     return got
 
 
-def wait_for(who: str, client: Any, futures: list[Any]) -> None:
+def wait_for(who: str, client: "Client", futures: list["Future"]) -> None:
     """Wait for results to be there, and leave them where they are."""
-    with _saying_what_is_lost(who):
+    with _translating_losses(who):
         _wait(who, client, futures)
         failed = [future for future in futures if future.status != "finished"]
         client.gather(failed)
 
 
 @contextmanager
-def naming(futures: list[Any], titles: list[str]) -> Iterator[None]:
+def naming_partition(futures: list["Future"], titles: list[str]) -> Iterator[None]:
     """Let an error that a future has say which partition that is, whoever raised it."""
     try:
         yield
@@ -214,7 +217,7 @@ def naming(futures: list[Any], titles: list[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _saying_what_is_lost(who: str) -> Iterator[None]:
+def _translating_losses(who: str) -> Iterator[None]:
     from concurrent.futures import CancelledError
 
     from distributed import KilledWorker
@@ -223,9 +226,9 @@ def _saying_what_is_lost(who: str) -> Iterator[None]:
         yield
     except KilledWorker as error:
         raise ClusterError(
-            f"{who}: a worker must outlive a partition; got several that died with the "
-            "same one, out of memory most likely. Make the partitions smaller, or give "
-            "workers more memory."
+            f"{who}: a worker must be able to hold a partition; got several that "
+            "crashed with the same one, most likely out of memory. Make the partitions "
+            "smaller, or give workers more memory."
         ) from error
     except CancelledError as error:
         raise ClusterError(
@@ -235,7 +238,7 @@ def _saying_what_is_lost(who: str) -> Iterator[None]:
         ) from error
 
 
-def _wait(who: str, client: Any, futures: list[Any]) -> None:
+def _wait(who: str, client: "Client", futures: list["Future"]) -> None:
     """Wait until all is done, something failed, or there is no hope."""
     from distributed import wait
 
@@ -260,7 +263,7 @@ def _wait(who: str, client: Any, futures: list[Any]) -> None:
             )
 
 
-def _has_workers(client: Any) -> bool:
+def _has_workers(client: "Client") -> bool:
     try:
         return bool(client.nthreads())
     except OSError:

@@ -72,7 +72,7 @@ def check_alike(who: str, facts: list[Facts], titles: list[str]) -> None:
 
 
 def check_whole(
-    who: str, names: list[Any], places: list[int], files: tuple[str, ...] | None
+    who: str, names: list[Labels], positions: list[int], files: tuple[str, ...] | None
 ) -> None:
     """Refuse a query that is among the names of two partitions."""
     if not names:
@@ -81,9 +81,9 @@ def check_whole(
     queries = Queries.of(who, together)
     if len(queries) == len(together):
         return
-    place = np.repeat(places, [len(some) for some in names])
+    position = np.repeat(positions, [len(part) for part in names])
     q = int(np.argmax(queries.sizes > 1))
-    a, b = queries.arrange(place)[queries.offsets[q] :][:2].tolist()
+    a, b = queries.arrange(position)[queries.offsets[q] :][:2].tolist()
     name = queries.ids[q : q + 1].tolist()[0]
     if files is not None:
         raise DataError(

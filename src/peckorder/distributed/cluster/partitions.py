@@ -6,7 +6,7 @@ gets it in the order of partitions, so that sums do not depend on who computed w
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from peckorder._core.typing import Labels
 from peckorder._version import __version__
 from peckorder.distributed.cluster.client import (
     check_version,
-    naming,
+    naming_partition,
     results,
     wait_for,
 )
@@ -30,26 +30,32 @@ from peckorder.distributed.cluster.partition_facts import (
 from peckorder.distributed.cluster.sources import Part, Source, title
 from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
+from peckorder.streams.block import Block
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
 
 # Results that a worker joins to one.
 _FAN_IN: Final = 8
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, eq=False)
-class Looked:
-    """What a worker keeps of a partition that was looked at.
+class Scanned:
+    """What a worker keeps of a partition that was scanned.
 
-    What was wrong with the rows is told when `found` is asked for: partitions may be
-    unlike each other, which says more.
+    An error about rows is raised when the output is asked for: that partitions are
+    unlike each other says more.
     """
 
     facts: Facts
     queries: Labels | None
-    found: Any
+    output: object
     failure: Exception | None = None
 
 
-class Single(list[Any]):
+class PerPartition(list[object]):
     """Arguments of which each partition gets its own."""
 
 
@@ -58,23 +64,23 @@ class Partitions:
     """Checked partitions, none of them empty.
 
     `blocks` are futures of `Block` objects that workers hold, empty if they do not.
-    `facts` has what is known of each, `places` where it stood among those given.
-    `found` are futures of what was asked for when they were looked at; `files` are
+    `facts` has what is known of each, `positions` where it stood among those given.
+    `outputs` are futures of what was asked for when they were scanned; `files` are
     those of all partitions that were given, if they are read from files.
     """
 
     who: str
-    client: Any
-    blocks: list[Any]
+    client: "Client"
+    blocks: list["Future"]
     facts: list[Facts]
-    places: list[int]
-    found: list[Any]
+    positions: list[int]
+    outputs: list["Future"]
     has_queries: bool
     has_weight: bool
     files: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.positions)
 
     @property
     def n_rows(self) -> int:
@@ -92,14 +98,14 @@ class Partitions:
         names = self.facts[0].names
         return None if names is None else np.array(names, dtype=object)
 
-    def only(self, some: list[int]) -> "Partitions":
+    def only(self, chosen: list[int]) -> "Partitions":
         """Return some of them."""
         return replace(
             self,
-            blocks=[self.blocks[k] for k in some if self.blocks],
-            facts=[self.facts[k] for k in some],
-            places=[self.places[k] for k in some],
-            found=[self.found[k] for k in some if self.found],
+            blocks=[self.blocks[k] for k in chosen if self.blocks],
+            facts=[self.facts[k] for k in chosen],
+            positions=[self.positions[k] for k in chosen],
+            outputs=[self.outputs[k] for k in chosen if self.outputs],
         )
 
     def groups(self) -> list[tuple[str | None, list[int]]]:
@@ -109,34 +115,36 @@ class Partitions:
         """
         holders = self.client.who_has(self.blocks)
         groups: dict[str | None, list[int]] = {}
-        for place, block in enumerate(self.blocks):
+        for position, block in enumerate(self.blocks):
             address = min(holders.get(block.key, ()), default=None)
-            groups.setdefault(address, []).append(place)
+            groups.setdefault(address, []).append(position)
         return list(groups.items())
 
     def ask(
-        self, function: Callable[..., Any], *arguments: Any, apart: bool = False
-    ) -> list[Any]:
+        self, function: Callable[..., T], *arguments: object, apart: bool = False
+    ) -> list[T]:
         """Return ``function(block, *arguments)`` of each partition, in their order.
 
-        One task a worker, as a task costs milliseconds whatever it does; or, `apart`,
-        one a partition, for long work: a worker may have several threads. A `Single`
-        among the arguments has one for each partition. A partition that was lost is
-        made again first.
+        One task per worker, as a task costs milliseconds whatever it does; or, `apart`,
+        one per partition, for long work: a worker may have several threads. A
+        `PerPartition` among the arguments has one value per partition. A partition that
+        was lost is made again first.
         """
         groups = self.groups()
         if apart:
-            groups = [(address, [k]) for address, places in groups for k in places]
+            groups = [
+                (address, [k]) for address, positions in groups for k in positions
+            ]
         futures = []
-        for address, places in groups:
+        for address, positions in groups:
             where = {} if address is None else {"workers": [address]}
             futures.append(
                 self.client.submit(
                     _each,
                     function,
-                    self.titles_of(places),
-                    [self.blocks[place] for place in places],
-                    [_own(arguments, place) for place in places],
+                    self.titles_of(positions),
+                    [self.blocks[position] for position in positions],
+                    [_own(arguments, position) for position in positions],
                     apart,
                     pure=False,
                     allow_other_workers=address is not None,
@@ -145,36 +153,36 @@ class Partitions:
             )
         answers: list[Any] = [None] * len(self)
         got = results(self.who, self.client, futures)
-        for (_, places), some in zip(groups, got, strict=True):
-            for place, answer in zip(places, some, strict=True):
-                answers[place] = answer
+        for (_, positions), some in zip(groups, got, strict=True):
+            for position, answer in zip(positions, some, strict=True):
+                answers[position] = answer
         return answers
 
     @property
     def titles(self) -> list[str]:
         """What each partition is called: by its number among those given."""
-        return [title(place, self.files) for place in self.places]
+        return [title(position, self.files) for position in self.positions]
 
-    def titles_of(self, places: list[int]) -> list[str]:
+    def titles_of(self, positions: list[int]) -> list[str]:
         """Return what some partitions are called."""
-        return [title(self.places[place], self.files) for place in places]
+        return [title(self.positions[position], self.files) for position in positions]
 
-    def joined(self, join: Callable[[list[Any]], Any]) -> Any:
-        """Join what was found, neighbours first, on the workers; return the result.
+    def joined(self, join: Callable[[list[T]], T]) -> T:
+        """Join the outputs, neighbours first, on the workers; return the result.
 
         The order does not depend on who is there. O(log p) steps for p partitions.
         """
-        found = self.found
-        while len(found) > 1:
-            some = range(0, len(found), _FAN_IN)
-            found = [
-                self.client.submit(join, found[i : i + _FAN_IN], pure=False)
-                for i in some
+        outputs = self.outputs
+        while len(outputs) > 1:
+            outputs = [
+                self.client.submit(join, outputs[i : i + _FAN_IN], pure=False)
+                for i in range(0, len(outputs), _FAN_IN)
             ]
-        return results(self.who, self.client, found)[0]
+        result: T = results(self.who, self.client, outputs)[0]
+        return result
 
 
-def load(client: Any, source: Source) -> Partitions:
+def load(client: "Client", source: Source) -> Partitions:
     """Let workers make the partitions, and keep them; check what they tell of these.
 
     For fits that ask for more than one thing.
@@ -187,8 +195,8 @@ def load(client: Any, source: Source) -> Partitions:
         for name, item in zip(source.titles, source.items, strict=True)
     ]
     blocks = client.compute(tasks)
-    # Rows are looked at where they are, which is known when they are there.
-    with naming(blocks, source.titles):
+    # Rows are scanned at where they are, which is known when they are there.
+    with naming_partition(blocks, source.titles):
         wait_for(who, client, blocks)
     partitions = _unchecked(client, source, blocks, [])
     partitions = replace(partitions, facts=partitions.ask(_facts, who))
@@ -198,21 +206,21 @@ def load(client: Any, source: Source) -> Partitions:
         near = overlapping(partitions.facts)
         some = partitions.only(near)
         names = some.ask(_queries, who) if near else []
-        check_whole(who, names, some.places, source.files)
+        check_whole(who, names, some.positions, source.files)
     return partitions
 
 
-def pass_over(
-    client: Any,
+def map_partitions(
+    client: "Client",
     source: Source,
-    find: Callable[..., Any],
-    *arguments: Any,
+    find: Callable[..., object],
+    *arguments: object,
     whole: bool = True,
 ) -> Partitions:
     """Let workers make each partition, keep ``find(block, *arguments)``, and drop it.
 
-    In one pass: memory for a partition a worker thread will do. Queries must be `whole`
-    in their partitions, unless that does not matter.
+    In one pass: memory for one partition per worker thread is enough. Queries must be
+    `whole` in their partitions, unless that does not matter.
     """
     from dask import delayed
 
@@ -220,44 +228,44 @@ def pass_over(
     # Arguments as they are, once for all partitions.
     shared = delayed((source.make, find, arguments), pure=False, traverse=False)
     tasks = [
-        delayed(_made_and_looked, pure=False)(who, __version__, name, shared, *item)
+        delayed(_made_and_scanned, pure=False)(who, __version__, name, shared, *item)
         for name, item in zip(source.titles, source.items, strict=True)
     ]
-    looked = client.compute(tasks)
-    told = client.map(_facts_in, looked, pure=False)
-    with naming(told, source.titles):
-        facts = results(who, client, told)
-    partitions = replace(_unchecked(client, source, [], looked), facts=facts)
+    scanned = client.compute(tasks)
+    facts = client.map(_facts_in, scanned, pure=False)
+    with naming_partition(facts, source.titles):
+        known = results(who, client, facts)
+    partitions = replace(_unchecked(client, source, [], scanned), facts=known)
     partitions = _without_empty(partitions)
     check_alike(who, partitions.facts, partitions.titles)
     if source.has_queries and whole:
         some = partitions.only(overlapping(partitions.facts))
-        names = client.map(_queries_in, some.found, pure=False)
-        check_whole(who, results(who, client, names), some.places, source.files)
+        names = client.map(_queries_in, some.outputs, pure=False)
+        check_whole(who, results(who, client, names), some.positions, source.files)
     return replace(
-        partitions, found=client.map(_found_in, partitions.found, pure=False)
+        partitions, outputs=client.map(_output_of, partitions.outputs, pure=False)
     )
 
 
 def _unchecked(
-    client: Any, source: Source, blocks: list[Any], found: list[Any]
+    client: "Client", source: Source, blocks: list["Future"], outputs: list["Future"]
 ) -> Partitions:
-    places = list(range(len(source.items)))
+    positions = list(range(len(source.items)))
     is_given = source.has_queries, source.has_weight
     return Partitions(
-        source.who, client, blocks, [], places, found, *is_given, source.files
+        source.who, client, blocks, [], positions, outputs, *is_given, source.files
     )
 
 
 def _made(
-    who: str, version: str, name: str, make: Callable[..., Part], *item: Any
-) -> Any:
+    who: str, version: str, name: str, make: Callable[..., Part], *item: object
+) -> Part:
     """Make a partition; say which one if that fails."""
     check_version(who, version)
     return in_partition(name, make, who, *item)
 
 
-def _queries(part: Part, who: str) -> Labels | None:
+def _queries(part: Part, who: str) -> Any:
     return None if part.qid is None else Queries.of(who, part.qid).ids
 
 
@@ -265,20 +273,20 @@ def _facts(part: Part, who: str) -> Facts:
     return facts_of(part, _queries(part, who))
 
 
-def _made_and_looked(
-    who: str, version: str, name: str, shared: tuple[Any, ...], *item: Any
-) -> Looked:
+def _made_and_scanned(
+    who: str, version: str, name: str, shared: tuple[Any, ...], *item: object
+) -> Scanned:
     make, find, arguments = shared
     part = _made(who, version, name, make, *item)
     queries = in_partition(name, _queries, part, who)
-    facts, found = facts_of(part, queries), None
+    facts, output = facts_of(part, queries), None
     if len(part):
         try:
             with at_most(1):  # others have tasks of their own
-                found = in_partition(name, find, part, *arguments)
+                output = in_partition(name, find, part, *arguments)
         except Exception as error:
-            return Looked(facts, queries, None, _without_frames(error))
-    return Looked(facts, queries, found)
+            return Scanned(facts, queries, None, _without_frames(error))
+    return Scanned(facts, queries, output)
 
 
 def _without_frames(error: Exception) -> Exception:
@@ -288,12 +296,12 @@ def _without_frames(error: Exception) -> Exception:
 
 
 def _each(
-    function: Callable[..., Any],
+    function: Callable[..., T],
     names: list[str],
-    blocks: list[Any],
-    arguments: list[tuple[Any, ...]],
+    blocks: list[Block],
+    arguments: list[tuple[object, ...]],
     apart: bool,
-) -> list[Any]:
+) -> list[T]:
     """Ask partitions one after the other, with the threads of this worker.
 
     With one of them, if the others have tasks of their own.
@@ -307,37 +315,39 @@ def _each(
         ]
 
 
-def _own(arguments: tuple[Any, ...], place: int) -> tuple[Any, ...]:
+def _own(arguments: tuple[object, ...], position: int) -> tuple[object, ...]:
     """Return what a partition is given."""
-    return tuple(a[place] if isinstance(a, Single) else a for a in arguments)
+    return tuple(a[position] if isinstance(a, PerPartition) else a for a in arguments)
 
 
-def in_partition(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+def in_partition(name: str, function: Callable[..., T], *arguments: object) -> T:
     """Call a function; an error about data says in which partition that is."""
     try:
         return function(*arguments)
     except ValueError as error:
-        told = located(error, f"This is of {name}.")
-        if told is None:
+        error_of_rows = located(error, f"This is of {name}.")
+        if error_of_rows is None:
             raise
         try:
-            raise told from None
+            raise error_of_rows from None
         finally:
-            del told  # or this frame and the error would keep each other, and the rows
+            del (
+                error_of_rows
+            )  # or this frame and the error would keep each other, and the rows
 
 
-def _facts_in(looked: Looked) -> Facts:
-    return looked.facts
+def _facts_in(scanned: Scanned) -> Facts:
+    return scanned.facts
 
 
-def _queries_in(looked: Looked) -> Labels | None:
-    return looked.queries
+def _queries_in(scanned: Scanned) -> Labels | None:
+    return scanned.queries
 
 
-def _found_in(looked: Looked) -> Any:
-    if looked.failure is not None:
-        raise looked.failure
-    return looked.found
+def _output_of(scanned: Scanned) -> object:
+    if scanned.failure is not None:
+        raise scanned.failure
+    return scanned.output
 
 
 def _without_empty(partitions: Partitions) -> Partitions:

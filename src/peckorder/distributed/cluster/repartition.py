@@ -1,35 +1,43 @@
 """Brings the rows of each query together in one partition."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from peckorder._core.typing import Ints, Labels
+from peckorder._core.typing import Frame, Ints, Labels
 from peckorder.distributed.cluster.client import (
-    Borrowed,
-    client_at_hand,
-    in_reach,
+    ReleasingClient,
+    reporting_lost_scheduler,
     results,
+    usable_client,
 )
 from peckorder.distributed.cluster.partition_facts import overlapping
-from peckorder.distributed.cluster.partitions import pass_over
+from peckorder.distributed.cluster.partitions import map_partitions
 from peckorder.distributed.cluster.sources import Part, Source, cut_alike, type_of
 from peckorder.feedback import Queries
 from peckorder.streams.block import Block
+
+if TYPE_CHECKING:
+    import dask.array as da
+    import dask.dataframe as dd
+    from dask.delayed import Delayed
+
+    from distributed import Client
 
 _WHO = "repartition_by_qid"
 
 
 def repartition_by_qid(
-    data: Any,
-    y: Any = None,
+    data: object,
+    y: object = None,
     *,
-    qid: Any,
-    sample_weight: Any = None,
-    client: Any = None,
+    qid: object,
+    sample_weight: object = None,
+    client: "Client | None" = None,
 ) -> Any:
     """Return the same rows with every query whole in one partition.
 
@@ -71,15 +79,17 @@ def repartition_by_qid(
     ...     q.chunks, q.compute().tolist()
     (((2, 4),), [7, 7, 8, 8, 8, 9])
     """
-    client = client_at_hand(_WHO, client)
+    client = usable_client(_WHO, client)
     import dask.dataframe as dd
 
     make = _frame if isinstance(data, dd.DataFrame) else _arrays
-    with in_reach(_WHO, client), Borrowed(client) as borrowed:
-        return make(borrowed, data, y, qid, sample_weight)
+    with reporting_lost_scheduler(_WHO, client), ReleasingClient(client) as releasing:
+        return make(releasing, data, y, qid, sample_weight)
 
 
-def _frame(client: Any, data: Any, y: Any, qid: Any, weight: Any) -> Any:
+def _frame(
+    client: "Client", data: "dd.DataFrame", y: object, qid: object, weight: object
+) -> "dd.DataFrame":
     import dask.dataframe as dd
     from dask import delayed
 
@@ -100,7 +110,9 @@ def _frame(client: Any, data: Any, y: Any, qid: Any, weight: Any) -> Any:
     return dd.from_delayed([part[0] for part in parts], meta=data._meta)
 
 
-def _arrays(client: Any, X: Any, y: Any, qid: Any, weight: Any) -> Any:
+def _arrays(
+    client: "Client", X: object, y: object, qid: object, weight: object
+) -> "tuple[da.Array, ...]":
     import dask.array as da
 
     arrays = {"data": X, "y": y, "qid": qid, "sample_weight": weight}
@@ -111,11 +123,11 @@ def _arrays(client: Any, X: Any, y: Any, qid: Any, weight: Any) -> Any:
     parts = moves.tasks(list(pieces))
     sizes = moves.sizes(cut)
     made = []
-    for place, name in enumerate(kept):
+    for column, name in enumerate(kept):
         array = given[name]
         blocks = [
             da.from_delayed(
-                part[place], (size, *array.shape[1:]), array.dtype, array._meta
+                part[column], (size, *array.shape[1:]), array.dtype, array._meta
             )
             for part, size in zip(parts, sizes, strict=True)
         ]
@@ -123,8 +135,8 @@ def _arrays(client: Any, X: Any, y: Any, qid: Any, weight: Any) -> Any:
     return tuple(made)
 
 
-def _chunks(array: Any) -> list[Any]:
-    chunks: list[Any] = array.to_delayed().ravel().tolist()
+def _chunks(array: "da.Array") -> list["Delayed"]:
+    chunks: list[Delayed] = array.to_delayed().ravel().tolist()
     return chunks
 
 
@@ -135,7 +147,7 @@ class _Moves:
     names: dict[tuple[int, int], list[Any]]
     rows: dict[tuple[int, int], int]
 
-    def sizes(self, before: Any) -> list[int]:
+    def sizes(self, before: Iterable[int]) -> list[int]:
         """Return how many rows partitions have afterwards."""
         sizes = [int(size) for size in before]
         for (a, b), rows in self.rows.items():
@@ -143,7 +155,7 @@ class _Moves:
             sizes[b] += rows
         return sizes
 
-    def tasks(self, pieces: list[tuple[Any, ...]]) -> list[Any]:
+    def tasks(self, pieces: list[tuple["Delayed", ...]]) -> list["Delayed"]:
         """Return partitions to be, given each as columns with its queries last."""
         from dask import delayed
 
@@ -154,42 +166,44 @@ class _Moves:
             leaving[a] += names
         parts = []
         for b, piece in enumerate(pieces):
-            some = [
+            pieces_here = [
                 delayed(_taken, pure=False)(*pieces[a], self.names[a, b], True)
                 if a != b
                 else delayed(_taken, pure=False)(*piece, leaving[b], False)
                 for a in sorted([*coming[b], b])
             ]
-            parts.append(delayed(_together, pure=False)(some))
+            parts.append(delayed(_together, pure=False)(pieces_here))
         return parts
 
 
-def _moves(client: Any, names: list[Any]) -> _Moves:
+def _moves(client: "Client", names: list["Delayed"]) -> _Moves:
     """Find out which queries are in several partitions, and where each goes."""
     source = Source(_WHO, _part_of_names, [(name,) for name in names], True, False)
-    looked = pass_over(client, source, _counts, whole=False)
-    near = overlapping(looked.facts)
-    some = results(_WHO, client, [looked.found[k] for k in near])
+    scanned = map_partitions(client, source, _counts, whole=False)
+    near = overlapping(scanned.facts)
+    counted = results(_WHO, client, [scanned.outputs[k] for k in near])
     moves = _Moves(defaultdict(list), defaultdict(int))
-    if not some:
+    if not counted:
         return moves
-    ids = np.concatenate([ids for ids, _ in some])
-    counts = np.concatenate([counts for _, counts in some])
-    places = np.repeat([looked.places[k] for k in near], [len(ids) for ids, _ in some])
+    ids = np.concatenate([ids for ids, _ in counted])
+    counts = np.concatenate([counts for _, counts in counted])
+    positions = np.repeat(
+        [scanned.positions[k] for k in near], [len(ids) for ids, _ in counted]
+    )
     queries = Queries.of(_WHO, ids)
-    counts, places = queries.arrange(counts), queries.arrange(places)
+    counts, positions = queries.arrange(counts), queries.arrange(positions)
     for q in np.flatnonzero(queries.sizes > 1).tolist():
         rows = slice(*queries.offsets[q : q + 2])
-        owner = int(places[rows][np.argmax(counts[rows])])
+        owner = int(positions[rows][np.argmax(counts[rows])])
         name = queries.ids[q : q + 1].tolist()[0]
-        for a, n in zip(places[rows].tolist(), counts[rows].tolist(), strict=True):
+        for a, n in zip(positions[rows].tolist(), counts[rows].tolist(), strict=True):
             if a != owner:
                 moves.names[a, owner].append(name)
                 moves.rows[a, owner] += n
     return moves
 
 
-def _column(frame: Any, name: str) -> Labels:
+def _column(frame: Frame, name: str) -> Labels:
     column: Labels = frame[name].to_numpy()
     return column
 

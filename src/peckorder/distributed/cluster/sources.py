@@ -103,7 +103,7 @@ def source_of(
     target: Any,
     features: Any,
 ) -> Source:
-    """Tell what the data is, and refuse what it cannot be."""
+    """ProgressCallback what the data is, and refuse what it cannot be."""
     import dask.array as da
     import dask.dataframe as dd
 
@@ -253,12 +253,7 @@ def part_of_arrays(who: str, X: Any, y: Any, qid: Any, weight: Any) -> Part:
         X = X.astype(np.float64)
     types += [(name, type_of(column)) for name, column in kept.items()]
     return Part(
-        X,
-        kept["y"],
-        kept.get("qid"),
-        kept.get("sample_weight"),
-        None,
-        tuple(types),
+        X, kept["y"], kept.get("qid"), kept.get("sample_weight"), None, tuple(types)
     )
 
 

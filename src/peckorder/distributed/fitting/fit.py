@@ -1,37 +1,48 @@
 """Fitting on a cluster: which estimator learns how."""
 
-from collections.abc import Callable
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from sklearn.utils import check_random_state
 
 from peckorder._base.transaction import all_or_nothing
-from peckorder.distributed.cluster.client import Borrowed, client_at_hand, in_reach
+from peckorder._core.typing import Labels
+from peckorder.distributed.cluster.client import (
+    ReleasingClient,
+    reporting_lost_scheduler,
+    usable_client,
+)
+from peckorder.distributed.cluster.partitions import PerPartition, load
 from peckorder.distributed.cluster.sources import Source, source_of
-from peckorder.distributed.fitting.aggregate_prank import fit_aggregate
-from peckorder.distributed.fitting.mprank import fit_mprank
+from peckorder.distributed.fitting.common import set_features, unfitted
+from peckorder.distributed.fitting.magnitude import fit_mprank, fit_svrank
 from peckorder.distributed.fitting.rankboost import fit_rankboost
-from peckorder.distributed.fitting.svrank import fit_svrank
 from peckorder.estimators import AggregatePRank, MPRank, RankBoost, SVRank
+from peckorder.feedback import Scale, read_labels
+from peckorder.streams.block import Block
 
-# How each learns: the estimator, what the data is, and the client.
-_FITS: dict[type, Callable[[Any, Source, Any], None]] = {
-    MPRank: fit_mprank,
-    SVRank: fit_svrank,
-    AggregatePRank: fit_aggregate,
-    RankBoost: fit_rankboost,
-}
+if TYPE_CHECKING:
+    from distributed import Client
+
+
+Fitted = TypeVar("Fitted")
 
 
 def fit(
-    estimator: Any,
-    data: Any,
-    y: Any = None,
+    estimator: Fitted,
+    data: object,
+    y: object = None,
     *,
-    qid: Any = None,
-    sample_weight: Any = None,
-    target: Any = None,
-    features: Any = None,
-    client: Any = None,
-) -> Any:
+    qid: object = None,
+    sample_weight: object = None,
+    target: str | None = None,
+    features: Iterable[str] | None = None,
+    client: "Client | None" = None,
+) -> Fitted:
     """Fit an estimator to rows that a Dask cluster holds, or can read.
 
     Rows stay where they are; what travels are sums over the rows of a partition:
@@ -88,8 +99,8 @@ def fit(
         The estimator, fitted. For n rows, d features and p partitions, on W workers:
 
         - MPRank: one pass, O(n d^2 / W) time; p messages of ``8 (d + 1)^2`` bytes,
-          joined by eights on the workers. No more than a partition a worker thread is
-          in memory.
+          joined by eights on the workers. At most one partition per worker thread is in
+          memory.
         - SVRank: all rows stay in the workers' memory. For each look at the risk, some
           three an iteration, O((n log n + n d) / W) time, W messages of ``16 d`` bytes
           to the workers, and ``8 p (d + 1)`` bytes back.
@@ -151,12 +162,113 @@ def fit(
             f"model; got {got!r}. Those that learn row by row take streams: "
             "peckorder.streams.fit."
         )
-    client = client_at_hand("fit", client)
+    client = usable_client("fit", client)
     source = source_of("fit", data, y, qid, sample_weight, target, features)
     with (
         all_or_nothing(estimator),
-        in_reach("fit", client),
-        Borrowed(client) as borrowed,
+        reporting_lost_scheduler("fit", client),
+        ReleasingClient(client) as releasing,
     ):
-        learn(estimator, source, borrowed)
+        learn(estimator, source, releasing)
     return estimator
+
+
+def fit_aggregate(estimator: AggregatePRank, source: Source, client: "Client") -> None:
+    """Let each partition train its share of the members; merge them in order.
+
+    Partition k of p, without empty ones, trains ``n_estimators // p`` members, the
+    first ``n_estimators % p`` partitions one more, with the k-th of p seeds drawn by
+    ``check_random_state(random_state).randint(2**31 - 1, size=p)``. Queries are of no
+    matter, be they whole or not: a column of them is no feature, that is all.
+    """
+    _check(estimator, source)
+    source = replace(source, has_queries=False)
+    partitions = load(client, source)
+    n_shards, n_members = len(partitions), int(estimator.n_estimators)
+    if n_members < n_shards:
+        raise ValueError(
+            f"{source.who}: n_estimators must be {n_shards} or more, a member for each "
+            f"partition; got {n_members}. Or make fewer partitions."
+        )
+    labels = union(partitions.ask(labels_of, unfitted(estimator)))
+    scale = _scale(estimator, labels, partitions.n_rows)
+    counts = [
+        n_members // n_shards + (k < n_members % n_shards) for k in range(n_shards)
+    ]
+    rng = check_random_state(estimator.random_state)
+    seeds = rng.randint(2**31 - 1, size=n_shards).tolist()
+    shards = PerPartition(
+        unfitted(estimator).set_params(
+            n_estimators=count, random_state=seed, classes=scale.classes
+        )
+        for count, seed in zip(counts, seeds, strict=True)
+    )
+    merged = reduce(AggregatePRank.merge, partitions.ask(train, shards, apart=True))
+    set_features(estimator, partitions)
+    estimator._begin(scale)
+    estimator._store(
+        merged._learner.with_threads(estimator._n_threads()), n_iter=merged.n_iter_
+    )
+
+
+def _check(estimator: AggregatePRank, source: Source) -> None:
+    estimator._check()
+    if estimator.kernel == "precomputed":
+        raise ValueError(
+            "AggregatePRank: kernel must be 'linear', 'poly', 'rbf' or a function for "
+            "a distributed fit, since columns of precomputed ones stand for rows of "
+            "one training set; got 'precomputed'."
+        )
+    if source.has_weight:
+        raise ValueError(
+            f"{source.who}: sample_weight must be None for AggregatePRank, which "
+            "weighs all rows alike; got another."
+        )
+
+
+def labels_of(block: Block, estimator: AggregatePRank) -> Labels | None:
+    """Return the labels of a partition, each once; None if they are given anyway."""
+    if estimator.classes is not None:
+        return None
+    column = read_labels(estimator._who, block.y)
+    if not column.is_numeric or not np.isfinite(column.values.astype(float)).all():
+        Scale.inferred(estimator._who, column)  # says what is wrong
+    return np.unique(column.values)
+
+
+def union(labels: list[Labels | None]) -> Labels | None:
+    """Return the labels of several partitions, each once."""
+    if labels[0] is None:
+        return None
+    return np.unique(np.concatenate(labels))  # type: ignore[arg-type]
+
+
+def _scale(estimator: AggregatePRank, labels: Labels | None, n_rows: int) -> Scale:
+    """Return the scale that a fit on all rows has."""
+    if labels is None:
+        return Scale.given(estimator._who, estimator.classes)
+    with warnings.catch_warnings():
+        # There seem to be as many classes as rows.
+        warnings.simplefilter("ignore")
+        scale = Scale.inferred(estimator._who, read_labels(estimator._who, labels))
+    if len(scale) > max(100, n_rows // 2):
+        warnings.warn(
+            f"{estimator._who}: y has {len(scale)} classes in {n_rows} rows; if it is "
+            "a quantity, cut it into grades first.",
+            stacklevel=5,
+        )
+    return scale
+
+
+def train(block: Block, shard: AggregatePRank) -> AggregatePRank:
+    """Train the members of a partition."""
+    return shard.fit(block.X, block.y)
+
+
+# How each learns: the estimator, what the data is, and the client.
+_FITS: dict[type, Callable[[Any, Source, Any], None]] = {
+    MPRank: fit_mprank,
+    SVRank: fit_svrank,
+    AggregatePRank: fit_aggregate,
+    RankBoost: fit_rankboost,
+}

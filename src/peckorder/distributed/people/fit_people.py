@@ -1,53 +1,100 @@
-"""Fleets: one ranker a person, on all cores or a cluster, into a store."""
+"""One ranker per person, trained on all cores or a cluster, into a store."""
 
-from typing import Any
+import hashlib
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from reprlib import repr as short
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+import numpy as np
 from joblib import cpu_count
 from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils import check_array, get_tags
 
-from peckorder._core.validation import Rule, optional, whole
-from peckorder.collaborative import check_ratings
-from peckorder.distributed.cluster.client import client_at_hand, in_reach
-from peckorder.distributed.people.plan import Table, judged, planned
-from peckorder.distributed.people.progress import Tell, teller
-from peckorder.distributed.people.reader import MemorySource, People, open_people
-from peckorder.distributed.people.scheduler import Deaths, Run
-from peckorder.distributed.people.store import Memory, Store, check_ids, open_store
-from peckorder.distributed.people.tasks import WHO, Record, Task
-from peckorder.distributed.people.workers import workers_for
+from peckorder._core.typing import Estimator, Ints, Matrix, MatrixLike, PathLike
+from peckorder._core.validation import Rule, check_parameters, optional, whole
+from peckorder._version import __version__
+from peckorder.collaborative import (
+    PersonalRanker,
+    check_fill_and_center,
+    check_fillable,
+    check_ratings,
+    viewer_table,
+)
+from peckorder.collaborative.personal.storage import without_people
+from peckorder.distributed.cluster.client import reporting_lost_scheduler, usable_client
+from peckorder.distributed.people.reader import (
+    MemorySource,
+    People,
+    open_people,
+    shared_ranker,
+)
+from peckorder.distributed.people.store import (
+    FORMAT,
+    About,
+    Memory,
+    Store,
+    check_ids,
+    open_store,
+)
+from peckorder.distributed.people.tasks import (
+    WHO,
+    HeldOut,
+    OnRows,
+    OnShared,
+    Record,
+    Task,
+)
+from peckorder.distributed.people.workers import Run, WorkerCrashes, workers_for
 from peckorder.exceptions import ClusterError, DataError
-from peckorder.feedback import Ratings, id_list
+from peckorder.feedback import Ratings, fingerprint, id_list
+from peckorder.metrics import metrics_by_name
+from peckorder.storage.format import Contents, pack, to_bytes
+from peckorder.storage.mixin import MODELS
+from peckorder.storage.models import parameters_of
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 _PROGRESS = Rule(
     "None, True, False or a function of (done, total)",
     lambda value: value is None or isinstance(value, bool) or callable(value),
 )
-_N_JOBS = optional(whole(1))
-# Of people who end their processes so many are named.
+_COUNT = whole(1)
+# Reference viewers by default.
+_REFERENCES: Final = 300
+# Seconds between two updates of the progress line.
+_PAUSE: Final = 0.2
+ProgressCallback: TypeAlias = Callable[[int, int], None]
+# So many of the people whose training crashed are named.
 _NAMED = 5
 
 
 def fit_people(
     ratings: Ratings,
     people: ArrayLike | None,
-    estimator: Any,
+    estimator: Estimator,
     *,
-    store: Any = None,
-    features: Any = None,
-    references: Any = None,
+    store: PathLike | None = None,
+    features: MatrixLike | None = None,
+    references: int | ArrayLike | None = None,
     fill: str | None = None,
     center: str | float | None = None,
     test: Ratings | None = None,
-    metrics: Any = "disagreement",
-    client: Any = None,
+    metrics: str | Sequence[str] = "disagreement",
+    client: "Client | None" = None,
     n_jobs: int | None = None,
-    progress: Any = None,
+    progress: bool | ProgressCallback | None = None,
 ) -> People:
-    r"""Train one ranker a person, on all cores of this machine or on a Dask cluster.
+    r"""Train one ranker per person, on all cores of this machine or on a Dask cluster.
 
     The models are those that one process with one thread would learn, one person after
     the other, bit for bit on like machines. Each goes to the store once: a process that
-    dies is replaced and its people are given out again, and the same call after an
+    crashes is replaced and its people are trained again, and the same call after an
     interrupt, or a crash, trains those who are missing.
 
     Parameters
@@ -68,7 +115,7 @@ def fit_people(
         viewers gave to them, as in `problem`.
     references : int, array-like or None, default=None
         The reference viewers: so many with the most ratings, None for 300, or their
-        ids. A person is no reference to himself: his own column is left out.
+        ids. People are no references to themselves: their own column is left out.
     fill, center : default=None
         As in `problem`. `fill` None is "abstain" for estimators that take NaN, and
         "median" for others. Where there are no such viewers, with `features` and for a
@@ -81,7 +128,7 @@ def fit_people(
     client : distributed.Client or None, default=None
         A Dask cluster. None: processes of this machine.
     n_jobs : int or None, default=None
-        How many processes; None for one a core. With 1 all is done in this one.
+        How many processes; None for one per core. With 1 all is done in this one.
     progress : None, bool or callable, default=None
         Called with (people done, people in all); True writes a line to stderr, and None
         does so on a terminal only.
@@ -101,9 +148,9 @@ def fit_people(
     FileExistsError
         If another run writes to the store.
     ClusterError
-        If the process of a person dies again and again, out of memory for instance. All
-        others are in the store by then, unless one process after the other has died
-        whoever was with it; the same call tries the rest again.
+        If the process of a person crashes repeatedly, out of memory for instance. All
+        others are in the store by then, unless one process after the other crashed
+        with different people; the same call tries the rest again.
 
     Notes
     -----
@@ -138,33 +185,34 @@ def fit_people(
     True
     """
     check_ratings(WHO, ratings)
-    _N_JOBS.check(WHO, "n_jobs", n_jobs)
+    optional(_COUNT).check(WHO, "n_jobs", n_jobs)
     _PROGRESS.check(WHO, "progress", progress)
     rows = _rows(ratings, people)
     if store is not None:
         check_ids(ratings.users)
-    judge = judged(ratings, test, metrics)
+    held_out = check_held_out(ratings, test, metrics)
     table = Table(features, references, fill, center)
-    plan = planned(ratings, estimator, judge, table)
+    plan = make_plan(ratings, estimator, held_out, table)
     if client is not None:
-        client = client_at_hand(WHO, client)
+        client = usable_client(WHO, client)
     kept = open_store(store, plan.about, plan.shared)
     try:
         missing = [row for row in rows if row not in kept.rows]
-        tell = teller(progress, len(rows) - len(missing))
-        tell(len(rows) - len(missing), len(rows))
+        on_progress = progress_callback(progress, len(rows) - len(missing))
+        on_progress(len(rows) - len(missing), len(rows))
         if missing:
             task = plan.task(kept.shared)
             n_workers = min(n_jobs or cpu_count(), len(missing))
-            _run(task, missing, kept, client, n_workers, len(rows), tell)
+            _run(task, missing, kept, client, n_workers, len(rows), on_progress)
     finally:
         kept.close()
     if isinstance(kept, Memory):
         return People(MemorySource(kept))
+    assert store is not None
     return open_people(store)
 
 
-def _rows(ratings: Ratings, people: Any) -> list[int]:
+def _rows(ratings: Ratings, people: ArrayLike | None) -> list[int]:
     if people is None:
         return list(range(ratings.n_users))
     rows: list[int] = ratings._users.positions(WHO, people, "people").tolist()
@@ -177,27 +225,27 @@ def _run(
     task: Task,
     missing: list[int],
     kept: Store,
-    client: Any,
+    client: "Client",
     n_workers: int,
     total: int,
-    tell: Tell,
+    on_progress: ProgressCallback,
 ) -> None:
     n_done = total - len(missing)
 
-    def take(records: list[Record]) -> None:
+    def store(records: list[Record]) -> None:
         nonlocal n_done
         kept.put(records)
         n_done += len(records)
-        tell(n_done, total)
+        on_progress(n_done, total)
 
     workers = workers_for(task, client, n_workers)
     try:
-        with in_reach(WHO, client):
-            Run(workers, missing, take).finish()
-    except Deaths as deaths:
+        with reporting_lost_scheduler(WHO, client):
+            Run(workers, missing, store).finish()
+    except WorkerCrashes as crashes:
         users = task.ratings.users
-        raise _ended(
-            [id_list(users[row : row + 1])[0] for row in deaths.rows], deaths
+        raise _crash_error(
+            [id_list(users[row : row + 1])[0] for row in crashes.rows], crashes
         ) from None
     finally:
         try:
@@ -206,16 +254,256 @@ def _run(
             workers.close()
 
 
-def _ended(people: list[Any], deaths: Deaths) -> ClusterError:
+def _crash_error(people: list[object], crashes: WorkerCrashes) -> ClusterError:
     named = ", ".join(map(repr, people[:_NAMED]))
     if len(people) > _NAMED:
         named += f" and {len(people) - _NAMED:,} more"
-    if deaths.is_over:
-        others = "All others are learnt"
-    else:
-        others = "Process after process died; some others were not begun"
+    others = "All others are trained"
+    if not crashes.is_complete:
+        others = "One process after the other crashed; some others were not started"
     return ClusterError(
-        f"{WHO}: people must be such that a process outlives them; got {named}, with "
-        f"whom processes died, out of memory perhaps. {others}, and in the store if "
-        "there is one: the same call tries the rest again."
+        f"{WHO}: worker processes crashed repeatedly while training {named} (out of "
+        f"memory?). {others}. What is trained is in the store, if there is one: the "
+        "same call tries the rest again."
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A run: what identifies it, what models share, and what workers get.
+
+    `shared` makes the bytes that a new store begins with; `task` takes those of the
+    store, new or not.
+    """
+
+    about: About
+    shared: Callable[[], bytes | None]
+    task: Callable[[bytes | None], Task]
+
+
+class Table(NamedTuple):
+    """How items become rows: given features, or reference viewers; None by default."""
+
+    features: MatrixLike | None
+    references: int | ArrayLike | None
+    fill: str | None
+    center: str | float | None
+
+    def check_without_viewers(self, with_what: str) -> None:
+        """Refuse settings of viewers where there are none."""
+        for name in ("references", "fill", "center"):
+            value = getattr(self, name)
+            if value is not None:
+                raise TypeError(
+                    f"{WHO}: {name} must be None with {with_what}; got {short(value)}."
+                )
+
+
+def check_held_out(
+    ratings: Ratings, test: Ratings | None, metrics: str | Sequence[str]
+) -> HeldOut:
+    """Check held-out ratings and metrics, the latter also without ratings."""
+    names = [metric.name for metric in metrics_by_name(WHO, metrics)]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{WHO}: metrics must be distinct; got {names!r}.")
+    if test is None:
+        return HeldOut(None, ())
+    check_ratings(f"{WHO}: test", test)
+    for name in ("users", "items"):
+        if not np.array_equal(getattr(test, name), getattr(ratings, name)):
+            raise DataError(
+                f"{WHO}: test must have the same {name} as ratings, as after "
+                "ratings.split(); got others."
+            )
+    held_out = HeldOut(test, tuple(names))
+    held_out.check()
+    return held_out
+
+
+def make_plan(
+    ratings: Ratings, estimator: Estimator, held_out: HeldOut, table: Table
+) -> Plan:
+    """Check everything; compute what identifies a store."""
+    _check_estimator(estimator)
+    about: About = {
+        "format": FORMAT,
+        "peckorder": __version__,
+        "estimator": type(estimator).__name__,
+        "parameters": _digests_of_parameters(estimator),
+        "shown": repr(estimator),
+        "ratings": fingerprint(WHO, ratings),
+        "test": None if held_out.test is None else fingerprint(WHO, held_out.test),
+        "metrics": list(held_out.metrics),
+    }
+    if isinstance(estimator, PersonalRanker):
+        return _on_shared(about, ratings, estimator, held_out, table)
+    return _on_rows(about, ratings, estimator, held_out, table)
+
+
+def _check_estimator(estimator: object) -> None:
+    if isinstance(estimator, type) or not callable(getattr(estimator, "fit", None)):
+        raise TypeError(
+            f"{WHO}: estimator must be an object with fit, such as MPRank(); got "
+            f"{estimator!r}."
+        )
+    if MODELS.get(type(estimator).__name__) is not type(estimator):
+        raise TypeError(
+            f"{WHO}: estimator must be one of peckorder's own, whose models can be "
+            f"stored without code; got {estimator!r}."
+        )
+    check_parameters(estimator, estimator._rules)
+
+
+def _digests_of_parameters(estimator: Estimator) -> dict[str, str]:
+    """Return a digest of each parameter, so that one that differs can be named."""
+    who, digests = type(estimator).__name__, {}
+    for name, value in parameters_of(estimator).items():
+        arrays: list[Any] = []
+        header = {"value": pack(value, arrays)}
+        data = to_bytes(who, Contents(header, arrays))
+        digests[name] = hashlib.sha256(data).hexdigest()[:32]
+    return digests
+
+
+def _on_shared(
+    about: About,
+    ratings: Ratings,
+    ranker: PersonalRanker,
+    held_out: HeldOut,
+    table: Table,
+) -> Plan:
+    if table.features is not None:
+        raise TypeError(
+            f"{WHO}: features must be None with a PersonalRanker, which has its own; "
+            f"got an object of type {type(table.features).__name__}."
+        )
+    table.check_without_viewers("a PersonalRanker, which has its own")
+    if not hasattr(ranker, "_shared"):
+        about = about | {"shared": None}
+        everybody = np.arange(ratings.n_items)
+        return Plan(
+            about,
+            lambda: bytes(clone(ranker).fit(ratings).to_bytes()),
+            _task_on_shared(ratings, everybody, True, held_out),
+        )
+    positions = ranker._ratings._items.positions(WHO, ratings.items)
+    has_same_ratings = fingerprint(WHO, ranker._ratings) == about["ratings"]
+    data = without_people(ranker).to_bytes()
+    about = about | {"shared": hashlib.sha256(data).hexdigest()}
+    task = _task_on_shared(ratings, positions, has_same_ratings, held_out)
+    return Plan(about, lambda: data, task)
+
+
+def _task_on_shared(
+    ratings: Ratings, positions: Ints, has_same_ratings: bool, held_out: HeldOut
+) -> Callable[[bytes | None], Task]:
+    def task(data: bytes | None) -> Task:
+        ranker = shared_ranker(data)
+        if has_same_ratings:
+            ranker._publish(ratings, ranker._shared)  # one copy of the same ratings
+        return OnShared(ranker, ratings, positions, has_same_ratings, held_out)
+
+    return task
+
+
+def _on_rows(
+    about: About,
+    ratings: Ratings,
+    estimator: Estimator,
+    held_out: HeldOut,
+    table: Table,
+) -> Plan:
+    takes_nan = bool(get_tags(estimator).input_tags.allow_nan)
+    own = np.full(ratings.n_users, -1, dtype=np.intp)
+    if table.features is not None:
+        table.check_without_viewers("features, which are taken as they are")
+        features = _given(table.features, ratings.n_items, takes_nan)
+        about = about | {"features": fingerprint(WHO, features)}
+    else:
+        fill = table.fill
+        if fill is None:
+            fill = "abstain" if takes_nan else "median"
+        check_fill_and_center(WHO, fill, table.center)
+        if fill == "abstain" and not takes_nan:
+            raise ValueError(
+                f"{WHO}: fill must be 'median', 'mean' or 'zero' for an estimator that "
+                f"takes no NaN; got 'abstain' with {estimator!r}."
+            )
+        rows = _reference_rows(ratings, table.references)
+        viewers = ratings.restrict(users=ratings.users[rows])
+        check_fillable(WHO, viewers, fill)
+        features = viewer_table(ratings, viewers, viewers, fill, table.center)
+        own[rows] = np.arange(len(rows))
+        center = table.center
+        about = about | {
+            "references": id_list(viewers.users),
+            "fill": fill,
+            "center": float(center) if isinstance(center, Real) else center,
+        }
+    task = OnRows(clone(estimator), ratings, features, own, held_out)
+    return Plan(about, lambda: None, lambda data: task)
+
+
+def _given(features: MatrixLike, n_items: int, takes_nan: bool) -> Matrix:
+    checked: Matrix = check_array(
+        features,
+        accept_sparse="csr",
+        dtype=np.float64,
+        ensure_all_finite="allow-nan" if takes_nan else True,
+        input_name="features",
+    )
+    if checked.shape[0] != n_items:
+        raise DataError(
+            f"{WHO}: features must have a row for each of the {n_items:,} items; got "
+            f"{checked.shape[0]:,} rows."
+        )
+    return checked
+
+
+def _reference_rows(ratings: Ratings, references: int | ArrayLike | None) -> Ints:
+    if references is None:
+        references = _REFERENCES
+    if isinstance(references, Integral):
+        _COUNT.check(WHO, "references", references)
+        # As many with ratings as there are.
+        most = np.argsort(-ratings.per_user, kind="stable")
+        return most[ratings.per_user[most] > 0][: int(references)]
+    rows = ratings._users.positions(f"{WHO}: references", references)
+    if len(rows) == 0:
+        raise DataError(
+            f"{WHO}: references must be a number, or name somebody; got none."
+        )
+    return rows
+
+
+def progress_callback(
+    progress: bool | ProgressCallback | None, n_stored: int
+) -> ProgressCallback:
+    """Return the function to be called with (people done, people in all).
+
+    `n_stored` were in the store before.
+    """
+    if callable(progress):
+        return progress
+    is_wanted = sys.stderr.isatty() if progress is None else progress
+    return ProgressLine(n_stored) if is_wanted else lambda done, total: None
+
+
+class ProgressLine:
+    """One line on a terminal, written again and again."""
+
+    def __init__(self, n_stored: int) -> None:
+        self._n_stored, self._begin, self._last = n_stored, monotonic(), 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        """Write how far it is, how fast, and how long it will take."""
+        now = monotonic()
+        if done < total and now - self._last < _PAUSE:
+            return
+        self._last = now
+        rate = (done - self._n_stored) / max(now - self._begin, 1e-9)
+        left = f", {(total - done) / rate:,.0f} s left" if rate and done < total else ""
+        text = f"{done:,} of {total:,} people, {rate:,.1f} a second{left}"
+        end = "\n" if done == total else ""
+        sys.stderr.write(f"\r{text:<70}{end}")
+        sys.stderr.flush()

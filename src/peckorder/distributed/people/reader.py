@@ -1,17 +1,17 @@
 """People and their models, from a store or from memory."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 from numpy.typing import ArrayLike
 
-from peckorder._core.typing import Floats
+from peckorder._core.typing import Floats, Frame, PathLike
 from peckorder.collaborative import Explanation, PersonalRanker, Recommendations
-from peckorder.collaborative.personal.storage import take_person, without_people
-from peckorder.distributed.people.store import About, Memory, no_store
+from peckorder.collaborative.personal.storage import add_person, without_people
+from peckorder.distributed.people.store import About, Memory, not_a_store
 from peckorder.distributed.people.tasks import Record
 from peckorder.exceptions import DataError, ModelFileError
 from peckorder.io import from_bytes
@@ -28,18 +28,18 @@ class Source(Protocol):
     def shared(self) -> bytes | None:
         """Return what models share, if they do."""
 
-    def model(self, place: int) -> bytes:
-        """Return the model of the record in a place."""
+    def model(self, position: int) -> bytes:
+        """Return the model of the record in a position."""
 
 
 class Person:
-    """One person of a fleet on top of a `PersonalRanker`.
+    """One person on top of a `PersonalRanker`.
 
     Asked as the ranker is, without naming the person; `ranker` knows what is shared,
-    which is in memory once for all of a fleet, and this person.
+    which is in memory once for all people, and this person.
     """
 
-    def __init__(self, ranker: PersonalRanker, person: Any) -> None:
+    def __init__(self, ranker: PersonalRanker, person: Hashable) -> None:
         self.ranker, self.person = ranker, person
 
     def predict(self, items: ArrayLike | None = None) -> Floats:
@@ -50,7 +50,7 @@ class Person:
         """Return the items that the person is expected to like most."""
         return self.ranker.recommend(self.person, n, exclude_rated=exclude_rated)
 
-    def explain(self, item: Any) -> Explanation:
+    def explain(self, item: Hashable) -> Explanation:
         """Tell which rated items and which viewers speak for a predicted rating."""
         return self.ranker.explain(self.person, item)
 
@@ -92,10 +92,12 @@ class People(Mapping[Any, Any]):
     def __init__(self, source: Source) -> None:
         self._source, self.about = source, source.about
         persons, reasons = source.columns["person"], source.columns["reason"]
-        known = list(enumerate(zip(persons, reasons, strict=True)))
-        self._places = {person: place for place, (person, no) in known if no is None}
-        self.reasons = {person: no for _, (person, no) in known if no is not None}
-        if len(self._places) + len(self.reasons) != len(persons):
+        records = list(enumerate(zip(persons, reasons, strict=True)))
+        self._positions = {
+            person: position for position, (person, no) in records if no is None
+        }
+        self.reasons = {person: no for _, (person, no) in records if no is not None}
+        if len(self._positions) + len(self.reasons) != len(persons):
             raise DataError(
                 "people: a store must have each person once; got one who is there "
                 "again. Were files copied into it?"
@@ -104,7 +106,7 @@ class People(Mapping[Any, Any]):
     def __getitem__(self, person: Any) -> Any:
         """Return the model of a person."""
         try:
-            data = self._source.model(self._places[person])
+            data = self._source.model(self._positions[person])
         except KeyError:
             why = self.reasons.get(person, "not in the store")
             raise KeyError(f"people: there is no model of {person!r}: {why}") from None
@@ -116,20 +118,20 @@ class People(Mapping[Any, Any]):
         return Person(ranker, person)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._places)
+        return iter(self._positions)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._positions)
 
     def __contains__(self, person: object) -> bool:
-        return person in self._places
+        return person in self._positions
 
     # As mappings are compared, all models would be read.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        total = len(self._places) + len(self.reasons)
+        total = len(self._positions) + len(self.reasons)
         return (
             f"People({len(self):,} of {total:,} with a model, "
             f"estimator={self.about['estimator']!r})"
@@ -154,8 +156,8 @@ class People(Mapping[Any, Any]):
                 f"share; got {self.about['estimator']!r}."
             )
         ranker = self._shared_anew()
-        for place in self._places.values():
-            self._take(ranker, self._source.model(place))
+        for position in self._positions.values():
+            self._take(ranker, self._source.model(position))
         return ranker
 
     def columns(self) -> dict[str, list[Any]]:
@@ -164,19 +166,21 @@ class People(Mapping[Any, Any]):
         Returns
         -------
         columns : dict of str to list
-            One entry a person; metrics are NaN where they are undefined, or do not take
-            a model's scores.
+            One entry per person; metrics are NaN where they are undefined, or do not
+            take a model's scores.
         """
         names = ["person", "n_ratings", "seconds", *self.about["metrics"], "reason"]
         return {name: list(self._source.columns[name]) for name in names}
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> Frame:
         """Return the table as a pandas frame."""
-        return to_frame("pandas", self.columns())
+        table: Frame = to_frame("pandas", self.columns())
+        return table
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> Frame:
         """Return the table as a polars frame."""
-        return to_frame("polars", self.columns())
+        table: Frame = to_frame("polars", self.columns())
+        return table
 
     @cached_property
     def _shared(self) -> PersonalRanker:
@@ -187,7 +191,7 @@ class People(Mapping[Any, Any]):
 
     def _take(self, ranker: PersonalRanker, data: bytes) -> None:
         try:
-            take_person(ranker, data)
+            add_person(ranker, data)
         except Damaged as error:
             raise ModelFileError(
                 f"people: a person must be sound to be read; got one {error}."
@@ -204,16 +208,16 @@ class MemorySource:
             name: [getattr(record, name) for record in self._records]
             for name in ("row", "person", "n_ratings", "seconds", "reason")
         }
-        for place, name in enumerate(self.about["metrics"]):
-            self.columns[name] = [r.measures[place] for r in self._records]
+        for position, name in enumerate(self.about["metrics"]):
+            self.columns[name] = [r.measures[position] for r in self._records]
 
     def shared(self) -> bytes | None:
         """Return what models share, if they do."""
         return self._shared
 
-    def model(self, place: int) -> bytes:
-        """Return the model of the record in a place."""
-        data = self._records[place].model
+    def model(self, position: int) -> bytes:
+        """Return the model of the record in a position."""
+        data = self._records[position].model
         assert data is not None
         return data
 
@@ -228,7 +232,7 @@ def shared_ranker(data: bytes | None) -> PersonalRanker:
     return ranker
 
 
-def open_people(path: Any) -> People:
+def open_people(path: PathLike) -> People:
     """Open what `fit_people` has stored, also while it runs.
 
     Parameters
@@ -278,7 +282,7 @@ def open_people(path: Any) -> People:
 
         return People(ParquetSource(there))
     if not there.is_file():
-        raise no_store(path)
+        raise not_a_store(path)
     from peckorder.distributed.people.store_sqlite import SqliteSource
 
     return People(SqliteSource(there))

@@ -16,7 +16,7 @@ from peckorder.feedback import id_list
 FORMAT = 1
 SUFFIXES = (".sqlite", ".sqlite3", ".db")
 # What is told of a run, and needs not be the same when it is taken up again.
-_TOLD = ("shown",)
+_INFORMATIVE = ("shown",)
 
 About: TypeAlias = dict[str, Any]
 Shared: TypeAlias = Callable[[], bytes | None]
@@ -27,7 +27,7 @@ class Store(ABC):
 
     A batch is kept whole or not at all. What is waiting, and how many batches there
     are, change together, in one assignment: if Ctrl-C comes between the two, the same
-    batch is written again in the same place.
+    batch is written again in the same number.
     """
 
     # A batch is written when it has so many records, or is so many seconds old.
@@ -52,14 +52,14 @@ class Store(ABC):
 
     def flush(self) -> None:
         """Keep all that is waiting."""
-        place, waiting = self._state
+        number, waiting = self._state
         if waiting:
-            self._write(place, waiting)
-        self._state = (place + bool(waiting), [])
+            self._write(number, waiting)
+        self._state = (number + bool(waiting), [])
         self._since = monotonic()
 
     @abstractmethod
-    def _write(self, place: int, records: list[Record]) -> None:
+    def _write(self, number: int, records: list[Record]) -> None:
         """Keep a batch whole, or not at all; written again it is there once."""
 
     @abstractmethod
@@ -78,14 +78,14 @@ class Memory(Store):
         self.rows: set[int] = set()
         self.records: dict[int, Record] = {}
 
-    def _write(self, place: int, records: list[Record]) -> None:
+    def _write(self, number: int, records: list[Record]) -> None:
         self.records |= {record.row: record for record in records}
 
     def close(self) -> None:
         """Do nothing."""
 
 
-def open_store(path: Any, about: About, shared: Shared) -> Store:
+def open_store(path: object, about: About, shared: Shared) -> Store:
     """Open a store, or make one; `shared` is called if it is new."""
     if path is None:
         return Memory(about, shared)
@@ -108,18 +108,18 @@ def open_store(path: Any, about: About, shared: Shared) -> Store:
 def check_ids(users: Labels) -> None:
     """Refuse ids that a store cannot hold in one column."""
     ids = id_list(users)
-    if all(type(each) is str for each in ids):
+    if all(type(user) is str for user in ids):
         return
-    if all(type(each) is int and -(2**63) <= each < 2**63 for each in ids):
+    if all(type(user) is int and -(2**63) <= user < 2**63 for user in ids):
         return
-    kinds = sorted({type(each).__name__ for each in ids})
+    kinds = sorted({type(user).__name__ for user in ids})
     raise DataError(
         f"{WHO}: people must be texts, or integers of 64 bits, to be stored; got "
         f"{', '.join(kinds)}."
     )
 
 
-def check_same(path: Any, known: About, about: About) -> None:
+def check_same(path: object, known: About, about: About) -> None:
     """Refuse to go on with a store that was made by another call."""
     if known.get("format") != about["format"]:
         raise DataError(
@@ -129,7 +129,7 @@ def check_same(path: Any, known: About, about: About) -> None:
     others = [
         name
         for name in about
-        if name not in _TOLD and known.get(name) != as_stored(about[name])
+        if name not in _INFORMATIVE and known.get(name) != as_stored(about[name])
     ]
     if "parameters" in others and known.get("estimator") == about["estimator"]:
         names = _unlike(known.get("parameters"), about["parameters"])
@@ -141,14 +141,14 @@ def check_same(path: Any, known: About, about: About) -> None:
         )
 
 
-def _unlike(known: Any, mine: dict[str, str]) -> list[str]:
+def _unlike(known: object, mine: dict[str, str]) -> list[str]:
     """Return which parameters differ, if they are known one by one."""
     if not isinstance(known, dict):
         return []
     return [name for name in mine if known.get(name) != mine[name]]
 
 
-def as_stored(value: Any) -> Any:
+def as_stored(value: object) -> object:
     """Return a plain value as it comes back from a store."""
     return json.loads(json.dumps(value))
 
@@ -158,23 +158,23 @@ def encoded(about: About) -> str:
     return json.dumps(about, indent=1, ensure_ascii=False)
 
 
-def decoded(path: Any, text: str | bytes) -> About:
+def decoded(path: object, text: str | bytes) -> About:
     """Read what is known of a run."""
     try:
         about = json.loads(text)
     except ValueError:
         about = None
     if not isinstance(about, dict) or not isinstance(about.get("metrics"), list):
-        raise no_store(path)
+        raise not_a_store(path)
     return about
 
 
-def no_store(path: Any) -> DataError:
+def not_a_store(path: object) -> DataError:
     """Return what is said of a file or folder that holds something else."""
     return DataError(f"people: path must be a store of people; got {str(path)!r}.")
 
 
-def in_use(path: Any) -> FileExistsError:
+def store_in_use(path: object) -> FileExistsError:
     """Return what is said of a store that another run writes to."""
     return FileExistsError(
         f"{WHO}: store must be of one run at a time; got {str(path)!r}, which another "

@@ -21,8 +21,8 @@ from peckorder.distributed.people.store import (
     check_same,
     decoded,
     encoded,
-    in_use,
-    no_store,
+    not_a_store,
+    store_in_use,
 )
 from peckorder.distributed.people.tasks import WHO, Record
 from peckorder.exceptions import DataError, MissingExtraError
@@ -61,12 +61,12 @@ class ParquetStore(Store):
         if not is_new and not (folder / ABOUT).exists():
             others = {path.name for path in folder.iterdir()} - {LOCK, SHARED}
             if any(not name.startswith(".") for name in others):
-                raise no_store(folder)
+                raise not_a_store(folder)
         folder.mkdir(exist_ok=True)
         self._lock = (folder / LOCK).open("ab")
         if not lock(self._lock):
             self._lock.close()
-            raise in_use(folder)
+            raise store_in_use(folder)
         try:
             self._begin(shared)
         except BaseException:
@@ -93,13 +93,13 @@ class ParquetStore(Store):
         for part in parts:
             self.rows.update(read_part(part, ["row"])["row"].to_pylist())
         numbers = [int(part.stem.partition("-")[2]) for part in parts]
-        place = max(numbers, default=-1) + 1
+        position = max(numbers, default=-1) + 1
         # A run that was killed wrote one of these; all before are whole.
-        for name in (ABOUT, SHARED, _name_of_part(place)):
+        for name in (ABOUT, SHARED, _name_of_part(position)):
             remove_drafts(self.folder / name)
-        super().__init__(place)
+        super().__init__(position)
 
-    def _write(self, place: int, records: list[Record]) -> None:
+    def _write(self, position: int, records: list[Record]) -> None:
         import pyarrow as pa
 
         by_name = {name: [getattr(r, name) for r in records] for name in COLUMNS}
@@ -122,7 +122,7 @@ class ParquetStore(Store):
         ]
         columns.append(pa.array([r.model for r in records], pa.large_binary()))
         table = pa.table(columns, names)
-        with whole_file(WHO, self.folder / _name_of_part(place)) as file:
+        with whole_file(WHO, self.folder / _name_of_part(position)) as file:
             # Models differ from each other: a dictionary of them is of no use.
             plain = [name for name in names if name != "model"]
             parquet().write_table(table, file, compression="zstd", use_dictionary=plain)
@@ -132,8 +132,8 @@ class ParquetStore(Store):
         self._lock.close()
 
 
-def _name_of_part(place: int) -> str:
-    return f"part-{place:05d}.parquet"
+def _name_of_part(position: int) -> str:
+    return f"part-{position:05d}.parquet"
 
 
 def _remove(folder: Path) -> None:
@@ -149,7 +149,7 @@ def read_about(folder: Path) -> About:
     try:
         return decoded(folder, (folder / ABOUT).read_bytes())
     except FileNotFoundError:
-        raise no_store(folder) from None
+        raise not_a_store(folder) from None
 
 
 def parts_of(folder: Path) -> list[Path]:
@@ -181,22 +181,22 @@ class ParquetSource:
         self.folder, self.about = folder, read_about(folder)
         names = [*COLUMNS, *self.about["metrics"]]
         self.columns: dict[str, list[Any]] = {name: [] for name in names}
-        self._places: list[tuple[Path, int]] = []
+        self._positions: list[tuple[Path, int]] = []
         self._held: tuple[Path | None, Any] = (None, None)
         for part in parts_of(folder):
             table = read_part(part, names)
             for name in names:
                 self.columns[name] += table[name].to_pylist()
-            self._places += [(part, place) for place in range(table.num_rows)]
+            self._positions += [(part, position) for position in range(table.num_rows)]
 
     def shared(self) -> bytes | None:
         """Return what models share, if they do."""
         path = self.folder / SHARED
         return path.read_bytes() if path.exists() else None
 
-    def model(self, place: int) -> bytes:
-        """Return the model of the record in a place."""
-        part, row = self._places[place]
+    def model(self, position: int) -> bytes:
+        """Return the model of the record in a position."""
+        part, row = self._positions[position]
         if self._held[0] != part:
             models = read_part(part, ["model"])["model"]
             self._held = part, models

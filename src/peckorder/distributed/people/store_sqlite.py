@@ -12,8 +12,8 @@ from peckorder.distributed.people.store import (
     check_same,
     decoded,
     encoded,
-    in_use,
-    no_store,
+    not_a_store,
+    store_in_use,
 )
 from peckorder.distributed.people.tasks import Record
 
@@ -48,15 +48,15 @@ class SqliteStore(Store):
         self.path, self.about = path, about
         is_new = not path.exists()
         if path.is_dir():
-            raise no_store(path)
+            raise not_a_store(path)
         self._base = sqlite3.connect(path, timeout=0.0, isolation_level=None)
         try:
             self._begin(shared)
         except sqlite3.DatabaseError as error:
             self._base.close()
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
-                raise in_use(path) from None
-            raise no_store(path) from None
+                raise store_in_use(path) from None
+            raise not_a_store(path) from None
         except BaseException:
             self._base.close()
             if is_new:
@@ -76,7 +76,7 @@ class SqliteStore(Store):
             base.execute("COMMIT")
             base.execute("BEGIN IMMEDIATE")
         elif not {"about", "people"} <= found:
-            raise no_store(self.path)
+            raise not_a_store(self.path)
         else:
             known = decoded(self.path, _about(base, "about"))
             check_same(self.path, known, self.about)
@@ -85,7 +85,7 @@ class SqliteStore(Store):
         base.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
         super().__init__(0)
 
-    def _write(self, place: int, records: list[Record]) -> None:
+    def _write(self, position: int, records: list[Record]) -> None:
         base = self._base
         if not base.in_transaction:  # interrupted a moment ago
             base.execute("BEGIN IMMEDIATE")
@@ -99,7 +99,7 @@ class SqliteStore(Store):
         self._base.close()
 
 
-def _fields(record: Record) -> tuple[Any, ...]:
+def _fields(record: Record) -> tuple[object, ...]:
     row, person, n_ratings, seconds, measures, reason, model = record
     written = " ".join(map(repr, measures))
     return row, person, n_ratings, seconds, reason, written, model
@@ -123,12 +123,12 @@ class SqliteSource:
                     f'SELECT {asked} FROM people ORDER BY "row"'
                 ).fetchall()
         except sqlite3.DatabaseError:
-            raise no_store(path) from None
+            raise not_a_store(path) from None
         *plain, written = zip(*rows, strict=True) if rows else [()] * len(_COLUMNS)
         self.columns = dict(zip(_COLUMNS, map(list, plain), strict=False))
         measures = [tuple(map(float, text.split())) for text in written]
-        for place, name in enumerate(self.about["metrics"]):
-            self.columns[name] = [each[place] for each in measures]
+        for position, name in enumerate(self.about["metrics"]):
+            self.columns[name] = [row[position] for row in measures]
 
     def _open(self) -> sqlite3.Connection:
         # Read only: a name that is wrong makes no file.
@@ -140,10 +140,10 @@ class SqliteSource:
             data: bytes | None = _about(base, "shared")
         return data
 
-    def model(self, place: int) -> bytes:
-        """Return the model of the record in a place."""
+    def model(self, position: int) -> bytes:
+        """Return the model of the record in a position."""
         asked = 'SELECT model FROM people WHERE "row" = ?'
         with closing(self._open()) as base:
-            found = base.execute(asked, (self.columns["row"][place],)).fetchone()
+            found = base.execute(asked, (self.columns["row"][position],)).fetchone()
         data: bytes = found[0]
         return data

@@ -1,4 +1,4 @@
-"""One person after the other, in whatever process this is."""
+"""Training of one person after the other, in any process."""
 
 import warnings
 from contextlib import suppress
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import nan
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -28,7 +28,7 @@ WHO = "fit_people"
 
 
 class Record(NamedTuple):
-    """What became of one person: a model, or the reason why there is none."""
+    """The result for one person: a model, or the reason why there is none."""
 
     row: int
     person: Any
@@ -39,14 +39,14 @@ class Record(NamedTuple):
     model: bytes | None
 
 
-class Judge(NamedTuple):
-    """Ratings held out, and what is measured on them."""
+class HeldOut(NamedTuple):
+    """Ratings held out, and the metrics measured on them."""
 
     test: Ratings | None
     metrics: tuple[str, ...]
 
-    def held_out(self, person: Any) -> tuple[Ints, Floats]:
-        """Return the places of items that were held out of a person, and ratings."""
+    def ratings_of(self, person: object) -> tuple[Ints, Floats]:
+        """Return the positions of the items held out for a person, and the ratings."""
         assert self.test is not None
         csr, row = self.test.csr, self.test.user_index(person)
         stored = slice(csr.indptr[row], csr.indptr[row + 1])
@@ -70,11 +70,11 @@ class Judge(NamedTuple):
                     f"measured on; got others: {cause(error)}."
                 ) from None
 
-    def measured(self, y: Floats, scores: Floats) -> tuple[float, ...]:
-        """Return what a person's scores are worth; NaN where that is undefined."""
+    def measure(self, y: Floats, scores: Floats) -> tuple[float, ...]:
+        """Return the metrics of a person's scores; NaN where they are undefined."""
         lists = RankedLists.of(WHO, y, scores, None, "expected", None)
-        found = metrics_by_name(WHO, self.metrics)
-        return tuple(_measured(metric, y, scores, lists) for metric in found)
+        metrics = metrics_by_name(WHO, self.metrics)
+        return tuple(_measured(metric, y, scores, lists) for metric in metrics)
 
 
 def _measured(metric: Metric, y: Floats, scores: Floats, lists: RankedLists) -> float:
@@ -82,27 +82,6 @@ def _measured(metric: Metric, y: Floats, scores: Floats, lists: RankedLists) -> 
         return float(metric.per_query(y, scores, None, lists)[0])
     except ValueError:  # scores too large for it, say: no reason to end all others
         return nan
-
-
-class Task(Protocol):
-    """All that a process needs to learn people; sent to it once."""
-
-    @property
-    def ratings(self) -> Ratings:
-        """What people are learnt from."""
-
-    @property
-    def judge(self) -> Judge:
-        """What their models are measured on."""
-
-    def learn(self, row: int, rated: Ints, values: Floats) -> Any:
-        """Learn the person in a row of the ratings."""
-
-    def scores(self, row: int, model: Any, items: Ints) -> Floats:
-        """Return the person's scores of items, by their places in the ratings."""
-
-    def stored(self, row: int, model: Any) -> bytes:
-        """Return what is kept of a person's model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +96,7 @@ class OnRows(SavedPlainly):
     ratings: Ratings
     features: Any
     own: Ints
-    judge: Judge
+    held_out: HeldOut
 
     def learn(self, row: int, rated: Ints, values: Floats) -> Any:
         """Fit a copy of the estimator."""
@@ -148,19 +127,19 @@ class OnRows(SavedPlainly):
 class OnShared(SavedPlainly):
     """People on top of what a fitted `PersonalRanker` has learnt from everybody.
 
-    places (n_items,) are those of the ratings' items in the ranker. `is_its_own` tells
-    that the ratings are those that the ranker was fitted on.
+    positions (n_items,) are those of the ratings' items in the ranker, which was fitted
+    on the same ratings if `has_same_ratings`.
     """
 
     ranker: PersonalRanker
     ratings: Ratings
-    places: Ints
-    is_its_own: bool
-    judge: Judge
+    positions: Ints
+    has_same_ratings: bool
+    held_out: HeldOut
 
     def learn(self, row: int, rated: Ints, values: Floats) -> Any:
         """Solve one small system; return it with what it was made of."""
-        rated = self.places[rated]
+        rated = self.positions[rated]
         order = np.argsort(rated)
         rated, values = rated[order], values[order]
         return self.ranker._learn_person(self._person(row), rated, values), (
@@ -170,7 +149,7 @@ class OnShared(SavedPlainly):
 
     def scores(self, row: int, model: Any, items: Ints) -> Floats:
         """Return the ratings that are expected of the person."""
-        there = self.places[items]
+        there = self.positions[items]
         scores: Floats = self.ranker.item_means_[there] + model[0].scores(there)
         return scores
 
@@ -178,11 +157,15 @@ class OnShared(SavedPlainly):
         """Return a few numbers for each rating, without what is shared."""
         learnt, rated = model
         return person_bytes(
-            self._person(row), learnt, None if self.is_its_own else rated
+            self._person(row), learnt, None if self.has_same_ratings else rated
         )
 
     def _person(self, row: int) -> Any:
         return id_list(self.ratings.users[row : row + 1])[0]
+
+
+# All that a process needs to train people; sent to it once.
+Task: TypeAlias = OnRows | OnShared
 
 
 def learn_people(task: Task, rows: list[int]) -> list[Record]:
@@ -210,7 +193,7 @@ def _learn_one(task: Task, row: int) -> Record:
     stored = slice(csr.indptr[row], csr.indptr[row + 1])
     rated, values = csr.indices[stored].astype(np.intp), csr.data[stored]
     person = id_list(task.ratings.users[row : row + 1])[0]
-    measures = (nan,) * len(task.judge.metrics)
+    measures = (nan,) * len(task.held_out.metrics)
     begin = perf_counter()
     try:
         model = task.learn(row, rated, values)
@@ -221,9 +204,9 @@ def _learn_one(task: Task, row: int) -> Record:
         reason = str(error) or type(error).__name__
         taken = perf_counter() - begin
         return Record(row, person, len(values), taken, measures, reason, None)
-    if task.judge.test is not None:
-        items, given = task.judge.held_out(person)
+    if task.held_out.test is not None:
+        items, given = task.held_out.ratings_of(person)
         if len(items):
             with suppress(ValueError, ArithmeticError):  # scores that are none
-                measures = task.judge.measured(given, task.scores(row, model, items))
+                measures = task.held_out.measure(given, task.scores(row, model, items))
     return Record(row, person, len(values), taken, measures, None, data)

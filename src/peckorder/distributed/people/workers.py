@@ -1,9 +1,14 @@
-"""Who learns: this process, processes of this machine, or a Dask cluster."""
+"""Workers that train people: this process, others of this machine, or Dask.
+
+`Run` submits rows in batches and collects records; nobody is lost or trained twice.
+"""
 
 import os
 import shutil
 import signal
 import warnings
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -11,9 +16,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
 from time import monotonic, sleep
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from peckorder.distributed.cluster.client import PATIENCE, Borrowed, check_version
+from peckorder.distributed.cluster.client import (
+    PATIENCE,
+    ReleasingClient,
+    check_version,
+)
 from peckorder.distributed.people.tasks import (
     WHO,
     Record,
@@ -23,62 +32,66 @@ from peckorder.distributed.people.tasks import (
 )
 from peckorder.exceptions import ClusterError
 
+if TYPE_CHECKING:
+    from distributed import Client
+    from distributed import Future as DaskFuture
+
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Seconds between two looks at whether a cluster has workers, a process its driver.
 _LOOK: Final = 1.0
 _DONE = ("finished", "error", "cancelled")
 
 
-class News(NamedTuple):
-    """What came in: lots that are learnt, and lots whose process died with them."""
+class Completed(NamedTuple):
+    """Batches that are trained, and batches whose process crashed."""
 
-    learnt: list[list[Record]]
+    trained: list[list[Record]]
     lost: list[list[int]]
 
 
 class Workers(Protocol):
-    """Whoever takes rows in, and gives records out in any order.
+    """Processes that train the people of rows, and return records in any order.
 
-    `room` is how many lots of rows may be with them at a time; after `attempts` deaths
-    of a process that had one person alone, that person is to blame.
+    At most `max_batches` are submitted at a time; after `attempts` crashes of a process
+    that had one person alone, that person is given up.
     """
 
-    room: int
+    max_batches: int
     attempts: int
 
     def submit(self, rows: list[int]) -> None:
-        """Take some rows in."""
+        """Submit a batch of rows."""
 
-    def news(self) -> News:
-        """Wait for something to happen."""
+    def wait(self) -> Completed:
+        """Wait until a batch is trained or lost."""
 
     def close(self) -> None:
         """Stop whatever runs, and leave nothing behind."""
 
 
 class ThisProcess:
-    """Learns one lot after the other when asked for news."""
+    """Trains a batch when waited for."""
 
-    room, attempts = 1, 1
+    max_batches, attempts = 1, 1
 
     def __init__(self, task: Task) -> None:
         self._task = task
         self._rows: list[int] = []
 
     def submit(self, rows: list[int]) -> None:
-        """Take some rows in."""
+        """Submit a batch of rows."""
         self._rows = rows
 
-    def news(self) -> News:
-        """Learn them."""
-        return News([learn_people(self._task, self._rows)], [])
+    def wait(self) -> Completed:
+        """Train the batch."""
+        return Completed([learn_people(self._task, self._rows)], [])
 
     def close(self) -> None:
         """Do nothing: there is nothing to be stopped."""
 
 
 class Processes:
-    """Processes of this machine, started anew when one of them dies.
+    """Processes of this machine, started again when one of them crashes.
 
     What they share lies in a file that each maps into its memory once.
     """
@@ -89,9 +102,9 @@ class Processes:
         import joblib
 
         self._n_jobs = n_jobs
-        self.room = 2 * n_jobs
+        self.max_batches = 2 * n_jobs
         self._pool: Any = None
-        self._running: dict[Any, list[int]] = {}
+        self._running: dict[Future[list[Record]], list[int]] = {}
         self._folder = TemporaryDirectory(prefix="peckorder-")
         try:
             self._path = str(Path(self._folder.name) / "task")
@@ -101,7 +114,7 @@ class Processes:
             raise
 
     def submit(self, rows: list[int]) -> None:
-        """Hand rows to the processes, which are started if there are none."""
+        """Submit rows to the processes, which are started if there are none."""
         from joblib.externals.loky import ProcessPoolExecutor
 
         if self._pool is None:
@@ -117,18 +130,18 @@ class Processes:
             try:
                 future = self._pool.submit(learn_from_file, self._path, rows)
             except BrokenProcessPool as error:
-                # As if it had died a moment later.
+                # As if it had crashed a moment later.
                 future = _failed(error)
         self._running[future] = rows
 
-    def news(self) -> News:
-        """Wait for rows that are learnt; if a process has died, all are lost."""
+    def wait(self) -> Completed:
+        """Wait for trained batches; if a process has crashed, all others are lost."""
         done, _ = wait(self._running, return_when=FIRST_COMPLETED)
-        learnt, lost = [], []
+        trained, lost = [], []
         for future in done:
             rows = self._running.pop(future)
             try:
-                learnt.append(future.result())
+                trained.append(future.result())
             except BrokenProcessPool:
                 lost.append(rows)
         if lost:
@@ -136,7 +149,7 @@ class Processes:
             lost += self._running.values()
             self._running = {}
             self._stop()
-        return News(learnt, lost)
+        return Completed(trained, lost)
 
     def close(self) -> None:
         """End the processes, whatever they do."""
@@ -157,14 +170,14 @@ class OnDask:
     # Dask itself tries several workers before it gives up.
     attempts = 2
 
-    def __init__(self, task: Task, client: Any) -> None:
-        self._task, self._client = task, Borrowed(client)
-        self.room = 2 * max(1, sum(client.nthreads().values()))
-        self._shared: Any = None
-        self._running: dict[Any, list[int]] = {}
+    def __init__(self, task: Task, client: "Client") -> None:
+        self._task, self._client = task, ReleasingClient(client)
+        self.max_batches = 2 * max(1, sum(client.nthreads().values()))
+        self._shared: DaskFuture | None = None
+        self._running: dict[DaskFuture, list[int]] = {}
 
     def submit(self, rows: list[int]) -> None:
-        """Hand rows to the cluster."""
+        """Submit rows to the cluster."""
         from peckorder._version import __version__
 
         if self._shared is None:
@@ -174,24 +187,24 @@ class OnDask:
         )
         self._running[future] = rows
 
-    def news(self) -> News:
-        """Wait for rows that are learnt; what is shared may be lost with a worker."""
+    def wait(self) -> Completed:
+        """Wait for trained batches; the shared data may be lost with a worker."""
         from distributed import KilledWorker
 
-        learnt, lost = [], []
+        trained, lost = [], []
         for future in self._done():
             rows = self._running.pop(future)
             try:
-                learnt.append(future.result())
+                trained.append(future.result())
             except KilledWorker:
                 lost.append(rows)
             except CancelledError:
                 # The only worker that had what is shared is gone: it is sent again.
                 self._shared = None
                 lost.append(rows)
-        return News(learnt, lost)
+        return Completed(trained, lost)
 
-    def _done(self) -> list[Any]:
+    def _done(self) -> list["DaskFuture"]:
         """Wait for futures that are done; give up when there is nobody left."""
         from distributed import wait as wait_for
 
@@ -215,7 +228,7 @@ class OnDask:
                     "the store."
                 )
 
-    def _scattered(self) -> Any:
+    def _scattered(self) -> "DaskFuture":
         """Send what is shared to all workers; wait for some if there are none."""
         since = monotonic()
         while True:
@@ -238,7 +251,7 @@ class OnDask:
                 ) from reason
             sleep(_LOOK)
 
-    def _is_copied(self, sent: Any) -> bool:
+    def _is_copied(self, sent: "DaskFuture") -> bool:
         """Let all workers fetch what one has; return whether it was not lost by that.
 
         Dask's own way, ``scatter(broadcast=True)``, waits for ever for a worker that
@@ -265,15 +278,15 @@ class OnDask:
             self._running, self._shared = {}, None
 
 
-def workers_for(task: Task, client: Any, n_jobs: int) -> Workers:
-    """Return who is to learn."""
+def workers_for(task: Task, client: "Client", n_jobs: int) -> Workers:
+    """Return the workers that train."""
     if client is not None:
         return OnDask(task, client)
     return ThisProcess(task) if n_jobs == 1 else Processes(task, n_jobs)
 
 
 def _has(task: Task) -> None:
-    """Have what is shared: it was fetched for this call."""
+    """Do nothing: the shared data was fetched for this call."""
 
 
 def _learn_on_worker(task: Task, version: str, rows: list[int]) -> list[Record]:
@@ -282,21 +295,123 @@ def _learn_on_worker(task: Task, version: str, rows: list[int]) -> list[Record]:
 
 
 def _begin(driver: int, folder: str) -> None:
-    """Make a new process one that obeys its driver, and goes when the driver does."""
+    """Make a new process end when its driver does, and ignore Ctrl-C."""
     # The driver alone hears Ctrl-C, and stops the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_leave_with, args=(driver, folder), daemon=True).start()
 
 
 def _leave_with(driver: int, folder: str) -> None:
-    """End this process, and what the driver would have taken away, if it is killed."""
+    """End this process, and remove the folder, when the driver is killed."""
     while os.getppid() == driver:
         sleep(_LOOK)
     shutil.rmtree(folder, ignore_errors=True)
     os._exit(1)
 
 
-def _failed(error: BaseException) -> Any:
-    future: Future[Any] = Future()
+def _failed(error: BaseException) -> Future[list[Record]]:
+    future: Future[list[Record]] = Future()
     future.set_exception(error)
     return future
+
+
+# Seconds that a batch of rows should take, and the most rows in one.
+_BATCH_SECONDS: Final = 0.25
+_MAX_ROWS: Final = 256
+# After so many crashes in a row, each with other people, it is not due to people.
+_MAX_CRASHES: Final = 12
+
+
+class WorkerCrashes(RuntimeError):
+    """Worker processes crashed while they trained the people of `rows`.
+
+    If the run `is_complete`, everybody else has been trained.
+    """
+
+    def __init__(self, rows: list[int], *, is_complete: bool) -> None:
+        super().__init__("worker processes crashed")
+        self.rows, self.is_complete = rows, is_complete
+
+
+class Run:
+    """Submits rows to workers, and passes records to `on_records`, each person once.
+
+    When a process crashes, the rows that it had are isolated: they are submitted again
+    one by one, and nothing else meanwhile, so that whoever crashes a process is found.
+    Such a person is postponed until all others are trained, then tried again, and given
+    up when processes have crashed often enough. If one process after the other crashes
+    with different people, the run ends soon. It always ends: every few crashes are
+    followed by a person who is trained or postponed, and each of those postponed is
+    tried a few times.
+    """
+
+    def __init__(
+        self,
+        workers: Workers,
+        rows: Sequence[int],
+        on_records: Callable[[list[Record]], None],
+    ) -> None:
+        self._workers, self._on_records = workers, on_records
+        self._waiting, self._to_isolate = deque(rows), deque[int]()
+        self._postponed = deque[int]()
+        self._n_crashes: Counter[int] = Counter()
+        self._crashing: list[int] = []
+        self._n_submitted = self._n_in_a_row = 0
+        self._is_isolated = False
+        self._seconds = _BATCH_SECONDS
+
+    def finish(self) -> None:
+        """Train everybody; raise `WorkerCrashes` if that is not possible."""
+        while self._submit_batches():
+            trained, lost = self._workers.wait()
+            self._n_submitted -= len(trained) + len(lost)
+            for records in trained:
+                self._n_in_a_row = 0
+                self._update_pace(records)
+                self._on_records(records)
+            if lost:
+                self._isolate(lost)
+        if self._crashing:
+            raise WorkerCrashes(self._crashing, is_complete=True)
+
+    def _submit_batches(self) -> bool:
+        """Submit as much as possible; return whether there is anything to wait for."""
+        if self._to_isolate:
+            if self._n_submitted == 0:
+                self._is_isolated = True
+                self._submit([self._to_isolate.popleft()])
+            return True
+        self._is_isolated = False
+        while self._waiting and self._n_submitted < self._workers.max_batches:
+            self._submit(self._next_batch())
+        if self._n_submitted == 0 and self._postponed:
+            self._is_isolated = True
+            self._submit([self._postponed.popleft()])
+        return self._n_submitted > 0
+
+    def _submit(self, rows: list[int]) -> None:
+        self._n_submitted += 1
+        self._workers.submit(rows)
+
+    def _next_batch(self) -> list[int]:
+        """Return rows worth a message; few at the end, for all workers to have some."""
+        fair = -(-len(self._waiting) // self._workers.max_batches)
+        size = max(1, min(int(_BATCH_SECONDS / self._seconds), _MAX_ROWS, fair))
+        return [self._waiting.popleft() for _ in range(size)]
+
+    def _update_pace(self, records: list[Record]) -> None:
+        now = sum(record.seconds for record in records) / len(records)
+        self._seconds = 0.5 * (self._seconds + max(now, _BATCH_SECONDS / _MAX_ROWS))
+
+    def _isolate(self, lost: list[list[int]]) -> None:
+        self._n_in_a_row += 1
+        if not self._is_isolated:
+            self._to_isolate.extend(row for rows in lost for row in rows)
+        else:
+            [[row]] = lost
+            self._n_crashes[row] += 1
+            is_crashing = self._n_crashes[row] >= self._workers.attempts
+            (self._crashing if is_crashing else self._postponed).append(row)
+        if self._n_in_a_row >= _MAX_CRASHES and (self._to_isolate or self._waiting):
+            rows = [*self._crashing, *self._postponed, *self._to_isolate]
+            raise WorkerCrashes(rows, is_complete=False)

@@ -1,25 +1,28 @@
 """A model file as bytes: who wrote it, a header, arrays, a checksum.
 
 See docs/model-files.md for the layout. Where an array stands follows from the sizes of
-those before, so that there is no place to get wrong; together they must come to the
+those before, so that none can be wrong; together they must come to the
 size of the file before memory is asked for.
 """
 
 import hashlib
+import json
 import os
 import stat
 from collections.abc import Iterator
+from itertools import accumulate
 from math import prod
 from pathlib import Path
+from re import DOTALL
+from re import compile as pattern
 from struct import pack, unpack_from
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peckorder._core.text_files import whole_file
+from peckorder._core.typing import Array, PathLike
 from peckorder.storage.format.damaged import Damaged
-from peckorder.storage.format.header import LONGEST, decoded, encoded
 
 # A byte beyond ASCII and both kinds of line ends: no text, and damaged by what
 # damages text.
@@ -40,10 +43,10 @@ class Contents(NamedTuple):
     """What is in a model file: plain values, and the arrays they refer to."""
 
     header: dict[str, Any]
-    arrays: list[NDArray[Any]]
+    arrays: list[Array]
 
 
-def write_file(who: str, path: Any, contents: Contents) -> None:
+def write_file(who: str, path: PathLike, contents: Contents) -> None:
     """Write a file that appears when all of it is on the disk, or never."""
     parts = _checked_parts(who, contents)
     with whole_file(who, path) as file:
@@ -56,10 +59,10 @@ def to_bytes(who: str, contents: Contents) -> bytes:
     return b"".join(_checked_parts(who, contents))
 
 
-def read_file(path: Any) -> Contents:
+def read_file(path: PathLike) -> Contents:
     """Read what a file holds; raise Damaged if it is no sound model file."""
-    if not stat.S_ISREG((found := os.stat(path)).st_mode):
-        is_folder = stat.S_ISDIR(found.st_mode)
+    if not stat.S_ISREG(mode := os.stat(path).st_mode):
+        is_folder = stat.S_ISDIR(mode)
         raise Damaged(f"which is {'a folder' if is_folder else 'no regular file'}")
     with Path(path).open("rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
@@ -67,29 +70,29 @@ def read_file(path: Any) -> Contents:
         file.seek(0)
         # One piece of memory for all: the file's size, no more.
         content = _read(file, size)
-    return _taken_apart(content, n_header)
+    return _split(content, n_header)
 
 
-def from_bytes(data: Any) -> Contents:
+def from_bytes(data: bytes | bytearray | memoryview) -> Contents:
     """Read what `to_bytes` returned, trusting nothing of it; raise Damaged."""
     # A copy, which arrays may be changed in, and which begins where numbers may.
     content = np.array(np.frombuffer(data, dtype=np.uint8))
-    return _taken_apart(content, _check_start(content[:_FIRST], len(content)))
+    return _split(content, _check_start(content[:_FIRST], len(content)))
 
 
-def _taken_apart(content: NDArray[Any], n_header: int) -> Contents:
+def _split(content: Array, n_header: int) -> Contents:
     body: Any = content[:-_DIGEST]
     if hashlib.sha256(body).digest() != content[-_DIGEST:].tobytes():
         raise Damaged("which is damaged: its checksum does not fit")
     header = decoded(content[_FIRST : _FIRST + n_header].tobytes())
-    forms = _described(header.pop("arrays", None), len(body))
-    places = list(_places(n_header, [form.n_bytes for form in forms]))
-    if places[-1] != len(body):
-        is_short = places[-1] > len(body)
+    forms = _checked_forms(header.pop("arrays", None), len(body))
+    offsets = list(_offsets(n_header, [form.n_bytes for form in forms]))
+    if offsets[-1] != len(body):
+        is_short = offsets[-1] > len(body)
         raise Damaged(f"which is {'shorter' if is_short else 'longer'} than it says")
     arrays = [
-        form.array(content[place : place + form.n_bytes])
-        for place, form in zip(places, forms, strict=False)
+        form.array(content[offset : offset + form.n_bytes])
+        for offset, form in zip(offsets, forms, strict=False)
     ]
     return Contents(header, arrays)
 
@@ -105,14 +108,14 @@ class _Form(NamedTuple):
     def n_bytes(self) -> int:
         return prod(self.shape) * int(self.kind[2:])
 
-    def array(self, content: NDArray[Any]) -> NDArray[Any]:
+    def array(self, content: Array) -> Array:
         # In the machine's order of bytes, which is the file's but for few machines.
         native = np.dtype(self.kind).newbyteorder("=")
         numbers = content.view(self.kind).astype(native, copy=False)
         return numbers.reshape(self.shape, order=self.order)
 
 
-def _check_start(start: NDArray[Any], size: int) -> int:
+def _check_start(start: Array, size: int) -> int:
     """Return the length of the header, or say why there is none."""
     text = start.tobytes()
     if size == 0:
@@ -138,22 +141,22 @@ def _check_start(start: NDArray[Any], size: int) -> int:
     return int(n_header)
 
 
-def _read(file: Any, size: int) -> NDArray[Any]:
+def _read(file: Any, size: int) -> Array:
     content = np.empty(size, dtype=np.uint8)
-    place = 0
-    while place < size:
-        n_read = file.readinto(content[place : place + _CHUNK])
+    offset = 0
+    while offset < size:
+        n_read = file.readinto(content[offset : offset + _CHUNK])
         if not n_read:
             raise Damaged("which is cut short")
-        place += n_read
+        offset += n_read
     return content
 
 
-def _described(forms: Any, most: int) -> list[_Form]:
+def _checked_forms(forms: object, most: int) -> list[_Form]:
     """Return what arrays there are; no dimension is beyond the size of the file."""
     if not isinstance(forms, list):
         raise Damaged("whose header lists no arrays")
-    found = []
+    checked = []
     for form in forms:
         if not (isinstance(form, list) and len(form) == 3):
             raise Damaged("whose header describes an array badly")
@@ -168,11 +171,11 @@ def _described(forms: Any, most: int) -> list[_Form]:
         )
         if not is_sound:
             raise Damaged("whose header describes an array badly")
-        found.append(_Form(kind, tuple(shape), order))
-    return found
+        checked.append(_Form(kind, tuple(shape), order))
+    return checked
 
 
-def _plain(array: NDArray[Any]) -> NDArray[Any]:
+def _plain(array: Array) -> Array:
     """Return an array in one piece, with the lower bytes first."""
     little = np.asarray(array, dtype=array.dtype.newbyteorder("<"))
     if little.flags.f_contiguous:
@@ -180,21 +183,21 @@ def _plain(array: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(little)
 
 
-def _order(array: NDArray[Any]) -> str:
+def _order(array: Array) -> str:
     return "C" if array.flags.c_contiguous else "F"
 
 
-def _places(n_header: int, sizes: list[int]) -> Iterator[int]:
-    """Yield where each array begins, and where all end."""
-    place = _aligned(_FIRST + n_header)
+def _offsets(n_header: int, sizes: list[int]) -> Iterator[int]:
+    """Yield the offset of each array, and the end of all."""
+    offset = _aligned(_FIRST + n_header)
     for size in sizes:
-        yield place
-        place = _aligned(place + size)
-    yield place
+        yield offset
+        offset = _aligned(offset + size)
+    yield offset
 
 
-def _aligned(place: int) -> int:
-    return -(-place // ALIGNMENT) * ALIGNMENT
+def _aligned(offset: int) -> int:
+    return -(-offset // ALIGNMENT) * ALIGNMENT
 
 
 def _checked_parts(who: str, contents: Contents) -> Iterator[Any]:
@@ -207,10 +210,10 @@ def _checked_parts(who: str, contents: Contents) -> Iterator[Any]:
             f"{who}: labels and parameters must be at most {LONGEST:,} bytes of JSON "
             f"to be saved; got {len(header):,}."
         )
-    return _summed(_parts(header, arrays))
+    return _with_checksum(_parts(header, arrays))
 
 
-def _summed(parts: Iterator[Any]) -> Iterator[Any]:
+def _with_checksum(parts: Iterator[Any]) -> Iterator[Any]:
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
@@ -218,7 +221,7 @@ def _summed(parts: Iterator[Any]) -> Iterator[Any]:
     yield digest.digest()
 
 
-def _parts(header: bytes, arrays: list[NDArray[Any]]) -> Iterator[Any]:
+def _parts(header: bytes, arrays: list[Array]) -> Iterator[Any]:
     """Yield all bytes of a file but its checksum."""
     start = MAGIC + pack("<II", VERSION, len(header)) + header
     yield start.ljust(_aligned(len(start)), b"\0")
@@ -226,3 +229,68 @@ def _parts(header: bytes, arrays: list[NDArray[Any]]) -> Iterator[Any]:
         if array.size:
             yield array.ravel(order="K").view(np.uint8)
         yield b"\0" * (_aligned(array.nbytes) - array.nbytes)
+
+
+# Python needs some thirty times as much for what it reads.
+LONGEST = 1 << 23
+DEEPEST = 32
+
+# Never steps back, and matches a text without an end too: linear in any header.
+_TEXT = pattern(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', DOTALL)
+# The longest integer that `scalar` writes has fewer.
+_MOST_DIGITS = 1300
+_NO_BRACKETS = pattern(rb"[^\[\]{}]+")
+
+
+def encoded(header: dict[str, Any]) -> bytes:
+    """Write a header, equal ones as equal bytes. Floats come back to the bit."""
+    text = json.dumps(
+        header,
+        allow_nan=False,
+        sort_keys=True,
+        separators=(",", ":"),
+        check_circular=False,
+    )
+    return text.encode("ascii")
+
+
+def decoded(text: bytes) -> dict[str, Any]:
+    """Read a header; refuse what is deep, says a thing twice, or is no JSON."""
+    if _depth(text) > DEEPEST:
+        raise Damaged(f"whose header is nested more than {DEEPEST} deep")
+    try:
+        header = json.loads(
+            text.decode("ascii"),
+            object_pairs_hook=_unique_names,
+            parse_constant=_refuse_constant,
+            parse_int=_whole,
+        )
+    except (ValueError, RecursionError):
+        raise Damaged("whose header is no JSON") from None
+    if not isinstance(header, dict):
+        raise Damaged("whose header is no JSON object")
+    return header
+
+
+def _depth(text: bytes) -> int:
+    """Return how deep brackets are nested, before anything is made of them."""
+    brackets = _NO_BRACKETS.sub(b"", _TEXT.sub(b"", text))
+    steps = (1 if bracket in b"[{" else -1 for bracket in brackets)
+    return max(accumulate(steps), default=0)
+
+
+def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries = dict(pairs)
+    if len(entries) != len(pairs):
+        raise Damaged("whose header says a thing twice")
+    return entries
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError
+    return int(digits)
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise Damaged(f"whose header has {word}, which is no JSON")

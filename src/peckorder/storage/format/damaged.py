@@ -8,6 +8,6 @@ class Damaged(Exception):
     """
 
 
-def broken(place: str, rule: str) -> Damaged:
+def broken(path: str, rule: str) -> Damaged:
     """Return what is said of a part of the header that breaks a rule."""
-    return Damaged(f"in which {place} must be {rule}")
+    return Damaged(f"in which {path} must be {rule}")

@@ -1,17 +1,24 @@
 """Labels and ids as arrays: numbers, texts, dates, or anything plain, by kind."""
 
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from peckorder._core.typing import Labels
+from peckorder._core.typing import Array, Labels
 from peckorder.storage.format.damaged import broken
 from peckorder.storage.format.scalars import UNITS, scalar
 
+if TYPE_CHECKING:
+    from peckorder.storage.format.node import Node
+
 _LAST_CHARACTER = 0x10FFFF
 _MOST_ALIKE = 64
+_NUMBERS = "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8"
+_KINDS = (
+    *("numbers", "texts", "bytes", "dates"),
+    *("durations", "objects", "strings", "values"),
+)
 
 
 def parts_of(labels: Labels) -> dict[str, Any]:
@@ -46,38 +53,26 @@ def parts_of(labels: Labels) -> dict[str, Any]:
     return {"kind": "values", "values": [scalar(value) for value in values]}
 
 
-def read_labels(node: Any) -> Labels:
+def read_labels(node: "Node") -> Labels:
     """Return the labels (n,) that a node of a header stands for."""
-    kind = node.word(
-        "kind",
-        (
-            "numbers",
-            "texts",
-            "bytes",
-            "dates",
-            "durations",
-            "objects",
-            "strings",
-            "values",
-        ),
-    )
+    kind = node.word("kind", *_KINDS)
     if kind == "numbers":
-        return node.array("numbers", "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8", (None,))  # type: ignore[no-any-return]
+        return node.array("numbers", _NUMBERS, None)
     if kind in ("texts", "bytes"):
         return _letters(node, kind)
     if kind in ("dates", "durations"):
-        unit = node.word("unit", tuple(sorted(UNITS)))
+        unit = node.word("unit", *sorted(UNITS))
         step = node.whole("step", 1, 2**31 - 1)
-        counts = node.array("counts", "i8", (None,))
+        counts = node.array("counts", "i8", None)
         code = "M" if kind == "dates" else "m"
-        return counts.view(f"{code}8[{step}{unit}]")  # type: ignore[no-any-return]
+        return counts.view(f"{code}8[{step}{unit}]")
     if kind == "values":
-        return as_objects(_hashable(node, node.values("values")))
+        return as_objects(_hashable(node, node.plain_list("values")))
     texts = _texts(node)
     return as_objects(texts) if kind == "objects" else np.array(texts, dtype=_strings())
 
 
-def _hashable(node: Any, values: list[Any]) -> list[Any]:
+def _hashable(node: "Node", values: list[Any]) -> list[Any]:
     """Refuse values among which a look-up would take for ever.
 
     Integers can be chosen such that all have the same hash; texts cannot.
@@ -85,26 +80,26 @@ def _hashable(node: Any, values: list[Any]) -> list[Any]:
     try:
         hashes = np.array([hash(value) for value in values], dtype=np.int64)
     except TypeError:
-        raise broken(f"{node.place}.values", "hashable") from None
+        raise broken(f"{node.path}.values", "hashable") from None
     if len(hashes) and np.unique(hashes, return_counts=True)[1].max() > _MOST_ALIKE:
-        raise broken(f"{node.place}.values", "of different hashes")
+        raise broken(f"{node.path}.values", "of different hashes")
     return values
 
 
-def _letters(node: Any, kind: str) -> Labels:
-    letters = node.array("letters", "u4" if kind == "texts" else "u1", (None, None))
+def _letters(node: "Node", kind: str) -> Labels:
+    letters = node.array("letters", "u4" if kind == "texts" else "u1", None, None)
     if letters.shape[1] == 0:
-        raise broken(f"{node.place}.letters", "at least one wide")
+        raise broken(f"{node.path}.letters", "at least one wide")
     if kind == "texts" and letters.size and letters.max() > _LAST_CHARACTER:
-        raise broken(f"{node.place}.letters", "characters of Unicode")
+        raise broken(f"{node.path}.letters", "characters of Unicode")
     code = "U" if kind == "texts" else "S"
     flat = np.ascontiguousarray(letters).view(f"{code}{letters.shape[1]}")
     labels: Labels = flat.reshape(len(letters))
     return labels
 
 
-def _texts(node: Any) -> list[str]:
-    text = node.array("text", "u1", (None,)).tobytes()
+def _texts(node: "Node") -> list[str]:
+    text = node.array("text", "u1", None).tobytes()
     ends = node.pointers("ends", len(text)).tolist()
     try:
         return [
@@ -112,13 +107,13 @@ def _texts(node: Any) -> list[str]:
             for first, last in pairwise(ends)
         ]
     except UnicodeDecodeError:
-        raise broken(f"{node.place}.text", "UTF-8") from None
+        raise broken(f"{node.path}.text", "UTF-8") from None
 
 
 def _strings() -> Any:
     return np.dtypes.StringDType()
 
 
-def as_objects(values: list[Any]) -> NDArray[Any]:
+def as_objects(values: list[Any]) -> Array:
     """Return an array of objects, tuples among them."""
     return np.fromiter(values, dtype=object, count=len(values))

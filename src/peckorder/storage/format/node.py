@@ -1,33 +1,34 @@
 """Reading a header with suspicion: every part by name, kind, shape and range."""
 
 from reprlib import repr as short
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from peckorder._core.typing import Floats, Ints, Labels
+from peckorder._core.typing import Array, Floats, Ints, Labels
 from peckorder.storage.format.damaged import Damaged, broken
 from peckorder.storage.format.labels import read_labels
 from peckorder.storage.format.scalars import read_value
 
 LARGEST = 2**62
+# A dimension: a number, None for any, or a name, which "+1" may follow.
+Size: TypeAlias = int | str | None
 
 
-class Store:
-    """The arrays of a file, each of which is taken once."""
+class ArrayPool:
+    """The arrays of a file, each of which is read once."""
 
-    def __init__(self, arrays: list[NDArray[Any]]) -> None:
-        self._arrays: list[NDArray[Any] | None] = list(arrays)
+    def __init__(self, arrays: list[Array]) -> None:
+        self._arrays: list[Array | None] = list(arrays)
 
-    def take(self, place: str, number: Any) -> NDArray[Any]:
-        """Return an array, and have it no more."""
+    def pop(self, path: str, number: Any) -> Array:
+        """Return an array, and remove it."""
         if type(number) is not int or not 0 <= number < len(self._arrays):
-            raise broken(place, "one of the arrays")
+            raise broken(path, "one of the arrays")
         array = self._arrays[number]
         if array is None:
-            raise broken(place, "an array of its own")
+            raise broken(path, "an array of its own")
         self._arrays[number] = None
         return array
 
@@ -47,34 +48,36 @@ class Store:
 class Node:
     """An object of the header, with the arrays that it refers to.
 
-    Each entry is taken once; `close` refuses those that were not. A dimension of an
-    array is a number, None for any, or a name: the first array with it says how large
-    it is, and `sizes` knows it from then on.
+    Each entry is read once; `close` refuses those that were not. Where a dimension has
+    a name, the first array with it sets the size in `sizes`. `values` are the fields
+    read so far, and `owner` is the model that they belong to.
     """
 
-    def __init__(self, place: str, entries: Any, store: Store) -> None:
+    def __init__(self, path: str, entries: Any, arrays: ArrayPool) -> None:
         if not isinstance(entries, dict):
-            raise broken(place, "an object")
-        self.place = place
+            raise broken(path, "an object")
+        self.path = path
         self.sizes: dict[str, int] = {}
+        self.values: dict[str, Any] = {}
+        self.owner: Any = None
         self._entries = dict(entries)
-        self._store = store
+        self._arrays_left = arrays
         self._children: list[Node] = []
 
     @classmethod
-    def of(cls, header: Any, arrays: list[NDArray[Any]]) -> Self:
+    def of(cls, header: Any, arrays: list[Array]) -> Self:
         """Return the outermost object."""
-        return cls("the header", header, Store(arrays))
+        return cls("the header", header, ArrayPool(arrays))
 
     def close(self) -> None:
         """Refuse what has not been read."""
         self._close()
-        self._store.check_empty()
+        self._arrays_left.check_empty()
 
     def _close(self) -> None:
         if self._entries:
             raise Damaged(
-                f"in which {self.place} must not have {short(sorted(self._entries)[0])}"
+                f"in which {self.path} must not have {short(sorted(self._entries)[0])}"
             )
         for child in self._children:
             child._close()
@@ -87,40 +90,43 @@ class Node:
         return name in self._entries
 
     def raw(self, name: str) -> Any:
-        """Take an entry as JSON has it."""
+        """Read an entry as JSON has it."""
         if name not in self._entries:
-            raise Damaged(f"in which {self.place} must have {name!r}")
+            raise Damaged(f"in which {self.path} must have {name!r}")
         return self._entries.pop(name)
 
     def _at(self, name: str) -> str:
-        return f"{self.place}.{name}" if self.place != "the header" else name
+        return f"{self.path}.{name}" if self.path != "the header" else name
 
-    def child(self, name: str) -> "Node":
-        """Take an object."""
-        return self.adopted(name, self.raw(name))
+    def child(self, name: str, *, inherit: bool = False) -> "Node":
+        """Read an object, one of the same owner with the same sizes if `inherit`."""
+        child = self.nested(name, self.raw(name))
+        if inherit:
+            child.sizes, child.owner = self.sizes, self.owner
+        return child
 
     def children(self, name: str) -> list["Node"]:
-        """Take a list of objects."""
+        """Read a list of objects."""
         parts = self.raw(name)
         if not isinstance(parts, list):
             raise broken(self._at(name), "a list")
-        return [self.adopted(f"{name}[{i}]", part) for i, part in enumerate(parts)]
+        return [self.nested(f"{name}[{i}]", part) for i, part in enumerate(parts)]
 
-    def adopted(self, name: str, entries: Any) -> "Node":
-        """Return an object that was found in an entry, with sizes of its own."""
-        child = Node(self._at(name), entries, self._store)
+    def nested(self, name: str, entries: Any) -> "Node":
+        """Return an object that was given in an entry, with sizes of its own."""
+        child = Node(self._at(name), entries, self._arrays_left)
         self._children.append(child)
         return child
 
     def shape(self, *names: str) -> tuple[int, ...]:
         """Return the shape of an array without taking it; () if there is none."""
-        found: Any = self._entries
+        given: Any = self._entries
         for name in (*names, "array"):
-            found = found.get(name) if isinstance(found, dict) else None
-        return self._store.shape(found)
+            given = given.get(name) if isinstance(given, dict) else None
+        return self._arrays_left.shape(given)
 
     def ignore(self) -> None:
-        """Take all entries, whatever they are."""
+        """Read all entries, whatever they are."""
         self._entries.clear()
 
     def names(self) -> list[str]:
@@ -132,35 +138,35 @@ class Node:
         return broken(self._at(name), rule)
 
     def text(self, name: str) -> str:
-        """Take a text."""
+        """Read a text."""
         value = self.raw(name)
         if not isinstance(value, str):
             raise self.refuse(name, "a text")
         return value
 
-    def word(self, name: str, words: tuple[str, ...]) -> str:
-        """Take one of several words."""
+    def word(self, name: str, *words: str) -> str:
+        """Read one of several words."""
         value = self.raw(name)
         if value not in words or not isinstance(value, str):
             raise self.refuse(name, f"one of {', '.join(map(repr, words))}")
         return value
 
     def flag(self, name: str) -> bool:
-        """Take true or false."""
+        """Read true or false."""
         value = self.raw(name)
         if not isinstance(value, bool):
             raise self.refuse(name, "true or false")
         return value
 
     def whole(self, name: str, low: int = 0, high: int = LARGEST) -> int:
-        """Take an integer from low to high."""
+        """Read an integer from low to high."""
         value = self.raw(name)
         if type(value) is not int or not low <= value <= high:
             raise self.refuse(name, f"an integer from {low} to {high}")
         return value
 
     def number(self, name: str, *, low: float = -np.inf, finite: bool = True) -> float:
-        """Take a number; NaN and infinities only where they are allowed."""
+        """Read a number; NaN and infinities only where they are allowed."""
         value = read_value(self._at(name), self.raw(name))
         if type(value) is not float:
             raise self.refuse(name, "a float")
@@ -169,28 +175,26 @@ class Node:
             raise self.refuse(name, rule if low == -np.inf else f"{rule} >= {low:g}")
         return value
 
-    def values(self, name: str) -> list[Any]:
-        """Take a list of plain values."""
-        found = read_value(self._at(name), self.raw(name))
-        if not isinstance(found, list):
+    def plain_list(self, name: str) -> list[Any]:
+        """Read a list of plain values."""
+        given = read_value(self._at(name), self.raw(name))
+        if not isinstance(given, list):
             raise self.refuse(name, "a list")
-        return found
+        return given
 
-    def labels(self, name: str, size: int | str | None = None) -> Labels:
-        """Take labels of any kind."""
-        found = read_labels(self.child(name))
-        self._fit(name, found.shape, (size,))
-        return found
+    def labels(self, name: str, size: Size = None) -> Labels:
+        """Read labels of any kind."""
+        given = read_labels(self.child(name))
+        self._fit(name, given.shape, (size,))
+        return given
 
-    def array(
-        self, name: str, kinds: str, shape: tuple[int | str | None, ...]
-    ) -> NDArray[Any]:
-        """Take an array of one of several types, such as "f4 f8"."""
+    def array(self, name: str, kinds: str, *shape: Size) -> Array:
+        """Read an array of one of several types, such as "f4 f8"."""
         node = self.raw(name)
         number = (
             node.get("array") if isinstance(node, dict) and len(node) == 1 else None
         )
-        array = self._store.take(self._at(name), number)
+        array = self._arrays_left.pop(self._at(name), number)
         code = f"{array.dtype.kind}{array.dtype.itemsize}"
         if code not in kinds.split():
             raise self.refuse(name, f"of type {kinds.replace(' ', ' or ')}")
@@ -199,28 +203,40 @@ class Node:
         self._fit(name, array.shape, shape)
         return array
 
-    def _fit(
-        self, name: str, found: tuple[int, ...], shape: tuple[int | str | None, ...]
-    ) -> None:
-        wanted = [
-            self.sizes.setdefault(size, n) if isinstance(size, str) else size
-            for size, n in zip(shape, found, strict=False)
-        ]
-        fits = all(w is None or w == n for w, n in zip(wanted, found, strict=False))
-        if len(found) != len(shape) or not fits:
+    def _fit(self, name: str, given: tuple[int, ...], shape: tuple[Size, ...]) -> None:
+        wanted = [self._size(size, n) for size, n in zip(shape, given, strict=False)]
+        fits = all(w is None or w == n for w, n in zip(wanted, given, strict=False))
+        if len(given) != len(shape) or not fits:
             words = [str(w) if w is not None else "any" for w in wanted]
             raise self.refuse(name, f"of shape ({', '.join(words)})")
+
+    def _size(self, size: Size, given: int) -> int | None:
+        """Return the size that a dimension must have; a new name gets the one given."""
+        if not isinstance(size, str):
+            return size
+        first, _, more = size.partition("+")
+        n_more = int(more or 0)
+        return self.sizes.setdefault(first, given - n_more) + n_more
+
+    def _known(self, name: str, size: int | str) -> int:
+        """Return a size that an earlier field has set."""
+        if not isinstance(size, str):
+            return size
+        first, _, more = size.partition("+")
+        if first not in self.sizes:
+            raise self.refuse(name, f"null without {first}")
+        return self.sizes[first] + int(more or 0)
 
     def floats(
         self,
         name: str,
-        *shape: int | str | None,
+        *shape: Size,
         kinds: str = "f8",
         finite: bool = True,
         ascending: bool = False,
     ) -> Floats:
-        """Take an array of floats, finite ones unless said otherwise."""
-        array = self.array(name, kinds, shape)
+        """Read an array of floats, finite ones unless said otherwise."""
+        array = self.array(name, kinds, *shape)
         if finite and not np.isfinite(array).all():
             raise self.refuse(name, "finite")
         if ascending and not (array[..., 1:] >= array[..., :-1]).all():
@@ -230,63 +246,68 @@ class Node:
     def ints(
         self,
         name: str,
-        *shape: int | str | None,
-        below: int = LARGEST,
+        *shape: Size,
+        below: int | str = LARGEST,
         kinds: str = "i8",
         rising: bool = False,
     ) -> Ints:
-        """Take an array of integers from 0 up, below a bound."""
-        array = self.array(name, kinds, shape)
+        """Read an array of integers from 0 up, below a bound."""
+        array = self.array(name, kinds, *shape)
+        below = self._known(name, below)
         if array.size and not 0 <= int(array.min()) <= int(array.max()) < below:
             raise self.refuse(name, f"from 0 to below {below}")
         if rising and not (array[1:] > array[:-1]).all():
             raise self.refuse(name, "strictly ascending")
         return array
 
-    def pointers(self, name: str, last: int, size: int | None = None) -> Ints:
-        """Take what cuts 0..last into parts: from 0, never falling, to last."""
-        array = self.array(name, "i4 i8", (size,))
+    def pointers(self, name: str, last: int | str, size: Size = None) -> Ints:
+        """Read what cuts 0..last into parts: from 0, never falling, to last."""
+        array = self.array(name, "i4 i8", size)
+        last = self._known(name, last)
         ends = array.size > 0 and array[0] == 0 and array[-1] == last
         if not (ends and (array[1:] >= array[:-1]).all()):
             raise self.refuse(name, f"from 0 to {last}, never falling")
         return array
 
-    def matrix(self, name: str, n_columns: int, *, kinds: str = "f4 f8") -> Any:
-        """Take a matrix with so many columns, dense or in CSR form."""
+    def matrix(
+        self, name: str, n_rows: Size, n_columns: int | str, *, kinds: str = "f4 f8"
+    ) -> Any:
+        """Read a matrix, dense or in CSR form."""
+        n_columns = self._known(name, n_columns)
         node = self._entries.get(name)
         if isinstance(node, dict) and "indptr" not in node:
-            return self.floats(name, None, n_columns, kinds=kinds)
-        return self.sparse(name, (None, n_columns), kinds=kinds)
+            return self.floats(name, n_rows, n_columns, kinds=kinds)
+        return self.sparse(name, n_rows, n_columns, kinds=kinds)
 
     def sparse(
         self,
         name: str,
-        shape: tuple[int | None, int],
+        n_rows: Size,
+        n_columns: int | str,
         *,
         kinds: str,
         form: str = "csr",
         rising: bool = False,
     ) -> Any:
-        """Take a matrix in CSR or CSC form that can be followed anywhere."""
-        part = self.child(name)
-        found = part.values("shape")
-        if (
-            len(found) != 2
-            or not all(type(n) is int and 0 <= n < LARGEST for n in found)
-            or shape[0] not in (None, found[0])
-            or shape[1] != found[1]
-        ):
-            raise part.refuse(
-                "shape", f"({'any' if shape[0] is None else shape[0]}, {shape[1]})"
-            )
-        major, minor = found if form == "csr" else found[::-1]
+        """Read a matrix in CSR or CSC form that can be followed anywhere."""
+        part = self.child(name, inherit=True)
+        given = part.plain_list("shape")
+        n_columns = self._known(name, n_columns)
+        is_shape = len(given) == 2 and all(
+            type(n) is int and 0 <= n < LARGEST for n in given
+        )
+        n_rows = self._size(n_rows, given[0]) if is_shape else None
+        if not is_shape or n_rows not in (None, given[0]) or given[1] != n_columns:
+            rule = f"({'any' if n_rows is None else n_rows}, {n_columns})"
+            raise part.refuse("shape", rule)
+        major, minor = given if form == "csr" else given[::-1]
         data = part.floats("data", None, kinds=kinds)
         indptr = part.pointers("indptr", len(data), major + 1)
         indices = part.ints("indices", len(data), below=minor, kinds="i4 i8")
         if rising and not _rises(indices, indptr):
             raise part.refuse("indices", "strictly ascending in each row")
         make = sparse.csr_array if form == "csr" else sparse.csc_array
-        return make((data, indices, indptr), shape=tuple(found))
+        return make((data, indices, indptr), shape=tuple(given))
 
 
 def _rises(indices: Ints, indptr: Ints) -> bool:

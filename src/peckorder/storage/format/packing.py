@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from peckorder._core.typing import Array
 from peckorder.storage.format.labels import parts_of
 from peckorder.storage.format.scalars import scalar, unsuited
 
@@ -14,7 +14,7 @@ class Unstorable(TypeError):
     """A file cannot hold a value; the text says what was given."""
 
 
-def pack(value: Any, arrays: list[NDArray[Any]]) -> Any:
+def pack(value: Any, arrays: list[Array]) -> Any:
     """Return a value as JSON has it, arrays being put in the list.
 
     Of dicts, lists, arrays of numbers, matrices in CSR or CSC form and plain values.
@@ -35,7 +35,7 @@ def pack(value: Any, arrays: list[NDArray[Any]]) -> Any:
         raise Unstorable(str(error)) from None
 
 
-def labels(values: NDArray[Any]) -> dict[str, Any]:
+def labels(values: Array) -> dict[str, Any]:
     """Return labels of any kind as `pack` takes them."""
     try:
         return parts_of(values)

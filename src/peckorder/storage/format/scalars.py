@@ -21,7 +21,7 @@ UNITS: Final = frozenset(
 )
 
 
-def unsuited(value: Any) -> str:
+def unsuited(value: object) -> str:
     """Return how a value that has no place in a file is named."""
     return f"an object of type {type(value).__name__}"
 
@@ -67,22 +67,22 @@ _WRITERS: Final[dict[type, Callable[[Any], Any]]] = {
 }
 
 
-def read_value(place: str, node: Any) -> Any:
+def read_value(path: str, node: Any) -> Any:
     """Return the value that JSON stands for; lists become lists."""
     if isinstance(node, list):
-        return [read_value(place, part) for part in node]
+        return [read_value(path, part) for part in node]
     if not isinstance(node, dict):
         return node
     if len(node) == 1:
         ((kind, text),) = node.items()
         if kind == "tuple" and isinstance(text, list):
-            return tuple(read_value(place, part) for part in text)
+            return tuple(read_value(path, part) for part in text)
         try:
             if kind in _READERS:
                 return _READERS[kind](text)
         except (TypeError, ValueError, OverflowError):
             pass
-    raise broken(place, "a plain value")
+    raise broken(path, "a plain value")
 
 
 def _of_float(text: Any) -> float:

@@ -7,8 +7,9 @@ plane ``X' s`` of d numbers. Workers keep the scores of their rows.
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from functools import reduce
 from threading import Lock
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
@@ -16,28 +17,92 @@ import numpy as np
 
 from peckorder._core.typing import Floats
 from peckorder._core.validation import check_parameters
-from peckorder.distributed.cluster.partitions import Partitions, load
+from peckorder.distributed.cluster.partitions import Partitions, load, map_partitions
 from peckorder.distributed.cluster.sources import Source
 from peckorder.distributed.fitting.common import (
-    check_linear,
-    read,
     refuse_weightless,
     set_features,
     unfitted,
 )
-from peckorder.estimators import SVRank
+from peckorder.estimators import MPRank, SVRank
 from peckorder.exceptions import DataError
+from peckorder.magnitude.base import MagnitudeModel, TrainingData
+from peckorder.magnitude.mprank_solver.moments import RunningMoments
 from peckorder.magnitude.svrank_solver.loss import PairRisk
 from peckorder.magnitude.svrank_solver.minimise import minimise
 from peckorder.magnitude.svrank_solver.space import Features
 from peckorder.streams.block import Block
+
+if TYPE_CHECKING:
+    from _thread import LockType
+
+    from distributed import Client
+
+
+def check_linear(estimator: MagnitudeModel) -> None:
+    """Refuse kernels: they would need the rows of one worker at another."""
+    if estimator.kernel != "linear":
+        raise ValueError(
+            f"{type(estimator).__name__}: kernel must be 'linear' for a distributed "
+            "fit, since kernels are of rows of different workers; got "
+            f"{estimator.kernel!r}."
+        )
+
+
+def read(estimator: MagnitudeModel, block: Block) -> TrainingData | None:
+    """Check a partition as `fit` does; None if nothing in it weighs anything.
+
+    Rows without weight are checked as well, so that what is refused does not depend on
+    where partitions end.
+    """
+    is_weightless = block.weight is not None and not block.weight.any()
+    weight = None if is_weightless else block.weight
+    given = estimator._read(block.X, block.y, block.qid, weight, None, reset=True)
+    return None if is_weightless else given
+
+
+def fit_mprank(estimator: MPRank, source: Source, client: "Client") -> None:
+    """Learn in one pass: partitions are read, summed and dropped."""
+    estimator._check()
+    check_linear(estimator)
+    partitions = map_partitions(
+        client, source, moments_of, unfitted(estimator), source.has_queries
+    )
+    moments = partitions.joined(join)
+    if moments is None:
+        refuse_weightless(source.who)
+    with np.errstate(over="ignore", invalid="ignore"):
+        estimator._fit_moments(moments)
+    set_features(estimator, partitions)
+
+
+def moments_of(
+    block: Block, estimator: MPRank, has_queries: bool
+) -> RunningMoments | None:
+    """Return the moments of a partition; None if nothing in it weighs anything."""
+    given = read(estimator, block)
+    if given is None:
+        return None
+    moments = RunningMoments.empty(
+        estimator._who, estimator.n_features_in_, has_queries=has_queries
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        return moments.add(given.X, given.label, given.query, given.weight)
+
+
+def join(moments_of_parts: list[RunningMoments | None]) -> RunningMoments | None:
+    """Join moments, in their order."""
+    known = [moments for moments in moments_of_parts if moments is not None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        return reduce(RunningMoments.merge, known) if known else None
+
 
 # Columns of scores that a worker keeps of each partition: those on a line from the best
 # point so far are sums of two of them.
 _KEPT: Final = 6
 
 
-def fit_svrank(estimator: SVRank, source: Source, client: Any) -> None:
+def fit_svrank(estimator: SVRank, source: Source, client: "Client") -> None:
     """Learn from planes that workers compute where the rows are."""
     check_parameters(estimator, estimator._rules)
     check_linear(estimator)
@@ -51,12 +116,12 @@ def fit_svrank(estimator: SVRank, source: Source, client: Any) -> None:
     risk = SummedRisk.of(partitions, estimator)
     limits = estimator._limits()
     with np.errstate(over="ignore", invalid="ignore"):
-        found = minimise(Weights(partitions.n_features), risk, limits)
-    estimator._check_finite(found)
-    estimator._store(found, risk.mean_off(found.w[0]))
-    estimator.coef_ = found.w[0]
+        solution = minimise(Weights(partitions.n_features), risk, limits)
+    estimator._check_finite(solution)
+    estimator._store(solution, risk.mean_off(solution.w[0]))
+    estimator.coef_ = solution.w[0]
     set_features(estimator, partitions)
-    if not found.is_converged:
+    if not solution.is_converged:
         estimator._warn(limits, stacklevel=4)
 
 
@@ -69,12 +134,16 @@ class Line:
     __array_ufunc__ = None  # numbers of NumPy leave it to __rmul__
 
     def __init__(
-        self, w: Floats, start: Floats | None = None, along: Any = None, length: Any = 0
+        self,
+        w: Floats,
+        start: Floats | None = None,
+        along: Floats | None = None,
+        length: float = 0.0,
     ) -> None:
         self.w = w
         self.start, self.along, self.length = start, along, float(length)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Floats:
+    def __array__(self, dtype: object = None, copy: object = None) -> Floats:
         return self.w
 
     def __add__(self, other: "Line") -> "Line":
@@ -120,8 +189,8 @@ class Weights:
 class SummedRisk:
     """The risk of all partitions, each with its share of the squared masses.
 
-    `shares` has a share a partition, in whose units its own risk is; zero where nothing
-    weighs anything.
+    `shares` has one share per partition, in whose units its own risk is; zero where all
+    weights are zero.
     """
 
     partitions: Partitions
@@ -134,8 +203,8 @@ class SummedRisk:
     def of(cls, partitions: Partitions, estimator: SVRank) -> "SummedRisk":
         """Let workers read their rows, and tell what these weigh."""
         bare, fit = unfitted(estimator), uuid4().hex
-        told = np.array(partitions.ask(_weights, bare, fit))
-        largest, mass, squares = told.T
+        answers = np.array(partitions.ask(_weights, bare, fit))
+        largest, mass, squares = answers.T
         if not largest.max() > 0.0:
             refuse_weightless(partitions.who)
         units = largest / largest.max()
@@ -148,9 +217,9 @@ class SummedRisk:
         return int(self.estimator.power)
 
     def __call__(self, scores: Line) -> tuple[float, Floats]:
-        """Return the risk, and the plane that touches it. One message a worker."""
-        told = self.partitions.ask(_plane, self.estimator, self.fit, *scores.parts)
-        total = self.shares @ np.stack(told)
+        """Return the risk, and the plane that touches it. One message per worker."""
+        answers = self.partitions.ask(_plane, self.estimator, self.fit, *scores.parts)
+        total = self.shares @ np.stack(answers)
         return float(total[0]), total[1:]
 
     def mean_off(self, w: Floats) -> float:
@@ -166,14 +235,14 @@ class _State:
     risk: PairRisk
     space: Features
     scores: OrderedDict[bytes, Floats] = field(default_factory=OrderedDict)
-    lock: Any = field(default_factory=Lock)
+    lock: "LockType" = field(default_factory=Lock)
 
     def scores_of(self, w: Floats) -> Floats:
         """Return scores, at hand or computed."""
         key = w.tobytes()
-        found = self.scores.pop(key, None)
+        scores = self.scores.pop(key, None)
         return self.keep(
-            key, self.space.scores(w[np.newaxis]) if found is None else found
+            key, self.space.scores(w[np.newaxis]) if scores is None else scores
         )
 
     def keep(self, key: bytes, scores: Floats) -> Floats:
