@@ -15,6 +15,7 @@ from typing import ClassVar, Final, NamedTuple, Protocol
 import numpy as np
 
 from peckorder import estimators
+from peckorder._core.errors import entry_named
 from peckorder._core.typing import Floats, Ints
 from peckorder._core.validation import Rule, whole
 from peckorder.compare.candidates import Candidate
@@ -185,6 +186,7 @@ class Contest:
         return tuple(other for other in others if self.behind(other).is_level)
 
 
+@entry_named("compare")
 def run_contest(
     case: Case,
     *,
@@ -213,8 +215,8 @@ def run_contest(
     contest : Contest
         The results, the best first.
     """
-    whole(2).check("compare", case.split_option, n_splits)
-    SEED.check("compare", "seed", seed)
+    whole(2).check(case.split_option, n_splits)
+    SEED.check("seed", seed)
     candidates = choose_candidates(case.candidates, only)
     plan = case.plan(n_splits, seed)
     left_out = [

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import RidgeCV
 
+from peckorder._core.errors import entry
 from peckorder._core.typing import Array, Bools, Estimator, Floats, Ints
 from peckorder._core.validation import did_you_mean
 from peckorder.compare.candidates import (
@@ -54,6 +55,7 @@ class Fused:
     model: RankBoost | None = None
 
 
+@entry
 def fuse(
     runs: Mapping[str, Run],
     qrels: Qrels | None = None,
@@ -88,7 +90,7 @@ def fuse(
         qrels = Qrels(qrels.qid, qrels.docid, np.maximum(qrels.grade, 0))
     documents = from_runs(runs, qrels)
     ranks = 1 / documents.X
-    queries = Queries.of("fuse", documents.qid, len(documents))
+    queries = Queries.of(documents.qid, len(documents))
     scores = {
         BORDA: _borda(ranks, queries),
         RRF: np.nansum(1 / (RRF_SHIFT + ranks), axis=1),

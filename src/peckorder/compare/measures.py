@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from peckorder._core.errors import entry
 from peckorder._core.typing import Floats, Ints
 from peckorder.exceptions import DataError
 from peckorder.metrics import evaluate, metric_by_name
@@ -17,6 +18,7 @@ Values = Mapping[str, Floats]
 Measuring = Callable[[Floats], Values]
 
 
+@entry  # WHO ["'compare'"]
 class Measure(NamedTuple):
     """A measure, by the name that it has in tables."""
 
@@ -26,7 +28,7 @@ class Measure(NamedTuple):
     @classmethod
     def of_lists(cls, name: str) -> "Measure":
         """Return a metric of lists, by its name."""
-        metric = metric_by_name("compare", name)
+        metric = metric_by_name(name)
         return cls(metric.name, metric.kind.larger_is_better)
 
 

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
+from peckorder._core.errors import entry
 from peckorder._core.typing import Estimator, Floats, Ints, Labels, Predictor
 from peckorder.compare.candidates import BestFeature, MeanFeature
 from peckorder.datasets import make_letor, make_square
@@ -165,6 +166,7 @@ class Problem(ABC):
         """
 
 
+@entry  # WHO ["'compare'"]
 @dataclass(frozen=True, slots=True)
 class OrdinalProblem(Problem):
     """A problem whose rows belong to ordered classes.
@@ -214,9 +216,9 @@ class OrdinalProblem(Problem):
 
     def measure_ignorant(self, split: Split) -> tuple[float, ...]:
         """Return the loss of the median class of the rows to learn from."""
-        labels = read_labels("compare", split.y_train)
-        scale = Scale.given("compare", self.classes)
-        level = scale.levels("compare", labels, slice(None))
+        labels = read_labels(split.y_train)
+        scale = Scale.given(self.classes)
+        level = scale.levels(labels, slice(None))
         middle = self.classes[int(np.quantile(level, 0.5, method="lower"))]
         guesses = [middle] * len(split.y_test)
         return (rank_loss(split.y_test, guesses, classes=self.classes),)

@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
+from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Array, Floats
-from peckorder.exceptions import DataError
 from peckorder.metrics import Evaluation, evaluate, metric_by_name
 from peckorder.tables.columns import Columns, counted
 
@@ -66,9 +66,10 @@ def judge(
     in_qrels[query[n_listed:]] = True
     kept = in_run & in_qrels if queries is None else np.isin(ids, queries.astype(str))
     if not (in_run & in_qrels).any():
-        raise DataError(
-            f"{who}: {run.source} and {qrels.source} must have queries in common; "
-            f"got such as {str(qid[0])!r} and {str(qid[n_listed])!r}."
+        raise refusal(
+            f"{run.source} and {qrels.source}",
+            "have queries in common",
+            f"such as {str(qid[0])!r} and {str(qid[n_listed])!r}",
         )
     # Judgements below 0, of spam, earn nothing, as in trec_eval.
     grades = np.maximum(np.asarray(qrels.arrays["grade"], dtype=np.float64), 0.0)
@@ -106,13 +107,15 @@ def check_measures(names: Iterable[str], *, who: str = "evaluate") -> None:
         word = name.lower().replace("(", "@").split("@")[0]
         word = {"map": "ap", "mrr": "rr", "precision": "p"}.get(word, word)
         if word not in MEASURES or "(top)" in name:
-            raise ValueError(
-                f"{who}: metrics with qrels must be of "
-                f"{', '.join(MEASURES)}, with a grade in brackets if any; got "
-                f"{name!r}."
+            raise refusal(
+                "metrics with qrels",
+                f"be of {', '.join(MEASURES)}, with a grade in brackets if any",
+                repr(name),
+                error=ValueError,
             )
 
 
+@entry_named("evaluate")
 def measure(
     judged: Judged,
     names: Iterable[str],
@@ -197,7 +200,8 @@ def _check_once(who: str, source: str, pairs: Array, qid: Array, docid: Array) -
     order = np.argsort(pairs, kind="stable")
     again = order[1:][pairs[order[1:]] == pairs[order[:-1]]]
     if len(again):
-        raise DataError(
-            f"{who}: {source} must have a document once per query; got "
-            f"{str(docid[again[0]])!r} again for query {str(qid[again[0]])!r}."
+        raise refusal(
+            source,
+            "have a document once per query",
+            f"{str(docid[again[0]])!r} again for query {str(qid[again[0]])!r}",
         )

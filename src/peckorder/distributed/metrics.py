@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
+from peckorder._core.errors import entry, entry_named
 from peckorder._core.typing import Floats, Labels, Predictor
 from peckorder._core.validation import weights
 from peckorder.distributed.cluster.client import (
@@ -52,6 +53,7 @@ class Sums:
     n_left_out: int = 0
 
 
+@entry
 def score(
     estimator: Predictor,
     data: object,
@@ -111,8 +113,8 @@ def score(
     {'disagreement': 0.5}
     """
     metrics = _metrics(names)
-    TIES.check("score", "ties", ties)
-    UNDEFINED.check("score", "undefined", undefined)
+    TIES.check("ties", ties)
+    UNDEFINED.check("undefined", undefined)
     if ties not in _TIES:
         raise ValueError(f"score: ties must be one of {_TIES}; got {ties!r}.")
     if isinstance(estimator, type) or not hasattr(estimator, "predict"):
@@ -122,15 +124,15 @@ def score(
     if sample_weight is not None:
         for metric in metrics:
             if isinstance(metric, Metric):
-                metric.check_weighable("score")
-    client = usable_client("score", client)
+                metric.check_weighable()
+    client = usable_client(client)
     bare = copy(estimator)
     names_in = vars(bare).pop("feature_names_in_", None)
     if features is None and target is not None and names_in is not None:
         features = names_in.tolist()  # other columns may be there as well
-    source = source_of("score", data, y, qid, sample_weight, target, features)
+    source = source_of(data, y, qid, sample_weight, target, features)
     with (
-        reporting_lost_scheduler("score", client),
+        reporting_lost_scheduler(client),
         ReleasingClient(client) as releasing,
     ):
         partitions = map_partitions(
@@ -145,6 +147,7 @@ def score(
     }
 
 
+@entry_named("score")
 def _metrics(names: str | Iterable[str]) -> list[Metric | str]:
     """Read names of metrics of lists, and of rows."""
     if isinstance(names, str):
@@ -154,9 +157,7 @@ def _metrics(names: str | Iterable[str]) -> list[Metric | str]:
             "score: names must be one metric or several, such as 'ap' or ['ap', "
             f"'rank_loss']; got {names!r}."
         )
-    return [
-        name if name in _OF_ROWS else metric_by_name("score", name) for name in names
-    ]
+    return [name if name in _OF_ROWS else metric_by_name(name) for name in names]
 
 
 def _check_names(partitions: Partitions, names: Labels | None) -> None:
@@ -183,6 +184,7 @@ def _check_queries(partitions: Partitions, metrics: list[Metric | str]) -> None:
             )
 
 
+@entry_named("score")
 def sums_of(
     block: Block,
     estimator: Predictor,
@@ -194,7 +196,7 @@ def sums_of(
     predicted = estimator.predict(block.X)
     weight = None
     if block.weight is not None:
-        weight = weights("score", block.weight, len(block))
+        weight = weights(block.weight, len(block))
     classes = getattr(estimator, "classes_", None)
     sums, lists = [], None
     for metric in metrics:
@@ -203,7 +205,7 @@ def sums_of(
             sums.append(_of_rows(losses, weight))
             continue
         if lists is None:
-            lists = RankedLists.of("score", block.y, predicted, block.qid, ties)
+            lists = RankedLists.of(block.y, predicted, block.qid, ties)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)
             values = metric.per_query(
@@ -235,6 +237,7 @@ def joined(sums_of_parts: list[list[Sums]]) -> list[Sums]:
     ]
 
 
+@entry_named("score")
 def _mean(metric: Metric | str, sums: Sums) -> float:
     name = metric if isinstance(metric, str) else metric.name
     if sums.n_left_out:
@@ -245,21 +248,24 @@ def _mean(metric: Metric | str, sums: Sums) -> float:
             stacklevel=3,
         )
     if isinstance(metric, str) and not sums.weight > 0:
-        refuse_weightless("score")
+        refuse_weightless()
     return sums.total / sums.weight if sums.weight > 0 else math.nan
 
 
+@entry_named("score")
 def _rank_losses(y: Labels, predicted: Labels, classes: Labels | None) -> Floats:
-    return rank_steps("score", y, predicted, classes)
+    return rank_steps(y, predicted, classes)
 
 
+@entry_named("score")
 def _squares(y: Labels, predicted: Labels, classes: Labels | None) -> Floats:
-    return np.square(rank_steps("score", y, predicted, None))
+    return np.square(rank_steps(y, predicted, None))
 
 
+@entry_named("score")
 def _hits(y: Labels, predicted: Labels, classes: Labels | None) -> Floats:
-    truth = read_labels("score", y)
-    truth.check_length("score", len(predicted))
+    truth = read_labels(y)
+    truth.check_length(len(predicted))
     hits: Floats = np.equal(truth.values, predicted).astype(np.float64)
     return hits
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from sklearn.utils.validation import check_is_fitted
 
+from peckorder._core.errors import entry
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Labels
 from peckorder.estimators import (
@@ -146,12 +147,12 @@ def _input_type(dtype: DTypeLike) -> DTypeLike:
     return given
 
 
+@entry  # WHO type(model).__name__
 def _obstacle(model: Any) -> str | None:
     """Return what a model is that cannot be written, None if it can be.
 
     A subclass may predict by rules of its own, so that it is none of those it extends.
     """
-    who = type(model).__name__
     if isinstance(model, type):
         return f"the class {model.__name__}"
     if type(model) not in _ORDINAL | _SCORES:

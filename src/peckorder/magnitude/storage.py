@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from peckorder._core.errors import entry
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Matrix
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 def _kernel_name(gram: Gram) -> str:
     function = gram.function
     if function.function is not None:
-        stored_parameter(function.who, "kernel", function.function)  # which it is not
+        stored_parameter("kernel", function.function)  # which it is not
     return function.name
 
 
@@ -53,13 +54,9 @@ def _check_gram(node: Node) -> None:
     node.values["who"] = type(node.owner).__name__
 
 
-def _gram(
-    who: str, X: Matrix, centre: Floats | None, name: str, **parameters: Any
-) -> Gram:
+def _gram(X: Matrix, centre: Floats | None, name: str, **parameters: Any) -> Gram:
     transform = RowTransform(intercept=False, unit_norm=False)
-    return Gram(
-        KernelFunction(who, transform, X.shape[1], name, **parameters), X, centre
-    )
+    return Gram(KernelFunction(transform, X.shape[1], name, **parameters), X, centre)
 
 
 _GRAM = Table(
@@ -158,6 +155,7 @@ _SAMPLE = Table(
 )
 
 
+@entry  # WHO type(node.owner).__name__
 def _complete_squared(node: Node) -> None:
     values = node.values
     sample, gram = values.pop("sample", None), values["_gram"]
@@ -166,11 +164,10 @@ def _complete_squared(node: Node) -> None:
     if gram is None or "_fitted_C" not in values:
         raise node.refuse("sample", "with a kernel")
     values["_has_queries"] = sample.pop("_has_queries")
-    values["_training"] = _sample(type(node.owner).__name__, gram, **sample)
+    values["_training"] = _sample(gram, **sample)
 
 
 def _sample(
-    who: str,
     gram: Gram,
     y: Floats,
     offset: Floats | None,
@@ -179,7 +176,7 @@ def _sample(
 ) -> TrainingRows:
     label = y if offset is None else y - offset
     weights = QueryWeights.of(query, weight)
-    return TrainingRows(who, gram, y, label, offset, weights, weight, is_copy=True)
+    return TrainingRows(gram, y, label, offset, weights, weight, is_copy=True)
 
 
 # What pairs are left out of, and partial_fit continues from.

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from peckorder._base.transaction import all_or_nothing
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import MatrixLike, VectorLike
 from peckorder._core.validation import (
     Rule,
@@ -18,7 +19,6 @@ from peckorder._core.validation import (
     positive,
     whole,
 )
-from peckorder.exceptions import DataError
 from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel
 from peckorder.magnitude.mprank_solver.iterative import Limits
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
@@ -41,6 +41,7 @@ def _hint(value: object) -> str:
     return _REASONS.get(value, "") if isinstance(value, str) else ""
 
 
+@entry
 class SVRank(MagnitudeModel, stored=True):
     """Ranks so that differences of scores are those of labels, but for a band.
 
@@ -225,7 +226,7 @@ class SVRank(MagnitudeModel, stored=True):
             rows = training.rows
             is_linear = not isinstance(rows, Gram)
             with np.errstate(over="ignore", invalid="ignore"):
-                space = Features(rows) if is_linear else Kernels(self._who, rows)
+                space = Features(rows) if is_linear else Kernels(rows)
                 minimum = minimise(space, risk, limits)
             self._check_finite(minimum)
             self._store(minimum, training.weights.mean(training.label - minimum.scores))
@@ -269,11 +270,8 @@ class SVRank(MagnitudeModel, stored=True):
         if np.isfinite([minimum.objective, minimum.gap, minimum.w.sum()]).all():
             return
         if self.C > _LARGEST_C:
-            raise DataError(
-                f"{self._who}: C must be small enough for squares to be finite; got "
-                f"{self.C!r}."
-            )
-        refuse_large(self._who)
+            raise refusal("C", "be small enough for squares to be finite", repr(self.C))
+        refuse_large()
 
     def _warn(self, limits: Limits, stacklevel: int) -> None:
         what = (

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from peckorder._core.errors import entry
 from peckorder._core.typing import Floats, Frame, Ints, Labels, VectorLike
 from peckorder._core.validation import optional, whole
 from peckorder.exceptions import DataError, MissingExtraError
@@ -131,6 +132,7 @@ class Evaluation:
         ]
 
 
+@entry
 def evaluate(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -182,17 +184,17 @@ def evaluate(
     ndcg    0.8953  0.8155 to 0.9751        2          0
     ap      0.8333  0.7500 to 0.9167        2          0
     """
-    metrics = metrics_by_name("evaluate", names)
-    whole(1).check("evaluate", "n_bootstrap", n_bootstrap)
-    _SEED.check("evaluate", "random_state", random_state)
+    metrics = metrics_by_name(names)
+    whole(1).check("n_bootstrap", n_bootstrap)
+    _SEED.check("random_state", random_state)
     if sample_weight is not None:
         for metric in metrics:
-            metric.check_weighable("evaluate")
-    UNDEFINED.check("evaluate", "undefined", undefined)
+            metric.check_weighable()
+    UNDEFINED.check("undefined", undefined)
     if isinstance(qid, Iterator):
         qid = list(qid)  # it is read more than once
-    lists = RankedLists.of("evaluate", y_true, y_score, qid, ties, docid)
-    weight = query_weights("evaluate", query_weight, lists.queries)
+    lists = RankedLists.of(y_true, y_score, qid, ties, docid)
+    weight = query_weights(query_weight, lists.queries)
     values = {
         metric.name: metric.per_query(
             y_true, y_score, qid, lists, sample_weight, undefined
@@ -267,6 +269,7 @@ class PairedComparison:
         ]
 
 
+@entry
 def compare(
     a: Evaluation,
     b: Evaluation,
@@ -309,9 +312,9 @@ def compare(
                 f"compare: {what} must be what evaluate returns; got an object of type "
                 f"{type(value).__name__}."
             )
-    whole(1).check("compare", "n_bootstrap", n_bootstrap)
-    whole(1).check("compare", "n_permutations", n_permutations)
-    _SEED.check("compare", "random_state", random_state)
+    whole(1).check("n_bootstrap", n_bootstrap)
+    whole(1).check("n_permutations", n_permutations)
+    _SEED.check("random_state", random_state)
     names, positions = _aligned(a, b)
     gaps = np.stack([a.values[name] - b.values[name][positions] for name in names])
     means = weighted_means(gaps, a.weight).tolist()

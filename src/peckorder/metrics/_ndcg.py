@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from peckorder._core.errors import entry
 from peckorder._core.typing import Floats, VectorLike
 from peckorder._core.validation import one_of, optional, whole
 from peckorder.exceptions import DataError
@@ -18,6 +19,7 @@ from peckorder.metrics.compiled import rankings
 _GAIN = one_of("linear", "exponential")
 
 
+@entry
 def ndcg(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -56,9 +58,9 @@ def ndcg(
     >>> round(ndcg([3, 2, 0, 1], [4.0, 2.0, 3.0, 1.0]), 4)
     0.9305
     """
-    optional(whole(1)).check("ndcg", "k", k)
-    _GAIN.check("ndcg", "gain", gain)
-    lists = RankedLists.of("ndcg", y_true, y_score, qid, ties, docid)
+    optional(whole(1)).check("k", k)
+    _GAIN.check("gain", gain)
+    lists = RankedLists.of(y_true, y_score, qid, ties, docid)
     lowest = float(lists.truth.min())
     if lowest < 0:
         raise DataError(f"ndcg: y_true must be >= 0 to be a gain; got {lowest!r}.")
@@ -87,6 +89,7 @@ def ndcg(
     )
 
 
+@entry
 def rank_probability(
     y_true: ArrayLike, y_score: ArrayLike, k: int, *, good: ArrayLike = 1
 ) -> Floats:
@@ -117,8 +120,8 @@ def rank_probability(
     >>> rank_probability([1, 0, 1], [5.0, 5.0, 5.0], 1).round(3)
     array([0.667, 0.333, 0.   ])
     """
-    whole(1).check("rank_probability", "k", k)
-    lists = RankedLists.of("rank_probability", y_true, y_score, None, "expected")
+    whole(1).check("k", k)
+    lists = RankedLists.of(y_true, y_score, None, "expected")
     is_good = good_rows(lists, good)
     n_good = int(is_good.sum())
     if k > n_good:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from peckorder._base.transaction import all_or_nothing
+from peckorder._core.errors import entry
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, MatrixLike, Seed, VectorLike
 from peckorder._core.validation import Rules, one_of
@@ -44,6 +45,7 @@ def _numbers(name: str, given: ArrayLike) -> Floats:
     return numbers
 
 
+@entry
 class PRank(KernelEstimator, stored=True):
     """Place rows on an ordered scale, learning one row at a time.
 

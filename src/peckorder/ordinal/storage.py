@@ -279,10 +279,8 @@ def _write_scale(scale: Scale) -> dict[str, Any]:
 
 
 def _begun_with(model: "OrdinalEstimator") -> dict[str, Any]:
-    who = type(model).__name__
     return {
-        name: stored_parameter(who, name, value)
-        for name, value in model._begun_with.items()
+        name: stored_parameter(name, value) for name, value in model._begun_with.items()
     }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.text_files import check_target
 from peckorder._core.validation import check_parameters, whole
 from peckorder._version import __version__
@@ -37,14 +38,14 @@ def write_model(model: StoredModel, path: object) -> None:
     """Write a fitted model to a file."""
     who, contents = type(model).__name__, packed(model)
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"{who}: path must be a path; got {path!r}.")
-    check_target(who, "path", path)
-    write_file(who, path, contents)
+        raise refusal("path", "be a path", repr(path), error=TypeError)
+    check_target("path", path)
+    write_file(path, contents)
 
 
 def model_bytes(model: StoredModel) -> bytes:
     """Return a fitted model as the bytes of a file."""
-    return to_bytes(type(model).__name__, packed(model))
+    return to_bytes(packed(model))
 
 
 def packed(model: StoredModel, stream: dict[str, Any] | None = None) -> Contents:
@@ -54,21 +55,23 @@ def packed(model: StoredModel, stream: dict[str, Any] | None = None) -> Contents
     """
     who, arrays = type(model).__name__, []  # type: ignore[var-annotated]
     if MODELS.get(who) is not type(model):
-        raise TypeError(
-            f"{who}: a model must be of one of peckorder's own classes to be saved; "
-            "got one of a class derived from them."
+        raise refusal(
+            "a model",
+            "be of one of peckorder's own classes to be saved",
+            "one of a class derived from them",
+            error=TypeError,
         )
     try:
         first = {"peckorder": __version__} | ({"stream": stream} if stream else {})
         header = pack(document(model) | first, arrays)
         read_model(Node.of(header, arrays), MODELS)
     except Unstorable as error:
-        raise TypeError(
-            f"{who}: labels must be plain values to be saved; got {error}."
+        raise refusal(
+            "labels", "be plain values to be saved", error, error=TypeError
         ) from None
     except Damaged as error:
-        raise ValueError(
-            f"{who}: a model must be sound to be saved; got one {error}."
+        raise refusal(
+            "a model", "be sound to be saved", f"one {error}", error=ValueError
         ) from None
     return Contents(header, arrays)
 
@@ -93,18 +96,20 @@ def parameters_of(model: Any) -> dict[str, Any]:
             inner = {"name": type(value).__name__, "parameters": parameters_of(value)}
             parameters[name] = {"estimator": inner}
             continue
-        parameters[name] = stored_parameter(who, name, value)
+        parameters[name] = stored_parameter(name, value)
     return parameters
 
 
-def stored_parameter(who: str, name: str, value: Any) -> Any:
+def stored_parameter(name: str, value: Any) -> Any:
     """Return a parameter as `pack` takes it, or say that it cannot be saved."""
     try:
         return parameter(value)
     except Unstorable as error:
-        raise TypeError(
-            f"{who}: {name} must be {_storable(name)} to be saved, as a file holds no "
-            f"code; got {error}."
+        raise refusal(
+            name,
+            f"be {_storable(name)} to be saved, as a file holds no code",
+            error,
+            error=TypeError,
         ) from None
 
 

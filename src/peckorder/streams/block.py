@@ -128,7 +128,6 @@ class Stream(ABC):
     1000
     """
 
-    who: str
     rows: int
     n_features: int
     feature_names: tuple[str, ...] | None = None

@@ -8,9 +8,9 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from peckorder._core.errors import refusal
 from peckorder._core.text_files import ENCODING
 from peckorder._core.typing import Bools, Ints, Labels
-from peckorder.exceptions import DataError
 from peckorder.feedback import missing_cells
 from peckorder.streams.block import Block, Stream
 
@@ -44,18 +44,20 @@ def check_piece(stream: Stream, piece: Block, number: int) -> None:
     """Refuse rows that are not like those promised; the first has a number."""
     who, y, qid = stream.who, piece.y, piece.qid
     if piece.X.shape != (len(y), stream.n_features):
-        raise DataError(
-            f"{who}: every row must have {stream.n_features} features and a label; got "
-            f"{piece.X.shape[0]} rows of {piece.X.shape[1]} features with {len(y)} "
-            f"labels from row {number} on."
+        raise refusal(
+            "every row",
+            f"have {stream.n_features} features and a label",
+            f"{piece.X.shape[0]} rows of {piece.X.shape[1]} features with "
+            f"{len(y)} labels from row {number} on",
         )
     check_gaps(stream, "y", y, number)
     if (qid is not None) != stream.has_queries or (
         piece.weight is not None
     ) != stream.has_weights:
-        raise DataError(
-            f"{who}: all rows must have a query and a weight, or none of them; got "
-            f"others from row {number} on."
+        raise refusal(
+            "all rows",
+            "have a query and a weight, or none of them",
+            f"others from row {number} on",
         )
     if qid is not None:
         check_gaps(stream, "qid", qid, number)
@@ -67,9 +69,8 @@ def check_gaps(stream: Stream, name: str, column: Labels, number: int) -> None:
     if is_missing.any():
         row = int(np.argmax(is_missing))
         value = column[row : row + 1].tolist()[0]
-        raise DataError(
-            f"{stream.who}: {name} must be without gaps; got {value!r} in "
-            f"{stream.called(number + row)}."
+        raise refusal(
+            name, "be without gaps", f"{value!r} in {stream.called(number + row)}"
         )
 
 
@@ -104,13 +105,10 @@ class Queries:
     def _check_kind(self, qid: Labels) -> None:
         kind = qid.dtype.kind
         if kind not in "biufUSM":
-            raise DataError(
-                f"{self.who}: qid must be numbers, texts or dates; got {qid.dtype}."
-            )
+            raise refusal("qid", "be numbers, texts or dates", qid.dtype)
         if kind != (self._kind or kind):
-            raise DataError(
-                f"{self.who}: qid must be of one type throughout; got {qid.dtype} "
-                "beside another."
+            raise refusal(
+                "qid", "be of one type throughout", f"{qid.dtype} beside another"
             )
         self._kind = kind
 
@@ -135,10 +133,12 @@ class Queries:
     def _refuse(self, ids: Labels, starts: Ints, is_again: Bools) -> NoReturn:
         place = int(np.argmax(is_again))
         row = self._n_rows + int(starts[place])
-        raise DataError(
-            f"{self.who}: the rows of a query must stand together; got the query "
-            f"{ids[place : place + 1].tolist()[0]!r} again after others, in "
-            f"{self._stream.called(row)}. Sort the rows by query."
+        raise refusal(
+            "the rows of a query",
+            "stand together",
+            f"the query {ids[place : place + 1].tolist()[0]!r} again after "
+            f"others, in {self._stream.called(row)}",
+            hint="Sort the rows by query.",
         )
 
 

@@ -7,6 +7,7 @@ from typing import Final, Self
 
 import numpy as np
 
+from peckorder._core.errors import entry
 from peckorder._core.typing import Array, Floats
 from peckorder.exceptions import DataError
 from peckorder.tables import column_names as words
@@ -23,6 +24,7 @@ _DATE: Final = re.compile(
 SCALED: Final = re.compile(r"\((.*) - (\S+)\) / (\S+)", re.DOTALL)
 
 
+@entry  # WHO ["'compare'"]
 @dataclass(frozen=True, slots=True, eq=False)
 class Coding:
     """Which columns are features, and how text becomes numbers.
@@ -96,7 +98,7 @@ class Coding:
         """Return the features of all rows; NaN where a cell is empty."""
         names = list(self.levels)
         arrays = [columns.arrays[name] for name in names]
-        return coded("compare", names, arrays, list(self.levels.values()))
+        return coded(names, arrays, list(self.levels.values()))
 
 
 def values_of(columns: Columns, feature: str) -> Floats:

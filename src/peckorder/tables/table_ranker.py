@@ -19,6 +19,7 @@ from peckorder._base.scores import (
     ROUTED_TO_PREDICT,
     ROUTED_TO_SCORE,
 )
+from peckorder._core.errors import entry
 from peckorder._core.typing import Array, Estimator, Floats, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, boolean, check_parameters
 from peckorder.exceptions import DataError
@@ -46,6 +47,7 @@ def _passed(name: str) -> Any:
     return available_if(lambda model: hasattr(model._asked(), name))
 
 
+@entry
 class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc]
     """A ranker of tables: text is coded, numbers are scaled, gaps are filled.
 
@@ -143,9 +145,8 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         # Names are kept of a copy: a fit that fails leaves this model as it was.
         fresh: Any = copy(self)
         names, columns = fresh._table(X, reset=True)
-        who = type(self).__name__
-        levels = [learn_levels(who, n, c) for n, c in zip(names, columns, strict=True)]
-        prepared = coded(who, names, columns, levels)
+        levels = [learn_levels(n, c) for n, c in zip(names, columns, strict=True)]
+        prepared = coded(names, columns, levels)
         shift, scale = None, None
         if self.scale:
             if np.isinf(prepared).any():
@@ -295,7 +296,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
 
     def _prepared(self, names: Sequence[str], columns: Sequence[Array]) -> Floats:
         """Return what the ranker sees of columns, which are in their order."""
-        X = coded(type(self).__name__, names, columns, self.levels_)
+        X = coded(names, columns, self.levels_)
         if self.shift_ is None or self.scale_ is None:
             return X
         return apply_scaling(X, self.shift_, self.scale_)

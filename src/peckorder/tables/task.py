@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from peckorder._core.errors import entry_named
 from peckorder._core.typing import Array
 from peckorder._core.validation import one_of, optional
 from peckorder.exceptions import DataError
@@ -47,6 +48,7 @@ class Task:
     column_roles: tuple[ColumnRole, ...] = ()
 
 
+@entry_named("compare")
 def recognise(
     columns: Columns,
     *,
@@ -93,7 +95,7 @@ def recognise(
     >>> task.kind, task.target, task.classes
     ('ordinal', 'grade', (0, 1, 2))
     """
-    _TASK.check("compare", "task", task)
+    _TASK.check("task", task)
     if not len(columns):
         raise DataError(f"compare: {columns.source} must have rows; got none.")
     asked = {
@@ -105,10 +107,10 @@ def recognise(
     }
     for name, column in asked.items():
         if column is not None:
-            check_column("compare", columns, name, column)
+            check_column(columns, name, column)
     dropped = tuple(split_names(drop, columns.names))
     for column in dropped:
-        check_column("compare", columns, "drop", column)
+        check_column(columns, "drop", column)
     left = [name for name in columns.names if name not in dropped]
     table = Columns({name: columns.arrays[name] for name in left}, columns.source)
     given = {name: column for name, column in asked.items() if column is not None}

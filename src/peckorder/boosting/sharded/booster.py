@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.booster import Options, check_alpha
 from peckorder.boosting.columns import MOST_BINS, Cuts
@@ -19,7 +20,6 @@ from peckorder.boosting.distribution import mass_unit
 from peckorder.boosting.rounds import Round, RoundLog
 from peckorder.boosting.sharded.shard import Record, joined
 from peckorder.boosting.thresholds import nothing_chosen, threshold_at
-from peckorder.exceptions import DataError
 
 FloatType: TypeAlias = np.dtype[np.floating[Any]]
 
@@ -95,10 +95,11 @@ class Traffic:
     rounds: list[RoundTraffic] = field(default_factory=list)
 
 
+@entry
 class ShardedBooster:
     """RankBoost in progress over shards; `log` and `smoothing` are the result."""
 
-    def __init__(self, who: str, crew: Crew, rows: Rows, options: Options) -> None:
+    def __init__(self, crew: Crew, rows: Rows, options: Options) -> None:
         self._who, self._crew, self._rows, self._options = who, crew, rows, options
         self._rule = options.alpha_rule(rows.n_pairs)
         self.log = RoundLog([0.0])
@@ -136,9 +137,7 @@ class ShardedBooster:
         step = int(np.clip(_SORTED // (8 * rows.most_rows), 1, rows.n_columns))
         for first in range(0, rows.n_columns, step):
             last = min(first + step, rows.n_columns)
-            cuts = find_cuts(
-                self._ask, self._who, first, last, self._options.max_bins, rows.dtype
-            )
+            cuts = find_cuts(self._ask, first, last, self._options.max_bins, rows.dtype)
             self._ask("cut", first, cuts)
             self._cuts = self._cuts.extended(cuts)
         self._columns = self._cuts.columns(np.empty((0, 0), np.uint8), rows.n_rows)
@@ -243,7 +242,6 @@ def n_bytes(message: object) -> int:
 
 def find_cuts(
     ask: Callable[..., Any],
-    who: str,
     first: int,
     last: int,
     max_bins: int | None,
@@ -267,10 +265,12 @@ def find_cuts(
             cuts.n_bins[c] = n
             cuts.tops[c, :n] = distinct[starts[c] : starts[c + 1]]
         elif max_bins is None:
-            raise DataError(
-                f"{who}: max_bins must be an integer from 2 to 255 on a cluster if a "
-                "feature has more than 255 values; got None, and more of feature "
-                f"{first + c}. Use max_bins=255."
+            raise refusal(
+                "max_bins",
+                "be an integer from 2 to 255 on a cluster if a feature has "
+                "more than 255 values",
+                f"None, and more of feature {first + c}",
+                hint="Use max_bins=255.",
             )
         else:
             large.append(c)

@@ -12,6 +12,7 @@ from rich.table import Table as Screen
 
 from peckorder import compare as engine
 from peckorder import reports
+from peckorder._core.errors import entry_named
 from peckorder._core.typing import Floats
 from peckorder.cli.compare.command import CompareOptions
 from peckorder.cli.compare.report import versions
@@ -21,11 +22,12 @@ from peckorder.cli.outputs import check_report
 from peckorder.compare import Comparison, Outcome
 
 
+@entry_named("compare")
 def compare_embedded(options: CompareOptions, output: OutputOptions) -> None:
     """Train every ranker on embedded data."""
     repeats = 20 if options.repeats is None else options.repeats
     seed, out = options.seed, options.out
-    check_report("compare", out)
+    check_report(out)
     printer = ResultPrinter(output)
     with printer.progress("Comparing") as report_progress:
         comparisons = engine.run(

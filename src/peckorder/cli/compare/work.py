@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table as Screen
 
 from peckorder import reports
+from peckorder._core.errors import entry_named
 from peckorder._core.validation import whole
 from peckorder.cli.compare.command import CompareOptions
 from peckorder.cli.compare.report import build_report
@@ -61,6 +62,7 @@ class CompareResult:
     is_new: bool = True
 
 
+@entry_named("compare")
 def compare_files(
     files: tuple[str, ...], options: CompareOptions, output: OutputOptions
 ) -> None:
@@ -68,10 +70,10 @@ def compare_files(
     files = tuple(STDIN if is_standard(file) else file for file in files)
     printer = ResultPrinter(output)
     check_paths(files, options)
-    whole(2).check("compare", "folds", options.folds)
-    SEED.check("compare", "seed", options.seed)
+    whole(2).check("folds", options.folds)
+    SEED.check("seed", options.seed)
     if options.rows is not None:
-        whole(20).check("compare", "rows", options.rows)
+        whole(20).check("rows", options.rows)
     begin, is_new = perf_counter(), not options.out.exists()
     with printer.progress("Reading") as report_progress:
         case = load_case(files, options)
@@ -99,19 +101,18 @@ def compare_files(
     printer.emit(as_json(result), *shown(result))
 
 
+@entry_named("compare")
 def check_paths(files: tuple[str, ...], options: CompareOptions) -> None:
     """Refuse, before any work, files that cannot be written or named in the report."""
-    check_report("compare", options.out)
-    check_encodable("compare", "file", *files, *filter(None, [options.qrels]))
-    check_outputs(
-        "compare", {"--save": options.save, "-o": options.out}, [*files, options.qrels]
-    )
+    check_report(options.out)
+    check_encodable("file", *files, *filter(None, [options.qrels]))
+    check_outputs({"--save": options.save, "-o": options.out}, [*files, options.qrels])
     if options.save is None:
         return
-    check_encodable("compare", "save", options.save)
+    check_encodable("save", options.save)
     if is_standard(options.save):
         raise ValueError("compare: save must be a file; got '-'.")
-    check_model("compare", "--save", options.save)
+    check_model("--save", options.save)
 
 
 def load_case(
@@ -175,14 +176,15 @@ def read_table(
     return read_columns(path, format=table_format, ids=ids, names=names)
 
 
+@entry_named("compare")
 def read_runs(paths: tuple[str, ...], qrels: str) -> tuple[Mapping[str, Run], Qrels]:
     """Read TREC runs, called by the names of their files, and judgements."""
-    names = run_names("compare", paths)
+    names = run_names(paths)
     runs = {
-        name: as_run("compare", read_run_columns("compare", path))
+        name: as_run(read_run_columns(path))
         for name, path in zip(names, paths, strict=True)
     }
-    return runs, read_qrels("compare", qrels)
+    return runs, read_qrels(qrels)
 
 
 def shown(result: CompareResult) -> tuple[RenderableType, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from peckorder._core.errors import entry_named
 from peckorder.exceptions import DataError
 from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, check_column, listed
@@ -27,6 +28,7 @@ class Roles(NamedTuple):
     column_roles: tuple[ColumnRole, ...]
 
 
+@entry_named("evaluate")
 def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
     """Find targets, scores, classes and queries, as given or by their names.
 
@@ -48,7 +50,7 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
         named["qid"] = ""
     for role, name in named.items():
         if name:
-            check_column("evaluate", columns, role, name)
+            check_column(columns, role, name)
     small = {words.plain(name): name for name in reversed(columns.names)}
     free = [name for name in columns.names if name not in named.values()]
     others = {word: name for word, name in small.items() if name in free}

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 
 from peckorder import metrics
 from peckorder._core.cells import is_number
+from peckorder._core.errors import entry, entry_named
 from peckorder._core.typing import Array, Bools, Floats, Ints
 from peckorder._core.validation import did_you_mean, whole
 from peckorder.cli.console import ResultPrinter, role_lines, roles_as_json, screen
@@ -64,6 +65,7 @@ class Measured(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+@entry_named("evaluate")
 def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> None:
     """Measure predictions, or a TREC run: means over queries, 95 % intervals."""
     ties, per_query = options.ties, options.per_query
@@ -73,9 +75,9 @@ def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> 
             f"evaluate: ties must be one of {', '.join(_TIES)}; got {ties!r}."
             f"{did_you_mean(ties, _TIES, {})}"
         )
-    check_outputs("evaluate", {"--per-query": per_query}, [file, options.qrels])
-    whole(1).check("evaluate", "bootstrap", options.bootstrap)
-    whole(0).check("evaluate", "seed", options.seed)
+    check_outputs({"--per-query": per_query}, [file, options.qrels])
+    whole(1).check("bootstrap", options.bootstrap)
+    whole(0).check("seed", options.seed)
     of_lists = [name for name in options.metric or () if class_measure(name) is None]
     if of_lists:  # names, before any work
         metrics.evaluate([1, 0], [1, 0], of_lists, n_bootstrap=1)
@@ -109,12 +111,13 @@ def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> 
     )
 
 
+@entry_named("evaluate")
 def _of_run(file: str, qrels: str, options: EvaluateOptions) -> Measured:
     """Measure a run against judgements."""
     names = options.metric or _LISTS
     check_measures(names)
-    run = read_run_columns("evaluate", file, options.format)
-    judged = judge(run, qrels_columns("evaluate", qrels))
+    run = read_run_columns(file, options.format)
+    judged = judge(run, qrels_columns(qrels))
     table = measure(
         judged,
         names,
@@ -125,6 +128,7 @@ def _of_run(file: str, qrels: str, options: EvaluateOptions) -> Measured:
     return Measured(int(np.isfinite(judged.score).sum()), table, notes=judged.notes)
 
 
+@entry_named("evaluate")
 def _of_table(file: str, options: EvaluateOptions) -> Measured:
     """Measure a table that has targets, and scores or predicted classes."""
     qid, classes = options.qid, options.classes
@@ -150,7 +154,7 @@ def _of_table(file: str, options: EvaluateOptions) -> Measured:
         return Measured(n_rows, None, tuple(values), roles.column_roles, notes)
     table = metrics.evaluate(
         _targets(columns, roles, classes, has_classes=bool(of_classes))[rows],
-        numbers_of("evaluate", columns, roles.score, gaps=True)[rows],
+        numbers_of(columns, roles.score, gaps=True)[rows],
         of_lists,
         qid=None if roles.query is None else columns.arrays[roles.query][rows],
         docid=columns.arrays[_docid(columns)][rows]
@@ -181,6 +185,7 @@ def _chosen_metrics(
     return of_classes, of_lists
 
 
+@entry_named("evaluate")
 def _targets(
     columns: Columns, roles: Roles, classes: Sequence[str] | None, *, has_classes: bool
 ) -> Floats:
@@ -189,7 +194,7 @@ def _targets(
     if classes is not None or (is_text and has_classes):
         (level,) = levels_of(columns, (roles.target,), classes)
         return level.astype(np.float64)
-    return numbers_of("evaluate", columns, roles.target, gaps=True)
+    return numbers_of(columns, roles.target, gaps=True)
 
 
 def _shown(file: str, measured: Measured, rows: Sequence[Any]) -> list[RenderableType]:
@@ -221,8 +226,9 @@ def _missing(columns: Columns, what: str, metric: str) -> DataError:
     )
 
 
+@entry_named("evaluate")
 def _docid(columns: Columns) -> str:
-    return column_of("evaluate", columns, "docid", None, ("docid", "doc_id", "id"))
+    return column_of(columns, "docid", None, ("docid", "doc_id", "id"))
 
 
 def _by_query(table: metrics.Evaluation) -> Columns:
@@ -230,6 +236,7 @@ def _by_query(table: metrics.Evaluation) -> Columns:
     return Columns({"qid": ids, **table.values}, "values of queries")
 
 
+@entry  # WHO columns.source
 def with_numbers(columns: Columns, names: Collection[str]) -> Columns:
     """Return columns with numbers where text is all numbers, by the rules of CSV.
 
@@ -251,7 +258,7 @@ def with_numbers(columns: Columns, names: Collection[str]) -> Columns:
             cells = pa.chunked_array([pa.array(arrays[name], pa.string())])
             numbers = typed(name, cells, is_id=False, has_commas=False)
             if numbers is not cells:
-                arrays |= to_columns(columns.source, pa.table({name: numbers})).arrays
+                arrays |= to_columns(pa.table({name: numbers})).arrays
     return replace(columns, arrays=arrays)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from rich.table import Table as Screen
 
 import peckorder
+from peckorder._core.errors import entry, entry_named
 from peckorder._core.typing import Floats, Matrix
 from peckorder._core.validation import whole
 from peckorder.cli.console import ResultPrinter, screen
@@ -29,14 +30,15 @@ from peckorder.tables.model_rows import ModelRows
 from peckorder.tables.scoring import contributions
 
 
+@entry_named("explain")
 def run_explain(
     model: str, file: str | None, options: ExplainOptions, output: OutputOptions
 ) -> None:
     """Return how much each feature adds to the scores of rows."""
     out, numbers = options.out, options.row or (1,)
     printer = ResultPrinter(output, out)
-    whole(1).check("explain", "top", options.top)
-    check_outputs("explain", {"-o": out}, [model, file])
+    whole(1).check("top", options.top)
+    check_outputs({"-o": out}, [model, file])
     check_is_file(model)
     ranker = peckorder.load(model)
     if isinstance(ranker, PersonalRanker):
@@ -72,6 +74,7 @@ def run_explain(
     )
 
 
+@entry  # WHO ["'explain'", 'name_of(file)']
 def _rows(
     model_rows: ModelRows, file: str, format: str | None
 ) -> tuple[Matrix, Matrix, tuple[str, ...]]:
@@ -80,9 +83,7 @@ def _rows(
     if letor_documents(file, format=format) is None:
 
         def numbers(header: tuple[str, ...]) -> Any:
-            return model_rows.numbers(
-                model_rows.sources("explain", name_of(file), header)
-            )
+            return model_rows.numbers(model_rows.sources(name_of(file), header))
 
         # Text as it stands, as `rank` reads it.
         table = joined(list(iter_columns(file, format=format, numbers=numbers)))
@@ -92,11 +93,11 @@ def _rows(
         if model_rows.names is None:
             raw = table.X[:, : model_rows.n_features]
             X = model_rows.array(raw)
-            model_rows.check_cells("explain", name_of(file), X)
+            model_rows.check_cells(name_of(file), X)
             return X, raw, tuple(str(k + 1) for k in range(model_rows.n_features))
-        table = documents_to_columns(name_of(file), table, None)
-    X = model_rows.matrix("explain", table)
-    names, raw = model_rows.before("explain", table)
+        table = documents_to_columns(table, None)
+    X = model_rows.matrix(table)
+    names, raw = model_rows.before(table)
     return X, raw, names
 
 
@@ -135,6 +136,7 @@ def _screen(row: dict[str, Any], top: int) -> Screen:
     return screen(title, ("feature", "value", "adds"), rows)
 
 
+@entry_named("explain")
 def _explain_person(
     printer: ResultPrinter, ranker: PersonalRanker, options: ExplainOptions
 ) -> None:
@@ -144,8 +146,8 @@ def _explain_person(
             "explain: user and item must be given for a PersonalRanker; got "
             f"user={user!r}, item={item!r}."
         )
-    user_id = known_id("explain", "user", user, ranker.users_)
-    item_id = known_id("explain", "item", item, ranker.items_)
+    user_id = known_id("user", user, ranker.users_)
+    item_id = known_id("item", item, ranker.items_)
     try:
         reasons = ranker.explain(user_id, item_id)
     except TypeError as error:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from peckorder._core.errors import entry_named
 from peckorder.cli.console import ResultPrinter, role_lines, roles_as_json
 from peckorder.cli.fit.command import FitOptions
 from peckorder.cli.model_limits import no_classes
@@ -25,14 +26,15 @@ from peckorder.tables.files.trec import QID, TARGET, whole_numbers
 from peckorder.tables.task import Task
 
 
+@entry_named("fit")
 def run_fit(file: str, options: FitOptions, output: OutputOptions) -> None:
     """Fit a ranker to a file; write the model, with the names of its features."""
     printer = ResultPrinter(output)
     ranker, by_hand = make_ranker(options.ranker, options.set_ or ())
     if is_standard(options.out):
         raise ValueError("fit: out must be a file; got '-'.")
-    check_outputs("fit", {"-o": options.out}, [file])
-    check_model("fit", "-o", options.out)
+    check_outputs({"-o": options.out}, [file])
+    check_model("-o", options.out)
     with printer.progress(f"Fitting {options.ranker}"):
         fitted = _fit(ranker, by_hand, file, options)
         try:

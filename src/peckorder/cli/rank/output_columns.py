@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from peckorder._core.cells import is_number
+from peckorder._core.errors import entry, entry_named
 from peckorder._core.typing import Array
 from peckorder.cli.evaluate.roles import NONE, TARGETS
 from peckorder.cli.rank.command import RankOptions
@@ -32,6 +33,7 @@ TYPED: Final = ("parquet", "jsonl")
 _MOST: Final = 1 << 53
 
 
+@entry_named("rank")
 def with_target(block: Columns, options: RankOptions, notes: Notes) -> RankOptions:
     """Return the options with the column of targets, for LETOR, which begins with it.
 
@@ -44,7 +46,7 @@ def with_target(block: Columns, options: RankOptions, notes: Notes) -> RankOptio
     if asked == NONE and NONE not in names:
         target = None
     elif asked is not None:
-        check_column("rank", block, "target", asked)
+        check_column(block, "target", asked)
         target = asked
     else:
         target = TARGET if TARGET in names else first_named(names, TARGETS)
@@ -174,6 +176,7 @@ def _numbers(column: Array, *, is_whole: bool) -> Array:
     return np.asarray(numbers.to_numpy(zero_copy_only=False))
 
 
+@entry  # WHO ['self._source']
 class Spilled:
     """Blocks of rows in a file without a name, which ends with this object.
 
@@ -206,4 +209,4 @@ class Spilled:
         while self._file.tell() < end:
             with pa.ipc.open_stream(self._file) as reader:
                 table = reader.read_all()
-            yield to_columns(self._source, table)
+            yield to_columns(table)

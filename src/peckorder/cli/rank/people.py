@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Array, Bools
 from peckorder.cli.options import separate_columns
 from peckorder.cli.rank.command import RankOptions
@@ -113,6 +114,7 @@ def _scores(model: PersonalRanker, users: Array, items: Array) -> tuple[Array, i
     return score, n_seen
 
 
+@entry_named("rank")
 def _with_unknown(
     columns: Columns, is_known: Bools, placed: Columns, options: RankOptions
 ) -> Columns:
@@ -131,11 +133,11 @@ def _with_unknown(
     users = arrays[str(options.qid)].tolist()
     qid = ["" if is_missing(user) else str(user) for user in users]
     arrays["position"] = ranks(
-        "rank", np.where(is_known, -arrays["position"].astype(np.float64), -np.inf), qid
+        np.where(is_known, -arrays["position"].astype(np.float64), -np.inf), qid
     )
     rows = np.flatnonzero(is_written(arrays, options))
     if options.sort:
-        of_row = Queries.of("rank", qid, len(table)).of_rows()
+        of_row = Queries.of(qid, len(table)).of_rows()
         rows = rows[np.lexsort((arrays["position"][rows], of_row[rows]))]
     return written_rows(table, rows, options)
 
@@ -149,6 +151,7 @@ def _n_rows(n: int) -> str:
     return "1 row has" if n == 1 else f"{n} rows have"
 
 
+@entry_named("rank")
 def _column(
     columns: Columns, what: str, given: str | None, usual: frozenset[str], position: int
 ) -> str:
@@ -161,7 +164,7 @@ def _column(
             f"rank: {columns.source} must have a column of the {what}, given by "
             f"--{what} where none is named so; got {listed(columns.names)}."
         )
-    check_column("rank", columns, what, name)
+    check_column(columns, what, name)
     return name
 
 
@@ -204,18 +207,19 @@ def one_score(model: PersonalRanker, options: RankOptions) -> Iterator[Columns]:
     yield Columns(arrays, "prediction")
 
 
+@entry_named("rank")
 def _given_id(role: str, given: str | None, known: Array) -> Any:
     if given is None:
         raise ValueError("rank: file or user must be given; got neither.")
-    return known_id("rank", role, given, known)
+    return known_id(role, given, known)
 
 
-def known_id(who: str, role: str, given: str, known: Array) -> Any:
+def known_id(role: str, given: str, known: Array) -> Any:
     """Return an id as a model knows it; refuse one that it does not know."""
     ids = like(np.array([given], dtype=object), known)
     if not _among(ids, known)[0]:
-        raise ValueError(
-            f"{who}: {role} must be one that the model knows; got {given!r}."
+        raise refusal(
+            role, "be one that the model knows", repr(given), error=ValueError
         )
     return ids[0]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from peckorder._core.errors import entry, entry_named
 from peckorder._core.typing import Array, Bools, Floats, Ints, Matrix
 from peckorder.cli.options import separate_columns
 from peckorder.cli.rank.command import RankOptions
@@ -30,14 +31,16 @@ from peckorder.tables.scoring import classes_of, scores_of
 _DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
 
 
+@entry  # WHO name_of(file)
 def ranked_blocks(
     model: Any, file: str, options: RankOptions, notes: Notes
 ) -> Iterator[Columns]:
     """Yield rows with scores and positions, as soon as their lists are complete."""
     blocks = scored_blocks(ModelRows.of(model), file, options, notes)
-    return listed_blocks(name_of(file), blocks, options, notes)
+    return listed_blocks(blocks, options, notes)
 
 
+@entry_named("rank")
 def scored_blocks(
     model_rows: ModelRows, file: str, options: RankOptions, notes: Notes
 ) -> Iterator[Columns]:
@@ -45,7 +48,7 @@ def scored_blocks(
     n_before = 0
     for kept, X in _rows(model_rows, file, options, notes):
         if n_before == 0 and options.qid is not None:
-            check_column("rank", kept, "qid", options.qid)
+            check_column(kept, "qid", options.qid)
         added: dict[str, Array] = {"score": scores_of(model_rows.model, X)}
         classes = classes_of(model_rows.model, X)
         if classes is not None:
@@ -71,6 +74,7 @@ def without_added(columns: Columns, notes: Notes | None) -> Columns:
     return Columns(kept, columns.source)
 
 
+@entry_named("rank")
 def _rows(
     model_rows: ModelRows, file: str, options: RankOptions, notes: Notes
 ) -> Iterator[tuple[Columns, Matrix]]:
@@ -79,14 +83,14 @@ def _rows(
     documents = letor_documents(file, format=options.format, rows=options.rows)
     if documents is not None:
         for block in documents:
-            n_shown, X = _document_features(model_rows, who, block, n_before, notes)
-            kept = documents_to_columns(who, block, n_shown if options.features else 0)
+            n_shown, X = _document_features(model_rows, block, n_before, notes)
+            kept = documents_to_columns(block, n_shown if options.features else 0)
             yield kept, X
             n_before += len(block)
         return
 
     def numbers(header: tuple[str, ...]) -> Any:
-        return model_rows.numbers(model_rows.sources("rank", who, header))
+        return model_rows.numbers(model_rows.sources(who, header))
 
     for columns in iter_columns(
         file,
@@ -95,8 +99,8 @@ def _rows(
         numbers=numbers,
         names=separate_columns(options.columns),
     ):
-        X = model_rows.matrix("rank", columns, n_before)
-        sources = model_rows.sources("rank", columns.source, columns.names)
+        X = model_rows.matrix(columns, n_before)
+        sources = model_rows.sources(columns.source, columns.names)
         notes.count_unseen(columns, model_rows.levels(sources))
         notes.count_gaps(columns, model_rows.gaps(sources))
         used = set(sources.values()) - {options.qid, options.docid}
@@ -109,8 +113,9 @@ def _rows(
         yield Columns(arrays, columns.source), X
 
 
+@entry_named("rank")
 def _document_features(
-    model_rows: ModelRows, who: str, block: Documents, n_before: int, notes: Notes
+    model_rows: ModelRows, block: Documents, n_before: int, notes: Notes
 ) -> tuple[int | list[int], Matrix]:
     """Return features of a LETOR file, and which; one that no line has is 0 in all.
 
@@ -118,13 +123,13 @@ def _document_features(
     """
     if model_rows.names is None:
         X = model_rows.array(block.X[:, : model_rows.n_features])
-        model_rows.check_cells("rank", who, X, n_before)
+        model_rows.check_cells(who, X, n_before)
         return model_rows.n_features, X
     needed = {unscaled(name) for name in model_rows.names}
     numbers = sorted(int(name) for name in needed if _is_feature(name))
-    columns = documents_to_columns(who, block, numbers)
-    X = model_rows.matrix("rank", columns, n_before)
-    sources = model_rows.sources("rank", who, columns.names)
+    columns = documents_to_columns(block, numbers)
+    X = model_rows.matrix(columns, n_before)
+    sources = model_rows.sources(who, columns.names)
     notes.count_gaps(columns, model_rows.gaps(sources))
     return numbers, X
 
@@ -136,7 +141,7 @@ def _is_feature(name: str) -> bool:
 
 
 def listed_blocks(
-    who: str, blocks: Iterable[Columns], options: RankOptions, notes: Notes
+    blocks: Iterable[Columns], options: RankOptions, notes: Notes
 ) -> Iterator[Columns]:
     """Yield rows numbered within their lists, all of which are complete."""
     others = iter(blocks)
@@ -154,7 +159,7 @@ def listed_blocks(
     if resolved.positions and resolved.qid is None:
         yield from _one_list(blocks, resolved, notes)
         return
-    for block in whole_lists(who, blocks, resolved):
+    for block in whole_lists(blocks, resolved):
         yield numbered(block, resolved, notes)
 
 
@@ -184,9 +189,7 @@ def _one_list(
         yield cut_out(whole, np.argsort(whole.arrays["position"], kind="stable"))
 
 
-def whole_lists(
-    who: str, blocks: Iterable[Columns], options: RankOptions
-) -> Iterator[Columns]:
+def whole_lists(blocks: Iterable[Columns], options: RankOptions) -> Iterator[Columns]:
     """Yield blocks that end where a query does, or as they come without positions.
 
     Refuses a query that comes again. Memory: the rows of a query and of a block, and
@@ -203,14 +206,14 @@ def whole_lists(
         if last > 0 or (pieces and pieces[-1].arrays[qid][-1] != block.arrays[qid][0]):
             whole = joined([*pieces, cut_out(block, slice(0, last))])
             if len(whole):
-                _check_together(who, whole.arrays[qid], seen, qid, n_before)
+                _check_together(whole.arrays[qid], seen, qid, n_before)
                 n_before += len(whole)
                 yield whole
             pieces = []
         pieces.append(cut_out(block, slice(last, None)))
     if qid is not None and pieces:
         whole = joined(pieces)
-        _check_together(who, whole.arrays[qid], seen, qid, n_before)
+        _check_together(whole.arrays[qid], seen, qid, n_before)
         yield whole
 
 
@@ -220,9 +223,7 @@ def _last_run(ids: Array) -> int:
     return int(changes[-1]) + 1 if len(changes) else 0
 
 
-def _check_together(
-    who: str, ids: Array, seen: set[Hashable], name: str, n_before: int
-) -> None:
+def _check_together(ids: Array, seen: set[Hashable], name: str, n_before: int) -> None:
     starts = np.r_[0, np.flatnonzero(ids[1:] != ids[:-1]) + 1]
     for row, query in zip(starts.tolist(), ids[starts].tolist(), strict=True):
         if is_missing(query):
@@ -256,13 +257,15 @@ def joined(pieces: list[Columns]) -> Columns:
     return Columns(arrays, pieces[0].source)
 
 
+@entry_named("rank")
 def _with_columns(block: Columns, options: RankOptions) -> RankOptions:
     """Return the options with the columns that were found by their names."""
     qid = options.qid or first_named(block.names, QUERY)
-    docid = column_of("rank", block, "docid", options.docid, _DOCUMENTS, optional=True)
+    docid = column_of(block, "docid", options.docid, _DOCUMENTS, optional=True)
     return replace(options, qid=qid, docid=docid)
 
 
+@entry_named("rank")
 def numbered(block: Columns, options: RankOptions, notes: Notes) -> Columns:
     """Return the rows of complete lists that are written, with their positions."""
     rows: Ints = np.arange(len(block))
@@ -272,17 +275,18 @@ def numbered(block: Columns, options: RankOptions, notes: Notes) -> Columns:
         block = Columns({**block.arrays, **placed}, block.source)
         notes.n_lists += int((placed["position"] == 1).sum())
         if options.sort:
-            of_row = Queries.of("rank", qid, len(block)).of_rows()
+            of_row = Queries.of(qid, len(block)).of_rows()
             rows = np.lexsort((placed["position"], of_row))
         rows = rows[is_written(placed, options)[rows]]
     return written_rows(block, rows, options)
 
 
+@entry_named("rank")
 def _places(score: Floats, qid: Array | None, options: RankOptions) -> dict[str, Array]:
     """Return the positions of rows in their lists, and gaps."""
     above = cut_at_gap(score, qid, min_gap=options.min_gap)
     return {
-        "position": ranks("rank", score, qid),
+        "position": ranks(score, qid),
         "gap": gaps(score, qid),
         "above_cut": above.astype(np.int64),
     }

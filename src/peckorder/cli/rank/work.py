@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import peckorder
+from peckorder._core.errors import entry_named
 from peckorder._core.validation import not_negative, optional, whole
 from peckorder.cli.console import (
     ReportProgress,
@@ -45,20 +46,21 @@ from peckorder.tables.roles import ColumnRole, Role
 from peckorder.tables.scoring import scores_of
 
 
+@entry_named("rank")
 def run_rank(
     model: str, files: tuple[str, ...], options: RankOptions, output: OutputOptions
 ) -> None:
     """Score the rows of a file, and number them within their queries."""
     out = options.out
     printer = ResultPrinter(output, out)
-    not_negative.check("rank", "min_gap", options.min_gap)
-    optional(whole(1)).check("rank", "max_rows", options.max_rows)
-    whole(1).check("rank", "rows", options.rows)
+    not_negative.check("min_gap", options.min_gap)
+    optional(whole(1)).check("max_rows", options.max_rows)
+    whole(1).check("rows", options.rows)
     if not options.positions:
         _check_without_positions(options)
     # A run may be given as NAME=FILE.
     named = [file.partition("=")[2] or None for file in files]
-    check_outputs("rank", {"-o": out}, [model, *files, *named])
+    check_outputs({"-o": out}, [model, *files, *named])
     options = replace(options, out_format=_out_format(options, files))
     check_is_file(model)
     notes = Notes()
@@ -86,6 +88,7 @@ def run_rank(
     )
 
 
+@entry_named("the runs")
 def _blocks(
     ranker: Any, files: tuple[str, ...], options: RankOptions, notes: Notes
 ) -> Iterator[Columns]:
@@ -95,7 +98,7 @@ def _blocks(
     is_fusion = _are_runs(ranker, files, options.format)
     if is_fusion:
         lines = fused_runs(ranker, files, notes)
-        blocks = listed_blocks("the runs", lines, options, notes)
+        blocks = listed_blocks(lines, options, notes)
     elif len(files) > 1:
         raise ValueError(
             "rank: file must be one, unless the model has learnt from runs; got "
@@ -160,6 +163,7 @@ def _counted(
         report_progress(n_rows)
 
 
+@entry_named("rank")
 def fused_runs(model: Any, files: Sequence[str], notes: Notes) -> Iterator[Columns]:
     """Yield the documents of all runs with their scores, query by query.
 
@@ -178,10 +182,9 @@ def fused_runs(model: Any, files: Sequence[str], notes: Notes) -> Iterator[Colum
             f"{listed(model_rows.names)}; got {listed(files)}."
         )
     tables = {
-        name: read_run_columns("rank", path)
-        for name, path in _named(files, model_rows.names)
+        name: read_run_columns(path) for name, path in _named(files, model_rows.names)
     }
-    documents = from_runs({n: as_run("rank", tables[n]) for n in tables})
+    documents = from_runs({n: as_run(tables[n]) for n in tables})
     X = np.full((len(documents), len(model_rows.names)), np.nan)
     positions = [model_rows.names.index(name) for name in tables]
     X[:, positions] = documents.X
@@ -198,6 +201,7 @@ def fused_runs(model: Any, files: Sequence[str], notes: Notes) -> Iterator[Colum
     yield Columns(arrays, "the runs")
 
 
+@entry_named("rank")
 def _named(files: Sequence[str], known: Sequence[str]) -> list[tuple[str, str]]:
     """Return names and paths of runs; refuse those that the model does not know."""
     given = [file.partition("=") for file in files]
@@ -209,7 +213,7 @@ def _named(files: Sequence[str], known: Sequence[str]) -> list[tuple[str, str]]:
     for (name, _, path), file, is_known in zip(given, files, is_named, strict=True):
         if path and not is_known and not Path(file).exists():
             raise DataError(_unknown(name, known, ""))
-    names = run_names("rank", paths)
+    names = run_names(paths)
     called = [
         given[k][0] if named else name
         for k, (name, named) in enumerate(zip(names, is_named, strict=True))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from peckorder._core.errors import entry_named
 from peckorder._core.typing import Floats, Ints
 from peckorder.collaborative.personal.item_kernel import ItemKernel
 from peckorder.collaborative.personal.models import (
@@ -225,6 +226,7 @@ PERSONAL = Table(
 )
 
 
+@entry_named("PersonalRanker")
 def person_bytes(
     user: Any, learnt: PersonModel, rated: tuple[Ints, Floats] | None = None
 ) -> bytes:
@@ -238,7 +240,7 @@ def person_bytes(
         "changed": _write_changed({} if rated is None else {user: rated}),
     }
     header = pack(entries, arrays)
-    return to_bytes("PersonalRanker", Contents(header, arrays))
+    return to_bytes(Contents(header, arrays))
 
 
 def add_person(model: "PersonalRanker", data: bytes) -> None:

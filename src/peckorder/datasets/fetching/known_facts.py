@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from peckorder._core.errors import caller
 from peckorder._core.typing import Floats
 from peckorder.feedback import Ratings
 
@@ -14,7 +15,7 @@ Fact: TypeAlias = int | float | tuple[int, ...]
 
 
 def check_facts(
-    who: str, title: str, known: Mapping[str, Fact], actual: Mapping[str, Fact]
+    title: str, known: Mapping[str, Fact], actual: Mapping[str, Fact]
 ) -> None:
     """Warn if data differ from the published set; a subset may be intended."""
     differ = [name for name in known if known[name] != actual[name]]
@@ -22,7 +23,7 @@ def check_facts(
         published = ", ".join(f"{_shown(known[name])} {name}" for name in differ)
         here = ", ".join(f"{_shown(actual[name])} {name}" for name in differ)
         warnings.warn(
-            f"{who}: {title} must have {published} to be the published set; got "
+            f"{caller()}: {title} must have {published} to be the published set; got "
             f"{here}.",
             UserWarning,
             stacklevel=_callers(),

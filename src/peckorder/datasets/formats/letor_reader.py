@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse as sp
 
+from peckorder._core.errors import refusal
 from peckorder._core.text_files import ENCODING, Source, read_text, shown
 from peckorder._core.typing import Floats, Ints, Labels, Matrix
 from peckorder.datasets.formats import letor_compiled as compiled
 from peckorder.datasets.formats.letor_compiled import RowArrays
 from peckorder.datasets.formats.runs import Documents
-from peckorder.exceptions import DataError
 
 _MOST_COLUMNS = 2**31 - 1
 # From this share of stored entries on, learning from a dense array is faster, and it is
@@ -131,7 +131,6 @@ def rechunk(blocks: Iterator[LetorBlock], n_rows: int | None) -> Iterator[LetorB
 class LetorReader:
     """Reads blocks, and checks that all have the same form of queries."""
 
-    who: str
     base: int
     n_columns: int | None
     largest: float
@@ -145,7 +144,7 @@ class LetorReader:
     def blocks(self, path: Source) -> Iterator[LetorBlock]:
         """Yield the rows of a path or file, in at least one block."""
         text = b""
-        for text in read_text(self.who, path):
+        for text in read_text(path):
             yield self._block(text)
         if not text:
             yield self._block(text)
@@ -241,7 +240,7 @@ class LetorReader:
         number = self.n_lines + text.count(b"\n", 0, start) + 1
         line = _line(text, start)
         complaint = f"{rule}; got {shown(line)}" if rule else self._complaint(line)
-        raise DataError(f"{self.who}: line {number} must {complaint}.")
+        raise refusal(f"line {number}", complaint)
 
     def _complaint(self, line: bytes) -> str:
         grade, *pairs = _words(line)

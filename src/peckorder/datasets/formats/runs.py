@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.typing import Array, Floats, Ints, Labels
 from peckorder._core.validation import Rule, one_of, optional
 from peckorder.exceptions import DataError
@@ -57,6 +58,7 @@ class Documents:
         return len(self.y)
 
 
+@entry  # WHO ["'Run'"]
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """The ranked lists of one system: a TREC run, one document per row.
@@ -87,9 +89,9 @@ class Run:
     tag: Labels = "peckorder"  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        qid = _words("Run", "qid", self.qid)
-        docid = _words("Run", "docid", self.docid)
-        score = _numbers("Run", "score", self.score).astype(np.float64)
+        qid = _words("qid", self.qid)
+        docid = _words("docid", self.docid)
+        score = _numbers("score", self.score).astype(np.float64)
         rank: Any = self.rank
         if rank is None:
             # Columns of other lengths are refused when they are stored.
@@ -99,13 +101,14 @@ class Run:
         if rank.dtype.kind not in "iu":
             raise DataError(f"Run: rank must be integers; got {rank.dtype} values.")
         tag: Any = self.tag
-        tag = _words("Run", "tag", [tag] * len(qid) if isinstance(tag, str) else tag)
-        _store("Run", self, qid=qid, docid=docid, score=score, rank=rank, tag=tag)
+        tag = _words("tag", [tag] * len(qid) if isinstance(tag, str) else tag)
+        _store(self, qid=qid, docid=docid, score=score, rank=rank, tag=tag)
 
     def __len__(self) -> int:
         return len(self.qid)
 
 
+@entry  # WHO ["'Qrels'"]
 @dataclass(frozen=True, slots=True, eq=False)
 class Qrels:
     """Grades of documents: TREC judgements, one document per row.
@@ -129,15 +132,16 @@ class Qrels:
     grade: Ints | Floats
 
     def __post_init__(self) -> None:
-        qid = _words("Qrels", "qid", self.qid)
-        docid = _words("Qrels", "docid", self.docid)
-        grade = _numbers("Qrels", "grade", self.grade)
-        _store("Qrels", self, qid=qid, docid=docid, grade=grade)
+        qid = _words("qid", self.qid)
+        docid = _words("docid", self.docid)
+        grade = _numbers("grade", self.grade)
+        _store(self, qid=qid, docid=docid, grade=grade)
 
     def __len__(self) -> int:
         return len(self.qid)
 
 
+@entry
 def from_runs(
     runs: Mapping[str, Run] | Iterable[Run],
     qrels: Qrels | None = None,
@@ -183,9 +187,9 @@ def from_runs(
            [0.5, nan],
            [nan, 1. ]])
     """
-    _FEATURE.check("from_runs", "feature", feature)
+    _FEATURE.check("feature", feature)
     by_name = _runs_by_name(runs)
-    optional(IS_QRELS).check("from_runs", "qrels", qrels)
+    optional(IS_QRELS).check("qrels", qrels)
     if qrels is None:
         qrels = Qrels([], [], [])  # type: ignore[arg-type]
     sizes = [len(run) for run in by_name.values()]
@@ -231,6 +235,7 @@ def from_runs(
     return Documents(X, y[order], queries[query[kept]], names[name[kept]])
 
 
+@entry_named("from_runs")
 def _runs_by_name(runs: Mapping[str, Run] | Iterable[Run]) -> dict[str, Run]:
     """Return the runs by name; those of a list are named by their position."""
     if isinstance(runs, Run) or not isinstance(runs, Iterable):
@@ -245,7 +250,7 @@ def _runs_by_name(runs: Mapping[str, Run] | Iterable[Run]) -> dict[str, Run]:
     if not by_name:
         raise ValueError("from_runs: runs must be at least one Run; got none.")
     for name, run in by_name.items():
-        IS_RUN.check("from_runs", f"run {name!r}", run)
+        IS_RUN.check(f"run {name!r}", run)
     return by_name
 
 
@@ -296,22 +301,17 @@ def _ranks(qid: Labels, score: Floats, rank: Ints | None = None) -> Ints:
     return ranks
 
 
-def _words(who: str, what: str, values: ArrayLike) -> Labels:
+def _words(what: str, values: ArrayLike) -> Labels:
     """Return a column of text without white space."""
     column: Labels = np.asarray(values)
     if column.ndim != 1:
-        raise DataError(
-            f"{who}: {what} must be one-dimensional; got an array of shape "
-            f"{column.shape}."
-        )
+        raise refusal(what, "be one-dimensional", f"an array of shape {column.shape}")
     column = column.astype(str)
     words = column.tolist()
     text = "\n".join(words).encode("utf-8", "surrogateescape")
     if words and (len(text.split()) != len(words) or text.split() != text.split(b"\n")):
         wrong = (word for word in words if _is_no_word(word))
-        raise DataError(
-            f"{who}: {what} must be words without spaces; got {next(wrong)!r}."
-        )
+        raise refusal(what, "be words without spaces", repr(next(wrong)))
     return column
 
 
@@ -321,31 +321,29 @@ def _is_no_word(text: str) -> bool:
     return encoded.split() != [encoded]
 
 
-def _numbers(who: str, what: str, values: ArrayLike) -> Array:
+def _numbers(what: str, values: ArrayLike) -> Array:
     """Return a column of finite numbers."""
     column: Array = np.asarray(values)
     if column.dtype.kind not in "iuf" and column.size:
-        raise DataError(f"{who}: {what} must be numbers; got {column.dtype} values.")
+        raise refusal(what, "be numbers", f"{column.dtype} values")
     if column.ndim != 1:
-        raise DataError(
-            f"{who}: {what} must be one number per row; got an array of shape "
-            f"{column.shape}."
+        raise refusal(
+            what, "be one number per row", f"an array of shape {column.shape}"
         )
     if not np.isfinite(column).all():
         row = int(np.argmin(np.isfinite(column)))
-        raise DataError(
-            f"{who}: {what} must be finite; got {column[row]} in row {row}."
-        )
+        raise refusal(what, "be finite", f"{column[row]} in row {row}")
     return column
 
 
-def _store(who: str, owner: Run | Qrels, **columns: Array) -> None:
+def _store(owner: Run | Qrels, **columns: Array) -> None:
     """Set the columns of a frozen `owner`; all must have the same length."""
     n_rows = len(columns["qid"])
     for name, column in columns.items():
         if column.shape != (n_rows,):
-            raise DataError(
-                f"{who}: {name} must be one value per row, {n_rows} in all; got an "
-                f"array of shape {column.shape}."
+            raise refusal(
+                name,
+                f"be one value per row, {n_rows} in all",
+                f"an array of shape {column.shape}",
             )
         object.__setattr__(owner, name, column)

@@ -2,6 +2,7 @@
 
 from sklearn.utils import Bunch
 
+from peckorder._core.errors import entry
 from peckorder._core.validation import boolean
 from peckorder.datasets.fetching.download import fetch
 from peckorder.datasets.fetching.folders import Folder, require
@@ -31,6 +32,7 @@ _BOOK_FACTS = {
 }
 
 
+@entry
 def load_book_crossing(folder: Folder = None, *, implicit: bool = False) -> Bunch:
     r"""Read Book-Crossing: ratings of books, by ISBN, from 1 to 10.
 
@@ -60,9 +62,10 @@ def load_book_crossing(folder: Folder = None, *, implicit: bool = False) -> Bunc
     ...     load_book_crossing(folder).ratings.items.tolist()
     ['0451166892']
     """
-    return _load_books("load_book_crossing", folder, implicit)
+    return _load_books(folder, implicit)
 
 
+@entry
 def fetch_book_crossing(
     folder: Folder = None,
     *,
@@ -93,21 +96,21 @@ def fetch_book_crossing(
     >>> from peckorder.datasets import fetch_book_crossing
     >>> books = fetch_book_crossing()  # doctest: +SKIP
     """
-    who = "fetch_book_crossing"
-    boolean.check(who, "implicit", implicit)
-    home = fetch(who, BOOK_CROSSING, folder, url, progress)
-    return _load_books(who, home, implicit)
+    boolean.check("implicit", implicit)
+    home = fetch(BOOK_CROSSING, folder, url, progress)
+    return _load_books(home, implicit)
 
 
-def _load_books(who: str, folder: Folder, implicit: bool) -> Bunch:
-    boolean.check(who, "implicit", implicit)
+@entry  # WHO title
+def _load_books(folder: Folder, implicit: bool) -> Bunch:
+    boolean.check("implicit", implicit)
     names = ("BX-Book-Ratings.csv", _BOOK_PART, "ratings.csv")
-    file = require(who, BOOK_CROSSING, names, folder)
+    file = require(BOOK_CROSSING, names, folder)
     name = file.name.removesuffix(".gz")
     form = _BOOKS_PUBLISHED if name == names[0] else _BOOKS_CSV
     title = f"{who}, {file.name}"
     with file.open() as stream:
-        ratings = Ratings.from_rows(title, read_rows(title, stream, form))
+        ratings = Ratings.from_rows(read_rows(stream, form))
     n_lines = len(ratings)
     if not implicit:
         user, item, value = ratings.triples()
@@ -117,5 +120,5 @@ def _load_books(who: str, folder: Folder, implicit: bool) -> Bunch:
         ratings = Ratings(user[is_rating], item[is_rating], value[is_rating])
     facts: dict[str, Fact] = ratings_facts(ratings, "books")
     facts |= {"lines": n_lines, "explicit ratings": int((ratings.csr.data > 0).sum())}
-    check_facts(who, file.name, _BOOK_FACTS.get(name, {}), facts)
+    check_facts(file.name, _BOOK_FACTS.get(name, {}), facts)
     return Bunch(ratings=ratings, scale=(0.0 if implicit else 1.0, 10.0))

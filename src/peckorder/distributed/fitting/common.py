@@ -4,8 +4,8 @@ from typing import Any, NoReturn, TypeVar
 
 from sklearn.base import clone
 
+from peckorder._core.errors import refusal
 from peckorder.distributed.cluster.partitions import Partitions
-from peckorder.exceptions import DataError
 
 E = TypeVar("E")
 
@@ -16,9 +16,9 @@ def unfitted(estimator: E) -> E:
     return bare
 
 
-def refuse_weightless(who: str) -> NoReturn:
+def refuse_weightless() -> NoReturn:
     """Say that no row weighs anything, as a fit in one process does."""
-    raise DataError(f"{who}: sample_weight must be > 0 for some row; got zero for all.")
+    raise refusal("sample_weight", "be > 0 for some row", "zero for all")
 
 
 def set_features(estimator: Any, partitions: Partitions) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from peckorder._base.transaction import all_or_nothing
+from peckorder._core.errors import caller, entry, refusal
 from peckorder._core.typing import Labels
 from peckorder.distributed.cluster.client import (
     ReleasingClient,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 Fitted = TypeVar("Fitted")
 
 
+@entry
 def fit(
     estimator: Fitted,
     data: object,
@@ -162,11 +164,11 @@ def fit(
             f"model; got {got!r}. Those that learn row by row take streams: "
             "peckorder.streams.fit."
         )
-    client = usable_client("fit", client)
-    source = source_of("fit", data, y, qid, sample_weight, target, features)
+    client = usable_client(client)
+    source = source_of(data, y, qid, sample_weight, target, features)
     with (
         all_or_nothing(estimator),
-        reporting_lost_scheduler("fit", client),
+        reporting_lost_scheduler(client),
         ReleasingClient(client) as releasing,
     ):
         learn(estimator, source, releasing)
@@ -186,9 +188,12 @@ def fit_aggregate(estimator: AggregatePRank, source: Source, client: "Client") -
     partitions = load(client, source)
     n_shards, n_members = len(partitions), int(estimator.n_estimators)
     if n_members < n_shards:
-        raise ValueError(
-            f"{source.who}: n_estimators must be {n_shards} or more, a member for each "
-            f"partition; got {n_members}. Or make fewer partitions."
+        raise refusal(
+            "n_estimators",
+            f"be {n_shards} or more, a member for each partition",
+            n_members,
+            hint="Or make fewer partitions.",
+            error=ValueError,
         )
     labels = union(partitions.ask(labels_of, unfitted(estimator)))
     scale = _scale(estimator, labels, partitions.n_rows)
@@ -220,19 +225,22 @@ def _check(estimator: AggregatePRank, source: Source) -> None:
             "one training set; got 'precomputed'."
         )
     if source.has_weight:
-        raise ValueError(
-            f"{source.who}: sample_weight must be None for AggregatePRank, which "
-            "weighs all rows alike; got another."
+        raise refusal(
+            "sample_weight",
+            "be None for AggregatePRank, which weighs all rows alike",
+            "another",
+            error=ValueError,
         )
 
 
+@entry  # WHO estimator._who
 def labels_of(block: Block, estimator: AggregatePRank) -> Labels | None:
     """Return the labels of a partition, each once; None if they are given anyway."""
     if estimator.classes is not None:
         return None
-    column = read_labels(estimator._who, block.y)
+    column = read_labels(block.y)
     if not column.is_numeric or not np.isfinite(column.values.astype(float)).all():
-        Scale.inferred(estimator._who, column)  # says what is wrong
+        Scale.inferred(column)  # says what is wrong
     return np.unique(column.values)
 
 
@@ -243,17 +251,18 @@ def union(labels: list[Labels | None]) -> Labels | None:
     return np.unique(np.concatenate(labels))  # type: ignore[arg-type]
 
 
+@entry  # WHO estimator._who
 def _scale(estimator: AggregatePRank, labels: Labels | None, n_rows: int) -> Scale:
     """Return the scale that a fit on all rows has."""
     if labels is None:
-        return Scale.given(estimator._who, estimator.classes)
+        return Scale.given(estimator.classes)
     with warnings.catch_warnings():
         # There seem to be as many classes as rows.
         warnings.simplefilter("ignore")
-        scale = Scale.inferred(estimator._who, read_labels(estimator._who, labels))
+        scale = Scale.inferred(read_labels(labels))
     if len(scale) > max(100, n_rows // 2):
         warnings.warn(
-            f"{estimator._who}: y has {len(scale)} classes in {n_rows} rows; if it is "
+            f"{caller()}: y has {len(scale)} classes in {n_rows} rows; if it is "
             "a quantity, cut it into grades first.",
             stacklevel=5,
         )

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats
 from peckorder._core.validation import check_parameters
 from peckorder.distributed.cluster.partitions import Partitions, load, map_partitions
@@ -25,7 +26,6 @@ from peckorder.distributed.fitting.common import (
     unfitted,
 )
 from peckorder.estimators import MPRank, SVRank
-from peckorder.exceptions import DataError
 from peckorder.magnitude.base import MagnitudeModel, TrainingData
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
 from peckorder.magnitude.svrank_solver.loss import PairRisk
@@ -39,13 +39,16 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
+@entry  # WHO type(estimator).__name__
 def check_linear(estimator: MagnitudeModel) -> None:
     """Refuse kernels: they would need the rows of one worker at another."""
     if estimator.kernel != "linear":
-        raise ValueError(
-            f"{type(estimator).__name__}: kernel must be 'linear' for a distributed "
-            "fit, since kernels are of rows of different workers; got "
-            f"{estimator.kernel!r}."
+        raise refusal(
+            "kernel",
+            "be 'linear' for a distributed fit, since kernels are of rows of "
+            "different workers",
+            repr(estimator.kernel),
+            error=ValueError,
         )
 
 
@@ -70,12 +73,13 @@ def fit_mprank(estimator: MPRank, source: Source, client: "Client") -> None:
     )
     moments = partitions.joined(join)
     if moments is None:
-        refuse_weightless(source.who)
+        refuse_weightless()
     with np.errstate(over="ignore", invalid="ignore"):
         estimator._fit_moments(moments)
     set_features(estimator, partitions)
 
 
+@entry  # WHO estimator._who
 def moments_of(
     block: Block, estimator: MPRank, has_queries: bool
 ) -> RunningMoments | None:
@@ -83,9 +87,7 @@ def moments_of(
     given = read(estimator, block)
     if given is None:
         return None
-    moments = RunningMoments.empty(
-        estimator._who, estimator.n_features_in_, has_queries=has_queries
-    )
+    moments = RunningMoments.empty(estimator.n_features_in_, has_queries=has_queries)
     with np.errstate(over="ignore", invalid="ignore"):
         return moments.add(given.X, given.label, given.query, given.weight)
 
@@ -107,10 +109,11 @@ def fit_svrank(estimator: SVRank, source: Source, client: "Client") -> None:
     check_parameters(estimator, estimator._rules)
     check_linear(estimator)
     if not source.has_queries:
-        raise DataError(
-            f"{source.who}: qid must be given for SVRank on a cluster, as without "
-            "queries every row makes a pair with rows of all other partitions; got "
-            "None."
+        raise refusal(
+            "qid",
+            "be given for SVRank on a cluster, as without queries every row "
+            "makes a pair with rows of all other partitions",
+            "None",
         )
     partitions = load(client, source)
     risk = SummedRisk.of(partitions, estimator)
@@ -206,7 +209,7 @@ class SummedRisk:
         answers = np.array(partitions.ask(_weights, bare, fit))
         largest, mass, squares = answers.T
         if not largest.max() > 0.0:
-            refuse_weightless(partitions.who)
+            refuse_weightless()
         units = largest / largest.max()
         shares = units**2 * squares
         return cls(partitions, bare, fit, shares / shares.sum(), units * mass)

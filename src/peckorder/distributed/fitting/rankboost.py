@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Ints
 from peckorder.boosting.blocks import (
@@ -25,7 +26,7 @@ from peckorder.distributed.cluster.partitions import Partitions, in_partition, l
 from peckorder.distributed.cluster.sources import Source
 from peckorder.distributed.fitting.common import set_features, unfitted
 from peckorder.estimators import RankBoost
-from peckorder.exceptions import ClusterError, DataError
+from peckorder.exceptions import ClusterError
 from peckorder.streams.block import Block
 
 if TYPE_CHECKING:
@@ -37,22 +38,23 @@ TRAFFIC = np.dtype(
 )
 
 
+@entry  # WHO type(estimator).__name__
 def fit_rankboost(estimator: RankBoost, source: Source, client: "Client") -> None:
     """Learn rounds from sums; the model is that of `fit` with all rows, to the bit."""
     options = options_for_blocks(estimator, "on a cluster")
     if not source.has_queries:
-        raise DataError(
-            f"{source.who}: qid must be given for RankBoost on a cluster, as without "
-            "queries every row makes a pair with rows of all other partitions; got "
-            "None."
+        raise refusal(
+            "qid",
+            "be given for RankBoost on a cluster, as without queries every row "
+            "makes a pair with rows of all other partitions",
+            "None",
         )
-    who = type(estimator).__name__
     partitions = load(client, source)
     with DaskShards(partitions, unfitted(estimator)) as crew:
         rows, counts = crew.rows()
         if rows.n_rows == 0:
-            refuse_blocks(who, counts.all_rows, counts.all_queries, counts.flat_queries)
-        booster = ShardedBooster(who, crew, rows, options)
+            refuse_blocks(counts.all_rows, counts.all_queries, counts.flat_queries)
+        booster = ShardedBooster(crew, rows, options)
         booster.cut()
         booster.boost()
     set_features(estimator, partitions)
@@ -190,9 +192,11 @@ class DaskShards:
                 _answer, keys, question, arguments, workers=addresses, on_error="return"
             )
         except OSError as error:
-            raise ClusterError(
-                f"{self._partitions.who}: the scheduler must stay in reach; got "
-                f"{type(error).__name__}."
+            raise refusal(
+                "the scheduler",
+                "stay in reach",
+                type(error).__name__,
+                error=ClusterError,
             ) from error
         answers, n_answers = [], 0
         for address in addresses:
@@ -211,10 +215,12 @@ class DaskShards:
     def _note_loss(self) -> None:
         self._n_losses += 1
         if self._n_losses > _MOST_LOSSES:
-            raise ClusterError(
-                f"{self._partitions.who}: workers must stay; got {_MOST_LOSSES} losses "
-                "in a row. If they run out of memory, give them more, or have more of "
-                "them."
+            raise refusal(
+                "workers",
+                "stay",
+                f"{_MOST_LOSSES} losses in a row",
+                hint="If they run out of memory, give them more, or have more of them.",
+                error=ClusterError,
             )
 
     def _lost(self) -> list[int]:
@@ -237,7 +243,7 @@ class DaskShards:
             self._partitions.ask(len)
         except CancelledError:
             gone = [block for block in self._partitions.blocks if block.cancelled()]
-            results(self._partitions.who, self._client, gone)
+            results(self._client, gone)
             raise
 
     def _make(self, *question: Any) -> None:

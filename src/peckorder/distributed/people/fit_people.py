@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_array, get_tags
 
+from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.typing import Estimator, Ints, Matrix, MatrixLike, PathLike
 from peckorder._core.validation import Rule, check_parameters, optional, whole
 from peckorder._version import __version__
@@ -50,7 +51,7 @@ from peckorder.distributed.people.tasks import (
     Task,
 )
 from peckorder.distributed.people.workers import Run, WorkerCrashes, workers_for
-from peckorder.exceptions import ClusterError, DataError
+from peckorder.exceptions import ClusterError
 from peckorder.feedback import Ratings, fingerprint, id_list
 from peckorder.metrics import metrics_by_name
 from peckorder.storage.format import Contents, pack, to_bytes
@@ -74,6 +75,7 @@ ProgressCallback: TypeAlias = Callable[[int, int], None]
 _NAMED = 5
 
 
+@entry_named(WHO)
 def fit_people(
     ratings: Ratings,
     people: ArrayLike | None,
@@ -184,9 +186,9 @@ def fit_people(
     >>> bool(np.nanmean(people.columns()["disagreement"]) < 0.5)
     True
     """
-    check_ratings(WHO, ratings)
-    optional(_COUNT).check(WHO, "n_jobs", n_jobs)
-    _PROGRESS.check(WHO, "progress", progress)
+    check_ratings(ratings)
+    optional(_COUNT).check("n_jobs", n_jobs)
+    _PROGRESS.check("progress", progress)
     rows = _rows(ratings, people)
     if store is not None:
         check_ids(ratings.users)
@@ -194,7 +196,7 @@ def fit_people(
     table = Table(features, references, fill, center)
     plan = make_plan(ratings, estimator, held_out, table)
     if client is not None:
-        client = usable_client(WHO, client)
+        client = usable_client(client)
     kept = open_store(store, plan.about, plan.shared)
     try:
         missing = [row for row in rows if row not in kept.rows]
@@ -212,15 +214,17 @@ def fit_people(
     return open_people(store)
 
 
+@entry_named(WHO)
 def _rows(ratings: Ratings, people: ArrayLike | None) -> list[int]:
     if people is None:
         return list(range(ratings.n_users))
-    rows: list[int] = ratings._users.positions(WHO, people, "people").tolist()
+    rows: list[int] = ratings._users.positions(people, "people").tolist()
     if not rows:
-        raise DataError(f"{WHO}: people must be None or name somebody; got none.")
+        raise refusal("people", "be None or name somebody", "none")
     return rows
 
 
+@entry_named(WHO)
 def _run(
     task: Task,
     missing: list[int],
@@ -240,7 +244,7 @@ def _run(
 
     workers = workers_for(task, client, n_workers)
     try:
-        with reporting_lost_scheduler(WHO, client):
+        with reporting_lost_scheduler(client):
             Run(workers, missing, store).finish()
     except WorkerCrashes as crashes:
         users = task.ratings.users
@@ -254,6 +258,7 @@ def _run(
             workers.close()
 
 
+@entry_named(WHO)
 def _crash_error(people: list[object], crashes: WorkerCrashes) -> ClusterError:
     named = ", ".join(map(repr, people[:_NAMED]))
     if len(people) > _NAMED:
@@ -261,10 +266,11 @@ def _crash_error(people: list[object], crashes: WorkerCrashes) -> ClusterError:
     others = "All others are trained"
     if not crashes.is_complete:
         others = "One process after the other crashed; some others were not started"
-    return ClusterError(
-        f"{WHO}: worker processes crashed repeatedly while training {named} (out of "
-        f"memory?). {others}. What is trained is in the store, if there is one: the "
-        "same call tries the rest again."
+    return refusal(
+        f"worker processes crashed repeatedly while training {named} (out of memory?)",
+        hint=f"{others}. What is trained is in the store, if there is one: the "
+        "same call tries the rest again.",
+        error=ClusterError,
     )
 
 
@@ -281,6 +287,7 @@ class Plan:
     task: Callable[[bytes | None], Task]
 
 
+@entry
 class Table(NamedTuple):
     """How items become rows: given features, or reference viewers; None by default."""
 
@@ -294,32 +301,35 @@ class Table(NamedTuple):
         for name in ("references", "fill", "center"):
             value = getattr(self, name)
             if value is not None:
-                raise TypeError(
-                    f"{WHO}: {name} must be None with {with_what}; got {short(value)}."
+                raise refusal(
+                    name, f"be None with {with_what}", short(value), error=TypeError
                 )
 
 
+@entry  # WHO ['WHO', "f'{WHO}: test'"]
 def check_held_out(
     ratings: Ratings, test: Ratings | None, metrics: str | Sequence[str]
 ) -> HeldOut:
     """Check held-out ratings and metrics, the latter also without ratings."""
-    names = [metric.name for metric in metrics_by_name(WHO, metrics)]
+    names = [metric.name for metric in metrics_by_name(metrics)]
     if len(set(names)) < len(names):
-        raise ValueError(f"{WHO}: metrics must be distinct; got {names!r}.")
+        raise refusal("metrics", "be distinct", repr(names), error=ValueError)
     if test is None:
         return HeldOut(None, ())
-    check_ratings(f"{WHO}: test", test)
+    check_ratings(test)
     for name in ("users", "items"):
         if not np.array_equal(getattr(test, name), getattr(ratings, name)):
-            raise DataError(
-                f"{WHO}: test must have the same {name} as ratings, as after "
-                "ratings.split(); got others."
+            raise refusal(
+                "test",
+                f"have the same {name} as ratings, as after ratings.split()",
+                "others",
             )
     held_out = HeldOut(test, tuple(names))
     held_out.check()
     return held_out
 
 
+@entry_named(WHO)
 def make_plan(
     ratings: Ratings, estimator: Estimator, held_out: HeldOut, table: Table
 ) -> Plan:
@@ -331,8 +341,8 @@ def make_plan(
         "estimator": type(estimator).__name__,
         "parameters": _digests_of_parameters(estimator),
         "shown": repr(estimator),
-        "ratings": fingerprint(WHO, ratings),
-        "test": None if held_out.test is None else fingerprint(WHO, held_out.test),
+        "ratings": fingerprint(ratings),
+        "test": None if held_out.test is None else fingerprint(held_out.test),
         "metrics": list(held_out.metrics),
     }
     if isinstance(estimator, PersonalRanker):
@@ -340,16 +350,21 @@ def make_plan(
     return _on_rows(about, ratings, estimator, held_out, table)
 
 
+@entry_named(WHO)
 def _check_estimator(estimator: object) -> None:
     if isinstance(estimator, type) or not callable(getattr(estimator, "fit", None)):
-        raise TypeError(
-            f"{WHO}: estimator must be an object with fit, such as MPRank(); got "
-            f"{estimator!r}."
+        raise refusal(
+            "estimator",
+            "be an object with fit, such as MPRank()",
+            repr(estimator),
+            error=TypeError,
         )
     if MODELS.get(type(estimator).__name__) is not type(estimator):
-        raise TypeError(
-            f"{WHO}: estimator must be one of peckorder's own, whose models can be "
-            f"stored without code; got {estimator!r}."
+        raise refusal(
+            "estimator",
+            "be one of peckorder's own, whose models can be stored without code",
+            repr(estimator),
+            error=TypeError,
         )
     check_parameters(estimator, estimator._rules)
 
@@ -360,11 +375,12 @@ def _digests_of_parameters(estimator: Estimator) -> dict[str, str]:
     for name, value in parameters_of(estimator).items():
         arrays: list[Any] = []
         header = {"value": pack(value, arrays)}
-        data = to_bytes(who, Contents(header, arrays))
+        data = to_bytes(Contents(header, arrays))
         digests[name] = hashlib.sha256(data).hexdigest()[:32]
     return digests
 
 
+@entry_named(WHO)
 def _on_shared(
     about: About,
     ratings: Ratings,
@@ -373,9 +389,11 @@ def _on_shared(
     table: Table,
 ) -> Plan:
     if table.features is not None:
-        raise TypeError(
-            f"{WHO}: features must be None with a PersonalRanker, which has its own; "
-            f"got an object of type {type(table.features).__name__}."
+        raise refusal(
+            "features",
+            "be None with a PersonalRanker, which has its own",
+            f"an object of type {type(table.features).__name__}",
+            error=TypeError,
         )
     table.check_without_viewers("a PersonalRanker, which has its own")
     if not hasattr(ranker, "_shared"):
@@ -386,8 +404,8 @@ def _on_shared(
             lambda: bytes(clone(ranker).fit(ratings).to_bytes()),
             _task_on_shared(ratings, everybody, True, held_out),
         )
-    positions = ranker._ratings._items.positions(WHO, ratings.items)
-    has_same_ratings = fingerprint(WHO, ranker._ratings) == about["ratings"]
+    positions = ranker._ratings._items.positions(ratings.items)
+    has_same_ratings = fingerprint(ranker._ratings) == about["ratings"]
     data = without_people(ranker).to_bytes()
     about = about | {"shared": hashlib.sha256(data).hexdigest()}
     task = _task_on_shared(ratings, positions, has_same_ratings, held_out)
@@ -406,6 +424,7 @@ def _task_on_shared(
     return task
 
 
+@entry_named(WHO)
 def _on_rows(
     about: About,
     ratings: Ratings,
@@ -418,20 +437,22 @@ def _on_rows(
     if table.features is not None:
         table.check_without_viewers("features, which are taken as they are")
         features = _given(table.features, ratings.n_items, takes_nan)
-        about = about | {"features": fingerprint(WHO, features)}
+        about = about | {"features": fingerprint(features)}
     else:
         fill = table.fill
         if fill is None:
             fill = "abstain" if takes_nan else "median"
-        check_fill_and_center(WHO, fill, table.center)
+        check_fill_and_center(fill, table.center)
         if fill == "abstain" and not takes_nan:
-            raise ValueError(
-                f"{WHO}: fill must be 'median', 'mean' or 'zero' for an estimator that "
-                f"takes no NaN; got 'abstain' with {estimator!r}."
+            raise refusal(
+                "fill",
+                "be 'median', 'mean' or 'zero' for an estimator that takes no NaN",
+                f"'abstain' with {estimator!r}",
+                error=ValueError,
             )
         rows = _reference_rows(ratings, table.references)
         viewers = ratings.restrict(users=ratings.users[rows])
-        check_fillable(WHO, viewers, fill)
+        check_fillable(viewers, fill)
         features = viewer_table(ratings, viewers, viewers, fill, table.center)
         own[rows] = np.arange(len(rows))
         center = table.center
@@ -444,6 +465,7 @@ def _on_rows(
     return Plan(about, lambda: None, lambda data: task)
 
 
+@entry_named(WHO)
 def _given(features: MatrixLike, n_items: int, takes_nan: bool) -> Matrix:
     checked: Matrix = check_array(
         features,
@@ -453,26 +475,26 @@ def _given(features: MatrixLike, n_items: int, takes_nan: bool) -> Matrix:
         input_name="features",
     )
     if checked.shape[0] != n_items:
-        raise DataError(
-            f"{WHO}: features must have a row for each of the {n_items:,} items; got "
-            f"{checked.shape[0]:,} rows."
+        raise refusal(
+            "features",
+            f"have a row for each of the {n_items:,} items",
+            f"{checked.shape[0]:,} rows",
         )
     return checked
 
 
+@entry  # WHO ['WHO', "f'{WHO}: references'"]
 def _reference_rows(ratings: Ratings, references: int | ArrayLike | None) -> Ints:
     if references is None:
         references = _REFERENCES
     if isinstance(references, Integral):
-        _COUNT.check(WHO, "references", references)
+        _COUNT.check("references", references)
         # As many with ratings as there are.
         most = np.argsort(-ratings.per_user, kind="stable")
         return most[ratings.per_user[most] > 0][: int(references)]
-    rows = ratings._users.positions(f"{WHO}: references", references)
+    rows = ratings._users.positions(references)
     if len(rows) == 0:
-        raise DataError(
-            f"{WHO}: references must be a number, or name somebody; got none."
-        )
+        raise refusal("references", "be a number, or name somebody", "none")
     return rows
 
 

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 import peckorder
 from peckorder import feedback
+from peckorder._core.errors import entry_named
 from peckorder._core.validation import Rule, whole
 from peckorder._version import __version__
 from peckorder.exceptions import MissingDataError
@@ -284,9 +285,10 @@ def _loaded(
     return load(config, folder)
 
 
+@entry_named("experiments")
 def fingerprint(value: object) -> str:
     """Return the SHA-256 of data: arrays, text, numbers, and containers of these.
 
     It is computed from the content, not from files, compressed or not.
     """
-    return feedback.fingerprint("experiments", value)
+    return feedback.fingerprint(value)

@@ -15,6 +15,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
+from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.file_locks import only_one
 from peckorder._core.text_files import remove_drafts
 from peckorder._core.typing import Array
@@ -46,6 +47,7 @@ class Place(NamedTuple):
     n_all: int = 0
 
 
+@entry
 @dataclass
 class Checkpoint:
     """A file that holds a model and the place up to which it has learnt.
@@ -74,10 +76,12 @@ class Checkpoint:
         """
         with only_one(self.path.with_name(f".{self.path.name}.lock")) as is_free:
             if not is_free:
-                raise FileExistsError(
-                    f"{WHO}: checkpoint must be of one fit at a time; got "
-                    f"{str(self.path)!r}, which another fit writes to. Wait for it, or "
-                    "choose another."
+                raise refusal(
+                    "checkpoint",
+                    "be of one fit at a time",
+                    f"{str(self.path)!r}, which another fit writes to",
+                    hint="Wait for it, or choose another.",
+                    error=FileExistsError,
                 )
             yield
 
@@ -92,9 +96,11 @@ class Checkpoint:
         except FileNotFoundError:
             return None
         except Damaged as error:
-            raise ModelFileError(
-                f"{WHO}: checkpoint must be a sound one, or no file yet; got "
-                f"{str(self.path)!r}, {error}."
+            raise refusal(
+                "checkpoint",
+                "be a sound one, or no file yet",
+                f"{str(self.path)!r}, {error}",
+                error=ModelFileError,
             ) from None
 
     def write(self, model: StoredModel, place: Place) -> None:
@@ -106,7 +112,7 @@ class Checkpoint:
             "finished": place.is_finished,
             "rows_of_pass": place.n_all,
         }
-        write_file(WHO, self.path, packed(model, stream))
+        write_file(self.path, packed(model, stream))
         self._written = monotonic()
 
     @property
@@ -120,10 +126,12 @@ class Checkpoint:
         if "estimator" in others:  # whose parameters are others anyway
             others = [name for name in others if not name.startswith(_VALUE)]
         if others:
-            raise ValueError(
-                f"{WHO}: checkpoint must be of the same stream, estimator and options; "
-                f"got {str(self.path)!r}, written with another "
-                f"{', another '.join(others)}. Remove it to start anew."
+            raise refusal(
+                "checkpoint",
+                "be of the same stream, estimator and options",
+                f"{str(self.path)!r}, written with another {', another '.join(others)}",
+                hint="Remove it to start anew.",
+                error=ValueError,
             )
 
 
@@ -150,18 +158,25 @@ def _digest(term: object) -> str:
     return sha256(json.dumps(term, sort_keys=True).encode()).hexdigest()[:32]
 
 
+@entry_named(WHO)
 def _checked(path: object) -> Path:
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"{WHO}: checkpoint must be None or a path; got {path!r}.")
+        raise refusal("checkpoint", "be None or a path", repr(path), error=TypeError)
     # Of a link, the file it leads to: what is beside a link is beside another file.
     target = Path(os.path.realpath(path))
     if target.is_dir():
-        raise IsADirectoryError(
-            f"{WHO}: checkpoint must be a file; got {str(path)!r}, a folder."
+        raise refusal(
+            "checkpoint",
+            "be a file",
+            f"{str(path)!r}, a folder",
+            error=IsADirectoryError,
         )
     if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"{WHO}: checkpoint must be in a folder that exists; got {str(path)!r}."
+        raise refusal(
+            "checkpoint",
+            "be in a folder that exists",
+            repr(str(path)),
+            error=FileNotFoundError,
         )
     return target
 

@@ -9,10 +9,10 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from sklearn.base import clone
 
+from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.typing import Array, Labels, PathLike, VectorLike
 from peckorder._core.validation import Rule, not_negative, optional, whole
 from peckorder.estimators import MPRank, RankBoost
-from peckorder.exceptions import DataError
 from peckorder.feedback import Scale, read_labels
 from peckorder.ordinal.base import OrdinalEstimator
 from peckorder.storage.mixin import StoredModel
@@ -160,6 +160,7 @@ def _hand_over(learnt: dict[str, object], estimator: Any) -> None:
     estimator.__dict__.update(learnt)
 
 
+@entry
 class _Run:
     """The passes over a stream that make a model.
 
@@ -223,10 +224,7 @@ class _Run:
         if n_rows == 0:
             refuse_empty()
         if _is_blank(self.model, vars(self.model)):
-            raise DataError(
-                f"{WHO}: weight must be > 0 for some row of the stream; got zero for "
-                "all."
-            )
+            raise refusal("weight", "be > 0 for some row of the stream", "zero for all")
         self.n_rows = n_rows
         n_passes += 1
         self._arrive(Place(n_passes, 0, n_passes == self.n_passes, n_rows))
@@ -276,6 +274,7 @@ def _is_blank(model: object, state: Mapping[str, object]) -> bool:
     return isinstance(model, MPRank) and "n_iter_" not in state
 
 
+@entry_named(WHO)
 def _check(
     estimator: object,
     stream: object,
@@ -287,71 +286,93 @@ def _check(
     folder: object,
 ) -> None:
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
-        raise TypeError(
-            f"{WHO}: estimator must be an object with get_params and partial_fit; got "
-            f"{estimator!r}."
+        raise refusal(
+            "estimator",
+            "be an object with get_params and partial_fit",
+            repr(estimator),
+            error=TypeError,
         )
     if not isinstance(stream, Stream):
-        raise TypeError(
-            f"{WHO}: stream must be one of peckorder.streams, from_parquet(...) for "
-            f"instance; got {type(stream).__name__}."
+        raise refusal(
+            "stream",
+            "be one of peckorder.streams, from_parquet(...) for instance",
+            type(stream).__name__,
+            error=TypeError,
         )
-    whole(1).check(WHO, "n_passes", n_passes)
-    not_negative.check(WHO, "every", every)
-    whole(0).check(WHO, "prefetch", prefetch)
-    optional(_CALLABLE).check(WHO, "progress", progress)
+    whole(1).check("n_passes", n_passes)
+    not_negative.check("every", every)
+    whole(0).check("prefetch", prefetch)
+    optional(_CALLABLE).check("progress", progress)
     if isinstance(estimator, RankBoost) and classes is not None:
-        raise TypeError(
-            f"{WHO}: classes must be None for RankBoost, which knows none; got "
-            f"{classes!r}."
+        raise refusal(
+            "classes",
+            "be None for RankBoost, which knows none",
+            repr(classes),
+            error=TypeError,
         )
     if not isinstance(estimator, RankBoost) and folder is not None:
-        raise TypeError(
-            f"{WHO}: folder must be None for {type(estimator).__name__}, which keeps "
-            f"no temporary files; got {folder!r}."
+        raise refusal(
+            "folder",
+            f"be None for {type(estimator).__name__}, which keeps no temporary files",
+            repr(folder),
+            error=TypeError,
         )
     if isinstance(estimator, MPRank | RankBoost) and n_passes != 1:
-        raise ValueError(
-            f"{WHO}: n_passes must be 1 for {type(estimator).__name__}, which learns "
-            f"no more from the same rows; got {n_passes!r}."
+        raise refusal(
+            "n_passes",
+            f"be 1 for {type(estimator).__name__}, which learns no more from "
+            "the same rows",
+            repr(n_passes),
+            error=ValueError,
         )
 
 
+@entry  # WHO ['WHO', 'type(model).__name__']
 def _check_learner(
     model: Any, stream: Stream, classes: VectorLike | None
 ) -> Array | None:
     """Refuse what an estimator does not take; return the classes, checked."""
-    who = type(model).__name__
     try:
         taken = signature(model.partial_fit).parameters
     except AttributeError as error:
         # Some say why they have none, as MPRank does of kernels.
         why = f" {error.__cause__}" if error.__cause__ else ""
-        raise TypeError(
-            f"{WHO}: estimator must be one with partial_fit, or a RankBoost; got "
-            f"{model!r}.{why}"
+        raise refusal(
+            "estimator",
+            "be one with partial_fit, or a RankBoost",
+            repr(model),
+            hint=why,
+            error=TypeError,
         ) from None
     if stream.has_weights and "sample_weight" not in taken:
-        raise TypeError(
-            f"{WHO}: stream must be without weights for {who}, which takes none; got "
-            "one with."
+        raise refusal(
+            "stream",
+            f"be without weights for {who}, which takes none",
+            "one with",
+            error=TypeError,
         )
     if classes is None:
         return None
     if "classes" not in taken:
-        raise TypeError(
-            f"{WHO}: classes must be None for {who}, which knows none; got {classes!r}."
+        raise refusal(
+            "classes",
+            f"be None for {who}, which knows none",
+            repr(classes),
+            error=TypeError,
         )
-    return Scale.given(WHO, classes).classes
+    return Scale.given(classes).classes
 
 
+@entry_named(WHO)
 def _opened(run: _Run, path: PathLike | None, every: float) -> Checkpoint | None:
     if path is None:
         return None
     if not isinstance(run.model, StoredModel):
-        raise TypeError(
-            f"{WHO}: checkpoint must be None for estimators that are not peckorder's "
-            f"own; got {path!r} for {type(run.model).__name__}."
+        raise refusal(
+            "checkpoint",
+            "be None for estimators that are not peckorder's own",
+            f"{path!r} for {type(run.model).__name__}",
+            error=TypeError,
         )
     terms = terms_of(run.model, run.stream, run.classes, run.n_passes)
     return Checkpoint.of(path, every, terms)
@@ -372,35 +393,38 @@ def classes_of(model: Any, stream: Stream, classes: Array | None) -> Array | Non
         return classes
     if is_ours and model.classes is not None:
         return None
-    known = _distinct(who, stream, ordered=is_ours)
+    known = _distinct(stream, ordered=is_ours)
     if is_ours and len(known) < 2:
-        Scale.inferred(who, read_labels(who, known))  # says why not
+        Scale.inferred(read_labels(known))  # says why not
     return known
 
 
-def _distinct(who: str, stream: Stream, *, ordered: bool) -> Labels:
+def _distinct(stream: Stream, *, ordered: bool) -> Labels:
     known: Labels = np.empty(0)
     number = 0
     for y in stream.labels():
         check_gaps(stream, "y", y, number)
         labels = np.unique(y)
         if ordered and labels.dtype.kind not in "biuf":
-            Scale.inferred(who, read_labels(who, labels))  # says why not
+            Scale.inferred(read_labels(labels))  # says why not
         known = np.union1d(known, labels) if number else labels
         number += len(y)
         if len(known) > MOST_CLASSES:
-            raise DataError(
-                f"{who}: y must hold at most {MOST_CLASSES:,} classes; got more. If it "
-                "is a quantity, cut it into grades first."
+            raise refusal(
+                "y",
+                f"hold at most {MOST_CLASSES:,} classes",
+                "more",
+                hint="If it is a quantity, cut it into grades first.",
             )
     if number == 0:
         refuse_empty()
     return known
 
 
+@entry_named(WHO)
 def refuse_empty() -> NoReturn:
     """Say of a stream that it has no rows."""
-    raise DataError(f"{WHO}: stream must hold at least one row; got none.")
+    raise refusal("stream", "hold at least one row", "none")
 
 
 def name_features(model: Any, stream: Stream) -> None:

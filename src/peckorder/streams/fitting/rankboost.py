@@ -12,6 +12,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Ints, PathLike
 from peckorder.boosting.blocks import (
@@ -30,9 +31,8 @@ from peckorder.boosting.columns_on_disk import (
 )
 from peckorder.boosting.distribution import Distribution, GradedQueries
 from peckorder.estimators import RankBoost
-from peckorder.exceptions import DataError
 from peckorder.streams.block import Stream
-from peckorder.streams.fitting.checkpoint import WHO, Checkpoint, Place, terms_of
+from peckorder.streams.fitting.checkpoint import Checkpoint, Place, terms_of
 from peckorder.streams.fitting.fit import Report, name_features, refuse_empty
 from peckorder.streams.prefetch import prefetched
 from peckorder.streams.row_errors import locate_errors
@@ -56,6 +56,7 @@ class BinnedRows:
     queries: GradedQueries
 
 
+@entry
 class KeptRows:
     """Binned rows in a folder beside a checkpoint, until the fit is finished.
 
@@ -71,9 +72,12 @@ class KeptRows:
         """Refuse a place at which something else is."""
         others = self._others()
         if others:
-            raise FileExistsError(
-                f"{WHO}: checkpoint must be one beside which rows can be kept, in "
-                f"{str(self._folder)!r}; got {others} there. Choose another."
+            raise refusal(
+                "checkpoint",
+                f"be one beside which rows can be kept, in {str(self._folder)!r}",
+                f"{others} there",
+                hint="Choose another.",
+                error=FileExistsError,
             )
 
     def shares_disk(self, folder: Path) -> bool:
@@ -82,7 +86,7 @@ class KeptRows:
 
     def check_disk(self, n_entries: int) -> None:
         """Refuse a disk that has no room for the bins."""
-        check_disk(WHO, "checkpoint", self._folder.parent, n_entries, _BYTES)
+        check_disk("checkpoint", self._folder.parent, n_entries, _BYTES)
 
     def _others(self) -> str:
         """Say what is there that no fit has made; nothing if all is well."""
@@ -178,6 +182,7 @@ def room_for_bins(
     return bins
 
 
+@entry  # WHO model._who
 def fit_boosted(
     model: RankBoost,
     stream: Stream,
@@ -214,9 +219,8 @@ def fit_boosted(
     """
     options = options_for_blocks(model, "on a stream")
     if not stream.has_queries:
-        raise DataError(
-            f"{model._who}: stream must have queries, of which a block holds whole "
-            "ones; got one without."
+        raise refusal(
+            "stream", "have queries, of which a block holds whole ones", "one without"
         )
     if checkpoint is None:
         return _fit(model, stream, options, None, prefetch, progress, folder)
@@ -225,6 +229,7 @@ def fit_boosted(
         return _fit(model, stream, options, kept, prefetch, progress, folder)
 
 
+@entry  # WHO model._who
 def _fit(
     model: RankBoost,
     stream: Stream,
@@ -247,7 +252,7 @@ def _fit(
             return earlier
         beside.check()
         folder = kept.path.parent if folder is None else folder
-    scratch = Scratch(model._who, _checked(folder))
+    scratch = Scratch(_checked(folder))
     with Team(model._n_threads()) as team:
         rows = None if beside is None else beside.read()
         if rows is None:

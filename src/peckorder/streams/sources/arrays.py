@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.typing import Array, Ints, Labels, Matrix
 from peckorder._core.validation import optional, whole
-from peckorder.exceptions import DataError
 from peckorder.streams.block import OF_ARRAYS, Block, Stream, default_rows
 
 _WHO = "from_arrays"
@@ -28,6 +28,7 @@ _SHARED = ("r", "r+", "w+")
 _AROUND = 1 << 22
 
 
+@entry_named(_WHO)
 def from_arrays(
     X: ArrayLike,
     y: ArrayLike,
@@ -74,14 +75,14 @@ def from_arrays(
     ...     [block.X.shape for block in stream]
     [(4, 2), (2, 2)]
     """
-    optional(whole(1)).check(_WHO, "rows", rows)
+    optional(whole(1)).check("rows", rows)
     stream = _Arrays(_features(X), y, qid, weight, rows)
     stream.feature_names = _names(X)
     return stream
 
 
+@entry
 class _Arrays(Stream):
-    who = _WHO
     n_rows: int
 
     def __init__(
@@ -161,15 +162,17 @@ class _Arrays(Stream):
         }
 
 
+@entry_named(_WHO)
 def _features(X: Any) -> Any:
     if sparse.issparse(X):
         X = X.tocsr()
     elif not isinstance(X, np.ndarray):
         X = np.asarray(X)
     if X.ndim != 2 or X.shape[1] == 0 or X.dtype.kind not in "biuf":
-        raise DataError(
-            f"{_WHO}: X must be numbers in rows and columns; got an array of shape "
-            f"{X.shape} and type {X.dtype}."
+        raise refusal(
+            "X",
+            "be numbers in rows and columns",
+            f"an array of shape {X.shape} and type {X.dtype}",
         )
     return X
 
@@ -181,19 +184,18 @@ def _names(X: object) -> tuple[str, ...] | None:
     return names if names and is_text else None
 
 
+@entry_named(_WHO)
 def _column(name: str, values: ArrayLike, n_rows: int | None) -> Array:
     column = values if isinstance(values, np.ndarray) else np.asarray(values)
     if column.ndim != 1 or len(column) != n_rows:
-        raise DataError(
-            f"{_WHO}: {name} must be one value per row, {n_rows} in all; got an array "
-            f"of shape {column.shape}."
+        raise refusal(
+            name,
+            f"be one value per row, {n_rows} in all",
+            f"an array of shape {column.shape}",
         )
     if name == "qid" and column.dtype.kind == "O":
         if not all(isinstance(value, str) for value in column):
-            raise DataError(
-                f"{_WHO}: qid must be numbers, texts or dates; got objects of other "
-                "kinds."
-            )
+            raise refusal("qid", "be numbers, texts or dates", "objects of other kinds")
         column = column.astype(str)
     return column
 

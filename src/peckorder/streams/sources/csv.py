@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
+from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.typing import Labels
 from peckorder._core.validation import Rule, optional, whole
-from peckorder.exceptions import DataError
 from peckorder.streams.block import Block, Stream, default_rows
 from peckorder.streams.sources.arrow import block_of, require_pyarrow
 from peckorder.streams.sources.files import FileRows, Paths, file_identity, found_files
@@ -40,6 +40,7 @@ class _Kind(Enum):
     TEXT = "text"
 
 
+@entry_named(_WHO)
 def from_csv(
     path: Paths,
     target: str,
@@ -112,19 +113,18 @@ def from_csv(
     [[0.5, 2.0], [nan, 3.0]] [1.0, 0.0] ['x', 'x']
     [[1.0, 1.0]] [2.0] ['y']
     """
-    optional(whole(1)).check(_WHO, "rows", rows)
-    _DELIMITER.check(_WHO, "delimiter", delimiter)
-    _QID_DTYPE.check(_WHO, "qid_dtype", qid_dtype)
-    require_pyarrow(_WHO)
-    paths = found_files(_WHO, path, _SUFFIXES)
+    optional(whole(1)).check("rows", rows)
+    _DELIMITER.check("delimiter", delimiter)
+    _QID_DTYPE.check("qid_dtype", qid_dtype)
+    require_pyarrow()
+    paths = found_files(path, _SUFFIXES)
     files = [_File.of(path, delimiter) for path in paths]
     first, where = files[0].header.names, paths[0].name
     roles = find_row_roles(
-        _WHO, first, where, target=target, qid=qid, weight=weight, features=features
+        first, where, target=target, qid=qid, weight=weight, features=features
     )
     for file in files[1:]:
         check_same_columns(
-            _WHO,
             roles,
             file.header.names,
             file.path.name,
@@ -137,6 +137,7 @@ def from_csv(
     return _CSVFiles(files, roles, kinds, rows)
 
 
+@entry  # WHO ['_WHO', "f'{_WHO}: {path.name}'"]
 class _File(NamedTuple):
     """A file and its line of names."""
 
@@ -149,9 +150,8 @@ class _File(NamedTuple):
         from peckorder.tables.files.csv import read_header
         from peckorder.tables.files.source import opened
 
-        who = f"{_WHO}: {path.name}"
-        with opened(path, streamed=True, who=who) as file:
-            return cls(path, read_header(who, file.head, delimiter, is_named=True))
+        with opened(path, streamed=True) as file:
+            return cls(path, read_header(file.head, delimiter, is_named=True))
 
     def texts(
         self, columns: Sequence[str], parsed: Collection[str] = ()
@@ -161,9 +161,8 @@ class _File(NamedTuple):
         from peckorder.tables.files.source import opened
 
         who, positions = f"{_WHO}: {self.path.name}", self.header.names.index
-        with opened(self.path, streamed=True, who=who) as file:
+        with opened(self.path, streamed=True) as file:
             yield from text_blocks(
-                who,
                 file,
                 self.header,
                 list(map(positions, columns)),
@@ -245,9 +244,11 @@ class _File(NamedTuple):
         )
         like = "" if first == self.path.name else f", as in {first!r}"
         hint = " Other queries need qid_dtype=str." if kind is _Kind.ID else ""
-        raise DataError(
-            f"{_WHO}: {self.path.name}: column {name!r} must be {kind.value}{like}; "
-            f"got {text[:60]!r} in row {n_before + row + 1}.{hint}"
+        raise refusal(
+            f"{self.path.name}: column {name!r}",
+            f"be {kind.value}{like}",
+            f"{text[:60]!r} in row {n_before + row + 1}",
+            hint=hint,
         )
 
 
@@ -291,9 +292,8 @@ def _kinds_of(file: _File, roles: RowRoles, qid_dtype: type | None) -> dict[str,
     return kinds
 
 
+@entry
 class _CSVFiles(Stream):
-    who = _WHO
-
     def __init__(
         self,
         files: list[_File],

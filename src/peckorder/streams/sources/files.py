@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TypeAlias
 
-from peckorder.exceptions import DataError
+from peckorder._core.errors import refusal
 
 Paths: TypeAlias = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -16,7 +16,7 @@ _ENDS = 1 << 16
 _NUMBER = re.compile(r"(\d+)")
 
 
-def found_files(who: str, path: Paths, suffixes: tuple[str, ...]) -> list[Path]:
+def found_files(path: Paths, suffixes: tuple[str, ...]) -> list[Path]:
     """Return the files that a path, or a list of paths, stands for.
 
     Those of a folder, and of folders in it, are those with one of the suffixes, in the
@@ -24,28 +24,34 @@ def found_files(who: str, path: Paths, suffixes: tuple[str, ...]) -> list[Path]:
     stroke are left out.
     """
     if isinstance(path, str | os.PathLike):
-        files = _files_of(who, Path(path), suffixes)
+        files = _files_of(Path(path), suffixes)
     elif isinstance(path, Iterable):
         files = []
         for one in path:
             if not isinstance(one, str | os.PathLike):
-                raise TypeError(f"{who}: path must be paths; got {one!r}.")
-            files += _files_of(who, Path(one), suffixes)
+                raise refusal("path", "be paths", repr(one), error=TypeError)
+            files += _files_of(Path(one), suffixes)
     else:
-        raise TypeError(f"{who}: path must be a path or a list of paths; got {path!r}.")
+        raise refusal(
+            "path", "be a path or a list of paths", repr(path), error=TypeError
+        )
     if not files:
-        raise DataError(
-            f"{who}: path must be a file, or a folder with files whose names end in "
-            f"{' or '.join(suffixes)}; got {path!r}."
+        raise refusal(
+            "path",
+            "be a file, or a folder with files whose names end in "
+            f"{' or '.join(suffixes)}",
+            repr(path),
         )
     return files
 
 
-def _files_of(who: str, path: Path, suffixes: tuple[str, ...]) -> list[Path]:
+def _files_of(path: Path, suffixes: tuple[str, ...]) -> list[Path]:
     if not path.exists():
-        raise FileNotFoundError(
-            f"{who}: path must be a file or a folder; got {str(path)!r}, which does "
-            "not exist."
+        raise refusal(
+            "path",
+            "be a file or a folder",
+            f"{str(path)!r}, which does not exist",
+            error=FileNotFoundError,
         )
     if not path.is_dir():
         return [path]

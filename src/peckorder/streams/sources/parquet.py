@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.typing import Labels
 from peckorder._core.validation import optional, whole
-from peckorder.exceptions import DataError
 from peckorder.streams.block import Block, Stream, default_rows
 from peckorder.streams.sources.arrow import block_of, require_pyarrow
 from peckorder.streams.sources.files import FileRows, Paths, file_identity, found_files
@@ -29,6 +29,7 @@ _BUFFER = 1 << 18
 _MANY = 1 << 16
 
 
+@entry_named(_WHO)
 def from_parquet(
     path: Paths,
     target: str,
@@ -95,13 +96,12 @@ def from_parquet(
     >>> model.predict(pd.DataFrame({"x": [3.0]})).round(3)
     array([4.])
     """
-    optional(whole(1)).check(_WHO, "rows", rows)
-    require_pyarrow(_WHO)
-    files = [_File.of(file) for file in found_files(_WHO, path, _SUFFIXES)]
+    optional(whole(1)).check("rows", rows)
+    require_pyarrow()
+    files = [_File.of(file) for file in found_files(path, _SUFFIXES)]
     first = files[0]
     where = first.path.name
     roles = find_row_roles(
-        _WHO,
         first.schema.names,
         where,
         target=target,
@@ -113,7 +113,6 @@ def from_parquet(
     for file in files[1:]:
         _check_types(file, first, roles)
         check_same_columns(
-            _WHO,
             roles,
             file.schema.names,
             file.path.name,
@@ -123,10 +122,12 @@ def from_parquet(
     return _ArrowFiles(files, roles, rows)
 
 
+@entry_named(_WHO)
 def _sentence(path: Path) -> str:
     return f"{_WHO}: path must be sound Parquet or Arrow files; got {path.name!r}:"
 
 
+@entry
 class _File(NamedTuple):
     """A file, its columns, and how many rows its row groups or batches have."""
 
@@ -150,9 +151,10 @@ class _File(NamedTuple):
                 sizes = tuple(file.metadata.row_group(g).num_rows for g in groups)
                 return cls(path, True, file.schema_arrow, sizes)
         if not head.startswith(b"ARROW1"):
-            raise DataError(
-                f"{_WHO}: path must be Parquet or Arrow files; got {path.name!r}, "
-                "which does not begin as one."
+            raise refusal(
+                "path",
+                "be Parquet or Arrow files",
+                f"{path.name!r}, which does not begin as one",
             )
         # A column is enough to count rows.
         one = pa.ipc.IpcReadOptions(included_fields=[0])
@@ -212,9 +214,8 @@ class _File(NamedTuple):
                 yield file.get_batch(number)
 
 
+@entry
 class _ArrowFiles(Stream):
-    who = _WHO
-
     def __init__(self, files: list[_File], roles: RowRoles, rows: int | None) -> None:
         import pyarrow as pa
 
@@ -279,6 +280,7 @@ class _ArrowFiles(Stream):
             start = max(0, start - n_rows)
 
 
+@entry_named(_WHO)
 def _check_numbers(file: _File, roles: RowRoles) -> None:
     """Refuse features and weights that are no numbers."""
     from peckorder.tables.files.arrow import is_numeric
@@ -286,19 +288,18 @@ def _check_numbers(file: _File, roles: RowRoles) -> None:
     for name in [*roles.features, *([roles.weight] if roles.weight else [])]:
         kind = file.schema.field(name).type
         if not is_numeric(kind):
-            raise DataError(
-                f"{_WHO}: column {name!r} of {file.path.name!r} must be numbers; got "
-                f"{kind}."
-            )
+            raise refusal(f"column {name!r} of {file.path.name!r}", "be numbers", kind)
 
 
+@entry_named(_WHO)
 def _check_types(file: _File, first: _File, roles: RowRoles) -> None:
     """Refuse a file without a column of the first, or with one of another type."""
     for name in roles.columns:
-        check_one_column(_WHO, "every column", name, file.schema.names, file.path.name)
+        check_one_column("every column", name, file.schema.names, file.path.name)
         kind, expected = file.schema.field(name).type, first.schema.field(name).type
         if kind != expected:
-            raise DataError(
-                f"{_WHO}: column {name!r} must be {expected} in every file, as in "
-                f"{first.path.name!r}; got {kind} in {file.path.name!r}."
+            raise refusal(
+                f"column {name!r}",
+                f"be {expected} in every file, as in {first.path.name!r}",
+                f"{kind} in {file.path.name!r}",
             )

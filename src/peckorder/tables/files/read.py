@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse as sp
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Array
 from peckorder._core.validation import did_you_mean
 from peckorder.datasets import Documents
@@ -87,7 +88,7 @@ def read_columns(
     kind, who = format_of(path, format), name_of(path)
     with opened(path) as file:
         kind = kind or guessed(file.head)
-        columns = _whole(kind, who, path, file, ids, names)
+        columns = _whole(kind, path, file, ids, names)
     return _checked(columns)
 
 
@@ -103,12 +104,12 @@ def read_table(
     with opened(path) as file:
         kind = kind or guessed(file.head)
         if kind == "letor":
-            documents = read_letor(who, file)
+            documents = read_letor(file)
             if sp.issparse(documents.X) and len(documents) and names is None:
                 return documents
-            columns = documents_to_columns(who, documents, None)
+            columns = documents_to_columns(documents, None)
             return _checked(_renamed(columns, names))
-        return _checked(_whole(kind, who, path, file, ids, names))
+        return _checked(_whole(kind, path, file, ids, names))
 
 
 def iter_columns(
@@ -136,7 +137,7 @@ def iter_columns(
     n_rows, last = 0, Columns({}, who)
     with opened(path, streamed=True) as file:
         kind = kind or guessed(file.head)
-        for found in _blocks(kind, who, path, file, rows, numbers, names):
+        for found in _blocks(kind, path, file, rows, numbers, names):
             block = found if n_rows == 0 else _alike(last, found)
             for begin in range(0, len(block), rows):
                 part = {
@@ -150,18 +151,18 @@ def iter_columns(
             _checked(last)
 
 
+@entry  # WHO name_of(path)
 def letor_documents(
     path: str | os.PathLike[str], *, rows: int = 65_536, format: str | None = None
 ) -> Iterator[Documents] | None:
     """Return the rows of a LETOR file in blocks, sparse; None if it is none."""
-    who = name_of(path)
     if kind_of(path, format) != "letor":
         return None
 
     def blocks() -> Iterator[Documents]:
         with opened(path, streamed=True) as file:
             n_rows = 0
-            for block in iter_letor_documents(who, file, rows):
+            for block in iter_letor_documents(file, rows):
                 n_rows += len(block)
                 yield block
             if n_rows == 0:
@@ -198,13 +199,17 @@ def write_columns(
     return write_blocks(path, blocks, kind)
 
 
+@entry  # WHO name_of(path)
 def format_of(path: str | os.PathLike[str], format: str | None) -> str | None:
     """Return the format of a file to read; None if it must be looked into."""
     if format is not None:
         if format not in FORMATS:
-            raise ValueError(
-                f"{name_of(path)}: format must be one of {', '.join(FORMATS)}; got "
-                f"{format!r}.{did_you_mean(format, FORMATS, {})}"
+            raise refusal(
+                "format",
+                f"be one of {', '.join(FORMATS)}",
+                repr(format),
+                hint=did_you_mean(format, FORMATS, {}),
+                error=ValueError,
             )
         return format
     if is_standard(path):
@@ -275,7 +280,6 @@ def guessed(head: bytes) -> str:
 
 def _whole(
     kind: str,
-    who: str,
     path: str | os.PathLike[str],
     file: Inflated,
     ids: Collection[str],
@@ -283,26 +287,27 @@ def _whole(
 ) -> Columns:
     if kind in ("csv", "tsv"):
         delimiter = "\t" if kind == "tsv" else None
-        table, notes = read_csv(who, file, delimiter, ids=ids, names=names)
-        return replace(to_columns(who, table), notes=tuple(notes))
+        table, notes = read_csv(file, delimiter, ids=ids, names=names)
+        return replace(to_columns(table), notes=tuple(notes))
     if kind == "letor":
-        columns = letor_columns(who, file)
+        columns = letor_columns(file)
     elif kind == "run":
-        columns = run_columns(who, file)
+        columns = run_columns(file)
     elif kind == "qrels":
-        columns = qrels_columns(who, file)
+        columns = qrels_columns(file)
     elif kind == "parquet":
-        columns = to_columns(who, next(parquet_blocks(who, path, file, None)))
+        columns = to_columns(next(parquet_blocks(path, file, None)))
     else:
-        columns = to_columns(who, next(json_blocks(who, file, whole=True)))
+        columns = to_columns(next(json_blocks(file, whole=True)))
     return _renamed(columns, names)
 
 
+@entry  # WHO columns.source
 def _renamed(columns: Columns, names: tuple[str, ...] | None) -> Columns:
     """Give columns other names, as many as there are."""
     if names is None:
         return columns
-    check_names(columns.source, names, len(columns.names))
+    check_names(names, len(columns.names))
     return Columns(
         dict(zip(names, columns.arrays.values(), strict=True)), columns.source
     )
@@ -310,7 +315,6 @@ def _renamed(columns: Columns, names: tuple[str, ...] | None) -> Columns:
 
 def _blocks(
     kind: str,
-    who: str,
     path: str | os.PathLike[str],
     file: Inflated,
     rows: int,
@@ -318,24 +322,24 @@ def _blocks(
     names: tuple[str, ...] | None,
 ) -> Iterator[Columns]:
     if kind == "letor":
-        for documents in iter_letor_documents(who, file, rows):
+        for documents in iter_letor_documents(file, rows):
             width = int(documents.X.indices.max(initial=-1)) + 1
-            yield _renamed(documents_to_columns(who, documents, width), names)
+            yield _renamed(documents_to_columns(documents, width), names)
     elif kind == "run":
-        yield _renamed(run_columns(who, file), names)
+        yield _renamed(run_columns(file), names)
     elif kind == "qrels":
-        yield _renamed(qrels_columns(who, file), names)
+        yield _renamed(qrels_columns(file), names)
     elif kind in ("csv", "tsv"):
         delimiter = "\t" if kind == "tsv" else None
-        for table in csv_blocks(who, file, delimiter, numbers, names):
-            yield to_columns(who, table)
+        for table in csv_blocks(file, delimiter, numbers, names):
+            yield to_columns(table)
     else:
         if kind == "parquet":
-            tables = parquet_blocks(who, path, file, rows)
+            tables = parquet_blocks(path, file, rows)
         else:
-            tables = json_blocks(who, file, whole=False)
+            tables = json_blocks(file, whole=False)
         for table in tables:
-            yield _renamed(to_columns(who, table), names)
+            yield _renamed(to_columns(table), names)
 
 
 def _alike(first: Columns, block: Columns) -> Columns:

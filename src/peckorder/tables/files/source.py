@@ -11,6 +11,7 @@ from typing import IO, Any, cast
 import numpy as np
 import pyarrow as pa
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.validation import did_you_mean
 from peckorder.exceptions import DataError
 from peckorder.tables.files.standard_streams import STDIN as STDIN  # noqa: PLC0414
@@ -41,6 +42,7 @@ def short(value: object, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[: most - 4]}...{text[-1]}"
 
 
+@entry
 class Inflated(io.RawIOBase):
     """A file that is read once, from its beginning, through gzip or zstd if need be.
 
@@ -49,7 +51,7 @@ class Inflated(io.RawIOBase):
     more than the computer has memory, unless it is `streamed`, so that nobody keeps it.
     """
 
-    def __init__(self, who: str, raw: IO[bytes], *, streamed: bool) -> None:
+    def __init__(self, raw: IO[bytes], *, streamed: bool) -> None:
         self._who, self._streamed = who, streamed
         self._raw, self._counted = raw, _Counted(raw)
         buffered = io.BufferedReader(self._counted, HEAD)
@@ -98,9 +100,8 @@ class Inflated(io.RawIOBase):
         except (pa.ArrowInvalid, OSError) as error:
             if self._kind is None or isinstance(error, InterruptedError):
                 raise
-            raise DataError(
-                f"{self._who}: the file must be sound {self._kind}; got one that is "
-                "damaged or cut short."
+            raise refusal(
+                "the file", f"be sound {self._kind}", "one that is damaged or cut short"
             ) from None
         self._given += len(data)
         self.check_holds(self._given)
@@ -126,15 +127,16 @@ class Inflated(io.RawIOBase):
         """
         taken = self._counted.taken if taken is None else taken
         if size > max(_MOST_UNASKED, _MOST_RATIO * taken):
-            raise DataError(
-                f"{self._who}: a compressed file must hold less than {_MOST_RATIO} "
-                f"times its size; got more than {size >> 20} MB out of "
-                f"{taken >> 10} kB."
+            raise refusal(
+                "a compressed file",
+                f"hold less than {_MOST_RATIO} times its size",
+                f"more than {size >> 20} MB out of {taken >> 10} kB",
             )
         if not self._streamed and size > self._memory:
-            raise DataError(
-                f"{self._who}: the file must fit in memory, {self._memory >> 20} MB; "
-                "got one that is larger."
+            raise refusal(
+                "the file",
+                f"fit in memory, {self._memory >> 20} MB",
+                "one that is larger",
             )
 
 
@@ -154,41 +156,43 @@ class _Counted(io.RawIOBase):
         return len(data)
 
 
+@entry  # WHO who or name_of(path)
 @contextmanager
 def opened(
-    path: str | os.PathLike[str], *, streamed: bool = False, who: str | None = None
+    path: str | os.PathLike[str], *, streamed: bool = False
 ) -> Iterator[Inflated]:
     """Open a path, or standard input for "-", to be read once; errors name `who`."""
-    who = who or name_of(path)
     if is_standard(path):
-        yield Inflated(who, sys.stdin.buffer, streamed=streamed)
+        yield Inflated(sys.stdin.buffer, streamed=streamed)
         return
     check_is_file(path)
     with Path(path).open("rb") as raw:
-        yield Inflated(who, raw, streamed=streamed)
+        yield Inflated(raw, streamed=streamed)
 
 
-def text_of(who: str, file: Inflated) -> IO[bytes]:
+def text_of(file: Inflated) -> IO[bytes]:
     """Return a file that begins as text does, as those want it who read lines."""
-    check_text(who, file.head)
+    check_text(file.head)
     return cast(IO[bytes], file)
 
 
-def check_text(who: str, head: bytes) -> None:
+def check_text(head: bytes) -> None:
     """Raise if a file does not begin as text does."""
     if head.startswith(_UTF_16):
-        raise DataError(
-            f"{who}: text must be UTF-8; got UTF-16. Change it before, as by iconv -f "
-            "utf-16 -t utf-8."
+        raise refusal(
+            "text",
+            "be UTF-8",
+            "UTF-16",
+            hint="Change it before, as by iconv -f utf-16 -t utf-8.",
         )
     if b"\0" in head:
-        raise DataError(f"{who}: the file must be text; got one with zero bytes.")
+        raise refusal("the file", "be text", "one with zero bytes")
     first = head.split(b"\n", 1)[0]
     if not is_utf_8(first if len(first) < HEAD else first[: HEAD - 4]):
-        raise DataError(not_utf_8(who, short(first), head))
+        raise DataError(not_utf_8(short(first), head))
 
 
-def not_utf_8(who: str, what: str, head: bytes) -> str:
+def not_utf_8(what: str, head: bytes) -> str:
     """Say that a file is not UTF-8, in which line if it is an early one; what to do."""
     lines = head.splitlines()
     row = next((k for k, line in enumerate(lines, 1) if not is_utf_8(line)), None)

@@ -7,6 +7,7 @@ from typing import TypeVar
 import numpy as np
 from scipy import sparse as sp
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Ints, SparseMatrix
 from peckorder.datasets import Documents, iter_letor, load_letor, load_qrels, load_run
 from peckorder.exceptions import DataError
@@ -26,32 +27,32 @@ _ADDED = ("score", "position", "gap", "above_cut")
 _SAID = re.compile(r"(\w+) = ([^,]*?)(?:, |$)")
 
 
-def letor_columns(who: str, file: Inflated) -> Columns:
+def letor_columns(file: Inflated) -> Columns:
     """Read a LETOR file: target, qid, features named 1, 2, ... and docid."""
-    return documents_to_columns(who, read_letor(who, file), None)
+    return documents_to_columns(read_letor(file), None)
 
 
-def read_letor(who: str, file: Inflated) -> Documents:
+def read_letor(file: Inflated) -> Documents:
     """Read a LETOR file whole; the features are sparse if most are absent."""
-    source = text_of(who, file)
-    return renamed(who, "load_letor", lambda: load_letor(source, comments=True))
+    source = text_of(file)
+    return renamed("load_letor", lambda: load_letor(source, comments=True))
 
 
-def iter_letor_documents(who: str, file: Inflated, rows: int) -> Iterator[Documents]:
+def iter_letor_documents(file: Inflated, rows: int) -> Iterator[Documents]:
     """Yield the rows of a LETOR file with sparse features, however many there are."""
-    source = text_of(who, file)
+    source = text_of(file)
     parts = iter_letor(
         source, n_features=MOST_FEATURES, rows=rows, sparse=True, comments=True
     )
     while True:
-        part = renamed(who, "iter_letor", lambda: next(parts, None))
+        part = renamed("iter_letor", lambda: next(parts, None))
         if part is None:
             return
         yield part
 
 
 def documents_to_columns(
-    who: str, documents: Documents, features: int | Sequence[int] | None
+    documents: Documents, features: int | Sequence[int] | None
 ) -> Columns:
     """Return documents as columns: so many features, or some of sparse ones.
 
@@ -64,9 +65,10 @@ def documents_to_columns(
         X = _picked(X, np.asarray(features, dtype=np.int64) - 1)
     n_rows, n_columns = X.shape
     if n_rows * n_columns > _MOST_CELLS or n_columns > _MOST_COLUMNS:
-        raise DataError(
-            f"{who}: rows times features must be at most {_MOST_CELLS} for this, and "
-            f"features {_MOST_COLUMNS}; got {n_rows} times {n_columns}."
+        raise refusal(
+            "rows times features",
+            f"be at most {_MOST_CELLS} for this, and features {_MOST_COLUMNS}",
+            f"{n_rows} times {n_columns}",
         )
     every = range(1, n_columns + 1)
     numbers = features if isinstance(features, Sequence) else every
@@ -121,10 +123,10 @@ def _numbers(texts: tuple[str, ...]) -> Array:
     return whole_numbers(np.array([float(t) if t else np.nan for t in texts]))
 
 
-def run_columns(who: str, file: Inflated) -> Columns:
+def run_columns(file: Inflated) -> Columns:
     """Read a TREC run: qid, docid, rank, score and tag."""
-    source = text_of(who, file)
-    run = renamed(who, "load_run", lambda: load_run(source))
+    source = text_of(file)
+    run = renamed("load_run", lambda: load_run(source))
     arrays = {
         QID: _objects(run.qid),
         DOCID: _objects(run.docid),
@@ -135,10 +137,10 @@ def run_columns(who: str, file: Inflated) -> Columns:
     return Columns(arrays, who)
 
 
-def qrels_columns(who: str, file: Inflated) -> Columns:
+def qrels_columns(file: Inflated) -> Columns:
     """Read TREC judgements: qid, docid and grade."""
-    source = text_of(who, file)
-    qrels = renamed(who, "load_qrels", lambda: load_qrels(source))
+    source = text_of(file)
+    qrels = renamed("load_qrels", lambda: load_qrels(source))
     arrays = {
         QID: _objects(qrels.qid),
         DOCID: _objects(qrels.docid),
@@ -147,7 +149,7 @@ def qrels_columns(who: str, file: Inflated) -> Columns:
     return Columns(arrays, who)
 
 
-def renamed(who: str, function: str, read: Callable[[], _T]) -> _T:
+def renamed(function: str, read: Callable[[], _T]) -> _T:
     """Read; let an error name the file, not the function of ours that read it."""
     try:
         return read()
