@@ -258,7 +258,7 @@ def with_numbers(columns: Columns, names: Collection[str]) -> Columns:
             cells = pa.chunked_array([pa.array(arrays[name], pa.string())])
             numbers = typed(name, cells, is_id=False, has_commas=False)
             if numbers is not cells:
-                arrays |= to_columns(pa.table({name: numbers})).arrays
+                arrays |= to_columns(columns.source, pa.table({name: numbers})).arrays
     return replace(columns, arrays=arrays)
 
 

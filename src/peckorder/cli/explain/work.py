@@ -95,7 +95,7 @@ def _rows(
             X = model_rows.array(raw)
             model_rows.check_cells(name_of(file), X)
             return X, raw, tuple(str(k + 1) for k in range(model_rows.n_features))
-        table = documents_to_columns(table, None)
+        table = documents_to_columns(name_of(file), table, None)
     X = model_rows.matrix(table)
     names, raw = model_rows.before(table)
     return X, raw, names

@@ -209,4 +209,4 @@ class Spilled:
         while self._file.tell() < end:
             with pa.ipc.open_stream(self._file) as reader:
                 table = reader.read_all()
-            yield to_columns(table)
+            yield to_columns(self._source, table)

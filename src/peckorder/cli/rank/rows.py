@@ -79,18 +79,19 @@ def _rows(
     model_rows: ModelRows, file: str, options: RankOptions, notes: Notes
 ) -> Iterator[tuple[Columns, Matrix]]:
     """Yield the columns of rows that are kept, and features."""
-    n_before, who = 0, name_of(file)
+    n_before, source = 0, name_of(file)
     documents = letor_documents(file, format=options.format, rows=options.rows)
     if documents is not None:
         for block in documents:
-            n_shown, X = _document_features(model_rows, block, n_before, notes)
-            kept = documents_to_columns(block, n_shown if options.features else 0)
-            yield kept, X
+            n_shown, X = _document_features(model_rows, source, block, n_before, notes)
+            shown = n_shown if options.features else 0
+            yield documents_to_columns(source, block, shown), X
             n_before += len(block)
         return
 
+    @entry_named("rank")
     def numbers(header: tuple[str, ...]) -> Any:
-        return model_rows.numbers(model_rows.sources(who, header))
+        return model_rows.numbers(model_rows.sources(source, header))
 
     for columns in iter_columns(
         file,
@@ -113,9 +114,8 @@ def _rows(
         yield Columns(arrays, columns.source), X
 
 
-@entry_named("rank")
 def _document_features(
-    model_rows: ModelRows, block: Documents, n_before: int, notes: Notes
+    model_rows: ModelRows, source: str, block: Documents, n_before: int, notes: Notes
 ) -> tuple[int | list[int], Matrix]:
     """Return features of a LETOR file, and which; one that no line has is 0 in all.
 
@@ -123,13 +123,13 @@ def _document_features(
     """
     if model_rows.names is None:
         X = model_rows.array(block.X[:, : model_rows.n_features])
-        model_rows.check_cells(who, X, n_before)
+        model_rows.check_cells(source, X, n_before)
         return model_rows.n_features, X
     needed = {unscaled(name) for name in model_rows.names}
     numbers = sorted(int(name) for name in needed if _is_feature(name))
-    columns = documents_to_columns(block, numbers)
+    columns = documents_to_columns(source, block, numbers)
     X = model_rows.matrix(columns, n_before)
-    sources = model_rows.sources(who, columns.names)
+    sources = model_rows.sources(source, columns.names)
     notes.count_gaps(columns, model_rows.gaps(sources))
     return numbers, X
 

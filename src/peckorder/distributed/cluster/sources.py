@@ -296,8 +296,8 @@ def part_of_file(path: str, roles: Roles) -> Part:
         query_array,
     )
 
-    rule = f"{who}: every file must be sound Parquet that workers can read; got"
-    with open_parquet(Path(path), f"{rule} {path!r}:") as file:
+    rule = "be sound Parquet that workers can read"
+    with open_parquet(Path(path), "every file", rule, f"{path!r}: ") as file:
         schema = file.schema_arrow
         _check_once(schema.names)
         names = roles.names(schema.names)
