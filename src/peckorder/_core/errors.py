@@ -7,6 +7,7 @@ knows where the data came from adds that (`with_location`): fields, not text.
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -90,6 +91,16 @@ def shortened(error: object) -> str:
 def caller() -> str:
     """Return the name of the public function or class that was called, for warnings."""
     return _caller.get()
+
+
+def stack_level() -> int:
+    """Return the stack level, for warnings, of the first caller outside the library."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
+        "peckorder."
+    ):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 @contextmanager

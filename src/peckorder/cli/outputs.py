@@ -22,10 +22,9 @@ def check_outputs(
     Examples
     --------
     >>> from peckorder.cli.outputs import check_outputs
-    >>> check_outputs("rank", {"-o": "no-such.csv"}, ["m.peckorder", "no-such.csv"])
+    >>> check_outputs({"-o": "no-such.csv"}, ["m.peckorder", "no-such.csv"])
     Traceback (most recent call last):
-    ValueError: rank: -o must be another file than what is read; got 'no-such.csv' \
-for both.
+    ValueError: -o must be another file than what is read; got 'no-such.csv' for both.
     """
     read = [path for path in inputs if path is not None and not is_standard(path)]
     seen: dict[str, PathLike] = {}

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from peckorder._core.errors import caller, entry, refusal
+from peckorder._core.errors import caller, entry, refusal, stack_level
 from peckorder._core.typing import Estimator, Floats, Ints, Labels, Seed
 from peckorder._core.validation import (
     Rule,
@@ -411,7 +411,7 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
                 f"{caller()}: rating should be from {low:g} to {high:g}, as those of "
                 f"fit are; got {rating!r}.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=stack_level(),
             )
         others = rated != column
         columns = np.append(rated[others], column)
@@ -436,7 +436,7 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
                 f"{caller()}: too few different ratings of user {user!r} to learn "
                 f"from, {len(rated)} in all: {used}.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=stack_level(),
             )
         return person
 
@@ -476,10 +476,6 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         if any(isinstance(value, list | np.ndarray) for value in values):
             raise refusal(name, "be a list of ids", repr(ids))
         return values
-
-    @property
-    def _who(self) -> str:
-        return type(self).__name__
 
 
 def _explain(

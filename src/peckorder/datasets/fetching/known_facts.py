@@ -1,13 +1,12 @@
 """Comparison of the data read with facts about the published set."""
 
-import sys
 import warnings
 from collections.abc import Mapping
 from typing import TypeAlias
 
 import numpy as np
 
-from peckorder._core.errors import caller
+from peckorder._core.errors import caller, stack_level
 from peckorder._core.typing import Floats
 from peckorder.feedback import Ratings
 
@@ -26,7 +25,7 @@ def check_facts(
             f"{caller()}: {title} must have {published} to be the published set; got "
             f"{here}.",
             UserWarning,
-            stacklevel=_callers(),
+            stacklevel=stack_level(),
         )
 
 
@@ -42,16 +41,6 @@ def ratings_facts(ratings: Ratings, items: str) -> dict[str, Fact]:
 def counts(values: Floats, levels: range) -> tuple[int, ...]:
     """Return the number of occurrences of each level."""
     return tuple(int(np.count_nonzero(values == level)) for level in levels)
-
-
-def _callers() -> int:
-    """Return the stack level of the first caller outside the library."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
-        "peckorder."
-    ):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def _shown(value: Fact) -> str:
