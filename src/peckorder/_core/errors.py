@@ -60,6 +60,8 @@ def refusal_of(error: BaseException) -> Refusal | None:
 
 def _rendered(error: Exception, refused: Refusal) -> Exception:
     error.args = (str(refused),)
+    if isinstance(error, ImportError):
+        error.msg = str(refused)  # what it shows, once it was pickled
     error.refusal = refused  # type: ignore[attr-defined]
     return error
 
