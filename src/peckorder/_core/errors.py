@@ -118,10 +118,10 @@ def named(name: str) -> Iterator[None]:
         _caller.reset(token)
 
 
-def name_caller(error: Exception, name: str) -> None:
-    """Give a refusal that has no caller yet this one."""
+def name_caller(error: Exception, name: str, *, override: bool = False) -> None:
+    """Give a refusal this caller if it has none yet, or with `override` in any case."""
     refused = refusal_of(error)
-    if refused is not None and not refused.caller:
+    if refused is not None and (override or not refused.caller):
         _rendered(error, replace(refused, caller=name))
 
 

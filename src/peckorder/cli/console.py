@@ -35,10 +35,7 @@ class ResultPrinter:
         is_piped = is_standard(out)
         if output.json and is_piped:
             raise refusal(
-                "--json",
-                "not be given where rows go to standard output",
-                "--out -",
-                error=ValueError,
+                "--json", "not be given where rows go to standard output", "--out -"
             )
         self._json = output.json
         is_silent = output.quiet or output.json

@@ -88,15 +88,9 @@ def fetch(
     can = [name for name, entry in entries.items() if entry.published.fetch]
     rule = f"be one of {', '.join(can)}"
     if name is None:
-        raise refusal("name", rule, "none", error=ValueError)
+        raise refusal("name", rule, "none")
     if name not in entries:
-        raise refusal(
-            "name",
-            rule,
-            repr(name),
-            hint=did_you_mean(name, can, {}),
-            error=ValueError,
-        )
+        raise refusal("name", rule, repr(name), hint=did_you_mean(name, can, {}))
     published = entries[name].published
     if published.fetch is None:
         raise refusal(
@@ -104,7 +98,6 @@ def fetch(
             rule,
             repr(name),
             hint=f"Get {published.get.rstrip(',')} from {published.page}.",
-            error=ValueError,
         )
     printer = ResultPrinter(output)
     options = {} if url is None else {"url": url}

@@ -112,11 +112,7 @@ def make_ranker(name: str, settings: Iterable[str]) -> tuple[Any, dict[str, obje
         near = [lower[word] for word in get_close_matches(name.lower(), lower)]
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise refusal(
-            "ranker",
-            f"be one of {', '.join(RANKERS)}",
-            repr(name),
-            hint=hint,
-            error=ValueError,
+            "ranker", f"be one of {', '.join(RANKERS)}", repr(name), hint=hint
         )
     ranker_class = RANKERS[name]
     signature = inspect.signature(ranker_class.__init__)
@@ -131,7 +127,6 @@ def make_ranker(name: str, settings: Iterable[str]) -> tuple[Any, dict[str, obje
                 f"be NAME=VALUE, NAME one of {', '.join(names)}",
                 repr(setting),
                 hint=hint,
-                error=ValueError,
             )
         parameters[key.strip()] = _value(value.strip())
     ranker = ranker_class(**parameters)

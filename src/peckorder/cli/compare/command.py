@@ -103,7 +103,7 @@ class CompareOptions:
         value = getattr(self, name)
         if value is not None:
             value = list(value) if isinstance(value, tuple) else value
-            raise refusal(name, f"be {rule}", repr(str(value)), error=ValueError)
+            raise refusal(name, f"be {rule}", repr(str(value)))
 
     def command(self, files: tuple[str, ...]) -> str:
         """Return the command that gives the same result again."""

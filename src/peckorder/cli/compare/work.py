@@ -108,7 +108,7 @@ def check_paths(files: tuple[str, ...], options: CompareOptions) -> None:
         return
     check_encodable("save", options.save)
     if is_standard(options.save):
-        raise refusal("save", "be a file", "'-'", error=ValueError)
+        raise refusal("save", "be a file", "'-'")
     check_model("--save", options.save)
 
 
@@ -120,9 +120,7 @@ def load_case(
         runs, qrels = read_runs(files, options.qrels)
         return make_runs_case(runs, qrels, metric=options.metric)
     if len(files) > 1:
-        raise refusal(
-            "file", "be one, or runs with --qrels", ", ".join(files), error=ValueError
-        )
+        raise refusal("file", "be one, or runs with --qrels", ", ".join(files))
     roles = {
         name: getattr(options, name)
         for name in ("target", "qid", "user", "item", "rating")

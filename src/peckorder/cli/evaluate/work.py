@@ -74,7 +74,6 @@ def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> 
             f"be one of {', '.join(_TIES)}",
             repr(ties),
             hint=did_you_mean(ties, _TIES, {}),
-            error=ValueError,
         )
     check_outputs({"--per-query": per_query}, [file, options.qrels])
     whole(1).check("bootstrap", options.bootstrap)
@@ -99,7 +98,6 @@ def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> 
                 "per-query",
                 "go with a metric of lists, such as ndcg@10",
                 ", ".join(options.metric or ()),
-                error=ValueError,
             )
         write_columns(per_query, _by_query(measured.table))
     values = {row.pop("metric"): row for row in map(dict, (*rows, *measured.classes))}

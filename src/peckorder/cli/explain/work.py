@@ -48,17 +48,16 @@ def run_explain(
                     "not be given for a PersonalRanker, which is asked by user "
                     "and item",
                     "one",
-                    error=ValueError,
                 )
         _explain_person(printer, ranker, options)
         return
     if file is None:
-        raise refusal("file", "be given for this model", "none", error=ValueError)
+        raise refusal("file", "be given for this model", "none")
     model_rows = ModelRows.of(ranker)
     X, raw, names = _rows(model_rows, file, options.format)
     for number in numbers:
         if not 1 <= number <= X.shape[0]:
-            raise refusal("row", f"be from 1 to {X.shape[0]}", number, error=ValueError)
+            raise refusal("row", f"be from 1 to {X.shape[0]}", number)
     added, constant = contributions(model_rows.model, X)
     written = []
     if out is not None:
@@ -144,7 +143,6 @@ def _explain_person(
             "user and item",
             "be given for a PersonalRanker",
             f"user={user!r}, item={item!r}",
-            error=ValueError,
         )
     user_id = known_id("user", user, ranker.users_)
     item_id = known_id("item", item, ranker.items_)

@@ -30,7 +30,7 @@ def run_fit(file: str, options: FitOptions, output: OutputOptions) -> None:
     printer = ResultPrinter(output)
     ranker, by_hand = make_ranker(options.ranker, options.set_ or ())
     if is_standard(options.out):
-        raise refusal("out", "be a file", "'-'", error=ValueError)
+        raise refusal("out", "be a file", "'-'")
     check_outputs({"-o": options.out}, [file])
     check_model("-o", options.out)
     with printer.progress(f"Fitting {options.ranker}"):
@@ -98,7 +98,6 @@ def _fit_sparse(
                 name,
                 "not be asked for where most features of a LETOR file are absent",
                 f"--{name}",
-                error=ValueError,
             )
     task = Task("graded", TARGET, query)
     fixed = set_as_in_compare(ranker, task.kind, by_hand)

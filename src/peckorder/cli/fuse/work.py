@@ -40,12 +40,10 @@ def run_fuse(runs: list[str], options: FuseOptions, output: OutputOptions) -> No
     method = _method(options.method, qrels)
     if save is not None:
         if qrels is None:
-            raise refusal(
-                "save", "go with qrels to learn from", "none", error=ValueError
-            )
+            raise refusal("save", "go with qrels to learn from", "none")
         check_model("--save", save)
     if len(runs) < 2:
-        raise refusal("runs", "be two or more", len(runs), error=ValueError)
+        raise refusal("runs", "be two or more", len(runs))
     pairs = zip(run_names(runs), runs, strict=True)
     tables = {name: read_run_columns(path) for name, path in pairs}
     judgements = None if qrels is None else qrels_columns(qrels)
@@ -145,14 +143,10 @@ def _method(method: str | None, qrels: str | None) -> str:
             f"be one of {', '.join(METHODS)}",
             repr(method),
             hint=did_you_mean(method, METHODS, {}),
-            error=ValueError,
         )
     if qrels is None and METHODS[method] == LEARNT:
         raise refusal(
-            "method",
-            "be borda or rrf without qrels to learn from",
-            repr(method),
-            error=ValueError,
+            "method", "be borda or rrf without qrels to learn from", repr(method)
         )
     return METHODS[method]
 

@@ -208,7 +208,7 @@ def one_score(model: PersonalRanker, options: RankOptions) -> Iterator[Columns]:
 
 def _given_id(role: str, given: str | None, known: Array) -> Any:
     if given is None:
-        raise refusal("file or user", "be given", "neither", error=ValueError)
+        raise refusal("file or user", "be given", "neither")
     return known_id(role, given, known)
 
 
@@ -216,9 +216,7 @@ def known_id(role: str, given: str, known: Array) -> Any:
     """Return an id as a model knows it; refuse one that it does not know."""
     ids = like(np.array([given], dtype=object), known)
     if not _among(ids, known)[0]:
-        raise refusal(
-            role, "be one that the model knows", repr(given), error=ValueError
-        )
+        raise refusal(role, "be one that the model knows", repr(given))
     return ids[0]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._core.errors import refusal
+from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Array, Bools, Floats, Ints, Matrix
 from peckorder.cli.options import separate_columns
 from peckorder.cli.rank.command import RankOptions
@@ -87,6 +87,7 @@ def _rows(
             n_before += len(block)
         return
 
+    @entry_named("rank")  # not the file, inside which it is called
     def numbers(header: tuple[str, ...]) -> Any:
         return model_rows.numbers(model_rows.sources(source, header))
 

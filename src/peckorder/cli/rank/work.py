@@ -98,15 +98,12 @@ def _blocks(
         blocks = listed_blocks(lines, options, notes)
     elif len(files) > 1:
         raise refusal(
-            "file",
-            "be one, unless the model has learnt from runs",
-            ", ".join(files),
-            error=ValueError,
+            "file", "be one, unless the model has learnt from runs", ", ".join(files)
         )
     elif isinstance(ranker, PersonalRanker):
         blocks = ranked_people(ranker, file, options, notes)
     elif file is None:
-        raise refusal("file", "be given for this model", "none", error=ValueError)
+        raise refusal("file", "be given for this model", "none")
     else:
         blocks = ranked_blocks(ranker, file, options, notes)
     has_types = not is_fusion and file is not None and options.out_format in TYPED
@@ -135,10 +132,7 @@ def _check_without_positions(options: RankOptions) -> None:
         if getattr(options, name):
             option = name.replace("_", "-")
             raise refusal(
-                option,
-                "be left out with --no-positions, which it needs",
-                f"--{option}",
-                error=ValueError,
+                option, "be left out with --no-positions, which it needs", f"--{option}"
             )
 
 
