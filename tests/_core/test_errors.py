@@ -88,7 +88,8 @@ def test_a_location_comes_last(name_first):
     if name_first:
         with pytest.raises(DataError), named("fit"):
             raise error
-    located = pickle.loads(pickle.dumps(with_location(error, "This is of partition 3.")))
+    located = with_location(error, "This is of partition 3.")
+    located = pickle.loads(pickle.dumps(located))
     with pytest.raises(DataError), named("fit"):
         raise located
     assert refusal_of(located).location == "This is of partition 3."
