@@ -51,7 +51,7 @@ WHOLE = workbook(b"".join(row_of(i, range(100)) for i in range(100)))
     ],
 )
 def test_damaged_workbooks_are_refused(content, cause):
-    sentence = "x: a workbook must be one of Excel 97 to 2003, whole; got one with "
+    sentence = "a workbook must be one of Excel 97 to 2003, whole; got one with "
     with pytest.raises(DataError) as info:
         read_xls(content)
     assert str(info.value) == f"{sentence}{cause}."

@@ -60,6 +60,8 @@ def refusal_of(error: BaseException) -> Refusal | None:
 
 def _rendered(error: Exception, refused: Refusal) -> Exception:
     error.args = (str(refused),)
+    if isinstance(error, ImportError):
+        error.msg = str(refused)  # what it shows, once it was pickled
     error.refusal = refused  # type: ignore[attr-defined]
     return error
 
@@ -130,7 +132,7 @@ def entry(target: T) -> T:
     and property gives the name of the class. Use ``@entry_named("fit")`` for another.
     """
     if not inspect.isclass(target):
-        return cast("T", entry_named(cast("Any", target).__name__)(target))
+        return entry_named(cast("Any", target).__name__)(target)
     for name, member in list(vars(target).items()):
         if name.startswith("_") and name not in ("__init__", "__post_init__"):
             continue
@@ -164,7 +166,7 @@ def entry_named(name: str) -> Callable[[T], T]:
 
         @functools.wraps(function)
         def generator(*args: Any, **kwargs: Any) -> Iterator[Any]:
-            # No context variable: its value would be seen by the code between two items.
+            # No context variable: code between two items would see its value.
             try:
                 yield from function(*args, **kwargs)
             except Exception as error:
