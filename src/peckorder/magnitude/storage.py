@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peckorder._core.errors import entry
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Matrix
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
@@ -155,7 +154,6 @@ _SAMPLE = Table(
 )
 
 
-@entry  # WHO type(node.owner).__name__
 def _complete_squared(node: Node) -> None:
     values = node.values
     sample, gram = values.pop("sample", None), values["_gram"]

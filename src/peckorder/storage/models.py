@@ -36,7 +36,7 @@ _SEED = whole(0)
 
 def write_model(model: StoredModel, path: object) -> None:
     """Write a fitted model to a file."""
-    who, contents = type(model).__name__, packed(model)
+    contents = packed(model)
     if not isinstance(path, str | os.PathLike):
         raise refusal("path", "be a path", repr(path), error=TypeError)
     check_target("path", path)
@@ -53,8 +53,8 @@ def packed(model: StoredModel, stream: dict[str, Any] | None = None) -> Contents
 
     In a checkpoint it says too how far a `stream` has been learnt.
     """
-    who, arrays = type(model).__name__, []  # type: ignore[var-annotated]
-    if MODELS.get(who) is not type(model):
+    name, arrays = type(model).__name__, []  # type: ignore[var-annotated]
+    if MODELS.get(name) is not type(model):
         raise refusal(
             "a model",
             "be of one of peckorder's own classes to be saved",
@@ -90,7 +90,7 @@ def document(model: Any) -> dict[str, Any]:
 
 def parameters_of(model: Any) -> dict[str, Any]:
     """Return the parameters of a constructor, or say which cannot be saved."""
-    who, parameters = type(model).__name__, {}
+    parameters: dict[str, Any] = {}
     for name, value in model.get_params(deep=False).items():
         if isinstance(value, StoredModel):
             inner = {"name": type(value).__name__, "parameters": parameters_of(value)}
