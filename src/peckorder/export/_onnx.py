@@ -81,7 +81,6 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> "ModelProto":
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import DTypeLike
     >>> from onnxruntime import InferenceSession
     >>> from peckorder import PRank
     >>> from peckorder.export import to_onnx
