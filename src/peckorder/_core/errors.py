@@ -99,7 +99,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals["__name__"].partition(".")[0] == "peckorder":
         frame, level = frame.f_back, level + 1
-    warnings.warn(f"{caller()}: {message}", category, stacklevel=level - 1)
+    warnings.warn(f"{caller()}: {message}", category, stacklevel=level)
 
 
 @contextmanager
@@ -150,6 +150,9 @@ def _decorated(target: T, name: str | None) -> T:
             setattr(target, attribute, property(getter, doc=member.__doc__))
         elif inspect.isfunction(member):
             setattr(target, attribute, _wrapped(member, name))
+        elif hasattr(member, "fn") and hasattr(member, "check"):  # available_if
+            member.fn = _wrapped(member.fn, name)
+            member.check = _wrapped(member.check, name)
     return target
 
 
