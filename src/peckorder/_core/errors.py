@@ -61,6 +61,8 @@ def refusal_of(error: BaseException) -> Refusal | None:
 
 def _rendered(error: Exception, refused: Refusal) -> Exception:
     error.args = (str(refused),)
+    if isinstance(error, ImportError):
+        error.msg = str(refused)  # what it shows, once it was pickled
     error.refusal = refused  # type: ignore[attr-defined]
     return error
 
@@ -115,10 +117,10 @@ def named(name: str) -> Iterator[None]:
         _caller.reset(token)
 
 
-def name_caller(error: Exception, name: str) -> None:
-    """Give a refusal that has no caller yet this one."""
+def name_caller(error: Exception, name: str, *, override: bool = False) -> None:
+    """Give a refusal this caller if it has none yet, or with `override` in any case."""
     refused = refusal_of(error)
-    if refused is not None and not refused.caller:
+    if refused is not None and (override or not refused.caller):
         _rendered(error, replace(refused, caller=name))
 
 
@@ -141,7 +143,11 @@ def _decorated(target: T, name: str | None) -> T:
     if not inspect.isclass(target):
         return cast("T", _wrapped(cast("Any", target), name))
     for attribute, member in list(vars(target).items()):
-        if attribute.startswith("_") and attribute not in ("__init__", "__call__"):
+        if attribute.startswith("_") and attribute not in (
+            "__init__",
+            "__post_init__",
+            "__call__",
+        ):
             continue
         if isinstance(member, classmethod):
             setattr(target, attribute, classmethod(_wrapped(member.__func__, name)))

@@ -22,10 +22,10 @@ def check_outputs(
     Examples
     --------
     >>> from peckorder.cli.outputs import check_outputs
-    >>> check_outputs("rank", {"-o": "no-such.csv"}, ["m.peckorder", "no-such.csv"])
+    >>> check_outputs({"-o": "no-such.csv"}, ["m.peckorder", "no-such.csv"])
     Traceback (most recent call last):
-    ValueError: rank: -o must be another file than what is read; got 'no-such.csv' \
-for both.
+    peckorder.exceptions.DataError: -o must be another file than what is read; got \
+'no-such.csv' for both.
     """
     read = [path for path in inputs if path is not None and not is_standard(path)]
     seen: dict[str, PathLike] = {}
@@ -34,18 +34,12 @@ for both.
             continue
         if any(_is_same(path, other) for other in read):
             raise refusal(
-                option,
-                "be another file than what is read",
-                f"{str(path)!r} for both",
-                error=ValueError,
+                option, "be another file than what is read", f"{str(path)!r} for both"
             )
         for before, other in seen.items():
             if _is_same(path, other):
                 raise refusal(
-                    f"{before} and {option}",
-                    "be two files",
-                    f"{str(path)!r} for both",
-                    error=ValueError,
+                    f"{before} and {option}", "be two files", f"{str(path)!r} for both"
                 )
         seen[option] = path
         check_target(path)
@@ -62,14 +56,13 @@ def check_model(option: str, path: PathLike) -> None:
             option,
             "be a new file, or a model that is written over",
             f"{str(path)!r}, which is no model",
-            error=ValueError,
         )
 
 
 def check_report(out: Path) -> None:
     """Refuse a path where no report can be written."""
     if is_standard(out):
-        raise refusal("out", "be a file", "'-'", error=ValueError)
+        raise refusal("out", "be a file", "'-'")
     check_encodable("out", out)
     reports.check_path(out)
 
@@ -80,9 +73,7 @@ def check_encodable(what: str, *paths: PathLike) -> None:
         try:
             str(path).encode("utf-8")
         except UnicodeEncodeError:
-            raise refusal(
-                what, "have a name in UTF-8", f"{str(path)!a}", error=ValueError
-            ) from None
+            raise refusal(what, "have a name in UTF-8", f"{str(path)!a}") from None
 
 
 def _is_same(path: PathLike, other: PathLike) -> bool:

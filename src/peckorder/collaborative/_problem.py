@@ -7,12 +7,11 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._core.errors import entry_named, refusal
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, Labels, VectorLike
 from peckorder._core.validation import Rule, boolean, finite, one_of
 from peckorder.feedback import Ratings
 
-_WHO = "problem"
 _FILL = one_of("median", "mean", "zero", "abstain", aliases={"nan": "abstain"})
 _CENTER = Rule(
     "None, 'viewer', 'middle' or a finite number",
@@ -24,7 +23,6 @@ _CENTER = Rule(
 )
 
 
-@entry_named(_WHO)
 @overload
 def problem(
     ratings: Ratings,
@@ -47,6 +45,7 @@ def problem(
     items: ArrayLike | str | None = ...,
     return_items: Literal[True],
 ) -> tuple[Floats, Floats, Labels]: ...
+@entry
 def problem(
     ratings: Ratings,
     user: Hashable,

@@ -14,7 +14,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
-from peckorder._core.errors import entry
 from peckorder._core.typing import Estimator, Floats, Ints, Labels, Predictor
 from peckorder.compare.candidates import BestFeature, MeanFeature
 from peckorder.datasets import make_letor, make_square
@@ -166,7 +165,6 @@ class Problem(ABC):
         """
 
 
-@entry  # WHO ["'compare'"]
 @dataclass(frozen=True, slots=True)
 class OrdinalProblem(Problem):
     """A problem whose rows belong to ordered classes.

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from peckorder._core.errors import entry_named, refusal
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Floats
 from peckorder.metrics import Evaluation, evaluate, metric_by_name
 from peckorder.tables.columns import Columns, counted
@@ -28,13 +28,7 @@ class Judged:
     notes: tuple[str, ...] = ()
 
 
-def judge(
-    run: Columns,
-    qrels: Columns,
-    queries: Array | None = None,
-    *,
-    who: str = "evaluate",
-) -> Judged:
+def judge(run: Columns, qrels: Columns, queries: Array | None = None) -> Judged:
     """Join the grades of judgements to the documents of a run.
 
     Documents that are not judged, or below 0, have grade 0. Judged ones that the run
@@ -59,8 +53,8 @@ def judge(
     ids, query = np.unique(qid, return_inverse=True)
     names, name = np.unique(docid, return_inverse=True)
     pair = query * len(names) + name
-    _check_once(who, run.source, pair[:n_listed], qid, docid)
-    _check_once(who, qrels.source, pair[n_listed:], qid[n_listed:], docid[n_listed:])
+    _check_once(run.source, pair[:n_listed], qid, docid)
+    _check_once(qrels.source, pair[n_listed:], qid[n_listed:], docid[n_listed:])
     in_run, in_qrels = np.zeros((2, len(ids)), dtype=bool)
     in_run[query[:n_listed]] = True
     in_qrels[query[n_listed:]] = True
@@ -100,10 +94,10 @@ def judge(
     )
 
 
-def check_measures(names: Iterable[str], *, who: str = "evaluate") -> None:
+def check_measures(names: Iterable[str]) -> None:
     """Refuse metrics that mean nothing where documents are not listed."""
     for name in names:
-        metric_by_name(who, name)
+        metric_by_name(name, "metric")
         word = name.lower().replace("(", "@").split("@")[0]
         word = {"map": "ap", "mrr": "rr", "precision": "p"}.get(word, word)
         if word not in MEASURES or "(top)" in name:
@@ -115,7 +109,6 @@ def check_measures(names: Iterable[str], *, who: str = "evaluate") -> None:
             )
 
 
-@entry_named("evaluate")
 def measure(
     judged: Judged,
     names: Iterable[str],
@@ -135,7 +128,7 @@ def measure(
     filled, most = _filled(judged)
     values, ids = {}, np.unique(judged.qid)
     for name in names:
-        metric = metric_by_name("evaluate", name)
+        metric = metric_by_name(name)
         brackets = name[name.index("(") :] if "(" in name else ""
         function = metric.kind.function.__name__
         if function == "average_precision":
@@ -196,7 +189,7 @@ def _joined(run: Columns, qrels: Columns, name: str) -> Array:
     return np.concatenate(list(columns))
 
 
-def _check_once(who: str, source: str, pairs: Array, qid: Array, docid: Array) -> None:
+def _check_once(source: str, pairs: Array, qid: Array, docid: Array) -> None:
     order = np.argsort(pairs, kind="stable")
     again = order[1:][pairs[order[1:]] == pairs[order[:-1]]]
     if len(again):

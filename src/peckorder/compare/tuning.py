@@ -10,7 +10,6 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
-from peckorder._core.errors import entry_named
 from peckorder._core.typing import Estimator, Floats, Ints, Predictor
 from peckorder.estimators import MPRank, MPRankCV
 from peckorder.metrics import disagreement, metric_by_name
@@ -27,7 +26,6 @@ LEFT_OUT_ROWS: Final = 4000
 Loss = Callable[[Floats, Floats, Ints | None], float]
 
 
-@entry_named("compare")
 def list_loss(metric: str) -> Loss:
     """Return minus a metric of lists, or the metric if less is better."""
     kind = metric_by_name(metric)

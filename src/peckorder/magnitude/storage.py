@@ -50,7 +50,6 @@ def _check_gram(node: Node) -> None:
     is_centred = node.values["name"] == "rbf" and isinstance(X, np.ndarray)
     if (centre is not None) != is_centred:
         raise node.refuse("centre", "given with dense rows and an 'rbf' kernel alone")
-    node.values["who"] = type(node.owner).__name__
 
 
 def _gram(X: Matrix, centre: Floats | None, name: str, **parameters: Any) -> Gram:
@@ -112,10 +111,6 @@ MAGNITUDE = Table(
 )
 
 
-def _name_owner(node: Node) -> None:
-    node.values["who"] = type(node.owner).__name__
-
-
 _MOMENTS = Table(
     Field("has_queries", flag()),
     Field("factor", floats("features+1", "features+1")),
@@ -124,7 +119,6 @@ _MOMENTS = Table(
     Field("squared_masses", number(low=0.0)),
     Field("origin", floats("features+1")),
     Field("mean", floats("features+1")),
-    complete=_name_owner,
 )
 
 

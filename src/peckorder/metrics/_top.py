@@ -390,13 +390,16 @@ def _at_top(lists: RankedLists, is_good: Ints, k: int) -> tuple[Floats, Floats]:
 
 def good_rows(lists: RankedLists, good: ArrayLike) -> Ints:
     """Return 1 for the good rows of the lists, else 0; warn of lists without others."""
+    hint = " Is `good` what you mean?"
     if isinstance(good, str) and good == "top":
         is_good = _is_top(lists)
     elif finite.accepts(good):
-        is_good = lists.truth >= float(good)  # type: ignore[arg-type]
+        least = float(good)  # type: ignore[arg-type]
+        is_good = lists.truth >= least
+        hint = f" Rows of grade {least:g} and above are good."
     else:
         is_good = _checked_mask(good, len(lists))[lists.order]
-    _warn_of_only_good(lists, is_good, "every row is good", " Is `good` what you mean?")
+    _warn_of_only_good(lists, is_good, "every row is good", hint)
     return np.asarray(is_good, dtype=np.int64)
 
 
@@ -425,7 +428,7 @@ def _checked_mask(good: ArrayLike, n_rows: int) -> Bools:
 
 
 def _warn_of_only_good(
-    lists: RankedLists, is_good: Bools, what: str, question: str = ""
+    lists: RankedLists, is_good: Bools, what: str, hint: str = ""
 ) -> None:
     """Warn the caller of a metric of lists in which all rows are good."""
     starts = lists.queries.offsets[:-1]
@@ -433,5 +436,5 @@ def _warn_of_only_good(
     if all_good:
         warn(
             f"in {all_good} of {len(lists.queries)} queries {what}, so "
-            f"that every order is perfect.{question}",
+            f"that every order is perfect.{hint}",
         )

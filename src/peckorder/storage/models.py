@@ -1,12 +1,13 @@
 """Models as files: what every estimator writes, and how it is made from that again."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from peckorder._core.errors import refusal
+from peckorder._core.errors import named, refusal
 from peckorder._core.text_files import check_target
 from peckorder._core.validation import check_parameters, whole
 from peckorder._version import __version__
@@ -182,15 +183,17 @@ def _instance(kind: type[Any], parameters: dict[str, Any]) -> Any:
         raise Damaged(
             f"in which parameters must be all that {kind.__name__} needs"
         ) from None
-    check_rules(lambda: check_parameters(model, kind._rules))
+    with refused_parameters(), named(kind.__name__):
+        check_parameters(model, kind._rules)
     check_bounds(parameters)
     return model
 
 
-def check_rules(check: Callable[[], None]) -> None:
-    """Check parameters; say of a file what is said of them."""
+@contextmanager
+def refused_parameters() -> Iterator[None]:
+    """Say of a file what is refused inside of its parameters."""
     try:
-        check()
+        yield
     except (TypeError, ValueError, ArithmeticError) as error:
         text = str(error).rstrip(".")
         if len(text) > _MAX_MESSAGE:

@@ -12,7 +12,6 @@ from rich.table import Table as Screen
 
 from peckorder import compare as engine
 from peckorder import reports
-from peckorder._core.errors import entry_named
 from peckorder._core.typing import Floats
 from peckorder.cli.compare.command import CompareOptions
 from peckorder.cli.compare.report import versions
@@ -22,7 +21,6 @@ from peckorder.cli.outputs import check_report
 from peckorder.compare import Comparison, Outcome
 
 
-@entry_named("compare")
 def compare_embedded(options: CompareOptions, output: OutputOptions) -> None:
     """Train every ranker on embedded data."""
     repeats = 20 if options.repeats is None else options.repeats

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table as Screen
 
 from peckorder import reports
-from peckorder._core.errors import entry_named
+from peckorder._core.errors import refusal
 from peckorder._core.validation import whole
 from peckorder.cli.compare.command import CompareOptions
 from peckorder.cli.compare.report import build_report
@@ -30,7 +30,6 @@ from peckorder.compare.ratings_case import MOST_PEOPLE, RatingsCase, make_rating
 from peckorder.compare.refit import keepable, refit
 from peckorder.compare.table_case import MOST_ROWS, TableCase, make_table_case
 from peckorder.datasets import Qrels, Run
-from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.read import format_of, guessed, read_columns
 from peckorder.tables.files.runs import as_run, read_qrels, read_run_columns, run_names
@@ -62,7 +61,6 @@ class CompareResult:
     is_new: bool = True
 
 
-@entry_named("compare")
 def compare_files(
     files: tuple[str, ...], options: CompareOptions, output: OutputOptions
 ) -> None:
@@ -101,7 +99,6 @@ def compare_files(
     printer.emit(as_json(result), *shown(result))
 
 
-@entry_named("compare")
 def check_paths(files: tuple[str, ...], options: CompareOptions) -> None:
     """Refuse, before any work, files that cannot be written or named in the report."""
     check_report(options.out)
@@ -111,7 +108,7 @@ def check_paths(files: tuple[str, ...], options: CompareOptions) -> None:
         return
     check_encodable("save", options.save)
     if is_standard(options.save):
-        raise ValueError("compare: save must be a file; got '-'.")
+        raise refusal("save", "be a file", "'-'")
     check_model("--save", options.save)
 
 
@@ -123,9 +120,7 @@ def load_case(
         runs, qrels = read_runs(files, options.qrels)
         return make_runs_case(runs, qrels, metric=options.metric)
     if len(files) > 1:
-        raise ValueError(
-            f"compare: file must be one, or runs with --qrels; got {', '.join(files)}."
-        )
+        raise refusal("file", "be one, or runs with --qrels", ", ".join(files))
     roles = {
         name: getattr(options, name)
         for name in ("target", "qid", "user", "item", "rating")
@@ -169,14 +164,14 @@ def read_table(
         with opened(path) as file:
             table_format = guessed(file.head)
     if table_format in ("run", "qrels"):
-        raise DataError(
-            f"compare: qrels must be given, by --qrels FILE, to compare runs; got "
-            f"{name_of(path)} alone."
+        raise refusal(
+            "qrels",
+            "be given, by --qrels FILE, to compare runs",
+            f"{name_of(path)} alone",
         )
     return read_columns(path, format=table_format, ids=ids, names=names)
 
 
-@entry_named("compare")
 def read_runs(paths: tuple[str, ...], qrels: str) -> tuple[Mapping[str, Run], Qrels]:
     """Read TREC runs, called by the names of their files, and judgements."""
     names = run_names(paths)

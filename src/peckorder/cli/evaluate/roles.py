@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from peckorder._core.errors import entry_named
-from peckorder.exceptions import DataError
+from peckorder._core.errors import refusal
 from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, check_column, listed
 from peckorder.tables.roles import ColumnRole, Role
@@ -28,7 +27,6 @@ class Roles(NamedTuple):
     column_roles: tuple[ColumnRole, ...]
 
 
-@entry_named("evaluate")
 def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
     """Find targets, scores, classes and queries, as given or by their names.
 
@@ -63,14 +61,18 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
     left = [name for name in free if name not in (score, predicted, *_ADDED)]
     target = named.get("target") or words.first_named(left, TARGETS)
     if target is None and set(columns.names) >= {"qid", "docid", "score"}:
-        raise DataError(
-            f"evaluate: qrels must be given, by --qrels FILE, to measure a run (or "
-            f"targets, by --target NAME); got {columns.source} alone."
+        raise refusal(
+            "qrels",
+            "be given, by --qrels FILE, to measure a run (or targets, by "
+            "--target NAME)",
+            f"{columns.source} alone",
         )
     if target is None:
-        raise DataError(
-            f"evaluate: {columns.source} must have a column of targets, which has "
-            f"{listed(columns.names)}; got none by its usual names. Add --target NAME."
+        raise refusal(
+            columns.source,
+            f"have a column of targets, which has {listed(columns.names)}",
+            "none by its usual names",
+            hint="Add --target NAME.",
         )
     left = [name for name in left if name != target]
     query = named.get("qid")

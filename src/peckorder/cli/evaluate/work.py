@@ -10,7 +10,7 @@ from rich.console import RenderableType
 
 from peckorder import metrics
 from peckorder._core.cells import is_number
-from peckorder._core.errors import entry, entry_named
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools, Floats, Ints
 from peckorder._core.validation import did_you_mean, whole
 from peckorder.cli.console import ResultPrinter, role_lines, roles_as_json, screen
@@ -19,7 +19,6 @@ from peckorder.cli.evaluate.roles import NONE, Roles, find_roles
 from peckorder.cli.options import OutputOptions
 from peckorder.cli.outputs import check_outputs
 from peckorder.compare.run_evaluation import check_measures, judge, measure
-from peckorder.exceptions import DataError
 from peckorder.feedback import is_missing
 from peckorder.metrics import intervals
 from peckorder.tables.columns import (
@@ -65,21 +64,24 @@ class Measured(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-@entry_named("evaluate")
 def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> None:
     """Measure predictions, or a TREC run: means over queries, 95 % intervals."""
     ties, per_query = options.ties, options.per_query
     printer = ResultPrinter(output, per_query)
     if ties not in _TIES:
-        raise ValueError(
-            f"evaluate: ties must be one of {', '.join(_TIES)}; got {ties!r}."
-            f"{did_you_mean(ties, _TIES, {})}"
+        raise refusal(
+            "ties",
+            f"be one of {', '.join(_TIES)}",
+            repr(ties),
+            hint=did_you_mean(ties, _TIES, {}),
         )
     check_outputs({"--per-query": per_query}, [file, options.qrels])
     whole(1).check("bootstrap", options.bootstrap)
     whole(0).check("seed", options.seed)
     of_lists = [name for name in options.metric or () if class_measure(name) is None]
     if of_lists:  # names, before any work
+        for name in of_lists:
+            metrics.metric_by_name(name, "metric")
         metrics.evaluate([1, 0], [1, 0], of_lists, n_bootstrap=1)
     with printer.progress("Measuring"):
         if options.qrels is None:
@@ -92,9 +94,10 @@ def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> 
         measured = measured._replace(notes=(*measured.notes, note))
     if per_query is not None:
         if measured.table is None:
-            raise ValueError(
-                "evaluate: per-query must go with a metric of lists, such as ndcg@10; "
-                f"got {', '.join(options.metric or ())}."
+            raise refusal(
+                "per-query",
+                "go with a metric of lists, such as ndcg@10",
+                ", ".join(options.metric or ()),
             )
         write_columns(per_query, _by_query(measured.table))
     values = {row.pop("metric"): row for row in map(dict, (*rows, *measured.classes))}
@@ -111,7 +114,6 @@ def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> 
     )
 
 
-@entry_named("evaluate")
 def _of_run(file: str, qrels: str, options: EvaluateOptions) -> Measured:
     """Measure a run against judgements."""
     names = options.metric or _LISTS
@@ -128,7 +130,6 @@ def _of_run(file: str, qrels: str, options: EvaluateOptions) -> Measured:
     return Measured(int(np.isfinite(judged.score).sum()), table, notes=judged.notes)
 
 
-@entry_named("evaluate")
 def _of_table(file: str, options: EvaluateOptions) -> Measured:
     """Measure a table that has targets, and scores or predicted classes."""
     qid, classes = options.qid, options.classes
@@ -185,7 +186,6 @@ def _chosen_metrics(
     return of_classes, of_lists
 
 
-@entry_named("evaluate")
 def _targets(
     columns: Columns, roles: Roles, classes: Sequence[str] | None, *, has_classes: bool
 ) -> Floats:
@@ -218,15 +218,16 @@ def _shown(file: str, measured: Measured, rows: Sequence[Any]) -> list[Renderabl
     return [*lines, *measured.notes]
 
 
-def _missing(columns: Columns, what: str, metric: str) -> DataError:
-    return DataError(
-        f"evaluate: {columns.source} must have a column of the {what} for {metric!r}, "
-        f"which has {listed(columns.names)}; got none by its usual names. Add --{what} "
-        "NAME."
+def _missing(columns: Columns, what: str, metric: str) -> Exception:
+    return refusal(
+        columns.source,
+        f"have a column of the {what} for {metric!r}, which has "
+        f"{listed(columns.names)}",
+        "none by its usual names",
+        hint=f"Add --{what} NAME.",
     )
 
 
-@entry_named("evaluate")
 def _docid(columns: Columns) -> str:
     return column_of(columns, "docid", None, ("docid", "doc_id", "id"))
 
@@ -236,7 +237,6 @@ def _by_query(table: metrics.Evaluation) -> Columns:
     return Columns({"qid": ids, **table.values}, "values of queries")
 
 
-@entry  # WHO columns.source
 def with_numbers(columns: Columns, names: Collection[str]) -> Columns:
     """Return columns with numbers where text is all numbers, by the rules of CSV.
 
@@ -258,7 +258,7 @@ def with_numbers(columns: Columns, names: Collection[str]) -> Columns:
             cells = pa.chunked_array([pa.array(arrays[name], pa.string())])
             numbers = typed(name, cells, is_id=False, has_commas=False)
             if numbers is not cells:
-                arrays |= to_columns(pa.table({name: numbers})).arrays
+                arrays |= to_columns(columns.source, pa.table({name: numbers})).arrays
     return replace(columns, arrays=arrays)
 
 
@@ -277,9 +277,10 @@ def known_rows(columns: Columns, names: Sequence[str]) -> tuple[Bools, tuple[str
             notes.append(f"{rows} no {name!r}: left out.")
         is_known &= ~is_gap
     if not is_known.any():
-        raise DataError(
-            f"evaluate: {columns.source} must have rows with all of "
-            f"{', '.join(map(repr, names))}; got none."
+        raise refusal(
+            columns.source,
+            f"have rows with all of {', '.join(map(repr, names))}",
+            "none",
         )
     return is_known, tuple(notes)
 
@@ -311,10 +312,11 @@ def levels_of(
     if classes is None:
         for name, array in arrays.items():
             if not numeric(array):
-                raise DataError(
-                    "evaluate: classes must be given, lowest first, for labels that "
-                    f"are text, by --classes; got none for {name!r}, which has "
-                    f"{', '.join(map(str, distinct(array)[:12]))}."
+                raise refusal(
+                    "classes",
+                    "be given, lowest first, for labels that are text, by --classes",
+                    f"none for {name!r}, which has "
+                    f"{', '.join(map(str, distinct(array)[:12]))}",
                 )
         every = sorted({v for a in arrays.values() for v in distinct(a).tolist()})
         scale = _Scale(tuple(map(_text, every)), {v: k for k, v in enumerate(every)})
@@ -361,9 +363,10 @@ def _levels(columns: Columns, name: str, array: Array, scale: _Scale) -> Ints:
         key = str(label) if is_text and label is not None else label
         if key not in level:
             rule = f"one of {', '.join(labels)}" if len(labels) <= 31 else "a class"
-            raise DataError(
-                f"evaluate: column {name!r} of {columns.source} must be {rule}; got "
-                f"{short(label)} in row {row + 1}."
+            raise refusal(
+                f"column {name!r} of {columns.source}",
+                f"be {rule}",
+                f"{short(label)} in row {row + 1}",
             )
         levels[row] = level[key]
     return levels

@@ -6,7 +6,7 @@ import numpy as np
 from rich.table import Table as Screen
 
 import peckorder
-from peckorder._core.errors import entry, entry_named
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Matrix
 from peckorder._core.validation import whole
 from peckorder.cli.console import ResultPrinter, screen
@@ -30,7 +30,6 @@ from peckorder.tables.model_rows import ModelRows
 from peckorder.tables.scoring import contributions
 
 
-@entry_named("explain")
 def run_explain(
     model: str, file: str | None, options: ExplainOptions, output: OutputOptions
 ) -> None:
@@ -44,21 +43,21 @@ def run_explain(
     if isinstance(ranker, PersonalRanker):
         for name, given in (("file", file), ("row", options.row), ("out", out)):
             if given is not None:
-                raise ValueError(
-                    f"explain: {name} must not be given for a PersonalRanker, which is "
-                    f"asked by user and item; got one."
+                raise refusal(
+                    name,
+                    "not be given for a PersonalRanker, which is asked by user "
+                    "and item",
+                    "one",
                 )
         _explain_person(printer, ranker, options)
         return
     if file is None:
-        raise ValueError("explain: file must be given for this model; got none.")
+        raise refusal("file", "be given for this model", "none")
     model_rows = ModelRows.of(ranker)
     X, raw, names = _rows(model_rows, file, options.format)
     for number in numbers:
         if not 1 <= number <= X.shape[0]:
-            raise ValueError(
-                f"explain: row must be from 1 to {X.shape[0]}; got {number}."
-            )
+            raise refusal("row", f"be from 1 to {X.shape[0]}", number)
     added, constant = contributions(model_rows.model, X)
     written = []
     if out is not None:
@@ -74,7 +73,6 @@ def run_explain(
     )
 
 
-@entry  # WHO ["'explain'", 'name_of(file)']
 def _rows(
     model_rows: ModelRows, file: str, format: str | None
 ) -> tuple[Matrix, Matrix, tuple[str, ...]]:
@@ -95,7 +93,7 @@ def _rows(
             X = model_rows.array(raw)
             model_rows.check_cells(name_of(file), X)
             return X, raw, tuple(str(k + 1) for k in range(model_rows.n_features))
-        table = documents_to_columns(table, None)
+        table = documents_to_columns(name_of(file), table, None)
     X = model_rows.matrix(table)
     names, raw = model_rows.before(table)
     return X, raw, names
@@ -136,22 +134,19 @@ def _screen(row: dict[str, Any], top: int) -> Screen:
     return screen(title, ("feature", "value", "adds"), rows)
 
 
-@entry_named("explain")
 def _explain_person(
     printer: ResultPrinter, ranker: PersonalRanker, options: ExplainOptions
 ) -> None:
     user, item, top = options.user, options.item, options.top
     if user is None or item is None:
-        raise ValueError(
-            "explain: user and item must be given for a PersonalRanker; got "
-            f"user={user!r}, item={item!r}."
+        raise refusal(
+            "user and item",
+            "be given for a PersonalRanker",
+            f"user={user!r}, item={item!r}",
         )
     user_id = known_id("user", user, ranker.users_)
     item_id = known_id("item", item, ranker.items_)
-    try:
-        reasons = ranker.explain(user_id, item_id)
-    except TypeError as error:
-        raise ValueError(str(error)) from None
+    reasons = ranker.explain(user_id, item_id)
     items = list(zip(reasons.items.tolist(), reasons.by_items.tolist(), strict=True))
     viewers = list(
         zip(reasons.viewers.tolist(), reasons.by_viewers.tolist(), strict=True)

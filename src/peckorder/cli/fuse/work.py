@@ -3,7 +3,7 @@
 import numpy as np
 from rich.table import Table as Screen
 
-from peckorder._core.errors import entry_named
+from peckorder._core.errors import refusal
 from peckorder._core.validation import did_you_mean, optional, whole
 from peckorder.cli.compare.text import level_text, signed
 from peckorder.cli.console import ResultPrinter, screen
@@ -27,7 +27,6 @@ from peckorder.tables.files.runs import (
 from peckorder.tables.files.source import is_standard, shown_out
 
 
-@entry_named("fuse")
 def run_fuse(runs: list[str], options: FuseOptions, output: OutputOptions) -> None:
     """Fuse TREC runs into one: learnt from judgements, or by counts of places."""
     qrels, out, save, folds = options.qrels, options.out, options.save, options.folds
@@ -41,10 +40,10 @@ def run_fuse(runs: list[str], options: FuseOptions, output: OutputOptions) -> No
     method = _method(options.method, qrels)
     if save is not None:
         if qrels is None:
-            raise ValueError("fuse: save must go with qrels to learn from; got none.")
+            raise refusal("save", "go with qrels to learn from", "none")
         check_model("--save", save)
     if len(runs) < 2:
-        raise ValueError(f"fuse: runs must be two or more; got {len(runs)}.")
+        raise refusal("runs", "be two or more", len(runs))
     pairs = zip(run_names(runs), runs, strict=True)
     tables = {name: read_run_columns(path) for name, path in pairs}
     judgements = None if qrels is None else qrels_columns(qrels)
@@ -139,14 +138,15 @@ def _method(method: str | None, qrels: str | None) -> str:
     if method is None:
         return RRF if qrels is None else LEARNT
     if method not in METHODS:
-        raise ValueError(
-            f"fuse: method must be one of {', '.join(METHODS)}; got {method!r}."
-            f"{did_you_mean(method, METHODS, {})}"
+        raise refusal(
+            "method",
+            f"be one of {', '.join(METHODS)}",
+            repr(method),
+            hint=did_you_mean(method, METHODS, {}),
         )
     if qrels is None and METHODS[method] == LEARNT:
-        raise ValueError(
-            "fuse: method must be borda or rrf without qrels to learn from; got "
-            f"{method!r}."
+        raise refusal(
+            "method", "be borda or rrf without qrels to learn from", repr(method)
         )
     return METHODS[method]
 
@@ -156,7 +156,6 @@ def _as_qrels(columns: Columns) -> Qrels:
     return Qrels(arrays["qid"], arrays["docid"], arrays["grade"])
 
 
-@entry_named("fuse")
 def _measured(
     result: Fused, runs: dict[str, Columns], qrels: Columns, names: tuple[str, ...]
 ) -> Contest:

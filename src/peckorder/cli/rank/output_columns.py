@@ -11,12 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from peckorder._core.cells import is_number
-from peckorder._core.errors import entry, entry_named
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Array
 from peckorder.cli.evaluate.roles import NONE, TARGETS
 from peckorder.cli.rank.command import RankOptions
 from peckorder.cli.rank.notes import Notes
-from peckorder.exceptions import DataError
 from peckorder.tables.column_names import first_named
 from peckorder.tables.columns import Columns, check_column, is_empty
 from peckorder.tables.files.arrow import to_columns
@@ -33,7 +32,6 @@ TYPED: Final = ("parquet", "jsonl")
 _MOST: Final = 1 << 53
 
 
-@entry_named("rank")
 def with_target(block: Columns, options: RankOptions, notes: Notes) -> RankOptions:
     """Return the options with the column of targets, for LETOR, which begins with it.
 
@@ -84,9 +82,11 @@ def with_grades(blocks: Iterator[Columns], notes: Notes) -> Iterator[Columns]:
 def _check_grades(source: str, name: str, cells: list[str]) -> None:
     text = next((cell for cell in cells if not is_number(cell.strip())), None)
     if text is not None:
-        raise DataError(
-            f"rank: target must be a column of numbers of {source} to be written as "
-            f"LETOR; got {short(text)} in {name!r}. Add --target none to do without."
+        raise refusal(
+            "target",
+            f"be a column of numbers of {source} to be written as LETOR",
+            f"{short(text)} in {name!r}",
+            hint="Add --target none to do without.",
         )
 
 
@@ -176,7 +176,6 @@ def _numbers(column: Array, *, is_whole: bool) -> Array:
     return np.asarray(numbers.to_numpy(zero_copy_only=False))
 
 
-@entry  # WHO ['self._source']
 class Spilled:
     """Blocks of rows in a file without a name, which ends with this object.
 
@@ -209,4 +208,4 @@ class Spilled:
         while self._file.tell() < end:
             with pa.ipc.open_stream(self._file) as reader:
                 table = reader.read_all()
-            yield to_columns(table)
+            yield to_columns(self._source, table)

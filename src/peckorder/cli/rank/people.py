@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._core.errors import entry_named, refusal
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools
 from peckorder.cli.options import separate_columns
 from peckorder.cli.rank.command import RankOptions
@@ -21,7 +21,6 @@ from peckorder.cli.rank.rows import (
     written_rows,
 )
 from peckorder.collaborative import PersonalRanker
-from peckorder.exceptions import DataError
 from peckorder.feedback import Queries, is_missing
 from peckorder.metrics import ranks
 from peckorder.tables.column_names import ITEM, USER, are_unnamed, first_named
@@ -76,10 +75,11 @@ def ranked_ratings(
             f"{short(columns.arrays[item][row])}): no score. Fit again with them."
         )
     if not is_known.any():
-        raise DataError(
-            f"rank: {columns.source} must have users and items that the model knows; "
-            f"got {short(columns.arrays[user][0])} and "
-            f"{short(columns.arrays[item][0])} in row 1, and no others."
+        raise refusal(
+            columns.source,
+            "have users and items that the model knows",
+            f"{short(columns.arrays[user][0])} and "
+            f"{short(columns.arrays[item][0])} in row 1, and no others",
         )
     resolved = replace(options, qid=user, docid=item)
     resolved = with_target(columns, resolved, notes)
@@ -114,7 +114,6 @@ def _scores(model: PersonalRanker, users: Array, items: Array) -> tuple[Array, i
     return score, n_seen
 
 
-@entry_named("rank")
 def _with_unknown(
     columns: Columns, is_known: Bools, placed: Columns, options: RankOptions
 ) -> Columns:
@@ -151,7 +150,6 @@ def _n_rows(n: int) -> str:
     return "1 row has" if n == 1 else f"{n} rows have"
 
 
-@entry_named("rank")
 def _column(
     columns: Columns, what: str, given: str | None, usual: frozenset[str], position: int
 ) -> str:
@@ -160,9 +158,10 @@ def _column(
     if name is None and are_unnamed(columns.names):
         name = columns.names[position]
     if name is None:
-        raise DataError(
-            f"rank: {columns.source} must have a column of the {what}, given by "
-            f"--{what} where none is named so; got {listed(columns.names)}."
+        raise refusal(
+            columns.source,
+            f"have a column of the {what}, given by --{what} where none is named so",
+            listed(columns.names),
         )
     check_column(columns, what, name)
     return name
@@ -207,10 +206,9 @@ def one_score(model: PersonalRanker, options: RankOptions) -> Iterator[Columns]:
     yield Columns(arrays, "prediction")
 
 
-@entry_named("rank")
 def _given_id(role: str, given: str | None, known: Array) -> Any:
     if given is None:
-        raise ValueError("rank: file or user must be given; got neither.")
+        raise refusal("file or user", "be given", "neither")
     return known_id(role, given, known)
 
 
@@ -218,9 +216,7 @@ def known_id(role: str, given: str, known: Array) -> Any:
     """Return an id as a model knows it; refuse one that it does not know."""
     ids = like(np.array([given], dtype=object), known)
     if not _among(ids, known)[0]:
-        raise refusal(
-            role, "be one that the model knows", repr(given), error=ValueError
-        )
+        raise refusal(role, "be one that the model knows", repr(given))
     return ids[0]
 
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._core.errors import entry, entry_named
+from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Array, Bools, Floats, Ints, Matrix
 from peckorder.cli.options import separate_columns
 from peckorder.cli.rank.command import RankOptions
 from peckorder.cli.rank.notes import Notes
 from peckorder.cli.rank.output_columns import ADDED, Spilled, with_target
 from peckorder.datasets import Documents
-from peckorder.exceptions import DataError
 from peckorder.feedback import Queries, is_missing
 from peckorder.gaps import cut_at_gap, gaps
 from peckorder.metrics import ranks
@@ -31,7 +30,6 @@ from peckorder.tables.scoring import classes_of, scores_of
 _DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
 
 
-@entry  # WHO name_of(file)
 def ranked_blocks(
     model: Any, file: str, options: RankOptions, notes: Notes
 ) -> Iterator[Columns]:
@@ -40,7 +38,6 @@ def ranked_blocks(
     return listed_blocks(blocks, options, notes)
 
 
-@entry_named("rank")
 def scored_blocks(
     model_rows: ModelRows, file: str, options: RankOptions, notes: Notes
 ) -> Iterator[Columns]:
@@ -74,23 +71,25 @@ def without_added(columns: Columns, notes: Notes | None) -> Columns:
     return Columns(kept, columns.source)
 
 
-@entry_named("rank")
 def _rows(
     model_rows: ModelRows, file: str, options: RankOptions, notes: Notes
 ) -> Iterator[tuple[Columns, Matrix]]:
     """Yield the columns of rows that are kept, and features."""
-    n_before, who = 0, name_of(file)
+    n_before, source = 0, name_of(file)
     documents = letor_documents(file, format=options.format, rows=options.rows)
     if documents is not None:
         for block in documents:
-            n_shown, X = _document_features(model_rows, block, n_before, notes)
-            kept = documents_to_columns(block, n_shown if options.features else 0)
+            n_shown, X = _document_features(source, model_rows, block, n_before, notes)
+            kept = documents_to_columns(
+                source, block, n_shown if options.features else 0
+            )
             yield kept, X
             n_before += len(block)
         return
 
+    @entry_named("rank")  # not the file, inside which it is called
     def numbers(header: tuple[str, ...]) -> Any:
-        return model_rows.numbers(model_rows.sources(who, header))
+        return model_rows.numbers(model_rows.sources(source, header))
 
     for columns in iter_columns(
         file,
@@ -113,9 +112,8 @@ def _rows(
         yield Columns(arrays, columns.source), X
 
 
-@entry_named("rank")
 def _document_features(
-    model_rows: ModelRows, block: Documents, n_before: int, notes: Notes
+    source: str, model_rows: ModelRows, block: Documents, n_before: int, notes: Notes
 ) -> tuple[int | list[int], Matrix]:
     """Return features of a LETOR file, and which; one that no line has is 0 in all.
 
@@ -123,13 +121,13 @@ def _document_features(
     """
     if model_rows.names is None:
         X = model_rows.array(block.X[:, : model_rows.n_features])
-        model_rows.check_cells(who, X, n_before)
+        model_rows.check_cells(source, X, n_before)
         return model_rows.n_features, X
     needed = {unscaled(name) for name in model_rows.names}
     numbers = sorted(int(name) for name in needed if _is_feature(name))
-    columns = documents_to_columns(block, numbers)
+    columns = documents_to_columns(source, block, numbers)
     X = model_rows.matrix(columns, n_before)
-    sources = model_rows.sources(who, columns.names)
+    sources = model_rows.sources(source, columns.names)
     notes.count_gaps(columns, model_rows.gaps(sources))
     return numbers, X
 
@@ -206,14 +204,14 @@ def whole_lists(blocks: Iterable[Columns], options: RankOptions) -> Iterator[Col
         if last > 0 or (pieces and pieces[-1].arrays[qid][-1] != block.arrays[qid][0]):
             whole = joined([*pieces, cut_out(block, slice(0, last))])
             if len(whole):
-                _check_together(whole.arrays[qid], seen, qid, n_before)
+                _check_together(whole, seen, qid, n_before)
                 n_before += len(whole)
                 yield whole
             pieces = []
         pieces.append(cut_out(block, slice(last, None)))
     if qid is not None and pieces:
         whole = joined(pieces)
-        _check_together(whole.arrays[qid], seen, qid, n_before)
+        _check_together(whole, seen, qid, n_before)
         yield whole
 
 
@@ -223,19 +221,24 @@ def _last_run(ids: Array) -> int:
     return int(changes[-1]) + 1 if len(changes) else 0
 
 
-def _check_together(ids: Array, seen: set[Hashable], name: str, n_before: int) -> None:
+def _check_together(
+    columns: Columns, seen: set[Hashable], name: str, n_before: int
+) -> None:
+    ids = columns.arrays[name]
     starts = np.r_[0, np.flatnonzero(ids[1:] != ids[:-1]) + 1]
     for row, query in zip(starts.tolist(), ids[starts].tolist(), strict=True):
         if is_missing(query):
-            raise DataError(
-                f"rank: column {short(name)} of {who} must be without gaps; got an "
-                f"empty cell in row {n_before + row + 1}."
+            raise refusal(
+                f"column {short(name)} of {columns.source}",
+                "be without gaps",
+                f"an empty cell in row {n_before + row + 1}",
             )
         if query in seen:
-            raise DataError(
-                f"rank: rows of a query must stand together in {who}; got query "
-                f"{short(query)} again in row {n_before + row + 1}. Sort the file by "
-                f"{short(name)} before."
+            raise refusal(
+                "rows of a query",
+                f"stand together in {columns.source}",
+                f"query {short(query)} again in row {n_before + row + 1}",
+                hint=f"Sort the file by {short(name)} before.",
             )
         seen.add(query)
 
@@ -257,7 +260,6 @@ def joined(pieces: list[Columns]) -> Columns:
     return Columns(arrays, pieces[0].source)
 
 
-@entry_named("rank")
 def _with_columns(block: Columns, options: RankOptions) -> RankOptions:
     """Return the options with the columns that were found by their names."""
     qid = options.qid or first_named(block.names, QUERY)
@@ -265,7 +267,6 @@ def _with_columns(block: Columns, options: RankOptions) -> RankOptions:
     return replace(options, qid=qid, docid=docid)
 
 
-@entry_named("rank")
 def numbered(block: Columns, options: RankOptions, notes: Notes) -> Columns:
     """Return the rows of complete lists that are written, with their positions."""
     rows: Ints = np.arange(len(block))
@@ -281,7 +282,6 @@ def numbered(block: Columns, options: RankOptions, notes: Notes) -> Columns:
     return written_rows(block, rows, options)
 
 
-@entry_named("rank")
 def _places(score: Floats, qid: Array | None, options: RankOptions) -> dict[str, Array]:
     """Return the positions of rows in their lists, and gaps."""
     above = cut_at_gap(score, qid, min_gap=options.min_gap)

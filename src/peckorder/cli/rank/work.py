@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import peckorder
-from peckorder._core.errors import entry_named
+from peckorder._core.errors import entry_named, refusal
 from peckorder._core.validation import not_negative, optional, whole
 from peckorder.cli.console import (
     ReportProgress,
@@ -26,7 +26,6 @@ from peckorder.cli.rank.rows import listed_blocks, ranked_blocks
 from peckorder.collaborative import PersonalRanker
 from peckorder.datasets import from_runs
 from peckorder.estimators import TableRanker
-from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns, listed
 from peckorder.tables.files.read import (
     format_of,
@@ -46,7 +45,6 @@ from peckorder.tables.roles import ColumnRole, Role
 from peckorder.tables.scoring import scores_of
 
 
-@entry_named("rank")
 def run_rank(
     model: str, files: tuple[str, ...], options: RankOptions, output: OutputOptions
 ) -> None:
@@ -88,7 +86,6 @@ def run_rank(
     )
 
 
-@entry_named("the runs")
 def _blocks(
     ranker: Any, files: tuple[str, ...], options: RankOptions, notes: Notes
 ) -> Iterator[Columns]:
@@ -100,14 +97,13 @@ def _blocks(
         lines = fused_runs(ranker, files, notes)
         blocks = listed_blocks(lines, options, notes)
     elif len(files) > 1:
-        raise ValueError(
-            "rank: file must be one, unless the model has learnt from runs; got "
-            f"{', '.join(files)}."
+        raise refusal(
+            "file", "be one, unless the model has learnt from runs", ", ".join(files)
         )
     elif isinstance(ranker, PersonalRanker):
         blocks = ranked_people(ranker, file, options, notes)
     elif file is None:
-        raise ValueError("rank: file must be given for this model; got none.")
+        raise refusal("file", "be given for this model", "none")
     else:
         blocks = ranked_blocks(ranker, file, options, notes)
     has_types = not is_fusion and file is not None and options.out_format in TYPED
@@ -135,9 +131,8 @@ def _check_without_positions(options: RankOptions) -> None:
     for name in ("cut", "max_rows", "sort"):
         if getattr(options, name):
             option = name.replace("_", "-")
-            raise ValueError(
-                f"rank: {option} must be left out with --no-positions, which it needs; "
-                f"got --{option}."
+            raise refusal(
+                option, "be left out with --no-positions, which it needs", f"--{option}"
             )
 
 
@@ -152,6 +147,7 @@ def _out_format(options: RankOptions, files: tuple[str, ...]) -> str:
     return format_of(file, options.format) or "csv"
 
 
+@entry_named("rank")  # not the name of the file that is written
 def _counted(
     blocks: Iterator[Columns], report_progress: ReportProgress
 ) -> Iterator[Columns]:
@@ -163,7 +159,6 @@ def _counted(
         report_progress(n_rows)
 
 
-@entry_named("rank")
 def fused_runs(model: Any, files: Sequence[str], notes: Notes) -> Iterator[Columns]:
     """Yield the documents of all runs with their scores, query by query.
 
@@ -172,14 +167,17 @@ def fused_runs(model: Any, files: Sequence[str], notes: Notes) -> Iterator[Colum
     """
     model_rows = ModelRows.of(model)
     if model_rows.names is None:
-        raise DataError(
-            "rank: the model must have learnt from runs, and know their names; got "
-            f"{type(model_rows.model).__name__} without names."
+        raise refusal(
+            "the model",
+            "have learnt from runs, and know their names",
+            f"{type(model_rows.model).__name__} without names",
         )
     if _is_of_columns(model_rows.table):
-        raise DataError(
-            "rank: file must be a table, with the columns that the model learnt from, "
-            f"{listed(model_rows.names)}; got {listed(files)}."
+        raise refusal(
+            "file",
+            "be a table, with the columns that the model learnt from, "
+            f"{listed(model_rows.names)}",
+            listed(files),
         )
     tables = {
         name: read_run_columns(path) for name, path in _named(files, model_rows.names)
@@ -201,7 +199,6 @@ def fused_runs(model: Any, files: Sequence[str], notes: Notes) -> Iterator[Colum
     yield Columns(arrays, "the runs")
 
 
-@entry_named("rank")
 def _named(files: Sequence[str], known: Sequence[str]) -> list[tuple[str, str]]:
     """Return names and paths of runs; refuse those that the model does not know."""
     given = [file.partition("=") for file in files]
@@ -212,7 +209,7 @@ def _named(files: Sequence[str], known: Sequence[str]) -> list[tuple[str, str]]:
     ]
     for (name, _, path), file, is_known in zip(given, files, is_named, strict=True):
         if path and not is_known and not Path(file).exists():
-            raise DataError(_unknown(name, known, ""))
+            raise _unknown(name, known)
     names = run_names(paths)
     called = [
         given[k][0] if named else name
@@ -221,20 +218,18 @@ def _named(files: Sequence[str], known: Sequence[str]) -> list[tuple[str, str]]:
     for name in called:
         if name not in known:
             advice = (
-                f" Say which it is: {known[0]}=FILE; or give a table if these are its "
+                f"Say which it is: {known[0]}=FILE; or give a table if these are its "
                 "columns."
             )
-            raise DataError(_unknown(name, known, advice))
+            raise _unknown(name, known, advice)
         if called.count(name) > 1:
-            raise DataError(f"rank: runs must differ; got {name!r} twice.")
+            raise refusal("runs", "differ", f"{name!r} twice")
     return list(zip(called, paths, strict=True))
 
 
-def _unknown(name: str, known: Sequence[str], advice: str) -> str:
-    return (
-        "rank: runs must be called as those that the model learnt from, "
-        f"{listed(known)}; got {name!r}.{advice}"
-    )
+def _unknown(name: str, known: Sequence[str], hint: str = "") -> Exception:
+    rule = f"be called as those that the model learnt from, {listed(known)}"
+    return refusal("runs", rule, repr(name), hint=hint)
 
 
 def _is_of_columns(table: TableRanker | None) -> bool:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
 )
 
 from peckorder._base.transaction import all_or_nothing
-from peckorder._core.errors import entry, refusal
+from peckorder._core.errors import caller, entry, refusal
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rules, check_parameters
 from peckorder.storage.mixin import StoredModel
@@ -94,7 +94,7 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
     def _person(self, y: ArrayLike | None, X: Floats) -> Floats:
         if y is None:
             raise ValueError(
-                f"{self._who} requires y to be passed, but the target y is None"
+                f"{caller()} requires y to be passed, but the target y is None"
             )
         person: Floats = column_or_1d(y, warn=True, dtype=np.float64)
         check_consistent_length(X, person)
@@ -115,7 +115,3 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags
-
-    @property
-    def _who(self) -> str:
-        return type(self).__name__

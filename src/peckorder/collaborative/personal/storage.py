@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from peckorder._core.errors import entry_named
 from peckorder._core.typing import Floats, Ints
 from peckorder.collaborative.personal.item_kernel import ItemKernel
 from peckorder.collaborative.personal.models import (
@@ -226,7 +225,6 @@ PERSONAL = Table(
 )
 
 
-@entry_named("PersonalRanker")
 def person_bytes(
     user: Any, learnt: PersonModel, rated: tuple[Ints, Floats] | None = None
 ) -> bytes:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NoReturn, TypeAlias
 
-from peckorder._core.errors import entry_named, refusal
+from peckorder._core.errors import entry, refusal
 from peckorder._core.text_files import read_text, shown
 from peckorder._core.validation import Rule
 from peckorder.datasets.fetching.checksums import check_record
@@ -114,10 +114,7 @@ class DataFile:
             with self.path.open("rb") as file:
                 yield file
             return
-        with (
-            sound_zip(self.path) as archive,
-            archive.open(self.member) as file,
-        ):
+        with sound_zip(self.path) as archive, archive.open(self.member) as file:
             yield file
 
     def read(self) -> bytes:
@@ -241,6 +238,7 @@ _LOADERS = (
 )
 
 
+@entry
 def catalogue() -> tuple[Entry, ...]:
     """Return all data sets; looks at names of folders and archives only."""
     return tuple(
@@ -248,7 +246,6 @@ def catalogue() -> tuple[Entry, ...]:
     )
 
 
-@entry_named("catalogue")
 def _folder_of(data: Published) -> Path | None:
     """Return the first folder that contains files of a data set."""
     for root in roots(data, None):

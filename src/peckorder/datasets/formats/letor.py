@@ -9,11 +9,16 @@ from numpy.typing import ArrayLike, DTypeLike
 from scipy import sparse as sp
 from sklearn.utils import check_array, column_or_1d
 
-from peckorder._core.errors import caller, entry, refusal
+from peckorder._core.errors import caller, entry, entry_named, refusal
 from peckorder._core.text_files import Source, check_source, write_text
 from peckorder._core.typing import MatrixLike
 from peckorder._core.validation import Rule, boolean, optional, whole
-from peckorder.datasets.formats.letor_reader import LetorReader, documents, rechunk
+from peckorder.datasets.formats.letor_reader import (
+    LetorBlock,
+    LetorReader,
+    documents,
+    rechunk,
+)
 from peckorder.datasets.formats.runs import Documents
 
 
@@ -188,7 +193,15 @@ def iter_letor(
         first_block_decides=True,
     )
     parts = rechunk(reader.blocks(path), rows)
-    return (documents([part], n_features, dtype, sparse) for part in parts)
+    return _documents_of(parts, n_features, dtype, sparse)
+
+
+@entry_named("iter_letor")
+def _documents_of(
+    parts: Iterator[LetorBlock], n_features: int, dtype: DTypeLike, sparse: bool
+) -> Iterator[Documents]:
+    for part in parts:
+        yield documents([part], n_features, dtype, sparse)
 
 
 @entry

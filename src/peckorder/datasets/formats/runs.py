@@ -1,6 +1,5 @@
 """Ranked lists of systems, judgements, and both as one table."""
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._core.errors import entry, entry_named, refusal
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Array, Floats, Ints, Labels
 from peckorder._core.validation import Rule, one_of, optional
-from peckorder.exceptions import DataError
 
 IS_RUN = Rule("a Run", lambda value: isinstance(value, Run))
 IS_QRELS = Rule("a Qrels", lambda value: isinstance(value, Qrels))
@@ -58,7 +56,7 @@ class Documents:
         return len(self.y)
 
 
-@entry  # WHO ["'Run'"]
+@entry
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """The ranked lists of one system: a TREC run, one document per row.
@@ -99,7 +97,7 @@ class Run:
             rank = _ranks(qid, score) if is_even else np.arange(len(qid))
         rank = np.asarray(rank)
         if rank.dtype.kind not in "iu":
-            raise DataError(f"Run: rank must be integers; got {rank.dtype} values.")
+            raise refusal("rank", "be integers", f"{rank.dtype} values")
         tag: Any = self.tag
         tag = _words("tag", [tag] * len(qid) if isinstance(tag, str) else tag)
         _store(self, qid=qid, docid=docid, score=score, rank=rank, tag=tag)
@@ -108,7 +106,7 @@ class Run:
         return len(self.qid)
 
 
-@entry  # WHO ["'Qrels'"]
+@entry
 @dataclass(frozen=True, slots=True, eq=False)
 class Qrels:
     """Grades of documents: TREC judgements, one document per row.
@@ -223,32 +221,31 @@ def from_runs(
         nearest = np.minimum(np.searchsorted(judged, pairs), len(judged) - 1)
         is_judged = judged[nearest] == pairs
         if len(pairs) and not is_judged.any():
-            warnings.warn(
-                f"from_runs: none of the {len(pairs)} documents listed is judged, so "
+            warn(
+                f"none of the {len(pairs)} documents listed is judged, so "
                 "that all grades are 0. Are queries and documents called the same in "
                 "runs and qrels?",
-                UserWarning,
-                stacklevel=2,
             )
         y = np.where(is_judged, grade[nearest], 0.0)
     kept = first[order]
     return Documents(X, y[order], queries[query[kept]], names[name[kept]])
 
 
-@entry_named("from_runs")
 def _runs_by_name(runs: Mapping[str, Run] | Iterable[Run]) -> dict[str, Run]:
     """Return the runs by name; those of a list are named by their position."""
     if isinstance(runs, Run) or not isinstance(runs, Iterable):
-        raise ValueError(  # noqa: TRY004
-            "from_runs: runs must be a mapping of names to Run, or a list of Run; got "
-            f"an object of type {type(runs).__name__}."
+        raise refusal(
+            "runs",
+            "be a mapping of names to Run, or a list of Run",
+            f"an object of type {type(runs).__name__}",
+            error=ValueError,
         )
     if isinstance(runs, Mapping):
         by_name = dict(runs)
     else:
         by_name = {str(k): run for k, run in enumerate(runs)}
     if not by_name:
-        raise ValueError("from_runs: runs must be at least one Run; got none.")
+        raise refusal("runs", "be at least one Run", "none", error=ValueError)
     for name, run in by_name.items():
         IS_RUN.check(f"run {name!r}", run)
     return by_name
@@ -263,9 +260,10 @@ def _check_once(runs: dict[str, Run], row: Ints, column: Ints) -> None:
         k = int(column[again[0]])
         name, run = list(runs.items())[k]
         at = int(again[0]) - sum(len(other) for other in list(runs.values())[:k])
-        raise DataError(
-            f"from_runs: run {name!r} must list a document once per query; got "
-            f"{str(run.docid[at])!r} again for query {str(run.qid[at])!r}."
+        raise refusal(
+            f"run {name!r}",
+            "list a document once per query",
+            f"{str(run.docid[at])!r} again for query {str(run.qid[at])!r}",
         )
 
 
@@ -276,9 +274,10 @@ def _grades(qrels: Qrels, pair: Ints) -> tuple[Floats, Ints]:
     again = order[1:][judged[1:] == judged[:-1]]
     if len(again):
         document, query = str(qrels.docid[again[0]]), str(qrels.qid[again[0]])
-        raise DataError(
-            "from_runs: qrels must judge a document once per query; got "
-            f"{document!r} again for query {query!r}."
+        raise refusal(
+            "qrels",
+            "judge a document once per query",
+            f"{document!r} again for query {query!r}",
         )
     return qrels.grade[order].astype(np.float64), judged
 

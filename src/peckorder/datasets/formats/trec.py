@@ -19,7 +19,6 @@ from peckorder._core.text_files import (
 )
 from peckorder._core.typing import Labels
 from peckorder.datasets.formats.runs import IS_QRELS, IS_RUN, Qrels, Run
-from peckorder.exceptions import DataError
 
 _Number = TypeVar("_Number", int, float)
 
@@ -185,8 +184,7 @@ class _Table:
     def refuse(self, row: int) -> NoReturn:
         """Raise for a row of another form."""
         line = shown(b" ".join(self.rows[row]))
-        message = f"line {self.lines[row]} must be '{self.form}'; got {line}."
-        raise DataError(f"{self.who}: {message}")
+        raise refusal(f"line {self.lines[row]}", f"be '{self.form}'", line)
 
     def words(self, column: int) -> Labels:
         """Return a column as text."""

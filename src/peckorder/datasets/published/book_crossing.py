@@ -2,13 +2,12 @@
 
 from sklearn.utils import Bunch
 
-from peckorder._core.errors import entry
+from peckorder._core.errors import caller, entry, named, refusal
 from peckorder._core.validation import boolean
 from peckorder.datasets.fetching.download import fetch
 from peckorder.datasets.fetching.folders import Folder, require
 from peckorder.datasets.fetching.known_facts import Fact, check_facts, ratings_facts
 from peckorder.datasets.fetching.publishers import BOOK_CROSSING
-from peckorder.exceptions import DataError
 from peckorder.feedback import CsvForm, Ratings, read_rows
 
 _BOOK_COLUMNS = (
@@ -101,23 +100,21 @@ def fetch_book_crossing(
     return _load_books(home, implicit)
 
 
-@entry  # WHO title
 def _load_books(folder: Folder, implicit: bool) -> Bunch:
     boolean.check("implicit", implicit)
     names = ("BX-Book-Ratings.csv", _BOOK_PART, "ratings.csv")
     file = require(BOOK_CROSSING, names, folder)
     name = file.name.removesuffix(".gz")
     form = _BOOKS_PUBLISHED if name == names[0] else _BOOKS_CSV
-    title = f"{who}, {file.name}"
-    with file.open() as stream:
+    with file.open() as stream, named(f"{caller()}, {file.name}"):
         ratings = Ratings.from_rows(read_rows(stream, form))
-    n_lines = len(ratings)
-    if not implicit:
-        user, item, value = ratings.triples()
-        is_rating = value > 0
-        if not is_rating.any():
-            raise DataError(f"{title}: a line must have a rating > 0; got none.")
-        ratings = Ratings(user[is_rating], item[is_rating], value[is_rating])
+        n_lines = len(ratings)
+        if not implicit:
+            user, item, value = ratings.triples()
+            is_rating = value > 0
+            if not is_rating.any():
+                raise refusal("a line", "have a rating > 0", "none")
+            ratings = Ratings(user[is_rating], item[is_rating], value[is_rating])
     facts: dict[str, Fact] = ratings_facts(ratings, "books")
     facts |= {"lines": n_lines, "explicit ratings": int((ratings.csr.data > 0).sum())}
     check_facts(file.name, _BOOK_FACTS.get(name, {}), facts)

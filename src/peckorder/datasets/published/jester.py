@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from peckorder._core.errors import entry, refusal
+from peckorder._core.errors import caller, entry, named, refusal
 from peckorder._core.typing import Floats
 from peckorder.datasets.fetching.download import fetch
 from peckorder.datasets.fetching.folders import Folder, require
@@ -83,11 +83,14 @@ def fetch_jester(
     return _load_jester(fetch(JESTER, folder, url, progress))
 
 
-@entry  # WHO f'{who}, {f.name}'
 def _load_jester(folder: Folder) -> Bunch:
     names = [f"jester-data-{k}.xls" for k in (1, 2, 3)]
     files = [require(JESTER, (name,), folder) for name in names]
-    tables = [_jokes(read_xls(f.read())) for f in files]
+    tables = []
+    for file in files:
+        table = read_xls(file.read())
+        with named(f"{caller()}, {file.name}"):
+            tables.append(_jokes(table))
     matrix = np.concatenate(tables)
     ratings = Ratings.from_matrix(
         matrix,

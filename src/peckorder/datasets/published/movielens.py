@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from sklearn.utils import Bunch
 
-from peckorder._core.errors import entry
+from peckorder._core.errors import caller, entry, named
 from peckorder.datasets.fetching.download import fetch
 from peckorder.datasets.fetching.folders import (
     DataFile,
@@ -217,13 +217,11 @@ def fetch_movielens_1m(
     return _load(_1M, fetch(MOVIELENS_1M, folder, url, progress))
 
 
-@entry  # WHO name
 def _load(edition: _Edition, folder: Folder) -> Bunch:
     file = require(edition.data, (edition.ratings, "ratings.csv"), folder)
     is_csv = file.name.startswith("ratings.csv")
     form = _CSV if is_csv else edition.form
-    name = f"{who}, {file.name}"
-    with file.open() as stream:
+    with file.open() as stream, named(f"{caller()}, {file.name}"):
         ratings = Ratings.from_rows(read_rows(stream, form))
     movies = find(edition.data, (edition.movies,), folder)
     titles = {} if movies is None else _titles(movies, edition.sep)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from peckorder._core.errors import entry, refusal
+from peckorder._core.errors import caller, entry, named, refusal
 from peckorder._core.text_files import Source, check_source, read_text, shown
 from peckorder._core.typing import Floats
 from peckorder._core.validation import finite
@@ -19,7 +19,7 @@ from peckorder.feedback import Ratings
 _NETFLIX_FACTS = {"ratings": 1_111_768, "users": 1_200, "items": 1_200}
 
 
-@entry  # WHO ["'load_netflix_matrix'", "f'{who}, {found.name}'"]
+@entry
 def load_netflix_matrix(folder: Folder = None) -> Bunch:
     """Read a 1200 x 1200 matrix of Netflix-style ratings: 1,111,768 from 1 to 5.
 
@@ -46,7 +46,7 @@ def load_netflix_matrix(folder: Folder = None) -> Bunch:
     """
     found = require(NETFLIX_MATRIX, ("netflix_1200x1200.txt",), folder)
     scale = (1.0, 5.0)
-    with found.open() as file:
+    with found.open() as file, named(f"{caller()}, {found.name}"):
         ratings = _matrix(file, 0.0, scale, None)
     facts = ratings_facts(ratings, "items")
     check_facts(found.name, _NETFLIX_FACTS, facts)

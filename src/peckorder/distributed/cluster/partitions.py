@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
-from peckorder._core.errors import entry, refusal, with_location
+from peckorder._core.errors import refusal, with_location
 from peckorder._core.threads import at_most
 from peckorder._core.typing import Labels
 from peckorder._version import __version__
@@ -180,7 +180,6 @@ class Partitions:
         return result
 
 
-@entry  # WHO source.who
 def load(client: "Client", source: Source) -> Partitions:
     """Let workers make the partitions, and keep them; check what they tell of these.
 
@@ -189,7 +188,7 @@ def load(client: "Client", source: Source) -> Partitions:
     from dask import delayed
 
     tasks = [
-        delayed(_made, pure=False)(who, __version__, name, source.make, *item)
+        delayed(_made, pure=False)(__version__, name, source.make, *item)
         for name, item in zip(source.titles, source.items, strict=True)
     ]
     blocks = client.compute(tasks)
@@ -197,18 +196,17 @@ def load(client: "Client", source: Source) -> Partitions:
     with naming_partition(blocks, source.titles):
         wait_for(client, blocks)
     partitions = _unchecked(client, source, blocks, [])
-    partitions = replace(partitions, facts=partitions.ask(_facts, who))
+    partitions = replace(partitions, facts=partitions.ask(_facts))
     partitions = _without_empty(partitions)
     check_alike(partitions.facts, partitions.titles)
     if source.has_queries:
         near = overlapping(partitions.facts)
         some = partitions.only(near)
-        names = some.ask(_queries, who) if near else []
+        names = some.ask(_queries) if near else []
         check_whole(names, some.positions, source.files)
     return partitions
 
 
-@entry  # WHO source.who
 def map_partitions(
     client: "Client",
     source: Source,
@@ -226,7 +224,7 @@ def map_partitions(
     # Arguments as they are, once for all partitions.
     shared = delayed((source.make, find, arguments), pure=False, traverse=False)
     tasks = [
-        delayed(_made_and_scanned, pure=False)(who, __version__, name, shared, *item)
+        delayed(_made_and_scanned, pure=False)(__version__, name, shared, *item)
         for name, item in zip(source.titles, source.items, strict=True)
     ]
     scanned = client.compute(tasks)
@@ -256,7 +254,7 @@ def _unchecked(
 def _made(version: str, name: str, make: Callable[..., Part], *item: object) -> Part:
     """Make a partition; say which one if that fails."""
     check_version(version)
-    return in_partition(name, make, who, *item)
+    return in_partition(name, make, *item)
 
 
 def _queries(part: Part) -> Any:
@@ -325,9 +323,8 @@ def in_partition(name: str, function: Callable[..., T], *arguments: object) -> T
         try:
             raise error_of_rows from None
         finally:
-            del (
-                error_of_rows
-            )  # or this frame and the error would keep each other, and the rows
+            # Or this frame and the error would keep each other, and the rows.
+            del error_of_rows
 
 
 def _facts_in(scanned: Scanned) -> Facts:

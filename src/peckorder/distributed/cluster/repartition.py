@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from peckorder._core.errors import entry_named, refusal
+from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.typing import Frame, Ints, Labels
 from peckorder.distributed.cluster.client import (
     ReleasingClient,
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
-_WHO = "repartition_by_qid"
 
-
-@entry_named(_WHO)
+@entry
 def repartition_by_qid(
     data: object,
     y: object = None,
@@ -89,7 +87,6 @@ def repartition_by_qid(
         return make(releasing, data, y, qid, sample_weight)
 
 
-@entry_named(_WHO)
 def _frame(
     client: "Client", data: "dd.DataFrame", y: object, qid: object, weight: object
 ) -> "dd.DataFrame":
@@ -115,7 +112,6 @@ def _frame(
     return dd.from_delayed([part[0] for part in parts], meta=data._meta)
 
 
-@entry_named(_WHO)
 def _arrays(
     client: "Client", X: object, y: object, qid: object, weight: object
 ) -> "tuple[da.Array, ...]":
@@ -182,7 +178,6 @@ class _Moves:
         return parts
 
 
-@entry_named(_WHO)
 def _moves(client: "Client", names: list["Delayed"]) -> _Moves:
     """Find out which queries are in several partitions, and where each goes."""
     source = Source(_part_of_names, [(name,) for name in names], True, False)
@@ -221,13 +216,12 @@ def _part_of_names(names: Labels) -> Part:
     return Part(names[:, np.newaxis], names, names, None, None, types)
 
 
-@entry_named(_WHO)
 def _counts(block: Block) -> tuple[Labels, Ints]:
     queries = Queries.of(block.qid)
     return queries.ids, queries.sizes
 
 
-@entry_named(_WHO)
+@entry_named("repartition_by_qid")  # runs when somebody computes the result
 def _taken(*arguments: Any) -> tuple[Any, ...]:
     """Return the rows of some queries, or all others, of columns."""
     *columns, qid, names, is_wanted = arguments

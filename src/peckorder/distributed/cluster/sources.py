@@ -66,7 +66,7 @@ class Roles:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What each partition is made of: `make(who, *items[k])` on a worker gives a Part.
+    """What each partition is made of: `make(*items[k])` on a worker gives a Part.
 
     Items may hold Delayed objects, which Dask computes first. `files` are those that
     partitions are read from, if they are.
@@ -97,7 +97,7 @@ def source_of(
     target: Any,
     features: Any,
 ) -> Source:
-    """ProgressCallback what the data is, and refuse what it cannot be."""
+    """Return what the data is, and refuse what it cannot be."""
     import dask.array as da
     import dask.dataframe as dd
 
@@ -296,8 +296,8 @@ def part_of_file(path: str, roles: Roles) -> Part:
         query_array,
     )
 
-    rule = f"{who}: every file must be sound Parquet that workers can read; got"
-    with open_parquet(Path(path), f"{rule} {path!r}:") as file:
+    rule = "be sound Parquet that workers can read"
+    with open_parquet(Path(path), "every file", rule, f"{path!r}: ") as file:
         schema = file.schema_arrow
         _check_once(schema.names)
         names = roles.names(schema.names)

@@ -1,10 +1,11 @@
 """What all distributed fits share: a model that learns on a worker, and its result."""
 
+from contextlib import AbstractContextManager
 from typing import Any, NoReturn, TypeVar
 
 from sklearn.base import clone
 
-from peckorder._core.errors import refusal
+from peckorder._core.errors import named, refusal
 from peckorder.distributed.cluster.partitions import Partitions
 
 E = TypeVar("E")
@@ -14,6 +15,11 @@ def unfitted(estimator: E) -> E:
     """Return a copy without what it has learnt, light enough to travel."""
     bare: E = clone(estimator)
     return bare
+
+
+def named_after(estimator: object) -> AbstractContextManager[None]:
+    """Let errors inside name the estimator, as those of its own `fit` do."""
+    return named(type(estimator).__name__)
 
 
 def refuse_weightless() -> NoReturn:

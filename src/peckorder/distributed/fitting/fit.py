@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from peckorder._base.transaction import all_or_nothing
-from peckorder._core.errors import caller, entry, refusal
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Labels
 from peckorder.distributed.cluster.client import (
     ReleasingClient,
@@ -19,7 +19,7 @@ from peckorder.distributed.cluster.client import (
 )
 from peckorder.distributed.cluster.partitions import PerPartition, load
 from peckorder.distributed.cluster.sources import Source, source_of
-from peckorder.distributed.fitting.common import set_features, unfitted
+from peckorder.distributed.fitting.common import named_after, set_features, unfitted
 from peckorder.distributed.fitting.magnitude import fit_mprank, fit_svrank
 from peckorder.distributed.fitting.rankboost import fit_rankboost
 from peckorder.estimators import AggregatePRank, MPRank, RankBoost, SVRank
@@ -159,10 +159,12 @@ def fit(
     if learn is None:
         known = ", ".join(kind.__name__ for kind in _FITS)
         got = estimator.__name__ if isinstance(estimator, type) else estimator
-        raise TypeError(
-            f"fit: estimator must be one of {known}, whose sums over partitions make a "
-            f"model; got {got!r}. Those that learn row by row take streams: "
-            "peckorder.streams.fit."
+        raise refusal(
+            "estimator",
+            f"be one of {known}, whose sums over partitions make a model",
+            repr(got),
+            hint="Those that learn row by row take streams: peckorder.streams.fit.",
+            error=TypeError,
         )
     client = usable_client(client)
     source = source_of(data, y, qid, sample_weight, target, features)
@@ -196,7 +198,8 @@ def fit_aggregate(estimator: AggregatePRank, source: Source, client: "Client") -
             error=ValueError,
         )
     labels = union(partitions.ask(labels_of, unfitted(estimator)))
-    scale = _scale(estimator, labels, partitions.n_rows)
+    with named_after(estimator):
+        scale = _scale(estimator, labels, partitions.n_rows)
     counts = [
         n_members // n_shards + (k < n_members % n_shards) for k in range(n_shards)
     ]
@@ -217,13 +220,16 @@ def fit_aggregate(estimator: AggregatePRank, source: Source, client: "Client") -
 
 
 def _check(estimator: AggregatePRank, source: Source) -> None:
-    estimator._check()
-    if estimator.kernel == "precomputed":
-        raise ValueError(
-            "AggregatePRank: kernel must be 'linear', 'poly', 'rbf' or a function for "
-            "a distributed fit, since columns of precomputed ones stand for rows of "
-            "one training set; got 'precomputed'."
-        )
+    with named_after(estimator):
+        estimator._check()
+        if estimator.kernel == "precomputed":
+            raise refusal(
+                "kernel",
+                "be 'linear', 'poly', 'rbf' or a function for a distributed fit, since "
+                "columns of precomputed ones stand for rows of one training set",
+                "'precomputed'",
+                error=ValueError,
+            )
     if source.has_weight:
         raise refusal(
             "sample_weight",
@@ -233,14 +239,14 @@ def _check(estimator: AggregatePRank, source: Source) -> None:
         )
 
 
-@entry  # WHO estimator._who
 def labels_of(block: Block, estimator: AggregatePRank) -> Labels | None:
     """Return the labels of a partition, each once; None if they are given anyway."""
     if estimator.classes is not None:
         return None
-    column = read_labels(block.y)
-    if not column.is_numeric or not np.isfinite(column.values.astype(float)).all():
-        Scale.inferred(column)  # says what is wrong
+    with named_after(estimator):
+        column = read_labels(block.y)
+        if not column.is_numeric or not np.isfinite(column.values.astype(float)).all():
+            Scale.inferred(column)  # says what is wrong
     return np.unique(column.values)
 
 
@@ -251,7 +257,6 @@ def union(labels: list[Labels | None]) -> Labels | None:
     return np.unique(np.concatenate(labels))  # type: ignore[arg-type]
 
 
-@entry  # WHO estimator._who
 def _scale(estimator: AggregatePRank, labels: Labels | None, n_rows: int) -> Scale:
     """Return the scale that a fit on all rows has."""
     if labels is None:
@@ -261,10 +266,9 @@ def _scale(estimator: AggregatePRank, labels: Labels | None, n_rows: int) -> Sca
         warnings.simplefilter("ignore")
         scale = Scale.inferred(read_labels(labels))
     if len(scale) > max(100, n_rows // 2):
-        warnings.warn(
-            f"{caller()}: y has {len(scale)} classes in {n_rows} rows; if it is "
+        warn(
+            f"y has {len(scale)} classes in {n_rows} rows; if it is "
             "a quantity, cut it into grades first.",
-            stacklevel=5,
         )
     return scale
 

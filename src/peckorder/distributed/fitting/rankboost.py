@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from peckorder._core.errors import entry, refusal
+from peckorder._core.errors import entry_named, refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Ints
 from peckorder.boosting.blocks import (
@@ -24,7 +24,7 @@ from peckorder.boosting.sharded.shard import Shard, joined
 from peckorder.distributed.cluster.client import results
 from peckorder.distributed.cluster.partitions import Partitions, in_partition, load
 from peckorder.distributed.cluster.sources import Source
-from peckorder.distributed.fitting.common import set_features, unfitted
+from peckorder.distributed.fitting.common import named_after, set_features, unfitted
 from peckorder.estimators import RankBoost
 from peckorder.exceptions import ClusterError
 from peckorder.streams.block import Block
@@ -38,10 +38,10 @@ TRAFFIC = np.dtype(
 )
 
 
-@entry  # WHO type(estimator).__name__
 def fit_rankboost(estimator: RankBoost, source: Source, client: "Client") -> None:
     """Learn rounds from sums; the model is that of `fit` with all rows, to the bit."""
-    options = options_for_blocks(estimator, "on a cluster")
+    with named_after(estimator):
+        options = options_for_blocks(estimator, "on a cluster")
     if not source.has_queries:
         raise refusal(
             "qid",
@@ -50,7 +50,7 @@ def fit_rankboost(estimator: RankBoost, source: Source, client: "Client") -> Non
             "None",
         )
     partitions = load(client, source)
-    with DaskShards(partitions, unfitted(estimator)) as crew:
+    with DaskShards(partitions, unfitted(estimator)) as crew, named_after(estimator):
         rows, counts = crew.rows()
         if rows.n_rows == 0:
             refuse_blocks(counts.all_rows, counts.all_queries, counts.flat_queries)
@@ -85,7 +85,7 @@ class WorkerShard(Shard):
 
     def __init__(self, model: RankBoost, names: list[str], blocks: list[Block]) -> None:
         made = []
-        with Team(1) as team:
+        with Team(1) as team, named_after(model):
             checked = CheckedBlocks(model, team)
             for name, block in zip(names, blocks, strict=True):
                 rows = block.X, block.y, block.qid, block.weight
@@ -160,6 +160,7 @@ class DaskShards:
         rows = Rows(*counts[:3], n_columns, dtype, max(most, 1))
         return rows, counts
 
+    @entry_named("fit")
     def ask(self, question: str, *arguments: object) -> list[Any]:
         """Ask all shards; return one answer per worker. Raises Lost if one is gone."""
         if self._unassigned:
@@ -170,6 +171,7 @@ class DaskShards:
         self._n_losses = 0
         return answers
 
+    @entry_named("fit")
     def replace(self, *arguments: object) -> None:
         """Make lost shards again, and let them `repeat`. Raises Lost if it must."""
         self._note_loss()

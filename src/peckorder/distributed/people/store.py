@@ -8,10 +8,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, ClassVar, TypeAlias
 
-from peckorder._core.errors import entry_named, refusal
+from peckorder._core.errors import name_caller, refusal
 from peckorder._core.typing import Labels
-from peckorder.distributed.people.tasks import WHO, Record
-from peckorder.exceptions import DataError
+from peckorder.distributed.people.tasks import Record
 from peckorder.feedback import id_list
 
 FORMAT = 1
@@ -86,7 +85,6 @@ class Memory(Store):
         """Do nothing."""
 
 
-@entry_named(WHO)
 def open_store(path: object, about: About, shared: Shared) -> Store:
     """Open a store, or make one; `shared` is called if it is new."""
     if path is None:
@@ -110,7 +108,6 @@ def open_store(path: object, about: About, shared: Shared) -> Store:
     return ParquetStore(there, about, shared)
 
 
-@entry_named(WHO)
 def check_ids(users: Labels) -> None:
     """Refuse ids that a store cannot hold in one column."""
     ids = id_list(users)
@@ -124,7 +121,6 @@ def check_ids(users: Labels) -> None:
     )
 
 
-@entry_named(WHO)
 def check_same(path: object, known: About, about: About) -> None:
     """Refuse to go on with a store that was made by another call."""
     if known.get("format") != about["format"]:
@@ -178,13 +174,14 @@ def decoded(path: object, text: str | bytes) -> About:
     return about
 
 
-def not_a_store(path: object) -> DataError:
+def not_a_store(path: object) -> Exception:
     """Return what is said of a file or folder that holds something else."""
-    return DataError(f"people: path must be a store of people; got {str(path)!r}.")
+    error = refusal("path", "be a store of people", repr(str(path)))
+    name_caller(error, "people")
+    return error
 
 
-@entry_named(WHO)
-def store_in_use(path: object) -> FileExistsError:
+def store_in_use(path: object) -> Exception:
     """Return what is said of a store that another run writes to."""
     return refusal(
         "store",

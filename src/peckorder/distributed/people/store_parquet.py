@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from peckorder._core.errors import entry, entry_named, refusal
+from peckorder._core.errors import entry_named, refusal
 from peckorder._core.file_locks import lock
 from peckorder._core.text_files import remove_drafts, whole_file
 from peckorder.distributed.people.store import (
@@ -26,7 +26,7 @@ from peckorder.distributed.people.store import (
     store_in_use,
 )
 from peckorder.distributed.people.tasks import Record
-from peckorder.exceptions import DataError, MissingExtraError
+from peckorder.exceptions import MissingExtraError
 
 ABOUT, SHARED, LOCK = "_people.json", "_shared.peckorder", "_lock"
 COLUMNS = ("row", "person", "n_ratings", "seconds", "reason")
@@ -48,7 +48,6 @@ def parquet() -> Any:
     return parquet
 
 
-@entry
 class ParquetStore(Store):
     """A folder to which batches are added, a file each."""
 
@@ -173,9 +172,7 @@ def read_part(part: Path, names: list[str]) -> Any:
     except ArrowException:
         table = None
     if table is None or table.column_names != names:
-        raise DataError(
-            f"people: files of a store must be sound and of people; got {str(part)!r}."
-        )
+        raise refusal("files of a store", "be sound and of people", repr(str(part)))
     return table
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from peckorder._core.errors import entry, refusal, shortened
+from peckorder._core.errors import entry_named, refusal, shortened
 from peckorder._core.pickling import SavedPlainly
 from peckorder._core.threads import at_most
 from peckorder._core.typing import Floats, Ints
@@ -22,8 +22,6 @@ from peckorder.collaborative.personal.storage import person_bytes
 from peckorder.feedback import Ratings, id_list
 from peckorder.metrics import Metric, RankedLists, metrics_by_name
 from peckorder.tables.scoring import scores_of
-
-WHO = "fit_people"
 
 
 class Record(NamedTuple):
@@ -38,7 +36,6 @@ class Record(NamedTuple):
     model: bytes | None
 
 
-@entry
 class HeldOut(NamedTuple):
     """Ratings held out, and the metrics measured on them."""
 
@@ -138,6 +135,7 @@ class OnShared(SavedPlainly):
     has_same_ratings: bool
     held_out: HeldOut
 
+    @entry_named("PersonalRanker")
     def learn(self, row: int, rated: Ints, values: Floats) -> Any:
         """Solve one small system; return it with what it was made of."""
         rated = self.positions[rated]
@@ -154,6 +152,7 @@ class OnShared(SavedPlainly):
         scores: Floats = self.ranker.item_means_[there] + model[0].scores(there)
         return scores
 
+    @entry_named("PersonalRanker")
     def stored(self, row: int, model: Any) -> bytes:
         """Return a few numbers for each rating, without what is shared."""
         learnt, rated = model

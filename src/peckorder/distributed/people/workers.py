@@ -18,14 +18,13 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from peckorder._core.errors import entry, entry_named, refusal
+from peckorder._core.errors import refusal
 from peckorder.distributed.cluster.client import (
     PATIENCE,
     ReleasingClient,
     check_version,
 )
 from peckorder.distributed.people.tasks import (
-    WHO,
     Record,
     Task,
     learn_from_file,
@@ -165,7 +164,6 @@ class Processes:
             pool.shutdown(wait=True, kill_workers=True)
 
 
-@entry
 class OnDask:
     """A Dask cluster. What is shared goes to every worker once."""
 
@@ -295,7 +293,6 @@ def _has(task: Task) -> None:
     """Do nothing: the shared data was fetched for this call."""
 
 
-@entry_named(WHO)
 def _learn_on_worker(task: Task, version: str, rows: list[int]) -> list[Record]:
     check_version(version)
     return learn_people(task, rows)

@@ -108,6 +108,7 @@ class Outcome:
         }
 
 
+@entry_named("experiments")
 def run(
     experiment: Experiment,
     preset: str = "quick",
@@ -190,14 +191,15 @@ def run(
     return Outcome(experiment, preset, int(seed), versions, parts, n_resumed, put_aside)
 
 
+@entry_named("experiments")
 def check(experiment: Experiment, preset: str, *, seed: int, jobs: int) -> None:
     """Raise as `run` does for invalid arguments."""
     presets = tuple(experiment.presets)
     Rule(f"one of {', '.join(presets)}", lambda value: value in presets).check(
-        "experiments", "preset", preset
+        "preset", preset
     )
-    whole(0).check("experiments", "seed", seed)
-    whole(1).check("experiments", "jobs", jobs)
+    whole(0).check("seed", seed)
+    whole(1).check("jobs", jobs)
 
 
 @dataclass(frozen=True, slots=True)

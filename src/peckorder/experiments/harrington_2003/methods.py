@@ -9,7 +9,6 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike
 
 from peckorder import AggregatePRank, PRank, WidrowHoff
-from peckorder._core.errors import entry
 from peckorder._core.typing import Floats, Ints
 from peckorder.exceptions import DataError
 from peckorder.experiments.framework.experiment import Data, Units, Values
@@ -232,7 +231,6 @@ class _RecordingLearner(EnsembleLearner):
         return super().decide(ballots)
 
 
-@entry
 class RecordingEnsemble(AggregatePRank):
     """An ensemble that records its members' votes on rows before learning them.
 

@@ -17,7 +17,6 @@ from pyarrow import parquet as pq
 from peckorder._core.errors import refusal, shortened
 from peckorder._core.text_files import read_text
 from peckorder._core.typing import Array
-from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.source import Inflated, is_standard, short, text_of
 
@@ -35,7 +34,7 @@ def parquet_blocks(
     # The end is read first: what cannot be read from there must be in memory.
     is_seekable = not is_standard(path) and not file.is_compressed
     source = Path(path) if is_seekable else io.BytesIO(file.read())
-    with open_parquet(source, f"{who}: the file must be sound Parquet; got") as table:
+    with open_parquet(source, "the file", "be sound Parquet") as table:
         _check_once(table.schema_arrow.names)
         if rows is None:
             # Runs of equal cells take next to nothing in the file.
@@ -50,20 +49,24 @@ def parquet_blocks(
 
 @contextmanager
 def open_parquet(
-    source: Path | io.BytesIO, rule: str, **options: bool | int
+    source: Path | io.BytesIO,
+    what: str,
+    rule: str,
+    got: str = "",
+    **options: bool | int,
 ) -> Iterator[pq.ParquetFile]:
-    """Open a Parquet file; where it is damaged, `rule` begins the sentence."""
-    with sound(rule), pq.ParquetFile(source, **options) as file:
+    """Open a Parquet file; refuse a damaged one as `sound` does."""
+    with sound(what, rule, got), pq.ParquetFile(source, **options) as file:
         yield file
 
 
 @contextmanager
-def sound(rule: str) -> Iterator[None]:
-    """Refuse what Arrow cannot read, by a sentence that `rule` begins."""
+def sound(what: str, rule: str, got: str = "") -> Iterator[None]:
+    """Refuse what Arrow cannot read; `got` comes before Arrow's own message."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{rule} {shortened(error)}.") from None
+        raise refusal(what, rule, f"{got}{shortened(error)}") from None
 
 
 def json_blocks(file: Inflated, *, whole: bool) -> Iterator[pa.Table]:
@@ -98,15 +101,15 @@ def _json_table(text: bytes, n_before: int) -> pa.Table:
             names = table.column_names
             table = pj.read_json(io.BytesIO(text), options, parse).select(names)
     except pa.ArrowInvalid as error:
-        raise DataError(_json_sentence(text, n_before, str(error))) from None
+        raise _json_refusal(text, n_before, str(error)) from None
     except UnicodeDecodeError:
         raise refusal("text", "be UTF-8", "other bytes") from None
     _check_once(table.column_names)
     return table
 
 
-def _json_sentence(text: bytes, n_before: int, message: str) -> str:
-    """Find the line that is wrong."""
+def _json_refusal(text: bytes, n_before: int, message: str) -> Exception:
+    """Return an error that names the line or column that is wrong."""
     for number, line in enumerate(text.splitlines(), n_before + 1):
         if not line.strip():
             continue
@@ -116,17 +119,13 @@ def _json_sentence(text: bytes, n_before: int, message: str) -> str:
             is_object = False
         if not is_object:
             shown = short(line.decode("utf-8", "replace"))
-            return (
-                f"{who}: lines must be objects of JSON; got {shown} in line {number}."
-            )
+            return refusal("lines", "be objects of JSON", f"{shown} in line {number}")
     changed = re.search(r"Column\(/(.*?)\) changed from (\w+) to (\w+)", message)
     if changed:
         name, *kinds = changed.groups()
-        return (
-            f"{who}: column {short(name)} must be all numbers or all text; got "
-            f"{' and '.join(kinds)}."
-        )
-    return f"{who}: the file must be lines of JSON; got {short(message, 200)}."
+        rule = "be all numbers or all text"
+        return refusal(f"column {short(name)}", rule, " and ".join(kinds))
+    return refusal("the file", "be lines of JSON", short(message, 200))
 
 
 def _check_once(names: list[str]) -> None:
@@ -135,12 +134,10 @@ def _check_once(names: list[str]) -> None:
         raise refusal("names of columns", "differ", f"{short(again)} twice")
 
 
-def to_columns(table: pa.Table) -> Columns:
+def to_columns(source: str, table: pa.Table) -> Columns:
     """Return the columns of a table as arrays of NumPy."""
-    return Columns(
-        {name: _array(name, table.column(name)) for name in table.column_names},
-        who,
-    )
+    names = table.column_names
+    return Columns({name: _array(name, table.column(name)) for name in names}, source)
 
 
 def _array(name: str, column: pa.ChunkedArray) -> Array:

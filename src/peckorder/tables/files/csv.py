@@ -15,7 +15,6 @@ from pyarrow import csv
 
 from peckorder._core.cells import GAPS, has_names, is_number, may_have_commas
 from peckorder._core.errors import refusal
-from peckorder.exceptions import DataError
 from peckorder.tables.files.cells import first_cell, id_columns, numbers, remark, typed
 from peckorder.tables.files.source import (
     HEAD,
@@ -216,7 +215,7 @@ def _text_tables(
         wrong = wrong_rows[0] if wrong_rows else None
         if wrong is None and _NO_DOUBLE in str(error):
             raise NotParsedError from None
-        raise DataError(_sentence(str(error), wrong, reading, source.head)) from None
+        raise _csv_refusal(str(error), wrong, reading, source.head) from None
     text = None if is_two else _open_quotation(file, reading)
     if text is not None:
         raise refusal(
@@ -319,7 +318,7 @@ def read_header(
         return Header(delimiter, names, True, before)
     is_there = has_names(names)
     if delimiter == _TWO or given is not None:
-        # Files with :: have no names; who gives names to columns gives all.
+        # Files with :: have no names; given names are for all columns.
         is_there = is_there and not any(map(is_number, names))
     if given is not None:
         check_names(given, len(names))
@@ -367,24 +366,25 @@ def _line_of(text: str, head: bytes) -> int | None:
     return first.index(text.rstrip("\r\n")) + 1 if text in first else None
 
 
-def _sentence(message: str, row: Any, reading: _Reading, head: bytes) -> str:
+def _csv_refusal(message: str, row: Any, reading: _Reading, head: bytes) -> Exception:
     if row is not None:
         text = row.text.replace(_ONE, _TWO)
         n_before = len(reading.header.line.splitlines())
         number = row.number + n_before if row.number else _line_of(text, head)
         where = f"line {number}, " if number else ""
-        return (
-            f"{who}: lines must have as many cells as the first, "
-            f"{row.expected_columns}; got {row.actual_columns} in "
-            f"{where}{short(text)}."
+        return refusal(
+            "lines",
+            f"have as many cells as the first, {row.expected_columns}",
+            f"{row.actual_columns} in {where}{short(text)}",
         )
     if _TOO_LONG in message:
-        return (
-            f"{who}: lines must be shorter than {reading.block_size >> 20} MB; got a "
-            "longer one, or a quotation mark that nothing closes."
+        return refusal(
+            "lines",
+            f"be shorter than {reading.block_size >> 20} MB",
+            "a longer one, or a quotation mark that nothing closes",
         )
     refused = re.search(r"column #(\d+)", message)
     if refused:
         name = reading.header.names[int(refused[1])]
         return not_utf_8(f"other bytes in column {short(name)}", head)
-    return f"{who}: the file must be sound CSV; got {short(message, 200)}."
+    return refusal("the file", "be sound CSV", short(message, 200))

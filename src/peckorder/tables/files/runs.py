@@ -22,7 +22,7 @@ def run_names(paths: Sequence[str]) -> list[str]:
     Examples
     --------
     >>> from peckorder.tables.files.runs import run_names
-    >>> run_names("fuse", ["runs/bm25.v2.run.gz", "dense.txt"])
+    >>> run_names(["runs/bm25.v2.run.gz", "dense.txt"])
     ['bm25.v2', 'dense']
     """
     for path in paths:

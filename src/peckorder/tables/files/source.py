@@ -11,9 +11,8 @@ from typing import IO, Any, cast
 import numpy as np
 import pyarrow as pa
 
-from peckorder._core.errors import entry, refusal
+from peckorder._core.errors import name_caller, refusal
 from peckorder._core.validation import did_you_mean
-from peckorder.exceptions import DataError
 from peckorder.tables.files.standard_streams import STDIN as STDIN  # noqa: PLC0414
 from peckorder.tables.files.standard_streams import is_standard as is_standard  # noqa: PLC0414
 
@@ -42,17 +41,17 @@ def short(value: object, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[: most - 4]}...{text[-1]}"
 
 
-@entry
 class Inflated(io.RawIOBase):
     """A file that is read once, from its beginning, through gzip or zstd if need be.
 
-    `head` is its beginning, for those who must look before they read. Reading stops
-    with an error where more comes out than was put in by honest means; and where it is
-    more than the computer has memory, unless it is `streamed`, so that nobody keeps it.
+    `head` is its beginning, to be inspected before reading; `source` is the name of the
+    file in messages. Reading stops with an error where a compressed file grows far more
+    than real data do; and where it is larger than the memory of the computer, unless it
+    is `streamed`, so that it is not kept.
     """
 
-    def __init__(self, raw: IO[bytes], *, streamed: bool) -> None:
-        self._who, self._streamed = who, streamed
+    def __init__(self, raw: IO[bytes], source: str, *, streamed: bool) -> None:
+        self.source, self._streamed = source, streamed
         self._raw, self._counted = raw, _Counted(raw)
         buffered = io.BufferedReader(self._counted, HEAD)
         magic = buffered.peek(4)[:4]
@@ -156,22 +155,30 @@ class _Counted(io.RawIOBase):
         return len(data)
 
 
-@entry  # WHO who or name_of(path)
 @contextmanager
 def opened(
-    path: str | os.PathLike[str], *, streamed: bool = False
+    path: str | os.PathLike[str], *, streamed: bool = False, name: str = ""
 ) -> Iterator[Inflated]:
-    """Open a path, or standard input for "-", to be read once; errors name `who`."""
-    if is_standard(path):
-        yield Inflated(sys.stdin.buffer, streamed=streamed)
-        return
-    check_is_file(path)
-    with Path(path).open("rb") as raw:
-        yield Inflated(raw, streamed=streamed)
+    """Open a path, or standard input for "-", to be read once.
+
+    Refusals inside begin with `name`, by default that of the file.
+    """
+    name = name or name_of(path)
+    try:
+        if is_standard(path):
+            yield Inflated(sys.stdin.buffer, name, streamed=streamed)
+            return
+        check_is_file(path)
+        with Path(path).open("rb") as raw:
+            yield Inflated(raw, name, streamed=streamed)
+    except Exception as error:
+        # No context variable: readers are generators.
+        name_caller(error, name)
+        raise
 
 
 def text_of(file: Inflated) -> IO[bytes]:
-    """Return a file that begins as text does, as those want it who read lines."""
+    """Return a file to be read line by line; refuse one that does not begin as text."""
     check_text(file.head)
     return cast(IO[bytes], file)
 
@@ -189,18 +196,16 @@ def check_text(head: bytes) -> None:
         raise refusal("the file", "be text", "one with zero bytes")
     first = head.split(b"\n", 1)[0]
     if not is_utf_8(first if len(first) < HEAD else first[: HEAD - 4]):
-        raise DataError(not_utf_8(short(first), head))
+        raise not_utf_8(short(first), head)
 
 
-def not_utf_8(what: str, head: bytes) -> str:
-    """Say that a file is not UTF-8, in which line if it is an early one; what to do."""
+def not_utf_8(got: str, head: bytes) -> Exception:
+    """Return the refusal of a file that is not UTF-8, with the line if it is early."""
     lines = head.splitlines()
     row = next((k for k, line in enumerate(lines, 1) if not is_utf_8(line)), None)
     where = "" if row is None else f" in line {row}"
-    return (
-        f"{who}: text must be UTF-8; got {what}{where}. Change it before, as by iconv "
-        "-f latin1 -t utf-8."
-    )
+    hint = "Change it before, as by iconv -f latin1 -t utf-8."
+    return refusal("text", "be UTF-8", f"{got}{where}", hint=hint)
 
 
 def is_utf_8(text: bytes) -> bool:
@@ -219,7 +224,7 @@ def check_is_file(path: str | os.PathLike[str]) -> None:
         return
     if not Path(path).exists():
         beside = Path(path).parent
-        names = [each.name for each in beside.iterdir()] if beside.is_dir() else []
+        names = [file.name for file in beside.iterdir()] if beside.is_dir() else []
         hint = did_you_mean(Path(path).name, names, {})
         raise FileNotFoundError(f"{path}: there is no such file.{hint}")
     if Path(path).is_dir():

@@ -20,11 +20,10 @@ from pyarrow import csv
 from pyarrow import parquet as pq
 
 from peckorder._core.cells import is_number
-from peckorder._core.errors import entry, refusal
+from peckorder._core.errors import named, refusal
 from peckorder._core.text_files import check_target as check_path
 from peckorder._core.text_files import whole_file
 from peckorder._core.typing import Array
-from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.source import is_standard, short, shown_out
 from peckorder.tables.files.trec import COMMENT, DOCID, QID, TARGET
@@ -46,12 +45,11 @@ class _Writer(Protocol):
     def close(self) -> None: ...
 
 
-@entry  # WHO str(path)
 def check_target(path: str | os.PathLike[str]) -> None:
     """Raise, before any work, if nothing can be written at a path."""
-    if is_standard(path):
-        return
-    check_path("the output", path)
+    if not is_standard(path):
+        with named(str(path)):
+            check_path("the output", path)
 
 
 def write_blocks(
@@ -63,21 +61,22 @@ def write_blocks(
     with _sink(path) as sink:
         try:
             for block in blocks:
-                writer = writer or _WRITERS[kind](sink, shown_out(path), block)
-                writer.write(block)
+                # Not around the loop: making the blocks is the caller's work.
+                with named(shown_out(path)):
+                    writer = writer or _WRITERS[kind](sink, block)
+                    writer.write(block)
                 n_rows += len(block)
         except (pa.ArrowTypeError, pa.ArrowNotImplementedError, pa.ArrowInvalid):
-            raise DataError(
-                f"{shown_out(path)}: columns must be of one type in all rows to be "
-                f"written as {kind}; got others in rows from {n_rows + 1} on."
-            ) from None
+            rule = f"be of one type in all rows to be written as {kind}"
+            with named(shown_out(path)):
+                got = f"others in rows from {n_rows + 1} on"
+                raise refusal("columns", rule, got) from None
         finally:
             if writer is not None:
                 writer.close()
     return n_rows
 
 
-@entry  # WHO str(path)
 @contextmanager
 def _sink(path: str | os.PathLike[str]) -> Iterator[BinaryFile]:
     """Open a file that appears when all of it is written, or never."""
@@ -159,17 +158,17 @@ class _Parquet:
 
 
 class _Text:
-    """Lines, made from columns by a function of their own."""
+    """Lines of text, made from columns by a function per format."""
 
-    def __init__(self, lines_of: Callable[[str, Columns], Iterator[str]]) -> None:
+    def __init__(self, lines_of: Callable[[Columns], Iterator[str]]) -> None:
         self._lines_of = lines_of
 
     def __call__(self, sink: BinaryFile, first: Columns) -> _Writer:
-        self._sink, self._who = sink, who
+        self._sink = sink
         return self
 
     def write(self, columns: Columns) -> None:
-        text = "".join(self._lines_of(self._who, columns))
+        text = "".join(self._lines_of(columns))
         self._sink.write(text.encode("utf-8", "surrogateescape"))
 
     def close(self) -> None:
@@ -305,7 +304,7 @@ def _word(cell: object) -> str:
     return "" if cell is None else str(cell)
 
 
-_WRITERS: dict[str, Callable[[BinaryFile, str, Columns], _Writer]] = {
+_WRITERS: dict[str, Callable[[BinaryFile, Columns], _Writer]] = {
     "csv": _Csv,
     "tsv": _Tsv,
     "parquet": _Parquet,
