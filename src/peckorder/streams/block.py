@@ -128,6 +128,7 @@ class Stream(ABC):
     1000
     """
 
+    who: str
     rows: int
     n_features: int
     feature_names: tuple[str, ...] | None = None
@@ -177,16 +178,16 @@ class Stream(ABC):
 
     def __repr__(self) -> str:
         source = getattr(self, "_source", None)
-        told = [] if source is None else [str(source)]
+        parts = [] if source is None else [str(source)]
         if self.n_rows is not None:
-            told.append(f"{self.n_rows:,} rows")
+            parts.append(f"{self.n_rows:,} rows")
         columns = f"{self.n_features:,} features"
         if self.feature_names is not None:
             few = ", ".join(map(repr, self.feature_names[:_FEW]))
             columns += f" {few}{', ...' if self.n_features > _FEW else ''}"
-        told.append(columns)
-        told += ["queries"] * self.has_queries + ["weights"] * self.has_weights
-        return f"<{self.who}: {'; '.join(told)}>"
+        parts.append(columns)
+        parts += ["queries"] * self.has_queries + ["weights"] * self.has_weights
+        return f"<{self.who}: {'; '.join(parts)}>"
 
 
 def _joined(columns: list[Array | None]) -> Array | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from peckorder._core.errors import entry, entry_named, refusal
+from peckorder._core.errors import entry_named, refusal
 from peckorder._core.file_locks import only_one
 from peckorder._core.text_files import remove_drafts
 from peckorder._core.typing import Array
@@ -30,7 +30,6 @@ from peckorder.storage.models import (
 )
 from peckorder.streams.block import Stream
 
-WHO = "fit"
 # How terms begin that are parameters.
 _VALUE = "value of "
 
@@ -47,7 +46,6 @@ class Place(NamedTuple):
     n_all: int = 0
 
 
-@entry
 @dataclass
 class Checkpoint:
     """A file that holds a model and the place up to which it has learnt.
@@ -103,6 +101,7 @@ class Checkpoint:
                 error=ModelFileError,
             ) from None
 
+    @entry_named("fit")
     def write(self, model: StoredModel, place: Place) -> None:
         """Replace the file by what is known now."""
         stream = {
@@ -158,7 +157,6 @@ def _digest(term: object) -> str:
     return sha256(json.dumps(term, sort_keys=True).encode()).hexdigest()[:32]
 
 
-@entry_named(WHO)
 def _checked(path: object) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise refusal("checkpoint", "be None or a path", repr(path), error=TypeError)

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from sklearn.base import clone
 
-from peckorder._core.errors import entry, entry_named, refusal
+from peckorder._core.errors import entry, entry_named, named, refusal
 from peckorder._core.typing import Array, Labels, PathLike, VectorLike
 from peckorder._core.validation import Rule, not_negative, optional, whole
 from peckorder.estimators import MPRank, RankBoost
@@ -17,7 +17,7 @@ from peckorder.feedback import Scale, read_labels
 from peckorder.ordinal.base import OrdinalEstimator
 from peckorder.storage.mixin import StoredModel
 from peckorder.streams.block import Block, Stream
-from peckorder.streams.fitting.checkpoint import WHO, Checkpoint, Place, terms_of
+from peckorder.streams.fitting.checkpoint import Checkpoint, Place, terms_of
 from peckorder.streams.prefetch import prefetched
 from peckorder.streams.row_errors import locate_errors
 from peckorder.streams.whole_queries import check_gaps
@@ -28,6 +28,7 @@ Report = Callable[[int, int | None], object]
 _CALLABLE = Rule("a function", callable)
 
 
+@entry
 def fit(
     estimator: Estimator,
     stream: Stream,
@@ -160,7 +161,6 @@ def _hand_over(learnt: dict[str, object], estimator: Any) -> None:
     estimator.__dict__.update(learnt)
 
 
-@entry
 class _Run:
     """The passes over a stream that make a model.
 
@@ -274,7 +274,6 @@ def _is_blank(model: object, state: Mapping[str, object]) -> bool:
     return isinstance(model, MPRank) and "n_iter_" not in state
 
 
-@entry_named(WHO)
 def _check(
     estimator: object,
     stream: object,
@@ -327,11 +326,11 @@ def _check(
         )
 
 
-@entry  # WHO ['WHO', 'type(model).__name__']
 def _check_learner(
     model: Any, stream: Stream, classes: VectorLike | None
 ) -> Array | None:
     """Refuse what an estimator does not take; return the classes, checked."""
+    name = type(model).__name__
     try:
         taken = signature(model.partial_fit).parameters
     except AttributeError as error:
@@ -345,25 +344,16 @@ def _check_learner(
             error=TypeError,
         ) from None
     if stream.has_weights and "sample_weight" not in taken:
-        raise refusal(
-            "stream",
-            f"be without weights for {who}, which takes none",
-            "one with",
-            error=TypeError,
-        )
+        rule = f"be without weights for {name}, which takes none"
+        raise refusal("stream", rule, "one with", error=TypeError)
     if classes is None:
         return None
     if "classes" not in taken:
-        raise refusal(
-            "classes",
-            f"be None for {who}, which knows none",
-            repr(classes),
-            error=TypeError,
-        )
+        rule = f"be None for {name}, which knows none"
+        raise refusal("classes", rule, repr(classes), error=TypeError)
     return Scale.given(classes).classes
 
 
-@entry_named(WHO)
 def _opened(run: _Run, path: PathLike | None, every: float) -> Checkpoint | None:
     if path is None:
         return None
@@ -388,15 +378,16 @@ def classes_of(model: Any, stream: Stream, classes: Array | None) -> Array | Non
     Without classes the labels are read once, and nothing else of the rows where the
     source allows it.
     """
-    who, is_ours = type(model).__name__, isinstance(model, OrdinalEstimator)
+    is_ours = isinstance(model, OrdinalEstimator)
     if classes is not None:
         return classes
     if is_ours and model.classes is not None:
         return None
-    known = _distinct(stream, ordered=is_ours)
-    if is_ours and len(known) < 2:
-        Scale.inferred(read_labels(known))  # says why not
-    return known
+    with named(type(model).__name__):
+        labels = _distinct(stream, ordered=is_ours)
+        if is_ours and len(labels) < 2:
+            Scale.inferred(read_labels(labels))  # raises an error
+    return labels
 
 
 def _distinct(stream: Stream, *, ordered: bool) -> Labels:
@@ -406,7 +397,7 @@ def _distinct(stream: Stream, *, ordered: bool) -> Labels:
         check_gaps(stream, "y", y, number)
         labels = np.unique(y)
         if ordered and labels.dtype.kind not in "biuf":
-            Scale.inferred(read_labels(labels))  # says why not
+            Scale.inferred(read_labels(labels))  # raises an error
         known = np.union1d(known, labels) if number else labels
         number += len(y)
         if len(known) > MOST_CLASSES:
@@ -421,9 +412,9 @@ def _distinct(stream: Stream, *, ordered: bool) -> Labels:
     return known
 
 
-@entry_named(WHO)
+@entry_named("fit")
 def refuse_empty() -> NoReturn:
-    """Say of a stream that it has no rows."""
+    """Refuse a stream without rows."""
     raise refusal("stream", "hold at least one row", "none")
 
 

@@ -12,7 +12,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from peckorder._core.errors import entry, refusal
+from peckorder._core.errors import entry_named, named, refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Ints, PathLike
 from peckorder.boosting.blocks import (
@@ -56,7 +56,6 @@ class BinnedRows:
     queries: GradedQueries
 
 
-@entry
 class KeptRows:
     """Binned rows in a folder beside a checkpoint, until the fit is finished.
 
@@ -84,6 +83,7 @@ class KeptRows:
         """Tell whether a folder is on the disk that the rows are kept on."""
         return on_one_disk(self._folder.parent, folder)
 
+    @entry_named("fit")
     def check_disk(self, n_entries: int) -> None:
         """Refuse a disk that has no room for the bins."""
         check_disk("checkpoint", self._folder.parent, n_entries, _BYTES)
@@ -182,7 +182,6 @@ def room_for_bins(
     return bins
 
 
-@entry  # WHO model._who
 def fit_boosted(
     model: RankBoost,
     stream: Stream,
@@ -217,11 +216,11 @@ def fit_boosted(
     model : RankBoost
         The model, or the one in a checkpoint that is finished.
     """
-    options = options_for_blocks(model, "on a stream")
-    if not stream.has_queries:
-        raise refusal(
-            "stream", "have queries, of which a block holds whole ones", "one without"
-        )
+    with named(type(model).__name__):
+        options = options_for_blocks(model, "on a stream")
+        if not stream.has_queries:
+            rule = "have queries, of which a block holds whole ones"
+            raise refusal("stream", rule, "one without")
     if checkpoint is None:
         return _fit(model, stream, options, None, prefetch, progress, folder)
     kept = Checkpoint.of(checkpoint, every, terms_of(model, stream, None, 1))
@@ -229,7 +228,6 @@ def fit_boosted(
         return _fit(model, stream, options, kept, prefetch, progress, folder)
 
 
-@entry  # WHO model._who
 def _fit(
     model: RankBoost,
     stream: Stream,
@@ -253,7 +251,7 @@ def _fit(
         beside.check()
         folder = kept.path.parent if folder is None else folder
     scratch = Scratch(_checked(folder))
-    with Team(model._n_threads()) as team:
+    with named(type(model).__name__), Team(model._n_threads()) as team:
         rows = None if beside is None else beside.read()
         if rows is None:
             rows = _gather(model, stream, scratch, beside, team, prefetch, progress)
@@ -271,9 +269,8 @@ def _fit(
 def _checked(folder: PathLike | None) -> Path:
     path = Path(gettempdir() if folder is None else folder)
     if not path.is_dir():
-        raise NotADirectoryError(
-            f"fit: folder must be a folder that exists; got {str(path)!r}."
-        )
+        rule, got = "be a folder that exists", repr(str(path))
+        raise refusal("folder", rule, got, error=NotADirectoryError)
     return path
 
 

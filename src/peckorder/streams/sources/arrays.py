@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from peckorder._core.errors import entry, entry_named, refusal
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Array, Ints, Labels, Matrix
 from peckorder._core.validation import optional, whole
 from peckorder.streams.block import OF_ARRAYS, Block, Stream, default_rows
 
-_WHO = "from_arrays"
 # Queries of rows that are skipped are looked at in pieces of so many.
 _MANY = 1 << 16
 # Arrays are told apart by pieces of so many bytes; maps by some, at both ends and
@@ -28,7 +27,7 @@ _SHARED = ("r", "r+", "w+")
 _AROUND = 1 << 22
 
 
-@entry_named(_WHO)
+@entry
 def from_arrays(
     X: ArrayLike,
     y: ArrayLike,
@@ -81,8 +80,8 @@ def from_arrays(
     return stream
 
 
-@entry
 class _Arrays(Stream):
+    who = "from_arrays"
     n_rows: int
 
     def __init__(
@@ -162,7 +161,6 @@ class _Arrays(Stream):
         }
 
 
-@entry_named(_WHO)
 def _features(X: Any) -> Any:
     if sparse.issparse(X):
         X = X.tocsr()
@@ -184,7 +182,6 @@ def _names(X: object) -> tuple[str, ...] | None:
     return names if names and is_text else None
 
 
-@entry_named(_WHO)
 def _column(name: str, values: ArrayLike, n_rows: int | None) -> Array:
     column = values if isinstance(values, np.ndarray) else np.asarray(values)
     if column.ndim != 1 or len(column) != n_rows:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from peckorder.tables.files.csv import Header
 
-_WHO = "from_csv"
 _SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.zst", ".tsv", ".tsv.gz")
 # Bytes of text that become a piece of rows.
 _TEXT = 1 << 20
@@ -40,7 +39,7 @@ class _Kind(Enum):
     TEXT = "text"
 
 
-@entry_named(_WHO)
+@entry
 def from_csv(
     path: Paths,
     target: str,
@@ -137,7 +136,6 @@ def from_csv(
     return _CSVFiles(files, roles, kinds, rows)
 
 
-@entry  # WHO ['_WHO', "f'{_WHO}: {path.name}'"]
 class _File(NamedTuple):
     """A file and its line of names."""
 
@@ -150,7 +148,7 @@ class _File(NamedTuple):
         from peckorder.tables.files.csv import read_header
         from peckorder.tables.files.source import opened
 
-        with opened(path, streamed=True) as file:
+        with opened(path, streamed=True, name=f"from_csv: {path.name}") as file:
             return cls(path, read_header(file.head, delimiter, is_named=True))
 
     def texts(
@@ -160,8 +158,8 @@ class _File(NamedTuple):
         from peckorder.tables.files.csv import text_blocks
         from peckorder.tables.files.source import opened
 
-        who, positions = f"{_WHO}: {self.path.name}", self.header.names.index
-        with opened(self.path, streamed=True) as file:
+        name, positions = f"from_csv: {self.path.name}", self.header.names.index
+        with opened(self.path, streamed=True, name=name) as file:
             yield from text_blocks(
                 file,
                 self.header,
@@ -292,8 +290,9 @@ def _kinds_of(file: _File, roles: RowRoles, qid_dtype: type | None) -> dict[str,
     return kinds
 
 
-@entry
 class _CSVFiles(Stream):
+    who = "from_csv"
+
     def __init__(
         self,
         files: list[_File],
@@ -342,6 +341,7 @@ class _CSVFiles(Stream):
             "rows": self.rows,
         }
 
+    @entry_named("from_csv")
     def _batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
         for position, file in enumerate(self._files):
             n_rows = 0

@@ -17,11 +17,10 @@ from peckorder.streams.block import Block, Stream, default_rows
 from peckorder.streams.sources.arrow import require_pyarrow
 from peckorder.streams.sources.files import FileRows, Paths, file_identity, found_files
 
-_WHO = "from_letor"
 _SUFFIXES = (".txt", ".txt.gz", ".txt.zst", ".letor", ".svm", ".dat")
 
 
-@entry_named(_WHO)
+@entry
 def from_letor(
     path: Paths,
     *,
@@ -93,8 +92,9 @@ def from_letor(
     return _LetorFiles(files, n_features, dtype, sparse, qid_dtype, rows, options)
 
 
-@entry  # WHO ['_WHO', "f'{_WHO}: {file.name}'"]
 class _LetorFiles(Stream):
+    who = "from_letor"
+
     def __init__(
         self,
         files: list[Path],
@@ -162,8 +162,9 @@ class _LetorFiles(Stream):
             "rows": self.rows,
         }
 
+    @entry_named("from_letor")
     def _lines(self) -> Iterator[LetorBlock]:
-        """Yield what is in the files, some MB of text at a time."""
+        """Yield the lines of the files, some MB of text at a time."""
         for place, file in enumerate(self._files):
             n_rows = 0
             reader = LetorReader(
@@ -177,13 +178,13 @@ class _LetorFiles(Stream):
                 has_qid=self._has_qid,
             )
             with _opened(file) as source:
-                for lines in reader.blocks(source):
+                blocks = entry_named(f"from_letor: {file.name}")(reader.blocks)
+                for lines in blocks(source):
                     n_rows += len(lines)
                     yield lines
             self._source.ended(place, n_rows)
 
 
-@entry_named(_WHO)
 @contextmanager
 def _opened(file: Path) -> Iterator[Source]:
     if file.suffix != ".zst":
@@ -194,6 +195,8 @@ def _opened(file: Path) -> Iterator[Source]:
 
     from peckorder.tables.files.arrow import sound
 
-    rule = f"{_WHO}: path must be sound files; got {file.name!r}:"
-    with sound(rule), pa.input_stream(str(file), compression="zstd") as inflated:
+    with (
+        sound("path", "be sound files", f"{file.name!r}: "),
+        pa.input_stream(str(file), compression="zstd") as inflated,
+    ):
         yield inflated

@@ -22,14 +22,13 @@ from peckorder.tables.roles import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_WHO = "from_parquet"
 _SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 # A column is read from the disk in pieces of so many bytes.
 _BUFFER = 1 << 18
 _MANY = 1 << 16
 
 
-@entry_named(_WHO)
+@entry
 def from_parquet(
     path: Paths,
     target: str,
@@ -122,12 +121,11 @@ def from_parquet(
     return _ArrowFiles(files, roles, rows)
 
 
-@entry_named(_WHO)
-def _sentence(path: Path) -> str:
-    return f"{_WHO}: path must be sound Parquet or Arrow files; got {path.name!r}:"
+def _sound_files(path: Path) -> tuple[str, str, str]:
+    """Return what, rule and got of the refusal of a damaged file."""
+    return "path", "be sound Parquet or Arrow files", f"{path.name!r}: "
 
 
-@entry
 class _File(NamedTuple):
     """A file, its columns, and how many rows its row groups or batches have."""
 
@@ -146,7 +144,7 @@ class _File(NamedTuple):
         with path.open("rb") as raw:
             head = raw.read(6)
         if head.startswith(b"PAR1"):
-            with open_parquet(path, _sentence(path)) as file:
+            with open_parquet(path, *_sound_files(path)) as file:
                 groups = range(file.metadata.num_row_groups)
                 sizes = tuple(file.metadata.row_group(g).num_rows for g in groups)
                 return cls(path, True, file.schema_arrow, sizes)
@@ -158,7 +156,7 @@ class _File(NamedTuple):
             )
         # A column is enough to count rows.
         one = pa.ipc.IpcReadOptions(included_fields=[0])
-        with sound(_sentence(path)), pa.memory_map(str(path)) as source:
+        with sound(*_sound_files(path)), pa.memory_map(str(path)) as source:
             schema = pa.ipc.open_file(source).schema
             file = pa.ipc.open_file(source, options=one)
             numbers = range(file.num_record_batches)
@@ -191,7 +189,7 @@ class _File(NamedTuple):
 
         # Through a buffer, and not all of a column in advance.
         options = {"buffer_size": _BUFFER, "pre_buffer": False}
-        with open_parquet(self.path, _sentence(self.path), **options) as file:
+        with open_parquet(self.path, *_sound_files(self.path), **options) as file:
             yield from file.iter_batches(
                 rows, row_groups=list(left), columns=columns, use_threads=False
             )
@@ -206,7 +204,7 @@ class _File(NamedTuple):
         positions = [self.schema.get_field_index(name) for name in columns]
         options = pa.ipc.IpcReadOptions(included_fields=sorted(positions))
         with (
-            sound(_sentence(self.path)),
+            sound(*_sound_files(self.path)),
             pa.OSFile(str(self.path)) as source,
             pa.ipc.open_file(source, options=options) as file,
         ):
@@ -214,8 +212,9 @@ class _File(NamedTuple):
                 yield file.get_batch(number)
 
 
-@entry
 class _ArrowFiles(Stream):
+    who = "from_parquet"
+
     def __init__(self, files: list[_File], roles: RowRoles, rows: int | None) -> None:
         import pyarrow as pa
 
@@ -270,6 +269,7 @@ class _ArrowFiles(Stream):
             number += len(values)
             yield values
 
+    @entry_named("from_parquet")
     def _batches(
         self, columns: list[str], rows: int, start: int
     ) -> "Iterator[pa.RecordBatch]":
@@ -280,7 +280,6 @@ class _ArrowFiles(Stream):
             start = max(0, start - n_rows)
 
 
-@entry_named(_WHO)
 def _check_numbers(file: _File, roles: RowRoles) -> None:
     """Refuse features and weights that are no numbers."""
     from peckorder.tables.files.arrow import is_numeric
@@ -291,7 +290,6 @@ def _check_numbers(file: _File, roles: RowRoles) -> None:
             raise refusal(f"column {name!r} of {file.path.name!r}", "be numbers", kind)
 
 
-@entry_named(_WHO)
 def _check_types(file: _File, first: _File, roles: RowRoles) -> None:
     """Refuse a file without a column of the first, or with one of another type."""
     for name in roles.columns:
