@@ -1,6 +1,5 @@
 """Pictures of rankings, in the way of scikit-learn's displays. Needs matplotlib."""
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from reprlib import repr as repr_
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
-from peckorder._core.errors import entry, refusal
+from peckorder._core.errors import entry, entry_named, refusal, warn
 from peckorder._core.typing import Floats, Ints, VectorLike
 from peckorder._core.validation import Rule, boolean, did_you_mean, optional, whole
 from peckorder.exceptions import MissingExtraError
@@ -118,11 +117,9 @@ class RankingCurveDisplay:
         mean = np.array(list(table.means.values()))
         low, high = np.array(list(table.intervals.values())).T
         if np.isnan(mean).all():
-            warnings.warn(
-                f"{cls.__name__}: {metric!r} is undefined for every query, so that "
-                "there is no curve.",
+            warn(
+                f"{metric!r} is undefined for every query, so that there is no curve.",
                 UndefinedMetricWarning,
-                stacklevel=2,
             )
         display = cls(np.array(at), mean, low, high, metric, name)
         return display.plot(ax, **line) if draw else display
@@ -314,13 +311,17 @@ def _names(metric: str, cutoffs: list[int]) -> list[str]:
     return names
 
 
+@entry_named("displays")
 def _pyplot() -> Axes:
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise MissingExtraError(
-            "displays: matplotlib must be installed to draw; got none. Type "
-            "pip install 'peckorder[plot]'."
+        raise refusal(
+            "matplotlib",
+            "be installed to draw",
+            "none",
+            hint="Type pip install 'peckorder[plot]'.",
+            error=MissingExtraError,
         ) from None
     return pyplot
 

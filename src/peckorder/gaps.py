@@ -3,10 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peckorder._core.errors import entry
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, Ints, VectorLike
 from peckorder._core.validation import not_negative, numbers, optional, whole
-from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 
 __all__ = ["cut_at_gap", "gaps"]
@@ -41,9 +40,10 @@ def gaps(scores: ArrayLike, qid: VectorLike | None = None) -> Floats:
     _, order, steps = _lists(scores, qid)
     if np.isinf(steps).any():
         position = int(np.argmax(np.isinf(steps)))
-        raise DataError(
-            "gaps: scores must be near enough to the next ones for gaps to be finite; "
-            f"got rows {int(order[position])} and {int(order[position + 1])}."
+        raise refusal(
+            "scores",
+            "be near enough to the next ones for gaps to be finite",
+            f"rows {int(order[position])} and {int(order[position + 1])}",
         )
     result = np.empty(len(steps))
     result[order] = steps

@@ -81,7 +81,7 @@ def shards_of(model, X, y, qid, weight, owner):
 def sharded(model, X, y, qid, weight, owner, unlucky=lambda: None):
     make, rows = shards_of(model, X, y, qid, weight, owner)
     crew = Crew(make, owner.max() + 1, unlucky)
-    run = ShardedBooster("RankBoost", crew, rows, model._options())
+    run = ShardedBooster(crew, rows, model._options())
     run.cut()
     run.boost()
     publish(model, run)
@@ -235,7 +235,7 @@ def test_the_widest_columns_are_cut_within_few_questions(dtype, n_questions):
     y, qid = rng.integers(0, 2, 3000), np.arange(3000) // 50
     model = RankBoost(max_bins=255)
     make, rows = shards_of(model, X, y, qid, None, qid % 3)
-    run = ShardedBooster("RankBoost", Crew(make, 3), rows, model._options())
+    run = ShardedBooster(Crew(make, 3), rows, model._options())
     run.cut()
     # What values there are, 4 bits of the order statistics in each, and where to cut.
     assert run.traffic.n_questions == n_questions <= 18

@@ -1,6 +1,5 @@
 """What all estimators share that score rows, so as to rank them within queries."""
 
-import warnings
 from abc import ABCMeta, abstractmethod
 from typing import ClassVar, Final
 
@@ -8,7 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
-from peckorder._core.errors import caller, entry
+from peckorder._core.errors import entry, warn
 from peckorder._core.typing import Floats, Ints, MatrixLike, VectorLike
 from peckorder._core.validation import one_per_row, weights
 from peckorder.metrics import disagreement, ranks
@@ -58,11 +57,9 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
         if offset is not None:
             return scores + checked_offset(offset, len(scores))
         if self._has_offset:
-            warnings.warn(
-                f"{caller()}: fitted with an offset, asked without one: the scores "
+            warn(
+                "fitted with an offset, asked without one: the scores "
                 "are what was learnt on top of it.",
-                UserWarning,
-                stacklevel=2,
             )
         return scores
 
@@ -128,10 +125,6 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
-
-    @property
-    def _who(self) -> str:
-        return type(self).__name__
 
 
 def checked_offset(offset: object, n_rows: int) -> Floats:

@@ -8,6 +8,7 @@ knows where the data came from adds that (`with_location`): fields, not text.
 import functools
 import inspect
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -91,18 +92,16 @@ def shortened(error: object) -> str:
 
 
 def caller() -> str:
-    """Return the name of the public function or class that was called, for warnings."""
+    """Return the name of the public function or class that was called."""
     return _caller.get()
 
 
-def stack_level() -> int:
-    """Return the stack level, for warnings, of the first caller outside the library."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
-        "peckorder."
-    ):
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn in the name of the caller, at the line of the user that called it."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] == "peckorder":
         frame, level = frame.f_back, level + 1
-    return level
+    warnings.warn(f"{caller()}: {message}", category, stacklevel=level)
 
 
 @contextmanager
@@ -129,50 +128,59 @@ def entry(target: T) -> T:
     """Let a public function or class give its name to refusals raised inside.
 
     On a function, ``@entry`` gives the function's name; on a class, each public method
-    and property gives the name of the class. Use ``@entry_named("fit")`` for another.
+    and property gives the name of the class. ``@entry_named("fit")`` gives another one.
     """
-    if not inspect.isclass(target):
-        return entry_named(cast("Any", target).__name__)(target)
-    for name, member in list(vars(target).items()):
-        if name.startswith("_") and name not in ("__init__", "__post_init__"):
-            continue
-        if isinstance(member, classmethod):
-            setattr(target, name, classmethod(_method(member.__func__)))
-        elif isinstance(member, property) and member.fget is not None:
-            setattr(target, name, property(_method(member.fget), doc=member.__doc__))
-        elif inspect.isfunction(member):
-            setattr(target, name, _method(member))
-    return target
-
-
-def _method(function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def wrapper(owner: Any, /, *args: Any, **kwargs: Any) -> Any:
-        kind = owner if isinstance(owner, type) else type(owner)
-        with named(kind.__name__):
-            return function(owner, *args, **kwargs)
-
-    return wrapper
+    name = None if inspect.isclass(target) else cast("Any", target).__name__
+    return _decorated(target, name)
 
 
 def entry_named(name: str) -> Callable[[T], T]:
-    """Let a function, which may be a generator, give a name to refusals inside."""
+    """Let a function or class give this name to refusals raised inside."""
+    return functools.partial(_decorated, name=name)
 
-    def decorate(function: Any) -> Any:
-        @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            with named(name):
-                return function(*args, **kwargs)
 
-        @functools.wraps(function)
-        def generator(*args: Any, **kwargs: Any) -> Iterator[Any]:
-            # No context variable: code between two items would see its value.
-            try:
-                yield from function(*args, **kwargs)
-            except Exception as error:
-                name_caller(error, name)
-                raise
+def _decorated(target: T, name: str | None) -> T:
+    if not inspect.isclass(target):
+        return cast("T", _wrapped(cast("Any", target), name))
+    for attribute, member in list(vars(target).items()):
+        if attribute.startswith("_") and attribute not in (
+            "__init__",
+            "__post_init__",
+            "__call__",
+        ):
+            continue
+        if isinstance(member, classmethod):
+            setattr(target, attribute, classmethod(_wrapped(member.__func__, name)))
+        elif isinstance(member, property) and member.fget is not None:
+            getter = _wrapped(member.fget, name)
+            setattr(target, attribute, property(getter, doc=member.__doc__))
+        elif inspect.isfunction(member):
+            setattr(target, attribute, _wrapped(member, name))
+        elif hasattr(member, "fn") and hasattr(member, "check"):  # available_if
+            member.fn = _wrapped(member.fn, name)
+            member.check = _wrapped(member.check, name)
+    return target
 
-        return generator if inspect.isgeneratorfunction(function) else wrapper
 
-    return decorate
+def _wrapped(function: Callable[..., Any], name: str | None) -> Callable[..., Any]:
+    """Wrap a function; without a name, a method, which has the name of its class."""
+
+    def name_for(args: tuple[Any, ...]) -> str:
+        owner = args[0] if args and name is None else None
+        return name or (owner if isinstance(owner, type) else type(owner)).__name__
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with named(name_for(args)):
+            return function(*args, **kwargs)
+
+    @functools.wraps(function)
+    def generator(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        # Without the context variable, which code between two items would see.
+        try:
+            yield from function(*args, **kwargs)
+        except Exception as error:
+            name_caller(error, name_for(args))
+            raise
+
+    return generator if inspect.isgeneratorfunction(function) else wrapper

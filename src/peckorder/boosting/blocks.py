@@ -67,7 +67,7 @@ class CheckedBlocks:
         weight: ArrayLike | None,
     ) -> tuple[Floats, Ints]:
         """Return a block's X, dense, and its rows that are in pairs, in order."""
-        model, who = self._model, self._model._who
+        model = self._model
         rows = model._rows(X, reset=self.n_rows == 0)
         n_rows = rows.shape[0]
         if self._has_weights not in (None, weight is not None):

@@ -36,7 +36,7 @@ class Scratch:
     """A folder for arrays in files that have no name, and vanish with the process."""
 
     def __init__(self, folder: Path) -> None:
-        self.who, self.folder = who, folder
+        self.folder = folder
 
     def file(self) -> IO[bytes]:
         """Return an empty file without a name."""

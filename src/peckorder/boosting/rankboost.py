@@ -1,6 +1,5 @@
 """RankBoost: weak rankings combined."""
 
-import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from peckorder._base.scores import ScoreEstimator, checked_offset, checked_weight
 from peckorder._base.transaction import all_or_nothing
-from peckorder._core.errors import caller, entry, refusal
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.threads import Team, allowed, n_cores
 from peckorder._core.typing import Floats, Matrix, MatrixLike, Seed
 from peckorder._core.validation import (
@@ -522,19 +521,17 @@ class RankBoost(ScoreEstimator, stored=True):
         log = booster.log
         n_rounds = len(log.rounds) if stopping is None else stopping.best
         if len(log.rounds) == 0:
-            warnings.warn(
-                f"{caller()}: no weak ranking separates the rows of a pair, so that "
+            warn(
+                "no weak ranking separates the rows of a pair, so that "
                 "all scores are equal. Do all features abstain? If they fall with "
                 "relevance, set cumulative=False.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         elif n_rounds == 0:
-            warnings.warn(
-                f"{caller()}: no round is better than none on the queries held out, "
+            warn(
+                "no round is better than none on the queries held out, "
                 "so that all scores are equal. Hold out more of them, or other ones.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         rounds = log.rounds[:n_rounds]
         self.weak_rankers_ = np.array([tuple(r[:4]) for r in rounds], dtype=RECORD)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from peckorder._core.errors import entry, entry_named, refusal, stack_level
+from peckorder._core.errors import entry, entry_named, refusal, warn
 from peckorder._core.typing import Floats, Labels, Predictor
 from peckorder._core.validation import weights
 from peckorder.distributed.cluster.client import (
@@ -244,11 +244,10 @@ def joined(sums_of_parts: list[list[Sums]]) -> list[Sums]:
 def _mean(metric: Metric | str, sums: Sums) -> float:
     name = metric if isinstance(metric, str) else metric.name
     if sums.n_left_out:
-        warnings.warn(
-            f"score: {sums.n_left_out} of {sums.n} queries are left out of the mean of "
+        warn(
+            f"{sums.n_left_out} of {sums.n} queries are left out of the mean of "
             f"{name!r}, which is not defined for them.",
             UndefinedMetricWarning,
-            stacklevel=stack_level(),
         )
     if isinstance(metric, str) and not sums.weight > 0:
         refuse_weightless()

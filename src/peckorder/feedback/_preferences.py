@@ -7,14 +7,13 @@ from typing import NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._core.errors import entry, entry_named, refusal
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, Ints, Labels
 from peckorder._core.validation import not_negative, one_of
 from peckorder.feedback._labels import read_grades
 from peckorder.feedback._pairs import GradedRows, PairList, Pairs, Part, read_only
 from peckorder.feedback._queries import Queries
 
-_WHO = "Preferences"
 _KINDS = one_of("unit", "gap", "exponential")
 
 
@@ -194,7 +193,9 @@ class Preferences:
         return self.n_pairs
 
     def __repr__(self) -> str:
-        return f"{_WHO}(n_pairs={self.n_pairs}, total_weight={self.total_weight!r})"
+        return (
+            f"Preferences(n_pairs={self.n_pairs}, total_weight={self.total_weight!r})"
+        )
 
     def pairs(self) -> Pairs:
         """List all pairs: O(n_pairs) time and memory.
@@ -305,7 +306,6 @@ class Preferences:
     __rmul__ = __mul__
 
 
-@entry_named(_WHO)
 def _checked(parts: tuple[Part, ...], what: str) -> tuple[Part, ...]:
     """Return the parts; raise if the sum of their weights overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -317,7 +317,6 @@ def _checked(parts: tuple[Part, ...], what: str) -> tuple[Part, ...]:
     return parts
 
 
-@entry_named(_WHO)
 def _row_numbers(name: str, values: ArrayLike) -> Ints:
     """Return a read-only copy of row numbers."""
     numbers = np.asarray(values)
@@ -331,7 +330,6 @@ def _row_numbers(name: str, values: ArrayLike) -> Ints:
     return read_only(numbers.astype(np.int64))
 
 
-@entry_named(_WHO)
 def _weights(values: ArrayLike | None, n_pairs: int) -> Floats:
     """Return a read-only copy of the weights of pairs."""
     if values is None:
@@ -351,7 +349,6 @@ def _weights(values: ArrayLike | None, n_pairs: int) -> Floats:
     return read_only(numbers.astype(np.float64))
 
 
-@entry_named(_WHO)
 def _refuse_value(name: str, rule: str, values: Labels, i: int) -> NoReturn:
     value = values[i : i + 1].tolist()[0]
     raise refusal(name, f"be {rule}", f"{value!r} in place {i}")

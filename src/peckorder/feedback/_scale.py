@@ -1,6 +1,5 @@
 """The ordinal scale: the classes and their order."""
 
-import warnings
 from collections.abc import Hashable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +8,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from peckorder._core.errors import caller, refusal
+from peckorder._core.errors import refusal, warn
 from peckorder._core.typing import Floats, Ints, Labels
 from peckorder.feedback._compiled import encode
 from peckorder.feedback._labels import EXACT, LabelColumn, is_missing
@@ -116,10 +115,9 @@ class Scale:
                 hint=hint,
             )
         if labels.size > max(100, len(column) // 2):
-            warnings.warn(
-                f"{caller()}: y has {labels.size} classes in {len(column)} rows; if it is "
+            warn(
+                f"y has {labels.size} classes in {len(column)} rows; if it is "
                 "a quantity, cut it into grades first.",
-                stacklevel=2,
             )
         return cls(labels)
 

@@ -1,6 +1,5 @@
 """MPRank: scores whose differences are those of the labels."""
 
-import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -11,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from peckorder._base.transaction import all_or_nothing
-from peckorder._core.errors import caller, entry, refusal
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Floats, MatrixLike, VectorLike
 from peckorder._core.validation import (
     Rules,
@@ -246,13 +245,12 @@ class SquaredModel(MagnitudeModel):
         self.dual_gap_ = solution.gap
         self.n_iter_ = solution.n_iter
         if not solution.is_converged:
-            warnings.warn(
-                f"{caller()}: not converged after {solution.n_iter} iterations: the "
+            warn(
+                f"not converged after {solution.n_iter} iterations: the "
                 f"objective may be {solution.gap:.2g} above its minimum. Raise "
                 f"max_iter (now {method.limits.max_iter}) or tol (now "
                 f"{method.limits.tol:g}), or use another solver.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peckorder._core.errors import entry
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Matrix
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
@@ -51,7 +50,6 @@ def _check_gram(node: Node) -> None:
     is_centred = node.values["name"] == "rbf" and isinstance(X, np.ndarray)
     if (centre is not None) != is_centred:
         raise node.refuse("centre", "given with dense rows and an 'rbf' kernel alone")
-    node.values["who"] = type(node.owner).__name__
 
 
 def _gram(X: Matrix, centre: Floats | None, name: str, **parameters: Any) -> Gram:
@@ -113,10 +111,6 @@ MAGNITUDE = Table(
 )
 
 
-def _name_owner(node: Node) -> None:
-    node.values["who"] = type(node.owner).__name__
-
-
 _MOMENTS = Table(
     Field("has_queries", flag()),
     Field("factor", floats("features+1", "features+1")),
@@ -125,7 +119,6 @@ _MOMENTS = Table(
     Field("squared_masses", number(low=0.0)),
     Field("origin", floats("features+1")),
     Field("mean", floats("features+1")),
-    complete=_name_owner,
 )
 
 
@@ -155,7 +148,6 @@ _SAMPLE = Table(
 )
 
 
-@entry  # WHO type(node.owner).__name__
 def _complete_squared(node: Node) -> None:
     values = node.values
     sample, gram = values.pop("sample", None), values["_gram"]

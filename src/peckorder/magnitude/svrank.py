@@ -1,6 +1,5 @@
 """SVRank: scores whose differences are those of the labels, but for a band."""
 
-import warnings
 from typing import ClassVar, Self
 
 import numpy as np
@@ -8,7 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from peckorder._base.transaction import all_or_nothing
-from peckorder._core.errors import entry, refusal
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import MatrixLike, VectorLike
 from peckorder._core.validation import (
     Rule,
@@ -239,7 +238,7 @@ class SVRank(MagnitudeModel, stored=True):
                 self.dual_coef_ = np.zeros(data.n_rows)
                 self.dual_coef_[data.kept] = minimum.w[0]
         if not minimum.is_converged:
-            self._warn(limits, stacklevel=3)
+            self._warn(limits)
         return self
 
     def _risk(self, training: TrainingRows) -> PairRisk:
@@ -273,9 +272,9 @@ class SVRank(MagnitudeModel, stored=True):
             raise refusal("C", "be small enough for squares to be finite", repr(self.C))
         refuse_large()
 
-    def _warn(self, limits: Limits, stacklevel: int) -> None:
+    def _warn(self, limits: Limits) -> None:
         what = (
-            f"{self._who}: not converged after {self.n_iter_} iterations: the "
+            f"not converged after {self.n_iter_} iterations: the "
             f"objective {self.objective_:.6g} may be {self.dual_gap_:.2g} above its "
             "minimum"
         )
@@ -288,4 +287,4 @@ class SVRank(MagnitudeModel, stored=True):
             what += (
                 f". Raise max_iter (now {limits.max_iter}) or tol (now {limits.tol:g})."
             )
-        warnings.warn(what, ConvergenceWarning, stacklevel=stacklevel)
+        warn(what, ConvergenceWarning)

@@ -1,9 +1,8 @@
 """Rows sorted into ranked lists, and means over queries."""
 
-import warnings
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from reprlib import repr as repr_
 from typing import Any, Self, TypeAlias
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._core.compiled.lists import sort_lists
-from peckorder._core.errors import caller, refusal
+from peckorder._core.errors import refusal, warn
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, n_cores, share
 from peckorder._core.typing import Array, Floats, Ints, VectorLike
 from peckorder._core.validation import numbers, one_of, weights
@@ -60,7 +59,7 @@ class RankedLists:
         The best and the worst order of equal scores are by truth, or by a mask `good`.
         """
         if isinstance(y_true, cls):
-            return replace(y_true, who=who)
+            return y_true
         TIES.check("ties", ties)
         truth = numbers("y_true", y_true, finite=True)
         score = numbers("y_score", y_score)
@@ -208,7 +207,7 @@ def mean_over_queries(
 
     `needs` is what a query must have for its value to be defined.
     """
-    who, queries = lists.who, lists.queries
+    queries = lists.queries
     UNDEFINED.check("undefined", undefined)
     weight = query_weights(query_weight, queries)
     is_missing = np.isnan(values)
@@ -222,11 +221,10 @@ def mean_over_queries(
     if per_query:
         return values
     if is_missing.any():
-        warnings.warn(
-            f"{caller()}: {n_missing} of {len(values)} queries are left out of the mean, "
+        warn(
+            f"{n_missing} of {len(values)} queries are left out of the mean, "
             f"having no {needs.removeprefix('a ')}.",
             UndefinedMetricWarning,
-            stacklevel=3,
         )
     weight = weight[~is_missing]
     if not weight.sum() > 0:

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from peckorder._core.errors import entry, refusal
+from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Floats, MatrixLike, Predictor, VectorLike
 from peckorder._core.validation import did_you_mean
-from peckorder.exceptions import DataError
 from peckorder.metrics._lists import RankedLists
 from peckorder.metrics._ndcg import ndcg
 from peckorder.metrics._pairs import (
@@ -194,7 +193,7 @@ def _in_brackets(name: str, kind: MetricKind, text: str) -> dict[str, Any]:
     raise refusal("the metric", f"be {rule}", repr(name), error=ValueError)
 
 
-@entry  # WHO ["'scorer'"]
+@entry_named("scorer")
 @dataclass(frozen=True, repr=False)
 class MetricScorer:
     """A metric by name, called as ``scorer(estimator, X, y, qid=..., offset=...)``.
@@ -236,9 +235,11 @@ class MetricScorer:
     ) -> float:
         """Return the metric of what the estimator predicts; larger is better."""
         if isinstance(estimator, type) or not hasattr(estimator, "predict"):
-            raise TypeError(
-                "scorer: estimator must be a model that can predict; got "
-                f"{repr_(estimator)}."
+            raise refusal(
+                "estimator",
+                "be a model that can predict",
+                repr_(estimator),
+                error=TypeError,
             )
         self._check_numbers("y", y)
         options = {} if offset is None else {"offset": offset}
@@ -267,9 +268,11 @@ class MetricScorer:
         except ValueError:
             return  # rows of different lengths, which the metric refuses
         if isinstance(next(iter(first), None), str | bytes):
-            raise DataError(
-                f"scorer: {what} must be numbers for {self.name!r}; got {first[0]!r}. "
-                "Number the classes in their order."
+            raise refusal(
+                what,
+                f"be numbers for {self.name!r}",
+                repr(first[0]),
+                hint="Number the classes in their order.",
             )
 
 

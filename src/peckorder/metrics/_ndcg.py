@@ -3,10 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._core.errors import entry
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, VectorLike
 from peckorder._core.validation import one_of, optional, whole
-from peckorder.exceptions import DataError
 from peckorder.metrics._lists import (
     MetricValue,
     RankedLists,
@@ -63,12 +62,10 @@ def ndcg(
     lists = RankedLists.of(y_true, y_score, qid, ties, docid)
     lowest = float(lists.truth.min())
     if lowest < 0:
-        raise DataError(f"ndcg: y_true must be >= 0 to be a gain; got {lowest!r}.")
+        raise refusal("y_true", "be >= 0 to be a gain", repr(lowest))
     highest = float(lists.truth.max())
     if highest > (1000 if gain == "exponential" else 1e300):
-        raise DataError(
-            f"ndcg: y_true must be small enough for a sum of gains; got {highest!r}."
-        )
+        raise refusal("y_true", "be small enough for a sum of gains", repr(highest))
     gains = lists.truth if gain == "linear" else np.exp2(lists.truth) - 1.0
     longest = int(lists.queries.sizes.max())
     discount = np.zeros(longest + 1)
@@ -125,10 +122,7 @@ def rank_probability(
     is_good = good_rows(lists, good)
     n_good = int(is_good.sum())
     if k > n_good:
-        raise DataError(
-            f"rank_probability: k must be at most the number of good rows, {n_good}; "
-            f"got {k!r}."
-        )
+        raise refusal("k", f"be at most the number of good rows, {n_good}", repr(k))
     row = int(np.flatnonzero(is_good)[k - 1])
     group = np.flatnonzero(lists.score == lists.score[row])
     above, among = int(is_good[: group[0]].sum()), int(is_good[group].sum())

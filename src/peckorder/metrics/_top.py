@@ -4,13 +4,12 @@ All are expectations over random orders of equal scores, in closed form, unless 
 says otherwise. Undefined for queries without a good row.
 """
 
-import warnings
 from reprlib import repr as repr_
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._core.errors import caller, entry, refusal
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Bools, Floats, Ints, VectorLike
 from peckorder._core.validation import finite, optional, whole
 from peckorder.metrics._lists import (
@@ -435,9 +434,7 @@ def _warn_of_only_good(
     starts = lists.queries.offsets[:-1]
     all_good = int(np.logical_and.reduceat(is_good, starts).sum())
     if all_good:
-        warnings.warn(
-            f"{caller()}: in {all_good} of {len(lists.queries)} queries {what}, so "
+        warn(
+            f"in {all_good} of {len(lists.queries)} queries {what}, so "
             f"that every order is perfect.{hint}",
-            UserWarning,
-            stacklevel=4,
         )

@@ -12,7 +12,6 @@ from peckorder._core.typing import Labels, MatrixLike, VectorLike
 from peckorder.feedback import Scale, read_labels
 from peckorder.metrics import rank_loss
 
-_WHO = "progressive_validation"
 # An estimator with `progressive`, or with `predict` and `partial_fit`.
 OnlineEstimator: TypeAlias = Any
 Batch: TypeAlias = tuple[MatrixLike, VectorLike]
@@ -30,7 +29,7 @@ class Progress(NamedTuple):
     batch_loss: float
 
 
-@entry_named(_WHO)
+@entry
 def progressive_validation(
     estimator: OnlineEstimator,
     stream: Iterable[Batch],
@@ -160,7 +159,7 @@ def _shape_of(batch: object) -> str:
     return f"{name} of {len(batch)}" if isinstance(batch, tuple | list) else name
 
 
-@entry_named(_WHO)
+@entry_named("progressive_validation")
 def _progress(
     runner: _ByRows | _ByBatches, stream: Iterable[Batch]
 ) -> Iterator[Progress]:

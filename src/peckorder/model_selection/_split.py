@@ -15,11 +15,10 @@ from sklearn.utils import check_random_state
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Ints, MatrixLike, Seed, VectorLike
 from peckorder._core.validation import Rule, Rules, boolean, check_parameters, whole
-from peckorder.exceptions import DataError
 from peckorder.feedback import Preferences, Queries
 
 
-@entry  # WHO ["'QueryKFold'"]
+@entry
 class QueryKFold(BaseEstimator):  # type: ignore[misc]
     """Cross-validation in which no query is cut in two.
 
@@ -118,19 +117,22 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
         self._check()
         ids = groups if qid is None else qid
         if ids is None:
-            raise DataError(
-                "QueryKFold: qid or groups must be one value per row; got None for "
-                "both. Scikit-learn passes groups as it is, and qid after "
-                "sklearn.set_config(enable_metadata_routing=True)."
+            raise refusal(
+                "qid or groups",
+                "be one value per row",
+                "None for both",
+                hint="Scikit-learn passes groups as it is, and qid after "
+                "sklearn.set_config(enable_metadata_routing=True).",
             )
         n_rows = None if X is None else _count("X", X)
         queries = Queries.of(ids, n_rows)
         if y is not None:
             _check_n_rows("y", y, int(queries.offsets[-1]))
         if len(queries) < self.n_splits:
-            raise DataError(
-                f"QueryKFold: qid must be at least n_splits={self.n_splits} different "
-                f"queries; got {len(queries)}."
+            raise refusal(
+                "qid",
+                f"be at least n_splits={self.n_splits} different queries",
+                len(queries),
             )
         fold = self._fold_of_queries(queries.sizes)[queries.of_rows()]
         return (
@@ -165,9 +167,11 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
         check_parameters(self, self._rules)
         _random_state(self.random_state)
         if self.random_state is not None and not self.shuffle:
-            raise ValueError(
-                "QueryKFold: random_state must be None without shuffle=True; got "
-                f"{self.random_state!r}."
+            raise refusal(
+                "random_state",
+                "be None without shuffle=True",
+                repr(self.random_state),
+                error=ValueError,
             )
 
     def _fold_of_queries(self, sizes: Ints) -> Ints:

@@ -9,6 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -439,16 +440,21 @@ class AggregatePRank(KernelEstimator, stored=True):
 _FREE = frozenset({"n_estimators"})
 
 
-@entry  # WHO type(mine).__name__
 def _check_mergeable(mine: AggregatePRank, other: AggregatePRank) -> None:
     """Refuse an ensemble that another one cannot be merged with."""
     if type(other) is not type(mine):
         got = type(other).__name__
         raise refusal(
-            "other", f"be an {who}", f"an object of type {got}", error=TypeError
+            "other",
+            f"be an {type(mine).__name__}",
+            f"an object of type {got}",
+            error=TypeError,
         )
-    unfitted = f"{who}: other must be fitted; got {other!r}. Call its fit first."
-    check_is_fitted(other, "classes_", msg=unfitted)
+    if not hasattr(other, "classes_"):
+        hint = "Call its fit first."
+        raise refusal(
+            "other", "be fitted", repr(other), hint=hint, error=NotFittedError
+        )
     if mine._begun_with["kernel"] == "precomputed":
         raise refusal(
             "kernel",

@@ -204,10 +204,6 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         tags.target_tags.required = True
         return tags
 
-    @property
-    def _who(self) -> str:
-        return type(self).__name__
-
     def _transform(self) -> RowTransform:
         return RowTransform(bool(self.fit_intercept), bool(self.unit_norm))
 

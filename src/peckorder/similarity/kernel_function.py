@@ -7,7 +7,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 import numpy as np
 from scipy import sparse
 
-from peckorder._core.errors import refusal
+from peckorder._core.errors import caller, refusal
 from peckorder._core.pickling import SavedPlainly
 from peckorder._core.row_transform import NONE, RowTransform, UnusableRow, map_blocks
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, share
@@ -165,7 +165,7 @@ class KernelFunction:
         try:
             returned = self.function(x, z)
         except Exception as error:
-            error.add_note(f"{self.who}: kernel was called with two matrices. {_PAIRS}")
+            error.add_note(f"{caller()}: kernel was called with two matrices. {_PAIRS}")
             raise
         if sparse.issparse(returned):
             returned = returned.toarray()

@@ -1,12 +1,13 @@
 """Models as files: what every estimator writes, and how it is made from that again."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from peckorder._core.errors import refusal
+from peckorder._core.errors import named, refusal
 from peckorder._core.text_files import check_target
 from peckorder._core.validation import check_parameters, whole
 from peckorder._version import __version__
@@ -36,7 +37,7 @@ _SEED = whole(0)
 
 def write_model(model: StoredModel, path: object) -> None:
     """Write a fitted model to a file."""
-    who, contents = type(model).__name__, packed(model)
+    contents = packed(model)
     if not isinstance(path, str | os.PathLike):
         raise refusal("path", "be a path", repr(path), error=TypeError)
     check_target("path", path)
@@ -53,8 +54,8 @@ def packed(model: StoredModel, stream: dict[str, Any] | None = None) -> Contents
 
     In a checkpoint it says too how far a `stream` has been learnt.
     """
-    who, arrays = type(model).__name__, []  # type: ignore[var-annotated]
-    if MODELS.get(who) is not type(model):
+    name, arrays = type(model).__name__, []  # type: ignore[var-annotated]
+    if MODELS.get(name) is not type(model):
         raise refusal(
             "a model",
             "be of one of peckorder's own classes to be saved",
@@ -90,7 +91,7 @@ def document(model: Any) -> dict[str, Any]:
 
 def parameters_of(model: Any) -> dict[str, Any]:
     """Return the parameters of a constructor, or say which cannot be saved."""
-    who, parameters = type(model).__name__, {}
+    parameters: dict[str, Any] = {}
     for name, value in model.get_params(deep=False).items():
         if isinstance(value, StoredModel):
             inner = {"name": type(value).__name__, "parameters": parameters_of(value)}
@@ -182,15 +183,17 @@ def _instance(kind: type[Any], parameters: dict[str, Any]) -> Any:
         raise Damaged(
             f"in which parameters must be all that {kind.__name__} needs"
         ) from None
-    check_rules(lambda: check_parameters(model, kind._rules))
+    with refused_parameters(), named(kind.__name__):
+        check_parameters(model, kind._rules)
     check_bounds(parameters)
     return model
 
 
-def check_rules(check: Callable[[], None]) -> None:
-    """Check parameters; say of a file what is said of them."""
+@contextmanager
+def refused_parameters() -> Iterator[None]:
+    """Say of a file what is refused inside of its parameters."""
     try:
-        check()
+        yield
     except (TypeError, ValueError, ArithmeticError) as error:
         text = str(error).rstrip(".")
         if len(text) > _MAX_MESSAGE:

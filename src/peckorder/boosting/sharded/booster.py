@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from peckorder._core.errors import entry, refusal
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.booster import Options, check_alpha
 from peckorder.boosting.columns import MOST_BINS, Cuts
@@ -95,12 +95,11 @@ class Traffic:
     rounds: list[RoundTraffic] = field(default_factory=list)
 
 
-@entry
 class ShardedBooster:
     """RankBoost in progress over shards; `log` and `smoothing` are the result."""
 
     def __init__(self, crew: Crew, rows: Rows, options: Options) -> None:
-        self._who, self._crew, self._rows, self._options = who, crew, rows, options
+        self._crew, self._rows, self._options = crew, rows, options
         self._rule = options.alpha_rule(rows.n_pairs)
         self.log = RoundLog([0.0])
         self.traffic = Traffic()

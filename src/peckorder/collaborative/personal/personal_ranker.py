@@ -1,6 +1,5 @@
 """PersonalRanker: a model shared by all people, and on top of it one per person."""
 
-import warnings
 from collections.abc import Collection, Hashable, Iterable
 from numbers import Integral
 from typing import ClassVar, Self
@@ -11,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from peckorder._core.errors import caller, entry, refusal, stack_level
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Estimator, Floats, Ints, Labels, Seed
 from peckorder._core.validation import (
     Rule,
@@ -407,11 +406,9 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         rated, values = self._rated(user) if is_known else nothing
         low, high = self._range
         if not low <= rating <= high:
-            warnings.warn(
-                f"{caller()}: rating should be from {low:g} to {high:g}, as those of "
+            warn(
+                f"rating should be from {low:g} to {high:g}, as those of "
                 f"fit are; got {rating!r}.",
-                UserWarning,
-                stacklevel=stack_level(),
             )
         others = rated != column
         columns = np.append(rated[others], column)
@@ -432,11 +429,9 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
             if len(rated):
                 level = "to the level of the person's ratings"
                 used += f", shifted by {person.shift:+.2f} {level}"
-            warnings.warn(
-                f"{caller()}: too few different ratings of user {user!r} to learn "
+            warn(
+                f"too few different ratings of user {user!r} to learn "
                 f"from, {len(rated)} in all: {used}.",
-                UserWarning,
-                stacklevel=stack_level(),
             )
         return person
 

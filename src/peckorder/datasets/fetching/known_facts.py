@@ -1,12 +1,11 @@
 """Comparison of the data read with facts about the published set."""
 
-import warnings
 from collections.abc import Mapping
 from typing import TypeAlias
 
 import numpy as np
 
-from peckorder._core.errors import caller, stack_level
+from peckorder._core.errors import warn
 from peckorder._core.typing import Floats
 from peckorder.feedback import Ratings
 
@@ -21,11 +20,8 @@ def check_facts(
     if differ:
         published = ", ".join(f"{_shown(known[name])} {name}" for name in differ)
         here = ", ".join(f"{_shown(actual[name])} {name}" for name in differ)
-        warnings.warn(
-            f"{caller()}: {title} must have {published} to be the published set; got "
-            f"{here}.",
-            UserWarning,
-            stacklevel=stack_level(),
+        warn(
+            f"{title} must have {published} to be the published set; got {here}.",
         )
 
 

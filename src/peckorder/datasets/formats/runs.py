@@ -1,6 +1,5 @@
 """Ranked lists of systems, judgements, and both as one table."""
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._core.errors import entry, refusal, stack_level
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Array, Floats, Ints, Labels
 from peckorder._core.validation import Rule, one_of, optional
 
@@ -222,12 +221,10 @@ def from_runs(
         nearest = np.minimum(np.searchsorted(judged, pairs), len(judged) - 1)
         is_judged = judged[nearest] == pairs
         if len(pairs) and not is_judged.any():
-            warnings.warn(
-                f"from_runs: none of the {len(pairs)} documents listed is judged, so "
+            warn(
+                f"none of the {len(pairs)} documents listed is judged, so "
                 "that all grades are 0. Are queries and documents called the same in "
                 "runs and qrels?",
-                UserWarning,
-                stacklevel=stack_level(),
             )
         y = np.where(is_judged, grade[nearest], 0.0)
     kept = first[order]

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from peckorder._base.transaction import all_or_nothing
-from peckorder._core.errors import caller, entry, refusal, stack_level
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Labels
 from peckorder.distributed.cluster.client import (
     ReleasingClient,
@@ -266,10 +266,9 @@ def _scale(estimator: AggregatePRank, labels: Labels | None, n_rows: int) -> Sca
         warnings.simplefilter("ignore")
         scale = Scale.inferred(read_labels(labels))
     if len(scale) > max(100, n_rows // 2):
-        warnings.warn(
-            f"{caller()}: y has {len(scale)} classes in {n_rows} rows; if it is "
+        warn(
+            f"y has {len(scale)} classes in {n_rows} rows; if it is "
             "a quantity, cut it into grades first.",
-            stacklevel=stack_level(),
         )
     return scale
 

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from peckorder._core.errors import refusal, stack_level
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats
 from peckorder._core.validation import check_parameters
 from peckorder.distributed.cluster.partitions import Partitions, load, map_partitions
@@ -129,7 +129,7 @@ def fit_svrank(estimator: SVRank, source: Source, client: "Client") -> None:
     set_features(estimator, partitions)
     if not solution.is_converged:
         with named_after(estimator):
-            estimator._warn(limits, stacklevel=stack_level() + 1)
+            estimator._warn(limits)
 
 
 class Line:

@@ -17,10 +17,8 @@ from peckorder.feedback._ids import Ids
 from peckorder.feedback.ratings.csv import CsvForm, read_rows
 from peckorder.feedback.ratings.table import DUPLICATES, RatingRows, RatingTable
 
-_WHO = "Ratings"
 
-
-@entry  # WHO ["'read_csv'", '_WHO']
+@entry
 class Ratings(RatingTable):
     """Ratings of items by users: sparse, with ids of any type; immutable.
 
@@ -186,6 +184,7 @@ class Ratings(RatingTable):
         return cls(ids[0], ids[1], table[is_rated])
 
     @classmethod
+    @entry_named("read_csv")
     def read_csv(
         cls,
         path: Source,
@@ -292,7 +291,6 @@ class Ratings(RatingTable):
         return cls.from_frame(table, **columns, duplicates=duplicates)
 
 
-@entry_named(_WHO)
 def _rating_column(name: str, column: ArrayLike) -> Floats:
     """Return the ratings of a frame as numbers; errors name the column and row."""
     values = np.asarray(column)

@@ -24,7 +24,6 @@ from peckorder._core.validation import Rule, boolean, finite, one_of, optional, 
 from peckorder.feedback._ids import Ids
 from peckorder.feedback._pairs import read_only
 
-_WHO = "Ratings"
 _SHARE = Rule(
     "a number > 0 and < 1",
     lambda value: finite.accepts(value) and 0 < value < 1,
@@ -180,7 +179,7 @@ class RatingTable(SavedPlainly):
 
     def __repr__(self) -> str:
         sizes = f"n_users={self.n_users}, n_items={self.n_items}"
-        return f"{_WHO}(n_ratings={len(self)}, {sizes})"
+        return f"Ratings(n_ratings={len(self)}, {sizes})"
 
     def user_index(self, user: object) -> int:
         """Return the row of a user in `csr`; raise for an unknown id."""

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.linalg import blas, eigh, lapack
 from sklearn.utils import assert_all_finite
 
-from peckorder._core.errors import caller, entry, refusal
+from peckorder._core.errors import caller, refusal
 from peckorder._core.pickling import SavedPlainly
 from peckorder._core.threads import n_cores, share
 from peckorder._core.typing import Floats
@@ -32,7 +32,6 @@ _TILE = 1024
 _FEW = 32
 
 
-@entry  # WHO ['self.function.who']
 @dataclass(frozen=True, eq=False)
 class Gram(SavedPlainly):
     """The kernels among training rows, and of other rows with them.

@@ -43,7 +43,7 @@ class LeaveOut:
 
     @cached_property
     def _complete(self) -> Spectrum:
-        who, rows = self.training.who, self.training.rows
+        rows = self.training.rows
         weights = self.training.weights
         if isinstance(rows, Gram):
             K = rows.dense_matrix()[0]

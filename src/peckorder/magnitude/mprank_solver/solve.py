@@ -153,11 +153,6 @@ class Problem:
     C: float
 
     @property
-    def who(self) -> str:
-        """The name of the model, for messages."""
-        return self.training.who
-
-    @property
     def weights(self) -> QueryWeights:
         """The weights of rows, with which they are centred."""
         return self.training.weights
