@@ -90,6 +90,6 @@ def test_an_error_that_is_kept_does_not_keep_rows():
 def test_dask_counts_the_bytes_of_partitions(form):
     from dask.sizeof import sizeof
 
-    part = part_of_arrays("fit", form(X), Y, QID, None)
+    part = part_of_arrays(form(X), Y, QID, None)
     assert X.nbytes + Y.nbytes + QID.nbytes <= sizeof(part) == sys.getsizeof(part)
     assert sizeof(part) < 2 * (X.nbytes + Y.nbytes + QID.nbytes) + 500

@@ -31,7 +31,7 @@ from peckorder.compare.refit import keepable, refit
 from peckorder.compare.table_case import MOST_ROWS, TableCase, make_table_case
 from peckorder.datasets import Qrels, Run
 from peckorder.tables.columns import Columns
-from peckorder.tables.files.read import format_of, guessed, read_columns
+from peckorder.tables.files.read import format_of, guess_format, read_columns
 from peckorder.tables.files.runs import as_run, read_qrels, read_run_columns, run_names
 from peckorder.tables.files.source import (
     STDIN,
@@ -162,7 +162,7 @@ def read_table(
     table_format = format_of(path, format)
     if table_format is None:
         with opened(path) as file:
-            table_format = guessed(file.head)
+            table_format = guess_format(file.head)
     if table_format in ("run", "qrels"):
         raise refusal(
             "qrels",

@@ -28,9 +28,9 @@ from peckorder.datasets import from_runs
 from peckorder.estimators import TableRanker
 from peckorder.tables.columns import Columns, listed
 from peckorder.tables.files.read import (
+    file_format,
     format_of,
     format_to_write,
-    kind_of,
     write_columns,
 )
 from peckorder.tables.files.runs import as_run, read_run_columns, run_names
@@ -107,7 +107,7 @@ def _blocks(
     else:
         blocks = ranked_blocks(ranker, file, options, notes)
     has_types = not is_fusion and file is not None and options.out_format in TYPED
-    if has_types and kind_of(str(file), options.format) in ("csv", "tsv"):
+    if has_types and file_format(str(file), options.format) in ("csv", "tsv"):
         ids = (options.qid, options.docid, options.user, options.item)
         blocks = as_numbers(blocks, filter(None, ids))
     return with_grades(blocks, notes) if options.out_format == "letor" else blocks

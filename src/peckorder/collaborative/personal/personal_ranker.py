@@ -306,7 +306,9 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         if items is not None:
             ids = self._ids("items", items)
             columns = np.array(list(map(self._ratings.item_index, ids)), dtype=np.intp)
-        return self.item_means_[columns] + self._person(user, warn=True).scores(columns)
+        return self.item_means_[columns] + self._person(user, with_warning=True).scores(
+            columns
+        )
 
     def recommend(
         self, user: Hashable, n: int = 10, *, exclude_rated: bool = True
@@ -359,7 +361,7 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         """
         check_is_fitted(self)
         column = self._ratings.item_index(item)
-        person = self._person(user, warn=True)
+        person = self._person(user, with_warning=True)
         mean = float(self.item_means_[column])
         if isinstance(person, ConstantModel):
             none, nobody = np.zeros(0), np.zeros(0, dtype=object)
@@ -418,13 +420,13 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         self._changed[user], self._people[user] = changed, person
         return self
 
-    def _person(self, user: Hashable, *, warn: bool = False) -> PersonModel:
+    def _person(self, user: Hashable, *, with_warning: bool = False) -> PersonModel:
         """Return the model of a person, learnt now if it is not there."""
         rated, values = self._rated(user)
         if user not in self._people:
             self._people[user] = self._learn_person(user, rated, values)
         person = self._people[user]
-        if warn and isinstance(person, ConstantModel):
+        if with_warning and isinstance(person, ConstantModel):
             used = "the item means are used"
             if len(rated):
                 level = "to the level of the person's ratings"

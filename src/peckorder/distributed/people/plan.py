@@ -126,7 +126,8 @@ def _check_estimator(estimator: object) -> None:
             repr(estimator),
             error=TypeError,
         )
-    check_parameters(estimator, estimator._rules)
+    with named(type(estimator).__name__):
+        check_parameters(estimator, estimator._rules)
 
 
 def _digests_of_parameters(estimator: Estimator) -> dict[str, str]:

@@ -182,6 +182,7 @@ def room_for_bins(
     return bins
 
 
+@entry_named("fit")
 def fit_boosted(
     model: RankBoost,
     stream: Stream,

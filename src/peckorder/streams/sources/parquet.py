@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -188,7 +188,7 @@ class _File(NamedTuple):
         from peckorder.tables.files.arrow import open_parquet
 
         # Through a buffer, and not all of a column in advance.
-        options = {"buffer_size": _BUFFER, "pre_buffer": False}
+        options: dict[str, Any] = {"buffer_size": _BUFFER, "pre_buffer": False}
         with open_parquet(self.path, *_sound_files(self.path), **options) as file:
             yield from file.iter_batches(
                 rows, row_groups=list(left), columns=columns, use_threads=False

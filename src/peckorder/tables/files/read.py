@@ -49,7 +49,7 @@ _SUFFIXES = {
     ".qrels": "qrels",
     ".qrel": "qrels",
 }
-_PACKED = (".gz", ".zst")
+_COMPRESSION_SUFFIXES = (".gz", ".zst")
 _LETOR_LINE = re.compile(rb"\S+(\s+qid:\S+(\s+\d+:\S+)*|(\s+\d+:\S+)+)\s*(#.*)?")
 
 
@@ -67,12 +67,12 @@ def read_columns(
     path
         The file, plain or in gzip or zstd; "-" is standard input.
     format
-        One of `FORMATS`. None: by the suffix; where it does not tell, as of a .txt
-        file, by the first line.
+        One of `FORMATS`. None: by the suffix, or by the first line if the suffix has no
+        format of its own, such as .txt.
     ids
-        Columns of ids, beside those named so: as text, if numbers would change them.
+        Further columns of ids: they stay text if numbers would change them.
     names
-        Names for the columns, in place of those that the file has, if any.
+        Names for the columns, instead of those in the file.
 
     Returns
     -------
@@ -83,11 +83,13 @@ def read_columns(
     Raises
     ------
     DataError
-        With one sentence about what is wrong with the file.
+        If the file is empty or malformed.
     """
     known_format = format_of(path, format)
     with opened(path) as file:
-        return _whole(known_format or guessed(file.head), path, file, ids, names)
+        return _read_all(
+            known_format or guess_format(file.head), path, file, ids, names
+        )
 
 
 def read_table(
@@ -100,14 +102,14 @@ def read_table(
     """Read all rows; of a LETOR file with few features per row, as sparse documents."""
     known_format = format_of(path, format)
     with opened(path) as file:
-        file_format = known_format or guessed(file.head)
-        if file_format != "letor":
-            return _whole(file_format, path, file, ids, names)
+        table_format = known_format or guess_format(file.head)
+        if table_format != "letor":
+            return _read_all(table_format, path, file, ids, names)
         documents = read_letor(file)
         if sp.issparse(documents.X) and len(documents) and names is None:
             return documents
         columns = documents_to_columns(file.source, documents, None)
-        return _checked(_renamed(columns, names))
+        return _not_empty(_renamed(columns, names))
 
 
 def iter_columns(
@@ -123,19 +125,19 @@ def iter_columns(
     Parameters
     ----------
     path, format, names
-        As in `read_columns`. Runs and qrels are read whole.
+        As in `read_columns`. Runs and qrels are read at once.
     rows
-        Rows of a block, at most.
+        The maximal number of rows per block.
     numbers
-        Columns that are numbers, or a function that tells them from all names. All
-        other columns of a CSV file are text, as it stands in the file: a type cannot
-        be told from some of the rows.
+        Columns of numbers, or a function that returns them, given all names. All other
+        columns of a CSV file are text, unchanged: some of the rows are not enough to
+        infer a type.
     """
     known_format = format_of(path, format)
     previous = None
     with opened(path, streamed=True) as file:
-        file_format = known_format or guessed(file.head)
-        for block in _blocks(file_format, path, file, rows, numbers, names):
+        table_format = known_format or guess_format(file.head)
+        for block in _blocks(table_format, path, file, rows, numbers, names):
             if len(block) == 0:
                 continue
             if previous is not None:
@@ -155,7 +157,7 @@ def letor_documents(
     path: str | os.PathLike[str], *, rows: int = 65_536, format: str | None = None
 ) -> Iterator[Documents] | None:
     """Return the rows of a LETOR file in sparse blocks; None for other formats."""
-    if kind_of(path, format) != "letor":
+    if file_format(path, format) != "letor":
         return None
 
     def blocks() -> Iterator[Documents]:
@@ -176,7 +178,7 @@ def write_columns(
     *,
     format: str | None = None,
 ) -> int:
-    """Write rows to a file that appears when all are written, or never.
+    """Write rows to a file, atomically.
 
     Parameters
     ----------
@@ -190,12 +192,12 @@ def write_columns(
     Returns
     -------
     n_rows
-        How many rows were written.
+        The number of rows written.
     """
-    is_bare = is_standard(path) and format is None
-    kind = "csv" if is_bare else format_to_write(path, format)
+    if format is None and is_standard(path):
+        format = "csv"
     blocks = [columns] if isinstance(columns, Columns) else columns
-    return write_blocks(path, blocks, kind)
+    return write_blocks(path, blocks, format_to_write(path, format))
 
 
 def format_of(path: str | os.PathLike[str], format: str | None) -> str | None:
@@ -218,13 +220,13 @@ def format_of(path: str | os.PathLike[str], format: str | None) -> str | None:
         )
 
 
-def kind_of(path: str | os.PathLike[str], format: str | None) -> str:
+def file_format(path: str | os.PathLike[str], format: str | None) -> str:
     """Return the format of a file to read, by its name or else by its contents."""
     known_format = format_of(path, format)
     if known_format is not None:
         return known_format
     with opened(path, streamed=True) as file:
-        return guessed(file.head)
+        return guess_format(file.head)
 
 
 def format_to_write(
@@ -251,19 +253,13 @@ def format_to_write(
 def _suffix(path: str | os.PathLike[str]) -> str:
     """Return the suffix of a name, without that of the compression."""
     inner = Path(path)
-    if inner.suffix.lower() in _PACKED:
+    if inner.suffix.lower() in _COMPRESSION_SUFFIXES:
         inner = inner.with_suffix("")
     return inner.suffix.lower()
 
 
-def as_qrels(path: str | os.PathLike[str]) -> Columns:
-    """Read judgements; without a suffix of another format, as qrels."""
-    known_format = None if is_standard(path) else format_of(path, None)
-    return read_columns(path, format=known_format or "qrels")
-
-
-def guessed(head: bytes) -> str:
-    """Return the format of a file by its first line: a table, if nothing else."""
+def guess_format(head: bytes) -> str:
+    """Return the format of a file by its first line; CSV if it is no other."""
     lines = (line.strip() for line in head.splitlines())
     first = next((line for line in lines if line and line[:1] != b"#"), b"")
     if _LETOR_LINE.fullmatch(first):
@@ -276,29 +272,29 @@ def guessed(head: bytes) -> str:
     return {4: "qrels", 6: "run"}.get(len(words), "csv") if is_trec else "csv"
 
 
-def _whole(
-    file_format: str,
+def _read_all(
+    table_format: str,
     path: str | os.PathLike[str],
     file: Inflated,
     ids: Collection[str],
     names: tuple[str, ...] | None,
 ) -> Columns:
     """Read all rows, of which there must be some."""
-    if file_format in ("csv", "tsv"):
-        delimiter = "\t" if file_format == "tsv" else None
+    if table_format in ("csv", "tsv"):
+        delimiter = "\t" if table_format == "tsv" else None
         table, notes = read_csv(file, delimiter, ids=ids, names=names)
-        return _checked(replace(to_columns(file.source, table), notes=tuple(notes)))
-    if file_format == "letor":
+        return _not_empty(replace(to_columns(file.source, table), notes=tuple(notes)))
+    if table_format == "letor":
         columns = letor_columns(file)
-    elif file_format == "run":
+    elif table_format == "run":
         columns = run_columns(file)
-    elif file_format == "qrels":
+    elif table_format == "qrels":
         columns = qrels_columns(file)
-    elif file_format == "parquet":
+    elif table_format == "parquet":
         columns = to_columns(file.source, next(parquet_blocks(path, file, None)))
     else:
         columns = to_columns(file.source, next(json_blocks(file, whole=True)))
-    return _checked(_renamed(columns, names))
+    return _not_empty(_renamed(columns, names))
 
 
 def _renamed(columns: Columns, names: tuple[str, ...] | None) -> Columns:
@@ -312,28 +308,28 @@ def _renamed(columns: Columns, names: tuple[str, ...] | None) -> Columns:
 
 
 def _blocks(
-    file_format: str,
+    table_format: str,
     path: str | os.PathLike[str],
     file: Inflated,
     rows: int,
     numbers: Numbers,
     names: tuple[str, ...] | None,
 ) -> Iterator[Columns]:
-    if file_format == "letor":
+    if table_format == "letor":
         for documents in iter_letor_documents(file, rows):
             width = int(documents.X.indices.max(initial=-1)) + 1
             columns = documents_to_columns(file.source, documents, width)
             yield _renamed(columns, names)
-    elif file_format == "run":
+    elif table_format == "run":
         yield _renamed(run_columns(file), names)
-    elif file_format == "qrels":
+    elif table_format == "qrels":
         yield _renamed(qrels_columns(file), names)
-    elif file_format in ("csv", "tsv"):
-        delimiter = "\t" if file_format == "tsv" else None
+    elif table_format in ("csv", "tsv"):
+        delimiter = "\t" if table_format == "tsv" else None
         for table in csv_blocks(file, delimiter, numbers, names):
             yield to_columns(file.source, table)
     else:
-        if file_format == "parquet":
+        if table_format == "parquet":
             tables = parquet_blocks(path, file, rows)
         else:
             tables = json_blocks(file, whole=False)
@@ -363,7 +359,7 @@ def _gaps(like: Array, n_rows: int) -> Array:
     )
 
 
-def _checked(columns: Columns) -> Columns:
+def _not_empty(columns: Columns) -> Columns:
     if len(columns) == 0:
         _refuse_empty()
     return columns

@@ -9,7 +9,7 @@ from peckorder._core.errors import refusal
 from peckorder.datasets import Qrels, Run
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.cells import numbers_of
-from peckorder.tables.files.read import as_qrels, format_of, read_columns
+from peckorder.tables.files.read import format_of, read_columns
 from peckorder.tables.files.source import check_is_file, is_standard, name_of
 from peckorder.tables.roles import column_of
 
@@ -17,7 +17,7 @@ _SUFFIX = re.compile(r"\.(run|res|trec|txt)?(\.gz|\.zst)?$")
 
 
 def run_names(paths: Sequence[str]) -> list[str]:
-    """Call runs by their files, by whole paths if two are called the same.
+    """Return names of runs: those of their files, or whole paths where two are equal.
 
     Examples
     --------
@@ -54,7 +54,8 @@ def read_qrels(path: str) -> Qrels:
 def qrels_columns(path: str) -> Columns:
     """Read the columns of judgements; refuse a table that lacks one, or numbers."""
     check_is_file(path)
-    return _with_numbers(as_qrels(path), "grade")
+    format = None if is_standard(path) else format_of(path, None)
+    return _with_numbers(read_columns(path, format=format or "qrels"), "grade")
 
 
 def _with_numbers(columns: Columns, value: str) -> Columns:
@@ -65,7 +66,7 @@ def _with_numbers(columns: Columns, value: str) -> Columns:
 
 
 def as_run(columns: Columns) -> Run:
-    """Return a run, whose own ranks decide between equal scores."""
+    """Return a run; equal scores are ordered by the column of ranks, if any."""
     arrays = columns.arrays
     rank: Any = arrays.get("rank")
     score = numbers_of(columns, "score")

@@ -17,11 +17,11 @@ from peckorder.tables.files.source import Inflated, text_of
 
 TARGET, QID, DOCID, COMMENT = "target", "qid", "docid", "comment"
 # Larger dense tables are refused.
-_MOST_CELLS = 1 << 29
-_MOST_COLUMNS = 1 << 20
+_MAX_CELLS = 1 << 29
+_MAX_COLUMNS = 1 << 20
 MOST_FEATURES = 2**31 - 1
 _ONE_LIST = "No line has a query, as in qid:7; all rows are one list."
-# What `rank` adds to rows.
+# Columns that `rank` adds.
 _ADDED = ("score", "position", "gap", "above_cut")
 _COMMENT_FIELD = re.compile(r"(\w+) = ([^,]*?)(?:, |$)")
 
@@ -33,14 +33,14 @@ def letor_columns(file: Inflated) -> Columns:
 
 def read_letor(file: Inflated) -> Documents:
     """Read all of a LETOR file; the features are sparse if most are absent."""
-    with _in_name_of(file):
+    with _named_after(file):
         return load_letor(text_of(file), comments=True)
 
 
 def iter_letor_documents(file: Inflated, rows: int) -> Iterator[Documents]:
     """Yield the rows of a LETOR file in blocks with any number of sparse features."""
     options: dict[str, Any] = {"rows": rows, "sparse": True, "comments": True}
-    with _in_name_of(file):
+    with _named_after(file):
         yield from iter_letor(text_of(file), n_features=MOST_FEATURES, **options)
 
 
@@ -57,8 +57,8 @@ def documents_to_columns(
     elif features is not None:
         X = _select_columns(X, np.asarray(features, dtype=np.int64) - 1)
     n_rows, n_columns = X.shape
-    if n_rows * n_columns > _MOST_CELLS or n_columns > _MOST_COLUMNS:
-        rule = f"be at most {_MOST_CELLS} for this, and features {_MOST_COLUMNS}"
+    if n_rows * n_columns > _MAX_CELLS or n_columns > _MAX_COLUMNS:
+        rule = f"be at most {_MAX_CELLS} for this, and features {_MAX_COLUMNS}"
         with named(source):
             raise refusal("rows times features", rule, f"{n_rows} times {n_columns}")
     all_numbers = range(1, n_columns + 1)
@@ -116,7 +116,7 @@ def _numbers(texts: tuple[str, ...]) -> Array:
 
 def run_columns(file: Inflated) -> Columns:
     """Read a TREC run: qid, docid, rank, score and tag."""
-    with _in_name_of(file):
+    with _named_after(file):
         run = load_run(text_of(file))
     arrays = {
         QID: _objects(run.qid),
@@ -130,7 +130,7 @@ def run_columns(file: Inflated) -> Columns:
 
 def qrels_columns(file: Inflated) -> Columns:
     """Read TREC judgements: qid, docid and grade."""
-    with _in_name_of(file):
+    with _named_after(file):
         qrels = load_qrels(text_of(file))
     arrays = {
         QID: _objects(qrels.qid),
@@ -141,7 +141,7 @@ def qrels_columns(file: Inflated) -> Columns:
 
 
 @contextmanager
-def _in_name_of(file: Inflated) -> Iterator[None]:
+def _named_after(file: Inflated) -> Iterator[None]:
     """Let refusals begin with the file, not with the public function that reads it."""
     try:
         yield
