@@ -198,7 +198,7 @@ def test_too_many_values_are_refused():
     with pytest.raises(DataError) as caught:
         sharded(RankBoost(), X, y, qid, None, qid % 2)
     assert str(caught.value) == (
-        "RankBoost: max_bins must be an integer from 2 to 255 on a cluster if a "
+        "max_bins must be an integer from 2 to 255 on a cluster if a "
         "feature has more than 255 values; got None, and more of feature 0. Use "
         "max_bins=255."
     )

@@ -172,7 +172,5 @@ def test_tuples_are_labels_whatever_their_lengths(classes):
 
 
 def test_labels_of_several_lengths_are_refused():
-    with pytest.raises(
-        DataError, match=r"^test: y must be one label per row, tuples in"
-    ):
+    with pytest.raises(DataError, match=r"^y must be one label per row, tuples in"):
         read_labels([(1, 2), (3,)])

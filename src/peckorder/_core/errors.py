@@ -139,15 +139,21 @@ def entry_named(name: str) -> Callable[[T], T]:
     return functools.partial(_decorated, name=name)
 
 
+def unnamed(function: T) -> T:
+    """Mark a method of an entry that names no caller, since estimators call it."""
+    cast("Any", function).is_unnamed = True
+    return function
+
+
+# The special methods that people call without knowing it.
+_SPECIAL = {"__init__", "__post_init__", "__call__", "__add__", "__mul__", "__rmul__"}
+
+
 def _decorated(target: T, name: str | None) -> T:
     if not inspect.isclass(target):
         return cast("T", _wrapped(cast("Any", target), name))
     for attribute, member in list(vars(target).items()):
-        if attribute.startswith("_") and attribute not in (
-            "__init__",
-            "__post_init__",
-            "__call__",
-        ):
+        if attribute.startswith("_") and attribute not in _SPECIAL:
             continue
         if isinstance(member, classmethod):
             setattr(target, attribute, classmethod(_wrapped(member.__func__, name)))
@@ -164,6 +170,8 @@ def _decorated(target: T, name: str | None) -> T:
 
 def _wrapped(function: Callable[..., Any], name: str | None) -> Callable[..., Any]:
     """Wrap a function; without a name, a method, which has the name of its class."""
+    if hasattr(function, "is_unnamed"):
+        return function
 
     def name_for(args: tuple[Any, ...]) -> str:
         owner = args[0] if args and name is None else None

@@ -7,7 +7,7 @@ from typing import NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._core.errors import entry, refusal
+from peckorder._core.errors import entry, refusal, unnamed
 from peckorder._core.typing import Floats, Ints, Labels
 from peckorder._core.validation import not_negative, one_of
 from peckorder.feedback._labels import read_grades
@@ -134,6 +134,7 @@ class Preferences:
         return cls.of_labels(y, qid, weight)
 
     @classmethod
+    @unnamed
     def of_labels(
         cls,
         y: ArrayLike,
@@ -141,12 +142,10 @@ class Preferences:
         weight: str = "unit",
         n_rows: int | None = None,
     ) -> Self:
-        """Return the same as `from_grades`, with errors in the name of `who`.
+        """Return the same as `from_grades`, with errors in the name of the estimator that calls.
 
         Parameters
         ----------
-        who : str
-            The estimator that errors name.
         y, qid, weight
             As in `from_grades`.
         n_rows : int or None, default=None
@@ -160,7 +159,7 @@ class Preferences:
         Examples
         --------
         >>> from peckorder import Preferences
-        >>> Preferences.of_labels("RankBoost", [1, 0], None).n_pairs
+        >>> Preferences.of_labels([1, 0], None).n_pairs
         1
         """
         _KINDS.check("weight", weight)
@@ -257,13 +256,12 @@ class Preferences:
             raise refusal("rows", "be distinct", f"row {row} twice")
         return self._of(tuple(part.restricted(kept) for part in self.parts))
 
+    @unnamed
     def check_rows(self, n_rows: int) -> None:
-        """Raise, in the name of `who`, unless there is a pair among `n_rows` rows.
+        """Raise unless there is a pair among `n_rows` rows; for authors of estimators.
 
         Parameters
         ----------
-        who : str
-            The estimator that errors name.
         n_rows : int
             The number of rows of its X.
 
@@ -275,7 +273,7 @@ class Preferences:
         Examples
         --------
         >>> from peckorder import Preferences
-        >>> Preferences([0], [4]).check_rows("RankBoost", n_rows=5)
+        >>> Preferences([0], [4]).check_rows(n_rows=5)
         """
         last = max(part.last_row for part in self.parts)
         if last >= n_rows:

@@ -128,7 +128,6 @@ class _ByRows:
         return predicted
 
 
-@entry
 class _ByBatches:
     """Predicts each batch, then learns it."""
 

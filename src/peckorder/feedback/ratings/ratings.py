@@ -8,7 +8,7 @@ from typing import IO, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._core.errors import entry, entry_named, refusal
+from peckorder._core.errors import entry, entry_named, refusal, unnamed
 from peckorder._core.text_files import Source
 from peckorder._core.typing import Floats, Frame, Labels, PathLike
 from peckorder._core.validation import did_you_mean, numbers
@@ -73,13 +73,12 @@ class Ratings(RatingTable):
         self._store(users, items, rows.to_csr(duplicates))
 
     @classmethod
+    @unnamed
     def from_rows(cls, rows: RatingRows, duplicates: str = "refuse") -> Self:
         """Return ratings from rows with coded ids; for authors of readers.
 
         Parameters
         ----------
-        who : str
-            The reader that errors name.
         rows : RatingRows
             The columns.
         duplicates : {"refuse", "last", "mean", "max"}, default="refuse"
