@@ -165,7 +165,7 @@ class _LetorFiles(Stream):
     @entry_named("from_letor")
     def _lines(self) -> Iterator[LetorBlock]:
         """Yield the lines of the files, some MB of text at a time."""
-        for place, file in enumerate(self._files):
+        for position, file in enumerate(self._files):
             n_rows = 0
             reader = LetorReader(
                 base=0 if self._options["zero_based"] else 1,
@@ -182,7 +182,7 @@ class _LetorFiles(Stream):
                 for lines in blocks(source):
                     n_rows += len(lines)
                     yield lines
-            self._source.ended(place, n_rows)
+            self._source.ended(position, n_rows)
 
 
 @contextmanager

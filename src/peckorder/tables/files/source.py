@@ -25,12 +25,12 @@ HEAD = 1 << 20
 
 
 def name_of(path: str | os.PathLike[str]) -> str:
-    """Return what messages call a file."""
+    """Return the name of a file in messages."""
     return "standard input" if is_standard(path) else str(path)
 
 
 def shown_out(path: object) -> str:
-    """Return what messages call a file that is written."""
+    """Return the name of an output file in messages."""
     return "standard output" if is_standard(path) else str(path)
 
 
