@@ -114,7 +114,7 @@ def test_errors_name_the_path_that_was_asked_for(folder, monkeypatch):
         raise PermissionError(13, "Permission denied", ".new.01234567")
 
     monkeypatch.setattr("pathlib.Path.open", refuse)
-    rule = r"^t: path must be in a folder that can be written to; got 'new'\.$"
+    rule = r"^path must be in a folder that can be written to; got 'new'\.$"
     with pytest.raises(PermissionError, match=rule), whole_file("new"):
         pass
     with pytest.raises(PermissionError, match=rule):

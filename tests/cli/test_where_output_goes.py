@@ -75,7 +75,7 @@ def test_what_is_open_is_written_to_as_it_was_opened(tmp_path):
     with path.open("ab") as log, whole_file(f"/dev/fd/{log.fileno()}") as file:
         file.write(b"new\n")
     assert path.read_bytes() == b"old\nnew\n"
-    with pytest.raises(FileNotFoundError, match=r"^t: path must be open; got '/dev/f"):
+    with pytest.raises(FileNotFoundError, match=r"^path must be open; got '/dev/f"):
         check_target("path", "/dev/fd/98765")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from peckorder import collaborative, estimators
-from peckorder._core.errors import refusal
+from peckorder._core.errors import named, refusal
 from peckorder._core.typing import Array, Floats, Ints, Labels, MatrixLike
 from peckorder._core.validation import check_parameters, did_you_mean
 from peckorder.compare.candidates import (
@@ -130,7 +130,8 @@ def make_ranker(name: str, settings: Iterable[str]) -> tuple[Any, dict[str, obje
             )
         parameters[key.strip()] = _value(value.strip())
     ranker = ranker_class(**parameters)
-    check_parameters(ranker, ranker_class._rules)
+    with named(name):
+        check_parameters(ranker, ranker_class._rules)
     return ranker, parameters
 
 

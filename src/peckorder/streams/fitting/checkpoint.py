@@ -1,6 +1,6 @@
 """How far a stream has been learnt, on disk: a model file that says so.
 
-What is written is what `model.save` writes, with an entry `stream`: the place in the
+What is written is what `model.save` writes, with an entry `stream`: the position in the
 stream, and digests of all that the model depends on. `peckorder.load` reads it as the
 model learnt so far.
 """
@@ -34,7 +34,7 @@ from peckorder.streams.block import Stream
 _VALUE = "value of "
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """How far a stream has been learnt: whole passes, and rows of the next one.
 
     `n_all` are the rows of a whole pass, 0 before the end of the first.
@@ -48,7 +48,7 @@ class Place(NamedTuple):
 
 @dataclass
 class Checkpoint:
-    """A file that holds a model and the place up to which it has learnt.
+    """A file that holds a model and the position up to which it has learnt.
 
     `terms` are digests of what must be the same when learning goes on; `every` is the
     least time between two writes, in seconds.
@@ -67,7 +67,7 @@ class Checkpoint:
         return cls(path, digests, every, monotonic())
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Keep other fits from the file while inside.
 
         Two of them would remove each other's drafts, and mix what they keep beside it.
@@ -83,14 +83,14 @@ class Checkpoint:
                 )
             yield
 
-    def read(self) -> tuple[StoredModel, Place] | None:
+    def read(self) -> tuple[StoredModel, Position] | None:
         """Return what is in the file; None if there is none yet."""
         remove_drafts(self.path)  # of a process that was killed
         try:
             contents = read_file(self.path)
-            terms, place = _stream_of(contents.header)
+            terms, position = _stream_of(contents.header)
             self._check_terms(terms)
-            return read_model(Node.of(*contents), inner_models()), place
+            return read_model(Node.of(*contents), inner_models()), position
         except FileNotFoundError:
             return None
         except Damaged as error:
@@ -102,14 +102,14 @@ class Checkpoint:
             ) from None
 
     @entry_named("fit")
-    def write(self, model: StoredModel, place: Place) -> None:
+    def write(self, model: StoredModel, position: Position) -> None:
         """Replace the file by what is known now."""
         stream = {
             "terms": self.terms,
-            "passes": place.n_passes,
-            "rows": place.n_rows,
-            "finished": place.is_finished,
-            "rows_of_pass": place.n_all,
+            "passes": position.n_passes,
+            "rows": position.n_rows,
+            "finished": position.is_finished,
+            "rows_of_pass": position.n_all,
         }
         write_file(self.path, packed(model, stream))
         self._written = monotonic()
@@ -179,7 +179,7 @@ def _checked(path: object) -> Path:
     return target
 
 
-def _stream_of(header: dict[str, Any]) -> tuple[dict[str, object], Place]:
+def _stream_of(header: dict[str, Any]) -> tuple[dict[str, object], Position]:
     """Read how far a stream has been learnt, leaving the header as it is."""
     if "stream" not in header:
         raise Damaged("which holds a model, but no place in a stream")
@@ -187,11 +187,11 @@ def _stream_of(header: dict[str, Any]) -> tuple[dict[str, object], Place]:
     terms = node.raw("terms")
     if not isinstance(terms, dict):
         raise node.refuse("terms", "an object")
-    place = Place(
+    position = Position(
         node.whole("passes"),
         node.whole("rows"),
         node.flag("finished"),
         node.whole("rows_of_pass"),
     )
     node.close()
-    return terms, place
+    return terms, position

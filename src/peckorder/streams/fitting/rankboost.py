@@ -32,7 +32,7 @@ from peckorder.boosting.columns_on_disk import (
 from peckorder.boosting.distribution import Distribution, GradedQueries
 from peckorder.estimators import RankBoost
 from peckorder.streams.block import Stream
-from peckorder.streams.fitting.checkpoint import Checkpoint, Place, terms_of
+from peckorder.streams.fitting.checkpoint import Checkpoint, Position, terms_of
 from peckorder.streams.fitting.fit import Report, name_features, refuse_empty
 from peckorder.streams.prefetch import prefetched
 from peckorder.streams.row_errors import locate_errors
@@ -225,7 +225,7 @@ def fit_boosted(
     if checkpoint is None:
         return _fit(model, stream, options, None, prefetch, progress, folder)
     kept = Checkpoint.of(checkpoint, every, terms_of(model, stream, None, 1))
-    with kept.held():
+    with kept.locked():
         return _fit(model, stream, options, kept, prefetch, progress, folder)
 
 
@@ -243,8 +243,8 @@ def _fit(
     if kept is not None:
         beside = KeptRows(kept.path, kept.terms)
         found: Any = kept.read()
-        earlier, place = found or (None, Place())
-        if place.is_finished:
+        earlier, position = found or (None, Position())
+        if position.is_finished:
             with suppress(FileExistsError):  # what is not ours stays
                 beside.check()
                 beside.remove()
@@ -337,7 +337,7 @@ def _boost(model: RankBoost, booster: Booster, kept: Checkpoint | None) -> None:
         n_rounds = len(booster.log.rounds)
         if is_finished or n_rounds > n_kept:
             publish(model, booster)
-            kept.write(model, Place(0, 0, is_finished))
+            kept.write(model, Position(0, 0, is_finished))
             n_kept = n_rounds
 
     def write_if_due(log: object) -> None:

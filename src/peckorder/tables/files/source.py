@@ -11,7 +11,7 @@ from typing import IO, Any, cast
 import numpy as np
 import pyarrow as pa
 
-from peckorder._core.errors import name_caller, refusal
+from peckorder._core.errors import name_caller, named, refusal
 from peckorder._core.validation import did_you_mean
 from peckorder.tables.files.standard_streams import STDIN as STDIN  # noqa: PLC0414
 from peckorder.tables.files.standard_streams import is_standard as is_standard  # noqa: PLC0414
@@ -222,13 +222,14 @@ def check_is_file(path: str | os.PathLike[str]) -> None:
     """Raise if there is nothing to read at a path."""
     if is_standard(path):
         return
-    if not Path(path).exists():
-        beside = Path(path).parent
-        names = [file.name for file in beside.iterdir()] if beside.is_dir() else []
-        hint = did_you_mean(Path(path).name, names, {})
-        raise FileNotFoundError(f"{path}: there is no such file.{hint}")
-    if Path(path).is_dir():
-        raise IsADirectoryError(f"{path}: the file must be a file; got a folder.")
+    with named(str(path)):
+        if not Path(path).exists():
+            folder = Path(path).parent
+            names = [file.name for file in folder.iterdir()] if folder.is_dir() else []
+            hint = did_you_mean(Path(path).name, names, {})
+            raise refusal("there is no such file", hint=hint, error=FileNotFoundError)
+        if Path(path).is_dir():
+            raise refusal("the file", "be a file", "a folder", error=IsADirectoryError)
 
 
 def _memory() -> int:
