@@ -50,7 +50,7 @@ def read_text(path: Source) -> Iterator[bytes]:
 def check_target(what: str, path: PathLike) -> None:
     """Raise, before any work, if `whole_file` could not write to a path.
 
-    `who` and `what` name the writer and the path in the message. A draft is created
+    `what` names the path in the message. A draft is created
     and removed: the permissions of a folder are not enough, as in /proc.
     """
     _check_path(what, path)

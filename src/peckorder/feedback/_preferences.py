@@ -142,7 +142,7 @@ class Preferences:
         weight: str = "unit",
         n_rows: int | None = None,
     ) -> Self:
-        """Return the same as `from_grades`, with errors in the name of the estimator that calls.
+        """Return the same as `from_grades`, for authors of estimators.
 
         Parameters
         ----------
