@@ -10,7 +10,7 @@ from peckorder import RankBoost, distributed
 from peckorder._core.threads import Team
 from peckorder.boosting.blocks import CheckedBlocks, publish
 from peckorder.boosting.sharded import booster as sharded_booster
-from peckorder.boosting.sharded.booster import (
+from peckorder.boosting.sharded.run_rounds import (
     Lost,
     Rows,
     ShardedBooster,

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from peckorder import RankBoost
-from peckorder.boosting.sharded.booster import Lost
+from peckorder.boosting.sharded.run_rounds import Lost
 from peckorder.distributed import fit
 from peckorder.distributed.fitting import rankboost
 from peckorder.exceptions import ClusterError, DataError

@@ -9,7 +9,6 @@ from peckorder._base.scores import checked_weight
 from peckorder._core.errors import refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Floats, Ints, Matrix, MatrixLike
-from peckorder.boosting.booster import FinishedBooster, Options
 from peckorder.boosting.distribution import GradedBlocks
 from peckorder.boosting.rankboost import (
     NO_WEIGHT,
@@ -17,6 +16,7 @@ from peckorder.boosting.rankboost import (
     refuse_feedback,
     without_pairs,
 )
+from peckorder.boosting.run_rounds import FinishedBooster, Options
 from peckorder.feedback import Preferences
 
 # Parameters that other values need all rows in memory for.

@@ -28,13 +28,13 @@ from peckorder._core.validation import (
     positive,
     whole,
 )
-from peckorder.boosting.booster import (
+from peckorder.boosting.rounds import RECORD, EarlyStopping, MatrixColumns, ScoreTable
+from peckorder.boosting.run_rounds import (
     FinishedBooster,
     InMemoryBooster,
     NoPairs,
     Options,
 )
-from peckorder.boosting.rounds import RECORD, EarlyStopping, MatrixColumns, ScoreTable
 from peckorder.boosting.storage import BOOSTED
 from peckorder.boosting.weak_learners import ranked
 from peckorder.feedback import GradedRows, Preferences

@@ -30,7 +30,7 @@ from peckorder.tables.columns import (
     numeric,
 )
 from peckorder.tables.files.arrow import to_columns
-from peckorder.tables.files.cells import numbers_of, typed
+from peckorder.tables.files.arrow_cells import numbers_of, typed
 from peckorder.tables.files.read import read_columns, write_columns
 from peckorder.tables.files.runs import qrels_columns, read_run_columns
 from peckorder.tables.files.source import name_of, short

@@ -19,7 +19,7 @@ from peckorder.cli.rank.notes import Notes
 from peckorder.tables.column_names import first_named
 from peckorder.tables.columns import Columns, check_column, is_empty
 from peckorder.tables.files.arrow import to_columns
-from peckorder.tables.files.cells import id_columns
+from peckorder.tables.files.arrow_cells import id_columns
 from peckorder.tables.files.source import short
 from peckorder.tables.files.trec import TARGET
 from peckorder.tables.files.write import to_arrow

@@ -19,7 +19,7 @@ from peckorder.boosting.blocks import (
     refuse_blocks,
 )
 from peckorder.boosting.columns import Cuts
-from peckorder.boosting.sharded.booster import Lost, Rows, ShardedBooster, answered
+from peckorder.boosting.sharded.run_rounds import Lost, Rows, ShardedBooster, answered
 from peckorder.boosting.sharded.shard import Shard, joined
 from peckorder.distributed.cluster.client import results
 from peckorder.distributed.cluster.partitions import Partitions, in_partition, load

@@ -20,7 +20,6 @@ from peckorder.boosting.blocks import (
     options_for_blocks,
     publish,
 )
-from peckorder.boosting.booster import Booster, Options, Watch
 from peckorder.boosting.columns import Cuts, no_sorted
 from peckorder.boosting.columns_on_disk import (
     Scratch,
@@ -30,6 +29,7 @@ from peckorder.boosting.columns_on_disk import (
     reserve,
 )
 from peckorder.boosting.distribution import Distribution, GradedQueries
+from peckorder.boosting.run_rounds import Booster, Options, Watch
 from peckorder.estimators import RankBoost
 from peckorder.streams.block import Stream
 from peckorder.streams.fitting.checkpoint import Checkpoint, Position, terms_of

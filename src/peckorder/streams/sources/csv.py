@@ -235,7 +235,7 @@ class _File(NamedTuple):
         n_before: int,
         first: str,
     ) -> NoReturn:
-        from peckorder.tables.files.cells import first_cell
+        from peckorder.tables.files.arrow_cells import first_cell
 
         row, text = first_cell(
             cells, lambda cell: _converted(cell, kind, self.header.has_commas) is None
@@ -254,7 +254,12 @@ def _converted(
     cells: "pa.ChunkedArray", kind: _Kind, has_commas: bool
 ) -> "pa.ChunkedArray | None":
     """Return the values of cells; None if one is of another kind."""
-    from peckorder.tables.files.cells import decimals, empty_as_null, flags, whole_ids
+    from peckorder.tables.files.arrow_cells import (
+        decimals,
+        empty_as_null,
+        flags,
+        whole_ids,
+    )
 
     match kind:
         case _Kind.NUMBER:

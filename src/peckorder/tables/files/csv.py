@@ -15,7 +15,13 @@ from pyarrow import csv
 
 from peckorder._core.cells import GAPS, has_names, is_number, may_have_commas
 from peckorder._core.errors import refusal
-from peckorder.tables.files.cells import first_cell, id_columns, numbers, remark, typed
+from peckorder.tables.files.arrow_cells import (
+    first_cell,
+    id_columns,
+    numbers,
+    remark,
+    typed,
+)
 from peckorder.tables.files.source import (
     HEAD,
     Inflated,

@@ -8,7 +8,7 @@ from typing import Any
 from peckorder._core.errors import refusal
 from peckorder.datasets import Qrels, Run
 from peckorder.tables.columns import Columns
-from peckorder.tables.files.cells import numbers_of
+from peckorder.tables.files.arrow_cells import numbers_of
 from peckorder.tables.files.read import format_of, read_columns
 from peckorder.tables.files.source import check_is_file, is_standard, name_of
 from peckorder.tables.roles import column_of

@@ -66,7 +66,7 @@ def remark(name: str, column: pa.ChunkedArray, found: pa.ChunkedArray) -> str | 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from peckorder.tables.files.cells import remark, typed
+    >>> from peckorder.tables.files.arrow_cells import remark, typed
     >>> cells = pa.chunked_array([["1", "?", "2"]])
     >>> remark("size", cells, typed("size", cells, is_id=False, has_commas=False))
     "size: '?' was taken for an empty cell, 1 time."
@@ -115,7 +115,7 @@ def numbers(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from peckorder.tables.files.cells import numbers
+    >>> from peckorder.tables.files.arrow_cells import numbers
     >>> numbers(pa.chunked_array([["1", "NA", " 2.5"]])).to_pylist()
     [1.0, None, 2.5]
     >>> numbers(pa.chunked_array([["True", "", "false"]])).to_pylist()
@@ -166,7 +166,7 @@ def whole_ids(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from peckorder.tables.files.cells import whole_ids
+    >>> from peckorder.tables.files.arrow_cells import whole_ids
     >>> whole_ids(pa.array(["7", "-12"])).to_pylist(), whole_ids(pa.array(["007"]))
     ([7, -12], None)
     """

@@ -10,7 +10,6 @@ import numpy as np
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
-from peckorder.boosting.booster import Options, check_alpha
 from peckorder.boosting.columns import MOST_BINS, Cuts
 from peckorder.boosting.compiled import graded_pairs
 from peckorder.boosting.compiled import rounds as compiled
@@ -18,6 +17,7 @@ from peckorder.boosting.compiled import search_by_r as search
 from peckorder.boosting.compiled.pairs import UNIT
 from peckorder.boosting.distribution import mass_unit
 from peckorder.boosting.rounds import Round, RoundLog
+from peckorder.boosting.run_rounds import Options, check_alpha
 from peckorder.boosting.sharded.shard import Record, joined
 from peckorder.boosting.thresholds import nothing_chosen, threshold_at
 
