@@ -21,7 +21,7 @@ from distributed_rankboost import QUERY, problem
 from peckorder import RankBoost
 from peckorder._core.threads import Team
 from peckorder.boosting.blocks import CheckedBlocks
-from peckorder.boosting.sharded.booster import Rows, ShardedBooster
+from peckorder.boosting.sharded.run_rounds import Rows, ShardedBooster
 from peckorder.boosting.sharded.shard import Shard, joined
 
 

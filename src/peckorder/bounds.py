@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from peckorder._core.errors import caller, entry, refusal
 from peckorder._core.typing import Floats, Matrix, MatrixLike, VectorLike
 from peckorder._core.validation import (
     Rule,
@@ -19,7 +20,6 @@ from peckorder._core.validation import (
     positive,
     whole,
 )
-from peckorder.exceptions import DataError
 from peckorder.feedback import Scale, read_labels
 
 __all__ = [
@@ -47,6 +47,7 @@ class MistakeBound(NamedTuple):
     printed: float
 
 
+@entry
 def prank_mistake_bound(
     X: MatrixLike,
     y: VectorLike,
@@ -88,34 +89,32 @@ def prank_mistake_bound(
     >>> tight, printed
     (2.0, 2.0)
     """
-    who = "prank_mistake_bound"
     rows: Matrix = check_array(
         X,
         accept_sparse="csr",
         dtype=np.float64,
-        estimator=who,
+        estimator=caller(),
         input_name="X",
     )
-    column = read_labels(who, y)
-    column.check_length(who, rows.shape[0])
-    scale = (
-        Scale.inferred(who, column) if classes is None else Scale.given(who, classes)
-    )
-    w = _vector(who, "coef", coef, rows.shape[1], "weights, one per feature")
+    column = read_labels(y)
+    column.check_length(rows.shape[0])
+    scale = Scale.inferred(column) if classes is None else Scale.given(classes)
+    w = _vector("coef", coef, rows.shape[1], "weights, one per feature")
     rule = "thresholds, one less than classes"
-    b = _vector(who, "thresholds", thresholds, len(scale) - 1, rule)
+    b = _vector("thresholds", thresholds, len(scale) - 1, rule)
     if np.any(np.diff(b) < 0):
-        raise ValueError(f"{who}: thresholds must be ascending; got {b.tolist()!r}.")
-    level = scale.levels(who, column, slice(None))
+        raise refusal("thresholds", "be ascending", repr(b.tolist()), error=ValueError)
+    level = scale.levels(column, slice(None))
     # A rule is the same at any length.
     length = max(np.abs(w).max(), np.abs(b).max()) or 1.0
     w, b = w / length, b / length
     with np.errstate(over="ignore", invalid="ignore"):
         score = safe_sparse_dot(rows, w)
     if not np.isfinite(score).all():
-        raise DataError(
-            f"{who}: X must be small enough for its scores to be finite; got rows of "
-            f"norms up to {_largest_norm(rows)!r}."
+        raise refusal(
+            "X",
+            "be small enough for its scores to be finite",
+            f"rows of norms up to {_largest_norm(rows)!r}",
         )
     # A margin is smallest at one of the two thresholds next to the true class.
     fences = np.concatenate(([-inf], b, [inf]))
@@ -129,6 +128,7 @@ def prank_mistake_bound(
     return MistakeBound((k - 1) * spread + slack, (k - 1) * (spread + slack))
 
 
+@entry
 def rankboost_vc_bound(*, m: int, n: int, d: float, rounds: int, delta: float) -> float:
     """Bound how far the error of RankBoost on new pairs may be off that on its own.
 
@@ -164,11 +164,10 @@ def rankboost_vc_bound(*, m: int, n: int, d: float, rounds: int, delta: float) -
     >>> round(rankboost_vc_bound(m=10**6, n=10**6, d=2, rounds=50, delta=0.05), 2)
     0.52
     """
-    who = "rankboost_vc_bound"
     for name, count in (("m", m), ("n", n), ("rounds", rounds)):
-        whole(1).check(who, name, count)
-    _DIMENSION.check(who, "d", d)
-    _CHANCE.check(who, "delta", delta)
+        whole(1).check(name, count)
+    _DIMENSION.check("d", d)
+    _CHANCE.check("delta", delta)
     steps = _count(rounds) + 1
     combined = 2 * (d + 1) * steps * log2(e * steps)
     if 2 * min(m, n) <= combined:
@@ -182,6 +181,7 @@ def rankboost_vc_bound(*, m: int, n: int, d: float, rounds: int, delta: float) -
     return float(sum(terms))
 
 
+@entry
 def stability_coefficient(
     *, C: float, kappa: float, m: int, power: int, M: float
 ) -> float:
@@ -222,9 +222,10 @@ def stability_coefficient(
     >>> stability_coefficient(C=1.0, kappa=1.0, m=100, power=1, M=2.0)
     0.04
     """
-    return _stability("stability_coefficient", C, kappa, m, power, M) / _count(m)
+    return _stability(C, kappa, m, power, M) / _count(m)
 
 
+@entry
 def stability_bound(
     *,
     C: float,
@@ -277,11 +278,10 @@ def stability_bound(
     >>> round(stability_bound(**given, variant="safe"), 4)
     0.3279
     """
-    who = "stability_bound"
-    total = _stability(who, C, kappa, m, power, M)
-    _CHANCE.check(who, "delta", delta)
-    not_negative.check(who, "empirical_error", empirical_error)
-    _VARIANT.check(who, "variant", variant)
+    total = _stability(C, kappa, m, power, M)
+    _CHANCE.check("delta", delta)
+    not_negative.check("empirical_error", empirical_error)
+    _VARIANT.check("variant", variant)
     count, largest = _count(m), 2.0 * M if power == 1 else 4.0 * M * M
     deviation = sqrt(2.0 / count * (log(2.0) - log(delta)))
     if variant == "safe":
@@ -291,13 +291,13 @@ def stability_bound(
     return inf if isnan(bound) else bound
 
 
-def _stability(who: str, C: float, kappa: float, m: int, power: int, M: float) -> float:
+def _stability(C: float, kappa: float, m: int, power: int, M: float) -> float:
     """Return m times the stability coefficient."""
-    positive.check(who, "C", C)
-    positive.check(who, "kappa", kappa)
-    whole(1).check(who, "m", m)
-    _POWER.check(who, "power", power)
-    positive.check(who, "M", M)
+    positive.check("C", C)
+    positive.check("kappa", kappa)
+    whole(1).check("m", m)
+    _POWER.check("power", power)
+    positive.check("M", M)
     sigma = 1.0 if power == 1 else 4.0 * M
     return 4.0 * C * sigma * sigma * kappa * kappa
 
@@ -318,11 +318,11 @@ def _count(number: int) -> float:
     return float(number) if number <= float_info.max else inf
 
 
-def _vector(who: str, name: str, values: ArrayLike, size: int, rule: str) -> Floats:
+def _vector(name: str, values: ArrayLike, size: int, rule: str) -> Floats:
     try:
         vector = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         vector = np.empty(0)
     if vector.shape != (size,) or not np.isfinite(vector).all():
-        raise ValueError(f"{who}: {name} must be {size} finite {rule}; got {values!r}.")
+        raise refusal(name, f"be {size} finite {rule}", repr(values), error=ValueError)
     return vector

@@ -1,6 +1,5 @@
 """Pictures of rankings, in the way of scikit-learn's displays. Needs matplotlib."""
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from reprlib import repr as repr_
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
+from peckorder._core.errors import entry, entry_named, refusal, warn
 from peckorder._core.typing import Floats, Ints, VectorLike
 from peckorder._core.validation import Rule, boolean, did_you_mean, optional, whole
 from peckorder.exceptions import MissingExtraError
@@ -32,6 +32,7 @@ _AXES = optional(
 )
 
 
+@entry
 @dataclass(eq=False)
 class RankingCurveDisplay:
     """A metric against the cut-off: how good the first k rows are, for several k.
@@ -109,18 +110,16 @@ class RankingCurveDisplay:
             With the figures and, once drawn, `ax_`, `figure_` and `line_`. Rows are
             sorted once, in O(n log n) time; each cut-off takes O(n) more.
         """
-        _check_drawing(cls.__name__, name, ax, line, draw)
-        at = _cutoffs(cls.__name__, cutoffs)
-        names = _names(cls.__name__, metric, at)
+        _check_drawing(name, ax, line, draw)
+        at = _cutoffs(cutoffs)
+        names = _names(metric, at)
         table = evaluate(y_true, y_score, names, qid=qid, ties=ties, docid=docid)
         mean = np.array(list(table.means.values()))
         low, high = np.array(list(table.intervals.values())).T
         if np.isnan(mean).all():
-            warnings.warn(
-                f"{cls.__name__}: {metric!r} is undefined for every query, so that "
-                "there is no curve.",
+            warn(
+                f"{metric!r} is undefined for every query, so that there is no curve.",
                 UndefinedMetricWarning,
-                stacklevel=2,
             )
         display = cls(np.array(at), mean, low, high, metric, name)
         return display.plot(ax, **line) if draw else display
@@ -144,7 +143,7 @@ class RankingCurveDisplay:
         self
             With `ax_`, `figure_` and `line_`.
         """
-        _check_drawing(type(self).__name__, name, ax, line)
+        _check_drawing(name, ax, line)
         self.ax_ = _axes(ax)
         self.figure_ = self.ax_.figure
         # A curve of one cut-off is a point.
@@ -158,6 +157,7 @@ class RankingCurveDisplay:
         return self
 
 
+@entry
 @dataclass(eq=False)
 class OnlineCurveDisplay:
     """The mean loss of the first t predictions, for every t: a learning curve.
@@ -218,7 +218,7 @@ class OnlineCurveDisplay:
         display : OnlineCurveDisplay
             With the figures and, once drawn, `ax_`, `figure_` and `line_`. O(n) time.
         """
-        _check_drawing(cls.__name__, name, ax, line, draw)
+        _check_drawing(name, ax, line, draw)
         loss = time_averaged_rank_loss(y_true, y_pred, classes=classes)
         display = cls(np.arange(1, len(loss) + 1), loss, name)
         return display.plot(ax, **line) if draw else display
@@ -242,7 +242,7 @@ class OnlineCurveDisplay:
         self
             With `ax_`, `figure_` and `line_`.
         """
-        _check_drawing(type(self).__name__, name, ax, line)
+        _check_drawing(name, ax, line)
         self.ax_ = _axes(ax)
         self.figure_ = self.ax_.figure
         line = {"label": self.name if name is None else name} | line
@@ -252,12 +252,12 @@ class OnlineCurveDisplay:
 
 
 def _check_drawing(
-    who: str, name: object, ax: object, line: dict[str, object], draw: bool = True
+    name: object, ax: object, line: dict[str, object], draw: bool = True
 ) -> None:
     """Refuse what cannot be drawn before anything is measured."""
-    _NAME.check(who, "name", name)
-    _AXES.check(who, "ax", ax)
-    boolean.check(who, "draw", draw)
+    _NAME.check("name", name)
+    _AXES.check("ax", ax)
+    boolean.check("draw", draw)
     if draw:
         options = _pyplot().Line2D
         line = {
@@ -267,10 +267,10 @@ def _check_drawing(
         }
     if line:
         rule = "those of matplotlib's plot" if draw else "none with draw=False"
-        raise TypeError(f"{who}: options must be {rule}; got {', '.join(line)}.")
+        raise refusal("options", f"be {rule}", ", ".join(line), error=TypeError)
 
 
-def _cutoffs(who: str, given: Iterable[int]) -> list[int]:
+def _cutoffs(given: Iterable[int]) -> list[int]:
     """Return the cut-offs in ascending order, each once."""
     try:
         listed = list(given)
@@ -278,40 +278,50 @@ def _cutoffs(who: str, given: Iterable[int]) -> list[int]:
         listed = []
     # Beyond 2**53 positions in a picture are no longer distinct.
     if not listed or not all(whole(1).accepts(k) and k <= 2**53 for k in listed):
-        raise ValueError(
-            f"{who}: cutoffs must be integers from 1 to 2**53, one at least; got "
-            f"{repr_(given)}."
+        raise refusal(
+            "cutoffs",
+            "be integers from 1 to 2**53, one at least",
+            repr_(given),
+            error=ValueError,
         )
     return sorted({int(k) for k in listed})
 
 
-def _names(who: str, metric: str, cutoffs: list[int]) -> list[str]:
+def _names(metric: str, cutoffs: list[int]) -> list[str]:
     """Return the names of a metric at its cut-offs: "p(2)" as "p@1(2)", "p@5(2)"."""
     word, bracket, rest = str(metric).partition("(")
     names = [f"{word}@{k}{bracket}{rest}" for k in cutoffs]
     try:
-        metric_by_name(who, names[0] if isinstance(metric, str) else metric)
+        metric_by_name(names[0] if isinstance(metric, str) else metric)
     except ValueError:
         words = [word for word, kind in METRICS.items() if kind.cutoff]
         if "@" in word:
             hint = " Give cut-offs as cutoffs=[...]."
         else:
             hint = "" if word in METRICS else did_you_mean(word, words, {})
-        raise ValueError(
-            f"{who}: metric must be one that has a cut-off "
-            f"({', '.join(map(repr, words))}), with what is good or the gain in "
-            f"brackets if need be ('p(2)', 'ndcg(exponential)'); got {metric!r}.{hint}"
+        raise refusal(
+            "metric",
+            f"be one that has a cut-off ({', '.join(map(repr, words))}), with "
+            "what is good or the gain in brackets if need be ('p(2)', "
+            "'ndcg(exponential)')",
+            repr(metric),
+            hint=hint,
+            error=ValueError,
         ) from None
     return names
 
 
+@entry_named("displays")
 def _pyplot() -> Axes:
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise MissingExtraError(
-            "displays: matplotlib must be installed to draw; got none. Type "
-            "pip install 'peckorder[plot]'."
+        raise refusal(
+            "matplotlib",
+            "be installed to draw",
+            "none",
+            hint="Type pip install 'peckorder[plot]'.",
+            error=MissingExtraError,
         ) from None
     return pyplot
 

@@ -3,14 +3,15 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, Ints, VectorLike
 from peckorder._core.validation import not_negative, numbers, optional, whole
-from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 
 __all__ = ["cut_at_gap", "gaps"]
 
 
+@entry
 def gaps(scores: ArrayLike, qid: VectorLike | None = None) -> Floats:
     """Return by how much each row's score exceeds that of the next row in its list.
 
@@ -36,18 +37,20 @@ def gaps(scores: ArrayLike, qid: VectorLike | None = None) -> Floats:
     >>> gaps([5.0, 1.0, 4.5, 0.5]).tolist()
     [0.5, 0.5, 3.5, nan]
     """
-    _, order, steps = _lists("gaps", scores, qid)
+    _, order, steps = _lists(scores, qid)
     if np.isinf(steps).any():
         position = int(np.argmax(np.isinf(steps)))
-        raise DataError(
-            "gaps: scores must be near enough to the next ones for gaps to be finite; "
-            f"got rows {int(order[position])} and {int(order[position + 1])}."
+        raise refusal(
+            "scores",
+            "be near enough to the next ones for gaps to be finite",
+            f"rows {int(order[position])} and {int(order[position + 1])}",
         )
     result = np.empty(len(steps))
     result[order] = steps
     return result
 
 
+@entry
 def cut_at_gap(
     scores: ArrayLike,
     qid: VectorLike | None = None,
@@ -82,11 +85,10 @@ def cut_at_gap(
     >>> cut_at_gap([5.0, 1.0, 4.5, 0.5]).tolist()
     [True, False, True, False]
     """
-    who = "cut_at_gap"
-    not_negative.check(who, "min_gap", min_gap)
-    whole(1).check(who, "min_rows", min_rows)
-    optional(whole(min_rows)).check(who, "max_rows", max_rows)
-    queries, order, steps = _lists(who, scores, qid)
+    not_negative.check("min_gap", min_gap)
+    whole(1).check("min_rows", min_rows)
+    optional(whole(min_rows)).check("max_rows", max_rows)
+    queries, order, steps = _lists(scores, qid)
     starts, sizes = queries.offsets[:-1], queries.sizes
     above = np.arange(len(order)) - np.repeat(starts, sizes)
     most = sizes if max_rows is None else np.minimum(sizes, max_rows)
@@ -101,12 +103,10 @@ def cut_at_gap(
     return result
 
 
-def _lists(
-    who: str, scores: ArrayLike, qid: VectorLike | None
-) -> tuple[Queries, Ints, Floats]:
+def _lists(scores: ArrayLike, qid: VectorLike | None) -> tuple[Queries, Ints, Floats]:
     """Return the queries, rows by query and falling score, and the gaps below them."""
-    values = numbers(who, "scores", scores, finite=True)
-    queries = Queries.of(who, qid, len(values))
+    values = numbers("scores", scores, finite=True)
+    queries = Queries.of(qid, len(values))
     order = np.lexsort((-values, queries.of_rows()))
     steps = np.full(len(values), np.nan)
     with np.errstate(over="ignore"):

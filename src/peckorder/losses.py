@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, Ints, VectorLike
 from peckorder._core.validation import (
     Rule,
@@ -15,7 +16,6 @@ from peckorder._core.validation import (
     weights,
     whole,
 )
-from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 from peckorder.magnitude.compiled import pair_losses
 from peckorder.magnitude.compiled.label_pair_losses import (
@@ -41,6 +41,7 @@ class PairLoss(NamedTuple):
     gradient: Floats
 
 
+@entry
 def pair_loss(
     kind: str,
     scores: ArrayLike,
@@ -125,21 +126,20 @@ def pair_loss(
     >>> pair_loss("svr", [0.0, 1.0, 5.0], [0, 1, 2], epsilon=0.5, top_weight=1.0).value
     20.0
     """
-    who = "pair_loss"
-    _KIND.check(who, "kind", kind)
-    _POWER.check(who, "power", power)
-    not_negative.check(who, "epsilon", epsilon)
-    not_negative.check(who, "top_weight", top_weight)
+    _KIND.check("kind", kind)
+    _POWER.check("power", power)
+    not_negative.check("epsilon", epsilon)
+    not_negative.check("top_weight", top_weight)
     if epsilon > 0 and kind != "svr":
-        raise ValueError(
-            f"{who}: epsilon must be 0 unless kind is 'svr'; got {epsilon!r}."
+        raise refusal(
+            "epsilon", "be 0 unless kind is 'svr'", repr(epsilon), error=ValueError
         )
-    score = numbers(who, "scores", scores, finite=True)
-    truth = one_per_row(who, "y", y, len(score))
-    queries = Queries.of(who, qid, len(score))
+    score = numbers("scores", scores, finite=True)
+    truth = one_per_row("y", y, len(score))
+    queries = Queries.of(qid, len(score))
     weight: Floats = np.ones(len(score))
     if sample_weight is not None:
-        weight = weights(who, sample_weight, len(score))
+        weight = weights(sample_weight, len(score))
     columns = score, truth, weight, queries
     with np.errstate(over="ignore", invalid="ignore"):
         if kind in {"mp", "svr"} and top_weight == 0:
@@ -148,9 +148,10 @@ def pair_loss(
             tops = float(top_weight), int(power), float(epsilon)
             loss = _by_label(kind, *columns, *tops)
     if not (np.isfinite(loss.value) and np.isfinite(loss.gradient).all()):
-        raise DataError(
-            f"{who}: scores, y and sample_weight must be small enough for finite sums; "
-            "got an overflow."
+        raise refusal(
+            "scores, y and sample_weight",
+            "be small enough for finite sums",
+            "an overflow",
         )
     return loss
 

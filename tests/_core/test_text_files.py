@@ -7,7 +7,7 @@ from peckorder._core.text_files import remove_drafts, whole_file
 
 def test_a_draft_is_removed_whatever_name_the_file_has(tmp_path):
     path = tmp_path / "a+b.model"
-    with whole_file("test", path) as file:
+    with whole_file(path) as file:
         [begun] = tmp_path.iterdir()
         file.write(b"whole")
     begun.write_bytes(b"begun")  # as if it had been killed before the end

@@ -6,13 +6,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from peckorder import Preferences, RankBoost
 from peckorder._core.threads import Team
-from peckorder.boosting.booster import Booster
 from peckorder.boosting.columns import cut_columns
 from peckorder.boosting.compiled.candidates import Settings
 from peckorder.boosting.compiled.pairs import DOWN, UP, update_scores
 from peckorder.boosting.compiled.search_by_r import LEARNT
 from peckorder.boosting.compiled.search_by_z import SAFE
 from peckorder.boosting.distribution import make_distribution
+from peckorder.boosting.run_rounds import Booster
 from peckorder.boosting.thresholds import CandidateTable, PairWeights, ThresholdsByZ
 from peckorder.boosting.weak_learners import AlphaRule
 from support import rankboost_oracle

@@ -10,7 +10,7 @@ from peckorder import RankBoost, distributed
 from peckorder._core.threads import Team
 from peckorder.boosting.blocks import CheckedBlocks, publish
 from peckorder.boosting.sharded import booster as sharded_booster
-from peckorder.boosting.sharded.booster import (
+from peckorder.boosting.sharded.run_rounds import (
     Lost,
     Rows,
     ShardedBooster,
@@ -81,7 +81,7 @@ def shards_of(model, X, y, qid, weight, owner):
 def sharded(model, X, y, qid, weight, owner, unlucky=lambda: None):
     make, rows = shards_of(model, X, y, qid, weight, owner)
     crew = Crew(make, owner.max() + 1, unlucky)
-    run = ShardedBooster("RankBoost", crew, rows, model._options())
+    run = ShardedBooster(crew, rows, model._options())
     run.cut()
     run.boost()
     publish(model, run)
@@ -112,7 +112,7 @@ def feedback(draw):
     return X, y, qid, weight, np.array(draw(owners))[qid]
 
 
-@pytest.mark.filterwarnings("ignore:RankBoost. no weak ranking")
+@pytest.mark.filterwarnings("ignore:.*no weak ranking")
 @settings(deadline=None, max_examples=60)
 @given(feedback(), PARAMETERS, st.lists(st.none() | st.integers(0, 2), max_size=40))
 def test_shards_give_the_model_of_all_rows(data, parameters, losses):
@@ -198,7 +198,7 @@ def test_too_many_values_are_refused():
     with pytest.raises(DataError) as caught:
         sharded(RankBoost(), X, y, qid, None, qid % 2)
     assert str(caught.value) == (
-        "RankBoost: max_bins must be an integer from 2 to 255 on a cluster if a "
+        "max_bins must be an integer from 2 to 255 on a cluster if a "
         "feature has more than 255 values; got None, and more of feature 0. Use "
         "max_bins=255."
     )
@@ -235,7 +235,7 @@ def test_the_widest_columns_are_cut_within_few_questions(dtype, n_questions):
     y, qid = rng.integers(0, 2, 3000), np.arange(3000) // 50
     model = RankBoost(max_bins=255)
     make, rows = shards_of(model, X, y, qid, None, qid % 3)
-    run = ShardedBooster("RankBoost", Crew(make, 3), rows, model._options())
+    run = ShardedBooster(Crew(make, 3), rows, model._options())
     run.cut()
     # What values there are, 4 bits of the order statistics in each, and where to cut.
     assert run.traffic.n_questions == n_questions <= 18

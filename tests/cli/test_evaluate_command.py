@@ -63,7 +63,11 @@ def test_columns_that_are_named(capsys, monkeypatch):
             "evaluate: target must be a column of FILE, which has qid, grade, score; "
             "got 'grad'. Did you mean 'grade'?",
         ),
-        (("-m", "ndgc@5"), "evaluate: metric must be one such as 'ap', 'ap(top)',"),
+        (
+            ("-m", "ndgc@5"),
+            "evaluate: metric must be a metric such as 'ap', 'ap(top)', 'ndcg@10'; got "
+            "'ndgc@5'. Did you mean 'ndcg'?",
+        ),
         (("--ties", "bets"), "evaluate: ties must be one of expected, best, worst, "),
         (("--bootstrap", "0"), "evaluate: bootstrap must be an integer >= 1; got 0."),
         (("--ties", "docid"), "evaluate: FILE must have a column of the docid, which"),

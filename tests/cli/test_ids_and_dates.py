@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from peckorder.tables.files.cells import typed
+from peckorder.tables.files.arrow_cells import typed
 from peckorder.tables.files.read import read_columns
 from support.command_line import run
 

@@ -105,7 +105,7 @@ def test_where_no_file_can_be_made_is_told_before_any_work(folder, capsys, monke
             f" must be where a file can be made; got {long!r} (File name too long)."
         )
     before = sorted(folder.iterdir())
-    check_target("t", "path", "new")
+    check_target("path", "new")
     assert sorted(folder.iterdir()) == before
 
 
@@ -114,8 +114,8 @@ def test_errors_name_the_path_that_was_asked_for(folder, monkeypatch):
         raise PermissionError(13, "Permission denied", ".new.01234567")
 
     monkeypatch.setattr("pathlib.Path.open", refuse)
-    rule = r"^t: path must be in a folder that can be written to; got 'new'\.$"
-    with pytest.raises(PermissionError, match=rule), whole_file("t", "new"):
+    rule = r"^path must be in a folder that can be written to; got 'new'\.$"
+    with pytest.raises(PermissionError, match=rule), whole_file("new"):
         pass
     with pytest.raises(PermissionError, match=rule):
-        check_target("t", "path", "new")
+        check_target("path", "new")

@@ -98,8 +98,8 @@ def test_notes_are_quiet_or_in_the_result(tmp_path, capsys):
     command = ("evaluate", path, "-m", "ap")
     assert run(*command) == 0
     said = capsys.readouterr().err
-    assert "Note: ap: in 1 of 2 queries every row is good" in said
-    assert "Rows of grade 1 and above are." in said
+    assert "Note: average_precision: in 1 of 2 queries every row is good" in said
+    assert "Rows of grade 1 and above are good." in said
     assert run(*command, "--quiet") == 0
     assert capsys.readouterr() == ("", "")
     assert run(*command, "--json") == 0
@@ -150,7 +150,7 @@ def test_of_one_list_there_is_no_interval(tmp_path, capsys):
 def test_options_are_called_by_their_names(tmp_path, capsys):
     path = write_table(tmp_path / "t.csv")
     said = check_refused(capsys, "evaluate", path, "-m", "nosuch")
-    assert said.startswith("evaluate: metric must be one such as 'ap'")
+    assert said.startswith("evaluate: metric must be a metric such as 'ap'")
     said = check_refused(capsys, "info", path)
     assert said.startswith("model must be a sound model file; got ")
 

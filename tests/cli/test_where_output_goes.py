@@ -32,7 +32,7 @@ def check_piped(path, write):
 
 def test_pipes_are_written_to(tmp_path):
     def write(path):
-        with whole_file("test", path) as file:
+        with whole_file(path) as file:
             file.write(b"abc")
 
     assert check_piped(tmp_path / "p", write) == b"abc"
@@ -61,7 +61,7 @@ def test_tables_models_and_pages_go_through_pipes(trained, tmp_path):
 
 def test_devices_stay():
     before = os.stat("/dev/null")
-    with whole_file("test", "/dev/null") as file:
+    with whole_file("/dev/null") as file:
         file.write(b"abc")
     assert (os.stat("/dev/null").st_ino, os.stat("/dev/null").st_mode) == (
         before.st_ino,
@@ -72,11 +72,11 @@ def test_devices_stay():
 def test_what_is_open_is_written_to_as_it_was_opened(tmp_path):
     path = tmp_path / "log"
     path.write_bytes(b"old\n")
-    with path.open("ab") as log, whole_file("test", f"/dev/fd/{log.fileno()}") as file:
+    with path.open("ab") as log, whole_file(f"/dev/fd/{log.fileno()}") as file:
         file.write(b"new\n")
     assert path.read_bytes() == b"old\nnew\n"
-    with pytest.raises(FileNotFoundError, match=r"^t: path must be open; got '/dev/f"):
-        check_target("t", "path", "/dev/fd/98765")
+    with pytest.raises(FileNotFoundError, match=r"^path must be open; got '/dev/f"):
+        check_target("path", "/dev/fd/98765")
 
 
 def test_standard_output_by_its_path(trained, tmp_path, capsys):

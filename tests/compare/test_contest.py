@@ -310,9 +310,9 @@ def test_rows_without_labels_are_left_out_and_many_rows_are_drawn():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"n_splits": 1}, "compare: folds must be an integer >= 2; got 1."),
-        ({"seed": -1}, "compare: seed must be an integer from 0 to"),
-        ({"seed": 2**32}, "compare: seed must be an integer from 0 to"),
+        ({"n_splits": 1}, "folds must be an integer >= 2; got 1."),
+        ({"seed": -1}, "seed must be an integer from 0 to"),
+        ({"seed": 2**32}, "seed must be an integer from 0 to"),
         ({"only": ["PRnk"]}, "got 'PRnk'. Did you mean 'PRank' or 'MPRank'?"),
     ],
 )

@@ -16,13 +16,13 @@ def test_numbers_of_all_kinds():
     cells += number(1, 2, ROWS[1][2]) + number(3, 3, 1 / 3)
     expected = np.full((4, 4), np.nan)
     expected[0], expected[1, :3], expected[3, 3] = ROWS[0], ROWS[1][:3], 1 / 3
-    assert_array_equal(read_xls("x", workbook(cells)), expected)
+    assert_array_equal(read_xls(workbook(cells)), expected)
 
 
 def test_the_first_worksheet_alone():
     second = record(0x0809, bytes([0, 6, 16, 0]) + bytes(12)) + number(0, 0, 7.0)
     cells = number(0, 0, 1.0) + record(0x000A) + second
-    assert read_xls("x", workbook(cells)).tolist() == [[1.0]]
+    assert read_xls(workbook(cells)).tolist() == [[1.0]]
 
 
 def test_a_general_reader_reads_the_same():
@@ -32,7 +32,7 @@ def test_a_general_reader_reads_the_same():
     content = workbook(b"".join(row_of(i, row) for i, row in enumerate(table)))
     sheet = xlrd.open_workbook(file_contents=content).sheets()[0]
     theirs = np.array([sheet.row_values(i) for i in range(sheet.nrows)])
-    assert_array_equal(read_xls("x", content), theirs)
+    assert_array_equal(read_xls(content), theirs)
     assert_array_equal(theirs, table)
 
 
@@ -51,9 +51,9 @@ WHOLE = workbook(b"".join(row_of(i, range(100)) for i in range(100)))
     ],
 )
 def test_damaged_workbooks_are_refused(content, cause):
-    sentence = "x: a workbook must be one of Excel 97 to 2003, whole; got one with "
+    sentence = "a workbook must be one of Excel 97 to 2003, whole; got one with "
     with pytest.raises(DataError) as info:
-        read_xls("x", content)
+        read_xls(content)
     assert str(info.value) == f"{sentence}{cause}."
 
 
@@ -65,7 +65,7 @@ def test_damage_anywhere_is_refused_or_read(seed):
     for place in places:
         content[place] = rng.integers(256)
     try:
-        table = read_xls("x", bytes(content))
+        table = read_xls(bytes(content))
     except DataError:
         return
     assert table.ndim == 2

@@ -78,9 +78,7 @@ def test_an_error_that_is_kept_does_not_keep_rows():
     from peckorder import __version__
 
     shared = part_of_arrays, refuse, ()
-    scanned = _made_and_scanned(
-        "fit", __version__, "partition 0", shared, X, Y, QID, None
-    )
+    scanned = _made_and_scanned(__version__, "partition 0", shared, X, Y, QID, None)
     assert str(scanned.failure) == "got 60 rows. This is of partition 0."
     error = scanned.failure
     assert error.__traceback__ is error.__context__ is error.__cause__ is None
@@ -90,6 +88,6 @@ def test_an_error_that_is_kept_does_not_keep_rows():
 def test_dask_counts_the_bytes_of_partitions(form):
     from dask.sizeof import sizeof
 
-    part = part_of_arrays("fit", form(X), Y, QID, None)
+    part = part_of_arrays(form(X), Y, QID, None)
     assert X.nbytes + Y.nbytes + QID.nbytes <= sizeof(part) == sys.getsizeof(part)
     assert sizeof(part) < 2 * (X.nbytes + Y.nbytes + QID.nbytes) + 500

@@ -204,7 +204,7 @@ def test_another_call_is_refused(name, change, named, tmp_path):
 
 @STORES
 def test_another_version_is_refused(name, tmp_path, monkeypatch):
-    from peckorder.distributed.people import fit_people as plan
+    from peckorder.distributed.people import plan
 
     path = tmp_path / name
     fit(["a"], store=path)

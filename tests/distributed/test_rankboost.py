@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from peckorder import RankBoost
-from peckorder.boosting.sharded.booster import Lost
+from peckorder.boosting.sharded.run_rounds import Lost
 from peckorder.distributed import fit
 from peckorder.distributed.fitting import rankboost
 from peckorder.exceptions import ClusterError, DataError
@@ -107,7 +107,7 @@ def test_a_worker_killed_does_not_change_the_model(client, monkeypatch, n_before
 
 def test_who_is_left_does_not_answer_for_all():
     class Partitions(list):
-        client, who = None, "fit"
+        client = None
 
     crew = rankboost.DaskShards(Partitions("ab"), RankBoost())
     with pytest.raises(Lost):

@@ -372,4 +372,4 @@ class TestCluster:
 
     def test_a_worker_that_joins_later_is_asked_too(self):
         with pytest.raises(ClusterError, match=r"peckorder 9\.9, as the driver has"):
-            _cluster.check_version("fit", "9.9")
+            _cluster.check_version("9.9")

@@ -44,7 +44,7 @@ class Dummy(BaseEstimator):
 
     def fit(self, X, y, *, qid=None):
         assert qid is not None, "fit was given no qid"
-        self.queries_ = set(Queries.of("Dummy", qid, len(y)).ids.tolist())
+        self.queries_ = set(Queries.of(qid, len(y)).ids.tolist())
         return self
 
     def predict(self, X):
@@ -52,7 +52,7 @@ class Dummy(BaseEstimator):
 
     def score(self, X, y, *, qid=None):
         assert qid is not None, "score was given no qid"
-        tested = set(Queries.of("Dummy", qid, len(y)).ids.tolist())
+        tested = set(Queries.of(qid, len(y)).ids.tolist())
         assert not tested & self.queries_, "a query was cut in two"
         return self.size + len(tested)
 
@@ -187,7 +187,7 @@ def test_halving_over_rows_cuts_queries():
 
     class Watcher(Dummy):
         def fit(self, X, y, *, qid=None):
-            sizes.append(Queries.of("Watcher", qid, len(y)).sizes.tolist())
+            sizes.append(Queries.of(qid, len(y)).sizes.tolist())
             return super().fit(X, y, qid=qid)
 
     cv, grid = QueryKFold(2), {"size": [1.0, 2.0, 3.0]}

@@ -125,7 +125,7 @@ def test_partial_fit_may_be_told_the_same_classes_again():
 
 
 def test_numbers_are_not_copied():
-    values = read_labels("test", RANK).values
+    values = read_labels(RANK).values
     assert np.shares_memory(values, RANK)
 
 
@@ -136,16 +136,16 @@ def test_numbers_are_not_copied():
 def test_classes_are_found_block_by_block(labels, block, monkeypatch):
     monkeypatch.setattr(_scale, "_BLOCK", block)
     # Sorted, so that every block but the first brings a class or none.
-    column = read_labels("test", np.repeat(labels, 5))
-    assert_array_equal(Scale.inferred("test", column).classes, labels)
+    column = read_labels(np.repeat(labels, 5))
+    assert_array_equal(Scale.inferred(column).classes, labels)
 
 
 def test_a_label_that_is_not_finite_is_found_in_a_later_block(monkeypatch):
     monkeypatch.setattr(_scale, "_BLOCK", 2)
-    column = read_labels("test", [1.0, 2.0, 1.0, 2.0, 1.0, np.inf])
-    sentence = "test: y must be finite; got inf in row 5."
+    column = read_labels([1.0, 2.0, 1.0, 2.0, 1.0, np.inf])
+    sentence = "y must be finite; got inf in row 5."
     with pytest.raises(DataError, match=exactly(sentence)):
-        Scale.inferred("test", column)
+        Scale.inferred(column)
 
 
 @pytest.mark.parametrize(
@@ -159,20 +159,18 @@ def test_a_label_that_is_not_finite_is_found_in_a_later_block(monkeypatch):
     ],
 )
 def test_scales_are_equal_if_their_classes_are(a, b, equal):
-    assert (Scale.given("test", a) == Scale.given("test", b)) is equal
+    assert (Scale.given(a) == Scale.given(b)) is equal
 
 
 def test_a_scale_equals_nothing_else():
-    assert Scale.given("test", [1, 2]) != [1, 2]
+    assert Scale.given([1, 2]) != [1, 2]
 
 
 @pytest.mark.parametrize("classes", [[(1, 2), (3,)], [(1, 2), (3, 4)], [(1,), "a"]])
 def test_tuples_are_labels_whatever_their_lengths(classes):
-    assert Scale.given("test", classes).classes.tolist() == classes
+    assert Scale.given(classes).classes.tolist() == classes
 
 
 def test_labels_of_several_lengths_are_refused():
-    with pytest.raises(
-        DataError, match=r"^test: y must be one label per row, tuples in"
-    ):
-        read_labels("test", [(1, 2), (3,)])
+    with pytest.raises(DataError, match=r"^y must be one label per row, tuples in"):
+        read_labels([(1, 2), (3,)])

@@ -327,11 +327,11 @@ def test_an_unknown_weight_is_refused():
 
 
 @pytest.mark.parametrize("preferences", [CLICKS, Preferences.from_grades([5, 3, 1])])
-def test_rows_are_checked_in_the_name_of_the_estimator(preferences):
-    preferences.check_rows("RankBoost", 3)
-    sentence = "RankBoost: y must be preferences among the 2 rows of X; got row 2."
+def test_rows_are_checked(preferences):
+    preferences.check_rows(3)
+    sentence = "y must be preferences among the 2 rows of X; got row 2."
     with pytest.raises(DataError, match=exactly(sentence)):
-        preferences.check_rows("RankBoost", 2)
+        preferences.check_rows(2)
 
 
 @pytest.mark.parametrize(
@@ -342,12 +342,10 @@ def test_rows_are_checked_in_the_name_of_the_estimator(preferences):
         (Preferences.from_grades([1, 1]), "no pair at all"),
     ],
 )
-def test_feedback_without_weight_is_refused_in_the_name_of_the_estimator(
-    preferences, what
-):
-    sentence = f"Test: y must be at least one pair with a weight > 0; got {what}."
+def test_feedback_without_weight_is_refused(preferences, what):
+    sentence = f"y must be at least one pair with a weight > 0; got {what}."
     with pytest.raises(DataError, match=exactly(sentence)):
-        preferences.check_rows("Test", 9)
+        preferences.check_rows(9)
 
 
 def test_pairs_of_several_parts_are_in_the_order_of_parts():

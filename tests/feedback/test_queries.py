@@ -65,9 +65,9 @@ def check(queries, qid):
 @given(st.data())
 def test_queries_are_what_the_definition_says(kind, data):
     qid = data.draw(st.lists(IDS[kind], max_size=12))
-    check(Queries.of("Test", qid, len(qid)), qid)
-    check(Queries.of("Test", tuple(qid), len(qid)), qid)
-    check(Queries.of("Test", iter(qid), len(qid)), qid)
+    check(Queries.of(qid, len(qid)), qid)
+    check(Queries.of(tuple(qid), len(qid)), qid)
+    check(Queries.of(iter(qid), len(qid)), qid)
 
 
 @every_kind
@@ -75,7 +75,7 @@ def test_queries_are_what_the_definition_says(kind, data):
 @given(st.data())
 def test_what_is_arranged_can_be_restored(kind, data):
     qid = data.draw(st.lists(IDS[kind], max_size=12))
-    queries = Queries.of("Test", qid, len(qid))
+    queries = Queries.of(qid, len(qid))
     matrix = np.arange(2.0 * len(qid)).reshape(-1, 2)
     for values in (matrix, matrix[:, 0], matrix[:, 1].astype(object)):
         assert_array_equal(queries.restore(queries.arrange(values)), values)
@@ -100,7 +100,7 @@ def test_what_is_arranged_can_be_restored(kind, data):
 )
 def test_columns_of_every_kind_are_taken(form):
     qid = [5, 5, 2, 5, 9, 2]
-    check(Queries.of("Test", form(qid), 6), qid)
+    check(Queries.of(form(qid), 6), qid)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_columns_of_every_kind_are_taken(form):
 )
 def test_columns_of_strings_are_taken(form):
     qid = ["no", "no", "yes", "no"]
-    check(Queries.of("Test", form(qid), 4), qid)
+    check(Queries.of(form(qid), 4), qid)
 
 
 @pytest.mark.parametrize("dtype", ["U", "S"])
@@ -127,7 +127,7 @@ def test_columns_of_strings_are_taken(form):
 @given(st.lists(st.text("ab", max_size=9), max_size=30))
 def test_arrays_of_texts_are_what_the_definition_says(dtype, qid):
     column = np.array(qid, dtype=dtype)
-    queries = Queries.of("Test", column, len(qid))
+    queries = Queries.of(column, len(qid))
     check(queries, column.tolist())
     assert queries.ids.dtype == column.dtype
 
@@ -135,13 +135,13 @@ def test_arrays_of_texts_are_what_the_definition_says(dtype, qid):
 def test_texts_with_the_same_digest_stay_apart(monkeypatch):
     monkeypatch.setattr(_queries, "_digests", lambda texts: np.zeros(len(texts)))
     qid = ["b", "a", "b", "c", "a"]
-    check(Queries.of("Test", np.array(qid), 5), qid)
+    check(Queries.of(np.array(qid), 5), qid)
 
 
 def test_more_queries_than_16_bits_can_number():
     n_queries = 2**16 + 3
     qid = np.concatenate([np.arange(n_queries), np.arange(n_queries)[::-1]])
-    queries = Queries.of("Test", qid, len(qid))
+    queries = Queries.of(qid, len(qid))
     assert_array_equal(queries.ids, np.arange(n_queries))
     assert_array_equal(queries.of_rows(), qid)
     rows = queries.arrange(np.arange(len(qid))).reshape(-1, 2)
@@ -150,18 +150,18 @@ def test_more_queries_than_16_bits_can_number():
 
 
 def test_without_a_number_of_rows_every_length_will_do():
-    check(Queries.of("Test", iter("abaa")), list("abaa"))
+    check(Queries.of(iter("abaa")), list("abaa"))
 
 
 def test_no_qid_is_one_query():
-    queries = Queries.of("Test", None, 4)
+    queries = Queries.of(None, 4)
     assert queries.offsets.tolist() == [0, 4]
     assert queries.order is None
     assert queries.of_rows().tolist() == [0, 0, 0, 0]
 
 
 def test_rows_that_stand_together_are_not_moved():
-    queries = Queries.of("Test", ["b", "b", "a", "c"], 4)
+    queries = Queries.of(["b", "b", "a", "c"], 4)
     assert queries.order is None
     values = np.arange(4)
     assert queries.arrange(values) is values
@@ -169,11 +169,11 @@ def test_rows_that_stand_together_are_not_moved():
 
 
 def test_equal_ids_of_different_types_are_one_query():
-    check(Queries.of("Test", [1, 1.0, True, "1"], 4), [1, 1.0, True, "1"])
+    check(Queries.of([1, 1.0, True, "1"], 4), [1, 1.0, True, "1"])
 
 
 def test_values_that_are_equal_as_floats_only_stay_apart():
-    assert len(Queries.of("Test", [2**53, 2**53 + 1], 2)) == 2
+    assert len(Queries.of([2**53, 2**53 + 1], 2)) == 2
 
 
 REFUSED = {
@@ -243,8 +243,8 @@ REFUSED = {
 
 @pytest.mark.parametrize(("qid", "sentence"), REFUSED.values(), ids=REFUSED)
 def test_refused(qid, sentence):
-    with pytest.raises(DataError, match=exactly(f"Test: {sentence}")):
-        Queries.of("Test", qid, 3)
+    with pytest.raises(DataError, match=exactly(sentence)):
+        Queries.of(qid, 3)
 
 
 UNHASHABLE = {
@@ -262,14 +262,14 @@ UNHASHABLE = {
 @pytest.mark.parametrize(("qid", "kind"), UNHASHABLE.values(), ids=UNHASHABLE)
 def test_values_that_cannot_be_hashed_are_refused(qid, kind):
     # The words after "got" are Python's, and change with it.
-    sentence = rf"^Test: qid must be hashable values; got .*'{kind}'.*\.$"
+    sentence = rf"^qid must be hashable values; got .*'{kind}'.*\.$"
     with pytest.raises(DataError, match=sentence):
-        Queries.of("Test", qid, 3)
+        Queries.of(qid, 3)
 
 
 @pytest.mark.parametrize("qid", [["a", "a\0"], [b"a", b"a\0"]])
 def test_a_zero_at_the_end_counts(qid):
-    check(Queries.of("Test", qid, 2), qid)
+    check(Queries.of(qid, 2), qid)
 
 
 @pytest.mark.parametrize(
@@ -288,8 +288,8 @@ def test_a_zero_at_the_end_counts(qid):
     ids=lambda qid: f"{type(qid).__module__} {getattr(qid, 'dtype', type(qid[0]))}",
 )
 def test_missing_values_of_other_kinds_are_refused(qid):
-    with pytest.raises(DataError, match=r"^Test: qid must be without gaps; got "):
-        Queries.of("Test", qid, 3)
+    with pytest.raises(DataError, match=r"^qid must be without gaps; got "):
+        Queries.of(qid, 3)
 
 
 def test_a_column_that_cannot_be_read_says_why():
@@ -303,4 +303,4 @@ def test_a_column_that_cannot_be_read_says_why():
             raise TypeError("on another device")
 
     with pytest.raises(TypeError, match="on another device"):
-        Queries.of("Test", Elsewhere(), 3)
+        Queries.of(Elsewhere(), 3)

@@ -69,7 +69,7 @@ def test_three_passes_of_the_papers_own_iteration(case):
     weights = QueryWeights.of(np.zeros(len(y), dtype=int), None)
     distances = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     K = np.exp(-case["rbf_gamma"] * distances)
-    K = DenseKernelMatrix("test", K, weights).centred_matrix()
+    K = DenseKernelMatrix(K, weights).centred_matrix()
     ridge, limits = weights.ridge(case["C"]), Limits(1e-300, 3)
     wanted = case["rbf"]
     eta = np.full(len(y), wanted["cyclic_3_passes"]["eta"])

@@ -28,7 +28,7 @@ def batch(rng, n_rows, spread):
 )
 def test_joined_moments_are_those_of_a_stream(seed, sizes, has_queries, power):
     rng = np.random.default_rng(seed)
-    none = RunningMoments.empty("MPRank", 3, has_queries=has_queries)
+    none = RunningMoments.empty(3, has_queries=has_queries)
     stream, parts = none, [none]
     for k, size in enumerate(sizes):
         X, label, query, weight = batch(rng, size, power * (-1) ** k)
@@ -51,7 +51,7 @@ def test_joined_moments_are_those_of_a_stream(seed, sizes, has_queries, power):
 
 
 def test_moments_too_large_to_be_joined():
-    none = RunningMoments.empty("MPRank", 1, has_queries=False)
+    none = RunningMoments.empty(1, has_queries=False)
     query = np.zeros(2, dtype=np.int64)
     low = none.add(np.array([[-9e69], [-8e69]]), np.zeros(2), query, None)
     high = none.add(np.array([[8e69], [9e69]]), np.zeros(2), query, None)

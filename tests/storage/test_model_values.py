@@ -39,7 +39,7 @@ def written(header, tmp_path):
     arrays = []
     packed = pack(header, arrays)
     path = tmp_path / "file"
-    write_file("test", path, Contents(packed, arrays))
+    write_file(path, Contents(packed, arrays))
     return Node.of(*read_file(path))
 
 

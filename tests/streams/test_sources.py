@@ -150,7 +150,7 @@ def test_decimal_queries_keep_all_digits(tmp_path, kind, ids, read, suffix):
     assert rows_of(stream)["y"] == [0.0, 1.0, 2.0, 3.0]
     # On a cluster they are the same.
     if suffix == "parquet":
-        part = part_of_file("fit", tmp_path / "f.parquet", Roles("y", "q", None, None))
+        part = part_of_file(tmp_path / "f.parquet", Roles("y", "q", None, None))
         assert part.qid.tolist() == np.repeat(read, 2).tolist()
         assert part.y.tolist() == [0.0, 1.0, 2.0, 3.0]
         assert part.X.tolist() == [[0.0], [1.0], [2.0], [3.0]]

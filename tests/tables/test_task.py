@@ -124,7 +124,7 @@ def test_people_are_kept_whole_where_there_are_no_queries():
 
 def test_ratings_have_no_queries():
     columns = table(user=QUERY, item=np.tile(np.arange(10), 6), rating=GRADE, q=QUERY)
-    sentence = "compare: qid must only be given where there are no ratings; got 'q'."
+    sentence = "qid must only be given where there are no ratings; got 'q'."
     with pytest.raises(DataError, match=re.escape(sentence)):
         recognise(columns, task="ratings", qid="q")
 
@@ -154,7 +154,7 @@ def test_classes_that_are_text_want_an_order():
     with pytest.raises(DataError, match=r"classes must be given, lowest first"):
         recognise(columns)
     expected = (
-        "compare: classes must be the labels in 'taste', each once, lowest first: bad, "
+        "classes must be the labels in 'taste', each once, lowest first: bad, "
         "fair, good; got bad, good."
     )
     with pytest.raises(DataError, match=re.escape(expected)):
@@ -166,54 +166,52 @@ def test_classes_that_are_text_want_an_order():
     [
         (
             {"target": "qualty"},
-            "compare: target must be a column of some.csv, which has size, quality; "
+            "target must be a column of some.csv, which has size, quality; "
             "got 'qualty'. Did you mean 'quality'?",
         ),
         (
             {"drop": ["weight"]},
-            "compare: drop must be a column of some.csv, which has size, quality; got "
-            "'weight'.",
+            "drop must be a column of some.csv, which has size, quality; got 'weight'.",
         ),
         (
             {"task": "graded"},
-            "compare: qid must be a column of some.csv, given by --qid, where none is "
+            "qid must be a column of some.csv, given by --qid, where none is "
             "named so; got size, quality.",
         ),
         (
             {"task": "ratings"},
-            "compare: user must be a column of some.csv, given by --user, where none "
+            "user must be a column of some.csv, given by --user, where none "
             "is named so; got size, quality.",
         ),
         (
             {"task": "ranking"},
-            "compare: task must be None or one of 'ordinal', 'magnitude', 'graded', "
+            "task must be None or one of 'ordinal', 'magnitude', 'graded', "
             "'ratings'; got 'ranking'. Did you mean 'graded'?",
         ),
         (
             {"target": "quality", "drop": ["quality"]},
-            "compare: drop must not name what --target does; got 'quality'.",
+            "drop must not name what --target does; got 'quality'.",
         ),
         (
             {"task": "ratings", "user": "size", "drop": ["size"]},
-            "compare: drop must not name what --user does; got 'size'.",
+            "drop must not name what --user does; got 'size'.",
         ),
         (
             {"target": "quality", "qid": "quality"},
-            "compare: target and qid must be two columns; got 'quality' for both.",
+            "target and qid must be two columns; got 'quality' for both.",
         ),
         (
             {"target": "quality", "item": "size"},
-            "compare: item must only be given for ratings (--task ratings); got "
-            "'size'.",
+            "item must only be given for ratings (--task ratings); got 'size'.",
         ),
         (
             {"qid": "size", "user": "quality"},
-            "compare: user must only be given where there are no queries ('size' has "
+            "user must only be given where there are no queries ('size' has "
             "some); got 'quality'.",
         ),
         (
             {"drop": ["size"]},
-            "compare: some.csv must have a column to predict and one to learn from; "
+            "some.csv must have a column to predict and one to learn from; "
             "got quality.",
         ),
     ],
@@ -224,7 +222,7 @@ def test_what_is_wrong_is_said_with_the_columns_seen(asked, sentence):
 
 
 def test_a_target_of_one_value_is_refused():
-    sentence = "compare: target must have at least two different values; got [0]"
+    sentence = "target must have at least two different values; got [0]"
     with pytest.raises(DataError, match=re.escape(sentence)):
         recognise(table(size=SIZE, quality=np.zeros(N, dtype=int)))
 

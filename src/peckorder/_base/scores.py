@@ -1,6 +1,5 @@
 """What all estimators share that score rows, so as to rank them within queries."""
 
-import warnings
 from abc import ABCMeta, abstractmethod
 from typing import ClassVar, Final
 
@@ -8,6 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
+from peckorder._core.errors import entry, warn
 from peckorder._core.typing import Floats, Ints, MatrixLike, VectorLike
 from peckorder._core.validation import one_per_row, weights
 from peckorder.metrics import disagreement, ranks
@@ -20,6 +20,7 @@ ROUTED_TO_PREDICT: Final = {"offset": True}
 ROUTED_TO_SCORE: Final = {"qid": True, "offset": True, "sample_weight": None}
 
 
+@entry
 class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Gives every row a real score, larger is better.
 
@@ -54,13 +55,11 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
         """
         scores = self._scores(X)
         if offset is not None:
-            return scores + checked_offset(self._who, offset, len(scores))
+            return scores + checked_offset(offset, len(scores))
         if self._has_offset:
-            warnings.warn(
-                f"{self._who}: fitted with an offset, asked without one: the scores "
+            warn(
+                "fitted with an offset, asked without one: the scores "
                 "are what was learnt on top of it.",
-                UserWarning,
-                stacklevel=2,
             )
         return scores
 
@@ -88,7 +87,7 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
             Rows with equal scores stand in the order in which they are given.
         """
         scores = self.predict(X, offset=offset)
-        return ranks(self._who, scores, qid)
+        return ranks(scores, qid)
 
     def score(
         self,
@@ -127,16 +126,12 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
         tags.target_tags.required = True
         return tags
 
-    @property
-    def _who(self) -> str:
-        return type(self).__name__
 
-
-def checked_offset(who: str, offset: object, n_rows: int) -> Floats:
+def checked_offset(offset: object, n_rows: int) -> Floats:
     """Return an offset as finite numbers, one per row."""
-    return one_per_row(who, "offset", offset, n_rows)
+    return one_per_row("offset", offset, n_rows)
 
 
-def checked_weight(who: str, sample_weight: object, n_rows: int) -> Floats | None:
+def checked_weight(sample_weight: object, n_rows: int) -> Floats | None:
     """Return weights of rows, none of them negative; None if there are none."""
-    return None if sample_weight is None else weights(who, sample_weight, n_rows)
+    return None if sample_weight is None else weights(sample_weight, n_rows)

@@ -1,8 +1,8 @@
 """What the text of a cell stands for, whatever reads the file: a gap, a number, an id.
 
-Every reader of text follows these rules: the command line and streams, which parse with
-Arrow (`peckorder.tables.files.cells`), and ratings, which need no extras and so parse
-with the csv module.
+Every reader of text follows these rules: the command line and streams, which parse
+with Arrow (`peckorder.tables.files.arrow_cells`), and ratings, which need no extras and
+so parse with the csv module.
 """
 
 import re

@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypeAlias
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import PathLike
 from peckorder._core.validation import Rule
-from peckorder.exceptions import DataError
 
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 
@@ -30,61 +30,59 @@ _SOURCE = Rule(
 )
 
 
-def check_source(who: str, path: object) -> None:
+def check_source(path: object) -> None:
     """Raise if nothing can be read from `path`."""
-    _SOURCE.check(who, "path", path)
+    _SOURCE.check("path", path)
 
 
-def read_text(who: str, path: Source) -> Iterator[bytes]:
+def read_text(path: Source) -> Iterator[bytes]:
     """Yield the text of a path or file in blocks of whole lines, a few MB each.
 
     What begins as a gzip file is inflated. The last line is given its newline.
     """
     if isinstance(path, str | os.PathLike):
         with Path(path).open("rb", buffering=0) as file:
-            yield from _whole_lines(_inflated(who, _chunks(file)))
+            yield from _whole_lines(_inflated(_chunks(file)))
     else:
-        yield from _whole_lines(_inflated(who, _chunks(path)))
+        yield from _whole_lines(_inflated(_chunks(path)))
 
 
-def check_target(who: str, what: str, path: PathLike) -> None:
+def check_target(what: str, path: PathLike) -> None:
     """Raise, before any work, if `whole_file` could not write to a path.
 
-    `who` and `what` name the writer and the path in the message. A draft is created
+    `what` names the path in the message. A draft is created
     and removed: the permissions of a folder are not enough, as in /proc.
     """
-    _check_path(who, what, path)
+    _check_path(what, path)
     if _has_draft(path):
         draft = _draft_of(path)
         try:
-            _create(who, what, path, draft).close()
+            _create(what, path, draft).close()
         finally:
             with suppress(OSError):
                 draft.unlink()
 
 
-def _check_path(who: str, what: str, path: PathLike) -> None:
+def _check_path(what: str, path: PathLike) -> None:
     """Raise if a path cannot be written to, as far as it shows."""
-    _PATH.check(who, what, path)
+    _PATH.check(what, path)
     shown, final = repr(os.fspath(path)), Path(path)
     if _descriptor(path) is not None:
         if not final.exists():
-            raise FileNotFoundError(f"{who}: {what} must be open; got {shown}.")
+            raise refusal(what, "be open", shown, error=FileNotFoundError)
         return
     if final.is_dir():
-        raise IsADirectoryError(
-            f"{who}: {what} must be a file, not a folder; got {shown}."
-        )
+        raise refusal(what, "be a file, not a folder", shown, error=IsADirectoryError)
     if not final.parent.is_dir():
-        raise FileNotFoundError(
-            f"{who}: {what} must be in a folder that exists; got {shown}."
+        raise refusal(
+            what, "be in a folder that exists", shown, error=FileNotFoundError
         )
     if final.exists() and not final.is_file():
         if not (final.is_fifo() or final.is_char_device()):
-            raise OSError(f"{who}: {what} must be a file or a pipe; got {shown}.")
+            raise refusal(what, "be a file or a pipe", shown, error=OSError)
         if not os.access(final, os.W_OK):
-            raise PermissionError(
-                f"{who}: {what} must be one that can be written to; got {shown}."
+            raise refusal(
+                what, "be one that can be written to", shown, error=PermissionError
             )
 
 
@@ -101,29 +99,31 @@ def _draft_of(path: PathLike) -> Path:
     return final.with_name(f".{final.name}.{secrets.token_hex(_TOKEN)}")
 
 
-def _create(who: str, what: str, path: PathLike, draft: Path) -> IO[bytes]:
+def _create(what: str, path: PathLike, draft: Path) -> IO[bytes]:
     """Create a draft; errors name the path that it will replace."""
     shown = repr(os.fspath(path))
     try:
         return draft.open("xb")
     except PermissionError:
-        raise PermissionError(
-            f"{who}: {what} must be in a folder that can be written to; got {shown}."
+        raise refusal(
+            what, "be in a folder that can be written to", shown, error=PermissionError
         ) from None
     except OSError as error:
-        raise OSError(
-            f"{who}: {what} must be where a file can be made; got {shown} "
-            f"({error.strerror})."
+        raise refusal(
+            what,
+            "be where a file can be made",
+            f"{shown} ({error.strerror})",
+            error=OSError,
         ) from None
 
 
 @contextmanager
-def whole_file(who: str, path: PathLike) -> Iterator[IO[bytes]]:
+def whole_file(path: PathLike) -> Iterator[IO[bytes]]:
     """Open a file to write that appears, on the disk, when all is written, or never.
 
     Pipes and devices are written to directly.
     """
-    _check_path(who, "path", path)
+    _check_path("path", path)
     descriptor = _descriptor(path)
     if descriptor is not None:
         # As the shell opened it: at its end, where it appends.
@@ -137,7 +137,7 @@ def whole_file(who: str, path: PathLike) -> Iterator[IO[bytes]]:
     final = Path(os.path.realpath(path))
     draft = _draft_of(path)
     try:
-        with _create(who, "path", path, draft) as raw:
+        with _create("path", path, draft) as raw:
             yield raw
             raw.flush()
             os.fsync(raw.fileno())
@@ -181,9 +181,9 @@ def _sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def write_text(who: str, path: PathLike, lines: Iterable[str]) -> None:
+def write_text(path: PathLike, lines: Iterable[str]) -> None:
     """Write lines to a file that appears when all of them are written, or never."""
-    with whole_file(who, path) as raw:
+    with whole_file(path) as raw:
         if Path(os.path.realpath(path)).suffix == ".gz":
             # Without a date equal data are equal bytes.
             with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
@@ -203,7 +203,7 @@ def _chunks(file: IO[bytes] | IO[str]) -> Iterator[bytes]:
         yield chunk.encode(*ENCODING) if isinstance(chunk, str) else chunk
 
 
-def _inflated(who: str, chunks: Iterator[bytes]) -> Iterator[bytes]:
+def _inflated(chunks: Iterator[bytes]) -> Iterator[bytes]:
     head = next(chunks, b"")
     while 0 < len(head) < 3 and (more := next(chunks, b"")):
         head += more
@@ -226,11 +226,9 @@ def _inflated(who: str, chunks: Iterator[bytes]) -> Iterator[bytes]:
         # The rest that did not fit into a block.
         yield engine.flush()
     except zlib.error as error:
-        raise DataError(
-            f"{who}: path must be a sound gzip file; got {error}."
-        ) from None
+        raise refusal("path", "be a sound gzip file", error) from None
     if not engine.eof:
-        raise DataError(f"{who}: path must be a sound gzip file; got one cut short.")
+        raise refusal("path", "be a sound gzip file", "one cut short")
 
 
 def _whole_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:

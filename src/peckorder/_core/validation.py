@@ -16,9 +16,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
+from peckorder._core.errors import caller, refusal
 from peckorder._core.threads import Stop, share_rows
 from peckorder._core.typing import Array, Floats, MatrixLike, Rows, SparseMatrix
-from peckorder.exceptions import DataError
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +29,15 @@ class Rule:
     accepts: Callable[[Any], bool]
     hint: Callable[[Any], str] = lambda value: ""
 
-    def check(self, who: str, name: str, value: object) -> None:
+    def check(self, name: str, value: object) -> None:
         """Raise if `value` breaks the rule."""
         if not self.accepts(value):
-            raise ValueError(
-                f"{who}: {name} must be {self.text}; got {value!r}.{self.hint(value)}"
+            raise refusal(
+                name,
+                f"be {self.text}",
+                repr(value),
+                hint=self.hint(value),
+                error=ValueError,
             )
 
 
@@ -117,7 +121,7 @@ def did_you_mean(
 def check_parameters(owner: object, rules: Rules) -> None:
     """Raise on the first attribute of `owner` that breaks its rule."""
     for name, rule in rules.items():
-        rule.check(type(owner).__name__, name, getattr(owner, name))
+        rule.check(name, getattr(owner, name))
 
 
 def check_rows(
@@ -145,12 +149,12 @@ def check_rows(
     )
     if not sparse.issparse(checked):
         return as_rows(checked)
-    _check_pointers(type(estimator).__name__, checked)
+    _check_pointers(checked)
     # An entry stored in two parts would count wrongly in its row's norm.
     return as_rows(_in_order(checked) if norms else checked)
 
 
-def check_finite(who: str, X: Any) -> None:
+def check_finite(X: Any) -> None:
     """Raise in scikit-learn's words if a dense array has a NaN or an infinity."""
 
     def add_up(rows: slice, give_up: Stop) -> float:
@@ -159,17 +163,17 @@ def check_finite(who: str, X: Any) -> None:
 
     # Sums of large values may be infinite, too.
     if not np.isfinite(share_rows(X, add_up)).all():
-        assert_all_finite(X, estimator_name=who, input_name="X")
+        assert_all_finite(X, estimator_name=caller(), input_name="X")
 
 
-def check_csr(who: str, X: Any) -> SparseMatrix:
+def check_csr(X: Any) -> SparseMatrix:
     """Return a CSR matrix with indices that can be trusted, a copy if it must be.
 
     Its columns exist, ascend and come once per row: a pass over its indices.
     """
-    _check_pointers(who, X)
+    _check_pointers(X)
     if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
-        _refuse_structure(who)
+        _refuse_structure()
     return _in_order(X)
 
 
@@ -192,7 +196,7 @@ def count_rows(rows: Rows) -> int:
     return len(rows[0]) if len(rows) == 1 else len(rows[2]) - 1
 
 
-def check_unusable_row(who: str, rows: Rows, row: int, n_features: int) -> bool:
+def check_unusable_row(rows: Rows, row: int, n_features: int) -> bool:
     """Raise if `row`, at which learning stopped, has NaN, infinity or a wrong column.
 
     Learning stops for other reasons too, which only the caller knows. Returns
@@ -205,8 +209,8 @@ def check_unusable_row(who: str, rows: Rows, row: int, n_features: int) -> bool:
         stored = slice(indptr[row], indptr[row + 1])
         values = data[stored]
         if np.any((indices[stored] < 0) | (indices[stored] >= n_features)):
-            _refuse_structure(who)
-    assert_all_finite(values, estimator_name=who, input_name="X")
+            _refuse_structure()
+    assert_all_finite(values, estimator_name=caller(), input_name="X")
     return float(np.abs(values).max(initial=0.0)) > 1e150
 
 
@@ -218,22 +222,24 @@ def _read_only(array: Array) -> Array:
     return view
 
 
-def _check_pointers(who: str, X: SparseMatrix) -> None:
+def _check_pointers(X: SparseMatrix) -> None:
     # SciPy builds a matrix from any arrays; compiled code would follow these anywhere.
     indptr = X.indptr
     ends = indptr[0] == 0 and indptr[-1] <= min(X.data.size, X.indices.size)
     if not (ends and np.all(indptr[1:] >= indptr[:-1])):
-        _refuse_structure(who)
+        _refuse_structure()
 
 
-def _refuse_structure(who: str) -> NoReturn:
-    raise DataError(
-        f"{who}: X must be a well-formed CSR matrix; got indices that point "
-        "outside of it. X.check_format() says where."
+def _refuse_structure() -> NoReturn:
+    raise refusal(
+        "X",
+        "be a well-formed CSR matrix",
+        "indices that point outside of it",
+        hint="X.check_format() says where.",
     )
 
 
-def numbers(who: str, name: str, values: object, *, finite: bool = False) -> Floats:
+def numbers(name: str, values: object, *, finite: bool = False) -> Floats:
     """Return values as an array of floats without NaN."""
     try:
         given = np.asarray(values)
@@ -247,16 +253,18 @@ def numbers(who: str, name: str, values: object, *, finite: bool = False) -> Flo
         hint = ""
         if str(getattr(values, "dtype", "")) == "category":
             hint = f" Of ordered categories give the codes: {name}.cat.codes."
-        raise DataError(f"{who}: {name} must be numbers; got {short(values)}.{hint}")
+        raise refusal(name, "be numbers", short(values), hint=hint)
     if given.ndim != 1 or given.size == 0:
-        raise DataError(
-            f"{who}: {name} must be one number per row, of one row at least; got an "
-            f"array of shape {given.shape}."
+        raise refusal(
+            name,
+            "be one number per row, of one row at least",
+            f"an array of shape {given.shape}",
         )
     if given.dtype.kind in "iu" and int(np.abs(given).max()) >= 2**53:
-        raise DataError(
-            f"{who}: {name} must be below 2**53, exact as float64; got "
-            f"{int(given[np.argmax(np.abs(given))])!r}."
+        raise refusal(
+            name,
+            "be below 2**53, exact as float64",
+            repr(int(given[np.argmax(np.abs(given))])),
         )
     array = given.astype(np.float64, copy=False)
     is_bad = ~np.isfinite(array) if finite else np.isnan(array)
@@ -264,31 +272,26 @@ def numbers(who: str, name: str, values: object, *, finite: bool = False) -> Flo
         row = int(np.argmax(is_bad))
         rule = "finite" if finite else "without gaps"
         hint = "" if finite else " Fill them, with -inf to rank these rows last."
-        raise DataError(
-            f"{who}: {name} must be {rule}; got {float(array[row])!r} in row {row}."
-            f"{hint}"
+        raise refusal(
+            name, f"be {rule}", f"{float(array[row])!r} in row {row}", hint=hint
         )
     return array
 
 
-def one_per_row(who: str, name: str, values: object, n_rows: int) -> Floats:
+def one_per_row(name: str, values: object, n_rows: int) -> Floats:
     """Return finite numbers, as many as there are rows."""
-    column = numbers(who, name, values, finite=True)
+    column = numbers(name, values, finite=True)
     if len(column) != n_rows:
-        raise DataError(
-            f"{who}: {name} must be one number per row, {n_rows} in all; got "
-            f"{len(column)}."
-        )
+        raise refusal(name, f"be one number per row, {n_rows} in all", len(column))
     return column
 
 
-def weights(who: str, sample_weight: object, n_rows: int) -> Floats:
+def weights(sample_weight: object, n_rows: int) -> Floats:
     """Return the weights of rows, none of them negative."""
-    weight = one_per_row(who, "sample_weight", sample_weight, n_rows)
+    weight = one_per_row("sample_weight", sample_weight, n_rows)
     if weight.min() < 0:
         row = int(np.argmin(weight))
-        raise DataError(
-            f"{who}: sample_weight must be >= 0; got {float(weight[row])!r} in row "
-            f"{row}."
+        raise refusal(
+            "sample_weight", "be >= 0", f"{float(weight[row])!r} in row {row}"
         )
     return weight

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from peckorder._base.scores import checked_weight
+from peckorder._core.errors import refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Floats, Ints, Matrix, MatrixLike
-from peckorder.boosting.booster import FinishedBooster, Options
 from peckorder.boosting.distribution import GradedBlocks
 from peckorder.boosting.rankboost import (
     NO_WEIGHT,
@@ -16,7 +16,7 @@ from peckorder.boosting.rankboost import (
     refuse_feedback,
     without_pairs,
 )
-from peckorder.exceptions import DataError
+from peckorder.boosting.run_rounds import FinishedBooster, Options
 from peckorder.feedback import Preferences
 
 # Parameters that other values need all rows in memory for.
@@ -34,14 +34,14 @@ def options_for_blocks(model: RankBoost, where: str) -> Options:
     """
     model._check()
     if model.weak not in ("threshold", ["threshold"], ("threshold",)):
-        raise ValueError(
-            f"{model._who}: weak must be 'threshold' {where}; got {model.weak!r}."
+        raise refusal(
+            "weak", f"be 'threshold' {where}", repr(model.weak), error=ValueError
         )
     for name, required in _REQUIRED.items():
         value = getattr(model, name)
         if value != required:
-            raise ValueError(
-                f"{model._who}: {name} must be {required!r} {where}; got {value!r}."
+            raise refusal(
+                name, f"be {required!r} {where}", repr(value), error=ValueError
             )
     return model._options()
 
@@ -67,16 +67,14 @@ class CheckedBlocks:
         weight: ArrayLike | None,
     ) -> tuple[Floats, Ints]:
         """Return a block's X, dense, and its rows that are in pairs, in order."""
-        model, who = self._model, self._model._who
+        model = self._model
         rows = model._rows(X, reset=self.n_rows == 0)
         n_rows = rows.shape[0]
         if self._has_weights not in (None, weight is not None):
-            raise DataError(
-                f"{who}: weight must be given in all blocks, or in none; got both."
-            )
+            raise refusal("weight", "be given in all blocks, or in none", "both")
         self._has_weights = weight is not None
-        weights = checked_weight(who, weight, n_rows)
-        preferences = Preferences.of_labels(who, y, qid, n_rows=n_rows)
+        weights = checked_weight(weight, n_rows)
+        preferences = Preferences.of_labels(y, qid, n_rows=n_rows)
         graded: Any = preferences.parts[0]
         self.n_rows += n_rows
         self.n_queries += len(graded.offsets) - 1
@@ -99,13 +97,13 @@ class CheckedBlocks:
         """Refuse blocks without a pair to learn from."""
         if self.graded.n_rows == 0:
             seen = self.n_rows, self.n_queries, self.n_flat
-            refuse_blocks(self._model._who, *seen)
+            refuse_blocks(*seen)
 
 
-def refuse_blocks(who: str, n_rows: int, n_queries: int, n_flat: int) -> NoReturn:
+def refuse_blocks(n_rows: int, n_queries: int, n_flat: int) -> NoReturn:
     """Refuse rows in queries, so many of one grade, without a pair to learn from."""
     got = without_pairs(n_rows, n_queries, n_flat) if n_flat else NO_WEIGHT
-    refuse_feedback(who, got)
+    refuse_feedback(got)
 
 
 def publish(model: RankBoost, booster: FinishedBooster) -> None:

@@ -11,6 +11,7 @@ from typing import IO, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
+from peckorder._core.errors import refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Array, Floats, Ints
 from peckorder.boosting.columns import (
@@ -20,7 +21,6 @@ from peckorder.boosting.columns import (
     allocate_cells,
 )
 from peckorder.boosting.compiled.binned_columns import copy_columns
-from peckorder.exceptions import DataError
 
 Shape: TypeAlias = int | tuple[int, ...]
 
@@ -35,8 +35,8 @@ _PIECE = 1 << 18
 class Scratch:
     """A folder for arrays in files that have no name, and vanish with the process."""
 
-    def __init__(self, who: str, folder: Path) -> None:
-        self.who, self.folder = who, folder
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
     def file(self) -> IO[bytes]:
         """Return an empty file without a name."""
@@ -44,7 +44,7 @@ class Scratch:
 
     def check(self, n_bytes: int, what: str) -> None:
         """Refuse to begin what does not fit on the disk."""
-        check_disk(self.who, "folder", self.folder, n_bytes, what)
+        check_disk("folder", self.folder, n_bytes, what)
 
     def zeros(self, shape: Shape, dtype: DTypeLike = np.float64) -> Array:
         """Return an array of zeros in a file."""
@@ -78,13 +78,14 @@ def reserve(file: IO[bytes], n_bytes: int) -> None:
         file.truncate(n_bytes)
 
 
-def check_disk(who: str, name: str, folder: Path, n_bytes: int, what: str) -> None:
+def check_disk(name: str, folder: Path, n_bytes: int, what: str) -> None:
     """Refuse a parameter that leads to a disk without so many bytes free."""
     free = disk_usage(folder).free
     if n_bytes > free:
-        raise DataError(
-            f"{who}: {name} must be on a disk with {size(n_bytes)} free for {what}; "
-            f"got {str(folder)!r}, with {size(free)}."
+        raise refusal(
+            name,
+            f"be on a disk with {size(n_bytes)} free for {what}",
+            f"{str(folder)!r}, with {size(free)}",
         )
 
 
@@ -156,9 +157,10 @@ class Spool:
     def add(self, X: Floats, rows: Ints) -> None:
         """Append the given rows of X."""
         if X.dtype != self.dtype:
-            raise DataError(
-                f"{self._scratch.who}: X must be of one type in all blocks, "
-                f"{self.dtype} as in the first; got {X.dtype}."
+            raise refusal(
+                "X",
+                f"be of one type in all blocks, {self.dtype} as in the first",
+                X.dtype,
             )
         n_added, capacity = 0, self._chunk.shape[1]
         while n_added < len(rows):
@@ -190,10 +192,12 @@ class Spool:
             others = np.unique(others)
             self._seen[c] = np.union1d(seen, others[~np.isnan(others)])
             if len(self._seen[c]) > MOST_BINS:
-                raise DataError(
-                    f"{self._scratch.who}: max_bins must be an integer from 2 to 255 "
-                    f"on a stream if a feature has more than 255 values; got None, and "
-                    f"more of feature {c}. Use max_bins=255."
+                raise refusal(
+                    "max_bins",
+                    "be an integer from 2 to 255 on a stream if a feature has "
+                    "more than 255 values",
+                    f"None, and more of feature {c}",
+                    hint="Use max_bins=255.",
                 )
 
     def bin(self, bins: Ints, team: Team) -> Cuts:

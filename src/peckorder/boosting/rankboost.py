@@ -1,6 +1,5 @@
 """RankBoost: weak rankings combined."""
 
-import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from peckorder._base.scores import ScoreEstimator, checked_offset, checked_weight
 from peckorder._base.transaction import all_or_nothing
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.threads import Team, allowed, n_cores
 from peckorder._core.typing import Floats, Matrix, MatrixLike, Seed
 from peckorder._core.validation import (
@@ -28,16 +28,15 @@ from peckorder._core.validation import (
     positive,
     whole,
 )
-from peckorder.boosting.booster import (
+from peckorder.boosting.rounds import RECORD, EarlyStopping, MatrixColumns, ScoreTable
+from peckorder.boosting.run_rounds import (
     FinishedBooster,
     InMemoryBooster,
     NoPairs,
     Options,
 )
-from peckorder.boosting.rounds import RECORD, EarlyStopping, MatrixColumns, ScoreTable
 from peckorder.boosting.storage import BOOSTED
 from peckorder.boosting.weak_learners import ranked
-from peckorder.exceptions import DataError
 from peckorder.feedback import GradedRows, Preferences
 from peckorder.metrics import metric_by_name
 
@@ -55,6 +54,7 @@ def _is_weak(value: object) -> bool:
     )
 
 
+@entry
 class RankBoost(ScoreEstimator, stored=True):
     """Combines weak rankings into a strong one, by boosting over pairs of rows.
 
@@ -301,7 +301,7 @@ class RankBoost(ScoreEstimator, stored=True):
         rows = self._rows(X, reset=False)
         scores = np.zeros(rows.shape[0])
         if offset is not None:
-            scores += checked_offset(self._who, offset, len(scores))
+            scores += checked_offset(offset, len(scores))
         columns = MatrixColumns(rows, unstored=self._unstored)
         custom = iter(self.own_rankings_)
         for feature, threshold, default, alpha in self.weak_rankers_.tolist():
@@ -351,28 +351,36 @@ class RankBoost(ScoreEstimator, stored=True):
     def _check(self) -> None:
         """Refuse parameters that break a rule, alone or together."""
         check_parameters(self, self._rules)
-        metric_by_name(self._who, self.metric, "metric")
+        metric_by_name(self.metric, "metric")
         several = self.weak if isinstance(self.weak, list | tuple) else [self.weak]
         words = [weak for weak in several if isinstance(weak, str)]
         if "threshold" in words and self.default not in (None, 0, 1):
-            raise ValueError(
-                f"{self._who}: default must be None, 0 or 1 for thresholds; got "
-                f"{self.default!r}."
+            raise refusal(
+                "default",
+                "be None, 0 or 1 for thresholds",
+                repr(self.default),
+                error=ValueError,
             )
         if "feature" in words and self.alpha == "analytic":
-            raise ValueError(
-                f"{self._who}: alpha must be 'approximate' or 'numeric' with "
-                "weak='feature'; got 'analytic'."
+            raise refusal(
+                "alpha",
+                "be 'approximate' or 'numeric' with weak='feature'",
+                "'analytic'",
+                error=ValueError,
             )
         if self.n_iter_no_change is not None and self.validation_fraction is None:
-            raise ValueError(
-                f"{self._who}: validation_fraction must be a number with "
-                "n_iter_no_change; got None."
+            raise refusal(
+                "validation_fraction",
+                "be a number with n_iter_no_change",
+                "None",
+                error=ValueError,
             )
         if self.warm_start and self.validation_fraction is not None:
-            raise ValueError(
-                f"{self._who}: validation_fraction must be None with warm_start; got "
-                f"{self.validation_fraction!r}."
+            raise refusal(
+                "validation_fraction",
+                "be None with warm_start",
+                repr(self.validation_fraction),
+                error=ValueError,
             )
 
     def _fit(
@@ -389,8 +397,8 @@ class RankBoost(ScoreEstimator, stored=True):
             self._check_rounds()
         X = self._rows(X, reset=not is_warm)
         n_rows = X.shape[0]
-        weight = checked_weight(self._who, sample_weight, n_rows)
-        start = None if offset is None else checked_offset(self._who, offset, n_rows)
+        weight = checked_weight(sample_weight, n_rows)
+        start = None if offset is None else checked_offset(offset, n_rows)
         preferences = self._preferences(y, qid, n_rows)
         stopping = None
         if self.validation_fraction is not None:
@@ -412,18 +420,20 @@ class RankBoost(ScoreEstimator, stored=True):
         self, y: ArrayLike | Preferences, qid: ArrayLike | None, n_rows: int
     ) -> Preferences:
         if not isinstance(y, Preferences):
-            return Preferences.of_labels(self._who, y, qid, n_rows=n_rows)
+            return Preferences.of_labels(y, qid, n_rows=n_rows)
         for name, is_given in (
             ("qid", qid is not None),
             ("query_weight", self.query_weight != "pairs"),
             ("validation_fraction", self.validation_fraction is not None),
         ):
             if is_given:
-                raise ValueError(
-                    f"{self._who}: {name} must be left out with Preferences, which "
-                    "know no queries; got one."
+                raise refusal(
+                    name,
+                    "be left out with Preferences, which know no queries",
+                    "one",
+                    error=ValueError,
                 )
-        y.check_rows(self._who, n_rows)
+        y.check_rows(n_rows)
         return y
 
     def _refuse_feedback(self, preferences: Preferences) -> NoReturn:
@@ -432,7 +442,7 @@ class RankBoost(ScoreEstimator, stored=True):
             if isinstance(graded, GradedRows) and graded.n_flat_queries:
                 n_queries, n_flat = len(graded.offsets) - 1, graded.n_flat_queries
                 got = without_pairs(len(graded.rows), n_queries, n_flat)
-        refuse_feedback(self._who, got)
+        refuse_feedback(got)
 
     def _hold_out(
         self,
@@ -444,11 +454,13 @@ class RankBoost(ScoreEstimator, stored=True):
         """Hold out queries; return the monitor of them, and weights of zero there."""
         n_queries = len(graded.offsets) - 1
         if n_queries < 2:
-            raise DataError(
-                f"{self._who}: qid must have two queries at least with "
-                f"validation_fraction, which holds out whole ones; got {n_queries}."
+            raise refusal(
+                "qid",
+                "have two queries at least with validation_fraction, which "
+                "holds out whole ones",
+                n_queries,
             )
-        metric = metric_by_name(self._who, self.metric)
+        metric = metric_by_name(self.metric)
         share = float(self.validation_fraction or 0.0)
         rng = check_random_state(self.random_state)
         stopping = EarlyStopping(metric, self.n_iter_no_change, share, rng, graded)
@@ -474,9 +486,11 @@ class RankBoost(ScoreEstimator, stored=True):
 
     def _check_rounds(self) -> None:
         if self.n_rounds < self.n_rounds_:
-            raise ValueError(
-                f"{self._who}: n_rounds must be >= {self.n_rounds_}, the rounds there "
-                f"are, with warm_start; got {self.n_rounds}."
+            raise refusal(
+                "n_rounds",
+                f"be >= {self.n_rounds_}, the rounds there are, with warm_start",
+                self.n_rounds,
+                error=ValueError,
             )
 
     def _scores(self, X: MatrixLike) -> Floats:
@@ -498,7 +512,7 @@ class RankBoost(ScoreEstimator, stored=True):
             order="C",
             ensure_all_finite="allow-nan",
         )
-        return rows if isinstance(rows, np.ndarray) else check_csr(self._who, rows)
+        return rows if isinstance(rows, np.ndarray) else check_csr(rows)
 
     def _publish(
         self, booster: FinishedBooster, stopping: EarlyStopping | None
@@ -507,19 +521,17 @@ class RankBoost(ScoreEstimator, stored=True):
         log = booster.log
         n_rounds = len(log.rounds) if stopping is None else stopping.best
         if len(log.rounds) == 0:
-            warnings.warn(
-                f"{self._who}: no weak ranking separates the rows of a pair, so that "
+            warn(
+                "no weak ranking separates the rows of a pair, so that "
                 "all scores are equal. Do all features abstain? If they fall with "
                 "relevance, set cumulative=False.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         elif n_rounds == 0:
-            warnings.warn(
-                f"{self._who}: no round is better than none on the queries held out, "
+            warn(
+                "no round is better than none on the queries held out, "
                 "so that all scores are equal. Hold out more of them, or other ones.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         rounds = log.rounds[:n_rounds]
         self.weak_rankers_ = np.array([tuple(r[:4]) for r in rounds], dtype=RECORD)
@@ -557,9 +569,10 @@ def without_pairs(n_rows: int, n_queries: int, n_flat: int) -> str:
     return f"{n_flat} of {n_queries} queries with one grade only"
 
 
-def refuse_feedback(who: str, got: str) -> NoReturn:
+def refuse_feedback(got: str) -> NoReturn:
     """Refuse feedback without a pair to learn from."""
-    raise DataError(
-        f"{who}: y must contain two rows of one query with different grades and "
-        f"positive weights; got {got}."
+    raise refusal(
+        "y",
+        "contain two rows of one query with different grades and positive weights",
+        got,
     )

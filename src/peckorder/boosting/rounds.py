@@ -10,13 +10,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import UndefinedMetricWarning
 
+from peckorder._core.errors import refusal
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, n_cores, share
 from peckorder._core.typing import Array, Floats, Ints, Matrix
 from peckorder._core.validation import as_rows
 from peckorder.boosting.compiled import weak_rankings as compiled
 from peckorder.boosting.compiled.weak_rankings import FeatureTables
 from peckorder.boosting.weak_learners import Ranking, ranked
-from peckorder.exceptions import DataError
 from peckorder.feedback import GradedRows
 from peckorder.metrics import Metric
 
@@ -213,9 +213,10 @@ class EarlyStopping:
         self._scores = start.astype(np.float64)
         self._evaluate()
         if np.isnan(self.values[0]):
-            raise DataError(
-                "RankBoost: validation_fraction must hold out a query for which metric "
-                f"is defined; got none in {len(np.unique(self._qid))} queries."
+            raise refusal(
+                "validation_fraction",
+                "hold out a query for which metric is defined",
+                f"none in {len(np.unique(self._qid))} queries",
             )
 
     def __call__(self, log: RoundLog) -> bool:

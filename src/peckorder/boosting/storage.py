@@ -45,7 +45,7 @@ _RANKERS = Table(
 
 def _plain_rankers(model: "RankBoost") -> Array:
     if model.own_rankings_:
-        stored_parameter(type(model).__name__, "weak", model.own_rankings_[0])
+        stored_parameter("weak", model.own_rankings_[0])
     return model.weak_rankers_
 
 

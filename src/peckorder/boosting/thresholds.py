@@ -6,6 +6,7 @@ from math import exp, inf
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled import pairs as pair_functions
@@ -23,7 +24,6 @@ from peckorder.boosting.compiled.sorted_columns import SortedColumns, rank_by_cu
 from peckorder.boosting.compiled.weak_rankings import rank_binned
 from peckorder.boosting.distribution import Distribution, GradedPairSet, ListedPairSet
 from peckorder.boosting.weak_learners import Weak
-from peckorder.exceptions import DataError
 
 # How many candidates there is memory for at first.
 _CAPACITY = 256
@@ -289,10 +289,12 @@ class PairWeights:
 
         widest = max(graded.share(team, work))
         if widest > _WIDEST:
-            raise DataError(
-                f"RankBoost: scores must be within {_WIDEST:g} of each other in a "
-                f"query, offset included, if alpha='analytic'; got {widest!r}. Use "
-                "alpha='numeric'."
+            raise refusal(
+                "scores",
+                f"be within {_WIDEST:g} of each other in a query, offset "
+                "included, if alpha='analytic'",
+                repr(widest),
+                hint="Use alpha='numeric'.",
             )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from sklearn.base import clone
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints, Matrix, Predictor
 from peckorder.boosting.compiled.pairs import UNIT
 from peckorder.boosting.compiled.rounds import NOTHING, approximate_alpha
@@ -109,11 +110,12 @@ class Features:
         width = np.where(self._is_ranking, top - bottom, 0.0)
         if width.max(initial=0.0) > 1.0:
             worst = int(np.argmax(width))
-            raise DataError(
-                "RankBoost: X must be within a range of 1, defaults too, if features "
-                "are weak rankings and alpha='approximate'; got "
-                f"{float(width[worst])!r} in feature {self.columns.features[worst]}. "
-                "Scale X to [0, 1], or use alpha='numeric'."
+            raise refusal(
+                "X",
+                "be within a range of 1, defaults too, if features are weak "
+                "rankings and alpha='approximate'",
+                f"{float(width[worst])!r} in feature {self.columns.features[worst]}",
+                hint="Scale X to [0, 1], or use alpha='numeric'.",
             )
 
     def choose(self, distribution: Distribution) -> Weak | None:
@@ -222,23 +224,26 @@ class CustomLearner:
             return Scaled(clone(self.learner).fit(self.X, potentials))
         ranking: Ranking = self.learner(self.X, potentials)
         if not callable(ranking):
-            raise DataError(
-                "RankBoost: what weak returns must be a function of X, the ranking; "
-                f"got {ranking!r}."
+            raise refusal(
+                "what weak returns", "be a function of X, the ranking", repr(ranking)
             )
         return ranking
 
     def _check(self, values: Floats, distribution: Distribution) -> None:
         width = distribution.span(values)
         if self.method == "approximate" and width > 1.0 + 1e-9:
-            raise DataError(
-                "RankBoost: a ranking by weak must be within a range of 1 if "
-                f"alpha='approximate'; got {width!r}. Scale it, or use alpha='numeric'."
+            raise refusal(
+                "a ranking by weak",
+                "be within a range of 1 if alpha='approximate'",
+                repr(width),
+                hint="Scale it, or use alpha='numeric'.",
             )
         if self.method == "analytic" and not is_step(values):
-            raise DataError(
-                "RankBoost: a ranking by weak must be 0 or 1 everywhere if "
-                "alpha='analytic'; got other values. Use alpha='numeric'."
+            raise refusal(
+                "a ranking by weak",
+                "be 0 or 1 everywhere if alpha='analytic'",
+                "other values",
+                hint="Use alpha='numeric'.",
             )
 
 
@@ -259,9 +264,7 @@ def ranked(ranking: Ranking, X: Matrix) -> Floats:
     try:
         values = np.asarray(ranking(X), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(
-            f"RankBoost: a ranking by weak must be numbers; got {error}."
-        ) from error
+        raise refusal("a ranking by weak", "be numbers", error) from error
     rule = (
         f"RankBoost: a ranking by weak must be one number per row, {X.shape[0]} in all"
     )

@@ -7,11 +7,13 @@ option wait for; what does the work is imported when a command runs.
 import os
 import sys
 import warnings
+from dataclasses import replace
 
 from cyclopts import App, CycloptsError
 from rich.console import Console
 
 from peckorder import __version__
+from peckorder._core.errors import entry, refusal_of
 from peckorder.cli.compare.command import compare
 from peckorder.cli.data import data
 from peckorder.cli.evaluate.command import evaluate
@@ -26,10 +28,6 @@ from peckorder.tables.files.standard_streams import DASH, STDIN
 # What the work of some commands needs beside the parser.
 _EXTRA = {"pyarrow", "jinja2", "matplotlib"}
 _INSTALL = "pip install 'peckorder[cli]'"
-_WORDS = {
-    "load: path must be": "model must be",
-    "names must be a metric": "metric must be one",
-}
 
 app = App(
     name="peckorder",
@@ -37,8 +35,9 @@ app = App(
     version=__version__,
     suppress_keyboard_interrupt=False,
 )
-for command in (compare, fit, rank, evaluate, fuse, explain, info, data, reproduce):
-    app.command(command)
+for command in (compare, fit, rank, evaluate, fuse, explain, info, reproduce):
+    app.command(entry(command))
+app.command(data)
 
 
 def run(arguments: list[str] | None = None) -> None:
@@ -62,21 +61,22 @@ def run(arguments: list[str] | None = None) -> None:
     except ModuleNotFoundError as missing:
         advice = f"{missing.name} is not installed; run {_INSTALL}."
         _leave(advice if missing.name in _EXTRA else str(missing), 2)
-    except (ValueError, OSError, ImportError, CycloptsError) as error:
-        _leave(_worded(str(error)), 2)
+    except (ValueError, TypeError, OSError, ImportError, CycloptsError) as error:
+        if isinstance(error, TypeError) and refusal_of(error) is None:
+            raise
+        _leave(_sentence(error), 2)
 
 
 def _warn(message: object, *details: object) -> None:
-    from peckorder.cli.console import note_text
-
-    _print(f"Note: {note_text(message)}", "yellow")
+    _print(f"Note: {message}", "yellow")
 
 
-def _worded(sentence: str) -> str:
-    """Use the names of options where the library names its parameters."""
-    for ours, here in _WORDS.items():
-        sentence = sentence.replace(ours, here, 1)
-    return sentence
+def _sentence(error: Exception) -> str:
+    """Return the message; the path of a model that is loaded is called `model`."""
+    refused = refusal_of(error)
+    if refused is None or (refused.caller, refused.what) != ("load", "path"):
+        return str(error)
+    return str(replace(refused, caller="", what="model"))
 
 
 def _leave(message: str, code: int) -> None:

@@ -13,18 +13,11 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Screen
 
+from peckorder._core.errors import refusal
 from peckorder.cli.options import OutputOptions
 from peckorder.tables.files.standard_streams import is_standard
 from peckorder.tables.roles import ColumnRole, Role
 
-# What functions of peckorder.metrics are called here.
-_METRICS: Final = {
-    "average_precision": "ap",
-    "reciprocal_rank": "rr",
-    "precision_at": "p@k",
-    "recall_at": "recall@k",
-    "pairwise_disagreement": "disagreement",
-}
 _MOST_LINES: Final = 4
 _MOST_NAMES: Final = 6
 
@@ -41,9 +34,8 @@ class ResultPrinter:
     def __init__(self, output: OutputOptions, out: object = None) -> None:
         is_piped = is_standard(out)
         if output.json and is_piped:
-            raise ValueError(
-                "--json must not be given where rows go to standard output; got "
-                "--out -."
+            raise refusal(
+                "--json", "not be given where rows go to standard output", "--out -"
             )
         self._json = output.json
         is_silent = output.quiet or output.json
@@ -58,7 +50,7 @@ class ResultPrinter:
 
     def _keep_warning(self, message: object, *details: object) -> None:
         """Keep a warning for the result, where programs look for it."""
-        self._notes.append(note_text(message))
+        self._notes.append(str(message))
 
     def emit(self, result: Mapping[str, object], *shown: RenderableType) -> None:
         """Print a result: all of it as JSON, or what people want to see of it."""
@@ -122,21 +114,6 @@ def role_lines(column_roles: Iterable[ColumnRole]) -> list[str]:
 def roles_as_json(column_roles: Iterable[ColumnRole]) -> dict[str, list[str]]:
     """Return the roles of columns, and why they have them, for programs."""
     return {role.column: [role.role.value, role.why] for role in column_roles}
-
-
-def note_text(message: object) -> str:
-    """Write a warning with the names that metrics have here.
-
-    Examples
-    --------
-    >>> from peckorder.cli.console import note_text
-    >>> note_text("average_precision: all are good. Is `good` what you mean?")
-    'ap: all are good. Rows of grade 1 and above are.'
-    """
-    question, answer = "Is `good` what you mean?", "Rows of grade 1 and above are."
-    note = str(message).replace(question, answer)
-    name = note.partition(":")[0]
-    return note.replace(name, _METRICS.get(name, name), 1)
 
 
 def as_plain(value: object) -> Any:

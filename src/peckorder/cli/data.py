@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from cyclopts import App
 
+from peckorder._core.errors import entry_named, refusal
 from peckorder.cli.options import PRINTED, OutputOptions
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def _how(entry: "Entry") -> str:
 
 
 @data.command
+@entry_named("data")
 def fetch(
     name: str | None = None,
     /,
@@ -84,18 +86,18 @@ def fetch(
 
     entries = {entry.name: entry for entry in catalogue()}
     can = [name for name, entry in entries.items() if entry.published.fetch]
+    rule = f"be one of {', '.join(can)}"
     if name is None:
-        raise ValueError(f"data fetch: NAME must be one of {', '.join(can)}; got none.")
+        raise refusal("name", rule, "none")
     if name not in entries:
-        raise ValueError(
-            f"data: name must be one of {', '.join(can)}; got {name!r}."
-            f"{did_you_mean(name, can, {})}"
-        )
+        raise refusal("name", rule, repr(name), hint=did_you_mean(name, can, {}))
     published = entries[name].published
     if published.fetch is None:
-        raise ValueError(
-            f"data: name must be one of {', '.join(can)}; got {name!r}. Get "
-            f"{published.get.rstrip(',')} from {published.page}."
+        raise refusal(
+            "name",
+            rule,
+            repr(name),
+            hint=f"Get {published.get.rstrip(',')} from {published.page}.",
         )
     printer = ResultPrinter(output)
     options = {} if url is None else {"url": url}

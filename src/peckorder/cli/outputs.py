@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from peckorder import reports
+from peckorder._core.errors import refusal
 from peckorder._core.typing import PathLike
 from peckorder.storage.format.container import MAGIC
 from peckorder.tables.files.standard_streams import is_standard
@@ -12,7 +13,7 @@ from peckorder.tables.files.write import check_target
 
 
 def check_outputs(
-    who: str, outputs: Mapping[str, PathLike | None], inputs: Iterable[PathLike | None]
+    outputs: Mapping[str, PathLike | None], inputs: Iterable[PathLike | None]
 ) -> None:
     """Refuse files that cannot be written, are read, or are given for two outputs.
 
@@ -21,10 +22,10 @@ def check_outputs(
     Examples
     --------
     >>> from peckorder.cli.outputs import check_outputs
-    >>> check_outputs("rank", {"-o": "no-such.csv"}, ["m.peckorder", "no-such.csv"])
+    >>> check_outputs({"-o": "no-such.csv"}, ["m.peckorder", "no-such.csv"])
     Traceback (most recent call last):
-    ValueError: rank: -o must be another file than what is read; got 'no-such.csv' \
-for both.
+    peckorder.exceptions.DataError: -o must be another file than what is read; got \
+'no-such.csv' for both.
     """
     read = [path for path in inputs if path is not None and not is_standard(path)]
     seen: dict[str, PathLike] = {}
@@ -32,50 +33,47 @@ for both.
         if path is None or is_standard(path):
             continue
         if any(_is_same(path, other) for other in read):
-            raise ValueError(
-                f"{who}: {option} must be another file than what is read; got "
-                f"{str(path)!r} for both."
+            raise refusal(
+                option, "be another file than what is read", f"{str(path)!r} for both"
             )
         for before, other in seen.items():
             if _is_same(path, other):
-                raise ValueError(
-                    f"{who}: {before} and {option} must be two files; got "
-                    f"{str(path)!r} for both."
+                raise refusal(
+                    f"{before} and {option}", "be two files", f"{str(path)!r} for both"
                 )
         seen[option] = path
         check_target(path)
 
 
-def check_model(who: str, option: str, path: PathLike) -> None:
+def check_model(option: str, path: PathLike) -> None:
     """Refuse to write a model over a file that is something else, and not empty."""
     if not Path(path).is_file():
         return
     with Path(path).open("rb") as file:
         head = file.read(len(MAGIC))
     if head not in (b"", MAGIC):
-        raise ValueError(
-            f"{who}: {option} must be a new file, or a model that is written over; got "
-            f"{str(path)!r}, which is no model."
+        raise refusal(
+            option,
+            "be a new file, or a model that is written over",
+            f"{str(path)!r}, which is no model",
         )
 
 
-def check_report(who: str, out: Path) -> None:
+def check_report(out: Path) -> None:
     """Refuse a path where no report can be written."""
     if is_standard(out):
-        raise ValueError(f"{who}: out must be a file; got '-'.")
-    check_encodable(who, "out", out)
+        raise refusal("out", "be a file", "'-'")
+    check_encodable("out", out)
     reports.check_path(out)
 
 
-def check_encodable(who: str, what: str, *paths: PathLike) -> None:
+def check_encodable(what: str, *paths: PathLike) -> None:
     """Refuse names that are not UTF-8, in which the report is written."""
     for path in paths:
         try:
             str(path).encode("utf-8")
         except UnicodeEncodeError:
-            raise ValueError(
-                f"{who}: {what} must have a name in UTF-8; got {str(path)!a}."
-            ) from None
+            raise refusal(what, "have a name in UTF-8", f"{str(path)!a}") from None
 
 
 def _is_same(path: PathLike, other: PathLike) -> bool:

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table as Screen
 
+from peckorder._core.errors import refusal
 from peckorder.cli.options import PRINTED, OutPath, OutputOptions
 
 if TYPE_CHECKING:
@@ -82,12 +83,12 @@ def reproduce(
     jobs = effective_n_jobs(-1) if options.jobs is None else options.jobs
     experiments.check(experiment, preset, seed=seed, jobs=jobs)
     if data is not None and not data.is_dir():
-        raise FileNotFoundError(
-            f"reproduce: data must be a folder that exists; got {str(data)!r}."
+        raise refusal(
+            "data", "be a folder that exists", repr(str(data)), error=FileNotFoundError
         )
     if out.exists() and not out.is_dir():
-        raise NotADirectoryError(
-            f"reproduce: out must be a folder; got the file {str(out)!r}."
+        raise refusal(
+            "out", "be a folder", f"the file {str(out)!r}", error=NotADirectoryError
         )
     out.mkdir(parents=True, exist_ok=True)
     journal = out / f"{experiments.stem_of(name, preset, seed)}.journal"
@@ -110,7 +111,7 @@ def reproduce(
         # Files of an earlier run are worth more than a page without a figure.
         journal.unlink()
         gone = "; ".join(part.left_out for part in outcome.parts if part.left_out)
-        raise FileNotFoundError(f"reproduce: nothing could be run. {gone}")
+        raise refusal("nothing could be run", hint=gone, error=FileNotFoundError)
     words = ["peckorder", "reproduce", name, "--preset", preset, "--seed", str(seed)]
     if data is not None:
         words += ["--data", str(data)]

@@ -7,12 +7,11 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, Labels, VectorLike
 from peckorder._core.validation import Rule, boolean, finite, one_of
-from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
 
-_WHO = "problem"
 _FILL = one_of("median", "mean", "zero", "abstain", aliases={"nan": "abstain"})
 _CENTER = Rule(
     "None, 'viewer', 'middle' or a finite number",
@@ -46,6 +45,7 @@ def problem(
     items: ArrayLike | str | None = ...,
     return_items: Literal[True],
 ) -> tuple[Floats, Floats, Labels]: ...
+@entry
 def problem(
     ratings: Ratings,
     user: Hashable,
@@ -102,19 +102,17 @@ def problem(
     >>> X.tolist()
     [[1.0, 0.0], [-1.0, -2.0], [0.0, 2.0]]
     """
-    check_ratings(_WHO, ratings)
-    check_fill_and_center(_WHO, fill, center)
-    boolean.check(_WHO, "return_items", return_items)
+    check_ratings(ratings)
+    check_fill_and_center(fill, center)
+    boolean.check("return_items", return_items)
     row = ratings.user_index(user)
     viewers = ratings.restrict(users=references)
     if row in [ratings.user_index(viewer) for viewer in viewers.users.tolist()]:
-        raise DataError(
-            f"{_WHO}: references must be others than the user; got {user!r} among them."
-        )
-    check_fillable(_WHO, viewers, fill)
+        raise refusal("references", "be others than the user", f"{user!r} among them")
+    check_fillable(viewers, fill)
     person = ratings.restrict(users=[user])
     if isinstance(items, str) and items != "all":
-        raise DataError(f"{_WHO}: items must be None, 'all' or ids; got {items!r}.")
+        raise refusal("items", "be None, 'all' or ids", repr(items))
     if items is None:
         items = ratings.of(user).items
     if not isinstance(items, str):
@@ -125,21 +123,20 @@ def problem(
     return (X, y, person.items) if return_items else (X, y)
 
 
-def check_fill_and_center(who: str, fill: object, center: object) -> None:
+def check_fill_and_center(fill: object, center: object) -> None:
     """Raise for unknown values of `fill` and `center`."""
-    _FILL.check(who, "fill", fill)
-    _CENTER.check(who, "center", center)
+    _FILL.check("fill", fill)
+    _CENTER.check("center", center)
 
 
-def check_fillable(who: str, viewers: Ratings, fill: str) -> None:
+def check_fillable(viewers: Ratings, fill: str) -> None:
     """Raise for viewers without ratings if their ratings are to fill gaps."""
     if fill not in ("median", "mean"):
         return
     for viewer, count in zip(viewers.users.tolist(), viewers.per_user, strict=True):
         if count == 0:
-            raise DataError(
-                f"{who}: references must have ratings to fill gaps with; got none of "
-                f"{viewer!r}."
+            raise refusal(
+                "references", "have ratings to fill gaps with", f"none of {viewer!r}"
             )
 
 
@@ -173,7 +170,7 @@ def viewer_table(
     return np.ascontiguousarray(np.where(np.isnan(X), fills, X))
 
 
-def check_ratings(who: str, ratings: object) -> None:
+def check_ratings(ratings: object) -> None:
     """Raise unless these are `Ratings`, with a hint how to get them."""
     if not isinstance(ratings, Ratings):
         hint = ""
@@ -184,9 +181,12 @@ def check_ratings(who: str, ratings: object) -> None:
                 " Make them of a frame with Ratings.from_frame(frame, user=, item=, "
                 "rating=), which takes the names of its columns."
             )
-        raise TypeError(
-            f"{who}: ratings must be Ratings; got an object of type "
-            f"{type(ratings).__name__}.{hint}"
+        raise refusal(
+            "ratings",
+            "be Ratings",
+            f"an object of type {type(ratings).__name__}",
+            hint=hint,
+            error=TypeError,
         )
 
 

@@ -15,6 +15,7 @@ from typing import ClassVar, Final, NamedTuple, Protocol
 import numpy as np
 
 from peckorder import estimators
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
 from peckorder._core.validation import Rule, whole
 from peckorder.compare.candidates import Candidate
@@ -213,8 +214,8 @@ def run_contest(
     contest : Contest
         The results, the best first.
     """
-    whole(2).check("compare", case.split_option, n_splits)
-    SEED.check("compare", "seed", seed)
+    whole(2).check(case.split_option, n_splits)
+    SEED.check("seed", seed)
     candidates = choose_candidates(case.candidates, only)
     plan = case.plan(n_splits, seed)
     left_out = [
@@ -289,9 +290,11 @@ def choose_candidates(
             hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
             if name.lower() in _RANKERS:
                 hint = f" {_RANKERS[name.lower()]} is not for this task."
-            raise DataError(
-                f"compare: rankers must be some of {', '.join(map(repr, names))}; got "
-                f"{name!r}.{hint}"
+            raise refusal(
+                "rankers",
+                f"be some of {', '.join(map(repr, names))}",
+                repr(name),
+                hint=hint,
             )
         chosen.update(same)
     return tuple(c for c in candidates if not c.origin or c.name in chosen)
@@ -311,8 +314,9 @@ def ranked(results: Iterable[Result], first: Measure) -> tuple[Result, ...]:
     sign = -1.0 if first.larger_is_better else 1.0
     kept = tuple(results)
     if not kept or np.isnan([result.mean(first) for result in kept]).any():
-        raise DataError(
-            f"compare: {first.name} must be defined somewhere, of labels that differ; "
-            "got none to measure it on."
+        raise refusal(
+            first.name,
+            "be defined somewhere, of labels that differ",
+            "none to measure it on",
         )
     return tuple(sorted(kept, key=lambda result: sign * result.mean(first)))

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import clone
 
+from peckorder._core.errors import entry_named
 from peckorder._core.typing import Estimator, Floats
 from peckorder.compare.candidates import Candidate, Constant, TaskInfo
 from peckorder.compare.contest import Case, Contest, Plan, Progress, Result, run_contest
@@ -144,6 +145,7 @@ def _prepared(ranker: Estimator, problem: Problem, seed: int) -> Estimator:
     return prepared
 
 
+@entry_named("compare")
 def run(
     problems: Iterable[Problem] = PROBLEMS,
     rankers: Mapping[str, Estimator] | None = None,

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from peckorder import collaborative, estimators
+from peckorder._core.errors import named, refusal
 from peckorder._core.typing import Array, Floats, Ints, Labels, MatrixLike
 from peckorder._core.validation import check_parameters, did_you_mean
 from peckorder.compare.candidates import (
@@ -110,8 +111,8 @@ def make_ranker(name: str, settings: Iterable[str]) -> tuple[Any, dict[str, obje
         lower = {ranker.lower(): ranker for ranker in RANKERS}
         near = [lower[word] for word in get_close_matches(name.lower(), lower)]
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise ValueError(
-            f"fit: ranker must be one of {', '.join(RANKERS)}; got {name!r}.{hint}"
+        raise refusal(
+            "ranker", f"be one of {', '.join(RANKERS)}", repr(name), hint=hint
         )
     ranker_class = RANKERS[name]
     signature = inspect.signature(ranker_class.__init__)
@@ -121,13 +122,16 @@ def make_ranker(name: str, settings: Iterable[str]) -> tuple[Any, dict[str, obje
         key, is_set, value = setting.partition("=")
         if not is_set or key.strip() not in names:
             hint = did_you_mean(key.strip(), names, {})
-            raise ValueError(
-                f"fit: set must be NAME=VALUE, NAME one of {', '.join(names)}; got "
-                f"{setting!r}.{hint}"
+            raise refusal(
+                "set",
+                f"be NAME=VALUE, NAME one of {', '.join(names)}",
+                repr(setting),
+                hint=hint,
             )
         parameters[key.strip()] = _value(value.strip())
     ranker = ranker_class(**parameters)
-    check_parameters(ranker, ranker_class._rules)
+    with named(name):
+        check_parameters(ranker, ranker_class._rules)
     return ranker, parameters
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import RidgeCV
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools, Estimator, Floats, Ints
 from peckorder._core.validation import did_you_mean
 from peckorder.compare.candidates import (
@@ -26,7 +27,6 @@ from peckorder.compare.third_party import LightGBM, installed
 from peckorder.compare.tuning import Wrapper, fit_model, innermost, list_loss
 from peckorder.datasets import Documents, Qrels, Run, from_runs
 from peckorder.estimators import RankBoost
-from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 from peckorder.tables.columns import counted
 
@@ -88,7 +88,7 @@ def fuse(
         qrels = Qrels(qrels.qid, qrels.docid, np.maximum(qrels.grade, 0))
     documents = from_runs(runs, qrels)
     ranks = 1 / documents.X
-    queries = Queries.of("fuse", documents.qid, len(documents))
+    queries = Queries.of(documents.qid, len(documents))
     scores = {
         BORDA: _borda(ranks, queries),
         RRF: np.nansum(1 / (RRF_SHIFT + ranks), axis=1),
@@ -162,9 +162,11 @@ def _check_judgements(y: Floats, qid: Ints, n_folds: int) -> None:
     np.minimum.at(lowest, qid, y)
     n_informative = int((highest > lowest).sum())
     if n_informative < n_folds:
-        raise DataError(
-            f"fuse: qrels must tell documents apart in {n_folds} of the runs' queries "
-            f"or more, one a fold; got {n_informative}."
+        raise refusal(
+            "qrels",
+            f"tell documents apart in {n_folds} of the runs' queries or more, "
+            "one a fold",
+            n_informative,
         )
 
 
@@ -252,10 +254,11 @@ def make_runs_case(
         have = counted(n_left, "query has", "queries have")
         notes.append(f"{have} nothing that is relevant: left out.")
     if not is_judged.any():
-        raise DataError(
-            "compare: qrels must judge queries of the runs; got none in common, such "
-            f"as {str(qrels.qid[:1].tolist())[1:-1]} and "
-            f"{str(every_qid[:1].tolist())[1:-1]}."
+        raise refusal(
+            "qrels",
+            "judge queries of the runs",
+            f"none in common, such as {str(qrels.qid[:1].tolist())[1:-1]} and "
+            f"{str(every_qid[:1].tolist())[1:-1]}",
         )
     queries, qid = np.unique(every_qid[is_judged], return_inverse=True)
     # 1 / rank, scores from 0 to 1, and scores as they are.
@@ -325,9 +328,7 @@ def _checked(metric: str) -> str:
     kind = metric.partition("@")[0]
     if metric != "ap" and (kind != "ndcg" or "(" in metric):
         hint = did_you_mean(metric, ("ap", "ndcg"), {"map": "ap"})
-        raise DataError(
-            f"compare: metric must be 'ap' or 'ndcg@k' for runs; got {metric!r}.{hint}"
-        )
+        raise refusal("metric", "be 'ap' or 'ndcg@k' for runs", repr(metric), hint=hint)
     return metric
 
 

@@ -5,8 +5,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
-from peckorder.exceptions import DataError
 from peckorder.metrics import evaluate, metric_by_name
 
 # Comparisons of pairs at a time, so that memory stays small.
@@ -26,7 +26,7 @@ class Measure(NamedTuple):
     @classmethod
     def of_lists(cls, name: str) -> "Measure":
         """Return a metric of lists, by its name."""
-        metric = metric_by_name("compare", name)
+        metric = metric_by_name(name, "metric")
         return cls(metric.name, metric.kind.larger_is_better)
 
 
@@ -40,9 +40,11 @@ def of_lists_by_name(
     """
     if least < 0:
         if metric is not None and metric.startswith(_GAINS):
-            raise DataError(
-                f"compare: metric must be one without gains, such as 'disagreement', "
-                f"where labels are below 0; got {metric!r}."
+            raise refusal(
+                "metric",
+                "be one without gains, such as 'disagreement', where labels "
+                "are below 0",
+                repr(metric),
             )
         usual = [name for name in usual if not name.startswith(_GAINS)]
     first = Measure.of_lists(metric or usual[0])

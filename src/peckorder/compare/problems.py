@@ -214,9 +214,9 @@ class OrdinalProblem(Problem):
 
     def measure_ignorant(self, split: Split) -> tuple[float, ...]:
         """Return the loss of the median class of the rows to learn from."""
-        labels = read_labels("compare", split.y_train)
-        scale = Scale.given("compare", self.classes)
-        level = scale.levels("compare", labels, slice(None))
+        labels = read_labels(split.y_train)
+        scale = Scale.given(self.classes)
+        level = scale.levels(labels, slice(None))
         middle = self.classes[int(np.quantile(level, 0.5, method="lower"))]
         guesses = [middle] * len(split.y_test)
         return (rank_loss(split.y_test, guesses, classes=self.classes),)

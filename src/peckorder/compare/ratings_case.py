@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
 from peckorder.collaborative import (
     NearestRanker,
@@ -292,9 +293,10 @@ def make_ratings_case(
     notes = list(read_notes)
     testable = np.flatnonzero(ratings.per_user >= FEWEST_RATINGS)
     if len(testable) < 10:
-        raise DataError(
-            f"compare: {columns.source} must have at least 10 people with "
-            f"{FEWEST_RATINGS} ratings or more; got {len(testable)}."
+        raise refusal(
+            columns.source,
+            f"have at least 10 people with {FEWEST_RATINGS} ratings or more",
+            len(testable),
         )
     rng = np.random.default_rng(seed)
     people = testable

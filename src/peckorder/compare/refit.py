@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from peckorder._core.errors import refusal
 from peckorder.collaborative import PersonalRanker
 from peckorder.compare.contest import Contest, Result
 from peckorder.compare.ratings_case import RatingsCase
 from peckorder.compare.table_case import TableCase
 from peckorder.compare.tuning import innermost
 from peckorder.estimators import AggregatePRank, PRank, TableRanker
-from peckorder.exceptions import DataError
 from peckorder.tables.features import Scaling
 
 
@@ -32,9 +32,8 @@ def keepable(contest: Contest) -> Result:
     """Return the best of our own rankers; raise if there is none."""
     best = best_own(contest)
     if best is None:
-        raise DataError(
-            "compare: save must have a ranker of peckorder's to keep; got none in the "
-            "contest."
+        raise refusal(
+            "save", "have a ranker of peckorder's to keep", "none in the contest"
         )
     return best
 

@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Floats
-from peckorder.exceptions import DataError
 from peckorder.metrics import Evaluation, evaluate, metric_by_name
 from peckorder.tables.columns import Columns, counted
 
@@ -28,13 +28,7 @@ class Judged:
     notes: tuple[str, ...] = ()
 
 
-def judge(
-    run: Columns,
-    qrels: Columns,
-    queries: Array | None = None,
-    *,
-    who: str = "evaluate",
-) -> Judged:
+def judge(run: Columns, qrels: Columns, queries: Array | None = None) -> Judged:
     """Join the grades of judgements to the documents of a run.
 
     Documents that are not judged, or below 0, have grade 0. Judged ones that the run
@@ -59,16 +53,17 @@ def judge(
     ids, query = np.unique(qid, return_inverse=True)
     names, name = np.unique(docid, return_inverse=True)
     pair = query * len(names) + name
-    _check_once(who, run.source, pair[:n_listed], qid, docid)
-    _check_once(who, qrels.source, pair[n_listed:], qid[n_listed:], docid[n_listed:])
+    _check_once(run.source, pair[:n_listed], qid, docid)
+    _check_once(qrels.source, pair[n_listed:], qid[n_listed:], docid[n_listed:])
     in_run, in_qrels = np.zeros((2, len(ids)), dtype=bool)
     in_run[query[:n_listed]] = True
     in_qrels[query[n_listed:]] = True
     kept = in_run & in_qrels if queries is None else np.isin(ids, queries.astype(str))
     if not (in_run & in_qrels).any():
-        raise DataError(
-            f"{who}: {run.source} and {qrels.source} must have queries in common; "
-            f"got such as {str(qid[0])!r} and {str(qid[n_listed])!r}."
+        raise refusal(
+            f"{run.source} and {qrels.source}",
+            "have queries in common",
+            f"such as {str(qid[0])!r} and {str(qid[n_listed])!r}",
         )
     # Judgements below 0, of spam, earn nothing, as in trec_eval.
     grades = np.maximum(np.asarray(qrels.arrays["grade"], dtype=np.float64), 0.0)
@@ -99,17 +94,18 @@ def judge(
     )
 
 
-def check_measures(names: Iterable[str], *, who: str = "evaluate") -> None:
+def check_measures(names: Iterable[str]) -> None:
     """Refuse metrics that mean nothing where documents are not listed."""
     for name in names:
-        metric_by_name(who, name)
+        metric_by_name(name, "metric")
         word = name.lower().replace("(", "@").split("@")[0]
         word = {"map": "ap", "mrr": "rr", "precision": "p"}.get(word, word)
         if word not in MEASURES or "(top)" in name:
-            raise ValueError(
-                f"{who}: metrics with qrels must be of "
-                f"{', '.join(MEASURES)}, with a grade in brackets if any; got "
-                f"{name!r}."
+            raise refusal(
+                "metrics with qrels",
+                f"be of {', '.join(MEASURES)}, with a grade in brackets if any",
+                repr(name),
+                error=ValueError,
             )
 
 
@@ -132,7 +128,7 @@ def measure(
     filled, most = _filled(judged)
     values, ids = {}, np.unique(judged.qid)
     for name in names:
-        metric = metric_by_name("evaluate", name)
+        metric = metric_by_name(name)
         brackets = name[name.index("(") :] if "(" in name else ""
         function = metric.kind.function.__name__
         if function == "average_precision":
@@ -193,11 +189,12 @@ def _joined(run: Columns, qrels: Columns, name: str) -> Array:
     return np.concatenate(list(columns))
 
 
-def _check_once(who: str, source: str, pairs: Array, qid: Array, docid: Array) -> None:
+def _check_once(source: str, pairs: Array, qid: Array, docid: Array) -> None:
     order = np.argsort(pairs, kind="stable")
     again = order[1:][pairs[order[1:]] == pairs[order[:-1]]]
     if len(again):
-        raise DataError(
-            f"{who}: {source} must have a document once per query; got "
-            f"{str(docid[again[0]])!r} again for query {str(qid[again[0]])!r}."
+        raise refusal(
+            source,
+            "have a document once per query",
+            f"{str(docid[again[0]])!r} again for query {str(qid[again[0]])!r}",
         )

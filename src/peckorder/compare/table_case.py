@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Floats, Ints, Predictor
 from peckorder.compare.candidates import (
     Candidate,
@@ -26,7 +27,6 @@ from peckorder.compare.measures import (
     of_runs,
 )
 from peckorder.compare.tuning import Loss, list_loss, pair_loss, step_loss
-from peckorder.exceptions import DataError
 from peckorder.model_selection import QueryKFold
 from peckorder.tables.columns import Columns, is_empty, numeric
 from peckorder.tables.features import Coding
@@ -197,9 +197,8 @@ def folds_of_queries(
     """Return the fold of each row, queries being whole and numbered from 0 on."""
     n_queries = int(qid.max()) + 1
     if n_queries < 2:
-        raise DataError(
-            f"compare: {source} must have at least two {unit}, so that some can be "
-            f"left out; got {n_queries}."
+        raise refusal(
+            source, f"have at least two {unit}, so that some can be left out", n_queries
         )
     folds = QueryKFold(min(n_folds, n_queries), shuffle=True, random_state=seed)
     fold = np.empty(len(qid), dtype=np.int64)
@@ -284,9 +283,7 @@ def _with_measures(case: TableCase, metric: str | None) -> TableCase:
 def _refuse_metric(metric: str | None, known: tuple[str, ...], kind: str) -> None:
     if metric is not None and metric not in known:
         words = " or ".join(repr(name) for name in known)
-        raise DataError(
-            f"compare: metric must be {words} for task={kind!r}; got {metric!r}."
-        )
+        raise refusal("metric", f"be {words} for task={kind!r}", repr(metric))
 
 
 class SelectedRows(NamedTuple):
@@ -312,9 +309,10 @@ def select_rows(
         is_kept &= has_value
     rows = np.flatnonzero(is_kept)
     if len(rows) < fewest:
-        raise DataError(
-            f"compare: {columns.source} must have at least {fewest} rows with a "
-            f"{task.target!r}; got {len(rows)}."
+        raise refusal(
+            columns.source,
+            f"have at least {fewest} rows with a {task.target!r}",
+            len(rows),
         )
     is_sample = len(rows) > most_rows
     if is_sample:
@@ -352,7 +350,7 @@ def _numeric_labels(array: Array, classes: tuple[Hashable, ...] | None) -> Float
     if classes is None:
         values = array.astype(np.float64)
         if not np.isfinite(values).all():
-            raise DataError("compare: the target must be finite; got infinity.")
+            raise refusal("the target", "be finite", "infinity")
         return np.asarray(values)
     level = {label: float(k) for k, label in enumerate(classes)}
     return np.array([level[label] for label in array.tolist()])

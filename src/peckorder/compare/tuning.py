@@ -28,7 +28,7 @@ Loss = Callable[[Floats, Floats, Ints | None], float]
 
 def list_loss(metric: str) -> Loss:
     """Return minus a metric of lists, or the metric if less is better."""
-    kind = metric_by_name("compare", metric)
+    kind = metric_by_name(metric)
     sign = -1.0 if kind.kind.larger_is_better else 1.0
 
     def loss(y: Floats, scores: Floats, qid: Ints | None) -> float:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
+from peckorder._core.errors import entry, entry_named, refusal, warn
 from peckorder._core.typing import Floats, Labels, Predictor
 from peckorder._core.validation import weights
 from peckorder.distributed.cluster.client import (
@@ -20,7 +21,6 @@ from peckorder.distributed.cluster.client import (
 from peckorder.distributed.cluster.partitions import Partitions, map_partitions
 from peckorder.distributed.cluster.sources import source_of
 from peckorder.distributed.fitting.common import refuse_weightless
-from peckorder.exceptions import DataError
 from peckorder.feedback import read_labels
 from peckorder.metrics import (
     TIES,
@@ -52,6 +52,7 @@ class Sums:
     n_left_out: int = 0
 
 
+@entry
 def score(
     estimator: Predictor,
     data: object,
@@ -111,26 +112,26 @@ def score(
     {'disagreement': 0.5}
     """
     metrics = _metrics(names)
-    TIES.check("score", "ties", ties)
-    UNDEFINED.check("score", "undefined", undefined)
+    TIES.check("ties", ties)
+    UNDEFINED.check("undefined", undefined)
     if ties not in _TIES:
-        raise ValueError(f"score: ties must be one of {_TIES}; got {ties!r}.")
+        raise refusal("ties", f"be one of {_TIES}", repr(ties), error=ValueError)
     if isinstance(estimator, type) or not hasattr(estimator, "predict"):
-        raise TypeError(
-            f"score: estimator must be a model that can predict; got {estimator!r}."
+        raise refusal(
+            "estimator", "be a model that can predict", repr(estimator), error=TypeError
         )
     if sample_weight is not None:
         for metric in metrics:
             if isinstance(metric, Metric):
-                metric.check_weighable("score")
-    client = usable_client("score", client)
+                metric.check_weighable()
+    client = usable_client(client)
     bare = copy(estimator)
     names_in = vars(bare).pop("feature_names_in_", None)
     if features is None and target is not None and names_in is not None:
         features = names_in.tolist()  # other columns may be there as well
-    source = source_of("score", data, y, qid, sample_weight, target, features)
+    source = source_of(data, y, qid, sample_weight, target, features)
     with (
-        reporting_lost_scheduler("score", client),
+        reporting_lost_scheduler(client),
         ReleasingClient(client) as releasing,
     ):
         partitions = map_partitions(
@@ -150,13 +151,13 @@ def _metrics(names: str | Iterable[str]) -> list[Metric | str]:
     if isinstance(names, str):
         names = [names]
     if not isinstance(names, Iterable) or not (names := list(names)):
-        raise ValueError(
-            "score: names must be one metric or several, such as 'ap' or ['ap', "
-            f"'rank_loss']; got {names!r}."
+        raise refusal(
+            "names",
+            "be one metric or several, such as 'ap' or ['ap', 'rank_loss']",
+            repr(names),
+            error=ValueError,
         )
-    return [
-        name if name in _OF_ROWS else metric_by_name("score", name) for name in names
-    ]
+    return [name if name in _OF_ROWS else metric_by_name(name) for name in names]
 
 
 def _check_names(partitions: Partitions, names: Labels | None) -> None:
@@ -164,9 +165,11 @@ def _check_names(partitions: Partitions, names: Labels | None) -> None:
     given = partitions.names
     if names is None or given is None or names.tolist() == given.tolist():
         return
-    raise DataError(
-        f"score: the features must be those of the model, {names.tolist()!r}; got "
-        f"{given.tolist()!r}. Name them in features=."
+    raise refusal(
+        "the features",
+        f"be those of the model, {names.tolist()!r}",
+        repr(given.tolist()),
+        hint="Name them in features=.",
     )
 
 
@@ -176,13 +179,16 @@ def _check_queries(partitions: Partitions, metrics: list[Metric | str]) -> None:
         return
     for metric in metrics:
         if isinstance(metric, Metric):
-            raise DataError(
-                f"score: qid must be given for {metric.name!r}, as without queries all "
-                f"rows of {len(partitions)} partitions are one list, whose places no "
-                "partition knows; got None."
+            raise refusal(
+                "qid",
+                f"be given for {metric.name!r}, as without queries all rows of "
+                f"{len(partitions)} partitions are one list, whose places no partition "
+                "knows",
+                "None",
             )
 
 
+@entry_named("score")
 def sums_of(
     block: Block,
     estimator: Predictor,
@@ -194,7 +200,7 @@ def sums_of(
     predicted = estimator.predict(block.X)
     weight = None
     if block.weight is not None:
-        weight = weights("score", block.weight, len(block))
+        weight = weights(block.weight, len(block))
     classes = getattr(estimator, "classes_", None)
     sums, lists = [], None
     for metric in metrics:
@@ -203,7 +209,7 @@ def sums_of(
             sums.append(_of_rows(losses, weight))
             continue
         if lists is None:
-            lists = RankedLists.of("score", block.y, predicted, block.qid, ties)
+            lists = RankedLists.of(block.y, predicted, block.qid, ties)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)
             values = metric.per_query(
@@ -238,28 +244,27 @@ def joined(sums_of_parts: list[list[Sums]]) -> list[Sums]:
 def _mean(metric: Metric | str, sums: Sums) -> float:
     name = metric if isinstance(metric, str) else metric.name
     if sums.n_left_out:
-        warnings.warn(
-            f"score: {sums.n_left_out} of {sums.n} queries are left out of the mean of "
+        warn(
+            f"{sums.n_left_out} of {sums.n} queries are left out of the mean of "
             f"{name!r}, which is not defined for them.",
             UndefinedMetricWarning,
-            stacklevel=3,
         )
     if isinstance(metric, str) and not sums.weight > 0:
-        refuse_weightless("score")
+        refuse_weightless()
     return sums.total / sums.weight if sums.weight > 0 else math.nan
 
 
 def _rank_losses(y: Labels, predicted: Labels, classes: Labels | None) -> Floats:
-    return rank_steps("score", y, predicted, classes)
+    return rank_steps(y, predicted, classes)
 
 
 def _squares(y: Labels, predicted: Labels, classes: Labels | None) -> Floats:
-    return np.square(rank_steps("score", y, predicted, None))
+    return np.square(rank_steps(y, predicted, None))
 
 
 def _hits(y: Labels, predicted: Labels, classes: Labels | None) -> Floats:
-    truth = read_labels("score", y)
-    truth.check_length("score", len(predicted))
+    truth = read_labels(y)
+    truth.check_length(len(predicted))
     hits: Floats = np.equal(truth.values, predicted).astype(np.float64)
     return hits
 

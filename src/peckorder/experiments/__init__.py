@@ -2,6 +2,7 @@
 
 from importlib import import_module
 
+from peckorder._core.errors import entry_named
 from peckorder._core.validation import Rule
 from peckorder.experiments.framework.experiment import (
     Claim,
@@ -47,6 +48,7 @@ __all__ = [
 ]
 
 
+@entry_named("experiments")
 def find(name: str) -> Experiment:
     """Return the experiment of that name.
 
@@ -66,9 +68,7 @@ def find(name: str) -> Experiment:
     >>> experiments.find("crammer-singer-2001").title
     'Pranking with Ranking'
     """
-    Rule(f"one of {', '.join(NAMES)}", lambda value: value in NAMES).check(
-        "experiments", "name", name
-    )
+    Rule(f"one of {', '.join(NAMES)}", lambda value: value in NAMES).check("name", name)
     module = import_module(f"peckorder.experiments.{_MODULES[name]}")
     experiment: Experiment = module.EXPERIMENT
     return experiment

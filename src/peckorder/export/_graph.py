@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats
 from peckorder._version import __version__
 from peckorder.boosting.rounds import ScoreTable
@@ -25,9 +26,12 @@ def onnx_package() -> Any:
     try:
         import onnx
     except ImportError:
-        raise MissingExtraError(
-            "to_onnx: onnx must be installed to write its files; got none. Type "
-            "pip install 'peckorder[onnx]'."
+        raise refusal(
+            "onnx",
+            "be installed to write its files",
+            "none",
+            hint="Type pip install 'peckorder[onnx]'.",
+            error=MissingExtraError,
         ) from None
     return onnx
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from sklearn.utils.validation import check_is_fitted
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Labels
 from peckorder.estimators import (
@@ -35,6 +36,7 @@ _EXPORTABLE = (
 )
 
 
+@entry
 def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> "ModelProto":
     """Write a fitted model as an ONNX graph, to be run without Python.
 
@@ -101,7 +103,7 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> "ModelProto":
     what = _obstacle(model)
     if what is not None:
         error = ValueError if type(model) in _ORDINAL | _SCORES else TypeError
-        raise error(f"to_onnx: model must be {_EXPORTABLE}; got {what}.")
+        raise refusal("model", f"be {_EXPORTABLE}", what, error=error)
     onnx_package()
     graph = Graph(model.n_features_in_, given)
     if table is not None:
@@ -129,9 +131,12 @@ def _check_numbers(table: TableRanker) -> None:
     pairs = zip(table._names(), table.levels_, strict=True)
     text = [name for name, values in pairs if values is not None]
     if text:
-        raise ValueError(
-            "to_onnx: columns of a TableRanker must be numbers, as X is; got text in "
-            f"{text[0]!r}. Export model.ranker_, and give it model.prepare(X)."
+        raise refusal(
+            "columns of a TableRanker",
+            "be numbers, as X is",
+            f"text in {text[0]!r}",
+            hint="Export model.ranker_, and give it model.prepare(X).",
+            error=ValueError,
         )
 
 
@@ -141,7 +146,7 @@ def _input_type(dtype: DTypeLike) -> DTypeLike:
         given = np.dtype(dtype)
     # None is float64 to NumPy.
     if dtype is None or given not in (np.float64, np.float32):
-        raise ValueError(f"to_onnx: dtype must be float64 or float32; got {dtype!r}.")
+        raise refusal("dtype", "be float64 or float32", repr(dtype), error=ValueError)
     return given
 
 
@@ -150,22 +155,22 @@ def _obstacle(model: Any) -> str | None:
 
     A subclass may predict by rules of its own, so that it is none of those it extends.
     """
-    who = type(model).__name__
     if isinstance(model, type):
         return f"the class {model.__name__}"
+    name = type(model).__name__
     if type(model) not in _ORDINAL | _SCORES:
-        return who
+        return name
     check_is_fitted(model)
     if isinstance(model, RankBoost):
         is_own = len(model.own_rankings_) > 0
-        return f"{who} with custom weak rankings" if is_own else None
+        return f"{name} with custom weak rankings" if is_own else None
     if hasattr(model, "coef_"):
         return None
     begun: dict[str, Any] = getattr(model, "_begun_with", vars(model))
-    for name, plain in (("rule", ("averaged", "last")), ("kernel", ("linear",))):
-        if name in begun and begun[name] not in plain:
-            return f"{who} with {name}={begun[name]!r}"
-    return f"{who} with budget={begun.get('budget')!r}"
+    for parameter, plain in (("rule", ("averaged", "last")), ("kernel", ("linear",))):
+        if parameter in begun and begun[parameter] not in plain:
+            return f"{name} with {parameter}={begun[parameter]!r}"
+    return f"{name} with budget={begun.get('budget')!r}"
 
 
 def _writable(classes: Labels) -> Labels:
@@ -181,9 +186,11 @@ def _writable(classes: Labels) -> Labels:
         )
         if wide.tolist() == labels:
             return wide
-    raise ValueError(
-        "to_onnx: classes_ must be strings, integers below 2**63, floats or booleans, "
-        f"all of one kind; got {labels!r}."
+    raise refusal(
+        "classes_",
+        "be strings, integers below 2**63, floats or booleans, all of one kind",
+        repr(labels),
+        error=ValueError,
     )
 
 

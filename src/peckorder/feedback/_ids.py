@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Ints, Labels
 from peckorder._core.validation import did_you_mean
-from peckorder.exceptions import DataError
 from peckorder.feedback._pairs import read_only
 from peckorder.feedback._queries import Queries
 
@@ -32,12 +32,12 @@ class Ids:
 
     @classmethod
     def from_column(
-        cls, who: str, name: str, column: ArrayLike | None, n_rows: int | None = None
+        cls, name: str, column: ArrayLike | None, n_rows: int | None = None
     ) -> tuple[Ints, Self]:
         """Return the position of the id of each row, and the ids."""
         if column is None:
-            raise DataError(f"{who}: {name} must be one id per row; got None.")
-        groups = Queries.of(who, column, n_rows, name=name)
+            raise refusal(name, "be one id per row", "None")
+        groups = Queries.of(column, n_rows, name=name)
         return cls.from_codes(name, groups.of_rows(), groups.ids)
 
     @classmethod
@@ -59,32 +59,34 @@ class Ids:
     def _positions(self) -> dict[Hashable, int]:
         return {value: i for i, value in enumerate(id_list(self.values))}
 
-    def position(self, who: str, value: Any, name: str | None = None) -> int:
+    def position(self, value: Any, name: str | None = None) -> int:
         """Return the position of an id; raise, with its name, if it is unknown."""
         try:
             position = self._positions.get(value)
         except TypeError:  # not hashable
             position = None
         if position is None:
-            raise DataError(
-                f"{who}: {name or self.name} must be one of the {len(self):,} that are "
-                f"known; got {value!r}.{self.hint(value)}"
+            raise refusal(
+                name or self.name,
+                f"be one of the {len(self):,} that are known",
+                repr(value),
+                hint=self.hint(value),
             )
         return position
 
-    def positions(self, who: str, values: object, name: str | None = None) -> Ints:
+    def positions(self, values: object, name: str | None = None) -> Ints:
         """Return the positions of distinct ids; `name` is what messages call them."""
         element = None if name is None else f"each of {name}"
         name = name or f"{self.name}s"
         if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-            raise DataError(f"{who}: {name} must be a list of ids; got {values!r}.")
+            raise refusal(name, "be a list of ids", repr(values))
         ids = id_list(values) if isinstance(values, np.ndarray) else list(values)
-        positions = np.array([self.position(who, i, element) for i in ids], np.int64)
+        positions = np.array([self.position(i, element) for i in ids], np.int64)
         order = np.argsort(positions, kind="stable")
         again = order[1:][positions[order[1:]] == positions[order[:-1]]]
         if len(again):
             value = ids[int(again.min())]
-            raise DataError(f"{who}: {name} must be distinct; got {value!r} again.")
+            raise refusal(name, "be distinct", f"{value!r} again")
         return positions
 
     def hint(self, value: object) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import column_or_1d
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Bools, Floats, Labels
-from peckorder.exceptions import DataError
 
 # Up to this size, float64 represents every integer exactly.
 EXACT = 2.0**53
@@ -29,12 +29,14 @@ class LabelColumn:
     def __len__(self) -> int:
         return len(self.values)
 
-    def check_length(self, who: str, n_rows: int) -> None:
+    def check_length(self, n_rows: int) -> None:
         """Raise unless there is one label per row."""
         if len(self) != n_rows:
-            raise ValueError(
-                f"{who}: y must be one label per row; got {len(self)} labels for "
-                f"{n_rows} rows."
+            raise refusal(
+                "y",
+                "be one label per row",
+                f"{len(self)} labels for {n_rows} rows",
+                error=ValueError,
             )
 
     @property
@@ -68,12 +70,14 @@ def missing_cells(column: Labels) -> Bools:
     return np.zeros(len(column), dtype=bool)
 
 
-def read_labels(who: str, y: Any, name: str = "y") -> LabelColumn:
+def read_labels(y: Any, name: str = "y") -> LabelColumn:
     """Read labels of any type; numbers are not copied."""
     if y is None:
-        raise ValueError(
-            f"{who}: {name} must be one label per row; got None (it requires y to be "
-            "passed, but the target y is None)."
+        raise refusal(
+            name,
+            "be one label per row",
+            "None (it requires y to be passed, but the target y is None)",
+            error=ValueError,
         )
     declared = _declared_order(y)
     if declared is not None:
@@ -85,12 +89,13 @@ def read_labels(who: str, y: Any, name: str = "y") -> LabelColumn:
     except ValueError as error:
         if "inhomogeneous" not in str(error):
             raise
-        raise DataError(
-            f"{who}: {name} must be one label per row, tuples in an array of objects; "
-            "got sequences of several lengths."
+        raise refusal(
+            name,
+            "be one label per row, tuples in an array of objects",
+            "sequences of several lengths",
         ) from None
     if values.dtype.kind == "c":
-        raise DataError(f"{who}: {name} must be real; got complex numbers.")
+        raise refusal(name, "be real", "complex numbers")
     if values.dtype.kind == "O" and all(isinstance(v, Real) for v in values.tolist()):
         values = np.asarray(values.tolist())
     if values.dtype.kind not in "biuf":
@@ -98,16 +103,17 @@ def read_labels(who: str, y: Any, name: str = "y") -> LabelColumn:
     return LabelColumn(values)
 
 
-def read_grades(who: str, y: Any, weight: str = "unit") -> Floats:
+def read_grades(y: Any, weight: str = "unit") -> Floats:
     """Return grades as float64, the positions of ordered categories."""
-    column = read_labels(who, y)
+    column = read_labels(y)
     values, rule = column.values, "finite numbers"
     if len(values) == 0:
-        raise DataError(f"{who}: y must be at least one grade; got [].")
+        raise refusal("y", "be at least one grade", "[]")
     if column.categories is None and not column.is_numeric:
-        raise DataError(
-            f"{who}: y must be numbers or an ordered categorical; got "
-            f"{column.label(0)!r} in place 0."
+        raise refusal(
+            "y",
+            "be numbers or an ordered categorical",
+            f"{column.label(0)!r} in place 0",
         )
     if column.categories is not None:
         rule, is_grade = "without missing grades", values >= 0
@@ -121,9 +127,7 @@ def read_grades(who: str, y: Any, weight: str = "unit") -> Floats:
         is_grade = np.isfinite(values)
     if not is_grade.all():
         row = int(np.argmin(is_grade))
-        raise DataError(
-            f"{who}: y must be {rule}; got {column.label(row)!r} in row {row}."
-        )
+        raise refusal("y", f"be {rule}", f"{column.label(row)!r} in row {row}")
     return values.astype(np.float64)
 
 

@@ -7,17 +7,17 @@ from typing import NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from peckorder._core.errors import entry, refusal, unnamed
 from peckorder._core.typing import Floats, Ints, Labels
 from peckorder._core.validation import not_negative, one_of
-from peckorder.exceptions import DataError
 from peckorder.feedback._labels import read_grades
 from peckorder.feedback._pairs import GradedRows, PairList, Pairs, Part, read_only
 from peckorder.feedback._queries import Queries
 
-_WHO = "Preferences"
 _KINDS = one_of("unit", "gap", "exponential")
 
 
+@entry
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Preferences:
     """Feedback as pairs of rows: the first should rank above the second.
@@ -79,17 +79,17 @@ class Preferences:
     ) -> None:
         above, below = _row_numbers("better", better), _row_numbers("worse", worse)
         if len(above) == 0 and len(below) == 0:
-            raise DataError(f"{_WHO}: better must be at least one row number; got [].")
+            raise refusal("better", "be at least one row number", "[]")
         if len(above) != len(below):
-            raise DataError(
-                f"{_WHO}: worse must be as long as better, {len(above)} in all; got "
-                f"{len(below)}."
+            raise refusal(
+                "worse", f"be as long as better, {len(above)} in all", len(below)
             )
         if np.any(above == below):
             pair = int(np.argmax(above == below))
-            raise DataError(
-                f"{_WHO}: worse must be other rows than better; got row {above[pair]} "
-                f"for both in pair {pair}."
+            raise refusal(
+                "worse",
+                "be other rows than better",
+                f"row {above[pair]} for both in pair {pair}",
             )
         part = PairList(Pairs(above, below, _weights(weight, len(above))))
         object.__setattr__(self, "parts", _checked((part,), "weight"))
@@ -131,23 +131,21 @@ class Preferences:
         >>> len(Preferences.from_grades(np.arange(100_000.0)))
         4999950000
         """
-        return cls.of_labels(_WHO, y, qid, weight)
+        return cls.of_labels(y, qid, weight)
 
     @classmethod
+    @unnamed
     def of_labels(
         cls,
-        who: str,
         y: ArrayLike,
         qid: ArrayLike | None,
         weight: str = "unit",
         n_rows: int | None = None,
     ) -> Self:
-        """Return the same as `from_grades`, with errors in the name of `who`.
+        """Return the same as `from_grades`, for authors of estimators.
 
         Parameters
         ----------
-        who : str
-            The estimator that errors name.
         y, qid, weight
             As in `from_grades`.
         n_rows : int or None, default=None
@@ -161,17 +159,14 @@ class Preferences:
         Examples
         --------
         >>> from peckorder import Preferences
-        >>> Preferences.of_labels("RankBoost", [1, 0], None).n_pairs
+        >>> Preferences.of_labels([1, 0], None).n_pairs
         1
         """
-        _KINDS.check(who, "weight", weight)
-        grade = read_grades(who, y, weight)
+        _KINDS.check("weight", weight)
+        grade = read_grades(y, weight)
         if n_rows is not None and len(grade) != n_rows:
-            raise DataError(
-                f"{who}: y must be one grade per row, {n_rows} in all; got "
-                f"{len(grade)}."
-            )
-        queries = Queries.of(who, qid, len(grade))
+            raise refusal("y", f"be one grade per row, {n_rows} in all", len(grade))
+        queries = Queries.of(qid, len(grade))
         order = np.lexsort((grade, queries.of_rows()))
         offsets = read_only(queries.offsets.copy())
         part = GradedRows(read_only(order), read_only(grade[order]), offsets, weight)
@@ -197,7 +192,9 @@ class Preferences:
         return self.n_pairs
 
     def __repr__(self) -> str:
-        return f"{_WHO}(n_pairs={self.n_pairs}, total_weight={self.total_weight!r})"
+        return (
+            f"Preferences(n_pairs={self.n_pairs}, total_weight={self.total_weight!r})"
+        )
 
     def pairs(self) -> Pairs:
         """List all pairs: O(n_pairs) time and memory.
@@ -245,9 +242,10 @@ class Preferences:
         if row_numbers.dtype == bool and row_numbers.ndim == 1:
             last = max(part.last_row for part in self.parts)
             if last >= len(row_numbers):
-                raise DataError(
-                    f"{_WHO}: rows must be a mask of all rows, {last + 1} at least; "
-                    f"got {len(row_numbers)}."
+                raise refusal(
+                    "rows",
+                    f"be a mask of all rows, {last + 1} at least",
+                    len(row_numbers),
                 )
             row_numbers = np.flatnonzero(row_numbers)
         kept = _row_numbers("rows", row_numbers)
@@ -255,16 +253,15 @@ class Preferences:
         is_repeated = ascending[1:] == ascending[:-1]
         if is_repeated.any():
             row = ascending[int(np.argmax(is_repeated))]
-            raise DataError(f"{_WHO}: rows must be distinct; got row {row} twice.")
+            raise refusal("rows", "be distinct", f"row {row} twice")
         return self._of(tuple(part.restricted(kept) for part in self.parts))
 
-    def check_rows(self, who: str, n_rows: int) -> None:
-        """Raise, in the name of `who`, unless there is a pair among `n_rows` rows.
+    @unnamed
+    def check_rows(self, n_rows: int) -> None:
+        """Raise unless there is a pair among `n_rows` rows; for authors of estimators.
 
         Parameters
         ----------
-        who : str
-            The estimator that errors name.
         n_rows : int
             The number of rows of its X.
 
@@ -276,19 +273,16 @@ class Preferences:
         Examples
         --------
         >>> from peckorder import Preferences
-        >>> Preferences([0], [4]).check_rows("RankBoost", n_rows=5)
+        >>> Preferences([0], [4]).check_rows(n_rows=5)
         """
         last = max(part.last_row for part in self.parts)
         if last >= n_rows:
-            raise DataError(
-                f"{who}: y must be preferences among the {n_rows} rows of X; got row "
-                f"{last}."
+            raise refusal(
+                "y", f"be preferences among the {n_rows} rows of X", f"row {last}"
             )
         if not self.total_weight > 0:
             what = "weights of zero only" if self.n_pairs else "no pair at all"
-            raise DataError(
-                f"{who}: y must be at least one pair with a weight > 0; got {what}."
-            )
+            raise refusal("y", "be at least one pair with a weight > 0", what)
 
     def __add__(self, other: object) -> Self:
         if not isinstance(other, Preferences):
@@ -302,7 +296,7 @@ class Preferences:
     def __mul__(self, factor: object) -> Self:
         if type(factor) is bool or not isinstance(factor, Real):
             return NotImplemented
-        not_negative.check(_WHO, "a factor", factor)
+        not_negative.check("a factor", factor)
         with np.errstate(over="ignore"):
             parts = tuple(part.scaled(float(factor)) for part in self.parts)
         return self._of(_checked(parts, "a factor"))
@@ -315,9 +309,8 @@ def _checked(parts: tuple[Part, ...], what: str) -> tuple[Part, ...]:
     with np.errstate(over="ignore", invalid="ignore"):
         total = sum(part.total_weight for part in parts)
     if not np.isfinite(total):
-        raise DataError(
-            f"{_WHO}: {what} must be small enough for a finite sum of weights; got an "
-            "overflow."
+        raise refusal(
+            what, "be small enough for a finite sum of weights", "an overflow"
         )
     return parts
 
@@ -326,10 +319,7 @@ def _row_numbers(name: str, values: ArrayLike) -> Ints:
     """Return a read-only copy of row numbers."""
     numbers = np.asarray(values)
     if numbers.ndim != 1:
-        raise DataError(
-            f"{_WHO}: {name} must be one-dimensional; got an array of shape "
-            f"{numbers.shape}."
-        )
+        raise refusal(name, "be one-dimensional", f"an array of shape {numbers.shape}")
     if numbers.size and numbers.dtype.kind not in "iu":
         _refuse_value(name, "row numbers, integers >= 0", numbers, 0)
     is_row = (numbers >= 0) & (numbers <= np.iinfo(np.int64).max)
@@ -344,9 +334,10 @@ def _weights(values: ArrayLike | None, n_pairs: int) -> Floats:
         return read_only(np.ones(n_pairs))
     numbers = np.asarray(values)
     if numbers.shape != (n_pairs,):
-        raise DataError(
-            f"{_WHO}: weight must be one number per pair, {n_pairs} in all; got an "
-            f"array of shape {numbers.shape}."
+        raise refusal(
+            "weight",
+            f"be one number per pair, {n_pairs} in all",
+            f"an array of shape {numbers.shape}",
         )
     if numbers.dtype.kind not in "biuf":
         _refuse_value("weight", "finite numbers >= 0", numbers, 0)
@@ -358,4 +349,4 @@ def _weights(values: ArrayLike | None, n_pairs: int) -> Floats:
 
 def _refuse_value(name: str, rule: str, values: Labels, i: int) -> NoReturn:
     value = values[i : i + 1].tolist()[0]
-    raise DataError(f"{_WHO}: {name} must be {rule}; got {value!r} in place {i}.")
+    raise refusal(name, f"be {rule}", f"{value!r} in place {i}")

@@ -8,8 +8,8 @@ from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools, Ints, Labels
-from peckorder.exceptions import DataError
 from peckorder.feedback._labels import is_missing, missing_cells
 
 _A = TypeVar("_A", bound=Array)
@@ -29,9 +29,7 @@ class Queries:
     ids: Labels
 
     @classmethod
-    def of(
-        cls, who: str, qid: Any, n_rows: int | None = None, *, name: str = "qid"
-    ) -> Self:
+    def of(cls, qid: Any, n_rows: int | None = None, *, name: str = "qid") -> Self:
         """Group rows by query: one value per row, of any type, in any order.
 
         None means one query of all rows. Without n_rows, any length is accepted. Errors
@@ -40,14 +38,11 @@ class Queries:
         """
         if qid is None:
             return cls(np.array([0, n_rows or 0]), None, np.zeros(1, dtype=np.int64))
-        column = _column(who, name, qid)
+        column = _column(name, qid)
         if n_rows is not None and len(column) != n_rows:
-            raise DataError(
-                f"{who}: {name} must be one value per row, {n_rows} in all; got "
-                f"{len(column)}."
-            )
+            raise refusal(name, f"be one value per row, {n_rows} in all", len(column))
         if column.dtype.kind in "OT":
-            column, ids = _hashed(who, name, column)
+            column, ids = _hashed(name, column)
             starts = _run_starts(column)
             query = column[starts]
         else:
@@ -91,23 +86,21 @@ class Queries:
         return self.restore(np.repeat(np.arange(len(self)), self.sizes))
 
 
-def _column(who: str, name: str, qid: Any) -> Labels:
+def _column(name: str, qid: Any) -> Labels:
     """Return the column as an array; missing numbers and dates are refused."""
     is_column = isinstance(qid, Iterable) and not isinstance(
         qid, str | bytes | Mapping | set | frozenset
     )
     if not is_column:
-        raise DataError(f"{who}: {name} must be one value per row; got {short(qid)}.")
+        raise refusal(name, "be one value per row", short(qid))
     shape = getattr(qid, "shape", None)
     if isinstance(shape, tuple) and len(shape) != 1:
-        raise DataError(
-            f"{who}: {name} must be one-dimensional; got an array of shape {shape}."
-        )
+        raise refusal(name, "be one-dimensional", f"an array of shape {shape}")
     column = _converted(qid) if hasattr(qid, "__array__") else _listed(list(qid))
     if isinstance(qid, np.ma.MaskedArray):
-        _check_gaps(who, name, qid, np.ma.getmaskarray(qid))
+        _check_gaps(name, qid, np.ma.getmaskarray(qid))
     if column.dtype.kind != "O":  # objects are checked when they are hashed
-        _check_gaps(who, name, column, missing_cells(column))
+        _check_gaps(name, column, missing_cells(column))
     return column
 
 
@@ -137,7 +130,7 @@ def _listed(values: list[Any]) -> Labels:
     return np.fromiter(values, dtype=object, count=len(values))
 
 
-def _hashed(who: str, name: str, column: Labels) -> tuple[Ints, Labels]:
+def _hashed(name: str, column: Labels) -> tuple[Ints, Labels]:
     """Return the query of each row, and the queries in the order of first rows."""
     values = column.tolist()
     codes: defaultdict[Hashable, int] = defaultdict()
@@ -145,12 +138,10 @@ def _hashed(who: str, name: str, column: Labels) -> tuple[Ints, Labels]:
     try:
         query = np.fromiter(map(codes.__getitem__, values), np.int64, len(values))
     except TypeError as error:
-        raise DataError(
-            f"{who}: {name} must be hashable values; got {error}."
-        ) from None
+        raise refusal(name, "be hashable values", error) from None
     for code, value in enumerate(codes):
         if _is_gap(value):
-            _check_gaps(who, name, column, query == code)
+            _check_gaps(name, column, query == code)
     ids = np.empty(len(codes), dtype=column.dtype)
     ids[:] = list(codes)
     return query, ids
@@ -163,13 +154,11 @@ def _is_gap(value: object) -> bool:
     return is_missing(value)
 
 
-def _check_gaps(who: str, name: str, column: Labels, is_gap: Bools) -> None:
+def _check_gaps(name: str, column: Labels, is_gap: Bools) -> None:
     if is_gap.any():
         row = int(np.argmax(is_gap))
         value = column[row : row + 1].tolist()[0]
-        raise DataError(
-            f"{who}: {name} must be without gaps; got {value!r} in row {row}."
-        )
+        raise refusal(name, "be without gaps", f"{value!r} in row {row}")
 
 
 def _run_starts(column: Labels) -> Ints:

@@ -1,6 +1,5 @@
 """The ordinal scale: the classes and their order."""
 
-import warnings
 from collections.abc import Hashable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,8 +8,8 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from peckorder._core.errors import refusal, warn
 from peckorder._core.typing import Floats, Ints, Labels
-from peckorder.exceptions import DataError
 from peckorder.feedback._compiled import encode
 from peckorder.feedback._labels import EXACT, LabelColumn, is_missing
 
@@ -65,69 +64,74 @@ class Scale:
     __hash__ = None  # type: ignore[assignment]
 
     @classmethod
-    def given(cls, who: str, classes: Any) -> Self:
+    def given(cls, classes: Any) -> Self:
         """Return the scale of these classes, lowest first."""
         unordered = isinstance(classes, str | bytes | Set | Mapping)
         if unordered or not hasattr(classes, "__len__"):
-            raise TypeError(
-                f"{who}: classes must be a list of labels, lowest first; "
-                f"got {classes!r}."
+            raise refusal(
+                "classes",
+                "be a list of labels, lowest first",
+                repr(classes),
+                error=TypeError,
             )
         labels = classes.tolist() if hasattr(classes, "tolist") else list(classes)
         if not all(isinstance(label, Hashable) for label in labels):
-            raise TypeError(
-                f"{who}: classes must be a list of labels, not of lists; "
-                f"got {_few(labels)}."
+            raise refusal(
+                "classes",
+                "be a list of labels, not of lists",
+                _few(labels),
+                error=TypeError,
             )
         if len(labels) < 2:
-            raise ValueError(
-                f"{who}: classes must be at least two labels; got {labels!r}."
+            raise refusal(
+                "classes", "be at least two labels", repr(labels), error=ValueError
             )
         if len(set(labels)) < len(labels) or any(
             label is not None and is_missing(label) for label in labels
         ):
-            raise ValueError(
-                f"{who}: classes must be distinct labels, lowest first; "
-                f"got {_few(labels)}."
+            raise refusal(
+                "classes",
+                "be distinct labels, lowest first",
+                _few(labels),
+                error=ValueError,
             )
         return cls(_label_array(labels))
 
     @classmethod
-    def inferred(cls, who: str, column: LabelColumn, hint: str = "") -> Self:
+    def inferred(cls, column: LabelColumn, hint: str = "") -> Self:
         """Return the scale of labels that have an order: numbers or categories."""
         if column.categories is not None:
             labels = _label_array(list(column.categories))
         elif column.is_numeric:
-            labels = _distinct_numbers(who, column)
+            labels = _distinct_numbers(column)
         else:
-            _refuse_unordered(who, column)
+            _refuse_unordered(column)
         if labels.size < 2:
             number = "one class" if labels.size else "no class"
-            raise DataError(
-                f"{who}: y must hold at least two classes; got {number}, "
-                f"{labels.tolist()!r}.{hint}"
+            raise refusal(
+                "y",
+                "hold at least two classes",
+                f"{number}, {labels.tolist()!r}",
+                hint=hint,
             )
         if labels.size > max(100, len(column) // 2):
-            warnings.warn(
-                f"{who}: y has {labels.size} classes in {len(column)} rows; if it is "
+            warn(
+                f"y has {labels.size} classes in {len(column)} rows; if it is "
                 "a quantity, cut it into grades first.",
-                stacklevel=2,
             )
         return cls(labels)
 
-    def levels(
-        self, who: str, column: LabelColumn, rows: slice | Ints, name: str = "y"
-    ) -> Ints:
+    def levels(self, column: LabelColumn, rows: slice | Ints, name: str = "y") -> Ints:
         """Return the levels 0..k-1 of these rows; raise for unknown labels."""
         values = column.values[rows]
         if column.is_numeric and self._ascending is not None:
             level, wrong = self._levels_of_numbers(values, self._ascending)
         else:
-            level = self._levels_of_objects(who, column, values, name)
+            level = self._levels_of_objects(column, values, name)
             wrong = int(np.argmin(level)) if level.size and level.min() < 0 else -1
         if wrong >= 0:
             row = np.arange(len(column))[rows][wrong]
-            self._refuse(who, column, int(row), name)
+            self._refuse(column, int(row), name)
         return level
 
     def _levels_of_numbers(self, values: Labels, ascending: Floats) -> tuple[Ints, int]:
@@ -143,7 +147,7 @@ class Scale:
         return level, wrong
 
     def _levels_of_objects(
-        self, who: str, column: LabelColumn, values: Labels, name: str
+        self, column: LabelColumn, values: Labels, name: str
     ) -> Ints:
         """Return levels, -1 for labels that are no class."""
         look_up = self._level_of_label.get
@@ -152,29 +156,29 @@ class Scale:
             table = [look_up(label, -1) for label in column.categories]
             levels = [level for level in table if level >= 0]
             if levels != sorted(levels):
-                raise DataError(
-                    f"{who}: {name} must be in the order of the classes {self}; "
-                    f"got categories in the order {_few(list(column.categories))}."
+                raise refusal(
+                    name,
+                    f"be in the order of the classes {self}",
+                    f"categories in the order {_few(list(column.categories))}",
                 )
             return np.array([*table, -1], dtype=np.int64)[values]
         levels_of_labels = map(look_up, values.tolist(), repeat(-1))
         try:
             return np.fromiter(levels_of_labels, dtype=np.int64, count=values.size)
         except TypeError as error:
-            raise DataError(
-                f"{who}: {name} must be labels that can be compared; got an {error}."
+            raise refusal(
+                name, "be labels that can be compared", f"an {error}"
             ) from None
 
-    def _refuse(self, who: str, column: LabelColumn, row: int, name: str) -> NoReturn:
+    def _refuse(self, column: LabelColumn, row: int, name: str) -> NoReturn:
         label = column.label(row)
         if is_missing(label):
-            raise DataError(
-                f"{who}: {name} must be without missing labels; got {label!r} in row "
-                f"{row}."
-            )
-        raise DataError(
-            f"{who}: {name} must be one of the classes {self}; "
-            f"got {label!r} in row {row}. Name every class in classes=, lowest first."
+            raise refusal(name, "be without missing labels", f"{label!r} in row {row}")
+        raise refusal(
+            name,
+            f"be one of the classes {self}",
+            f"{label!r} in row {row}",
+            hint="Name every class in classes=, lowest first.",
         )
 
 
@@ -193,7 +197,7 @@ def _label_array(labels: list[Hashable]) -> Labels:
     return array
 
 
-def _distinct_numbers(who: str, column: LabelColumn) -> Labels:
+def _distinct_numbers(column: LabelColumn) -> Labels:
     """Return the distinct labels, ascending, in O(rows log classes) time."""
     values = column.values
     classes = values[:0]
@@ -207,19 +211,19 @@ def _distinct_numbers(who: str, column: LabelColumn) -> Labels:
             continue
         if not np.isfinite(block).all():
             row = first + int(np.argmin(np.isfinite(block)))
-            raise DataError(
-                f"{who}: y must be finite; got {column.label(row)!r} in row {row}."
-            )
+            raise refusal("y", "be finite", f"{column.label(row)!r} in row {row}")
         classes = np.union1d(classes, values[first + new : first + _BLOCK])
     return classes
 
 
-def _refuse_unordered(who: str, column: LabelColumn) -> NoReturn:
+def _refuse_unordered(column: LabelColumn) -> NoReturn:
     labels = sorted(set(column.values.tolist()), key=repr)
-    raise DataError(
-        f"{who}: y must be numbers, an ordered categorical, or labels whose order "
-        f"classes= gives; got {_few(labels)}. Pass classes=[...] with the lowest "
-        "first (the order of the alphabet is rarely meant)."
+    raise refusal(
+        "y",
+        "be numbers, an ordered categorical, or labels whose order classes= gives",
+        _few(labels),
+        hint="Pass classes=[...] with the lowest first (the order of the "
+        "alphabet is rarely meant).",
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import peckorder.collaborative
 import peckorder.estimators  # noqa: F401  (its classes may be named by a file)
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import PathLike
 from peckorder.exceptions import ModelFileError
 from peckorder.storage import format as formats
@@ -13,6 +14,7 @@ from peckorder.storage.mixin import MODELS
 from peckorder.storage.models import read_model
 
 
+@entry
 def load(path: PathLike) -> Any:
     """Read a model that was written by its method `save`.
 
@@ -53,21 +55,25 @@ def load(path: PathLike) -> Any:
     4
     """
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"load: path must be a path; got {path!r}.")
+        raise refusal("path", "be a path", repr(path), error=TypeError)
     shown = repr(os.fspath(path))
     try:
         contents = read_file(path)
         return read_model(Node.of(*contents), MODELS)
     except FileNotFoundError:
-        raise FileNotFoundError(
-            f"load: path must be a model file; got {shown}, which does not exist."
+        raise refusal(
+            "path",
+            "be a model file",
+            f"{shown}, which does not exist",
+            error=FileNotFoundError,
         ) from None
     except Damaged as error:
-        raise ModelFileError(
-            f"load: path must be a sound model file; got {shown}, {error}."
+        raise refusal(
+            "path", "be a sound model file", f"{shown}, {error}", error=ModelFileError
         ) from None
 
 
+@entry
 def from_bytes(data: bytes | bytearray | memoryview) -> Any:
     """Read a model from what its method `to_bytes` returned.
 
@@ -100,14 +106,18 @@ def from_bytes(data: bytes | bytearray | memoryview) -> Any:
     3
     """
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise TypeError(
-            "from_bytes: data must be bytes; got an object of type "
-            f"{type(data).__name__}."
+        raise refusal(
+            "data",
+            "be bytes",
+            f"an object of type {type(data).__name__}",
+            error=TypeError,
         )
     try:
         return read_model(Node.of(*formats.from_bytes(data)), MODELS)
     except Damaged as error:
-        raise ModelFileError(
-            f"from_bytes: data must be a sound model file; got {len(data):,} bytes "
-            f"of one {error}."
+        raise refusal(
+            "data",
+            "be a sound model file",
+            f"{len(data):,} bytes of one {error}",
+            error=ModelFileError,
         ) from None

@@ -9,10 +9,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from peckorder._base.scores import ScoreEstimator, checked_offset, checked_weight
+from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Matrix, MatrixLike, VectorLike
 from peckorder._core.validation import Rules, check_csr, check_finite
-from peckorder.exceptions import DataError
 from peckorder.feedback import Queries, read_grades
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
 from peckorder.magnitude.mprank_solver.primal import times
@@ -48,6 +48,7 @@ class TrainingData(NamedTuple):
     is_copy: bool
 
 
+@entry
 class MagnitudeModel(ScoreEstimator):
     """Scores rows by features, or by kernels with the training rows."""
 
@@ -101,14 +102,13 @@ class MagnitudeModel(ScoreEstimator):
         )
         # A kernel matrix that will be copied is checked on the way.
         if by_ourselves and not (checks_later and rows.shape[0] == rows.shape[1]):
-            check_finite(self._who, rows)
-        return check_csr(self._who, rows) if sparse.issparse(rows) else rows
+            check_finite(rows)
+        return check_csr(rows) if sparse.issparse(rows) else rows
 
     def _kernel_function(self, gamma: float | None) -> KernelFunction:
         kernel = self.kernel
         d = self.n_features_in_
         return KernelFunction(
-            self._who,
             RowTransform(intercept=False, unit_norm=False),
             d,
             kernel if isinstance(kernel, str) else "function",
@@ -133,18 +133,15 @@ class MagnitudeModel(ScoreEstimator):
         checks_later = is_copied and sample_weight is None
         rows = self._rows(X, reset=reset, checks_later=checks_later)
         n_rows = rows.shape[0]
-        y = read_grades(self._who, y, "unit")
+        y = read_grades(y, "unit")
         if len(y) != n_rows:
-            raise DataError(
-                f"{self._who}: y must be one number per row, {n_rows} in all; got "
-                f"{len(y)}."
-            )
-        weight = checked_weight(self._who, sample_weight, n_rows)
+            raise refusal("y", f"be one number per row, {n_rows} in all", len(y))
+        weight = checked_weight(sample_weight, n_rows)
         weight = None if weight is None else weight.copy()
         if offset is not None:
-            offset = checked_offset(self._who, offset, n_rows).copy()
+            offset = checked_offset(offset, n_rows).copy()
         label = y if offset is None else y - offset
-        query = Queries.of(self._who, qid, n_rows).of_rows()
+        query = Queries.of(qid, n_rows).of_rows()
         data = TrainingData(
             rows,
             y,
@@ -161,9 +158,10 @@ class MagnitudeModel(ScoreEstimator):
             return data
         kept = np.flatnonzero(weight)
         if len(kept) == 0:
-            raise DataError(
-                f"{self._who}: sample_weight must be > 0 for some row; got zero for "
-                "all (there must be at least one non-zero sample weight)."
+            raise refusal(
+                "sample_weight",
+                "be > 0 for some row",
+                "zero for all (there must be at least one non-zero sample weight)",
             )
         return data._replace(
             X=rows[kept],
@@ -186,7 +184,6 @@ class MagnitudeModel(ScoreEstimator):
                 X = X[:, data.kept]
             rows = Gram.of(self._kernel_function(gamma), X, is_copy=data.is_copy)
         return TrainingRows(
-            self._who,
             rows,
             data.y,
             data.label,
@@ -198,9 +195,10 @@ class MagnitudeModel(ScoreEstimator):
 
     def _check_square(self, n_rows: int) -> None:
         if self.kernel == "precomputed" and n_rows != self.n_features_in_:
-            raise DataError(
-                f"{self._who}: X must be square with kernel='precomputed', one "
-                f"column per row; got {n_rows} rows and {self.n_features_in_} columns."
+            raise refusal(
+                "X",
+                "be square with kernel='precomputed', one column per row",
+                f"{n_rows} rows and {self.n_features_in_} columns",
             )
 
     def _clear(self) -> None:

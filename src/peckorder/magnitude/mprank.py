@@ -1,6 +1,5 @@
 """MPRank: scores whose differences are those of the labels."""
 
-import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -11,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from peckorder._base.transaction import all_or_nothing
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Floats, MatrixLike, VectorLike
 from peckorder._core.validation import (
     Rules,
@@ -20,7 +20,6 @@ from peckorder._core.validation import (
     positive,
     whole,
 )
-from peckorder.exceptions import DataError
 from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel, TrainingData
 from peckorder.magnitude.mprank_solver.iterative import Diverged, Limits
 from peckorder.magnitude.mprank_solver.leave_out import COSTS, LeaveOut
@@ -38,6 +37,7 @@ COST = one_of(*COSTS)
 KEEP = one_of("C", "C_prime")
 
 
+@entry
 class SquaredModel(MagnitudeModel):
     """Fits the squared cost, for which leaving rows out has a closed form.
 
@@ -140,13 +140,14 @@ class SquaredModel(MagnitudeModel):
         >>> round(MPRank(C=10).fit(X, y).leave_pair_out_error(), 3)
         1.933
         """
-        COST.check(self._who, "cost", cost)
-        one_of("exact", "paper").check(self._who, "method", method)
+        COST.check("cost", cost)
+        one_of("exact", "paper").check("method", method)
         training = self._training_to_leave_out("leave_pair_out_error", keep, 3)
         if method == "paper" and not training.weights.is_plain:
-            raise DataError(
-                f"{self._who}: method must be 'exact' for a model fitted with queries "
-                "or unequal weights; got 'paper'."
+            raise refusal(
+                "method",
+                "be 'exact' for a model fitted with queries or unequal weights",
+                "'paper'",
             )
         leave_out = LeaveOut(training)
         ridge = training.weights.ridge(self._fitted_C, 2 if keep == "C" else 0)
@@ -187,24 +188,27 @@ class SquaredModel(MagnitudeModel):
     def _training_to_leave_out(self, name: str, keep: str, least: int) -> TrainingRows:
         """Return the training rows, or say why none can be left out."""
         check_is_fitted(self)
-        KEEP.check(self._who, "keep", keep)
+        KEEP.check("keep", keep)
         training: TrainingRows | None = vars(self).get("_training")
         if training is None:
-            raise DataError(
-                f"{self._who}: {name} must be called on a model that still has the "
-                "rows of its fit; got one learnt by partial_fit, copied or loaded."
+            raise refusal(
+                name,
+                "be called on a model that still has the rows of its fit",
+                "one learnt by partial_fit, copied or loaded",
             )
         self._check_unchanged(training)
         if len(training.weights) < least:
-            refuse_few(self._who, name, least, len(training.weights))
-        check_keep(self._who, keep, training)
+            refuse_few(name, least, len(training.weights))
+        check_keep(keep, training)
         return training
 
     def _check_unchanged(self, training: TrainingRows) -> None:
         if training.has_changed():
-            raise DataError(
-                f"{self._who}: X must be as it was when fitted, since large rows are "
-                "not copied; got rows that were changed since. Fit again."
+            raise refusal(
+                "X",
+                "be as it was when fitted, since large rows are not copied",
+                "rows that were changed since",
+                hint="Fit again.",
             )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -230,7 +234,7 @@ class SquaredModel(MagnitudeModel):
 
     def _store_solution(self, solution: Solution, n_rows: int, method: Method) -> None:
         if not np.isfinite([solution.objective, solution.dual.sum()]).all():
-            refuse_large(self._who)
+            refuse_large()
         if solution.coef is not None:
             self.coef_ = solution.coef
         self._support_coef = solution.dual
@@ -241,25 +245,27 @@ class SquaredModel(MagnitudeModel):
         self.dual_gap_ = solution.gap
         self.n_iter_ = solution.n_iter
         if not solution.is_converged:
-            warnings.warn(
-                f"{self._who}: not converged after {solution.n_iter} iterations: the "
+            warn(
+                f"not converged after {solution.n_iter} iterations: the "
                 f"objective may be {solution.gap:.2g} above its minimum. Raise "
                 f"max_iter (now {method.limits.max_iter}) or tol (now "
                 f"{method.limits.tol:g}), or use another solver.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
 
 def _has_partial_fit(model: "MPRank") -> bool:
     if model.kernel != "linear":
-        raise AttributeError(
-            f"{type(model).__name__}: kernel must be 'linear' for partial_fit, which "
-            f"keeps no rows; got {model.kernel!r}."
+        raise refusal(
+            "kernel",
+            "be 'linear' for partial_fit, which keeps no rows",
+            repr(model.kernel),
+            error=AttributeError,
         )
     return True
 
 
+@entry
 class MPRank(SquaredModel, stored=True):
     """Ranks so that differences of scores are those of real-valued labels.
 
@@ -467,9 +473,11 @@ class MPRank(SquaredModel, stored=True):
     def _check(self) -> None:
         check_parameters(self, self._rules)
         if self.step is not None and self.solver != "gradient":
-            raise ValueError(
-                f"{self._who}: step must be None unless solver='gradient'; got "
-                f"{self.step!r}."
+            raise refusal(
+                "step",
+                "be None unless solver='gradient'",
+                repr(self.step),
+                error=ValueError,
             )
 
     def _fit(self, data: TrainingData) -> None:
@@ -478,9 +486,11 @@ class MPRank(SquaredModel, stored=True):
         try:
             self._solve(data, self.gamma, self.C, method)
         except Diverged:
-            raise ValueError(
-                f"{self._who}: step must be shorter to converge, None for a safe one; "
-                f"got {self.step!r}."
+            raise refusal(
+                "step",
+                "be shorter to converge, None for a safe one",
+                repr(self.step),
+                error=ValueError,
             ) from None
 
     def _add_batch(
@@ -499,9 +509,10 @@ class MPRank(SquaredModel, stored=True):
             before = self._moments_before()
         if before.has_queries != data.has_queries:
             rule = "given" if before.has_queries else "None"
-            raise DataError(
-                f"{self._who}: qid must be {rule}, as in the calls before; got "
-                f"{'another' if data.has_queries else None}."
+            raise refusal(
+                "qid",
+                f"be {rule}, as in the calls before",
+                "another" if data.has_queries else None,
             )
         moments = before.add(data.X, data.label, data.query, data.weight)
         had_offset = not is_first and self._has_offset
@@ -519,9 +530,7 @@ class MPRank(SquaredModel, stored=True):
         self._has_offset = False
 
     def _no_moments(self, *, has_queries: bool) -> RunningMoments:
-        return RunningMoments.empty(
-            self._who, self.n_features_in_, has_queries=has_queries
-        )
+        return RunningMoments.empty(self.n_features_in_, has_queries=has_queries)
 
     def _moments_before(self) -> RunningMoments:
         """Return the moments so far, of the rows of `fit` if it was called before."""
@@ -530,10 +539,11 @@ class MPRank(SquaredModel, stored=True):
             return moments
         training: TrainingRows | None = vars(self).get("_training")
         if training is None or not hasattr(self, "coef_"):
-            raise DataError(
-                f"{self._who}: partial_fit must be called on a new model, one learnt "
-                "by partial_fit, or one that still has the rows of its fit, with a "
-                "linear kernel; got another."
+            raise refusal(
+                "partial_fit",
+                "be called on a new model, one learnt by partial_fit, or one "
+                "that still has the rows of its fit, with a linear kernel",
+                "another",
             )
         self._check_unchanged(training)
         moments = self._no_moments(has_queries=self._has_queries)
@@ -541,19 +551,22 @@ class MPRank(SquaredModel, stored=True):
         return moments.add(training.rows, training.label, query, training.weight)
 
 
-def refuse_few(who: str, name: str, least: int, n_rows: int) -> NoReturn:
+def refuse_few(name: str, least: int, n_rows: int) -> NoReturn:
     """Refuse too few rows to leave some out."""
-    raise DataError(
-        f"{who}: X must be {least} rows or more for {name}, so that one is left to "
-        f"learn from; got {n_rows} sample{'' if n_rows == 1 else 's'}."
+    raise refusal(
+        "X",
+        f"be {least} rows or more for {name}, so that one is left to learn from",
+        f"{n_rows} sample{('' if n_rows == 1 else 's')}",
     )
 
 
-def check_keep(who: str, keep: str, training: TrainingRows) -> None:
+def check_keep(keep: str, training: TrainingRows) -> None:
     """Refuse to keep C where rows differ in weight."""
     if keep == "C" and not training.weights.is_plain:
-        raise DataError(
-            f"{who}: keep must be 'C_prime' with queries or unequal weights, since at "
-            "the same C each pair left out would change the weights of other rows in "
-            "its own way; got 'C'."
+        raise refusal(
+            "keep",
+            "be 'C_prime' with queries or unequal weights, since at the same C "
+            "each pair left out would change the weights of other rows in its "
+            "own way",
+            "'C'",
         )

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rule, Rules, check_parameters, one_of, positive
-from peckorder.exceptions import DataError
 from peckorder.magnitude.base import RULES, Kernel, TrainingData
 from peckorder.magnitude.mprank import (
     COST,
@@ -31,6 +31,7 @@ def _are_positive(values: object) -> bool:
 _numbers = Rule("one or more finite numbers > 0", _are_positive)
 
 
+@entry
 class MPRankCV(SquaredModel, stored=True):
     """Chooses C, and gamma, by leaving every pair of rows out of training, exactly.
 
@@ -132,9 +133,7 @@ class MPRankCV(SquaredModel, stored=True):
         errors = [self._errors(self._training_rows(data, gamma)) for gamma in gammas]
         self.errors_ = np.array(errors)
         if np.isnan(self.errors_).all():
-            raise DataError(
-                f"{self._who}: y must have pairs within queries to choose by; got none."
-            )
+            raise refusal("y", "have pairs within queries to choose by", "none")
         row, column = np.unravel_index(np.nanargmin(self.errors_), self.errors_.shape)
         self.C_ = float(list(self.Cs)[column])
         self._solve(data, gammas[row], self.C_, _DIRECT)
@@ -145,27 +144,30 @@ class MPRankCV(SquaredModel, stored=True):
     def _check(self) -> None:
         check_parameters(self, self._rules)
         if self.gammas is not None and self.kernel not in ("rbf", "poly"):
-            raise ValueError(
-                f"{self._who}: gammas must be None unless kernel is 'rbf' or 'poly'; "
-                f"got {self.gammas!r}."
+            raise refusal(
+                "gammas",
+                "be None unless kernel is 'rbf' or 'poly'",
+                repr(self.gammas),
+                error=ValueError,
             )
         if self.method == "diagonal" and self.cost != "squared":
-            raise ValueError(
-                f"{self._who}: cost must be 'squared' with method='diagonal'; got "
-                f"{self.cost!r}."
+            raise refusal(
+                "cost",
+                "be 'squared' with method='diagonal'",
+                repr(self.cost),
+                error=ValueError,
             )
 
     def _errors(self, training: TrainingRows) -> Floats:
         """Return the error of each C."""
         weights = training.weights
         if len(weights) < 3:
-            refuse_few(self._who, "leaving pairs out", 3, len(weights))
-        check_keep(self._who, self.keep, training)
+            refuse_few("leaving pairs out", 3, len(weights))
+        check_keep(self.keep, training)
         is_exact = self.method == "exact"
         if not is_exact and not weights.is_plain:
-            raise DataError(
-                f"{self._who}: method must be 'exact' with queries or unequal weights; "
-                "got 'diagonal'."
+            raise refusal(
+                "method", "be 'exact' with queries or unequal weights", "'diagonal'"
             )
         leave_out = LeaveOut(training)
         errors = []

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def _kernel_name(gram: Gram) -> str:
     function = gram.function
     if function.function is not None:
-        stored_parameter(function.who, "kernel", function.function)  # which it is not
+        stored_parameter("kernel", function.function)  # which it is not
     return function.name
 
 
@@ -50,16 +50,11 @@ def _check_gram(node: Node) -> None:
     is_centred = node.values["name"] == "rbf" and isinstance(X, np.ndarray)
     if (centre is not None) != is_centred:
         raise node.refuse("centre", "given with dense rows and an 'rbf' kernel alone")
-    node.values["who"] = type(node.owner).__name__
 
 
-def _gram(
-    who: str, X: Matrix, centre: Floats | None, name: str, **parameters: Any
-) -> Gram:
+def _gram(X: Matrix, centre: Floats | None, name: str, **parameters: Any) -> Gram:
     transform = RowTransform(intercept=False, unit_norm=False)
-    return Gram(
-        KernelFunction(who, transform, X.shape[1], name, **parameters), X, centre
-    )
+    return Gram(KernelFunction(transform, X.shape[1], name, **parameters), X, centre)
 
 
 _GRAM = Table(
@@ -116,10 +111,6 @@ MAGNITUDE = Table(
 )
 
 
-def _name_owner(node: Node) -> None:
-    node.values["who"] = type(node.owner).__name__
-
-
 _MOMENTS = Table(
     Field("has_queries", flag()),
     Field("factor", floats("features+1", "features+1")),
@@ -128,7 +119,6 @@ _MOMENTS = Table(
     Field("squared_masses", number(low=0.0)),
     Field("origin", floats("features+1")),
     Field("mean", floats("features+1")),
-    complete=_name_owner,
 )
 
 
@@ -166,11 +156,10 @@ def _complete_squared(node: Node) -> None:
     if gram is None or "_fitted_C" not in values:
         raise node.refuse("sample", "with a kernel")
     values["_has_queries"] = sample.pop("_has_queries")
-    values["_training"] = _sample(type(node.owner).__name__, gram, **sample)
+    values["_training"] = _sample(gram, **sample)
 
 
 def _sample(
-    who: str,
     gram: Gram,
     y: Floats,
     offset: Floats | None,
@@ -179,7 +168,7 @@ def _sample(
 ) -> TrainingRows:
     label = y if offset is None else y - offset
     weights = QueryWeights.of(query, weight)
-    return TrainingRows(who, gram, y, label, offset, weights, weight, is_copy=True)
+    return TrainingRows(gram, y, label, offset, weights, weight, is_copy=True)
 
 
 # What pairs are left out of, and partial_fit continues from.

@@ -1,6 +1,5 @@
 """SVRank: scores whose differences are those of the labels, but for a band."""
 
-import warnings
 from typing import ClassVar, Self
 
 import numpy as np
@@ -8,6 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from peckorder._base.transaction import all_or_nothing
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import MatrixLike, VectorLike
 from peckorder._core.validation import (
     Rule,
@@ -18,7 +18,6 @@ from peckorder._core.validation import (
     positive,
     whole,
 )
-from peckorder.exceptions import DataError
 from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel
 from peckorder.magnitude.mprank_solver.iterative import Limits
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
@@ -41,6 +40,7 @@ def _hint(value: object) -> str:
     return _REASONS.get(value, "") if isinstance(value, str) else ""
 
 
+@entry
 class SVRank(MagnitudeModel, stored=True):
     """Ranks so that differences of scores are those of labels, but for a band.
 
@@ -225,7 +225,7 @@ class SVRank(MagnitudeModel, stored=True):
             rows = training.rows
             is_linear = not isinstance(rows, Gram)
             with np.errstate(over="ignore", invalid="ignore"):
-                space = Features(rows) if is_linear else Kernels(self._who, rows)
+                space = Features(rows) if is_linear else Kernels(rows)
                 minimum = minimise(space, risk, limits)
             self._check_finite(minimum)
             self._store(minimum, training.weights.mean(training.label - minimum.scores))
@@ -238,7 +238,7 @@ class SVRank(MagnitudeModel, stored=True):
                 self.dual_coef_ = np.zeros(data.n_rows)
                 self.dual_coef_[data.kept] = minimum.w[0]
         if not minimum.is_converged:
-            self._warn(limits, stacklevel=3)
+            self._warn(limits)
         return self
 
     def _risk(self, training: TrainingRows) -> PairRisk:
@@ -269,15 +269,12 @@ class SVRank(MagnitudeModel, stored=True):
         if np.isfinite([minimum.objective, minimum.gap, minimum.w.sum()]).all():
             return
         if self.C > _LARGEST_C:
-            raise DataError(
-                f"{self._who}: C must be small enough for squares to be finite; got "
-                f"{self.C!r}."
-            )
-        refuse_large(self._who)
+            raise refusal("C", "be small enough for squares to be finite", repr(self.C))
+        refuse_large()
 
-    def _warn(self, limits: Limits, stacklevel: int) -> None:
+    def _warn(self, limits: Limits) -> None:
         what = (
-            f"{self._who}: not converged after {self.n_iter_} iterations: the "
+            f"not converged after {self.n_iter_} iterations: the "
             f"objective {self.objective_:.6g} may be {self.dual_gap_:.2g} above its "
             "minimum"
         )
@@ -290,4 +287,4 @@ class SVRank(MagnitudeModel, stored=True):
             what += (
                 f". Raise max_iter (now {limits.max_iter}) or tol (now {limits.tol:g})."
             )
-        warnings.warn(what, ConvergenceWarning, stacklevel=stacklevel)
+        warn(what, ConvergenceWarning)

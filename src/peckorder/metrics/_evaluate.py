@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.typing import Floats, Frame, Ints, Labels, VectorLike
 from peckorder._core.validation import optional, whole
-from peckorder.exceptions import DataError, MissingExtraError
+from peckorder.exceptions import MissingExtraError
 from peckorder.metrics._lists import (
     UNDEFINED,
     RankedLists,
@@ -131,6 +132,7 @@ class Evaluation:
         ]
 
 
+@entry
 def evaluate(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -182,17 +184,17 @@ def evaluate(
     ndcg    0.8953  0.8155 to 0.9751        2          0
     ap      0.8333  0.7500 to 0.9167        2          0
     """
-    metrics = metrics_by_name("evaluate", names)
-    whole(1).check("evaluate", "n_bootstrap", n_bootstrap)
-    _SEED.check("evaluate", "random_state", random_state)
+    metrics = metrics_by_name(names)
+    whole(1).check("n_bootstrap", n_bootstrap)
+    _SEED.check("random_state", random_state)
     if sample_weight is not None:
         for metric in metrics:
-            metric.check_weighable("evaluate")
-    UNDEFINED.check("evaluate", "undefined", undefined)
+            metric.check_weighable()
+    UNDEFINED.check("undefined", undefined)
     if isinstance(qid, Iterator):
         qid = list(qid)  # it is read more than once
-    lists = RankedLists.of("evaluate", y_true, y_score, qid, ties, docid)
-    weight = query_weights("evaluate", query_weight, lists.queries)
+    lists = RankedLists.of(y_true, y_score, qid, ties, docid)
+    weight = query_weights(query_weight, lists.queries)
     values = {
         metric.name: metric.per_query(
             y_true, y_score, qid, lists, sample_weight, undefined
@@ -267,6 +269,7 @@ class PairedComparison:
         ]
 
 
+@entry
 def compare(
     a: Evaluation,
     b: Evaluation,
@@ -305,13 +308,15 @@ def compare(
     """
     for what, value in (("a", a), ("b", b)):
         if not isinstance(value, Evaluation):
-            raise TypeError(
-                f"compare: {what} must be what evaluate returns; got an object of type "
-                f"{type(value).__name__}."
+            raise refusal(
+                what,
+                "be what evaluate returns",
+                f"an object of type {type(value).__name__}",
+                error=TypeError,
             )
-    whole(1).check("compare", "n_bootstrap", n_bootstrap)
-    whole(1).check("compare", "n_permutations", n_permutations)
-    _SEED.check("compare", "random_state", random_state)
+    whole(1).check("n_bootstrap", n_bootstrap)
+    whole(1).check("n_permutations", n_permutations)
+    _SEED.check("random_state", random_state)
     names, positions = _aligned(a, b)
     gaps = np.stack([a.values[name] - b.values[name][positions] for name in names])
     means = weighted_means(gaps, a.weight).tolist()
@@ -328,21 +333,18 @@ def _aligned(a: Evaluation, b: Evaluation) -> tuple[list[str], Ints]:
     """Return the metrics of both, and where the queries of `a` are in `b`."""
     names = [name for name in a.values if name in b.values]
     if not names:
-        raise DataError(
-            f"compare: b must have a metric of a, {', '.join(a.values)}; got "
-            f"{', '.join(b.values)}."
+        raise refusal(
+            "b", f"have a metric of a, {', '.join(a.values)}", ", ".join(b.values)
         )
     position = {query: i for i, query in enumerate(b.queries.tolist())}
     queries = a.queries.tolist()
     missing = next((query for query in queries if query not in position), None)
     if len(position) != len(queries) or missing is not None:
         got = f"{len(position)}" if missing is None else f"none called {missing!r}"
-        raise DataError(
-            f"compare: b must be of the same {len(queries)} queries as a; got {got}."
-        )
+        raise refusal("b", f"be of the same {len(queries)} queries as a", got)
     positions = np.array([position[query] for query in queries])
     if not np.array_equal(a.weight, b.weight[positions]):
-        raise DataError("compare: query_weight must be the same for both; got others.")
+        raise refusal("query_weight", "be the same for both", "others")
     return names, positions
 
 
@@ -359,14 +361,18 @@ def _table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     )
 
 
+@entry_named("metrics")
 def to_frame(library: str, rows: object) -> Frame:
     """Return rows, or columns, as a data frame of a library if it is installed."""
     try:
         module = import_module(library)
     except ImportError:
-        raise MissingExtraError(
-            f"metrics: {library} must be installed for this; got none. Type "
-            "pip install 'peckorder[frames]'."
+        raise refusal(
+            library,
+            "be installed for this",
+            "none",
+            hint="Type pip install 'peckorder[frames]'.",
+            error=MissingExtraError,
         ) from None
     frame: Frame = module.DataFrame(rows)
     return frame

@@ -1,9 +1,8 @@
 """Rows sorted into ranked lists, and means over queries."""
 
-import warnings
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from reprlib import repr as repr_
 from typing import Any, Self, TypeAlias
@@ -13,10 +12,10 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._core.compiled.lists import sort_lists
+from peckorder._core.errors import refusal, warn
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, n_cores, share
 from peckorder._core.typing import Array, Floats, Ints, VectorLike
 from peckorder._core.validation import numbers, one_of, weights
-from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 
 TIES = one_of("expected", "best", "worst", "order", "docid")
@@ -39,7 +38,6 @@ class RankedLists:
     `broken`, equal scores count as ranked the way they stand.
     """
 
-    who: str
     queries: Queries
     order: Ints
     score: Floats
@@ -49,7 +47,6 @@ class RankedLists:
     @classmethod
     def of(
         cls,
-        who: str,
         y_true: "ArrayLike | RankedLists",
         y_score: ArrayLike | None,
         qid: VectorLike | None = None,
@@ -62,15 +59,15 @@ class RankedLists:
         The best and the worst order of equal scores are by truth, or by a mask `good`.
         """
         if isinstance(y_true, cls):
-            return replace(y_true, who=who)
-        TIES.check(who, "ties", ties)
-        truth = numbers(who, "y_true", y_true, finite=True)
-        score = numbers(who, "y_score", y_score)
-        check_lengths(who, len(truth), y_score=len(score))
-        queries = Queries.of(who, qid, len(truth))
+            return y_true
+        TIES.check("ties", ties)
+        truth = numbers("y_true", y_true, finite=True)
+        score = numbers("y_score", y_score)
+        check_lengths(len(truth), y_score=len(score))
+        queries = Queries.of(qid, len(truth))
         if docid is not None and ties != "docid":
-            raise ValueError(
-                f"{who}: ties must be 'docid' for docid to matter; got {ties!r}."
+            raise refusal(
+                "ties", "be 'docid' for docid to matter", repr(ties), error=ValueError
             )
         if ties == "docid":
             # As trec_eval does, which holds scores in single precision.
@@ -81,8 +78,8 @@ class RankedLists:
             mask = np.asarray(good)
             if mask.shape == truth.shape and mask.dtype.kind == "b":
                 worth = mask.astype(np.float64)
-        order, score = _ranked(who, score, worth, queries, ties, docid)
-        return cls(who, queries, order, score, truth[order], ties != "expected")
+        order, score = _ranked(score, worth, queries, ties, docid)
+        return cls(queries, order, score, truth[order], ties != "expected")
 
     def __len__(self) -> int:
         return len(self.order)
@@ -108,20 +105,18 @@ class RankedLists:
         return np.negative(ordered, out=ordered)
 
 
-def check_lengths(who: str, n_rows: int, **lengths: int) -> None:
+def check_lengths(n_rows: int, **lengths: int) -> None:
     """Refuse columns that are longer or shorter than `y_true`."""
     for name, length in lengths.items():
         if length != n_rows:
-            raise DataError(
-                f"{who}: {name} must be as long as y_true, {n_rows} rows; got {length}."
-            )
+            raise refusal(name, f"be as long as y_true, {n_rows} rows", length)
 
 
 def row_weights(lists: RankedLists, sample_weight: ArrayLike | None) -> Floats:
     """Return one weight per row, in the order of the lists."""
     if sample_weight is None:
         return np.ones(len(lists))
-    return weights(lists.who, sample_weight, len(lists))[lists.order]
+    return weights(sample_weight, len(lists))[lists.order]
 
 
 def n_threads(n_rows: int) -> int:
@@ -140,9 +135,9 @@ def share_lists(
     share(len(offsets) - 1, n_threads(int(offsets[-1])), work)
 
 
-def ranks(who: str, scores: Floats, qid: VectorLike | None) -> Ints:
+def ranks(scores: Floats, qid: VectorLike | None) -> Ints:
     """Return the rank of each row in its query, from 1; ties in the order of rows."""
-    queries = Queries.of(who, qid, len(scores))
+    queries = Queries.of(qid, len(scores))
     order = np.lexsort((-scores, queries.of_rows()))
     rank = np.empty(len(scores), dtype=np.int64)
     starts = np.repeat(queries.offsets[:-1], queries.sizes)
@@ -151,7 +146,6 @@ def ranks(who: str, scores: Floats, qid: VectorLike | None) -> Ints:
 
 
 def _ranked(
-    who: str,
     score: Floats,
     worth: Floats,
     queries: Queries,
@@ -166,15 +160,11 @@ def _ranked(
         return rows, key
     if ties == "docid":
         if docid is None:
-            raise DataError(
-                f"{who}: docid must be one name per row with ties='docid'; got None."
-            )
+            raise refusal("docid", "be one name per row with ties='docid'", "None")
         names = np.asarray(docid)
         if names.ndim != 1 or any(name is None for name in names.tolist()):
-            raise DataError(
-                f"{who}: docid must be one name per row; got {repr_(docid)}."
-            )
-        check_lengths(who, len(score), docid=len(names))
+            raise refusal("docid", "be one name per row", repr_(docid))
+        check_lengths(len(score), docid=len(names))
         names = names.astype(str)  # by which trec_eval compares
         second: Floats | Ints = -np.unique(names, return_inverse=True)[1]
     else:
@@ -217,27 +207,24 @@ def mean_over_queries(
 
     `needs` is what a query must have for its value to be defined.
     """
-    who, queries = lists.who, lists.queries
-    UNDEFINED.check(who, "undefined", undefined)
-    weight = query_weights(who, query_weight, queries)
+    queries = lists.queries
+    UNDEFINED.check("undefined", undefined)
+    weight = query_weights(query_weight, queries)
     is_missing = np.isnan(values)
     n_missing = int(is_missing.sum())
     if n_missing and undefined == "raise":
         first = queries.ids.tolist()[int(np.argmax(is_missing))]
-        raise DataError(
-            f"{who}: every query must have {needs}; got query {first!r} without."
-        )
+        raise refusal("every query", f"have {needs}", f"query {first!r} without")
     if undefined == "zero":
         values = np.where(is_missing, 0.0, values)
         is_missing = np.zeros_like(is_missing)
     if per_query:
         return values
     if is_missing.any():
-        warnings.warn(
-            f"{who}: {n_missing} of {len(values)} queries are left out of the mean, "
+        warn(
+            f"{n_missing} of {len(values)} queries are left out of the mean, "
             f"having no {needs.removeprefix('a ')}.",
             UndefinedMetricWarning,
-            stacklevel=3,
         )
     weight = weight[~is_missing]
     if not weight.sum() > 0:
@@ -245,7 +232,7 @@ def mean_over_queries(
     return float(np.average(values[~is_missing], weights=weight))
 
 
-def query_weights(who: str, given: WeightsOfQueries, queries: Queries) -> Floats:
+def query_weights(given: WeightsOfQueries, queries: Queries) -> Floats:
     """Return one weight per query, in the order of their first rows."""
     if given is None:
         return np.ones(len(queries))
@@ -255,14 +242,15 @@ def query_weights(who: str, given: WeightsOfQueries, queries: Queries) -> Floats
         try:
             given = [given[name] for name in queries.ids.tolist()]
         except KeyError as error:
-            raise DataError(
-                f"{who}: query_weight must have a weight for every query; got none for "
-                f"{error}."
+            raise refusal(
+                "query_weight", "have a weight for every query", f"none for {error}"
             ) from None
-    weight = numbers(who, "query_weight", given, finite=True)
+    weight = numbers("query_weight", given, finite=True)
     if len(weight) != len(queries) or weight.min() < 0:
-        raise DataError(
-            f"{who}: query_weight must be one weight >= 0 per query, {len(queries)} "
-            f"in the order of their first rows; got {repr_(weight.tolist())}."
+        raise refusal(
+            "query_weight",
+            f"be one weight >= 0 per query, {len(queries)} in the order of "
+            "their first rows",
+            repr_(weight.tolist()),
         )
     return weight

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Floats, MatrixLike, Predictor, VectorLike
 from peckorder._core.validation import did_you_mean
-from peckorder.exceptions import DataError
 from peckorder.metrics._lists import RankedLists
 from peckorder.metrics._ndcg import ndcg
 from peckorder.metrics._pairs import (
@@ -111,13 +111,15 @@ class Metric:
             values = self.kind.function(y_true, y_score, qid=qid, **options)
         return values
 
-    def check_weighable(self, who: str) -> None:
+    def check_weighable(self) -> None:
         """Refuse weights of rows if the metric does not take them."""
         if not self.kind.takes_weight:
             words = [word for word, kind in METRICS.items() if kind.takes_weight]
-            raise ValueError(
-                f"{who}: names must be metrics of pairs, {', '.join(words)}, with "
-                f"sample_weight; got {self.name!r}."
+            raise refusal(
+                "names",
+                f"be metrics of pairs, {', '.join(words)}, with sample_weight",
+                repr(self.name),
+                error=ValueError,
             )
 
     def mean(
@@ -127,19 +129,21 @@ class Metric:
         return float(self.kind.function(y_true, y_score, qid=qid, **self.options))
 
 
-def metrics_by_name(who: str, names: str | Iterable[str]) -> list[Metric]:
+def metrics_by_name(names: str | Iterable[str]) -> list[Metric]:
     """Return the metrics of one name or several."""
     if isinstance(names, str):
         names = [names]
     if not isinstance(names, Iterable) or not (names := list(names)):
-        raise ValueError(
-            f"{who}: names must be one metric or several, such as 'ap' or ['ap', "
-            f"'ndcg@10']; got {names!r}."
+        raise refusal(
+            "names",
+            "be one metric or several, such as 'ap' or ['ap', 'ndcg@10']",
+            repr(names),
+            error=ValueError,
         )
-    return [metric_by_name(who, name) for name in names]
+    return [metric_by_name(name) for name in names]
 
 
-def metric_by_name(who: str, name: object, what: str = "names") -> Metric:
+def metric_by_name(name: object, what: str = "names") -> Metric:
     """Return a metric; the refusal calls the name `what` and suggests a near one."""
     match = _GRAMMAR.fullmatch(name.lower()) if isinstance(name, str) else None
     word = match[1] if match else ""
@@ -148,8 +152,12 @@ def metric_by_name(who: str, name: object, what: str = "names") -> Metric:
     if not isinstance(name, str) or match is None or kind is None:
         words = ", ".join(map(repr, METRICS))
         hint = did_you_mean(re.split(r"[@(]", str(name))[0], METRICS, _ALIASES)
-        raise ValueError(
-            f"{who}: {what} must be {rule}; got {name!r}.{hint} There are {words}."
+        raise refusal(
+            what,
+            f"be {rule}",
+            repr(name),
+            hint=f"{hint} There are {words}.",
+            error=ValueError,
         )
     options: dict[str, Any] = {}
     cutoff, in_brackets = match[2], match[3]
@@ -157,17 +165,19 @@ def metric_by_name(who: str, name: object, what: str = "names") -> Metric:
         rule = (
             f"with a cut-off, as in '{word}@10'" if kind.cutoff else "without a cut-off"
         )
-        raise ValueError(f"{who}: the name of {word!r} must be {rule}; got {name!r}.")
+        raise refusal(
+            f"the name of {word!r}", f"be {rule}", repr(name), error=ValueError
+        )
     if cutoff is not None and int(cutoff) < 1:
-        raise ValueError(f"{who}: the cut-off must be >= 1; got {name!r}.")
+        raise refusal("the cut-off", "be >= 1", repr(name), error=ValueError)
     if cutoff:
         options[str(kind.cutoff)] = int(cutoff)
     if in_brackets:
-        options |= _in_brackets(who, name, kind, in_brackets)
+        options |= _in_brackets(name, kind, in_brackets)
     return Metric(name, kind, options)
 
 
-def _in_brackets(who: str, name: str, kind: MetricKind, text: str) -> dict[str, Any]:
+def _in_brackets(name: str, kind: MetricKind, text: str) -> dict[str, Any]:
     """Return the option in the brackets of a name: what is good, or the gain."""
     if kind.takes_gain and text in {"linear", "exponential"}:
         return {"gain": text}
@@ -180,9 +190,10 @@ def _in_brackets(who: str, name: str, kind: MetricKind, text: str) -> dict[str, 
         rule = "with what is good in brackets, a grade or 'top'"
     elif kind.takes_gain:
         rule = "with 'linear' or 'exponential' in brackets, if any"
-    raise ValueError(f"{who}: the metric must be {rule}; got {name!r}.")
+    raise refusal("the metric", f"be {rule}", repr(name), error=ValueError)
 
 
+@entry_named("scorer")
 @dataclass(frozen=True, repr=False)
 class MetricScorer:
     """A metric by name, called as ``scorer(estimator, X, y, qid=..., offset=...)``.
@@ -209,7 +220,7 @@ class MetricScorer:
     _metric: Metric = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        metric = metric_by_name("scorer", self.name)
+        metric = metric_by_name(self.name)
         object.__setattr__(self, "name", str(self.name))
         object.__setattr__(self, "_metric", metric)
 
@@ -224,9 +235,11 @@ class MetricScorer:
     ) -> float:
         """Return the metric of what the estimator predicts; larger is better."""
         if isinstance(estimator, type) or not hasattr(estimator, "predict"):
-            raise TypeError(
-                "scorer: estimator must be a model that can predict; got "
-                f"{repr_(estimator)}."
+            raise refusal(
+                "estimator",
+                "be a model that can predict",
+                repr_(estimator),
+                error=TypeError,
             )
         self._check_numbers("y", y)
         options = {} if offset is None else {"offset": offset}
@@ -255,9 +268,11 @@ class MetricScorer:
         except ValueError:
             return  # rows of different lengths, which the metric refuses
         if isinstance(next(iter(first), None), str | bytes):
-            raise DataError(
-                f"scorer: {what} must be numbers for {self.name!r}; got {first[0]!r}. "
-                "Number the classes in their order."
+            raise refusal(
+                what,
+                f"be numbers for {self.name!r}",
+                repr(first[0]),
+                hint="Number the classes in their order.",
             )
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, VectorLike
 from peckorder._core.validation import one_of, optional, whole
-from peckorder.exceptions import DataError
 from peckorder.metrics._lists import (
     MetricValue,
     RankedLists,
@@ -18,6 +18,7 @@ from peckorder.metrics.compiled import rankings
 _GAIN = one_of("linear", "exponential")
 
 
+@entry
 def ndcg(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -56,17 +57,15 @@ def ndcg(
     >>> round(ndcg([3, 2, 0, 1], [4.0, 2.0, 3.0, 1.0]), 4)
     0.9305
     """
-    optional(whole(1)).check("ndcg", "k", k)
-    _GAIN.check("ndcg", "gain", gain)
-    lists = RankedLists.of("ndcg", y_true, y_score, qid, ties, docid)
+    optional(whole(1)).check("k", k)
+    _GAIN.check("gain", gain)
+    lists = RankedLists.of(y_true, y_score, qid, ties, docid)
     lowest = float(lists.truth.min())
     if lowest < 0:
-        raise DataError(f"ndcg: y_true must be >= 0 to be a gain; got {lowest!r}.")
+        raise refusal("y_true", "be >= 0 to be a gain", repr(lowest))
     highest = float(lists.truth.max())
     if highest > (1000 if gain == "exponential" else 1e300):
-        raise DataError(
-            f"ndcg: y_true must be small enough for a sum of gains; got {highest!r}."
-        )
+        raise refusal("y_true", "be small enough for a sum of gains", repr(highest))
     gains = lists.truth if gain == "linear" else np.exp2(lists.truth) - 1.0
     longest = int(lists.queries.sizes.max())
     discount = np.zeros(longest + 1)
@@ -87,6 +86,7 @@ def ndcg(
     )
 
 
+@entry
 def rank_probability(
     y_true: ArrayLike, y_score: ArrayLike, k: int, *, good: ArrayLike = 1
 ) -> Floats:
@@ -117,15 +117,12 @@ def rank_probability(
     >>> rank_probability([1, 0, 1], [5.0, 5.0, 5.0], 1).round(3)
     array([0.667, 0.333, 0.   ])
     """
-    whole(1).check("rank_probability", "k", k)
-    lists = RankedLists.of("rank_probability", y_true, y_score, None, "expected")
+    whole(1).check("k", k)
+    lists = RankedLists.of(y_true, y_score, None, "expected")
     is_good = good_rows(lists, good)
     n_good = int(is_good.sum())
     if k > n_good:
-        raise DataError(
-            f"rank_probability: k must be at most the number of good rows, {n_good}; "
-            f"got {k!r}."
-        )
+        raise refusal("k", f"be at most the number of good rows, {n_good}", repr(k))
     row = int(np.flatnonzero(is_good)[k - 1])
     group = np.flatnonzero(lists.score == lists.score[row])
     above, among = int(is_good[: group[0]].sum()), int(is_good[group].sum())

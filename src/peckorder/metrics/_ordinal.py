@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, VectorLike
-from peckorder.exceptions import DataError
 from peckorder.feedback import LabelColumn, Scale, read_labels
 
 
+@entry
 def rank_loss(
     y_true: VectorLike, y_pred: VectorLike, *, classes: VectorLike | None = None
 ) -> float:
@@ -38,9 +39,10 @@ def rank_loss(
     >>> rank_loss(["poor", "good"], ["good", "good"], classes=["poor", "fair", "good"])
     1.0
     """
-    return float(np.mean(rank_steps("rank_loss", y_true, y_pred, classes)))
+    return float(np.mean(rank_steps(y_true, y_pred, classes)))
 
 
+@entry
 def time_averaged_rank_loss(
     y_true: VectorLike, y_pred: VectorLike, *, classes: VectorLike | None = None
 ) -> Floats:
@@ -66,43 +68,44 @@ def time_averaged_rank_loss(
     >>> time_averaged_rank_loss([1, 2, 3, 3], [3, 2, 3, 1]).round(2).tolist()
     [2.0, 1.0, 0.67, 1.0]
     """
-    steps = rank_steps("time_averaged_rank_loss", y_true, y_pred, classes)
+    steps = rank_steps(y_true, y_pred, classes)
     return np.cumsum(steps) / np.arange(1, steps.size + 1)
 
 
 def rank_steps(
-    who: str, y_true: VectorLike, y_pred: VectorLike, classes: VectorLike | None
+    y_true: VectorLike, y_pred: VectorLike, classes: VectorLike | None
 ) -> Floats:
     """Return the distance between predicted and true class per row, in steps."""
-    truth = read_labels(who, y_true, "y_true")
-    guess = read_labels(who, y_pred, "y_pred")
+    truth = read_labels(y_true, "y_true")
+    guess = read_labels(y_pred, "y_pred")
     if len(truth) != len(guess):
-        raise ValueError(
-            f"{who}: y_pred must be as long as y_true; got {len(guess)} labels for "
-            f"{len(truth)}."
+        raise refusal(
+            "y_pred",
+            "be as long as y_true",
+            f"{len(guess)} labels for {len(truth)}",
+            error=ValueError,
         )
     if len(truth) == 0:
-        raise DataError(f"{who}: y_true must be at least one label; got none.")
+        raise refusal("y_true", "be at least one label", "none")
     if classes is None and truth.categories is None:
-        guesses, truths = _numbers(who, guess, "y_pred"), _numbers(who, truth, "y_true")
+        guesses, truths = _numbers(guess, "y_pred"), _numbers(truth, "y_true")
         return np.asarray(np.abs(guesses - truths))
-    scale = Scale.given(who, truth.categories if classes is None else classes)
+    scale = Scale.given(truth.categories if classes is None else classes)
     everything = slice(None)
-    true_level = scale.levels(who, truth, everything, "y_true")
-    guessed_level = scale.levels(who, guess, everything, "y_pred")
+    true_level = scale.levels(truth, everything, "y_true")
+    guessed_level = scale.levels(guess, everything, "y_pred")
     return np.asarray(np.abs(guessed_level - true_level), dtype=np.float64)
 
 
-def _numbers(who: str, column: LabelColumn, name: str) -> Floats:
+def _numbers(column: LabelColumn, name: str) -> Floats:
     if not column.is_numeric:
-        raise DataError(
-            f"{who}: {name} must be numbers unless classes= names all labels, lowest "
-            f"first; got {column.label(0)!r} in row 0."
+        raise refusal(
+            name,
+            "be numbers unless classes= names all labels, lowest first",
+            f"{column.label(0)!r} in row 0",
         )
     values = column.values.astype(np.float64)
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
-        raise DataError(
-            f"{who}: {name} must be finite; got {values[row]} in row {row}."
-        )
+        raise refusal(name, "be finite", f"{values[row]} in row {row}")
     return values

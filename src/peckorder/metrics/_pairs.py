@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from peckorder._core.compiled import lists as weighted
+from peckorder._core.errors import entry, refusal
 from peckorder._core.threads import Stop, share
 from peckorder._core.typing import Floats, Ints, VectorLike
 from peckorder._core.validation import numbers
-from peckorder.exceptions import DataError
 from peckorder.metrics._lists import (
     TIES,
     MetricValue,
@@ -31,6 +31,7 @@ _LARGEST_ERROR = 1e145
 _PAIR = "a pair of rows whose truths differ"
 
 
+@entry
 def disagreement(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -86,13 +87,12 @@ def disagreement(
     >>> disagreement([0, 1, 2], [0.1, 0.3, 0.3])
     0.16666666666666666
     """
-    lists, counts = _pairs(
-        "disagreement", y_true, y_score, qid, ties, docid, sample_weight
-    )
+    lists, counts = _pairs(y_true, y_score, qid, ties, docid, sample_weight)
     value = _share(counts, _OF_TIES.get(ties, 0.0))
     return mean_over_queries(lists, value, _PAIR, per_query, undefined, query_weight)
 
 
+@entry
 def misranking(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -123,13 +123,12 @@ def misranking(
     >>> misranking([0, 1, 2], [0.1, 0.3, 0.3])
     0.3333333333333333
     """
-    lists, counts = _pairs(
-        "misranking", y_true, y_score, qid, "expected", None, sample_weight
-    )
+    lists, counts = _pairs(y_true, y_score, qid, "expected", None, sample_weight)
     value = _share(counts, 1.0)
     return mean_over_queries(lists, value, _PAIR, per_query, undefined, query_weight)
 
 
+@entry
 def kendall_tau(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -163,13 +162,12 @@ def kendall_tau(
     >>> kendall_tau([1, 2, 3, 4], [1, 3, 2, 4])
     0.6666666666666667
     """
-    lists, counts = _pairs(
-        "kendall_tau", y_true, y_score, qid, ties, docid, sample_weight
-    )
+    lists, counts = _pairs(y_true, y_score, qid, ties, docid, sample_weight)
     value = 1.0 - 2.0 * _share(counts, _OF_TIES.get(ties, 0.0))
     return mean_over_queries(lists, value, _PAIR, per_query, undefined, query_weight)
 
 
+@entry
 def mean_squared_difference(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -201,14 +199,13 @@ def mean_squared_difference(
     >>> mean_squared_difference([1, 2, 3], [11, 12, 14])
     0.4444444444444444
     """
-    lists, squared, _ = _differences(
-        "mean_squared_difference", y_true, y_score, qid, sample_weight
-    )
+    lists, squared, _ = _differences(y_true, y_score, qid, sample_weight)
     return mean_over_queries(
         lists, squared, "a weight > 0", per_query, undefined, query_weight
     )
 
 
+@entry
 def mean_absolute_difference(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -239,16 +236,13 @@ def mean_absolute_difference(
     >>> mean_absolute_difference([1, 2, 3], [11, 12, 14])
     0.4444444444444444
     """
-    lists, _, absolute = _differences(
-        "mean_absolute_difference", y_true, y_score, qid, sample_weight
-    )
+    lists, _, absolute = _differences(y_true, y_score, qid, sample_weight)
     return mean_over_queries(
         lists, absolute, "a weight > 0", per_query, undefined, query_weight
     )
 
 
 def _pairs(
-    who: str,
     y_true: ArrayLike,
     y_score: ArrayLike,
     qid: VectorLike | None,
@@ -257,10 +251,10 @@ def _pairs(
     weights: ArrayLike | None,
 ) -> tuple[RankedLists, Floats]:
     """Return the weight of pairs per query: wrong, tied, all."""
-    TIES.check(who, "ties", ties)
+    TIES.check("ties", ties)
     # The best and the worst order are the extremes of ties: no need to sort by them.
     order = "expected" if ties in _OF_TIES else ties
-    lists = RankedLists.of(who, y_true, y_score, qid, order, docid)
+    lists = RankedLists.of(y_true, y_score, qid, order, docid)
     counts = np.empty((len(lists.queries), 3))
     low, high = lists.truth.min(), lists.truth.max()
     with np.errstate(over="ignore"):
@@ -331,25 +325,25 @@ def _share(counts: Floats, of_ties: float) -> Floats:
 
 
 def _differences(
-    who: str,
     y_true: ArrayLike,
     y_score: ArrayLike,
     qid: VectorLike | None,
     weights: ArrayLike | None,
 ) -> tuple[RankedLists, Floats, Floats]:
     """Return the mean squared and the mean absolute difference per query."""
-    truth = numbers(who, "y_true", y_true, finite=True)
-    score = numbers(who, "y_score", y_score, finite=True)
+    truth = numbers("y_true", y_true, finite=True)
+    score = numbers("y_score", y_score, finite=True)
     # Sorted by their errors, for which the lists' own order by scores is used.
     with np.errstate(over="ignore"):
         error = score - truth if len(score) == len(truth) else score
     largest = float(np.abs(error).max())
     if largest > _LARGEST_ERROR:
-        raise DataError(
-            f"{who}: y_score must be within {_LARGEST_ERROR:g} of y_true, so that "
-            f"squares are finite; got {largest!r}."
+        raise refusal(
+            "y_score",
+            f"be within {_LARGEST_ERROR:g} of y_true, so that squares are finite",
+            repr(largest),
         )
-    lists = RankedLists.of(who, truth, error, qid, "expected")
+    lists = RankedLists.of(truth, error, qid, "expected")
     weight = row_weights(lists, weights)
     squared, absolute = lists.empty(), lists.empty()
     lists.measure(weighted.differences, lists.score, weight, squared, absolute)

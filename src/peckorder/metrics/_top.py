@@ -4,15 +4,14 @@ All are expectations over random orders of equal scores, in closed form, unless 
 says otherwise. Undefined for queries without a good row.
 """
 
-import warnings
 from reprlib import repr as repr_
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Bools, Floats, Ints, VectorLike
 from peckorder._core.validation import finite, optional, whole
-from peckorder.exceptions import DataError
 from peckorder.metrics._lists import (
     MetricValue,
     RankedLists,
@@ -25,6 +24,7 @@ from peckorder.metrics.compiled import rankings
 _GOOD = "a good row"
 
 
+@entry
 def average_precision(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -61,13 +61,14 @@ def average_precision(
     >>> average_precision([1, 0, 1], [0.9, 0.5, 0.2])
     0.8333333333333333
     """
-    lists = RankedLists.of("average_precision", y_true, y_score, qid, ties, docid, good)
+    lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
     value = lists.empty()
     is_good = good_rows(lists, good)
     lists.measure(rankings.average_precision, lists.score, is_good, lists.broken, value)
     return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
+@entry
 def reciprocal_rank(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -105,12 +106,13 @@ def reciprocal_rank(
     >>> round(reciprocal_rank([0, 0, 0, 0, 1, 0, 0, 0, 0, 0], [7.0] * 10), 3)
     0.293
     """
-    optional(whole(1)).check("reciprocal_rank", "k", k)
-    lists = RankedLists.of("reciprocal_rank", y_true, y_score, qid, ties, docid, good)
+    optional(whole(1)).check("k", k)
+    lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
     value = first_good(lists, good_rows(lists, good), k or len(lists))[0]
     return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
+@entry
 def predicted_rank_of_top(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -143,12 +145,12 @@ def predicted_rank_of_top(
     >>> predicted_rank_of_top([1, 2, 3], [3.0, 1.0, 2.0])
     0.5
     """
-    who = "predicted_rank_of_top"
-    lists = RankedLists.of(who, y_true, y_score, qid, ties, docid)
+    lists = RankedLists.of(y_true, y_score, qid, ties, docid)
     value = first_good(lists, top_rows(lists), len(lists))[0]
     return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
+@entry
 def coverage(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -183,13 +185,14 @@ def coverage(
     >>> coverage([2, 2, 1, 0], [4.0, 2.0, 3.0, 1.0])
     0.6666666666666666
     """
-    lists = RankedLists.of("coverage", y_true, y_score, qid, ties, docid, good)
+    lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
     value = lists.empty()
     is_good = good_rows(lists, good)
     lists.measure(rankings.last_good, lists.score, is_good, lists.broken, value)
     return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
+@entry
 def expected_rank(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -227,12 +230,13 @@ def expected_rank(
     >>> expected_rank([0, 0, 1], [1.0, 1.0, 1.0])
     2.0
     """
-    optional(whole(1)).check("expected_rank", "cap", cap)
-    lists = RankedLists.of("expected_rank", y_true, y_score, qid, ties, docid, good)
+    optional(whole(1)).check("cap", cap)
+    lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
     value = first_good(lists, good_rows(lists, good), cap or len(lists))[1]
     return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
+@entry
 def precision_at(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -270,13 +274,14 @@ def precision_at(
     >>> precision_at([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0], 2)
     0.5
     """
-    whole(1).check("precision_at", "k", k)
-    lists = RankedLists.of("precision_at", y_true, y_score, qid, ties, docid, good)
+    whole(1).check("k", k)
+    lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
     at_top, n_good = _at_top(lists, good_rows(lists, good), k)
     value = np.where(n_good > 0, at_top / k, np.nan)
     return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
+@entry
 def recall_at(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -314,13 +319,14 @@ def recall_at(
     >>> recall_at([1, 0, 1, 0], [4.0, 3.0, 2.0, 1.0], 2)
     0.5
     """
-    whole(1).check("recall_at", "k", k)
-    lists = RankedLists.of("recall_at", y_true, y_score, qid, ties, docid, good)
+    whole(1).check("k", k)
+    lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
     at_top, n_good = _at_top(lists, good_rows(lists, good), k)
     value = np.where(n_good > 0, at_top / np.maximum(n_good, 1), np.nan)
     return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
+@entry
 def hits_at(
     y_true: ArrayLike,
     y_score: ArrayLike,
@@ -358,8 +364,8 @@ def hits_at(
     >>> hits_at([0, 0, 1, 0], [1.0, 1.0, 1.0, 1.0], 2)
     0.5
     """
-    whole(1).check("hits_at", "k", k)
-    lists = RankedLists.of("hits_at", y_true, y_score, qid, ties, docid, good)
+    whole(1).check("k", k)
+    lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
     value = first_good(lists, good_rows(lists, good), k)[2]
     return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
@@ -384,13 +390,16 @@ def _at_top(lists: RankedLists, is_good: Ints, k: int) -> tuple[Floats, Floats]:
 
 def good_rows(lists: RankedLists, good: ArrayLike) -> Ints:
     """Return 1 for the good rows of the lists, else 0; warn of lists without others."""
+    hint = " Is `good` what you mean?"
     if isinstance(good, str) and good == "top":
         is_good = _is_top(lists)
     elif finite.accepts(good):
-        is_good = lists.truth >= float(good)  # type: ignore[arg-type]
+        least = float(good)  # type: ignore[arg-type]
+        is_good = lists.truth >= least
+        hint = f" Rows of grade {least:g} and above are good."
     else:
-        is_good = _checked_mask(lists.who, good, len(lists))[lists.order]
-    _warn_of_only_good(lists, is_good, "every row is good", " Is `good` what you mean?")
+        is_good = _checked_mask(good, len(lists))[lists.order]
+    _warn_of_only_good(lists, is_good, "every row is good", hint)
     return np.asarray(is_good, dtype=np.int64)
 
 
@@ -407,29 +416,25 @@ def _is_top(lists: RankedLists) -> Bools:
     return is_top
 
 
-def _checked_mask(who: str, good: ArrayLike, n_rows: int) -> Bools:
+def _checked_mask(good: ArrayLike, n_rows: int) -> Bools:
     try:
         mask = np.asarray(good)
     except ValueError:
         mask = np.array("of rows of different lengths")
     if mask.ndim != 1 or mask.dtype.kind != "b":
-        raise DataError(
-            f"{who}: good must be a grade, 'top' or a mask; got {repr_(good)}."
-        )
-    check_lengths(who, n_rows, good=len(mask))
+        raise refusal("good", "be a grade, 'top' or a mask", repr_(good))
+    check_lengths(n_rows, good=len(mask))
     return mask
 
 
 def _warn_of_only_good(
-    lists: RankedLists, is_good: Bools, what: str, question: str = ""
+    lists: RankedLists, is_good: Bools, what: str, hint: str = ""
 ) -> None:
     """Warn the caller of a metric of lists in which all rows are good."""
     starts = lists.queries.offsets[:-1]
     all_good = int(np.logical_and.reduceat(is_good, starts).sum())
     if all_good:
-        warnings.warn(
-            f"{lists.who}: in {all_good} of {len(lists.queries)} queries {what}, so "
-            f"that every order is perfect.{question}",
-            UserWarning,
-            stacklevel=4,
+        warn(
+            f"in {all_good} of {len(lists.queries)} queries {what}, so "
+            f"that every order is perfect.{hint}",
         )

@@ -7,12 +7,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sklearn.exceptions import NotFittedError
 
+from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.typing import Labels, MatrixLike, VectorLike
-from peckorder.exceptions import DataError
 from peckorder.feedback import Scale, read_labels
 from peckorder.metrics import rank_loss
 
-_WHO = "progressive_validation"
 # An estimator with `progressive`, or with `predict` and `partial_fit`.
 OnlineEstimator: TypeAlias = Any
 Batch: TypeAlias = tuple[MatrixLike, VectorLike]
@@ -30,6 +29,7 @@ class Progress(NamedTuple):
     batch_loss: float
 
 
+@entry
 def progressive_validation(
     estimator: OnlineEstimator,
     stream: Iterable[Batch],
@@ -83,20 +83,25 @@ def progressive_validation(
     1500 0.55
     """
     if isinstance(estimator, type):
-        raise TypeError(
-            f"{_WHO}: estimator must be an object, not a class; got {estimator!r}. "
-            f"Write {estimator.__name__}()."
+        raise refusal(
+            "estimator",
+            "be an object, not a class",
+            repr(estimator),
+            hint=f"Write {estimator.__name__}().",
+            error=TypeError,
         )
     steps = _has(estimator, "progressive")
     if not steps and not _has(estimator, "predict", "partial_fit"):
-        raise TypeError(
-            f"{_WHO}: estimator must be an object with progressive, or with predict "
-            f"and partial_fit; got {estimator!r}."
+        raise refusal(
+            "estimator",
+            "be an object with progressive, or with predict and partial_fit",
+            repr(estimator),
+            error=TypeError,
         )
     if not isinstance(stream, Iterable):
-        raise TypeError(f"{_WHO}: stream must be batches (X, y); got {stream!r}.")
+        raise refusal("stream", "be batches (X, y)", repr(stream), error=TypeError)
     if classes is not None:
-        Scale.given(_WHO, classes)
+        Scale.given(classes)
     runner = _ByRows(estimator, classes) if steps else _ByBatches(estimator, classes)
     return _progress(runner, stream)
 
@@ -135,9 +140,9 @@ class _ByBatches:
     def predict_and_learn(self, X: MatrixLike, y: VectorLike) -> Labels | None:
         """Return the predictions; None if the estimator was not fitted yet."""
         if self.takes_classes and self.classes is None:
-            column = read_labels(_WHO, getattr(self.estimator, "classes_", y))
+            column = read_labels(getattr(self.estimator, "classes_", y))
             hint = " Name all of them in classes=, lowest first."
-            self.classes = Scale.inferred(_WHO, column, hint).classes
+            self.classes = Scale.inferred(column, hint).classes
         predicted: Labels | None = None
         with suppress(NotFittedError):
             predicted = self.estimator.predict(X)
@@ -153,15 +158,17 @@ def _shape_of(batch: object) -> str:
     return f"{name} of {len(batch)}" if isinstance(batch, tuple | list) else name
 
 
+@entry_named("progressive_validation")
 def _progress(
     runner: _ByRows | _ByBatches, stream: Iterable[Batch]
 ) -> Iterator[Progress]:
     rounds, total = 0, 0.0
     for number, batch in enumerate(stream):
         if not isinstance(batch, tuple | list) or len(batch) != 2:
-            raise DataError(
-                f"{_WHO}: stream must be batches (X, y), two each; got "
-                f"{_shape_of(batch)} as batch {number}."
+            raise refusal(
+                "stream",
+                "be batches (X, y), two each",
+                f"{_shape_of(batch)} as batch {number}",
             )
         X, y = batch
         predicted = runner.predict_and_learn(X, y)

@@ -12,12 +12,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Ints, MatrixLike, Seed, VectorLike
 from peckorder._core.validation import Rule, Rules, boolean, check_parameters, whole
-from peckorder.exceptions import DataError
 from peckorder.feedback import Preferences, Queries
 
 
+@entry
 class QueryKFold(BaseEstimator):  # type: ignore[misc]
     """Cross-validation in which no query is cut in two.
 
@@ -116,19 +117,22 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
         self._check()
         ids = groups if qid is None else qid
         if ids is None:
-            raise DataError(
-                "QueryKFold: qid or groups must be one value per row; got None for "
-                "both. Scikit-learn passes groups as it is, and qid after "
-                "sklearn.set_config(enable_metadata_routing=True)."
+            raise refusal(
+                "qid or groups",
+                "be one value per row",
+                "None for both",
+                hint="Scikit-learn passes groups as it is, and qid after "
+                "sklearn.set_config(enable_metadata_routing=True).",
             )
-        n_rows = None if X is None else _count("QueryKFold", "X", X)
-        queries = Queries.of("QueryKFold", ids, n_rows)
+        n_rows = None if X is None else _count("X", X)
+        queries = Queries.of(ids, n_rows)
         if y is not None:
-            _check_n_rows("QueryKFold", "y", y, int(queries.offsets[-1]))
+            _check_n_rows("y", y, int(queries.offsets[-1]))
         if len(queries) < self.n_splits:
-            raise DataError(
-                f"QueryKFold: qid must be at least n_splits={self.n_splits} different "
-                f"queries; got {len(queries)}."
+            raise refusal(
+                "qid",
+                f"be at least n_splits={self.n_splits} different queries",
+                len(queries),
             )
         fold = self._fold_of_queries(queries.sizes)[queries.of_rows()]
         return (
@@ -161,17 +165,19 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
 
     def _check(self) -> None:
         check_parameters(self, self._rules)
-        _random_state("QueryKFold", self.random_state)
+        _random_state(self.random_state)
         if self.random_state is not None and not self.shuffle:
-            raise ValueError(
-                "QueryKFold: random_state must be None without shuffle=True; got "
-                f"{self.random_state!r}."
+            raise refusal(
+                "random_state",
+                "be None without shuffle=True",
+                repr(self.random_state),
+                error=ValueError,
             )
 
     def _fold_of_queries(self, sizes: Ints) -> Ints:
         """Return the fold of each query."""
         if self.shuffle:
-            rng = _random_state("QueryKFold", self.random_state)
+            rng = _random_state(self.random_state)
             order = rng.permutation(len(sizes))
         else:
             order = np.arange(len(sizes))
@@ -198,6 +204,7 @@ def _is_test_size(value: object) -> bool:
 _TEST_SIZE = Rule("a number between 0 and 1 or an integer >= 1", _is_test_size)
 
 
+@entry
 def train_test_split_queries(
     *arrays: Any,
     qid: VectorLike | Iterator[Hashable],
@@ -247,22 +254,22 @@ def train_test_split_queries(
     >>> y_test
     [0]
     """
-    who = "train_test_split_queries"
-    _TEST_SIZE.check(who, "test_size", test_size)
-    rng = _random_state(who, random_state)
+    _TEST_SIZE.check("test_size", test_size)
+    rng = _random_state(random_state)
     if qid is None:
-        raise DataError(f"{who}: qid must be one value per row; got None.")
+        raise refusal("qid", "be one value per row", "None")
     if isinstance(qid, Iterator):
         qid = list(qid)
-    queries = Queries.of(who, qid)
+    queries = Queries.of(qid)
     for position, array in enumerate(arrays):
-        _check_n_rows(who, f"array {position}", array, int(queries.offsets[-1]))
+        _check_n_rows(f"array {position}", array, int(queries.offsets[-1]))
     is_share = not isinstance(test_size, Integral)
     n_test = ceil(test_size * len(queries)) if is_share else int(test_size)
     if n_test >= len(queries):
-        raise DataError(
-            f"{who}: test_size must leave a query to learn from; got {test_size!r} of "
-            f"{len(queries)}."
+        raise refusal(
+            "test_size",
+            "leave a query to learn from",
+            f"{test_size!r} of {len(queries)}",
         )
     is_tested = np.zeros(len(queries), dtype=bool)
     is_tested[rng.permutation(len(queries))[:n_test]] = True
@@ -271,33 +278,33 @@ def train_test_split_queries(
     return [_select(array, rows) for array in (*arrays, qid) for rows in sides]
 
 
-def _random_state(who: str, seed: Seed) -> np.random.RandomState:
+def _random_state(seed: Seed) -> np.random.RandomState:
     try:
         return check_random_state(seed)  # type: ignore[no-any-return]
     except ValueError:
-        raise ValueError(
-            f"{who}: random_state must be None, an integer from 0 to 2**32 - 1 or a "
-            f"RandomState; got {seed!r}."
+        raise refusal(
+            "random_state",
+            "be None, an integer from 0 to 2**32 - 1 or a RandomState",
+            repr(seed),
+            error=ValueError,
         ) from None
 
 
-def _check_n_rows(who: str, name: str, array: object, n_rows: int) -> None:
+def _check_n_rows(name: str, array: object, n_rows: int) -> None:
     """Refuse arrays of another length, and preferences about other rows."""
     if isinstance(array, Preferences):
         last = max(part.last_row for part in array.parts)
         if last >= n_rows:
-            raise DataError(
-                f"{who}: {name} must be preferences among the {n_rows} rows; got row "
-                f"{last}."
+            raise refusal(
+                name, f"be preferences among the {n_rows} rows", f"row {last}"
             )
-    elif _count(who, name, array) != n_rows:
-        raise DataError(
-            f"{who}: {name} must be one entry per row, {n_rows} in all; got "
-            f"{_count(who, name, array)}."
+    elif _count(name, array) != n_rows:
+        raise refusal(
+            name, f"be one entry per row, {n_rows} in all", _count(name, array)
         )
 
 
-def _count(who: str, name: str, array: object) -> int:
+def _count(name: str, array: object) -> int:
     """Return the number of rows."""
     shape = getattr(array, "shape", None)
     if isinstance(shape, tuple) and shape:
@@ -308,7 +315,7 @@ def _count(who: str, name: str, array: object) -> int:
         or not isinstance(array, Sized)
         or not isinstance(array, Iterable)
     ):
-        raise DataError(f"{who}: {name} must be rows; got {short(array)}.")
+        raise refusal(name, "be rows", short(array))
     return len(array)
 
 

@@ -9,10 +9,12 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.threads import allowed
 from peckorder._core.typing import Floats, Ints, MatrixLike, Seed, VectorLike
@@ -53,6 +55,7 @@ def _has_one_score(estimator: "AggregatePRank") -> bool:
     return str(begun["aggregate"]) == "bayes_point"
 
 
+@entry
 class AggregatePRank(KernelEstimator, stored=True):
     """Place rows on an ordered scale by many PRanks that learn different rows.
 
@@ -371,7 +374,7 @@ class AggregatePRank(KernelEstimator, stored=True):
         return KernelEnsembleLearner(kernel=kernel, budget=budget, coef=coef, **members)
 
     def _n_threads(self) -> int:
-        self._rules["n_jobs"].check(self._who, "n_jobs", self.n_jobs)
+        self._rules["n_jobs"].check("n_jobs", self.n_jobs)
         if self.n_jobs is not None and self.n_jobs < 0 and parent_process() is not None:
             return 1  # one of several processes that share the cores already
         return allowed(int(effective_n_jobs(self.n_jobs)))
@@ -397,15 +400,15 @@ class AggregatePRank(KernelEstimator, stored=True):
     def _members(self, name: str) -> AggregateLearner:
         """Return the learner that holds the members, for an attribute."""
         if "_learner" not in vars(self):
-            raise AttributeError(f"{self._who}: {name} exists once fitted.")
+            raise refusal(f"{name} exists once fitted", error=AttributeError)
         return self._learner.members
 
     def _member_weights(self, name: str) -> Floats:
         members = self._members(name)
         if not (members is self._learner and isinstance(members, EnsembleLearner)):
-            raise AttributeError(
-                f"{self._who}: {name} exists once fitted with kernel='linear' and no "
-                "budget."
+            raise refusal(
+                f"{name} exists once fitted with kernel='linear' and no budget",
+                error=AttributeError,
             )
         return members.weights
 
@@ -439,39 +442,57 @@ _FREE = frozenset({"n_estimators"})
 
 def _check_mergeable(mine: AggregatePRank, other: AggregatePRank) -> None:
     """Refuse an ensemble that another one cannot be merged with."""
-    who = type(mine).__name__
     if type(other) is not type(mine):
         got = type(other).__name__
-        raise TypeError(f"{who}: other must be an {who}; got an object of type {got}.")
-    unfitted = f"{who}: other must be fitted; got {other!r}. Call its fit first."
-    check_is_fitted(other, "classes_", msg=unfitted)
+        raise refusal(
+            "other",
+            f"be an {type(mine).__name__}",
+            f"an object of type {got}",
+            error=TypeError,
+        )
+    if not hasattr(other, "classes_"):
+        hint = "Call its fit first."
+        raise refusal(
+            "other", "be fitted", repr(other), hint=hint, error=NotFittedError
+        )
     if mine._begun_with["kernel"] == "precomputed":
-        raise ValueError(
-            f"{who}: kernel must be 'linear', 'poly', 'rbf' or a function to merge, "
-            "since columns of two precomputed ones stand for different rows; got "
-            "'precomputed'."
+        raise refusal(
+            "kernel",
+            "be 'linear', 'poly', 'rbf' or a function to merge, since columns "
+            "of two precomputed ones stand for different rows",
+            "'precomputed'",
+            error=ValueError,
         )
     if mine._scale != other._scale:
-        raise ValueError(
-            f"{who}: other must be of the classes {mine._scale}; got {other._scale}. "
-            "Give both the same classes=."
+        raise refusal(
+            "other",
+            f"be of the classes {mine._scale}",
+            other._scale,
+            hint="Give both the same classes=.",
+            error=ValueError,
         )
     if mine.n_features_in_ != other.n_features_in_:
-        raise ValueError(
-            f"{who}: other must be of {mine.n_features_in_!r} features; got "
-            f"{other.n_features_in_!r}."
+        raise refusal(
+            "other",
+            f"be of {mine.n_features_in_!r} features",
+            repr(other.n_features_in_),
+            error=ValueError,
         )
     names, others = (getattr(e, "feature_names_in_", None) for e in (mine, other))
     if names is not None and others is not None and any(names != others):
-        raise ValueError(
-            f"{who}: other must be of the features {names.tolist()!r}; got "
-            f"{others.tolist()!r}."
+        raise refusal(
+            "other",
+            f"be of the features {names.tolist()!r}",
+            repr(others.tolist()),
+            error=ValueError,
         )
     for name, value in mine._begun_with.items():
         if name not in _FREE and not _is_same(value, other._begun_with[name]):
-            raise ValueError(
-                f"{who}: other must be one with {name}={value!r}; got "
-                f"{other._begun_with[name]!r}."
+            raise refusal(
+                "other",
+                f"be one with {name}={value!r}",
+                repr(other._begun_with[name]),
+                error=ValueError,
             )
 
 

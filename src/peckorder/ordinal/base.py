@@ -13,6 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from peckorder._base.transaction import all_or_nothing
+from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform, UnusableRow
 from peckorder._core.typing import (
     Array,
@@ -32,7 +33,6 @@ from peckorder._core.validation import (
     count_rows,
     whole,
 )
-from peckorder.exceptions import DataError
 from peckorder.feedback import LabelColumn, Scale, read_labels
 from peckorder.ordinal.learners.base import Learner, learn
 from peckorder.ordinal.learners.kernel_prank import KernelVotedLearner
@@ -42,6 +42,7 @@ from peckorder.similarity.kernel_function import KernelFunction
 from peckorder.storage.mixin import StoredModel
 
 
+@entry
 class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Learns rows one after another; predicts a class on an ordered scale.
 
@@ -193,7 +194,7 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         """
         guess = self._from_learner("levels", X)
         column = self._column(y, len(guess))
-        truth = self._scale.levels(self._who, column, slice(None))
+        truth = self._scale.levels(column, slice(None))
         return -float(np.mean(np.abs(guess - truth)))
 
     def __sklearn_tags__(self) -> Tags:
@@ -202,10 +203,6 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
-
-    @property
-    def _who(self) -> str:
-        return type(self).__name__
 
     def _transform(self) -> RowTransform:
         return RowTransform(bool(self.fit_intercept), bool(self.unit_norm))
@@ -229,9 +226,9 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         self._check_first_rows(rows)
         column = self._column(y, count_rows(rows))
         if self.classes is None:
-            scale = Scale.inferred(self._who, column)
+            scale = Scale.inferred(column)
         else:
-            scale = Scale.given(self._who, self.classes)
+            scale = Scale.given(self.classes)
         rng = check_random_state(self.random_state)
         learner = self._new_learner(self.n_features_in_, len(scale), rng, **start)
         for _ in range(self.max_iter):
@@ -277,8 +274,8 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         return predicted
 
     def _column(self, y: VectorLike, n_rows: int) -> LabelColumn:
-        column = read_labels(self._who, y)
-        column.check_length(self._who, n_rows)
+        column = read_labels(y)
+        column.check_length(n_rows)
         return column
 
     def _first_scale(self, column: LabelColumn, classes: VectorLike | None) -> Scale:
@@ -286,11 +283,11 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         if classes is None:
             classes = self.classes
         elif self.classes is not None:
-            self._check_classes(Scale.given(self._who, self.classes), classes)
+            self._check_classes(Scale.given(self.classes), classes)
         if classes is not None:
-            return Scale.given(self._who, classes)
+            return Scale.given(classes)
         hint = " Name all of them in classes=, lowest first."
-        return Scale.inferred(self._who, column, hint)
+        return Scale.inferred(column, hint)
 
     def _check_unchanged(self, classes: VectorLike | None) -> None:
         """Refuse to continue with other parameters than those begun with."""
@@ -298,17 +295,23 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
             self._check_classes(self._scale, classes)
         for name, value in self._begun_with.items():
             if getattr(self, name) != value:
-                raise ValueError(
-                    f"{self._who}: {name} must be {value!r} as when learning began; "
-                    f"got {getattr(self, name)!r}. Call fit to start anew."
+                raise refusal(
+                    name,
+                    f"be {value!r} as when learning began",
+                    repr(getattr(self, name)),
+                    hint="Call fit to start anew.",
+                    error=ValueError,
                 )
 
     def _check_classes(self, scale: Scale, classes: VectorLike) -> None:
-        given = Scale.given(self._who, classes)
+        given = Scale.given(classes)
         if given != scale:
-            raise ValueError(
-                f"{self._who}: classes must be {scale} as given before; got {given}. "
-                "Call fit to start anew."
+            raise refusal(
+                "classes",
+                f"be {scale} as given before",
+                given,
+                hint="Call fit to start anew.",
+                error=ValueError,
             )
 
     def _resumed(self) -> Learner:
@@ -326,7 +329,7 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         predicted: Ints | None = None,
         first_number: int = 0,
     ) -> None:
-        levels = partial(scale.levels, self._who, column)
+        levels = partial(scale.levels, column)
         try:
             learn(
                 learner,
@@ -363,12 +366,14 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         """Raise because `row` has no finite score."""
         where = ""
         if row is not None:
-            check_unusable_row(self._who, rows, row, self.n_features_in_)
+            check_unusable_row(rows, row, self.n_features_in_)
             where = f" by row {row}"
         advice = "." if self.unit_norm else ", or set unit_norm=True."
-        raise DataError(
-            f"{self._who}: X must be small enough for finite scores; got an overflow"
-            f"{where}. Scale the features{advice}"
+        raise refusal(
+            "X",
+            "be small enough for finite scores",
+            f"an overflow{where}",
+            hint=f"Scale the features{advice}",
         ) from None
 
     def _begin(self, scale: Scale) -> None:
@@ -385,6 +390,7 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         self._publish()
 
 
+@entry
 class KernelEstimator(OrdinalEstimator):
     """An ordinal estimator whose scores may be sums over a kernel."""
 
@@ -412,7 +418,6 @@ class KernelEstimator(OrdinalEstimator):
     def _kernel_function(self, n_features: int) -> KernelFunction:
         name = self.kernel if isinstance(self.kernel, str) else "function"
         return KernelFunction(
-            self._who,
             self._transform(),
             n_features,
             name,
@@ -430,18 +435,20 @@ class KernelEstimator(OrdinalEstimator):
     def _check_first_rows(self, rows: Rows) -> None:
         n_rows, n_columns = count_rows(rows), self.n_features_in_
         if self.kernel == "precomputed" and n_rows != n_columns:
-            raise DataError(
-                f"{self._who}: X must be square with kernel='precomputed', a column "
-                f"for each row; got {n_rows} rows and {n_columns} columns."
+            raise refusal(
+                "X",
+                "be square with kernel='precomputed', a column for each row",
+                f"{n_rows} rows and {n_columns} columns",
             )
 
     def _check_unchanged(self, classes: VectorLike | None) -> None:
         super()._check_unchanged(classes)
         if self.kernel == "precomputed":
-            raise DataError(
-                f"{self._who}: kernel must be 'linear', 'poly', 'rbf' or a function to "
-                "go on learning, since new rows have no column among the old ones; got "
-                "'precomputed'."
+            raise refusal(
+                "kernel",
+                "be 'linear', 'poly', 'rbf' or a function to go on learning, "
+                "since new rows have no column among the old ones",
+                "'precomputed'",
             )
 
     @property
@@ -459,9 +466,10 @@ class KernelEstimator(OrdinalEstimator):
         learner: Any = vars(self).get("_learner")
         is_voted = isinstance(learner, KernelVotedLearner)
         if is_voted or not hasattr(learner, "expansion"):
-            raise AttributeError(
-                f"{self._who}: {name} exists once fitted with a kernel or a budget, "
-                "but for the voted rule."
+            raise refusal(
+                f"{name} exists once fitted with a kernel or a budget, but for "
+                "the voted rule",
+                error=AttributeError,
             )
         number, coef = learner.expansion()
         order = np.flatnonzero(coef)

@@ -4,11 +4,13 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
 
+from peckorder._core.errors import entry
 from peckorder._core.typing import Floats, MatrixLike, Seed, VectorLike
 from peckorder.ordinal.base import OrdinalEstimator
 from peckorder.ordinal.learners.baselines import PerceptronLearner
 
 
+@entry
 class MulticlassPerceptron(OrdinalEstimator, stored=True):
     """Learn one prototype per class; the nearest in direction wins.
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
 from peckorder._base.transaction import all_or_nothing
+from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, MatrixLike, Seed, VectorLike
 from peckorder._core.validation import Rules, one_of
@@ -40,10 +41,11 @@ def _numbers(name: str, given: ArrayLike) -> Floats:
     except (TypeError, ValueError):
         numbers = np.array(np.nan)
     if not np.isfinite(numbers).all():
-        raise ValueError(f"PRank: {name} must be finite numbers; got {given!r}.")
+        raise refusal(name, "be finite numbers", repr(given), error=ValueError)
     return numbers
 
 
+@entry
 class PRank(KernelEstimator, stored=True):
     """Place rows on an ordered scale, learning one row at a time.
 
@@ -323,15 +325,20 @@ class PRank(KernelEstimator, stored=True):
         """The rounds each successive rule got right; of the voted rule alone."""
         votes: Ints | None = getattr(vars(self).get("_learner"), "votes", None)
         if votes is None:
-            raise AttributeError("PRank: votes_ exists once fitted with rule='voted'.")
+            raise refusal(
+                "votes_ exists once fitted with rule='voted'", error=AttributeError
+            )
         return votes
 
     def _check(self) -> None:
         super()._check()
         if self.budget is not None and self.rule == "voted":
-            raise ValueError(
-                "PRank: budget must be None with rule='voted', in which every row that "
-                f"was ever misplaced has a part; got {self.budget!r}."
+            raise refusal(
+                "budget",
+                "be None with rule='voted', in which every row that was ever "
+                "misplaced has a part",
+                repr(self.budget),
+                error=ValueError,
             )
 
     def _new_learner(
@@ -348,9 +355,12 @@ class PRank(KernelEstimator, stored=True):
             learner = VotedLearner if voted else PRankLearner
             return learner.start(self._transform(), averaged, weights, thresholds)
         if start.get("coef") is not None:
-            raise ValueError(
-                "PRank: coef_init must be None unless kernel='linear' and budget=None, "
-                f"which alone have weights to start from; got {start['coef']!r}."
+            raise refusal(
+                "coef_init",
+                "be None unless kernel='linear' and budget=None, which alone "
+                "have weights to start from",
+                repr(start["coef"]),
+                error=ValueError,
             )
         kernel = self._kernel_function(n_features)
         if voted:
@@ -370,9 +380,11 @@ class PRank(KernelEstimator, stored=True):
         start = _numbers("coef_init", given)
         if start.shape not in {(n_features,), weights.shape}:
             more = ", and one for the constant" if self.fit_intercept else ""
-            raise ValueError(
-                f"PRank: coef_init must be one weight per feature, {n_features} in all"
-                f"{more}; got an array of shape {start.shape!r}."
+            raise refusal(
+                "coef_init",
+                f"be one weight per feature, {n_features} in all{more}",
+                f"an array of shape {start.shape!r}",
+                error=ValueError,
             )
         weights[: start.size] = start
         return weights
@@ -382,16 +394,19 @@ class PRank(KernelEstimator, stored=True):
             return np.zeros(n_thresholds)
         thresholds = _numbers("thresholds_init", given)
         if thresholds.shape != (n_thresholds,):
-            raise ValueError(
-                "PRank: thresholds_init must be one threshold between each two "
-                f"classes, {n_thresholds} in all; got an array of shape "
-                f"{thresholds.shape!r}."
+            raise refusal(
+                "thresholds_init",
+                f"be one threshold between each two classes, {n_thresholds} in all",
+                f"an array of shape {thresholds.shape!r}",
+                error=ValueError,
             )
         is_whole = np.all(thresholds == np.floor(thresholds))
         if not is_whole or np.any(np.diff(thresholds) < 0):
-            raise ValueError(
-                "PRank: thresholds_init must be integers in ascending order, else they "
-                f"could cross while learning; got {thresholds.tolist()!r}."
+            raise refusal(
+                "thresholds_init",
+                "be integers in ascending order, else they could cross while learning",
+                repr(thresholds.tolist()),
+                error=ValueError,
             )
         return thresholds
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from peckorder._core.errors import named
 from peckorder._core.typing import Floats
 from peckorder.feedback import Scale
 from peckorder.ordinal.learners.base import Learner, Tally
@@ -39,7 +40,7 @@ from peckorder.storage.fields import (
 )
 from peckorder.storage.format import Node, read_value
 from peckorder.storage.format.packing import labels as packed_labels
-from peckorder.storage.models import check_bounds, check_rules, stored_parameter
+from peckorder.storage.models import check_bounds, refused_parameters, stored_parameter
 
 if TYPE_CHECKING:
     from peckorder.ordinal.base import OrdinalEstimator
@@ -279,10 +280,8 @@ def _write_scale(scale: Scale) -> dict[str, Any]:
 
 
 def _begun_with(model: "OrdinalEstimator") -> dict[str, Any]:
-    who = type(model).__name__
     return {
-        name: stored_parameter(who, name, value)
-        for name, value in model._begun_with.items()
+        name: stored_parameter(name, value) for name, value in model._begun_with.items()
     }
 
 
@@ -295,7 +294,8 @@ def _read_begun(node: Node, name: str) -> "OrdinalEstimator":
     for parameter in begun._fixed:
         value = read_value(entries.path, entries.raw(parameter))
         setattr(begun, parameter, value)
-    check_rules(begun._check)
+    with refused_parameters(), named(type(begun).__name__):
+        begun._check()
     check_bounds({parameter: getattr(begun, parameter) for parameter in begun._fixed})
     model: OrdinalEstimator = begun
     return model

@@ -7,13 +7,14 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, MatrixLike, Rows, Seed, VectorLike
 from peckorder._core.validation import Rules, check_unusable_row, one_of, positive
-from peckorder.exceptions import DataError
 from peckorder.ordinal.base import OrdinalEstimator
 from peckorder.ordinal.learners.baselines import WidrowHoffLearner
 
 
+@entry
 class WidrowHoff(OrdinalEstimator, stored=True):
     """Learn ranks as numbers by on-line least squares.
 
@@ -155,11 +156,13 @@ class WidrowHoff(OrdinalEstimator, stored=True):
         )
 
     def _refuse_to_learn(self, rows: Rows, row: int | None) -> NoReturn:
-        if row is None or check_unusable_row(self._who, rows, row, self.n_features_in_):
+        if row is None or check_unusable_row(rows, row, self.n_features_in_):
             self._refuse(rows, row)
-        raise DataError(
-            f"WidrowHoff: eta must be small enough for the run to converge; got "
-            f"{self.eta!r}, with which it diverged by row {row}. {self._advice()}"
+        raise refusal(
+            "eta",
+            "be small enough for the run to converge",
+            f"{self.eta!r}, with which it diverged by row {row}",
+            hint=self._advice(),
         ) from None
 
     def _advice(self) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from peckorder._core.errors import entry, entry_named
 from peckorder._core.text_files import check_target, whole_file
 from peckorder.exceptions import MissingExtraError
 from peckorder.reports.model import Cell, Chart, Dots, Report, Table
@@ -84,6 +85,7 @@ def render(report: Report) -> str:
     return template.render(report=report, sections=sections)
 
 
+@entry
 def write(report: Report, path: str | os.PathLike[str]) -> None:
     """Write a report to `path` as one HTML file, whole or not at all.
 
@@ -117,10 +119,11 @@ def write(report: Report, path: str | os.PathLike[str]) -> None:
     """
     path = check_path(path)
     page = render(report).encode("utf-8")
-    with whole_file("write", path) as file:
+    with whole_file(path) as file:
         file.write(page)
 
 
+@entry_named("write")
 def check_path(path: str | os.PathLike[str]) -> Path:
     """Return `path` if a report can be written there; raise as `write` does.
 
@@ -143,7 +146,7 @@ def check_path(path: str | os.PathLike[str]) -> Path:
     Traceback (most recent call last):
     FileNotFoundError: write: path must be in a folder that exists; got 'no/p.html'.
     """
-    check_target("write", "path", path)
+    check_target("path", path)
     return Path(path)
 
 

@@ -5,12 +5,14 @@ from typing import TypeAlias
 
 import numpy as np
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, Ints
 
 Cell: TypeAlias = str | float | int
 
 
 # Arrays do not compare to one truth value, so a curve equals itself only.
+@entry
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
     """A line, with a band around it if its limits are given.
@@ -41,31 +43,38 @@ class Curve:
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
             given = "low" if self.high is None else "high"
-            raise ValueError(
-                f"Curve: low and high must be given together; got {given} alone."
+            raise refusal(
+                "low and high", "be given together", f"{given} alone", error=ValueError
             )
         for name in ("x", "y", "low", "high"):
             if (values := getattr(self, name)) is not None:
                 object.__setattr__(self, name, np.asarray(values, dtype=float))
         if self.x.ndim != 1 or self.x.size == 0:
-            raise ValueError(
-                "Curve: x must be a one-dimensional array of at least one point; "
-                f"got shape {self.x.shape}."
+            raise refusal(
+                "x",
+                "be a one-dimensional array of at least one point",
+                f"shape {self.x.shape}",
+                error=ValueError,
             )
         for name in ("y", "low", "high"):
             values = getattr(self, name)
             if values is not None and values.shape != self.x.shape:
-                raise ValueError(
-                    f"Curve: {name} must be of the shape of x, {self.x.shape}; "
-                    f"got {values.shape}."
+                raise refusal(
+                    name,
+                    f"be of the shape of x, {self.x.shape}",
+                    values.shape,
+                    error=ValueError,
                 )
         if not np.isfinite(self.x).all() or (np.diff(self.x) < 0).any():
-            raise ValueError(
-                "Curve: x must be finite and never falling; "
-                f"got {self.x.tolist()[:5]!r} and so on."
+            raise refusal(
+                "x",
+                "be finite and never falling",
+                f"{self.x.tolist()[:5]!r} and so on",
+                error=ValueError,
             )
 
 
+@entry
 @dataclass(frozen=True, slots=True)
 class Chart:
     """Some curves over one pair of axes.
@@ -104,16 +113,17 @@ class Chart:
 
     def __post_init__(self) -> None:
         if not self.curves:
-            raise ValueError(
-                f"Chart: curves must be at least one curve; got {self.curves!r}."
+            raise refusal(
+                "curves", "be at least one curve", repr(self.curves), error=ValueError
             )
         smallest = min(float(curve.x[0]) for curve in self.curves)
         if self.log_x and smallest <= 0:
-            raise ValueError(
-                f"Chart: x must be > 0 in every curve when log_x=True; got {smallest}."
+            raise refusal(
+                "x", "be > 0 in every curve when log_x=True", smallest, error=ValueError
             )
 
 
+@entry
 @dataclass(frozen=True, slots=True)
 class Dot:
     """A value with a name, and the limits of its interval if they are given.
@@ -142,11 +152,12 @@ class Dot:
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
             given = "low" if self.high is None else "high"
-            raise ValueError(
-                f"Dot: low and high must be given together; got {given} alone."
+            raise refusal(
+                "low and high", "be given together", f"{given} alone", error=ValueError
             )
 
 
+@entry
 @dataclass(frozen=True, slots=True)
 class Dots:
     """Named values below each other over one axis, the first on top.
@@ -179,9 +190,10 @@ class Dots:
 
     def __post_init__(self) -> None:
         if not self.dots:
-            raise ValueError(f"Dots: dots must be at least one; got {self.dots!r}.")
+            raise refusal("dots", "be at least one", repr(self.dots), error=ValueError)
 
 
+@entry
 @dataclass(frozen=True, slots=True)
 class Table:
     """Rows of text and numbers, names first.
@@ -214,9 +226,11 @@ class Table:
         n_columns = len(self.columns)
         for place, row in enumerate(self.rows):
             if len(row) != n_columns:
-                raise ValueError(
-                    f"Table: rows must be of {n_columns} cells, one per column; "
-                    f"got {len(row)} in row {place}."
+                raise refusal(
+                    "rows",
+                    f"be of {n_columns} cells, one per column",
+                    f"{len(row)} in row {place}",
+                    error=ValueError,
                 )
 
 

@@ -7,12 +7,12 @@ from typing import Any, Self, TypeAlias, TypeVar
 import numpy as np
 from scipy import sparse
 
+from peckorder._core.errors import caller, refusal
 from peckorder._core.pickling import SavedPlainly
 from peckorder._core.row_transform import NONE, RowTransform, UnusableRow, map_blocks
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, share
 from peckorder._core.typing import Bools, Floats, Ints, Rows
 from peckorder._core.validation import as_rows, count_rows
-from peckorder.exceptions import DataError
 from peckorder.similarity import compiled
 
 T = TypeVar("T")
@@ -63,7 +63,6 @@ class KernelFunction:
     `n_columns` columns and are transformed before they are compared.
     """
 
-    who: str
     transform: RowTransform
     n_columns: int
     name: str
@@ -166,7 +165,7 @@ class KernelFunction:
         try:
             returned = self.function(x, z)
         except Exception as error:
-            error.add_note(f"{self.who}: kernel was called with two matrices. {_PAIRS}")
+            error.add_note(f"{caller()}: kernel was called with two matrices. {_PAIRS}")
             raise
         if sparse.issparse(returned):
             returned = returned.toarray()
@@ -175,16 +174,19 @@ class KernelFunction:
         except (TypeError, ValueError):
             values = np.empty(0)
         if values.shape != shape:
-            raise DataError(
-                f"{self.who}: kernel must be a function of two matrices that returns a "
-                f"number for each two of their rows, here an array of shape {shape}; "
-                f"got {_described(returned)}. {_PAIRS}"
+            raise refusal(
+                "kernel",
+                "be a function of two matrices that returns a number for each "
+                f"two of their rows, here an array of shape {shape}",
+                _described(returned),
+                hint=_PAIRS,
             )
         is_finite = np.isfinite(values)
         if not is_finite.all():
-            raise DataError(
-                f"{self.who}: kernel must be a function that returns finite numbers; "
-                f"got {float(values[~is_finite][0])!r}."
+            raise refusal(
+                "kernel",
+                "be a function that returns finite numbers",
+                repr(float(values[~is_finite][0])),
             )
         return values
 

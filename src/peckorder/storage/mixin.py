@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
+from peckorder._core.errors import entry
 from peckorder._core.typing import PathLike
 from peckorder._core.validation import Rules
 
@@ -21,6 +22,7 @@ def inner_models() -> dict[str, type["StoredModel"]]:
     return {name: MODELS[name] for name in sorted(inner)}
 
 
+@entry
 class StoredModel:
     """An estimator that can be saved, and loaded by `peckorder.load`.
 

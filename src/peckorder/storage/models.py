@@ -1,11 +1,13 @@
 """Models as files: what every estimator writes, and how it is made from that again."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from peckorder._core.errors import named, refusal
 from peckorder._core.text_files import check_target
 from peckorder._core.validation import check_parameters, whole
 from peckorder._version import __version__
@@ -35,16 +37,16 @@ _SEED = whole(0)
 
 def write_model(model: StoredModel, path: object) -> None:
     """Write a fitted model to a file."""
-    who, contents = type(model).__name__, packed(model)
+    contents = packed(model)
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"{who}: path must be a path; got {path!r}.")
-    check_target(who, "path", path)
-    write_file(who, path, contents)
+        raise refusal("path", "be a path", repr(path), error=TypeError)
+    check_target("path", path)
+    write_file(path, contents)
 
 
 def model_bytes(model: StoredModel) -> bytes:
     """Return a fitted model as the bytes of a file."""
-    return to_bytes(type(model).__name__, packed(model))
+    return to_bytes(packed(model))
 
 
 def packed(model: StoredModel, stream: dict[str, Any] | None = None) -> Contents:
@@ -52,23 +54,25 @@ def packed(model: StoredModel, stream: dict[str, Any] | None = None) -> Contents
 
     In a checkpoint it says too how far a `stream` has been learnt.
     """
-    who, arrays = type(model).__name__, []  # type: ignore[var-annotated]
-    if MODELS.get(who) is not type(model):
-        raise TypeError(
-            f"{who}: a model must be of one of peckorder's own classes to be saved; "
-            "got one of a class derived from them."
+    name, arrays = type(model).__name__, []  # type: ignore[var-annotated]
+    if MODELS.get(name) is not type(model):
+        raise refusal(
+            "a model",
+            "be of one of peckorder's own classes to be saved",
+            "one of a class derived from them",
+            error=TypeError,
         )
     try:
         first = {"peckorder": __version__} | ({"stream": stream} if stream else {})
         header = pack(document(model) | first, arrays)
         read_model(Node.of(header, arrays), MODELS)
     except Unstorable as error:
-        raise TypeError(
-            f"{who}: labels must be plain values to be saved; got {error}."
+        raise refusal(
+            "labels", "be plain values to be saved", error, error=TypeError
         ) from None
     except Damaged as error:
-        raise ValueError(
-            f"{who}: a model must be sound to be saved; got one {error}."
+        raise refusal(
+            "a model", "be sound to be saved", f"one {error}", error=ValueError
         ) from None
     return Contents(header, arrays)
 
@@ -87,24 +91,26 @@ def document(model: Any) -> dict[str, Any]:
 
 def parameters_of(model: Any) -> dict[str, Any]:
     """Return the parameters of a constructor, or say which cannot be saved."""
-    who, parameters = type(model).__name__, {}
+    parameters: dict[str, Any] = {}
     for name, value in model.get_params(deep=False).items():
         if isinstance(value, StoredModel):
             inner = {"name": type(value).__name__, "parameters": parameters_of(value)}
             parameters[name] = {"estimator": inner}
             continue
-        parameters[name] = stored_parameter(who, name, value)
+        parameters[name] = stored_parameter(name, value)
     return parameters
 
 
-def stored_parameter(who: str, name: str, value: Any) -> Any:
+def stored_parameter(name: str, value: Any) -> Any:
     """Return a parameter as `pack` takes it, or say that it cannot be saved."""
     try:
         return parameter(value)
     except Unstorable as error:
-        raise TypeError(
-            f"{who}: {name} must be {_storable(name)} to be saved, as a file holds no "
-            f"code; got {error}."
+        raise refusal(
+            name,
+            f"be {_storable(name)} to be saved, as a file holds no code",
+            error,
+            error=TypeError,
         ) from None
 
 
@@ -177,15 +183,17 @@ def _instance(kind: type[Any], parameters: dict[str, Any]) -> Any:
         raise Damaged(
             f"in which parameters must be all that {kind.__name__} needs"
         ) from None
-    check_rules(lambda: check_parameters(model, kind._rules))
+    with refused_parameters(), named(kind.__name__):
+        check_parameters(model, kind._rules)
     check_bounds(parameters)
     return model
 
 
-def check_rules(check: Callable[[], None]) -> None:
-    """Check parameters; say of a file what is said of them."""
+@contextmanager
+def refused_parameters() -> Iterator[None]:
+    """Say of a file what is refused inside of its parameters."""
     try:
-        check()
+        yield
     except (TypeError, ValueError, ArithmeticError) as error:
         text = str(error).rstrip(".")
         if len(text) > _MAX_MESSAGE:

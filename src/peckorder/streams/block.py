@@ -19,7 +19,7 @@ _FEW = 3
 
 
 def default_rows(n_features: int, item_size: int, n_bytes: int = OF_FILES) -> int:
-    """Return how many rows have so many bytes of features."""
+    """Return the number of rows whose features take `n_bytes` bytes."""
     return max(1, n_bytes // (n_features * item_size))
 
 
@@ -57,13 +57,13 @@ class Block:
         return len(self.y)
 
     def part(self, begin: int, end: int) -> Self:
-        """Return some of the rows, as views where they are dense."""
-        some = slice(begin, end)
+        """Return a range of rows, as views where they are dense."""
+        rows = slice(begin, end)
         return type(self)(
-            self.X[some],
-            self.y[some],
-            None if self.qid is None else self.qid[some],
-            None if self.weight is None else self.weight[some],
+            self.X[rows],
+            self.y[rows],
+            None if self.qid is None else self.qid[rows],
+            None if self.weight is None else self.weight[rows],
         )
 
     @classmethod
@@ -89,17 +89,17 @@ class Stream(ABC):
     on alone: it has as many whole queries as there are in `rows` rows, or one query if
     that is longer, or just `rows` rows without queries.
 
-    A stream from a source of your own derives from this class and says `pieces`,
+    A stream from a custom source derives from this class and defines `pieces`,
     `identity`, and the attributes.
 
     Attributes
     ----------
     who : str
-        How refusals begin.
+        The name of the source, with which error messages begin.
     rows : int
-        The most rows of a block, unless a query has more.
+        The maximal number of rows per block, unless a query has more.
     n_features : int
-        Columns of every block.
+        The number of columns of every block.
     feature_names : tuple of str or None
         Their names, where the source has names.
     has_queries : bool
@@ -107,7 +107,7 @@ class Stream(ABC):
     has_weights : bool
         Whether blocks have a `weight`.
     n_rows : int or None
-        All rows; None where only reading tells.
+        The number of all rows; None if it is unknown before reading.
 
     Examples
     --------
@@ -148,9 +148,9 @@ class Stream(ABC):
 
     @abstractmethod
     def identity(self) -> dict[str, object]:
-        """Return what tells this stream from others, in plain values of JSON.
+        """Return what identifies this stream, as values of JSON by name.
 
-        Named parts; a checkpoint of a stream with other parts is refused.
+        A checkpoint of a stream with other values is refused.
         """
 
     def labels(self) -> Iterator[Labels]:
@@ -165,11 +165,11 @@ class Stream(ABC):
         return whole_queries(self, start)
 
     def where(self, row: int) -> str | None:
-        """Say in which file, or the like, a row is that was read; None if in none."""
+        """Return the location of a row that was read, such as its file, or None."""
         return None
 
     def called(self, row: int) -> str:
-        """Return what a row is called in refusals: its number, and where it is."""
+        """Return the number and the location of a row, for error messages."""
         where = self.where(row)
         return f"row {row}" + ("" if where is None else f" ({where})")
 
@@ -178,16 +178,16 @@ class Stream(ABC):
 
     def __repr__(self) -> str:
         source = getattr(self, "_source", None)
-        told = [] if source is None else [str(source)]
+        parts = [] if source is None else [str(source)]
         if self.n_rows is not None:
-            told.append(f"{self.n_rows:,} rows")
+            parts.append(f"{self.n_rows:,} rows")
         columns = f"{self.n_features:,} features"
         if self.feature_names is not None:
             few = ", ".join(map(repr, self.feature_names[:_FEW]))
             columns += f" {few}{', ...' if self.n_features > _FEW else ''}"
-        told.append(columns)
-        told += ["queries"] * self.has_queries + ["weights"] * self.has_weights
-        return f"<{self.who}: {'; '.join(told)}>"
+        parts.append(columns)
+        parts += ["queries"] * self.has_queries + ["weights"] * self.has_weights
+        return f"<{self.who}: {'; '.join(parts)}>"
 
 
 def _joined(columns: list[Array | None]) -> Array | None:

@@ -1,4 +1,4 @@
-"""Reading ahead: a thread makes the next blocks while one is learnt."""
+"""Reading ahead: a thread reads the next blocks while a model learns from one."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,12 +8,12 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# How soon a thread that waits for room notices that nobody wants its blocks.
-_A_WHILE = 0.05
+# Seconds after which a waiting thread checks whether it must end.
+_POLL_INTERVAL = 0.05
 
 
 class _End:
-    """What the thread says last: that all is read, or why no more could be."""
+    """The last item of the queue: the source has ended, or raised an error."""
 
     def __init__(self, error: BaseException | None) -> None:
         self.error = error
@@ -21,12 +21,12 @@ class _End:
 
 @contextmanager
 def prefetched(source: Iterator[T], size: int) -> Iterator[Iterator[T]]:
-    """Give an iterator over what `source` yields, read ahead by a thread.
+    """Yield an iterator over the items of `source`, read ahead by a thread.
 
-    No more than `size` items wait, beside the one being made and the one in use; 0
-    reads in the caller's own thread. An error of the source is raised in the place of
-    its next item. However the block of the context is left, the thread ends, and the
-    source is closed.
+    The queue holds at most `size` items, besides the one being read and the one in use;
+    with 0, items are read in the caller's thread. An error of the source is raised in
+    place of its next item. The thread ends and the source is closed on leaving the
+    context.
     """
     if size == 0:
         try:
@@ -34,51 +34,51 @@ def prefetched(source: Iterator[T], size: int) -> Iterator[Iterator[T]]:
         finally:
             _close(source)
         return
-    waiting: Queue[T | _End] = Queue(size)
-    unwanted = Event()
+    queue: Queue[T | _End] = Queue(size)
+    stopped = Event()
     thread = Thread(
-        target=_read, args=(source, waiting, unwanted), name="prefetch", daemon=True
+        target=_read, args=(source, queue, stopped), name="prefetch", daemon=True
     )
     thread.start()
     try:
-        yield _received(waiting)
+        yield _items(queue)
     finally:
-        unwanted.set()
+        stopped.set()
         thread.join()
 
 
-def _read(source: Iterator[T], waiting: "Queue[T | _End]", unwanted: Event) -> None:
+def _read(source: Iterator[T], queue: "Queue[T | _End]", stopped: Event) -> None:
     error: BaseException | None = None
     try:
-        # The block is not kept in a name while the next is made: it may be all that
-        # holds its memory.
-        while not unwanted.is_set():
+        # No variable refers to an item while the next is read, so that its memory can
+        # be freed.
+        while not stopped.is_set():
             item = next(source, None)
             if item is None:
                 break
-            _put(waiting, item, unwanted)
+            _put(queue, item, stopped)
             del item
     except BaseException as caught:  # for the consumer to raise
         error = caught
     finally:
         _close(source)
-    _put(waiting, _End(error), unwanted)
+    _put(queue, _End(error), stopped)
 
 
-def _put(waiting: "Queue[T | _End]", item: "T | _End", unwanted: Event) -> None:
-    while not unwanted.is_set():
+def _put(queue: "Queue[T | _End]", item: "T | _End", stopped: Event) -> None:
+    while not stopped.is_set():
         try:
-            waiting.put(item, timeout=_A_WHILE)
+            queue.put(item, timeout=_POLL_INTERVAL)
         except Full:
             continue
         return
 
 
-def _received(waiting: "Queue[T | _End]") -> Iterator[T]:
+def _items(queue: "Queue[T | _End]") -> Iterator[T]:
     while True:
         try:
-            # Not for ever: some systems hear no Ctrl-C meanwhile.
-            item = waiting.get(timeout=_A_WHILE)
+            # With a timeout: without one, some systems do not react to Ctrl-C.
+            item = queue.get(timeout=_POLL_INTERVAL)
         except Empty:
             continue
         if isinstance(item, _End):

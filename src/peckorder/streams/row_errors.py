@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from peckorder._core.errors import located
+from peckorder._core.errors import with_location
 from peckorder._core.typing import Bools
 from peckorder.streams.block import Block, Stream
 
@@ -18,10 +18,10 @@ def locate_errors(stream: Stream, block: Block, first: int) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        told = located(error, _where(stream, block, first, str(error)))
-        if told is None:
+        located = with_location(error, _where(stream, block, first, str(error)))
+        if located is None:
             raise
-        raise told from None
+        raise located from None
 
 
 def _where(stream: Stream, block: Block, first: int, said: str) -> str:

@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools
 from peckorder._core.validation import did_you_mean
-from peckorder.exceptions import DataError
 
 _MOST_NAMED: Final = 30
 
@@ -35,13 +35,14 @@ class Columns:
         return len(next(iter(self.arrays.values()), ()))
 
 
-def check_column(who: str, columns: Columns, what: str, given: str) -> None:
+def check_column(columns: Columns, what: str, given: str) -> None:
     """Refuse the name of a column that is not there; say which are."""
     if given not in columns.arrays:
-        raise DataError(
-            f"{who}: {what} must be a column of {columns.source}, which has "
-            f"{listed(columns.names)}; got {given!r}."
-            f"{did_you_mean(given, columns.names, {})}"
+        raise refusal(
+            what,
+            f"be a column of {columns.source}, which has {listed(columns.names)}",
+            repr(given),
+            hint=did_you_mean(given, columns.names, {}),
         )
 
 

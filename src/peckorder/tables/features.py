@@ -7,8 +7,8 @@ from typing import Final, Self
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Floats
-from peckorder.exceptions import DataError
 from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, distinct, numeric
 from peckorder.tables.preparing import apply_scaling, coded, learn_scaling, one_hot
@@ -80,11 +80,8 @@ class Coding:
                 why = f"text, a column for each of {len(levels)} values"
                 column_roles.append(ColumnRole(name, Role.TEXT_FEATURES, why))
         if not features:
-            raise DataError(
-                f"compare: {columns.source} must have a column to learn from; got "
-                + "; ".join(f"{t.column} ({t.why})" for t in column_roles)
-                + "."
-            )
+            got = "; ".join(f"{role.column} ({role.why})" for role in column_roles)
+            raise refusal(columns.source, "have a column to learn from", got)
         return cls(tuple(features), tuple(column_roles), seen)
 
     def with_roles(self, roles: Iterable[ColumnRole]) -> tuple[ColumnRole, ...]:
@@ -96,7 +93,7 @@ class Coding:
         """Return the features of all rows; NaN where a cell is empty."""
         names = list(self.levels)
         arrays = [columns.arrays[name] for name in names]
-        return coded("compare", names, arrays, list(self.levels.values()))
+        return coded(names, arrays, list(self.levels.values()))
 
 
 def values_of(columns: Columns, feature: str) -> Floats:
@@ -107,9 +104,8 @@ def values_of(columns: Columns, feature: str) -> Floats:
         name, level = feature[:at], feature[at + 1 :]
         if name in columns.arrays:
             return one_hot(columns.arrays[name], [level])[:, 0]
-    raise DataError(
-        f"features: {columns.source} must have what the model learnt from; got no "
-        f"column for {feature!r}."
+    raise refusal(
+        columns.source, "have what the model learnt from", f"no column for {feature!r}"
     )
 
 
@@ -197,7 +193,9 @@ def _check_finite(name: str, array: Array) -> None:
     is_infinite = np.isinf(array.astype(np.float64))
     if is_infinite.any():
         row = int(np.argmax(is_infinite))
-        raise DataError(
-            f"compare: column {name!r} must be finite; got {array[row]} in row "
-            f"{row + 1}. Leave it out with --drop {name!r}."
+        raise refusal(
+            f"column {name!r}",
+            "be finite",
+            f"{array[row]} in row {row + 1}",
+            hint=f"Leave it out with --drop {name!r}.",
         )

@@ -8,9 +8,9 @@ from typing import Any, Final, Self
 import numpy as np
 from scipy import sparse as sp
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats
 from peckorder.boosting.rankboost import RankBoost
-from peckorder.exceptions import DataError
 from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, listed
 from peckorder.tables.features import SCALED, matrix_of
@@ -48,7 +48,7 @@ class ModelRows:
         """How many features a row has."""
         return int((self.table or self.model).n_features_in_)
 
-    def sources(self, who: str, source: str, header: Sequence[str]) -> dict[str, str]:
+    def sources(self, source: str, header: Sequence[str]) -> dict[str, str]:
         """Return the column that each feature comes from; refuse if one is missing.
 
         Of a model without names these are all columns that by their names are neither
@@ -57,10 +57,11 @@ class ModelRows:
         if self.names is None:
             left = [n for n in header if not words.first_named([n], _NOT_FEATURES)]
             if len(left) != self.n_features:
-                raise DataError(
-                    f"{who}: {source} must have {self.n_features} columns of features, "
-                    f"as the model has, which keeps no names; got {len(left)}: "
-                    f"{listed(left)}."
+                raise refusal(
+                    source,
+                    f"have {self.n_features} columns of features, as the model "
+                    "has, which keeps no names",
+                    f"{len(left)}: {listed(left)}",
                 )
             return {name: name for name in left}
         if self.table is None:
@@ -69,9 +70,11 @@ class ModelRows:
             found = {name: name if name in header else None for name in self.names}
         missing = [unscaled(name) for name, column in found.items() if column is None]
         if missing:
-            raise DataError(
-                f"{who}: {source} must have all columns that the model learnt from; "
-                f"got none for {listed(missing)}. It has {listed(header)}."
+            raise refusal(
+                source,
+                "have all columns that the model learnt from",
+                f"none for {listed(missing)}",
+                hint=f"It has {listed(header)}.",
             )
         return {name: column for name, column in found.items() if column is not None}
 
@@ -105,12 +108,12 @@ class ModelRows:
             for column in sources.values()
         }
 
-    def matrix(self, who: str, columns: Columns, n_before: int = 0) -> Floats:
+    def matrix(self, columns: Columns, n_before: int = 0) -> Floats:
         """Return the features of rows, the first of which is row `n_before` + 1."""
-        sources = self.sources(who, columns.source, columns.names)
+        sources = self.sources(columns.source, columns.names)
         for name in sorted(self.numbers(sources)):
             if columns.arrays[name].dtype == object:
-                _check_numbers(who, columns, name, n_before)
+                _check_numbers(columns, name, n_before)
         if self.table is None:
             names = self.names or tuple(sources)
             X = matrix_of(columns, names)
@@ -118,7 +121,7 @@ class ModelRows:
             names = tuple(coded_names(list(sources), self.table.levels_))
             arrays = [columns.arrays[name] for name in sources]
             X = self.table._prepared(list(sources), arrays)
-        self.check_cells(who, columns.source, X, n_before, names)
+        self.check_cells(columns.source, X, n_before, names)
         return X
 
     def array(self, X: Any) -> Any:
@@ -128,19 +131,18 @@ class ModelRows:
         dense = X.toarray() if sp.issparse(X) else X
         return self.table._prepared(self.table._names(), list(dense.T))
 
-    def before(self, who: str, columns: Columns) -> tuple[tuple[str, ...], Floats]:
+    def before(self, columns: Columns) -> tuple[tuple[str, ...], Floats]:
         """Return names and values of features as they are before scaling."""
-        sources = self.sources(who, columns.source, columns.names)
+        sources = self.sources(columns.source, columns.names)
         if self.table is None:
             plain = tuple(map(unscaled, self.names or tuple(sources)))
             return plain, matrix_of(columns, plain)
         arrays, levels = [columns.arrays[n] for n in sources], self.table.levels_
         names = list(sources)
-        return tuple(coded_names(names, levels)), coded(who, names, arrays, levels)
+        return tuple(coded_names(names, levels)), coded(names, arrays, levels)
 
     def check_cells(
         self,
-        who: str,
         source: str,
         X: Any,
         n_before: int = 0,
@@ -157,9 +159,10 @@ class ModelRows:
         row, place = np.argwhere(is_bad)[0].tolist()
         name = str(place + 1) if names is None else unscaled(names[place])
         value = "an empty cell" if np.isnan(dense[row, place]) else dense[row, place]
-        raise DataError(
-            f"{who}: column {name!r} of {source} must be finite numbers; got {value} "
-            f"in row {n_before + row + 1}."
+        raise refusal(
+            f"column {name!r} of {source}",
+            "be finite numbers",
+            f"{value} in row {n_before + row + 1}",
         )
 
 
@@ -182,11 +185,12 @@ def source_of(feature: str, header: Sequence[str]) -> str | None:
     return None
 
 
-def _check_numbers(who: str, columns: Columns, name: str, n_before: int) -> None:
+def _check_numbers(columns: Columns, name: str, n_before: int) -> None:
     cells = columns.arrays[name].tolist()
     row = next((k for k, cell in enumerate(cells) if isinstance(cell, str)), None)
     if row is not None:
-        raise DataError(
-            f"{who}: column {name!r} of {columns.source} must be numbers; got "
-            f"{cells[row][:40]!r} in row {n_before + row + 1}."
+        raise refusal(
+            f"column {name!r} of {columns.source}",
+            "be numbers",
+            f"{cells[row][:40]!r} in row {n_before + row + 1}",
         )

@@ -7,8 +7,8 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Floats
-from peckorder.exceptions import DataError
 from peckorder.feedback import is_missing
 
 # Of a column of text its values in order; None of one of numbers.
@@ -45,13 +45,13 @@ def apply_scaling(X: Floats, shift: Floats, scale: Floats) -> Floats:
     return scaled
 
 
-def learn_levels(who: str, name: str, column: Array) -> tuple[str, ...] | None:
+def learn_levels(name: str, column: Array) -> tuple[str, ...] | None:
     """Return the values of a column of text, ascending; None of one of numbers."""
     if column.dtype.kind in "biuf":
         return None
     if column.dtype != object:
-        raise TypeError(
-            f"{who}: column {name!r} must be numbers or text; got {column.dtype}."
+        raise refusal(
+            f"column {name!r}", "be numbers or text", column.dtype, error=TypeError
         )
     known = [cell for cell in column.tolist() if not is_missing(cell)]
     if all(isinstance(cell, Real) for cell in known):
@@ -59,14 +59,16 @@ def learn_levels(who: str, name: str, column: Array) -> tuple[str, ...] | None:
     for cell in known:
         if not isinstance(cell, str | Real):
             # Scikit-learn's words for what no estimator can take.
-            raise TypeError(
-                f"{who}: argument must be a string or a number in column {name!r}; got "
-                f"{short(cell)}."
+            raise refusal(
+                "argument",
+                f"be a string or a number in column {name!r}",
+                short(cell),
+                error=TypeError,
             )
     return tuple(sorted({str(cell) for cell in known}))
 
 
-def as_numbers(who: str, name: str, column: Array) -> Floats:
+def as_numbers(name: str, column: Array) -> Floats:
     """Return a column of numbers, NaN where a cell is empty; refuse other text."""
     if column.dtype.kind in "biuf":
         return column.astype(np.float64)
@@ -75,9 +77,8 @@ def as_numbers(who: str, name: str, column: Array) -> Floats:
         try:
             numbers[row] = np.nan if is_missing(cell) else float(cell)
         except (TypeError, ValueError):
-            raise DataError(
-                f"{who}: column {name!r} must be numbers; got {short(cell)} in row "
-                f"{row}."
+            raise refusal(
+                f"column {name!r}", "be numbers", f"{short(cell)} in row {row}"
             ) from None
     return numbers
 
@@ -91,16 +92,14 @@ def one_hot(column: Array, levels: Sequence[str]) -> Floats:
     return np.asarray(code[:, None] == np.arange(len(levels)), dtype=np.float64)
 
 
-def coded(
-    who: str, names: Sequence[str], columns: Sequence[Array], levels: Levels
-) -> Floats:
+def coded(names: Sequence[str], columns: Sequence[Array], levels: Levels) -> Floats:
     """Return numbers as they are, and for each value of text a column of 1 and 0."""
     width = n_coded(levels)
     X = np.empty((len(columns[0]) if columns else 0, width))
     place = 0
     for name, column, values in zip(names, columns, levels, strict=True):
         if values is None:
-            X[:, place] = as_numbers(who, name, column)
+            X[:, place] = as_numbers(name, column)
             place += 1
             continue
         X[:, place : place + len(values)] = one_hot(column, values)

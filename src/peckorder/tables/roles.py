@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import NamedTuple, overload
 
+from peckorder._core.errors import refusal
 from peckorder._core.validation import did_you_mean
-from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns, check_column, listed
 
 
@@ -43,11 +43,10 @@ class ColumnRole(NamedTuple):
 
 @overload
 def column_of(
-    who: str, columns: Columns, what: str, given: str | None, usual: Iterable[str]
+    columns: Columns, what: str, given: str | None, usual: Iterable[str]
 ) -> str: ...
 @overload
 def column_of(
-    who: str,
     columns: Columns,
     what: str,
     given: str | None,
@@ -56,7 +55,6 @@ def column_of(
     optional: bool,
 ) -> str | None: ...
 def column_of(
-    who: str,
     columns: Columns,
     what: str,
     given: str | None,
@@ -66,7 +64,7 @@ def column_of(
 ) -> str | None:
     """Return the column that was named, or the first that has a usual name."""
     if given is not None:
-        check_column(who, columns, what, given)
+        check_column(columns, what, given)
         return given
     small = {name.lower(): name for name in reversed(columns.names)}
     for word in usual:
@@ -74,9 +72,11 @@ def column_of(
             return small[word]
     if optional:
         return None
-    raise DataError(
-        f"{who}: {columns.source} must have a column of the {what}, which has "
-        f"{listed(columns.names)}; got none by its usual names. Add --{what} NAME."
+    raise refusal(
+        columns.source,
+        f"have a column of the {what}, which has {listed(columns.names)}",
+        "none by its usual names",
+        hint=f"Add --{what} NAME.",
     )
 
 
@@ -96,7 +96,6 @@ class RowRoles(NamedTuple):
 
 
 def find_row_roles(
-    who: str,
     names: Sequence[str],
     where: str,
     *,
@@ -108,28 +107,25 @@ def find_row_roles(
     """Return the columns of each role, as given; without `features` all others are."""
     for role, name in (("target", target), ("qid", qid), ("weight", weight)):
         if name is not None or role == "target":
-            check_one_column(who, role, name, names, where)
+            check_one_column(role, name, names, where)
     others = [str(name) for name in (target, qid, weight) if name is not None]
     if len(set(others)) < len(others):
-        raise DataError(
-            f"{who}: target, qid and weight must be different columns; got {others!r}."
-        )
+        raise refusal("target, qid and weight", "be different columns", repr(others))
     if features is None:
         features = [name for name in names if name not in others]
     elif isinstance(features, str) or not isinstance(features, Iterable):
-        raise TypeError(
-            f"{who}: features must be None or a list of columns; got {features!r}."
+        raise refusal(
+            "features", "be None or a list of columns", repr(features), error=TypeError
         )
     wanted = list(features)
     for name in wanted:
-        check_one_column(who, "features", name, names, where)
+        check_one_column("features", name, names, where)
         if name in others or wanted.count(name) > 1:
-            raise DataError(
-                f"{who}: features must be columns of their own, each once; got "
-                f"{name!r} again."
+            raise refusal(
+                "features", "be columns of their own, each once", f"{name!r} again"
             )
     if not wanted:
-        raise DataError(f"{who}: features must be one column at least; got none.")
+        raise refusal("features", "be one column at least", "none")
     return RowRoles(
         tuple(wanted),
         str(target),
@@ -138,28 +134,26 @@ def find_row_roles(
     )
 
 
-def check_one_column(
-    who: str, role: str, name: object, names: Sequence[str], where: str
-) -> None:
+def check_one_column(role: str, name: object, names: Sequence[str], where: str) -> None:
     """Refuse a column that a file does not have, or has twice."""
     if not isinstance(name, str):
-        raise TypeError(f"{who}: {role} must be the name of a column; got {name!r}.")
+        raise refusal(role, "be the name of a column", repr(name), error=TypeError)
     count = list(names).count(name)
     if count == 0:
         few = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
-        raise DataError(
-            f"{who}: {role} must be a column of {where!r}, which has {few}; got "
-            f"{name!r}.{did_you_mean(name, names, {})}"
+        raise refusal(
+            role,
+            f"be a column of {where!r}, which has {few}",
+            repr(name),
+            hint=did_you_mean(name, names, {}),
         )
     if count > 1:
-        raise DataError(
-            f"{who}: {role} must be one column of {where!r}; got {name!r}, of "
-            f"which there are {count}."
+        raise refusal(
+            role, f"be one column of {where!r}", f"{name!r}, of which there are {count}"
         )
 
 
 def check_same_columns(
-    who: str,
     roles: RowRoles,
     names: Sequence[str],
     where: str,
@@ -169,10 +163,11 @@ def check_same_columns(
 ) -> None:
     """Refuse a file that lacks a column of the first, or has another one."""
     for name in roles.columns:
-        check_one_column(who, "every column", name, names, where)
+        check_one_column("every column", name, names, where)
     more = [name for name in names if name not in roles.columns]
     if more and not may_have_more:
-        raise DataError(
-            f"{who}: every file must have the columns of {first!r}, and no others "
-            f"unless features names some; got {more[0]!r} in {where!r}."
+        raise refusal(
+            "every file",
+            f"have the columns of {first!r}, and no others unless features names some",
+            f"{more[0]!r} in {where!r}",
         )

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse as sp
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Labels, Predictor
 from peckorder.boosting.rankboost import RankBoost
 from peckorder.ordinal.multiclass_perceptron import MulticlassPerceptron
@@ -25,9 +26,11 @@ def scores_of(model: Predictor, X: Any) -> Floats:
         return np.asarray(model.decision_function(X))
     if hasattr(model, "mean_rank"):
         return np.asarray(model.mean_rank(X))
-    raise ValueError(
-        "rank: the model must score rows of features, or people's items; got "
-        f"{type(model).__name__}."
+    raise refusal(
+        "the model",
+        "score rows of features, or people's items",
+        type(model).__name__,
+        error=ValueError,
     )
 
 
@@ -62,9 +65,11 @@ def contributions(model: Any, X: Any) -> tuple[Floats, Floats]:
         return added, model.predict(X) - added.sum(axis=1)
     coef = getattr(model, "coef_", None)
     if coef is None or np.ndim(coef) != 1:
-        raise ValueError(
-            "explain: the model must be RankBoost, PersonalRanker or linear with one "
-            f"weight a feature; got {' '.join(repr(model).split())}."
+        raise refusal(
+            "the model",
+            "be RankBoost, PersonalRanker or linear with one weight per feature",
+            " ".join(repr(model).split()),
+            error=ValueError,
         )
     rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     constant = np.full(len(rows), float(getattr(model, "intercept_", 0.0)))

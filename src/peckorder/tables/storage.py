@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Ints
 from peckorder.storage.fields import Field, FieldType, Table, array, floats, nullable
 from peckorder.storage.fields import texts as text_list
@@ -81,9 +82,11 @@ def _complete(node: Node) -> None:
 
 def _write_ranker(ranker: object) -> dict[str, Any]:
     if not isinstance(ranker, StoredModel):
-        raise TypeError(
-            "TableRanker: ranker must be one of peckorder's own estimators to be "
-            f"saved, as a file holds no code; got {type(ranker).__name__}."
+        raise refusal(
+            "ranker",
+            "be one of peckorder's own estimators to be saved, as a file holds no code",
+            type(ranker).__name__,
+            error=TypeError,
         )
     return document(ranker)
 

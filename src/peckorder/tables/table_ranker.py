@@ -19,9 +19,9 @@ from peckorder._base.scores import (
     ROUTED_TO_PREDICT,
     ROUTED_TO_SCORE,
 )
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Array, Estimator, Floats, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, boolean, check_parameters
-from peckorder.exceptions import DataError
 from peckorder.storage.mixin import StoredModel
 from peckorder.tables.preparing import (
     apply_scaling,
@@ -46,6 +46,7 @@ def _passed(name: str) -> Any:
     return available_if(lambda model: hasattr(model._asked(), name))
 
 
+@entry
 class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc]
     """A ranker of tables: text is coded, numbers are scaled, gaps are filled.
 
@@ -136,24 +137,20 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         check_parameters(self, self._rules)
         for name in fit_params:
             if not has_fit_parameter(self.ranker, name):
-                raise TypeError(
-                    f"TableRanker: {name} must be left out of fit for a "
-                    f"{type(self.ranker).__name__}, which does not take it; got one."
-                )
+                ranker = type(self.ranker).__name__
+                rule = f"be left out of fit for a {ranker}, which does not take it"
+                raise refusal(name, rule, "one", error=TypeError)
         # Names are kept of a copy: a fit that fails leaves this model as it was.
         fresh: Any = copy(self)
         names, columns = fresh._table(X, reset=True)
-        who = type(self).__name__
-        levels = [learn_levels(who, n, c) for n, c in zip(names, columns, strict=True)]
-        prepared = coded(who, names, columns, levels)
+        levels = [learn_levels(n, c) for n, c in zip(names, columns, strict=True)]
+        prepared = coded(names, columns, levels)
         shift, scale = None, None
         if self.scale:
             if np.isinf(prepared).any():
-                place = int(np.argmax(np.isinf(prepared).any(axis=0)))
-                raise ValueError(
-                    f"TableRanker: X must be without infinity; got some in column "
-                    f"{coded_names(names, levels)[place]!r}."
-                )
+                column = int(np.argmax(np.isinf(prepared).any(axis=0)))
+                got = f"some in column {coded_names(names, levels)[column]!r}"
+                raise refusal("X", "be without infinity", got, error=ValueError)
             shift, scale = learn_scaling(prepared)
             prepared = apply_scaling(prepared, shift, scale)
         ranker = clone(self.ranker).fit(prepared, y, **fit_params)
@@ -295,7 +292,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
 
     def _prepared(self, names: Sequence[str], columns: Sequence[Array]) -> Floats:
         """Return what the ranker sees of columns, which are in their order."""
-        X = coded(type(self).__name__, names, columns, self.levels_)
+        X = coded(names, columns, self.levels_)
         if self.shift_ is None or self.scale_ is None:
             return X
         return apply_scaling(X, self.shift_, self.scale_)
@@ -306,10 +303,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         if frame is not None:
             names = frame if reset else self._wanted(frame)
             if len(set(frame)) < len(frame):
-                raise DataError(
-                    "TableRanker: columns of X must have names that differ; got one "
-                    "twice."
-                )
+                raise refusal("columns of X", "have names that differ", "one twice")
             if reset:
                 validate_data(self, X, reset=True, skip_check_array=True)
             table: Any = X
@@ -344,10 +338,8 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         names = self._names()
         missing = [name for name in names if name not in set(frame)]
         if missing:
-            raise DataError(
-                "TableRanker: X must have all columns that were learnt from; got none "
-                f"called {missing[0]!r}."
-            )
+            rule = "have all columns that were learnt from"
+            raise refusal("X", rule, f"none called {missing[0]!r}")
         return names
 
 

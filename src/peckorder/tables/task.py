@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Array
 from peckorder._core.validation import one_of, optional
-from peckorder.exceptions import DataError
 from peckorder.tables import column_names as words
 from peckorder.tables.columns import (
     Columns,
@@ -93,9 +93,9 @@ def recognise(
     >>> task.kind, task.target, task.classes
     ('ordinal', 'grade', (0, 1, 2))
     """
-    _TASK.check("compare", "task", task)
+    _TASK.check("task", task)
     if not len(columns):
-        raise DataError(f"compare: {columns.source} must have rows; got none.")
+        raise refusal(columns.source, "have rows", "none")
     asked = {
         "target": target,
         "qid": qid,
@@ -105,10 +105,10 @@ def recognise(
     }
     for name, column in asked.items():
         if column is not None:
-            check_column("compare", columns, name, column)
+            check_column(columns, name, column)
     dropped = tuple(split_names(drop, columns.names))
     for column in dropped:
-        check_column("compare", columns, "drop", column)
+        check_column(columns, "drop", column)
     left = [name for name in columns.names if name not in dropped]
     table = Columns({name: columns.arrays[name] for name in left}, columns.source)
     given = {name: column for name, column in asked.items() if column is not None}
@@ -128,22 +128,17 @@ def _check_apart(given: Mapping[str, str], dropped: tuple[str, ...]) -> None:
     """Refuse a column that is to be two things."""
     for role, column in given.items():
         if column in dropped:
-            raise DataError(
-                f"compare: drop must not name what --{role} does; got {column!r}."
-            )
+            raise refusal("drop", f"not name what --{role} does", repr(column))
         others = [other for other in given if given[other] == column and other != role]
         if others and {role, *others} != {"target", "rating"}:
-            raise DataError(
-                f"compare: {role} and {others[0]} must be two columns; got {column!r} "
-                "for both."
+            raise refusal(
+                f"{role} and {others[0]}", "be two columns", f"{column!r} for both"
             )
 
 
 def _check_alone(given: Mapping[str, str], role: str, when: str) -> None:
     if role in given:
-        raise DataError(
-            f"compare: {role} must only be given {when}; got {given[role]!r}."
-        )
+        raise refusal(role, f"only be given {when}", repr(given[role]))
 
 
 def split_names(texts: Iterable[str], known: Iterable[str]) -> Iterator[str]:
@@ -171,25 +166,25 @@ def _ratings(table: Columns, given: Mapping[str, str], *, must: bool) -> Task | 
     missing = [role for role, column in found.items() if column is None]
     wanted = must or {"item", "rating"} & set(given)
     if missing and wanted:
-        raise DataError(
-            f"compare: {missing[0]} must be a column of {table.source}, given by "
-            f"--{missing[0]}, where none is named so; got {', '.join(table.names)}."
+        raise refusal(
+            missing[0],
+            f"be a column of {table.source}, given by --{missing[0]}, where "
+            "none is named so",
+            ", ".join(table.names),
         )
     if missing:
         return None
     user, item, rating = (str(found[role]) for role in ("user", "item", "rating"))
     if len({user, item, rating}) < 3:
-        raise DataError(
-            "compare: user, item and rating must be three columns; got "
-            f"{user!r}, {item!r} and {rating!r}."
+        raise refusal(
+            "user, item and rating",
+            "be three columns",
+            f"{user!r}, {item!r} and {rating!r}",
         )
     if not numeric(table.arrays[rating]):
         if not wanted:
             return None
-        raise DataError(
-            f"compare: rating must be a column of numbers; got {rating!r}, which is "
-            "text."
-        )
+        raise refusal("rating", "be a column of numbers", f"{rating!r}, which is text")
     return Task("ratings", rating, user=user, item=item)
 
 
@@ -223,9 +218,10 @@ def _rows(
         query = words.first_named(table.names, words.QUERY)
         query = None if query == given.get("target") else query
     if query is None and task == "graded":
-        raise DataError(
-            f"compare: qid must be a column of {table.source}, given by --qid, where "
-            f"none is named so; got {', '.join(table.names)}."
+        raise refusal(
+            "qid",
+            f"be a column of {table.source}, given by --qid, where none is named so",
+            ", ".join(table.names),
         )
     user = _people(table, query, given)
     others = [name for name in table.names if name not in (query, user)]
@@ -235,9 +231,10 @@ def _rows(
     if target is None and others:
         target = others[-1]
     if target is None or len(others) < 2:
-        raise DataError(
-            f"compare: {table.source} must have a column to predict and one to learn "
-            f"from; got {', '.join(table.names) or 'none'}."
+        raise refusal(
+            table.source,
+            "have a column to predict and one to learn from",
+            ", ".join(table.names) or "none",
         )
     labels = table.arrays[target]
     kind = task or kind_of_labels(labels, query, classes)
@@ -248,14 +245,17 @@ def _rows(
         advice = slip_among(labels.tolist()) if is_text and classes is None else ""
         ordered = ordered_classes(target, seen, classes, is_text=is_text, advice=advice)
     elif not numeric(labels):
-        raise DataError(
-            f"compare: target must be a column of numbers for task={kind!r}; got "
-            f"{target!r}, which is text.{slip_among(labels.tolist())}"
+        raise refusal(
+            "target",
+            f"be a column of numbers for task={kind!r}",
+            f"{target!r}, which is text",
+            hint=slip_among(labels.tolist()),
         )
     if len(distinct(labels)) < 2:
-        raise DataError(
-            f"compare: target must have at least two different values; got "
-            f"{distinct(labels).tolist()!r} in {target!r}."
+        raise refusal(
+            "target",
+            "have at least two different values",
+            f"{distinct(labels).tolist()!r} in {target!r}",
         )
     features = tuple(name for name in others if name != target)
     return Task(kind, target, query, user, features=features, classes=ordered)
@@ -277,9 +277,10 @@ def _people(table: Columns, query: str | None, given: Mapping[str, str]) -> str 
         # Whose rows are one each, or all of them, cannot be kept whole.
         return user if 1 < n_people < n_known else None
     if len(distinct(table.arrays[user])) < 2:
-        raise DataError(
-            "compare: user must have at least two different values, so that some can "
-            f"be left out; got {distinct(table.arrays[user]).tolist()!r} in {user!r}."
+        raise refusal(
+            "user",
+            "have at least two different values, so that some can be left out",
+            f"{distinct(table.arrays[user]).tolist()!r} in {user!r}",
         )
     return user
 
@@ -368,10 +369,12 @@ def ordered_classes(
     """
     if classes is None and is_text:
         shown = ",".join(map(str, seen[:_MOST_SHOWN]))
-        raise DataError(
-            f"compare: classes must be given, lowest first, for labels that are text "
-            f"(such as --classes {shown} in their right order); got none for "
-            f"{target!r}.{advice}"
+        raise refusal(
+            "classes",
+            "be given, lowest first, for labels that are text (such as "
+            f"--classes {shown} in their right order)",
+            f"none for {target!r}",
+            hint=advice,
         )
     if is_text:
         ordered: tuple[Hashable, ...] = tuple(classes or ())
@@ -384,10 +387,11 @@ def ordered_classes(
         unknown = [label for label in ordered if label not in by_value]
     missing = [label for label in seen if label not in ordered]
     if missing or unknown or len(set(ordered)) < max(len(ordered), 2):
-        raise DataError(
-            f"compare: classes must be the labels in {target!r}, each once, lowest "
-            f"first: {', '.join(map(str, seen))}; got "
-            f"{', '.join(map(str, classes or ()))}."
+        raise refusal(
+            "classes",
+            f"be the labels in {target!r}, each once, lowest first: "
+            f"{', '.join(map(str, seen))}",
+            ", ".join(map(str, classes or ())),
         )
     return ordered
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from cyclopts import Parameter
 
+from peckorder._core.errors import refusal
 from peckorder.cli.options import PRINTED, OutPath, OutputOptions, Several
 
 
@@ -102,7 +103,7 @@ class CompareOptions:
         value = getattr(self, name)
         if value is not None:
             value = list(value) if isinstance(value, tuple) else value
-            raise ValueError(f"compare: {name} must be {rule}; got {str(value)!r}.")
+            raise refusal(name, f"be {rule}", repr(str(value)))
 
     def command(self, files: tuple[str, ...]) -> str:
         """Return the command that gives the same result again."""

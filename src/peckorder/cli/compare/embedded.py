@@ -25,7 +25,7 @@ def compare_embedded(options: CompareOptions, output: OutputOptions) -> None:
     """Train every ranker on embedded data."""
     repeats = 20 if options.repeats is None else options.repeats
     seed, out = options.seed, options.out
-    check_report("compare", out)
+    check_report(out)
     printer = ResultPrinter(output)
     with printer.progress("Comparing") as report_progress:
         comparisons = engine.run(

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table as Screen
 
 from peckorder import reports
+from peckorder._core.errors import refusal
 from peckorder._core.validation import whole
 from peckorder.cli.compare.command import CompareOptions
 from peckorder.cli.compare.report import build_report
@@ -29,9 +30,8 @@ from peckorder.compare.ratings_case import MOST_PEOPLE, RatingsCase, make_rating
 from peckorder.compare.refit import keepable, refit
 from peckorder.compare.table_case import MOST_ROWS, TableCase, make_table_case
 from peckorder.datasets import Qrels, Run
-from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
-from peckorder.tables.files.read import format_of, guessed, read_columns
+from peckorder.tables.files.read import format_of, guess_format, read_columns
 from peckorder.tables.files.runs import as_run, read_qrels, read_run_columns, run_names
 from peckorder.tables.files.source import (
     STDIN,
@@ -68,10 +68,10 @@ def compare_files(
     files = tuple(STDIN if is_standard(file) else file for file in files)
     printer = ResultPrinter(output)
     check_paths(files, options)
-    whole(2).check("compare", "folds", options.folds)
-    SEED.check("compare", "seed", options.seed)
+    whole(2).check("folds", options.folds)
+    SEED.check("seed", options.seed)
     if options.rows is not None:
-        whole(20).check("compare", "rows", options.rows)
+        whole(20).check("rows", options.rows)
     begin, is_new = perf_counter(), not options.out.exists()
     with printer.progress("Reading") as report_progress:
         case = load_case(files, options)
@@ -101,17 +101,15 @@ def compare_files(
 
 def check_paths(files: tuple[str, ...], options: CompareOptions) -> None:
     """Refuse, before any work, files that cannot be written or named in the report."""
-    check_report("compare", options.out)
-    check_encodable("compare", "file", *files, *filter(None, [options.qrels]))
-    check_outputs(
-        "compare", {"--save": options.save, "-o": options.out}, [*files, options.qrels]
-    )
+    check_report(options.out)
+    check_encodable("file", *files, *filter(None, [options.qrels]))
+    check_outputs({"--save": options.save, "-o": options.out}, [*files, options.qrels])
     if options.save is None:
         return
-    check_encodable("compare", "save", options.save)
+    check_encodable("save", options.save)
     if is_standard(options.save):
-        raise ValueError("compare: save must be a file; got '-'.")
-    check_model("compare", "--save", options.save)
+        raise refusal("save", "be a file", "'-'")
+    check_model("--save", options.save)
 
 
 def load_case(
@@ -122,9 +120,7 @@ def load_case(
         runs, qrels = read_runs(files, options.qrels)
         return make_runs_case(runs, qrels, metric=options.metric)
     if len(files) > 1:
-        raise ValueError(
-            f"compare: file must be one, or runs with --qrels; got {', '.join(files)}."
-        )
+        raise refusal("file", "be one, or runs with --qrels", ", ".join(files))
     roles = {
         name: getattr(options, name)
         for name in ("target", "qid", "user", "item", "rating")
@@ -166,23 +162,24 @@ def read_table(
     table_format = format_of(path, format)
     if table_format is None:
         with opened(path) as file:
-            table_format = guessed(file.head)
+            table_format = guess_format(file.head)
     if table_format in ("run", "qrels"):
-        raise DataError(
-            f"compare: qrels must be given, by --qrels FILE, to compare runs; got "
-            f"{name_of(path)} alone."
+        raise refusal(
+            "qrels",
+            "be given, by --qrels FILE, to compare runs",
+            f"{name_of(path)} alone",
         )
     return read_columns(path, format=table_format, ids=ids, names=names)
 
 
 def read_runs(paths: tuple[str, ...], qrels: str) -> tuple[Mapping[str, Run], Qrels]:
     """Read TREC runs, called by the names of their files, and judgements."""
-    names = run_names("compare", paths)
+    names = run_names(paths)
     runs = {
-        name: as_run("compare", read_run_columns("compare", path))
+        name: as_run(read_run_columns(path))
         for name, path in zip(names, paths, strict=True)
     }
-    return runs, read_qrels("compare", qrels)
+    return runs, read_qrels(qrels)
 
 
 def shown(result: CompareResult) -> tuple[RenderableType, ...]:

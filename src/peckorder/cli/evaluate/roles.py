@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from peckorder.exceptions import DataError
+from peckorder._core.errors import refusal
 from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, check_column, listed
 from peckorder.tables.roles import ColumnRole, Role
@@ -48,7 +48,7 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
         named["qid"] = ""
     for role, name in named.items():
         if name:
-            check_column("evaluate", columns, role, name)
+            check_column(columns, role, name)
     small = {words.plain(name): name for name in reversed(columns.names)}
     free = [name for name in columns.names if name not in named.values()]
     others = {word: name for word, name in small.items() if name in free}
@@ -61,14 +61,18 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
     left = [name for name in free if name not in (score, predicted, *_ADDED)]
     target = named.get("target") or words.first_named(left, TARGETS)
     if target is None and set(columns.names) >= {"qid", "docid", "score"}:
-        raise DataError(
-            f"evaluate: qrels must be given, by --qrels FILE, to measure a run (or "
-            f"targets, by --target NAME); got {columns.source} alone."
+        raise refusal(
+            "qrels",
+            "be given, by --qrels FILE, to measure a run (or targets, by "
+            "--target NAME)",
+            f"{columns.source} alone",
         )
     if target is None:
-        raise DataError(
-            f"evaluate: {columns.source} must have a column of targets, which has "
-            f"{listed(columns.names)}; got none by its usual names. Add --target NAME."
+        raise refusal(
+            columns.source,
+            f"have a column of targets, which has {listed(columns.names)}",
+            "none by its usual names",
+            hint="Add --target NAME.",
         )
     left = [name for name in left if name != target]
     query = named.get("qid")

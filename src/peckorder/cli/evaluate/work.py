@@ -10,6 +10,7 @@ from rich.console import RenderableType
 
 from peckorder import metrics
 from peckorder._core.cells import is_number
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools, Floats, Ints
 from peckorder._core.validation import did_you_mean, whole
 from peckorder.cli.console import ResultPrinter, role_lines, roles_as_json, screen
@@ -18,7 +19,6 @@ from peckorder.cli.evaluate.roles import NONE, Roles, find_roles
 from peckorder.cli.options import OutputOptions
 from peckorder.cli.outputs import check_outputs
 from peckorder.compare.run_evaluation import check_measures, judge, measure
-from peckorder.exceptions import DataError
 from peckorder.feedback import is_missing
 from peckorder.metrics import intervals
 from peckorder.tables.columns import (
@@ -30,7 +30,7 @@ from peckorder.tables.columns import (
     numeric,
 )
 from peckorder.tables.files.arrow import to_columns
-from peckorder.tables.files.cells import numbers_of, typed
+from peckorder.tables.files.arrow_cells import numbers_of, typed
 from peckorder.tables.files.read import read_columns, write_columns
 from peckorder.tables.files.runs import qrels_columns, read_run_columns
 from peckorder.tables.files.source import name_of, short
@@ -69,15 +69,19 @@ def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> 
     ties, per_query = options.ties, options.per_query
     printer = ResultPrinter(output, per_query)
     if ties not in _TIES:
-        raise ValueError(
-            f"evaluate: ties must be one of {', '.join(_TIES)}; got {ties!r}."
-            f"{did_you_mean(ties, _TIES, {})}"
+        raise refusal(
+            "ties",
+            f"be one of {', '.join(_TIES)}",
+            repr(ties),
+            hint=did_you_mean(ties, _TIES, {}),
         )
-    check_outputs("evaluate", {"--per-query": per_query}, [file, options.qrels])
-    whole(1).check("evaluate", "bootstrap", options.bootstrap)
-    whole(0).check("evaluate", "seed", options.seed)
+    check_outputs({"--per-query": per_query}, [file, options.qrels])
+    whole(1).check("bootstrap", options.bootstrap)
+    whole(0).check("seed", options.seed)
     of_lists = [name for name in options.metric or () if class_measure(name) is None]
     if of_lists:  # names, before any work
+        for name in of_lists:
+            metrics.metric_by_name(name, "metric")
         metrics.evaluate([1, 0], [1, 0], of_lists, n_bootstrap=1)
     with printer.progress("Measuring"):
         if options.qrels is None:
@@ -90,9 +94,10 @@ def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> 
         measured = measured._replace(notes=(*measured.notes, note))
     if per_query is not None:
         if measured.table is None:
-            raise ValueError(
-                "evaluate: per-query must go with a metric of lists, such as ndcg@10; "
-                f"got {', '.join(options.metric or ())}."
+            raise refusal(
+                "per-query",
+                "go with a metric of lists, such as ndcg@10",
+                ", ".join(options.metric or ()),
             )
         write_columns(per_query, _by_query(measured.table))
     values = {row.pop("metric"): row for row in map(dict, (*rows, *measured.classes))}
@@ -113,8 +118,8 @@ def _of_run(file: str, qrels: str, options: EvaluateOptions) -> Measured:
     """Measure a run against judgements."""
     names = options.metric or _LISTS
     check_measures(names)
-    run = read_run_columns("evaluate", file, options.format)
-    judged = judge(run, qrels_columns("evaluate", qrels))
+    run = read_run_columns(file, options.format)
+    judged = judge(run, qrels_columns(qrels))
     table = measure(
         judged,
         names,
@@ -150,7 +155,7 @@ def _of_table(file: str, options: EvaluateOptions) -> Measured:
         return Measured(n_rows, None, tuple(values), roles.column_roles, notes)
     table = metrics.evaluate(
         _targets(columns, roles, classes, has_classes=bool(of_classes))[rows],
-        numbers_of("evaluate", columns, roles.score, gaps=True)[rows],
+        numbers_of(columns, roles.score, gaps=True)[rows],
         of_lists,
         qid=None if roles.query is None else columns.arrays[roles.query][rows],
         docid=columns.arrays[_docid(columns)][rows]
@@ -189,7 +194,7 @@ def _targets(
     if classes is not None or (is_text and has_classes):
         (level,) = levels_of(columns, (roles.target,), classes)
         return level.astype(np.float64)
-    return numbers_of("evaluate", columns, roles.target, gaps=True)
+    return numbers_of(columns, roles.target, gaps=True)
 
 
 def _shown(file: str, measured: Measured, rows: Sequence[Any]) -> list[RenderableType]:
@@ -213,16 +218,18 @@ def _shown(file: str, measured: Measured, rows: Sequence[Any]) -> list[Renderabl
     return [*lines, *measured.notes]
 
 
-def _missing(columns: Columns, what: str, metric: str) -> DataError:
-    return DataError(
-        f"evaluate: {columns.source} must have a column of the {what} for {metric!r}, "
-        f"which has {listed(columns.names)}; got none by its usual names. Add --{what} "
-        "NAME."
+def _missing(columns: Columns, what: str, metric: str) -> Exception:
+    return refusal(
+        columns.source,
+        f"have a column of the {what} for {metric!r}, which has "
+        f"{listed(columns.names)}",
+        "none by its usual names",
+        hint=f"Add --{what} NAME.",
     )
 
 
 def _docid(columns: Columns) -> str:
-    return column_of("evaluate", columns, "docid", None, ("docid", "doc_id", "id"))
+    return column_of(columns, "docid", None, ("docid", "doc_id", "id"))
 
 
 def _by_query(table: metrics.Evaluation) -> Columns:
@@ -270,9 +277,10 @@ def known_rows(columns: Columns, names: Sequence[str]) -> tuple[Bools, tuple[str
             notes.append(f"{rows} no {name!r}: left out.")
         is_known &= ~is_gap
     if not is_known.any():
-        raise DataError(
-            f"evaluate: {columns.source} must have rows with all of "
-            f"{', '.join(map(repr, names))}; got none."
+        raise refusal(
+            columns.source,
+            f"have rows with all of {', '.join(map(repr, names))}",
+            "none",
         )
     return is_known, tuple(notes)
 
@@ -304,10 +312,11 @@ def levels_of(
     if classes is None:
         for name, array in arrays.items():
             if not numeric(array):
-                raise DataError(
-                    "evaluate: classes must be given, lowest first, for labels that "
-                    f"are text, by --classes; got none for {name!r}, which has "
-                    f"{', '.join(map(str, distinct(array)[:12]))}."
+                raise refusal(
+                    "classes",
+                    "be given, lowest first, for labels that are text, by --classes",
+                    f"none for {name!r}, which has "
+                    f"{', '.join(map(str, distinct(array)[:12]))}",
                 )
         every = sorted({v for a in arrays.values() for v in distinct(a).tolist()})
         scale = _Scale(tuple(map(_text, every)), {v: k for k, v in enumerate(every)})
@@ -354,9 +363,10 @@ def _levels(columns: Columns, name: str, array: Array, scale: _Scale) -> Ints:
         key = str(label) if is_text and label is not None else label
         if key not in level:
             rule = f"one of {', '.join(labels)}" if len(labels) <= 31 else "a class"
-            raise DataError(
-                f"evaluate: column {name!r} of {columns.source} must be {rule}; got "
-                f"{short(label)} in row {row + 1}."
+            raise refusal(
+                f"column {name!r} of {columns.source}",
+                f"be {rule}",
+                f"{short(label)} in row {row + 1}",
             )
         levels[row] = level[key]
     return levels

@@ -6,6 +6,7 @@ import numpy as np
 from rich.table import Table as Screen
 
 import peckorder
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Matrix
 from peckorder._core.validation import whole
 from peckorder.cli.console import ResultPrinter, screen
@@ -35,28 +36,28 @@ def run_explain(
     """Return how much each feature adds to the scores of rows."""
     out, numbers = options.out, options.row or (1,)
     printer = ResultPrinter(output, out)
-    whole(1).check("explain", "top", options.top)
-    check_outputs("explain", {"-o": out}, [model, file])
+    whole(1).check("top", options.top)
+    check_outputs({"-o": out}, [model, file])
     check_is_file(model)
     ranker = peckorder.load(model)
     if isinstance(ranker, PersonalRanker):
         for name, given in (("file", file), ("row", options.row), ("out", out)):
             if given is not None:
-                raise ValueError(
-                    f"explain: {name} must not be given for a PersonalRanker, which is "
-                    f"asked by user and item; got one."
+                raise refusal(
+                    name,
+                    "not be given for a PersonalRanker, which is asked by user "
+                    "and item",
+                    "one",
                 )
         _explain_person(printer, ranker, options)
         return
     if file is None:
-        raise ValueError("explain: file must be given for this model; got none.")
+        raise refusal("file", "be given for this model", "none")
     model_rows = ModelRows.of(ranker)
     X, raw, names = _rows(model_rows, file, options.format)
     for number in numbers:
         if not 1 <= number <= X.shape[0]:
-            raise ValueError(
-                f"explain: row must be from 1 to {X.shape[0]}; got {number}."
-            )
+            raise refusal("row", f"be from 1 to {X.shape[0]}", number)
     added, constant = contributions(model_rows.model, X)
     written = []
     if out is not None:
@@ -80,9 +81,7 @@ def _rows(
     if letor_documents(file, format=format) is None:
 
         def numbers(header: tuple[str, ...]) -> Any:
-            return model_rows.numbers(
-                model_rows.sources("explain", name_of(file), header)
-            )
+            return model_rows.numbers(model_rows.sources(name_of(file), header))
 
         # Text as it stands, as `rank` reads it.
         table = joined(list(iter_columns(file, format=format, numbers=numbers)))
@@ -92,11 +91,11 @@ def _rows(
         if model_rows.names is None:
             raw = table.X[:, : model_rows.n_features]
             X = model_rows.array(raw)
-            model_rows.check_cells("explain", name_of(file), X)
+            model_rows.check_cells(name_of(file), X)
             return X, raw, tuple(str(k + 1) for k in range(model_rows.n_features))
         table = documents_to_columns(name_of(file), table, None)
-    X = model_rows.matrix("explain", table)
-    names, raw = model_rows.before("explain", table)
+    X = model_rows.matrix(table)
+    names, raw = model_rows.before(table)
     return X, raw, names
 
 
@@ -140,16 +139,14 @@ def _explain_person(
 ) -> None:
     user, item, top = options.user, options.item, options.top
     if user is None or item is None:
-        raise ValueError(
-            "explain: user and item must be given for a PersonalRanker; got "
-            f"user={user!r}, item={item!r}."
+        raise refusal(
+            "user and item",
+            "be given for a PersonalRanker",
+            f"user={user!r}, item={item!r}",
         )
-    user_id = known_id("explain", "user", user, ranker.users_)
-    item_id = known_id("explain", "item", item, ranker.items_)
-    try:
-        reasons = ranker.explain(user_id, item_id)
-    except TypeError as error:
-        raise ValueError(str(error)) from None
+    user_id = known_id("user", user, ranker.users_)
+    item_id = known_id("item", item, ranker.items_)
+    reasons = ranker.explain(user_id, item_id)
     items = list(zip(reasons.items.tolist(), reasons.by_items.tolist(), strict=True))
     viewers = list(
         zip(reasons.viewers.tolist(), reasons.by_viewers.tolist(), strict=True)

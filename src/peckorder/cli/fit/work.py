@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from peckorder._core.errors import refusal
 from peckorder.cli.console import ResultPrinter, role_lines, roles_as_json
 from peckorder.cli.fit.command import FitOptions
 from peckorder.cli.model_limits import no_classes
@@ -17,7 +18,6 @@ from peckorder.compare.fit_by_name import (
     set_as_in_compare,
 )
 from peckorder.datasets import Documents
-from peckorder.exceptions import DataError
 from peckorder.tables.columns import counted
 from peckorder.tables.files.read import read_table
 from peckorder.tables.files.source import is_standard, name_of
@@ -30,15 +30,12 @@ def run_fit(file: str, options: FitOptions, output: OutputOptions) -> None:
     printer = ResultPrinter(output)
     ranker, by_hand = make_ranker(options.ranker, options.set_ or ())
     if is_standard(options.out):
-        raise ValueError("fit: out must be a file; got '-'.")
-    check_outputs("fit", {"-o": options.out}, [file])
-    check_model("fit", "-o", options.out)
+        raise refusal("out", "be a file", "'-'")
+    check_outputs({"-o": options.out}, [file])
+    check_model("-o", options.out)
     with printer.progress(f"Fitting {options.ranker}"):
         fitted = _fit(ranker, by_hand, file, options)
-        try:
-            fitted.model.save(options.out)
-        except TypeError as error:
-            raise ValueError(str(error)) from None
+        fitted.model.save(options.out)
     read_names = getattr(fitted.model, "feature_names_in_", ())
     names = getattr(fitted.model, "prepared_names_", read_names)
     limits = list(filter(None, [no_classes(fitted.model, fitted.kind)]))
@@ -69,20 +66,17 @@ def _fit(
     ids = [name for role in ("qid", "user", "item") if (name := roles[role])]
     names = separate_columns(options.columns)
     source = read_table(file, format=options.format, ids=ids, names=names)
-    try:
-        if isinstance(source, Documents):
-            return _fit_sparse(ranker, by_hand, source, options)
-        return fit_table(
-            ranker,
-            source,
-            by_hand=by_hand,
-            scale=options.scale,
-            classes=options.classes,
-            drop=options.drop or (),
-            **roles,
-        )
-    except DataError as error:
-        raise DataError(str(error).replace("compare: ", "fit: ", 1)) from None
+    if isinstance(source, Documents):
+        return _fit_sparse(ranker, by_hand, source, options)
+    return fit_table(
+        ranker,
+        source,
+        by_hand=by_hand,
+        scale=options.scale,
+        classes=options.classes,
+        drop=options.drop or (),
+        **roles,
+    )
 
 
 def _fit_sparse(
@@ -93,16 +87,17 @@ def _fit_sparse(
     Nothing is chosen on rows left out there.
     """
     if isinstance(ranker, PersonalRanker):
-        raise DataError("fit: PersonalRanker must have a table of ratings; got LETOR.")
+        raise refusal("PersonalRanker", "have a table of ratings", "LETOR")
     X, y, qid = documents
     query = None if qid is None else QID
     own = {"target": TARGET, "qid": query}
     for name in (*options.roles, "drop", "classes", "scale"):
         value = getattr(options, name)
         if value and value != own.get(name):
-            raise ValueError(
-                f"fit: {name} must not be asked for where most features of a LETOR "
-                f"file are absent; got --{name}."
+            raise refusal(
+                name,
+                "not be asked for where most features of a LETOR file are absent",
+                f"--{name}",
             )
     task = Task("graded", TARGET, query)
     fixed = set_as_in_compare(ranker, task.kind, by_hand)

@@ -3,6 +3,7 @@
 import numpy as np
 from rich.table import Table as Screen
 
+from peckorder._core.errors import refusal
 from peckorder._core.validation import did_you_mean, optional, whole
 from peckorder.cli.compare.text import level_text, signed
 from peckorder.cli.console import ResultPrinter, screen
@@ -30,30 +31,30 @@ def run_fuse(runs: list[str], options: FuseOptions, output: OutputOptions) -> No
     """Fuse TREC runs into one: learnt from judgements, or by counts of places."""
     qrels, out, save, folds = options.qrels, options.out, options.save, options.folds
     printer = ResultPrinter(output, out)
-    check_outputs("fuse", {"-o": out, "--save": save}, [*runs, qrels])
+    check_outputs({"-o": out, "--save": save}, [*runs, qrels])
     out_format = "run" if is_standard(out) else format_to_write(out, None, text="run")
     metrics = options.metric or ("ndcg@10", "ap", "rr")
-    check_measures(metrics, who="fuse")
-    optional(whole(1)).check("fuse", "rounds", options.rounds)
-    whole(2).check("fuse", "folds", folds)
+    check_measures(metrics)
+    optional(whole(1)).check("rounds", options.rounds)
+    whole(2).check("folds", folds)
     method = _method(options.method, qrels)
     if save is not None:
         if qrels is None:
-            raise ValueError("fuse: save must go with qrels to learn from; got none.")
-        check_model("fuse", "--save", save)
+            raise refusal("save", "go with qrels to learn from", "none")
+        check_model("--save", save)
     if len(runs) < 2:
-        raise ValueError(f"fuse: runs must be two or more; got {len(runs)}.")
-    pairs = zip(run_names("fuse", runs), runs, strict=True)
-    tables = {name: read_run_columns("fuse", path) for name, path in pairs}
-    judgements = None if qrels is None else qrels_columns("fuse", qrels)
+        raise refusal("runs", "be two or more", len(runs))
+    pairs = zip(run_names(runs), runs, strict=True)
+    tables = {name: read_run_columns(path) for name, path in pairs}
+    judgements = None if qrels is None else qrels_columns(qrels)
     if judgements is not None:
         # A run that has no query in common with them is refused before any work.
         for columns in tables.values():
-            judge(columns, judgements, who="fuse")
+            judge(columns, judgements)
     board: Contest | None = None
     with printer.progress("Fusing") as report_progress:
         result = fused(
-            {name: as_run("fuse", columns) for name, columns in tables.items()},
+            {name: as_run(columns) for name, columns in tables.items()},
             None if judgements is None else _as_qrels(judgements),
             n_rounds=options.rounds,
             n_folds=folds,
@@ -137,14 +138,15 @@ def _method(method: str | None, qrels: str | None) -> str:
     if method is None:
         return RRF if qrels is None else LEARNT
     if method not in METHODS:
-        raise ValueError(
-            f"fuse: method must be one of {', '.join(METHODS)}; got {method!r}."
-            f"{did_you_mean(method, METHODS, {})}"
+        raise refusal(
+            "method",
+            f"be one of {', '.join(METHODS)}",
+            repr(method),
+            hint=did_you_mean(method, METHODS, {}),
         )
     if qrels is None and METHODS[method] == LEARNT:
-        raise ValueError(
-            "fuse: method must be borda or rrf without qrels to learn from; got "
-            f"{method!r}."
+        raise refusal(
+            "method", "be borda or rrf without qrels to learn from", repr(method)
         )
     return METHODS[method]
 
@@ -166,7 +168,7 @@ def _measured(
     every = {method: _run(result, method, "") for method in result.scores} | runs
     results = []
     for name, columns in every.items():
-        judged = judge(columns, qrels, queries, who="fuse")
+        judged = judge(columns, qrels, queries)
         table = measure(judged, names, n_bootstrap=1)
         results.append(Result(name, "", dict(table.values)))
     measures = tuple(map(Measure.of_lists, names))

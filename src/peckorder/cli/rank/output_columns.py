@@ -11,15 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from peckorder._core.cells import is_number
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Array
 from peckorder.cli.evaluate.roles import NONE, TARGETS
 from peckorder.cli.rank.command import RankOptions
 from peckorder.cli.rank.notes import Notes
-from peckorder.exceptions import DataError
 from peckorder.tables.column_names import first_named
 from peckorder.tables.columns import Columns, check_column, is_empty
 from peckorder.tables.files.arrow import to_columns
-from peckorder.tables.files.cells import id_columns
+from peckorder.tables.files.arrow_cells import id_columns
 from peckorder.tables.files.source import short
 from peckorder.tables.files.trec import TARGET
 from peckorder.tables.files.write import to_arrow
@@ -44,7 +44,7 @@ def with_target(block: Columns, options: RankOptions, notes: Notes) -> RankOptio
     if asked == NONE and NONE not in names:
         target = None
     elif asked is not None:
-        check_column("rank", block, "target", asked)
+        check_column(block, "target", asked)
         target = asked
     else:
         target = TARGET if TARGET in names else first_named(names, TARGETS)
@@ -82,9 +82,11 @@ def with_grades(blocks: Iterator[Columns], notes: Notes) -> Iterator[Columns]:
 def _check_grades(source: str, name: str, cells: list[str]) -> None:
     text = next((cell for cell in cells if not is_number(cell.strip())), None)
     if text is not None:
-        raise DataError(
-            f"rank: target must be a column of numbers of {source} to be written as "
-            f"LETOR; got {short(text)} in {name!r}. Add --target none to do without."
+        raise refusal(
+            "target",
+            f"be a column of numbers of {source} to be written as LETOR",
+            f"{short(text)} in {name!r}",
+            hint="Add --target none to do without.",
         )
 
 

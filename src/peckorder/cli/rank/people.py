@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools
 from peckorder.cli.options import separate_columns
 from peckorder.cli.rank.command import RankOptions
@@ -20,7 +21,6 @@ from peckorder.cli.rank.rows import (
     written_rows,
 )
 from peckorder.collaborative import PersonalRanker
-from peckorder.exceptions import DataError
 from peckorder.feedback import Queries, is_missing
 from peckorder.metrics import ranks
 from peckorder.tables.column_names import ITEM, USER, are_unnamed, first_named
@@ -75,10 +75,11 @@ def ranked_ratings(
             f"{short(columns.arrays[item][row])}): no score. Fit again with them."
         )
     if not is_known.any():
-        raise DataError(
-            f"rank: {columns.source} must have users and items that the model knows; "
-            f"got {short(columns.arrays[user][0])} and "
-            f"{short(columns.arrays[item][0])} in row 1, and no others."
+        raise refusal(
+            columns.source,
+            "have users and items that the model knows",
+            f"{short(columns.arrays[user][0])} and "
+            f"{short(columns.arrays[item][0])} in row 1, and no others",
         )
     resolved = replace(options, qid=user, docid=item)
     resolved = with_target(columns, resolved, notes)
@@ -131,11 +132,11 @@ def _with_unknown(
     users = arrays[str(options.qid)].tolist()
     qid = ["" if is_missing(user) else str(user) for user in users]
     arrays["position"] = ranks(
-        "rank", np.where(is_known, -arrays["position"].astype(np.float64), -np.inf), qid
+        np.where(is_known, -arrays["position"].astype(np.float64), -np.inf), qid
     )
     rows = np.flatnonzero(is_written(arrays, options))
     if options.sort:
-        of_row = Queries.of("rank", qid, len(table)).of_rows()
+        of_row = Queries.of(qid, len(table)).of_rows()
         rows = rows[np.lexsort((arrays["position"][rows], of_row[rows]))]
     return written_rows(table, rows, options)
 
@@ -157,11 +158,12 @@ def _column(
     if name is None and are_unnamed(columns.names):
         name = columns.names[position]
     if name is None:
-        raise DataError(
-            f"rank: {columns.source} must have a column of the {what}, given by "
-            f"--{what} where none is named so; got {listed(columns.names)}."
+        raise refusal(
+            columns.source,
+            f"have a column of the {what}, given by --{what} where none is named so",
+            listed(columns.names),
         )
-    check_column("rank", columns, what, name)
+    check_column(columns, what, name)
     return name
 
 
@@ -206,17 +208,15 @@ def one_score(model: PersonalRanker, options: RankOptions) -> Iterator[Columns]:
 
 def _given_id(role: str, given: str | None, known: Array) -> Any:
     if given is None:
-        raise ValueError("rank: file or user must be given; got neither.")
-    return known_id("rank", role, given, known)
+        raise refusal("file or user", "be given", "neither")
+    return known_id(role, given, known)
 
 
-def known_id(who: str, role: str, given: str, known: Array) -> Any:
+def known_id(role: str, given: str, known: Array) -> Any:
     """Return an id as a model knows it; refuse one that it does not know."""
     ids = like(np.array([given], dtype=object), known)
     if not _among(ids, known)[0]:
-        raise ValueError(
-            f"{who}: {role} must be one that the model knows; got {given!r}."
-        )
+        raise refusal(role, "be one that the model knows", repr(given))
     return ids[0]
 
 

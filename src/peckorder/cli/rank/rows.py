@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Array, Bools, Floats, Ints, Matrix
 from peckorder.cli.options import separate_columns
 from peckorder.cli.rank.command import RankOptions
 from peckorder.cli.rank.notes import Notes
 from peckorder.cli.rank.output_columns import ADDED, Spilled, with_target
 from peckorder.datasets import Documents
-from peckorder.exceptions import DataError
 from peckorder.feedback import Queries, is_missing
 from peckorder.gaps import cut_at_gap, gaps
 from peckorder.metrics import ranks
@@ -35,7 +35,7 @@ def ranked_blocks(
 ) -> Iterator[Columns]:
     """Yield rows with scores and positions, as soon as their lists are complete."""
     blocks = scored_blocks(ModelRows.of(model), file, options, notes)
-    return listed_blocks(name_of(file), blocks, options, notes)
+    return listed_blocks(blocks, options, notes)
 
 
 def scored_blocks(
@@ -45,7 +45,7 @@ def scored_blocks(
     n_before = 0
     for kept, X in _rows(model_rows, file, options, notes):
         if n_before == 0 and options.qid is not None:
-            check_column("rank", kept, "qid", options.qid)
+            check_column(kept, "qid", options.qid)
         added: dict[str, Array] = {"score": scores_of(model_rows.model, X)}
         classes = classes_of(model_rows.model, X)
         if classes is not None:
@@ -75,18 +75,21 @@ def _rows(
     model_rows: ModelRows, file: str, options: RankOptions, notes: Notes
 ) -> Iterator[tuple[Columns, Matrix]]:
     """Yield the columns of rows that are kept, and features."""
-    n_before, who = 0, name_of(file)
+    n_before, source = 0, name_of(file)
     documents = letor_documents(file, format=options.format, rows=options.rows)
     if documents is not None:
         for block in documents:
-            n_shown, X = _document_features(model_rows, who, block, n_before, notes)
-            kept = documents_to_columns(who, block, n_shown if options.features else 0)
+            n_shown, X = _document_features(source, model_rows, block, n_before, notes)
+            kept = documents_to_columns(
+                source, block, n_shown if options.features else 0
+            )
             yield kept, X
             n_before += len(block)
         return
 
+    @entry_named("rank")  # not the file, inside which it is called
     def numbers(header: tuple[str, ...]) -> Any:
-        return model_rows.numbers(model_rows.sources("rank", who, header))
+        return model_rows.numbers(model_rows.sources(source, header))
 
     for columns in iter_columns(
         file,
@@ -95,8 +98,8 @@ def _rows(
         numbers=numbers,
         names=separate_columns(options.columns),
     ):
-        X = model_rows.matrix("rank", columns, n_before)
-        sources = model_rows.sources("rank", columns.source, columns.names)
+        X = model_rows.matrix(columns, n_before)
+        sources = model_rows.sources(columns.source, columns.names)
         notes.count_unseen(columns, model_rows.levels(sources))
         notes.count_gaps(columns, model_rows.gaps(sources))
         used = set(sources.values()) - {options.qid, options.docid}
@@ -110,7 +113,7 @@ def _rows(
 
 
 def _document_features(
-    model_rows: ModelRows, who: str, block: Documents, n_before: int, notes: Notes
+    source: str, model_rows: ModelRows, block: Documents, n_before: int, notes: Notes
 ) -> tuple[int | list[int], Matrix]:
     """Return features of a LETOR file, and which; one that no line has is 0 in all.
 
@@ -118,13 +121,13 @@ def _document_features(
     """
     if model_rows.names is None:
         X = model_rows.array(block.X[:, : model_rows.n_features])
-        model_rows.check_cells("rank", who, X, n_before)
+        model_rows.check_cells(source, X, n_before)
         return model_rows.n_features, X
     needed = {unscaled(name) for name in model_rows.names}
     numbers = sorted(int(name) for name in needed if _is_feature(name))
-    columns = documents_to_columns(who, block, numbers)
-    X = model_rows.matrix("rank", columns, n_before)
-    sources = model_rows.sources("rank", who, columns.names)
+    columns = documents_to_columns(source, block, numbers)
+    X = model_rows.matrix(columns, n_before)
+    sources = model_rows.sources(source, columns.names)
     notes.count_gaps(columns, model_rows.gaps(sources))
     return numbers, X
 
@@ -136,7 +139,7 @@ def _is_feature(name: str) -> bool:
 
 
 def listed_blocks(
-    who: str, blocks: Iterable[Columns], options: RankOptions, notes: Notes
+    blocks: Iterable[Columns], options: RankOptions, notes: Notes
 ) -> Iterator[Columns]:
     """Yield rows numbered within their lists, all of which are complete."""
     others = iter(blocks)
@@ -154,7 +157,7 @@ def listed_blocks(
     if resolved.positions and resolved.qid is None:
         yield from _one_list(blocks, resolved, notes)
         return
-    for block in whole_lists(who, blocks, resolved):
+    for block in whole_lists(blocks, resolved):
         yield numbered(block, resolved, notes)
 
 
@@ -184,9 +187,7 @@ def _one_list(
         yield cut_out(whole, np.argsort(whole.arrays["position"], kind="stable"))
 
 
-def whole_lists(
-    who: str, blocks: Iterable[Columns], options: RankOptions
-) -> Iterator[Columns]:
+def whole_lists(blocks: Iterable[Columns], options: RankOptions) -> Iterator[Columns]:
     """Yield blocks that end where a query does, or as they come without positions.
 
     Refuses a query that comes again. Memory: the rows of a query and of a block, and
@@ -203,14 +204,14 @@ def whole_lists(
         if last > 0 or (pieces and pieces[-1].arrays[qid][-1] != block.arrays[qid][0]):
             whole = joined([*pieces, cut_out(block, slice(0, last))])
             if len(whole):
-                _check_together(who, whole.arrays[qid], seen, qid, n_before)
+                _check_together(whole, seen, qid, n_before)
                 n_before += len(whole)
                 yield whole
             pieces = []
         pieces.append(cut_out(block, slice(last, None)))
     if qid is not None and pieces:
         whole = joined(pieces)
-        _check_together(who, whole.arrays[qid], seen, qid, n_before)
+        _check_together(whole, seen, qid, n_before)
         yield whole
 
 
@@ -221,20 +222,23 @@ def _last_run(ids: Array) -> int:
 
 
 def _check_together(
-    who: str, ids: Array, seen: set[Hashable], name: str, n_before: int
+    columns: Columns, seen: set[Hashable], name: str, n_before: int
 ) -> None:
+    ids = columns.arrays[name]
     starts = np.r_[0, np.flatnonzero(ids[1:] != ids[:-1]) + 1]
     for row, query in zip(starts.tolist(), ids[starts].tolist(), strict=True):
         if is_missing(query):
-            raise DataError(
-                f"rank: column {short(name)} of {who} must be without gaps; got an "
-                f"empty cell in row {n_before + row + 1}."
+            raise refusal(
+                f"column {short(name)} of {columns.source}",
+                "be without gaps",
+                f"an empty cell in row {n_before + row + 1}",
             )
         if query in seen:
-            raise DataError(
-                f"rank: rows of a query must stand together in {who}; got query "
-                f"{short(query)} again in row {n_before + row + 1}. Sort the file by "
-                f"{short(name)} before."
+            raise refusal(
+                "rows of a query",
+                f"stand together in {columns.source}",
+                f"query {short(query)} again in row {n_before + row + 1}",
+                hint=f"Sort the file by {short(name)} before.",
             )
         seen.add(query)
 
@@ -259,7 +263,7 @@ def joined(pieces: list[Columns]) -> Columns:
 def _with_columns(block: Columns, options: RankOptions) -> RankOptions:
     """Return the options with the columns that were found by their names."""
     qid = options.qid or first_named(block.names, QUERY)
-    docid = column_of("rank", block, "docid", options.docid, _DOCUMENTS, optional=True)
+    docid = column_of(block, "docid", options.docid, _DOCUMENTS, optional=True)
     return replace(options, qid=qid, docid=docid)
 
 
@@ -272,7 +276,7 @@ def numbered(block: Columns, options: RankOptions, notes: Notes) -> Columns:
         block = Columns({**block.arrays, **placed}, block.source)
         notes.n_lists += int((placed["position"] == 1).sum())
         if options.sort:
-            of_row = Queries.of("rank", qid, len(block)).of_rows()
+            of_row = Queries.of(qid, len(block)).of_rows()
             rows = np.lexsort((placed["position"], of_row))
         rows = rows[is_written(placed, options)[rows]]
     return written_rows(block, rows, options)
@@ -282,7 +286,7 @@ def _places(score: Floats, qid: Array | None, options: RankOptions) -> dict[str,
     """Return the positions of rows in their lists, and gaps."""
     above = cut_at_gap(score, qid, min_gap=options.min_gap)
     return {
-        "position": ranks("rank", score, qid),
+        "position": ranks(score, qid),
         "gap": gaps(score, qid),
         "above_cut": above.astype(np.int64),
     }

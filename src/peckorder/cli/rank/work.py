@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import peckorder
+from peckorder._core.errors import entry_named, refusal
 from peckorder._core.validation import not_negative, optional, whole
 from peckorder.cli.console import (
     ReportProgress,
@@ -25,12 +26,11 @@ from peckorder.cli.rank.rows import listed_blocks, ranked_blocks
 from peckorder.collaborative import PersonalRanker
 from peckorder.datasets import from_runs
 from peckorder.estimators import TableRanker
-from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns, listed
 from peckorder.tables.files.read import (
+    file_format,
     format_of,
     format_to_write,
-    kind_of,
     write_columns,
 )
 from peckorder.tables.files.runs import as_run, read_run_columns, run_names
@@ -51,14 +51,14 @@ def run_rank(
     """Score the rows of a file, and number them within their queries."""
     out = options.out
     printer = ResultPrinter(output, out)
-    not_negative.check("rank", "min_gap", options.min_gap)
-    optional(whole(1)).check("rank", "max_rows", options.max_rows)
-    whole(1).check("rank", "rows", options.rows)
+    not_negative.check("min_gap", options.min_gap)
+    optional(whole(1)).check("max_rows", options.max_rows)
+    whole(1).check("rows", options.rows)
     if not options.positions:
         _check_without_positions(options)
     # A run may be given as NAME=FILE.
     named = [file.partition("=")[2] or None for file in files]
-    check_outputs("rank", {"-o": out}, [model, *files, *named])
+    check_outputs({"-o": out}, [model, *files, *named])
     options = replace(options, out_format=_out_format(options, files))
     check_is_file(model)
     notes = Notes()
@@ -95,20 +95,19 @@ def _blocks(
     is_fusion = _are_runs(ranker, files, options.format)
     if is_fusion:
         lines = fused_runs(ranker, files, notes)
-        blocks = listed_blocks("the runs", lines, options, notes)
+        blocks = listed_blocks(lines, options, notes)
     elif len(files) > 1:
-        raise ValueError(
-            "rank: file must be one, unless the model has learnt from runs; got "
-            f"{', '.join(files)}."
+        raise refusal(
+            "file", "be one, unless the model has learnt from runs", ", ".join(files)
         )
     elif isinstance(ranker, PersonalRanker):
         blocks = ranked_people(ranker, file, options, notes)
     elif file is None:
-        raise ValueError("rank: file must be given for this model; got none.")
+        raise refusal("file", "be given for this model", "none")
     else:
         blocks = ranked_blocks(ranker, file, options, notes)
     has_types = not is_fusion and file is not None and options.out_format in TYPED
-    if has_types and kind_of(str(file), options.format) in ("csv", "tsv"):
+    if has_types and file_format(str(file), options.format) in ("csv", "tsv"):
         ids = (options.qid, options.docid, options.user, options.item)
         blocks = as_numbers(blocks, filter(None, ids))
     return with_grades(blocks, notes) if options.out_format == "letor" else blocks
@@ -132,9 +131,8 @@ def _check_without_positions(options: RankOptions) -> None:
     for name in ("cut", "max_rows", "sort"):
         if getattr(options, name):
             option = name.replace("_", "-")
-            raise ValueError(
-                f"rank: {option} must be left out with --no-positions, which it needs; "
-                f"got --{option}."
+            raise refusal(
+                option, "be left out with --no-positions, which it needs", f"--{option}"
             )
 
 
@@ -149,6 +147,7 @@ def _out_format(options: RankOptions, files: tuple[str, ...]) -> str:
     return format_of(file, options.format) or "csv"
 
 
+@entry_named("rank")  # not the name of the file that is written
 def _counted(
     blocks: Iterator[Columns], report_progress: ReportProgress
 ) -> Iterator[Columns]:
@@ -168,20 +167,22 @@ def fused_runs(model: Any, files: Sequence[str], notes: Notes) -> Iterator[Colum
     """
     model_rows = ModelRows.of(model)
     if model_rows.names is None:
-        raise DataError(
-            "rank: the model must have learnt from runs, and know their names; got "
-            f"{type(model_rows.model).__name__} without names."
+        raise refusal(
+            "the model",
+            "have learnt from runs, and know their names",
+            f"{type(model_rows.model).__name__} without names",
         )
     if _is_of_columns(model_rows.table):
-        raise DataError(
-            "rank: file must be a table, with the columns that the model learnt from, "
-            f"{listed(model_rows.names)}; got {listed(files)}."
+        raise refusal(
+            "file",
+            "be a table, with the columns that the model learnt from, "
+            f"{listed(model_rows.names)}",
+            listed(files),
         )
     tables = {
-        name: read_run_columns("rank", path)
-        for name, path in _named(files, model_rows.names)
+        name: read_run_columns(path) for name, path in _named(files, model_rows.names)
     }
-    documents = from_runs({n: as_run("rank", tables[n]) for n in tables})
+    documents = from_runs({n: as_run(tables[n]) for n in tables})
     X = np.full((len(documents), len(model_rows.names)), np.nan)
     positions = [model_rows.names.index(name) for name in tables]
     X[:, positions] = documents.X
@@ -208,8 +209,8 @@ def _named(files: Sequence[str], known: Sequence[str]) -> list[tuple[str, str]]:
     ]
     for (name, _, path), file, is_known in zip(given, files, is_named, strict=True):
         if path and not is_known and not Path(file).exists():
-            raise DataError(_unknown(name, known, ""))
-    names = run_names("rank", paths)
+            raise _unknown(name, known)
+    names = run_names(paths)
     called = [
         given[k][0] if named else name
         for k, (name, named) in enumerate(zip(names, is_named, strict=True))
@@ -217,20 +218,18 @@ def _named(files: Sequence[str], known: Sequence[str]) -> list[tuple[str, str]]:
     for name in called:
         if name not in known:
             advice = (
-                f" Say which it is: {known[0]}=FILE; or give a table if these are its "
+                f"Say which it is: {known[0]}=FILE; or give a table if these are its "
                 "columns."
             )
-            raise DataError(_unknown(name, known, advice))
+            raise _unknown(name, known, advice)
         if called.count(name) > 1:
-            raise DataError(f"rank: runs must differ; got {name!r} twice.")
+            raise refusal("runs", "differ", f"{name!r} twice")
     return list(zip(called, paths, strict=True))
 
 
-def _unknown(name: str, known: Sequence[str], advice: str) -> str:
-    return (
-        "rank: runs must be called as those that the model learnt from, "
-        f"{listed(known)}; got {name!r}.{advice}"
-    )
+def _unknown(name: str, known: Sequence[str], hint: str = "") -> Exception:
+    rule = f"be called as those that the model learnt from, {listed(known)}"
+    return refusal("runs", rule, repr(name), hint=hint)
 
 
 def _is_of_columns(table: TableRanker | None) -> bool:

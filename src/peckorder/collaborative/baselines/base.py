@@ -14,14 +14,15 @@ from sklearn.utils.validation import (
 )
 
 from peckorder._base.transaction import all_or_nothing
+from peckorder._core.errors import caller, entry, refusal
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rules, check_parameters
-from peckorder.exceptions import DataError
 from peckorder.storage.mixin import StoredModel
 
 _LARGEST = 1e100
 
 
+@entry
 class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Scores items, one per row, by the ratings of viewers, one per column.
 
@@ -83,27 +84,29 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
             self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
         )
         if np.nanmax(np.abs(table), initial=0.0) > _LARGEST:
-            raise DataError(
-                f"{self._who}: X must be at most 1e+100 in size, so that ratings can "
-                f"be squared; got {float(np.nanmax(np.abs(table)))!r}."
+            raise refusal(
+                "X",
+                "be at most 1e+100 in size, so that ratings can be squared",
+                repr(float(np.nanmax(np.abs(table)))),
             )
         return table
 
     def _person(self, y: ArrayLike | None, X: Floats) -> Floats:
         if y is None:
             raise ValueError(
-                f"{self._who} requires y to be passed, but the target y is None"
+                f"{caller()} requires y to be passed, but the target y is None"
             )
         person: Floats = column_or_1d(y, warn=True, dtype=np.float64)
         check_consistent_length(X, person)
         if np.isinf(person).any():
-            raise DataError(
-                f"{self._who}: y must be finite, or NaN where there is no rating; got "
-                f"infinity in row {int(np.argmax(np.isinf(person)))}: Input y contains "
-                "infinity."
+            raise refusal(
+                "y",
+                "be finite, or NaN where there is no rating",
+                f"infinity in row {int(np.argmax(np.isinf(person)))}: Input y "
+                "contains infinity",
             )
         if np.isnan(person).all():
-            raise DataError(f"{self._who}: y must have a rating; got NaN alone.")
+            raise refusal("y", "have a rating", "NaN alone")
         return person
 
     def __sklearn_tags__(self) -> Any:
@@ -112,7 +115,3 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags
-
-    @property
-    def _who(self) -> str:
-        return type(self).__name__

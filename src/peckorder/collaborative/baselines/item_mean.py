@@ -4,14 +4,15 @@ from typing import ClassVar
 
 import numpy as np
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rules, not_negative
 from peckorder.collaborative._means import damped_means
 from peckorder.collaborative.baselines.base import ViewerModel
-from peckorder.exceptions import DataError
 from peckorder.storage.fields import Field, Table, number
 
 
+@entry
 class ItemMean(ViewerModel, stored=True):
     r"""Scores an item by the mean of its ratings, shrunk towards the mean of all.
 
@@ -53,7 +54,7 @@ class ItemMean(ViewerModel, stored=True):
 
     def _learn(self, X: Floats, y: Floats) -> None:
         if np.isnan(X).all():
-            raise DataError(f"{self._who}: X must have a rating; got NaN alone.")
+            raise refusal("X", "have a rating", "NaN alone")
         self.mean_ = float(np.nanmean(X))
 
     def _scores(self, X: Floats) -> Floats:

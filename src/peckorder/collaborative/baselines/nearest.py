@@ -5,11 +5,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rule, Rules, not_negative, one_of, whole
 from peckorder.collaborative._means import column_means
 from peckorder.collaborative.baselines.base import ViewerModel
-from peckorder.exceptions import DataError
 from peckorder.metrics import disagreement
 from peckorder.storage.fields import Field, Table, floats, ints
 
@@ -25,6 +25,7 @@ def _are_ratings(values: object) -> bool:
     return array.ndim == 1 and array.size > 0 and bool(np.isfinite(array).all())
 
 
+@entry
 class NearestRanker(ViewerModel, stored=True):
     r"""Ranks like the viewer who disagrees least with the person.
 
@@ -109,16 +110,11 @@ class NearestRanker(ViewerModel, stored=True):
         table, target = X[rated], y[rated]
         if target.min() == target.max():
             got = f"{float(target[0])!r} alone" if len(target) > 1 else "one sample"
-            raise DataError(
-                f"{self._who}: y must have two different ratings to compare; got {got}."
-            )
+            raise refusal("y", "have two different ratings to compare", got)
         count = (~np.isnan(table)).sum(axis=0)
         viewers = np.flatnonzero(count)
         if len(viewers) == 0:
-            raise DataError(
-                f"{self._who}: X must have a viewer who rated an item of the person; "
-                "got none."
-            )
+            raise refusal("X", "have a viewer who rated an item of the person", "none")
         table, count = table[:, viewers], count[viewers]
         loss, default = self._best(table, target, self._defaults(X))
         complete = count == len(target)

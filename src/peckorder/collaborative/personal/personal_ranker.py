@@ -1,6 +1,5 @@
 """PersonalRanker: a model shared by all people, and on top of it one per person."""
 
-import warnings
 from collections.abc import Collection, Hashable, Iterable
 from numbers import Integral
 from typing import ClassVar, Self
@@ -11,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Estimator, Floats, Ints, Labels, Seed
 from peckorder._core.validation import (
     Rule,
@@ -39,7 +39,6 @@ from peckorder.collaborative.personal.models import (
 )
 from peckorder.collaborative.personal.results import Explanation, Recommendations
 from peckorder.collaborative.personal.storage import PERSONAL
-from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings, id_list
 from peckorder.gaps import cut_at_gap
 from peckorder.storage.mixin import StoredModel
@@ -72,6 +71,7 @@ def _are_references(value: object) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str | bytes)
 
 
+@entry
 class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc]
     r"""Ranks items for each person: MPRank on what the item means leave unexplained.
 
@@ -204,18 +204,18 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
             The fitted ranker.
         """
         check_parameters(self, self._rules)
-        check_ratings(self._who, ratings)
+        check_ratings(ratings)
         values = ratings.csr.data
         if len(values) == 0 or values.min() == values.max():
             got = f"{float(values[0])!r} alone" if len(values) else "none"
-            raise DataError(
-                f"{self._who}: ratings must have two different values; got {got}."
-            )
+            raise refusal("ratings", "have two different values", got)
         size = float(np.abs(values).max())
         if size > _LARGEST or 0.0 < size < 1.0 / _LARGEST:
-            raise DataError(
-                f"{self._who}: ratings must be between 1e-30 and 1e+30 in size, so "
-                f"that they can be squared; got {size!r} as the largest. Divide them."
+            raise refusal(
+                "ratings",
+                "be between 1e-30 and 1e+30 in size, so that they can be squared",
+                f"{size!r} as the largest",
+                hint="Divide them.",
             )
         self._publish(ratings, self._learn_shared(ratings))
         return self
@@ -245,9 +245,10 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
             most = np.argsort(-ratings.per_user, kind="stable")
             return most[:references]
         if len(references) == 0:
-            raise DataError(
-                f"{self._who}: references must be a number of people, or a list of "
-                "some; got an empty list."
+            raise refusal(
+                "references",
+                "be a number of people, or a list of some",
+                "an empty list",
             )
         rows = [ratings.user_index(user) for user in references]
         return np.array(rows, dtype=np.intp)
@@ -305,7 +306,9 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         if items is not None:
             ids = self._ids("items", items)
             columns = np.array(list(map(self._ratings.item_index, ids)), dtype=np.intp)
-        return self.item_means_[columns] + self._person(user, warn=True).scores(columns)
+        return self.item_means_[columns] + self._person(user, with_warning=True).scores(
+            columns
+        )
 
     def recommend(
         self, user: Hashable, n: int = 10, *, exclude_rated: bool = True
@@ -328,8 +331,8 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
             order of `items_`.
         """
         check_is_fitted(self)
-        whole(1).check(self._who, "n", n)
-        boolean.check(self._who, "exclude_rated", exclude_rated)
+        whole(1).check("n", n)
+        boolean.check("exclude_rated", exclude_rated)
         scores = self.predict(user)
         candidates = np.arange(len(scores))
         if exclude_rated:
@@ -358,7 +361,7 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         """
         check_is_fitted(self)
         column = self._ratings.item_index(item)
-        person = self._person(user, warn=True)
+        person = self._person(user, with_warning=True)
         mean = float(self.item_means_[column])
         if isinstance(person, ConstantModel):
             none, nobody = np.zeros(0), np.zeros(0, dtype=object)
@@ -368,9 +371,11 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
             )
         if isinstance(person, KernelModel):
             return _explain(person, column, mean, self.items_, self.users_)
-        raise TypeError(
-            f"{self._who}: estimator must be None to be explained; got "
-            f"{self.estimator!r} and references={self.references!r}."
+        raise refusal(
+            "estimator",
+            "be None to be explained",
+            f"{self.estimator!r} and references={self.references!r}",
+            error=TypeError,
         )
 
     def update(self, user: Hashable, item: Hashable, rating: float) -> Self:
@@ -394,20 +399,18 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
             The ranker; unchanged after an error.
         """
         check_is_fitted(self)
-        finite.check(self._who, "rating", rating)
+        finite.check("rating", rating)
         column = self._ratings.item_index(item)
         if user is None or not isinstance(user, Hashable):
-            raise DataError(f"{self._who}: user must be an id; got {user!r}.")
+            raise refusal("user", "be an id", repr(user))
         is_known = user in self._rows or user in self._changed
         nothing = np.zeros(0, dtype=np.intp), np.zeros(0)
         rated, values = self._rated(user) if is_known else nothing
         low, high = self._range
         if not low <= rating <= high:
-            warnings.warn(
-                f"{self._who}: rating should be from {low:g} to {high:g}, as those of "
+            warn(
+                f"rating should be from {low:g} to {high:g}, as those of "
                 f"fit are; got {rating!r}.",
-                UserWarning,
-                stacklevel=2,
             )
         others = rated != column
         columns = np.append(rated[others], column)
@@ -417,22 +420,20 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         self._changed[user], self._people[user] = changed, person
         return self
 
-    def _person(self, user: Hashable, *, warn: bool = False) -> PersonModel:
+    def _person(self, user: Hashable, *, with_warning: bool = False) -> PersonModel:
         """Return the model of a person, learnt now if it is not there."""
         rated, values = self._rated(user)
         if user not in self._people:
             self._people[user] = self._learn_person(user, rated, values)
         person = self._people[user]
-        if warn and isinstance(person, ConstantModel):
+        if with_warning and isinstance(person, ConstantModel):
             used = "the item means are used"
             if len(rated):
                 level = "to the level of the person's ratings"
                 used += f", shifted by {person.shift:+.2f} {level}"
-            warnings.warn(
-                f"{self._who}: too few different ratings of user {user!r} to learn "
+            warn(
+                f"too few different ratings of user {user!r} to learn "
                 f"from, {len(rated)} in all: {used}.",
-                UserWarning,
-                stacklevel=3,
             )
         return person
 
@@ -451,10 +452,12 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
             ratings = self._ratings
             rated = set(ratings.users[ratings.per_user > 0].tolist())
             rated.update(self._changed)
-            raise DataError(
-                f"{self._who}: user must be one who has rated something "
-                f"({len(rated):,} have; update(user, item, rating) adds one); got "
-                f"{user!r}.{ratings._users.hint(user)}"
+            raise refusal(
+                "user",
+                f"be one who has rated something ({len(rated):,} have; "
+                "update(user, item, rating) adds one)",
+                repr(user),
+                hint=ratings._users.hint(user),
             )
         csr = self._ratings.csr
         stored = slice(csr.indptr[row], csr.indptr[row + 1])
@@ -465,18 +468,11 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         if isinstance(ids, np.ndarray) and ids.ndim == 1:
             return id_list(ids)
         if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
-            raise DataError(
-                f"{self._who}: {name} must be a list of ids, such as [{ids!r}]; got "
-                f"{ids!r}."
-            )
+            raise refusal(name, f"be a list of ids, such as [{ids!r}]", repr(ids))
         values = list(ids)
         if any(isinstance(value, list | np.ndarray) for value in values):
-            raise DataError(f"{self._who}: {name} must be a list of ids; got {ids!r}.")
+            raise refusal(name, "be a list of ids", repr(ids))
         return values
-
-    @property
-    def _who(self) -> str:
-        return type(self).__name__
 
 
 def _explain(

@@ -238,7 +238,7 @@ def person_bytes(
         "changed": _write_changed({} if rated is None else {user: rated}),
     }
     header = pack(entries, arrays)
-    return to_bytes("PersonalRanker", Contents(header, arrays))
+    return to_bytes(Contents(header, arrays))
 
 
 def add_person(model: "PersonalRanker", data: bytes) -> None:

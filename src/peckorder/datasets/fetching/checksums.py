@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from peckorder._core.errors import refusal
 from peckorder._core.text_files import write_text
-from peckorder.exceptions import DataError
 
 NAME = "checksums.json"
 
@@ -19,7 +19,7 @@ def digest(path: Path, algorithm: str = "sha256") -> str:
     return f"{algorithm}:{content.hexdigest()}"
 
 
-def read_records(who: str, folder: Path) -> dict[str, dict[str, Any]]:
+def read_records(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the records of the files in a folder, by name."""
     path = folder / NAME
     if not path.is_file():
@@ -33,31 +33,34 @@ def read_records(who: str, folder: Path) -> dict[str, dict[str, Any]]:
     except (ValueError, AttributeError):
         is_valid = False
     if not is_valid:
-        raise DataError(
-            f"{who}: {NAME} must be what a download recorded; got something else in "
-            f"{path}. Remove it and the files beside it, and download again."
+        raise refusal(
+            NAME,
+            "be what a download recorded",
+            f"something else in {path}",
+            hint="Remove it and the files beside it, and download again.",
         )
     return records  # type: ignore[no-any-return]
 
 
-def write_record(who: str, draft: Path, name: str, url: str) -> None:
+def write_record(draft: Path, name: str, url: str) -> None:
     """Record the checksum of a downloaded file under its final name."""
-    records = read_records(who, draft.parent)
+    records = read_records(draft.parent)
     size = draft.stat().st_size
     records[name] = {"digest": digest(draft), "bytes": size, "url": url}
     text = json.dumps(records, indent=2, sort_keys=True)
-    write_text(who, draft.parent / NAME, [text + "\n"])
+    write_text(draft.parent / NAME, [text + "\n"])
 
 
-def check_record(who: str, path: Path) -> None:
+def check_record(path: Path) -> None:
     """Raise if a downloaded file has changed; files without a record pass."""
-    record = read_records(who, path.parent).get(path.name)
+    record = read_records(path.parent).get(path.name)
     if record is None:
         return
     found = digest(path, record["digest"].partition(":")[0])
     if found != record["digest"]:
-        raise DataError(
-            f"{who}: {path.name} must have the checksum {record['digest']}, recorded "
-            f"when it was downloaded; got {found} for {path}. Remove it and download "
-            "it again."
+        raise refusal(
+            path.name,
+            f"have the checksum {record['digest']}, recorded when it was downloaded",
+            f"{found} for {path}",
+            hint="Remove it and download it again.",
         )

@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import urljoin
 from urllib.request import Request, urlopen
 
+from peckorder._core.errors import refusal
 from peckorder._core.validation import Rule, boolean, optional
 from peckorder.datasets.fetching.checksums import (
     check_record,
@@ -40,7 +41,6 @@ _URL = Rule(
 
 
 def fetch(
-    who: str,
     data: Published,
     folder: Folder,
     url: str | None,
@@ -51,9 +51,9 @@ def fetch(
     A file gets its name when it is complete, opens as an archive and has the checksum
     that is known, or was recorded at the first download.
     """
-    FOLDER_RULE.check(who, "folder", folder)
-    _URL.check(who, "url", url)
-    optional(boolean).check(who, "progress", progress)
+    FOLDER_RULE.check("folder", folder)
+    _URL.check("url", url)
+    optional(boolean).check("progress", progress)
     root = cache_folder() if folder is None else Path(folder).expanduser()
     home = root / data.folder
     home.mkdir(parents=True, exist_ok=True)
@@ -61,16 +61,15 @@ def fetch(
     for name in data.archives:
         path = home / name
         if path.is_file():
-            check_record(who, path)
+            check_record(path)
             continue
         address = urljoin(base if base.endswith("/") else base + "/", name)
         # A mirror must have the publisher's own file, too.
-        _download(who, address, path, KNOWN.get(name), data.member, progress)
+        _download(address, path, KNOWN.get(name), data.member, progress)
     return root
 
 
 def _download(
-    who: str,
     url: str,
     path: Path,
     known: str | None,
@@ -79,53 +78,60 @@ def _download(
 ) -> None:
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        _save(who, url, draft, _progress_bar(path.name, progress))
-        _check_archive(who, url, draft, member)
-        recorded = read_records(who, path.parent).get(path.name, {}).get("digest")
-        _check_digest(who, url, draft, known, "which is known")
-        _check_digest(who, url, draft, recorded, "recorded at the first download")
+        _save(url, draft, _progress_bar(path.name, progress))
+        _check_archive(url, draft, member)
+        recorded = read_records(path.parent).get(path.name, {}).get("digest")
+        _check_digest(url, draft, known, "which is known")
+        _check_digest(url, draft, recorded, "recorded at the first download")
         # Recorded first, so that every named file has a record.
-        write_record(who, draft, path.name, url)
+        write_record(draft, path.name, url)
         draft.replace(path)
     finally:
         with suppress(OSError):
             draft.unlink()
 
 
-def _check_archive(who: str, url: str, draft: Path, member: str | None) -> None:
+def _check_archive(url: str, draft: Path, member: str | None) -> None:
     """Raise unless a file is a complete archive with the member."""
     try:
-        with sound_zip(who, draft) as archive:
+        with sound_zip(draft) as archive:
             damaged, names = archive.testzip(), archive.namelist()
     except DataError:
-        raise DownloadError(
-            f"{who}: {url} must be a zip file; got another, or a part of one."
+        raise refusal(
+            url, "be a zip file", "another, or a part of one", error=DownloadError
         ) from None
     if damaged is not None:
-        raise DownloadError(
-            f"{who}: {url} must be a sound zip file; got {damaged!r} damaged in it."
+        raise refusal(
+            url,
+            "be a sound zip file",
+            f"{damaged!r} damaged in it",
+            error=DownloadError,
         )
     if member is not None and not any(name.endswith(member) for name in names):
-        raise DownloadError(
-            f"{who}: {url} must hold {member}; got {', '.join(names[:5]) or 'nothing'}."
+        raise refusal(
+            url,
+            f"hold {member}",
+            ", ".join(names[:5]) or "nothing",
+            error=DownloadError,
         )
 
 
-def _check_digest(
-    who: str, url: str, draft: Path, expected: str | None, origin: str
-) -> None:
+def _check_digest(url: str, draft: Path, expected: str | None, origin: str) -> None:
     if expected is None:
         return
     found = digest(draft, expected.partition(":")[0])
     if found != expected:
-        raise DownloadError(
-            f"{who}: {url} must have the checksum {expected}, {origin}; got {found}. "
-            "The file has changed, or another came in its place; to take it all the "
-            "same, remove its line from checksums.json."
+        raise refusal(
+            url,
+            f"have the checksum {expected}, {origin}",
+            found,
+            hint="The file has changed, or another came in its place; to take "
+            "it all the same, remove its line from checksums.json.",
+            error=DownloadError,
         )
 
 
-def _save(who: str, url: str, draft: Path, show: Callable[[int, int], None]) -> None:
+def _save(url: str, draft: Path, show: Callable[[int, int], None]) -> None:
     request = Request(url, headers={"User-Agent": "peckorder"})
     try:
         with urlopen(request, timeout=_TIMEOUT_S) as response, draft.open("xb") as file:
@@ -138,12 +144,12 @@ def _save(who: str, url: str, draft: Path, show: Callable[[int, int], None]) -> 
     except (OSError, HTTPException, ValueError) as error:
         if isinstance(error, OSError) and error.filename == os.fspath(draft):
             raise
-        raise DownloadError(
-            f"{who}: {url} must be there to be downloaded; got {error}."
+        raise refusal(
+            url, "be there to be downloaded", error, error=DownloadError
         ) from None
     if total and done != total:
-        raise DownloadError(
-            f"{who}: {url} must come whole, {total:,} bytes; got {done:,}."
+        raise refusal(
+            url, f"come whole, {total:,} bytes", f"{done:,}", error=DownloadError
         )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NoReturn, TypeAlias
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.text_files import read_text, shown
 from peckorder._core.validation import Rule
 from peckorder.datasets.fetching.checksums import check_record
@@ -26,7 +27,7 @@ from peckorder.datasets.fetching.publishers import (
     OHSUMED_TREC9,
     Published,
 )
-from peckorder.exceptions import DataError, MissingDataError
+from peckorder.exceptions import MissingDataError
 
 Folder: TypeAlias = str | os.PathLike[str] | None
 
@@ -50,30 +51,36 @@ def cache_folder() -> Path:
     return Path(base) / "peckorder"
 
 
-def roots(who: str, data: Published, folder: Folder) -> list[Path]:
+def roots(data: Published, folder: Folder) -> list[Path]:
     """Return the folders to search: the one given, or PECKORDER_DATA and the cache."""
-    FOLDER_RULE.check(who, "folder", folder)
+    FOLDER_RULE.check("folder", folder)
     if folder is not None:
         given = Path(folder).expanduser()
-        _refuse_file(who, "folder", given)
+        _refuse_file("folder", given)
         if not given.is_dir():
-            raise MissingDataError(
-                f"{who}: folder must be one that exists; got {str(given)!r}. "
-                f"{_what_to_get(data, given)}. Terms: {data.terms}."
+            raise refusal(
+                "folder",
+                "be one that exists",
+                repr(str(given)),
+                hint=f"{_what_to_get(data, given)}. Terms: {data.terms}.",
+                error=MissingDataError,
             )
         return [given]
     named = os.environ.get("PECKORDER_DATA")
     if not named:
         return [cache_folder()]
-    _refuse_file(who, "PECKORDER_DATA", Path(named).expanduser())
+    _refuse_file("PECKORDER_DATA", Path(named).expanduser())
     return [Path(named).expanduser(), cache_folder()]
 
 
-def _refuse_file(who: str, name: str, path: Path) -> None:
+def _refuse_file(name: str, path: Path) -> None:
     if path.is_file():
-        raise MissingDataError(
-            f"{who}: {name} must be a folder; got the file {str(path)!r}. Name the "
-            "folder that it is in."
+        raise refusal(
+            name,
+            "be a folder",
+            f"the file {str(path)!r}",
+            hint="Name the folder that it is in.",
+            error=MissingDataError,
         )
 
 
@@ -91,7 +98,6 @@ def _what_to_get(data: Published, root: Path) -> str:
 class DataFile:
     """An existing file, by itself or as a member of a zip archive."""
 
-    who: str
     path: Path
     member: str | None = None
 
@@ -103,15 +109,12 @@ class DataFile:
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
         """Open the file for reading; archives are not unpacked to the disk."""
-        check_record(self.who, self.path)
+        check_record(self.path)
         if self.member is None:
             with self.path.open("rb") as file:
                 yield file
             return
-        with (
-            sound_zip(self.who, self.path) as archive,
-            archive.open(self.member) as file,
-        ):
+        with sound_zip(self.path) as archive, archive.open(self.member) as file:
             yield file
 
     def read(self) -> bytes:
@@ -121,7 +124,7 @@ class DataFile:
 
 
 @contextmanager
-def sound_zip(who: str, path: Path) -> Iterator[zipfile.ZipFile]:
+def sound_zip(path: Path) -> Iterator[zipfile.ZipFile]:
     """Open an archive; raise DataError if it is damaged."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -133,57 +136,58 @@ def sound_zip(who: str, path: Path) -> Iterator[zipfile.ZipFile]:
         RuntimeError,  # a password
         NotImplementedError,  # a method of compression
     ) as error:
-        raise DataError(
-            f"{who}: {path.name} must be a sound zip file; got {error} in {path}. "
-            "Remove it and get it again."
+        raise refusal(
+            path.name,
+            "be a sound zip file",
+            f"{error} in {path}",
+            hint="Remove it and get it again.",
         ) from None
 
 
-def find(
-    who: str, data: Published, names: tuple[str, ...], folder: Folder
-) -> DataFile | None:
+def find(data: Published, names: tuple[str, ...], folder: Folder) -> DataFile | None:
     """Return the first of these files that exists: plain, with .gz, or zipped."""
-    for root in roots(who, data, folder):
+    for root in roots(data, folder):
         for home in (root / data.folder, root):
             for name in names:
                 for path in (home / name, home / f"{name}.gz"):
                     if path.is_file():
-                        return DataFile(who, path)
+                        return DataFile(path)
             for archive in data.archives:
                 if (home / archive).is_file():
-                    member = _member(who, home / archive, names)
+                    member = _member(home / archive, names)
                     if member:
                         return member
     return None
 
 
-def require(
-    who: str, data: Published, names: tuple[str, ...], folder: Folder
-) -> DataFile:
+def require(data: Published, names: tuple[str, ...], folder: Folder) -> DataFile:
     """Return the first of these files; raise with what to get if there is none."""
-    file = find(who, data, names, folder)
+    file = find(data, names, folder)
     if file is not None:
         return file
-    looked = roots(who, data, folder)
+    looked = roots(data, folder)
     files = " or ".join(f"{data.folder}/{name}" for name in names)
     places = " and ".join(repr(str(root)) for root in looked)
     action = _what_to_get(data, looked[0])
     if folder is None and not os.environ.get("PECKORDER_DATA"):
         action += "; set PECKORDER_DATA to look in a folder of yours"
-    raise MissingDataError(
-        f"{who}: {data.title} must be there as {files}; got nothing in {places}. "
-        f"{action}. Terms: {data.terms}."
+    raise refusal(
+        data.title,
+        f"be there as {files}",
+        f"nothing in {places}",
+        hint=f"{action}. Terms: {data.terms}.",
+        error=MissingDataError,
     )
 
 
-def _member(who: str, archive: Path, names: tuple[str, ...]) -> DataFile | None:
-    check_record(who, archive)
-    with sound_zip(who, archive) as opened:
+def _member(archive: Path, names: tuple[str, ...]) -> DataFile | None:
+    check_record(archive)
+    with sound_zip(archive) as opened:
         members = [m for m in opened.namelist() if not m.startswith("__MACOSX/")]
     for name in names:
         for member in members:
             if member.split("/")[-1] == name:
-                return DataFile(who, archive, member)
+                return DataFile(archive, member)
     return None
 
 
@@ -191,24 +195,23 @@ def read_lines(source: DataFile, encoding: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a small text, without their ends, with numbers from 1 on."""
     number = 0
     with source.open() as file:
-        for block in read_text(source.who, file):
+        for block in read_text(file):
             for line in block.split(b"\n")[:-1]:
                 number += 1
                 try:
                     yield number, line.decode(encoding).rstrip("\r")
                 except UnicodeDecodeError:
-                    raise DataError(
-                        f"{source.who}: line {number} of {source.name} must be "
-                        f"{encoding} text; got {shown(line)}."
+                    raise refusal(
+                        f"line {number} of {source.name}",
+                        f"be {encoding} text",
+                        shown(line),
                     ) from None
 
 
 def refuse_line(source: DataFile, number: int, rule: str, line: str) -> NoReturn:
     """Raise for a malformed line."""
     text = shown(line.encode())
-    raise DataError(
-        f"{source.who}: line {number} of {source.name} must be {rule}; got {text}."
-    )
+    raise refusal(f"line {number} of {source.name}", f"be {rule}", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +238,7 @@ _LOADERS = (
 )
 
 
+@entry
 def catalogue() -> tuple[Entry, ...]:
     """Return all data sets; looks at names of folders and archives only."""
     return tuple(
@@ -244,7 +248,7 @@ def catalogue() -> tuple[Entry, ...]:
 
 def _folder_of(data: Published) -> Path | None:
     """Return the first folder that contains files of a data set."""
-    for root in roots("catalogue", data, None):
+    for root in roots(data, None):
         folder = root / data.folder
         if folder.is_dir() and any(folder.iterdir()):
             return folder

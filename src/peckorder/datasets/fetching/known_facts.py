@@ -1,12 +1,11 @@
 """Comparison of the data read with facts about the published set."""
 
-import sys
-import warnings
 from collections.abc import Mapping
 from typing import TypeAlias
 
 import numpy as np
 
+from peckorder._core.errors import warn
 from peckorder._core.typing import Floats
 from peckorder.feedback import Ratings
 
@@ -14,18 +13,15 @@ Fact: TypeAlias = int | float | tuple[int, ...]
 
 
 def check_facts(
-    who: str, title: str, known: Mapping[str, Fact], actual: Mapping[str, Fact]
+    title: str, known: Mapping[str, Fact], actual: Mapping[str, Fact]
 ) -> None:
     """Warn if data differ from the published set; a subset may be intended."""
     differ = [name for name in known if known[name] != actual[name]]
     if differ:
         published = ", ".join(f"{_shown(known[name])} {name}" for name in differ)
         here = ", ".join(f"{_shown(actual[name])} {name}" for name in differ)
-        warnings.warn(
-            f"{who}: {title} must have {published} to be the published set; got "
-            f"{here}.",
-            UserWarning,
-            stacklevel=_callers(),
+        warn(
+            f"{title} must have {published} to be the published set; got {here}.",
         )
 
 
@@ -41,16 +37,6 @@ def ratings_facts(ratings: Ratings, items: str) -> dict[str, Fact]:
 def counts(values: Floats, levels: range) -> tuple[int, ...]:
     """Return the number of occurrences of each level."""
     return tuple(int(np.count_nonzero(values == level)) for level in levels)
-
-
-def _callers() -> int:
-    """Return the stack level of the first caller outside the library."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
-        "peckorder."
-    ):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def _shown(value: Fact) -> str:

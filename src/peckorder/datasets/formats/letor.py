@@ -9,12 +9,17 @@ from numpy.typing import ArrayLike, DTypeLike
 from scipy import sparse as sp
 from sklearn.utils import check_array, column_or_1d
 
+from peckorder._core.errors import caller, entry, entry_named, refusal
 from peckorder._core.text_files import Source, check_source, write_text
 from peckorder._core.typing import MatrixLike
 from peckorder._core.validation import Rule, boolean, optional, whole
-from peckorder.datasets.formats.letor_reader import LetorReader, documents, rechunk
+from peckorder.datasets.formats.letor_reader import (
+    LetorBlock,
+    LetorReader,
+    documents,
+    rechunk,
+)
 from peckorder.datasets.formats.runs import Documents
-from peckorder.exceptions import DataError
 
 
 def _is_float(value: DTypeLike) -> bool:
@@ -40,6 +45,7 @@ _RULES = {
 }
 
 
+@entry
 def load_letor(
     path: Source,
     *,
@@ -103,11 +109,9 @@ def load_letor(
     (array([[ 0.5  ,    nan],
            [ 0.   , -0.001]]), array([2., 0.]), array([10, 10]))
     """
-    who = "load_letor"
-    _ZERO_BASED.check(who, "zero_based", zero_based)
-    _check(who, path, n_features, dtype, sparse, missing, qid_dtype, comments)
+    _ZERO_BASED.check("zero_based", zero_based)
+    _check(path, n_features, dtype, sparse, missing, qid_dtype, comments)
     reader = LetorReader(
-        who,
         # With "auto", the base is known when all is read.
         base=0 if zero_based else 1,
         n_columns=n_features and n_features + (zero_based == "auto"),
@@ -123,13 +127,13 @@ def load_letor(
     highest = max(int(block.column.max(initial=-1)) for block in blocks)
     width = highest + 1 if n_features is None else n_features
     if highest >= width:
-        raise DataError(
-            f"{who}: indices must be from 0 to {width - 1} where 0 is one of them; got "
-            f"{highest}."
+        raise refusal(
+            "indices", f"be from 0 to {width - 1} where 0 is one of them", highest
         )
     return documents(blocks, width, dtype, sparse)
 
 
+@entry
 def iter_letor(
     path: Source,
     *,
@@ -174,14 +178,12 @@ def iter_letor(
     >>> [y.tolist() for X, y, qid in iter_letor(file, n_features=1, rows=2)]
     [[1.0, 0.0], [2.0]]
     """
-    who = "iter_letor"
-    whole(1).check(who, "n_features", n_features)
-    optional(whole(1)).check(who, "rows", rows)
-    boolean.check(who, "sparse", sparse)
-    boolean.check(who, "zero_based", zero_based)
-    _check(who, path, n_features, dtype, sparse, missing, qid_dtype, comments)
+    whole(1).check("n_features", n_features)
+    optional(whole(1)).check("rows", rows)
+    boolean.check("sparse", sparse)
+    boolean.check("zero_based", zero_based)
+    _check(path, n_features, dtype, sparse, missing, qid_dtype, comments)
     reader = LetorReader(
-        who,
         base=0 if zero_based else 1,
         n_columns=n_features,
         largest=float(np.finfo(dtype).max),
@@ -191,9 +193,18 @@ def iter_letor(
         first_block_decides=True,
     )
     parts = rechunk(reader.blocks(path), rows)
-    return (documents([part], n_features, dtype, sparse) for part in parts)
+    return _documents_of(parts, n_features, dtype, sparse)
 
 
+@entry_named("iter_letor")
+def _documents_of(
+    parts: Iterator[LetorBlock], n_features: int, dtype: DTypeLike, sparse: bool
+) -> Iterator[Documents]:
+    for part in parts:
+        yield documents([part], n_features, dtype, sparse)
+
+
+@entry
 def dump_letor(
     X: MatrixLike,
     y: ArrayLike,
@@ -233,8 +244,7 @@ def dump_letor(
     ...     file.read_text()
     '2 qid:10 1:0.5 2:NULL #G7\n'
     """
-    who = "dump_letor"
-    boolean.check(who, "zero_based", zero_based)
+    boolean.check("zero_based", zero_based)
     matrix = check_array(
         X,
         accept_sparse="csr",
@@ -242,7 +252,7 @@ def dump_letor(
         ensure_all_finite="allow-nan",
         ensure_min_samples=0,
         ensure_min_features=0,
-        estimator=who,
+        estimator=caller(),
     )
     if sp.issparse(matrix) and not matrix.has_canonical_format:
         # Duplicate entries would be written as two.
@@ -255,29 +265,28 @@ def dump_letor(
             dtype=np.float64,
             ensure_min_samples=0,
             input_name="y",
-            estimator=who,
+            estimator=caller(),
         )
     )
     columns = {"y": [f"{_grade_text(grade)}" for grade in grades.tolist()]}
     if qid is not None:
         ids = np.asarray(qid).tolist()
-        columns["qid"] = [f"qid:{_checked_text(who, 'qid', q, ' #')}" for q in ids]
+        columns["qid"] = [f"qid:{_checked_text('qid', q, ' #')}" for q in ids]
     if comments is not None:
-        columns["comments"] = [_checked_text(who, "comments", c) for c in comments]
+        columns["comments"] = [_checked_text("comments", c) for c in comments]
     for name, column in columns.items():
         if len(column) != matrix.shape[0]:
-            raise DataError(
-                f"{who}: {name} must be one value per row, {matrix.shape[0]} in all; "
-                f"got {len(column)}."
+            raise refusal(
+                name, f"be one value per row, {matrix.shape[0]} in all", len(column)
             )
-    write_text(who, path, _lines(matrix, columns, 0 if zero_based else 1))
+    write_text(path, _lines(matrix, columns, 0 if zero_based else 1))
 
 
-def _check(who: str, path: object, *values: object) -> None:
+def _check(path: object, *values: object) -> None:
     """Check the path and the values of the parameters in `_RULES`, in this order."""
-    check_source(who, path)
+    check_source(path)
     for (name, rule), value in zip(_RULES.items(), values, strict=True):
-        rule.check(who, name, value)
+        rule.check(name, value)
 
 
 def _lines(X: Any, columns: dict[str, list[str]], base: int) -> Iterator[str]:
@@ -306,11 +315,11 @@ def _grade_text(grade: float) -> str:
     )
 
 
-def _checked_text(who: str, what: str, value: object, never: str = "") -> str:
+def _checked_text(what: str, value: object, never: str = "") -> str:
     text = str(value)
     if any(mark in text for mark in "\n\r" + (never and never + "\t\0")):
         rule = "words without spaces and '#'" if never else "lines of text"
-        raise DataError(f"{who}: {what} must be {rule}; got {text!r}.")
+        raise refusal(what, f"be {rule}", repr(text))
     if never and not text:
-        raise DataError(f"{who}: {what} must be words without spaces and '#'; got ''.")
+        raise refusal(what, "be words without spaces and '#'", "''")
     return text

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse as sp
 
+from peckorder._core.errors import refusal
 from peckorder._core.text_files import ENCODING, Source, read_text, shown
 from peckorder._core.typing import Floats, Ints, Labels, Matrix
 from peckorder.datasets.formats import letor_compiled as compiled
 from peckorder.datasets.formats.letor_compiled import RowArrays
 from peckorder.datasets.formats.runs import Documents
-from peckorder.exceptions import DataError
 
 _MOST_COLUMNS = 2**31 - 1
 # From this share of stored entries on, learning from a dense array is faster, and it is
@@ -131,7 +131,6 @@ def rechunk(blocks: Iterator[LetorBlock], n_rows: int | None) -> Iterator[LetorB
 class LetorReader:
     """Reads blocks, and checks that all have the same form of queries."""
 
-    who: str
     base: int
     n_columns: int | None
     largest: float
@@ -145,7 +144,7 @@ class LetorReader:
     def blocks(self, path: Source) -> Iterator[LetorBlock]:
         """Yield the rows of a path or file, in at least one block."""
         text = b""
-        for text in read_text(self.who, path):
+        for text in read_text(path):
             yield self._block(text)
         if not text:
             yield self._block(text)
@@ -240,31 +239,32 @@ class LetorReader:
         """Raise for the line that starts at a position; without a rule, find one."""
         number = self.n_lines + text.count(b"\n", 0, start) + 1
         line = _line(text, start)
-        complaint = f"{rule}; got {shown(line)}" if rule else self._complaint(line)
-        raise DataError(f"{self.who}: line {number} must {complaint}.")
+        broken = (rule, shown(line)) if rule else self._broken_rule(line)
+        raise refusal(f"line {number}", *broken)
 
-    def _complaint(self, line: bytes) -> str:
+    def _broken_rule(self, line: bytes) -> tuple[str, str]:
+        """Return the first rule that a line breaks, and what it has instead."""
         grade, *pairs = _words(line)
         if pairs and pairs[0].startswith("qid:"):
             del pairs[0]
         split = [pair.partition(":")[::2] for pair in pairs]
         for number in (grade, *(value for _, value in split)):
             if _NOT_FINITE.fullmatch(number) or _is_too_large(number, self.largest):
-                return f"have finite numbers; got {number!r}"
+                return "have finite numbers", repr(number)
         keys = [key for key, _ in split]
         if not all(key.isascii() and key.isdecimal() for key in keys):
-            return f"be {_FORM}; got {shown(line)}"
+            return f"be {_FORM}", shown(line)
         # Longer integers than any index are no work for `int`.
         columns = [int(key) if len(key) < 100 else 10**99 for key in keys]
         end = self.base + (self.n_columns or _MOST_COLUMNS)
         for key, column in zip(keys, columns, strict=True):
             if not self.base <= column < end:
                 last = f"to {end - 1}" if self.n_columns else "on"
-                return f"have indices from {self.base} {last}; got {key[:99]}"
+                return f"have indices from {self.base} {last}", key[:99]
         for i, column in enumerate(columns):
             if column in columns[:i]:
-                return f"have each index once; got {column} again"
-        return f"be {_FORM}; got {shown(line)}"
+                return "have each index once", f"{column} again"
+        return f"be {_FORM}", shown(line)
 
 
 def _allocate(n_rows: int, n_entries: int) -> RowArrays:

@@ -1,6 +1,5 @@
 """Ranked lists of systems, judgements, and both as one table."""
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Array, Floats, Ints, Labels
 from peckorder._core.validation import Rule, one_of, optional
-from peckorder.exceptions import DataError
 
 IS_RUN = Rule("a Run", lambda value: isinstance(value, Run))
 IS_QRELS = Rule("a Qrels", lambda value: isinstance(value, Qrels))
@@ -57,6 +56,7 @@ class Documents:
         return len(self.y)
 
 
+@entry
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """The ranked lists of one system: a TREC run, one document per row.
@@ -87,9 +87,9 @@ class Run:
     tag: Labels = "peckorder"  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        qid = _words("Run", "qid", self.qid)
-        docid = _words("Run", "docid", self.docid)
-        score = _numbers("Run", "score", self.score).astype(np.float64)
+        qid = _words("qid", self.qid)
+        docid = _words("docid", self.docid)
+        score = _numbers("score", self.score).astype(np.float64)
         rank: Any = self.rank
         if rank is None:
             # Columns of other lengths are refused when they are stored.
@@ -97,15 +97,16 @@ class Run:
             rank = _ranks(qid, score) if is_even else np.arange(len(qid))
         rank = np.asarray(rank)
         if rank.dtype.kind not in "iu":
-            raise DataError(f"Run: rank must be integers; got {rank.dtype} values.")
+            raise refusal("rank", "be integers", f"{rank.dtype} values")
         tag: Any = self.tag
-        tag = _words("Run", "tag", [tag] * len(qid) if isinstance(tag, str) else tag)
-        _store("Run", self, qid=qid, docid=docid, score=score, rank=rank, tag=tag)
+        tag = _words("tag", [tag] * len(qid) if isinstance(tag, str) else tag)
+        _store(self, qid=qid, docid=docid, score=score, rank=rank, tag=tag)
 
     def __len__(self) -> int:
         return len(self.qid)
 
 
+@entry
 @dataclass(frozen=True, slots=True, eq=False)
 class Qrels:
     """Grades of documents: TREC judgements, one document per row.
@@ -129,15 +130,16 @@ class Qrels:
     grade: Ints | Floats
 
     def __post_init__(self) -> None:
-        qid = _words("Qrels", "qid", self.qid)
-        docid = _words("Qrels", "docid", self.docid)
-        grade = _numbers("Qrels", "grade", self.grade)
-        _store("Qrels", self, qid=qid, docid=docid, grade=grade)
+        qid = _words("qid", self.qid)
+        docid = _words("docid", self.docid)
+        grade = _numbers("grade", self.grade)
+        _store(self, qid=qid, docid=docid, grade=grade)
 
     def __len__(self) -> int:
         return len(self.qid)
 
 
+@entry
 def from_runs(
     runs: Mapping[str, Run] | Iterable[Run],
     qrels: Qrels | None = None,
@@ -183,9 +185,9 @@ def from_runs(
            [0.5, nan],
            [nan, 1. ]])
     """
-    _FEATURE.check("from_runs", "feature", feature)
+    _FEATURE.check("feature", feature)
     by_name = _runs_by_name(runs)
-    optional(IS_QRELS).check("from_runs", "qrels", qrels)
+    optional(IS_QRELS).check("qrels", qrels)
     if qrels is None:
         qrels = Qrels([], [], [])  # type: ignore[arg-type]
     sizes = [len(run) for run in by_name.values()]
@@ -219,12 +221,10 @@ def from_runs(
         nearest = np.minimum(np.searchsorted(judged, pairs), len(judged) - 1)
         is_judged = judged[nearest] == pairs
         if len(pairs) and not is_judged.any():
-            warnings.warn(
-                f"from_runs: none of the {len(pairs)} documents listed is judged, so "
+            warn(
+                f"none of the {len(pairs)} documents listed is judged, so "
                 "that all grades are 0. Are queries and documents called the same in "
                 "runs and qrels?",
-                UserWarning,
-                stacklevel=2,
             )
         y = np.where(is_judged, grade[nearest], 0.0)
     kept = first[order]
@@ -234,18 +234,20 @@ def from_runs(
 def _runs_by_name(runs: Mapping[str, Run] | Iterable[Run]) -> dict[str, Run]:
     """Return the runs by name; those of a list are named by their position."""
     if isinstance(runs, Run) or not isinstance(runs, Iterable):
-        raise ValueError(  # noqa: TRY004
-            "from_runs: runs must be a mapping of names to Run, or a list of Run; got "
-            f"an object of type {type(runs).__name__}."
+        raise refusal(
+            "runs",
+            "be a mapping of names to Run, or a list of Run",
+            f"an object of type {type(runs).__name__}",
+            error=ValueError,
         )
     if isinstance(runs, Mapping):
         by_name = dict(runs)
     else:
         by_name = {str(k): run for k, run in enumerate(runs)}
     if not by_name:
-        raise ValueError("from_runs: runs must be at least one Run; got none.")
+        raise refusal("runs", "be at least one Run", "none", error=ValueError)
     for name, run in by_name.items():
-        IS_RUN.check("from_runs", f"run {name!r}", run)
+        IS_RUN.check(f"run {name!r}", run)
     return by_name
 
 
@@ -258,9 +260,10 @@ def _check_once(runs: dict[str, Run], row: Ints, column: Ints) -> None:
         k = int(column[again[0]])
         name, run = list(runs.items())[k]
         at = int(again[0]) - sum(len(other) for other in list(runs.values())[:k])
-        raise DataError(
-            f"from_runs: run {name!r} must list a document once per query; got "
-            f"{str(run.docid[at])!r} again for query {str(run.qid[at])!r}."
+        raise refusal(
+            f"run {name!r}",
+            "list a document once per query",
+            f"{str(run.docid[at])!r} again for query {str(run.qid[at])!r}",
         )
 
 
@@ -271,9 +274,10 @@ def _grades(qrels: Qrels, pair: Ints) -> tuple[Floats, Ints]:
     again = order[1:][judged[1:] == judged[:-1]]
     if len(again):
         document, query = str(qrels.docid[again[0]]), str(qrels.qid[again[0]])
-        raise DataError(
-            "from_runs: qrels must judge a document once per query; got "
-            f"{document!r} again for query {query!r}."
+        raise refusal(
+            "qrels",
+            "judge a document once per query",
+            f"{document!r} again for query {query!r}",
         )
     return qrels.grade[order].astype(np.float64), judged
 
@@ -296,22 +300,17 @@ def _ranks(qid: Labels, score: Floats, rank: Ints | None = None) -> Ints:
     return ranks
 
 
-def _words(who: str, what: str, values: ArrayLike) -> Labels:
+def _words(what: str, values: ArrayLike) -> Labels:
     """Return a column of text without white space."""
     column: Labels = np.asarray(values)
     if column.ndim != 1:
-        raise DataError(
-            f"{who}: {what} must be one-dimensional; got an array of shape "
-            f"{column.shape}."
-        )
+        raise refusal(what, "be one-dimensional", f"an array of shape {column.shape}")
     column = column.astype(str)
     words = column.tolist()
     text = "\n".join(words).encode("utf-8", "surrogateescape")
     if words and (len(text.split()) != len(words) or text.split() != text.split(b"\n")):
         wrong = (word for word in words if _is_no_word(word))
-        raise DataError(
-            f"{who}: {what} must be words without spaces; got {next(wrong)!r}."
-        )
+        raise refusal(what, "be words without spaces", repr(next(wrong)))
     return column
 
 
@@ -321,31 +320,29 @@ def _is_no_word(text: str) -> bool:
     return encoded.split() != [encoded]
 
 
-def _numbers(who: str, what: str, values: ArrayLike) -> Array:
+def _numbers(what: str, values: ArrayLike) -> Array:
     """Return a column of finite numbers."""
     column: Array = np.asarray(values)
     if column.dtype.kind not in "iuf" and column.size:
-        raise DataError(f"{who}: {what} must be numbers; got {column.dtype} values.")
+        raise refusal(what, "be numbers", f"{column.dtype} values")
     if column.ndim != 1:
-        raise DataError(
-            f"{who}: {what} must be one number per row; got an array of shape "
-            f"{column.shape}."
+        raise refusal(
+            what, "be one number per row", f"an array of shape {column.shape}"
         )
     if not np.isfinite(column).all():
         row = int(np.argmin(np.isfinite(column)))
-        raise DataError(
-            f"{who}: {what} must be finite; got {column[row]} in row {row}."
-        )
+        raise refusal(what, "be finite", f"{column[row]} in row {row}")
     return column
 
 
-def _store(who: str, owner: Run | Qrels, **columns: Array) -> None:
+def _store(owner: Run | Qrels, **columns: Array) -> None:
     """Set the columns of a frozen `owner`; all must have the same length."""
     n_rows = len(columns["qid"])
     for name, column in columns.items():
         if column.shape != (n_rows,):
-            raise DataError(
-                f"{who}: {name} must be one value per row, {n_rows} in all; got an "
-                f"array of shape {column.shape}."
+            raise refusal(
+                name,
+                f"be one value per row, {n_rows} in all",
+                f"an array of shape {column.shape}",
             )
         object.__setattr__(owner, name, column)

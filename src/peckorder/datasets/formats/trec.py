@@ -8,6 +8,7 @@ from typing import NoReturn, Self, TypeVar
 
 import numpy as np
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.text_files import (
     ENCODING,
     Source,
@@ -18,11 +19,11 @@ from peckorder._core.text_files import (
 )
 from peckorder._core.typing import Labels
 from peckorder.datasets.formats.runs import IS_QRELS, IS_RUN, Qrels, Run
-from peckorder.exceptions import DataError
 
 _Number = TypeVar("_Number", int, float)
 
 
+@entry
 def load_run(path: Source) -> Run:
     r"""Read a TREC run: lines of ``qid Q0 docid rank score tag``.
 
@@ -51,14 +52,15 @@ def load_run(path: Source) -> Run:
     >>> run.docid.tolist(), run.score.tolist()
     (['d2', 'd1'], [9.5, 7.25])
     """
-    check_source("load_run", path)
-    table = _Table.read("load_run", path, {6: "qid Q0 docid rank score tag"})
+    check_source(path)
+    table = _Table.read(path, {6: "qid Q0 docid rank score tag"})
     table.check_listed_once(docid=2)
     rank = np.array(table.numbers(3, int), dtype=np.int64)
     score = np.array(table.numbers(4, float), dtype=np.float64)
     return Run(table.words(0), table.words(2), score, rank, table.words(5))
 
 
+@entry
 def dump_run(run: Run, path: str | os.PathLike[str]) -> None:
     r"""Write a TREC run, atomically.
 
@@ -79,13 +81,14 @@ def dump_run(run: Run, path: str | os.PathLike[str]) -> None:
     ...     file.read_text()
     '7 Q0 d2 1 9.5 mine\n'
     """
-    IS_RUN.check("dump_run", "run", run)
+    IS_RUN.check("run", run)
     columns = (run.qid, run.docid, run.rank, run.score, run.tag)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     lines = (f"{q} Q0 {d} {rank} {score!r} {tag}\n" for q, d, rank, score, tag in rows)
-    write_text("dump_run", path, lines)
+    write_text(path, lines)
 
 
+@entry
 def load_qrels(path: Source) -> Qrels:
     r"""Read TREC judgements in four columns or three.
 
@@ -116,9 +119,9 @@ def load_qrels(path: Source) -> Qrels:
     >>> load_qrels(io.StringIO("7 d2 1\n7 d1 0\n")).docid.tolist()
     ['d2', 'd1']
     """
-    check_source("load_qrels", path)
+    check_source(path)
     forms = {4: "qid iteration docid grade", 3: "qid docid grade"}
-    table = _Table.read("load_qrels", path, forms)
+    table = _Table.read(path, forms)
     table.check_listed_once(docid=-2)
     grade = np.array(table.numbers(-1, float), dtype=np.float64)
     if (np.trunc(grade) == grade).all() and (np.abs(grade) < 2**53).all():
@@ -126,6 +129,7 @@ def load_qrels(path: Source) -> Qrels:
     return Qrels(table.words(0), table.words(-2), grade)
 
 
+@entry
 def dump_qrels(qrels: Qrels, path: str | os.PathLike[str]) -> None:
     r"""Write TREC judgements in four columns, atomically.
 
@@ -146,32 +150,31 @@ def dump_qrels(qrels: Qrels, path: str | os.PathLike[str]) -> None:
     ...     file.read_text()
     '7 0 d2 1\n'
     """
-    IS_QRELS.check("dump_qrels", "qrels", qrels)
+    IS_QRELS.check("qrels", qrels)
     columns = (qrels.qid, qrels.docid, qrels.grade)
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    write_text("dump_qrels", path, (f"{q} 0 {d} {grade!r}\n" for q, d, grade in rows))
+    write_text(path, (f"{q} 0 {d} {grade!r}\n" for q, d, grade in rows))
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
     """The words of the lines that are not empty, and the numbers of these lines."""
 
-    who: str
     form: str
     rows: list[list[bytes]]
     lines: list[int]
 
     @classmethod
-    def read(cls, who: str, path: Source, forms: dict[int, str]) -> Self:
+    def read(cls, path: Source, forms: dict[int, str]) -> Self:
         """Read lines of equal numbers of words, one of the keys of `forms`."""
-        table = cls(who, "' or '".join(forms.values()), [], [])
-        blocks = (block.split(b"\n")[:-1] for block in read_text(who, path))
+        table = cls("' or '".join(forms.values()), [], [])
+        blocks = (block.split(b"\n")[:-1] for block in read_text(path))
         for number, line in enumerate(chain.from_iterable(blocks), 1):
             words = line.split()
             if not words:
                 continue
             if not table.rows and len(words) in forms:
-                table = cls(who, forms[len(words)], [], [])
+                table = cls(forms[len(words)], [], [])
             table.rows.append(words)
             table.lines.append(number)
             if len(words) not in forms or len(words) != len(table.rows[0]):
@@ -181,8 +184,7 @@ class _Table:
     def refuse(self, row: int) -> NoReturn:
         """Raise for a row of another form."""
         line = shown(b" ".join(self.rows[row]))
-        message = f"line {self.lines[row]} must be '{self.form}'; got {line}."
-        raise DataError(f"{self.who}: {message}")
+        raise refusal(f"line {self.lines[row]}", f"be '{self.form}'", line)
 
     def words(self, column: int) -> Labels:
         """Return a column as text."""
@@ -209,8 +211,9 @@ class _Table:
         for row, line in zip(self.rows, self.lines, strict=True):
             if (row[0], row[docid]) in seen:
                 document, query = shown(row[docid]), shown(row[0])
-                raise DataError(
-                    f"{self.who}: line {line} must list a document that is new to its "
-                    f"query; got {document} again for query {query}."
+                raise refusal(
+                    f"line {line}",
+                    "list a document that is new to its query",
+                    f"{document} again for query {query}",
                 )
             seen.add((row[0], row[docid]))

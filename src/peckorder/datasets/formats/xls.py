@@ -6,8 +6,8 @@ from struct import Struct, error, unpack_from
 import numpy as np
 from numpy.typing import NDArray
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats
-from peckorder.exceptions import DataError
 
 _MAGIC = bytes.fromhex("d0cf11e0a1b11ae1")
 # In the table of sectors, the end of a chain is above all sector numbers.
@@ -18,15 +18,14 @@ _HEAD = Struct("<HH")
 _RK_CELL = np.dtype([("format", "<u2"), ("rk", "<u4")])
 
 
-def read_xls(who: str, content: bytes) -> Floats:
+def read_xls(content: bytes) -> Floats:
     """Return the first worksheet as a table of numbers, NaN in other cells."""
     try:
         stream = _workbook(content)
         return _table(stream)
     except (_DamagedError, error, IndexError, ValueError) as cause:
-        raise DataError(
-            f"{who}: a workbook must be one of Excel 97 to 2003, whole; got one with "
-            f"{cause}."
+        raise refusal(
+            "a workbook", "be one of Excel 97 to 2003, whole", f"one with {cause}"
         ) from None
 
 

@@ -2,12 +2,12 @@
 
 from sklearn.utils import Bunch
 
+from peckorder._core.errors import caller, entry, named, refusal
 from peckorder._core.validation import boolean
 from peckorder.datasets.fetching.download import fetch
 from peckorder.datasets.fetching.folders import Folder, require
 from peckorder.datasets.fetching.known_facts import Fact, check_facts, ratings_facts
 from peckorder.datasets.fetching.publishers import BOOK_CROSSING
-from peckorder.exceptions import DataError
 from peckorder.feedback import CsvForm, Ratings, read_rows
 
 _BOOK_COLUMNS = (
@@ -31,6 +31,7 @@ _BOOK_FACTS = {
 }
 
 
+@entry
 def load_book_crossing(folder: Folder = None, *, implicit: bool = False) -> Bunch:
     r"""Read Book-Crossing: ratings of books, by ISBN, from 1 to 10.
 
@@ -60,9 +61,10 @@ def load_book_crossing(folder: Folder = None, *, implicit: bool = False) -> Bunc
     ...     load_book_crossing(folder).ratings.items.tolist()
     ['0451166892']
     """
-    return _load_books("load_book_crossing", folder, implicit)
+    return _load_books(folder, implicit)
 
 
+@entry
 def fetch_book_crossing(
     folder: Folder = None,
     *,
@@ -93,29 +95,27 @@ def fetch_book_crossing(
     >>> from peckorder.datasets import fetch_book_crossing
     >>> books = fetch_book_crossing()  # doctest: +SKIP
     """
-    who = "fetch_book_crossing"
-    boolean.check(who, "implicit", implicit)
-    home = fetch(who, BOOK_CROSSING, folder, url, progress)
-    return _load_books(who, home, implicit)
+    boolean.check("implicit", implicit)
+    home = fetch(BOOK_CROSSING, folder, url, progress)
+    return _load_books(home, implicit)
 
 
-def _load_books(who: str, folder: Folder, implicit: bool) -> Bunch:
-    boolean.check(who, "implicit", implicit)
+def _load_books(folder: Folder, implicit: bool) -> Bunch:
+    boolean.check("implicit", implicit)
     names = ("BX-Book-Ratings.csv", _BOOK_PART, "ratings.csv")
-    file = require(who, BOOK_CROSSING, names, folder)
+    file = require(BOOK_CROSSING, names, folder)
     name = file.name.removesuffix(".gz")
     form = _BOOKS_PUBLISHED if name == names[0] else _BOOKS_CSV
-    title = f"{who}, {file.name}"
-    with file.open() as stream:
-        ratings = Ratings.from_rows(title, read_rows(title, stream, form))
-    n_lines = len(ratings)
-    if not implicit:
-        user, item, value = ratings.triples()
-        is_rating = value > 0
-        if not is_rating.any():
-            raise DataError(f"{title}: a line must have a rating > 0; got none.")
-        ratings = Ratings(user[is_rating], item[is_rating], value[is_rating])
+    with file.open() as stream, named(f"{caller()}, {file.name}"):
+        ratings = Ratings.from_rows(read_rows(stream, form))
+        n_lines = len(ratings)
+        if not implicit:
+            user, item, value = ratings.triples()
+            is_rating = value > 0
+            if not is_rating.any():
+                raise refusal("a line", "have a rating > 0", "none")
+            ratings = Ratings(user[is_rating], item[is_rating], value[is_rating])
     facts: dict[str, Fact] = ratings_facts(ratings, "books")
     facts |= {"lines": n_lines, "explicit ratings": int((ratings.csr.data > 0).sum())}
-    check_facts(who, file.name, _BOOK_FACTS.get(name, {}), facts)
+    check_facts(file.name, _BOOK_FACTS.get(name, {}), facts)
     return Bunch(ratings=ratings, scale=(0.0 if implicit else 1.0, 10.0))

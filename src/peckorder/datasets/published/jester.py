@@ -3,13 +3,13 @@
 import numpy as np
 from sklearn.utils import Bunch
 
+from peckorder._core.errors import caller, entry, named, refusal
 from peckorder._core.typing import Floats
 from peckorder.datasets.fetching.download import fetch
 from peckorder.datasets.fetching.folders import Folder, require
 from peckorder.datasets.fetching.known_facts import check_facts, ratings_facts
 from peckorder.datasets.fetching.publishers import JESTER
 from peckorder.datasets.formats.xls import read_xls
-from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
 
 _JESTER_SCALE = (-10.0, 10.0)
@@ -23,6 +23,7 @@ _JESTER_FACTS = {
 }
 
 
+@entry
 def load_jester(folder: Folder = None) -> Bunch:
     """Read Jester data set 1: 4,136,360 ratings of 100 jokes by 73,421 users.
 
@@ -52,9 +53,10 @@ def load_jester(folder: Folder = None) -> Bunch:
     >>> from peckorder.datasets import load_jester
     >>> jokes = load_jester()  # doctest: +SKIP
     """
-    return _load_jester("load_jester", folder)
+    return _load_jester(folder)
 
 
+@entry
 def fetch_jester(
     folder: Folder = None, *, url: str | None = None, progress: bool | None = None
 ) -> Bunch:
@@ -78,14 +80,17 @@ def fetch_jester(
     >>> from peckorder.datasets import fetch_jester
     >>> jokes = fetch_jester()  # doctest: +SKIP
     """
-    who = "fetch_jester"
-    return _load_jester(who, fetch(who, JESTER, folder, url, progress))
+    return _load_jester(fetch(JESTER, folder, url, progress))
 
 
-def _load_jester(who: str, folder: Folder) -> Bunch:
+def _load_jester(folder: Folder) -> Bunch:
     names = [f"jester-data-{k}.xls" for k in (1, 2, 3)]
-    files = [require(who, JESTER, (name,), folder) for name in names]
-    tables = [_jokes(f"{who}, {f.name}", read_xls(who, f.read())) for f in files]
+    files = [require(JESTER, (name,), folder) for name in names]
+    tables = []
+    for file in files:
+        table = read_xls(file.read())
+        with named(f"{caller()}, {file.name}"):
+            tables.append(_jokes(table))
     matrix = np.concatenate(tables)
     ratings = Ratings.from_matrix(
         matrix,
@@ -98,17 +103,14 @@ def _load_jester(who: str, folder: Folder) -> Bunch:
         "as lowest": float(values.min()),
         "as highest": float(values.max()),
     }
-    check_facts(who, JESTER.title, _JESTER_FACTS, facts)
+    check_facts(JESTER.title, _JESTER_FACTS, facts)
     return Bunch(ratings=ratings, scale=_JESTER_SCALE)
 
 
-def _jokes(who: str, table: Floats) -> Floats:
+def _jokes(table: Floats) -> Floats:
     """Return the ratings of a workbook; raise for a contradictory row."""
     if table.shape[1] != 101:
-        raise DataError(
-            f"{who}: a row must have 101 columns, the first a count; got "
-            f"{table.shape[1]}."
-        )
+        raise refusal("a row", "have 101 columns, the first a count", table.shape[1])
     count, matrix = table[:, 0], table[:, 1:]
     low, high = _JESTER_SCALE
     is_rating = (matrix >= low) & (matrix <= high)
@@ -116,15 +118,17 @@ def _jokes(who: str, table: Floats) -> Floats:
     if not is_sound.all():
         row = int(np.argmin(is_sound))
         value = matrix[row][~is_rating[row] & (matrix[row] != _NOT_RATED)][0]
-        raise DataError(
-            f"{who}: row {row + 1} must have ratings from -10 to 10, or 99 for none; "
-            f"got {value:g}."
+        raise refusal(
+            f"row {row + 1}",
+            "have ratings from -10 to 10, or 99 for none",
+            f"{value:g}",
         )
     is_counted = is_rating.sum(axis=1) == count
     if not is_counted.all():
         row = int(np.argmin(is_counted))
-        raise DataError(
-            f"{who}: row {row + 1} must have as many ratings as it says, "
-            f"{count[row]:g}; got {is_rating[row].sum()}."
+        raise refusal(
+            f"row {row + 1}",
+            f"have as many ratings as it says, {count[row]:g}",
+            is_rating[row].sum(),
         )
     return matrix

@@ -5,6 +5,7 @@ import re
 import numpy as np
 from sklearn.utils import Bunch
 
+from peckorder._core.errors import entry, refusal
 from peckorder.datasets.fetching.folders import (
     DataFile,
     Folder,
@@ -16,7 +17,6 @@ from peckorder.datasets.fetching.folders import (
 from peckorder.datasets.fetching.known_facts import check_facts
 from peckorder.datasets.fetching.publishers import CYSTIC_FIBROSIS, OHSUMED_TREC9
 from peckorder.datasets.formats.trec import load_qrels, load_run
-from peckorder.exceptions import DataError
 
 _CF_FACTS = {"queries": 100, "judged pairs": 4_819}
 _TREC9_FACTS = {"queries": 63, "judgements": 3_205}
@@ -26,6 +26,7 @@ _SCORES = re.compile(r"[0-2]{4}")
 _RUNS = "*.run.gz", "*.run"
 
 
+@entry
 def load_cystic_fibrosis(folder: Folder = None) -> Bunch:
     r"""Read the judgements of the cystic fibrosis collection: 100 queries, four judges.
 
@@ -62,8 +63,7 @@ def load_cystic_fibrosis(folder: Folder = None) -> Bunch:
     >>> judged.docid, judged.y, judged.queries[1]
     (array([139, 151]), array([7, 1]), 'Is CF mucus abnormal?')
     """
-    who = "load_cystic_fibrosis"
-    found = require(who, CYSTIC_FIBROSIS, ("cfquery_text_100q.txt",), folder)
+    found = require(CYSTIC_FIBROSIS, ("cfquery_text_100q.txt",), folder)
     texts: dict[int, list[str]] = {}
     promised: dict[int, int] = {}
     pairs: dict[tuple[int, int], str] = {}
@@ -88,12 +88,13 @@ def load_cystic_fibrosis(folder: Folder = None) -> Bunch:
     for judged in texts:
         n_pairs = sum(1 for pair in pairs if pair[0] == judged)
         if promised.get(judged) != n_pairs:
-            raise DataError(
-                f"{who}: query {judged} must have the {promised.get(judged)} documents "
-                f"that it says; got {n_pairs}."
+            raise refusal(
+                f"query {judged}",
+                f"have the {promised.get(judged)} documents that it says",
+                n_pairs,
             )
     facts = {"queries": len(texts), "judged pairs": len(pairs)}
-    check_facts(who, found.name, _CF_FACTS, facts)
+    check_facts(found.name, _CF_FACTS, facts)
     scores = np.array([list(map(int, word)) for word in pairs.values()])
     scores = scores.reshape(-1, 4)
     ids = np.array(list(pairs), dtype=np.int64).reshape(-1, 2)
@@ -133,6 +134,7 @@ def _read_pairs(
         pairs[query, int(document)] = score
 
 
+@entry
 def load_ohsumed_trec9(folder: Folder = None) -> Bunch:
     """Read OHSUMED of TREC-9: 63 queries, 3,205 judgements, and runs.
 
@@ -155,16 +157,15 @@ def load_ohsumed_trec9(folder: Folder = None) -> Bunch:
     >>> trec = load_ohsumed_trec9()  # doctest: +SKIP
     >>> X, y, qid = from_runs(trec.runs, trec.qrels)  # doctest: +SKIP
     """
-    who = "load_ohsumed_trec9"
-    found = require(who, OHSUMED_TREC9, ("qrels.ohsu.88-91",), folder)
+    found = require(OHSUMED_TREC9, ("qrels.ohsu.88-91",), folder)
     with found.open() as file:
         qrels = load_qrels(file)
     folder_of_runs = found.path.parent / "runs"
     files = [file for end in _RUNS for file in sorted(folder_of_runs.glob(end))]
     runs = {file.name.partition(".run")[0]: load_run(file) for file in files}
-    topics = find(who, OHSUMED_TREC9, ("query.ohsu.1-63",), folder)
+    topics = find(OHSUMED_TREC9, ("query.ohsu.1-63",), folder)
     facts = {"queries": len(np.unique(qrels.qid)), "judgements": len(qrels)}
-    check_facts(who, found.name, _TREC9_FACTS, facts)
+    check_facts(found.name, _TREC9_FACTS, facts)
     return Bunch(
         runs=runs, qrels=qrels, queries={} if topics is None else _topics(topics)
     )

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Ints
 from peckorder._core.validation import Rule, whole
 from peckorder.datasets.fetching.folders import Folder, read_lines, refuse_line, require
@@ -18,7 +19,6 @@ from peckorder.datasets.fetching.publishers import (
 )
 from peckorder.datasets.formats.letor import load_letor
 from peckorder.datasets.formats.runs import Documents
-from peckorder.exceptions import DataError
 
 _FOLD = Rule(
     "1, 2, 3, 4 or 5", lambda value: whole(1).accepts(value) and int(value) <= 5
@@ -41,6 +41,7 @@ _LIGHTGBM_FACTS = {
 }
 
 
+@entry
 def load_ohsumed_fold(fold: int, folder: Folder = None) -> Bunch:
     """Read a fold of OHSUMED: 106 queries, 16,140 documents, grades 0 to 2.
 
@@ -71,13 +72,13 @@ def load_ohsumed_fold(fold: int, folder: Folder = None) -> Bunch:
     >>> fold = load_ohsumed_fold(1)  # doctest: +SKIP
     >>> X, y, qid = fold.train  # doctest: +SKIP
     """
-    who = "load_ohsumed_fold"
-    _FOLD.check(who, "fold", fold)
-    parts = _parts(who, OHSUMED, "part", folder)
-    check_facts(who, OHSUMED.title, _OHSUMED_FACTS, _facts(parts))
+    _FOLD.check("fold", fold)
+    parts = _parts(OHSUMED, "part", folder)
+    check_facts(OHSUMED.title, _OHSUMED_FACTS, _facts(parts))
     return _fold(parts, int(fold))
 
 
+@entry
 def load_mq2007_agg_fold(fold: int, folder: Folder = None) -> Bunch:
     """Read a fold of MQ2007-agg: 21 ranked lists of 1,692 queries, grades 0 to 2.
 
@@ -102,16 +103,16 @@ def load_mq2007_agg_fold(fold: int, folder: Folder = None) -> Bunch:
     >>> from peckorder.datasets import load_mq2007_agg_fold
     >>> fold = load_mq2007_agg_fold(1)  # doctest: +SKIP
     """
-    who = "load_mq2007_agg_fold"
-    _FOLD.check(who, "fold", fold)
+    _FOLD.check("fold", fold)
     parts = [
         Documents(-part.X, part.y, part.qid, part.docid)
-        for part in _parts(who, MQ2007_AGG, "A", folder)
+        for part in _parts(MQ2007_AGG, "A", folder)
     ]
-    check_facts(who, MQ2007_AGG.title, _MQ2007_FACTS, _facts(parts))
+    check_facts(MQ2007_AGG.title, _MQ2007_FACTS, _facts(parts))
     return _fold(parts, int(fold))
 
 
+@entry
 def load_lightgbm_lambdarank(folder: Folder = None) -> Bunch:
     """Read LightGBM's example of ranking: 201 and 50 queries, grades 0 to 4.
 
@@ -133,22 +134,22 @@ def load_lightgbm_lambdarank(folder: Folder = None) -> Bunch:
     >>> from peckorder.datasets import load_lightgbm_lambdarank
     >>> train, test = load_lightgbm_lambdarank().values()  # doctest: +SKIP
     """
-    who = "load_lightgbm_lambdarank"
     read, n_queries = {}, 0
     for name in ("train", "test"):
-        found = require(who, LIGHTGBM_LAMBDARANK, (f"rank.{name}",), folder)
+        found = require(LIGHTGBM_LAMBDARANK, (f"rank.{name}",), folder)
         with found.open() as file:
             X, y, _ = load_letor(file, sparse=True)
-        sizes = _sizes(who, name, folder)
+        sizes = _sizes(name, folder)
         if sizes.sum() != len(y):
-            raise DataError(
-                f"{who}: rank.{name}.query must add up to the {len(y)} documents of "
-                f"rank.{name}; got {sizes.sum()}."
+            raise refusal(
+                f"rank.{name}.query",
+                f"add up to the {len(y)} documents of rank.{name}",
+                sizes.sum(),
             )
         qid = n_queries + np.repeat(np.arange(len(sizes)), sizes)
         n_queries += len(sizes)
         read[name] = Documents(X, y, qid)
-        check_facts(who, f"rank.{name}", _LIGHTGBM_FACTS[name], _facts([read[name]]))
+        check_facts(f"rank.{name}", _LIGHTGBM_FACTS[name], _facts([read[name]]))
     width = max(part.X.shape[1] for part in read.values())
     for name, part in read.items():
         X = sparse.csr_array(part.X)
@@ -157,8 +158,8 @@ def load_lightgbm_lambdarank(folder: Folder = None) -> Bunch:
     return Bunch(**read)
 
 
-def _sizes(who: str, name: str, folder: Folder) -> Ints:
-    found = require(who, LIGHTGBM_LAMBDARANK, (f"rank.{name}.query",), folder)
+def _sizes(name: str, folder: Folder) -> Ints:
+    found = require(LIGHTGBM_LAMBDARANK, (f"rank.{name}.query",), folder)
     sizes = []
     for number, line in read_lines(found, "ascii"):
         word = line.strip()
@@ -169,20 +170,21 @@ def _sizes(who: str, name: str, folder: Folder) -> Ints:
     return np.array(sizes, dtype=np.int64)
 
 
-def _parts(who: str, data: Published, stem: str, folder: Folder) -> list[Documents]:
-    files = [require(who, data, (f"{stem}{k}.txt",), folder) for k in range(1, 6)]
+def _parts(data: Published, stem: str, folder: Folder) -> list[Documents]:
+    files = [require(data, (f"{stem}{k}.txt",), folder) for k in range(1, 6)]
     parts = []
     for found in files:
         with found.open() as file:
             part = load_letor(file, sparse=False, comments=True)
         if part.qid is None:
-            raise DataError(f"{who}: {found.name} must have queries; got none.")
+            raise refusal(found.name, "have queries", "none")
         parts.append(part)
     widths = [part.X.shape[1] for part in parts]
     if len(set(widths)) > 1:
-        raise DataError(
-            f"{who}: all parts must have the same features; got "
-            f"{', '.join(map(str, widths))} of them."
+        raise refusal(
+            "all parts",
+            "have the same features",
+            f"{', '.join(map(str, widths))} of them",
         )
     return parts
 

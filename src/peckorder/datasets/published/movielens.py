@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from sklearn.utils import Bunch
 
+from peckorder._core.errors import caller, entry, named
 from peckorder.datasets.fetching.download import fetch
 from peckorder.datasets.fetching.folders import (
     DataFile,
@@ -79,6 +80,7 @@ _1M = _Edition(
 )
 
 
+@entry
 def load_movielens_100k(folder: Folder = None) -> Bunch:
     r"""Read MovieLens 100K: 100,000 ratings of 1,682 movies by 943 users, 1 to 5.
 
@@ -120,9 +122,10 @@ def load_movielens_100k(folder: Folder = None) -> Bunch:
     >>> movies.ratings, movies.scale, movies.titles[7]
     (Ratings(n_ratings=3, n_users=2, n_items=2), (1.0, 5.0), 'Seven (1995)')
     """
-    return _load("load_movielens_100k", _100K, folder)
+    return _load(_100K, folder)
 
 
+@entry
 def load_movielens_1m(folder: Folder = None) -> Bunch:
     r"""Read MovieLens 1M: 1,000,209 ratings of 3,706 movies by 6,040 users, 1 to 5.
 
@@ -150,9 +153,10 @@ def load_movielens_1m(folder: Folder = None) -> Bunch:
     ...     load_movielens_1m(folder).ratings.items
     array([ 661, 1193])
     """
-    return _load("load_movielens_1m", _1M, folder)
+    return _load(_1M, folder)
 
 
+@entry
 def fetch_movielens_100k(
     folder: Folder = None, *, url: str | None = None, progress: bool | None = None
 ) -> Bunch:
@@ -184,10 +188,10 @@ def fetch_movielens_100k(
     >>> from peckorder.datasets import fetch_movielens_100k
     >>> movies = fetch_movielens_100k()  # doctest: +SKIP
     """
-    who = "fetch_movielens_100k"
-    return _load(who, _100K, fetch(who, MOVIELENS_100K, folder, url, progress))
+    return _load(_100K, fetch(MOVIELENS_100K, folder, url, progress))
 
 
+@entry
 def fetch_movielens_1m(
     folder: Folder = None, *, url: str | None = None, progress: bool | None = None
 ) -> Bunch:
@@ -210,25 +214,23 @@ def fetch_movielens_1m(
     >>> from peckorder.datasets import fetch_movielens_1m
     >>> movies = fetch_movielens_1m()  # doctest: +SKIP
     """
-    who = "fetch_movielens_1m"
-    return _load(who, _1M, fetch(who, MOVIELENS_1M, folder, url, progress))
+    return _load(_1M, fetch(MOVIELENS_1M, folder, url, progress))
 
 
-def _load(who: str, edition: _Edition, folder: Folder) -> Bunch:
-    file = require(who, edition.data, (edition.ratings, "ratings.csv"), folder)
+def _load(edition: _Edition, folder: Folder) -> Bunch:
+    file = require(edition.data, (edition.ratings, "ratings.csv"), folder)
     is_csv = file.name.startswith("ratings.csv")
     form = _CSV if is_csv else edition.form
-    name = f"{who}, {file.name}"
-    with file.open() as stream:
-        ratings = Ratings.from_rows(name, read_rows(name, stream, form))
-    movies = find(who, edition.data, (edition.movies,), folder)
+    with file.open() as stream, named(f"{caller()}, {file.name}"):
+        ratings = Ratings.from_rows(read_rows(stream, form))
+    movies = find(edition.data, (edition.movies,), folder)
     titles = {} if movies is None else _titles(movies, edition.sep)
     values = ratings.csr.data
     facts = ratings_facts(ratings, "movies") | {
         "users with fewer than 20": int((ratings.per_user < 20).sum()),
         _LEVELS: counts(values, range(1, 6)),
     }
-    check_facts(who, file.name, edition.facts, facts)
+    check_facts(file.name, edition.facts, facts)
     return Bunch(ratings=ratings, scale=_SCALE, titles=titles)
 
 

@@ -7,18 +7,19 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from peckorder._core.errors import caller, entry, named, refusal
 from peckorder._core.text_files import Source, check_source, read_text, shown
 from peckorder._core.typing import Floats
 from peckorder._core.validation import finite
 from peckorder.datasets.fetching.folders import Folder, require
 from peckorder.datasets.fetching.known_facts import check_facts, ratings_facts
 from peckorder.datasets.fetching.publishers import NETFLIX_MATRIX
-from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
 
 _NETFLIX_FACTS = {"ratings": 1_111_768, "users": 1_200, "items": 1_200}
 
 
+@entry
 def load_netflix_matrix(folder: Folder = None) -> Bunch:
     """Read a 1200 x 1200 matrix of Netflix-style ratings: 1,111,768 from 1 to 5.
 
@@ -43,16 +44,16 @@ def load_netflix_matrix(folder: Folder = None) -> Bunch:
     >>> from peckorder.datasets import load_netflix_matrix
     >>> movies = load_netflix_matrix()  # doctest: +SKIP
     """
-    who = "load_netflix_matrix"
-    found = require(who, NETFLIX_MATRIX, ("netflix_1200x1200.txt",), folder)
+    found = require(NETFLIX_MATRIX, ("netflix_1200x1200.txt",), folder)
     scale = (1.0, 5.0)
-    with found.open() as file:
-        ratings = _matrix(f"{who}, {found.name}", file, 0.0, scale, None)
+    with found.open() as file, named(f"{caller()}, {found.name}"):
+        ratings = _matrix(file, 0.0, scale, None)
     facts = ratings_facts(ratings, "items")
-    check_facts(who, found.name, _NETFLIX_FACTS, facts)
+    check_facts(found.name, _NETFLIX_FACTS, facts)
     return Bunch(ratings=ratings, scale=scale)
 
 
+@entry
 def load_ratings_matrix(
     path: Source,
     *,
@@ -90,14 +91,12 @@ def load_ratings_matrix(
     >>> load_ratings_matrix(io.StringIO("5 0 1\n0 0 3\n")).of(1)
     Rated(items=array([2]), values=array([3.]))
     """
-    who = "load_ratings_matrix"
-    check_source(who, path)
-    finite.check(who, "missing", missing)
-    return _matrix(who, path, missing, scale, sep)
+    check_source(path)
+    finite.check("missing", missing)
+    return _matrix(path, missing, scale, sep)
 
 
 def _matrix(
-    who: str,
     path: Source,
     missing: float,
     scale: tuple[float, float] | None,
@@ -107,7 +106,7 @@ def _matrix(
     mark = None if sep is None else sep.encode()
     rows: list[Floats] = []
     number = 0
-    for block in read_text(who, path):
+    for block in read_text(path):
         for line in block.split(b"\n")[:-1]:
             number += 1
             if not line.strip():
@@ -118,22 +117,22 @@ def _matrix(
             except ValueError:
                 row = np.empty(0)
             if len(row) == 0 or (rows and len(row) != len(rows[0])):
-                raise DataError(
-                    f"{who}: line {number} must be {rule}; got {shown(line)}."
-                )
+                raise refusal(f"line {number}", f"be {rule}", shown(line))
             is_sound = (row == missing) | ((row >= low) & (row <= high))
             if not (is_sound & np.isfinite(row)).all():
                 wrong = row[~(is_sound & np.isfinite(row))][0]
-                raise DataError(
-                    f"{who}: line {number} must be ratings from {low:g} to {high:g}, "
-                    f"or {missing:g} for none; got {wrong:g}."
+                raise refusal(
+                    f"line {number}",
+                    f"be ratings from {low:g} to {high:g}, or {missing:g} for none",
+                    f"{wrong:g}",
                 )
             rows.append(row)
     if not rows:
-        raise DataError(f"{who}: path must hold at least one row; got none.")
+        raise refusal("path", "hold at least one row", "none")
     return Ratings.from_matrix(np.stack(rows), missing=missing)
 
 
+@entry
 def load_ratings(path: str | os.PathLike[str], **options: Any) -> Ratings:
     r"""Read ratings from a Parquet or text file, by the end of its name.
 
@@ -160,7 +159,7 @@ def load_ratings(path: str | os.PathLike[str], **options: Any) -> Ratings:
     ...     load_ratings(path, user="who", item="what", rating="stars")
     Ratings(n_ratings=2, n_users=2, n_items=1)
     """
-    check_source("load_ratings", path)
+    check_source(path)
     is_parquet = isinstance(path, str | os.PathLike) and Path(path).suffix in (
         ".parquet",
         ".pq",

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
+from peckorder._core.errors import entry
 from peckorder._core.typing import Floats, Ints, Seed
 from peckorder._core.validation import Rule, not_negative, whole
 from peckorder.datasets.formats.runs import Documents
@@ -27,6 +28,7 @@ _SHARE = Rule(
 )
 
 
+@entry
 def make_letor(
     n_queries: int = 100,
     docs_per_query: int | tuple[int, int] = (20, 80),
@@ -89,12 +91,11 @@ def make_letor(
     >>> (np.bincount(y.astype(int)) / len(y)).round(2).tolist()
     [0.6, 0.24, 0.1, 0.04, 0.03]
     """
-    who = "make_letor"
-    whole(1).check(who, "n_queries", n_queries)
-    _SIZE.check(who, "docs_per_query", docs_per_query)
-    whole(1).check(who, "n_features", n_features)
-    whole(2).check(who, "n_grades", n_grades)
-    _SHARE.check(who, "missing", missing)
+    whole(1).check("n_queries", n_queries)
+    _SIZE.check("docs_per_query", docs_per_query)
+    whole(1).check("n_features", n_features)
+    whole(2).check("n_grades", n_grades)
+    _SHARE.check("missing", missing)
     rng = check_random_state(random_state)
     if isinstance(docs_per_query, tuple):
         fewest, most = docs_per_query

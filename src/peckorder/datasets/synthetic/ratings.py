@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
+from peckorder._core.errors import entry
 from peckorder._core.typing import Floats, Seed
 from peckorder._core.validation import Rule, finite, not_negative, whole
 from peckorder.feedback import Ratings
@@ -17,6 +18,7 @@ _DENSITY = Rule(
 _SPREAD = 0.8
 
 
+@entry
 def make_ratings(
     n_users: int = 200,
     n_items: int = 300,
@@ -72,7 +74,6 @@ def make_ratings(
     >>> ratings.n_users, int(ratings.per_user.min()) >= 5
     (50, True)
     """
-    who = "make_ratings"
     sizes = {
         "n_users": n_users,
         "n_items": n_items,
@@ -80,12 +81,12 @@ def make_ratings(
         "min_per_user": min_per_user,
     }
     for name, size in sizes.items():
-        whole(1).check(who, name, size)
-    whole(2).check(who, "levels", levels)
-    _DENSITY.check(who, "density", density)
-    not_negative.check(who, "choice", choice)
+        whole(1).check(name, size)
+    whole(2).check("levels", levels)
+    _DENSITY.check("density", density)
+    not_negative.check("choice", choice)
     Rule(f"at most n_items, {n_items}", lambda value: value <= n_items).check(
-        who, "min_per_user", min_per_user
+        "min_per_user", min_per_user
     )
     rng = check_random_state(random_state)
     quality = _QUALITY * rng.standard_normal(n_items)

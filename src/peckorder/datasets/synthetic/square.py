@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Seed
 from peckorder._core.validation import Rule, not_negative, whole
 
@@ -12,6 +13,7 @@ _CUTS = np.array([-1.0, -0.1, 0.25, 1.0])
 _DEGREE = Rule("1 or 2", lambda value: whole(1).accepts(value) and value <= 2)
 
 
+@entry
 def make_square(
     n_samples: int = 5000,
     *,
@@ -56,15 +58,16 @@ def make_square(
     >>> X.shape, y.min(), y.max()
     ((100, 6), np.int64(1), np.int64(5))
     """
-    whole(1).check("make_square", "n_samples", n_samples)
-    not_negative.check("make_square", "noise", noise)
-    _DEGREE.check("make_square", "degree", degree)
+    whole(1).check("n_samples", n_samples)
+    not_negative.check("noise", noise)
+    _DEGREE.check("degree", degree)
     rng = check_random_state(random_state)
     points = rng.uniform(size=(n_samples, 2))
     y = square_labels(points, noise * rng.standard_normal(n_samples))
     return (points if degree == 1 else square_features(points)), y
 
 
+@entry
 def square_labels(points: ArrayLike, noise: ArrayLike = 0.0) -> NDArray[np.int64]:
     """Return the classes 1..5 of points of the unit square.
 
@@ -87,13 +90,14 @@ def square_labels(points: ArrayLike, noise: ArrayLike = 0.0) -> NDArray[np.int64
     >>> square_labels([[0.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
     array([5, 3, 1])
     """
-    x1, x2 = _coordinates("square_labels", points)
+    x1, x2 = _coordinates(points)
     height = 10 * (x1 - 0.5) * (x2 - 0.5) + np.asarray(noise)
     # Strictly above a cut, so a height on one stays below it.
     y: NDArray[np.int64] = 1 + np.searchsorted(_CUTS, height, side="left")
     return y
 
 
+@entry
 def square_features(points: ArrayLike) -> NDArray[np.float64]:
     """Return the features whose products are the kernel (x.z + 1)^2.
 
@@ -115,18 +119,20 @@ def square_features(points: ArrayLike) -> NDArray[np.float64]:
     >>> square_features([[1.0, 0.0]]).round(2).tolist()
     [[1.0, 1.41, 0.0, 1.0, 0.0, 0.0]]
     """
-    x1, x2 = _coordinates("square_features", points)
+    x1, x2 = _coordinates(points)
     root = np.sqrt(2.0)
     return np.column_stack(
         [np.ones_like(x1), root * x1, root * x2, x1**2, x2**2, root * x1 * x2]
     )
 
 
-def _coordinates(who: str, points: ArrayLike) -> NDArray[np.float64]:
+def _coordinates(points: ArrayLike) -> NDArray[np.float64]:
     array = np.asarray(points, dtype=np.float64)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise ValueError(
-            f"{who}: points must be an array of shape (n_samples, 2); got shape "
-            f"{array.shape!r}."
+        raise refusal(
+            "points",
+            "be an array of shape (n_samples, 2)",
+            f"shape {array.shape!r}",
+            error=ValueError,
         )
     return array.T

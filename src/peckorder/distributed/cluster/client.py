@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Self
 from weakref import WeakValueDictionary
 
+from peckorder._core.errors import refusal
 from peckorder._version import __version__
 from peckorder.exceptions import ClusterError, DataError, MissingExtraError
 
@@ -19,54 +20,66 @@ _LOOK: Final = 1.0
 PATIENCE: Final = 30.0
 
 
-def check_dask(who: str) -> None:
+def check_dask() -> None:
     """Say what to install if there is no Dask."""
     try:
         for name in ("dask.array", "dask.dataframe", "distributed"):
             import_module(name)
     except ImportError as error:
-        raise MissingExtraError(
-            f"{who}: Dask must be installed, with arrays, frames and workers; got "
-            f"{error}. Run: pip install 'peckorder[dask]'"
+        raise refusal(
+            "Dask",
+            "be installed, with arrays, frames and workers",
+            error,
+            hint="Run: pip install 'peckorder[dask]'",
+            error=MissingExtraError,
         ) from error
 
 
-def usable_client(who: str, client: "Client | None" = None) -> "Client":
+def usable_client(client: "Client | None" = None) -> "Client":
     """Return a client whose workers can do our work, or say what is wrong with them."""
-    check_dask(who)
+    check_dask()
     from distributed import Client, default_client
 
     if client is None:
         try:
             client = default_client()
         except ValueError:
-            raise ClusterError(
-                f"{who}: client must be a Client of a Dask cluster; got None, and "
-                "there is none at hand. Start one first: from dask.distributed import "
-                "Client; client = Client()"
+            raise refusal(
+                "client",
+                "be a Client of a Dask cluster",
+                "None, and there is none at hand",
+                hint="Start one first: from dask.distributed import Client; "
+                "client = Client()",
+                error=ClusterError,
             ) from None
     elif not isinstance(client, Client):
-        raise TypeError(
-            f"{who}: client must be a dask.distributed.Client; got an object of type "
-            f"{type(client).__name__}."
+        raise refusal(
+            "client",
+            "be a dask.distributed.Client",
+            f"an object of type {type(client).__name__}",
+            error=TypeError,
         )
     if client.asynchronous:
-        raise TypeError(
-            f"{who}: client must be one that waits for results; got one made with "
-            "asynchronous=True."
+        raise refusal(
+            "client",
+            "be one that waits for results",
+            "one made with asynchronous=True",
+            error=TypeError,
         )
     if client.status != "running":
-        raise ClusterError(
-            f"{who}: client must be connected to its scheduler; got one that is "
-            f"{client.status}."
+        raise refusal(
+            "client",
+            "be connected to its scheduler",
+            f"one that is {client.status}",
+            error=ClusterError,
         )
-    with reporting_lost_scheduler(who, client):
-        _check_workers(who, client)
+    with reporting_lost_scheduler(client):
+        _check_workers(client)
     return client
 
 
 @contextmanager
-def reporting_lost_scheduler(who: str, client: "Client") -> Iterator[None]:
+def reporting_lost_scheduler(client: "Client") -> Iterator[None]:
     """Say of a scheduler that is gone, or a client that was closed, that it is.
 
     Whatever Dask says then: that may be any kind of error.
@@ -78,9 +91,11 @@ def reporting_lost_scheduler(who: str, client: "Client") -> Iterator[None]:
     except Exception as error:
         if client is None or client.status == "running":
             raise
-        raise ClusterError(
-            f"{who}: the scheduler must stay in reach; got a client that is "
-            f"{client.status} ({type(error).__name__})."
+        raise refusal(
+            "the scheduler",
+            "stay in reach",
+            f"a client that is {client.status} ({type(error).__name__})",
+            error=ClusterError,
         ) from error
 
 
@@ -130,27 +145,32 @@ class ReleasingClient:
         return futures
 
 
-def _check_workers(who: str, client: "Client") -> None:
+def _check_workers(client: "Client") -> None:
     """Refuse a cluster without workers, or with another peckorder than ours."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
         # Workers that are dying just now do not matter.
         versions = client.run(_reporter(), on_error="ignore")
     except TimeoutError as error:
-        raise ClusterError(
-            f"{who}: the cluster must have a worker that answers; got none within "
-            f"{PATIENCE:g} seconds ({type(error).__name__})."
+        raise refusal(
+            "the cluster",
+            "have a worker that answers",
+            f"none within {PATIENCE:g} seconds ({type(error).__name__})",
+            error=ClusterError,
         ) from error
     except OSError as error:
-        raise ClusterError(
-            f"{who}: the scheduler must be in reach; got {type(error).__name__}."
+        raise refusal(
+            "the scheduler", "be in reach", type(error).__name__, error=ClusterError
         ) from error
     for address, version in sorted(versions.items()):
         if version != __version__:
             got = "none" if version is None else f"version {version}"
-            raise ClusterError(
-                f"{who}: every worker must have peckorder {__version__}, as here; got "
-                f"{got} at {address}. Install the same version everywhere."
+            raise refusal(
+                "every worker",
+                f"have peckorder {__version__}, as here",
+                f"{got} at {address}",
+                hint="Install the same version everywhere.",
+                error=ClusterError,
             )
 
 
@@ -170,32 +190,34 @@ def _reporter() -> Callable[[], str | None]:
     return report
 
 
-def check_version(who: str, version: str) -> None:
+def check_version(version: str) -> None:
     """Refuse to work for a driver of another version: workers may join at any time."""
     from peckorder import _version
 
     if _version.__version__ != version:
-        raise ClusterError(
-            f"{who}: every worker must have peckorder {version}, as the driver has; "
-            f"got version {_version.__version__} on one that joined later."
+        raise refusal(
+            "every worker",
+            f"have peckorder {version}, as the driver has",
+            f"version {_version.__version__} on one that joined later",
+            error=ClusterError,
         )
 
 
-def results(who: str, client: "Client", futures: list["Future"]) -> list[Any]:
+def results(client: "Client", futures: list["Future"]) -> list[Any]:
     """Wait for results, which are computed anew if a worker is lost with them.
 
     An error where that cannot be: rows that were only in its memory, no worker left.
     """
-    with _translating_losses(who):
-        _wait(who, client, futures)
+    with _translating_losses():
+        _wait(client, futures)
         got: list[Any] = client.gather(futures)
     return got
 
 
-def wait_for(who: str, client: "Client", futures: list["Future"]) -> None:
+def wait_for(client: "Client", futures: list["Future"]) -> None:
     """Wait for results to be there, and leave them where they are."""
-    with _translating_losses(who):
-        _wait(who, client, futures)
+    with _translating_losses():
+        _wait(client, futures)
         failed = [future for future in futures if future.status != "finished"]
         client.gather(failed)
 
@@ -217,7 +239,7 @@ def naming_partition(futures: list["Future"], titles: list[str]) -> Iterator[Non
 
 
 @contextmanager
-def _translating_losses(who: str) -> Iterator[None]:
+def _translating_losses() -> Iterator[None]:
     from concurrent.futures import CancelledError
 
     from distributed import KilledWorker
@@ -225,20 +247,24 @@ def _translating_losses(who: str) -> Iterator[None]:
     try:
         yield
     except KilledWorker as error:
-        raise ClusterError(
-            f"{who}: a worker must be able to hold a partition; got several that "
-            "crashed with the same one, most likely out of memory. Make the partitions "
-            "smaller, or give workers more memory."
+        raise refusal(
+            "a worker",
+            "be able to hold a partition",
+            "several that crashed with the same one, most likely out of memory",
+            hint="Make the partitions smaller, or give workers more memory.",
+            error=ClusterError,
         ) from error
     except CancelledError as error:
-        raise ClusterError(
-            f"{who}: partitions must be such that Dask can make them again, from files "
-            "or by computing; got some that were lost together with a worker, or with "
-            "the scheduler. Fit again from data that can be read again."
+        raise refusal(
+            "partitions",
+            "be such that Dask can make them again, from files or by computing",
+            "some that were lost together with a worker, or with the scheduler",
+            hint="Fit again from data that can be read again.",
+            error=ClusterError,
         ) from error
 
 
-def _wait(who: str, client: "Client", futures: list["Future"]) -> None:
+def _wait(client: "Client", futures: list["Future"]) -> None:
     """Wait until all is done, something failed, or there is no hope."""
     from distributed import wait
 
@@ -257,9 +283,11 @@ def _wait(who: str, client: "Client", futures: list["Future"]) -> None:
         alone_since = time.monotonic() if alone_since is None else alone_since
         if time.monotonic() - alone_since > PATIENCE:
             client.cancel(futures)
-            raise ClusterError(
-                f"{who}: the cluster must have workers; got none for {PATIENCE:g} "
-                "seconds, after the last one was lost."
+            raise refusal(
+                "the cluster",
+                "have workers",
+                f"none for {PATIENCE:g} seconds, after the last one was lost",
+                error=ClusterError,
             )
 
 

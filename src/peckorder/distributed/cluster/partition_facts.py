@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Labels
 from peckorder.distributed.cluster.sources import Part
-from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 
 
@@ -46,7 +46,7 @@ def _ends(queries: Labels) -> tuple[Any, Any]:
     return None, None
 
 
-def check_alike(who: str, facts: list[Facts], titles: list[str]) -> None:
+def check_alike(facts: list[Facts], titles: list[str]) -> None:
     """Refuse partitions with other columns, or types, than the first has."""
     model, at = facts[0], titles[0]
     wanted = [name for name, _ in model.types]
@@ -59,26 +59,26 @@ def check_alike(who: str, facts: list[Facts], titles: list[str]) -> None:
                 got = f"{odd!r} {'more' if odd in columns else 'less'}"
             elif other.n_features == model.n_features:
                 got = "the same ones in another order"
-            raise DataError(
-                f"{who}: every partition must have the columns of {at}; got "
-                f"{got} in {name_of}."
+            raise refusal(
+                "every partition", f"have the columns of {at}", f"{got} in {name_of}"
             )
         for (name, kind), (_, rule) in zip(other.types, model.types, strict=True):
             if kind != rule:
-                raise DataError(
-                    f"{who}: the column {name!r} must be of type {rule}, as in "
-                    f"{at}; got {kind} in {name_of}."
+                raise refusal(
+                    f"the column {name!r}",
+                    f"be of type {rule}, as in {at}",
+                    f"{kind} in {name_of}",
                 )
 
 
 def check_whole(
-    who: str, names: list[Labels], positions: list[int], files: tuple[str, ...] | None
+    names: list[Labels], positions: list[int], files: tuple[str, ...] | None
 ) -> None:
     """Refuse a query that is among the names of two partitions."""
     if not names:
         return
     together = np.concatenate(names)
-    queries = Queries.of(who, together)
+    queries = Queries.of(together)
     if len(queries) == len(together):
         return
     position = np.repeat(positions, [len(part) for part in names])
@@ -86,14 +86,18 @@ def check_whole(
     a, b = queries.arrange(position)[queries.offsets[q] :][:2].tolist()
     name = queries.ids[q : q + 1].tolist()[0]
     if files is not None:
-        raise DataError(
-            f"{who}: a query must be whole in one file; got rows of {name!r} in "
-            f"{files[a]!r} and {files[b]!r}. Read them by dask.dataframe.read_parquet, "
-            "and bring queries together by repartition_by_qid."
+        raise refusal(
+            "a query",
+            "be whole in one file",
+            f"rows of {name!r} in {files[a]!r} and {files[b]!r}",
+            hint="Read them by dask.dataframe.read_parquet, and bring queries "
+            "together by repartition_by_qid.",
         )
-    raise DataError(
-        f"{who}: a query must be whole in one partition; got rows of {name!r} in "
-        f"partitions {a} and {b}. Bring queries together by repartition_by_qid."
+    raise refusal(
+        "a query",
+        "be whole in one partition",
+        f"rows of {name!r} in partitions {a} and {b}",
+        hint="Bring queries together by repartition_by_qid.",
     )
 
 

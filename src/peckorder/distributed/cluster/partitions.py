@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
-from peckorder._core.errors import located
+from peckorder._core.errors import refusal, with_location
 from peckorder._core.threads import at_most
 from peckorder._core.typing import Labels
 from peckorder._version import __version__
@@ -28,7 +28,6 @@ from peckorder.distributed.cluster.partition_facts import (
     overlapping,
 )
 from peckorder.distributed.cluster.sources import Part, Source, title
-from peckorder.exceptions import DataError
 from peckorder.feedback import Queries
 from peckorder.streams.block import Block
 
@@ -69,7 +68,6 @@ class Partitions:
     those of all partitions that were given, if they are read from files.
     """
 
-    who: str
     client: "Client"
     blocks: list["Future"]
     facts: list[Facts]
@@ -152,7 +150,7 @@ class Partitions:
                 )
             )
         answers: list[Any] = [None] * len(self)
-        got = results(self.who, self.client, futures)
+        got = results(self.client, futures)
         for (_, positions), some in zip(groups, got, strict=True):
             for position, answer in zip(positions, some, strict=True):
                 answers[position] = answer
@@ -178,7 +176,7 @@ class Partitions:
                 self.client.submit(join, outputs[i : i + _FAN_IN], pure=False)
                 for i in range(0, len(outputs), _FAN_IN)
             ]
-        result: T = results(self.who, self.client, outputs)[0]
+        result: T = results(self.client, outputs)[0]
         return result
 
 
@@ -189,24 +187,23 @@ def load(client: "Client", source: Source) -> Partitions:
     """
     from dask import delayed
 
-    who = source.who
     tasks = [
-        delayed(_made, pure=False)(who, __version__, name, source.make, *item)
+        delayed(_made, pure=False)(__version__, name, source.make, *item)
         for name, item in zip(source.titles, source.items, strict=True)
     ]
     blocks = client.compute(tasks)
     # Rows are scanned at where they are, which is known when they are there.
     with naming_partition(blocks, source.titles):
-        wait_for(who, client, blocks)
+        wait_for(client, blocks)
     partitions = _unchecked(client, source, blocks, [])
-    partitions = replace(partitions, facts=partitions.ask(_facts, who))
+    partitions = replace(partitions, facts=partitions.ask(_facts))
     partitions = _without_empty(partitions)
-    check_alike(who, partitions.facts, partitions.titles)
+    check_alike(partitions.facts, partitions.titles)
     if source.has_queries:
         near = overlapping(partitions.facts)
         some = partitions.only(near)
-        names = some.ask(_queries, who) if near else []
-        check_whole(who, names, some.positions, source.files)
+        names = some.ask(_queries) if near else []
+        check_whole(names, some.positions, source.files)
     return partitions
 
 
@@ -224,24 +221,23 @@ def map_partitions(
     """
     from dask import delayed
 
-    who = source.who
     # Arguments as they are, once for all partitions.
     shared = delayed((source.make, find, arguments), pure=False, traverse=False)
     tasks = [
-        delayed(_made_and_scanned, pure=False)(who, __version__, name, shared, *item)
+        delayed(_made_and_scanned, pure=False)(__version__, name, shared, *item)
         for name, item in zip(source.titles, source.items, strict=True)
     ]
     scanned = client.compute(tasks)
     facts = client.map(_facts_in, scanned, pure=False)
     with naming_partition(facts, source.titles):
-        known = results(who, client, facts)
+        known = results(client, facts)
     partitions = replace(_unchecked(client, source, [], scanned), facts=known)
     partitions = _without_empty(partitions)
-    check_alike(who, partitions.facts, partitions.titles)
+    check_alike(partitions.facts, partitions.titles)
     if source.has_queries and whole:
         some = partitions.only(overlapping(partitions.facts))
         names = client.map(_queries_in, some.outputs, pure=False)
-        check_whole(who, results(who, client, names), some.positions, source.files)
+        check_whole(results(client, names), some.positions, source.files)
     return replace(
         partitions, outputs=client.map(_output_of, partitions.outputs, pure=False)
     )
@@ -252,33 +248,29 @@ def _unchecked(
 ) -> Partitions:
     positions = list(range(len(source.items)))
     is_given = source.has_queries, source.has_weight
-    return Partitions(
-        source.who, client, blocks, [], positions, outputs, *is_given, source.files
-    )
+    return Partitions(client, blocks, [], positions, outputs, *is_given, source.files)
 
 
-def _made(
-    who: str, version: str, name: str, make: Callable[..., Part], *item: object
-) -> Part:
+def _made(version: str, name: str, make: Callable[..., Part], *item: object) -> Part:
     """Make a partition; say which one if that fails."""
-    check_version(who, version)
-    return in_partition(name, make, who, *item)
+    check_version(version)
+    return in_partition(name, make, *item)
 
 
-def _queries(part: Part, who: str) -> Any:
-    return None if part.qid is None else Queries.of(who, part.qid).ids
+def _queries(part: Part) -> Any:
+    return None if part.qid is None else Queries.of(part.qid).ids
 
 
-def _facts(part: Part, who: str) -> Facts:
-    return facts_of(part, _queries(part, who))
+def _facts(part: Part) -> Facts:
+    return facts_of(part, _queries(part))
 
 
 def _made_and_scanned(
-    who: str, version: str, name: str, shared: tuple[Any, ...], *item: object
+    version: str, name: str, shared: tuple[Any, ...], *item: object
 ) -> Scanned:
     make, find, arguments = shared
-    part = _made(who, version, name, make, *item)
-    queries = in_partition(name, _queries, part, who)
+    part = _made(version, name, make, *item)
+    queries = in_partition(name, _queries, part)
     facts, output = facts_of(part, queries), None
     if len(part):
         try:
@@ -325,15 +317,14 @@ def in_partition(name: str, function: Callable[..., T], *arguments: object) -> T
     try:
         return function(*arguments)
     except ValueError as error:
-        error_of_rows = located(error, f"This is of {name}.")
+        error_of_rows = with_location(error, f"This is of {name}.")
         if error_of_rows is None:
             raise
         try:
             raise error_of_rows from None
         finally:
-            del (
-                error_of_rows
-            )  # or this frame and the error would keep each other, and the rows
+            # Or this frame and the error would keep each other, and the rows.
+            del error_of_rows
 
 
 def _facts_in(scanned: Scanned) -> Facts:
@@ -354,8 +345,7 @@ def _without_empty(partitions: Partitions) -> Partitions:
     """Drop partitions without rows."""
     kept = [k for k, facts in enumerate(partitions.facts) if facts.n_rows]
     if not kept:
-        raise DataError(
-            f"{partitions.who}: data must have rows; got {len(partitions.facts)} "
-            "partitions without any."
+        raise refusal(
+            "data", "have rows", f"{len(partitions.facts)} partitions without any"
         )
     return partitions.only(kept)

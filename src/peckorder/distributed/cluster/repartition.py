@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.typing import Frame, Ints, Labels
 from peckorder.distributed.cluster.client import (
     ReleasingClient,
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
-_WHO = "repartition_by_qid"
 
-
+@entry
 def repartition_by_qid(
     data: object,
     y: object = None,
@@ -79,11 +79,11 @@ def repartition_by_qid(
     ...     q.chunks, q.compute().tolist()
     (((2, 4),), [7, 7, 8, 8, 8, 9])
     """
-    client = usable_client(_WHO, client)
+    client = usable_client(client)
     import dask.dataframe as dd
 
     make = _frame if isinstance(data, dd.DataFrame) else _arrays
-    with reporting_lost_scheduler(_WHO, client), ReleasingClient(client) as releasing:
+    with reporting_lost_scheduler(client), ReleasingClient(client) as releasing:
         return make(releasing, data, y, qid, sample_weight)
 
 
@@ -95,11 +95,13 @@ def _frame(
 
     for name, value in (("y", y), ("sample_weight", weight)):
         if value is not None:
-            raise TypeError(f"{_WHO}: {name} must be None for a frame; got {value!r}.")
+            raise refusal(name, "be None for a frame", repr(value), error=TypeError)
     if qid not in list(data.columns):
-        raise TypeError(
-            f"{_WHO}: qid must be the name of a column, one of {list(data.columns)!r}; "
-            f"got {qid!r}."
+        raise refusal(
+            "qid",
+            f"be the name of a column, one of {list(data.columns)!r}",
+            repr(qid),
+            error=TypeError,
         )
     frames = data.to_delayed()
     names = [delayed(_column, pure=False)(frame, qid) for frame in frames]
@@ -116,7 +118,7 @@ def _arrays(
     import dask.array as da
 
     arrays = {"data": X, "y": y, "qid": qid, "sample_weight": weight}
-    given, cut = cut_alike(_WHO, arrays, needed=("data", "qid"))
+    given, cut = cut_alike(arrays, needed=("data", "qid"))
     kept = [name for name in arrays if given[name] is not None]
     moves = _moves(client, _chunks(given["qid"]))
     pieces = zip(*(_chunks(given[name]) for name in [*kept, "qid"]), strict=True)
@@ -178,10 +180,10 @@ class _Moves:
 
 def _moves(client: "Client", names: list["Delayed"]) -> _Moves:
     """Find out which queries are in several partitions, and where each goes."""
-    source = Source(_WHO, _part_of_names, [(name,) for name in names], True, False)
+    source = Source(_part_of_names, [(name,) for name in names], True, False)
     scanned = map_partitions(client, source, _counts, whole=False)
     near = overlapping(scanned.facts)
-    counted = results(_WHO, client, [scanned.outputs[k] for k in near])
+    counted = results(client, [scanned.outputs[k] for k in near])
     moves = _Moves(defaultdict(list), defaultdict(int))
     if not counted:
         return moves
@@ -190,7 +192,7 @@ def _moves(client: "Client", names: list["Delayed"]) -> _Moves:
     positions = np.repeat(
         [scanned.positions[k] for k in near], [len(ids) for ids, _ in counted]
     )
-    queries = Queries.of(_WHO, ids)
+    queries = Queries.of(ids)
     counts, positions = queries.arrange(counts), queries.arrange(positions)
     for q in np.flatnonzero(queries.sizes > 1).tolist():
         rows = slice(*queries.offsets[q : q + 2])
@@ -208,21 +210,22 @@ def _column(frame: Frame, name: str) -> Labels:
     return column
 
 
-def _part_of_names(who: str, names: Labels) -> Part:
+def _part_of_names(names: Labels) -> Part:
     names = np.asarray(names)
     types = (("qid", type_of(names)),) if len(names) else ()
     return Part(names[:, np.newaxis], names, names, None, None, types)
 
 
 def _counts(block: Block) -> tuple[Labels, Ints]:
-    queries = Queries.of(_WHO, block.qid)
+    queries = Queries.of(block.qid)
     return queries.ids, queries.sizes
 
 
+@entry_named("repartition_by_qid")  # runs when somebody computes the result
 def _taken(*arguments: Any) -> tuple[Any, ...]:
     """Return the rows of some queries, or all others, of columns."""
     *columns, qid, names, is_wanted = arguments
-    queries = Queries.of(_WHO, np.asarray(qid))
+    queries = Queries.of(np.asarray(qid))
     wanted = set(names)
     is_named = np.array([name in wanted for name in queries.ids.tolist()], dtype=bool)
     rows = np.flatnonzero(is_named[queries.of_rows()] == is_wanted)

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import sparse
 
-from peckorder.exceptions import DataError
+from peckorder._core.errors import refusal
 from peckorder.streams.block import Block
 from peckorder.streams.sources.files import found_files
 
@@ -50,33 +50,28 @@ class Roles:
         given = (self.target, self.qid, self.weight)
         return [name for name in given if name is not None]
 
-    def names(self, who: str, columns: list[Any]) -> list[Any]:
+    def names(self, columns: list[Any]) -> list[Any]:
         """Return the features among these columns, all of which must be there."""
         wanted = [*self.others, *(self.features or ())]
         for name in wanted:
             if name not in columns:
-                raise DataError(
-                    f"{who}: the columns must include {name!r}; got {short(columns)}."
-                )
+                raise refusal("the columns", f"include {name!r}", short(columns))
         if self.features is not None:
             return list(self.features)
         names = [name for name in columns if name not in self.others]
         if not names:
-            raise DataError(
-                f"{who}: the columns must include a feature; got {short(columns)}."
-            )
+            raise refusal("the columns", "include a feature", short(columns))
         return names
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What each partition is made of: `make(who, *items[k])` on a worker gives a Part.
+    """What each partition is made of: `make(*items[k])` on a worker gives a Part.
 
     Items may hold Delayed objects, which Dask computes first. `files` are those that
     partitions are read from, if they are.
     """
 
-    who: str
     make: Callable[..., Part]
     items: list[tuple[Any, ...]]
     has_queries: bool
@@ -95,7 +90,6 @@ def title(place: int, files: tuple[str, ...] | None) -> str:
 
 
 def source_of(
-    who: str,
     data: Any,
     y: Any,
     qid: Any,
@@ -103,42 +97,49 @@ def source_of(
     target: Any,
     features: Any,
 ) -> Source:
-    """ProgressCallback what the data is, and refuse what it cannot be."""
+    """Return what the data is, and refuse what it cannot be."""
     import dask.array as da
     import dask.dataframe as dd
 
     if isinstance(data, da.Array):
         for name, value in (("target", target), ("features", features)):
             if value is not None:
-                raise TypeError(
-                    f"{who}: {name} must be None for arrays, whose labels are y; got "
-                    f"{value!r}."
+                raise refusal(
+                    name,
+                    "be None for arrays, whose labels are y",
+                    repr(value),
+                    error=TypeError,
                 )
-        return _of_arrays(who, data, y, qid, sample_weight)
+        return _of_arrays(data, y, qid, sample_weight)
     is_frame = isinstance(data, dd.DataFrame)
-    paths = None if is_frame else _paths(who, data)
+    paths = None if is_frame else _paths(data)
     if not is_frame and paths is None:
-        raise TypeError(
-            f"{who}: data must be a Dask array, a Dask DataFrame, or Parquet "
-            f"files; got {short(data)}."
+        raise refusal(
+            "data",
+            "be a Dask array, a Dask DataFrame, or Parquet files",
+            short(data),
+            error=TypeError,
         )
     if y is not None or target is None:
         rule = "None" if y is not None else "the name of the column of labels"
-        raise TypeError(
-            f"{who}: {'y' if y is not None else 'target'} must be {rule} for "
-            f"{'frames' if is_frame else 'files'}; got "
-            f"{short(y if y is not None else target)}."
+        raise refusal(
+            "y" if y is not None else "target",
+            f"be {rule} for {('frames' if is_frame else 'files')}",
+            short(y if y is not None else target),
+            error=TypeError,
         )
-    roles = Roles(target, qid, sample_weight, _feature_names(who, features))
-    _check_apart(who, [*roles.others, *(roles.features or ())])
+    roles = Roles(target, qid, sample_weight, _feature_names(features))
+    _check_apart([*roles.others, *(roles.features or ())])
     for name, column in (("qid", qid), ("sample_weight", sample_weight)):
         if column is not None and not isinstance(column, str):
-            raise TypeError(
-                f"{who}: {name} must be the name of a column for "
-                f"{'frames' if is_frame else 'files'}; got {short(column)}."
+            raise refusal(
+                name,
+                f"be the name of a column for {('frames' if is_frame else 'files')}",
+                short(column),
+                error=TypeError,
             )
     if is_frame:
-        names = roles.names(who, list(data.columns))
+        names = roles.names(list(data.columns))
         picked = data[[*names, *roles.others]]
         items = [(part, roles) for part in picked.to_delayed()]
         make: Callable[..., Part] = part_of_frame
@@ -146,33 +147,36 @@ def source_of(
         items = [(path, roles) for path in paths or ()]
         make = part_of_file
     files = None if paths is None else tuple(paths)
-    return Source(who, make, items, qid is not None, sample_weight is not None, files)
+    return Source(make, items, qid is not None, sample_weight is not None, files)
 
 
-def _check_apart(who: str, names: list[Any]) -> None:
+def _check_apart(names: list[Any]) -> None:
     """Refuse a column that is to be two things: labels would be learnt from labels."""
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise DataError(
-            f"{who}: target, qid, sample_weight and features must be different columns;"
-            f" got {twice[0]!r} twice."
+        raise refusal(
+            "target, qid, sample_weight and features",
+            "be different columns",
+            f"{twice[0]!r} twice",
         )
 
 
-def _feature_names(who: str, features: Any) -> tuple[Any, ...] | None:
+def _feature_names(features: Any) -> tuple[Any, ...] | None:
     if features is None:
         return None
     is_list = isinstance(features, Iterable) and not isinstance(features, str)
     names = tuple(features) if is_list else ()
     if not names or len(set(names)) < len(names):
-        raise TypeError(
-            f"{who}: features must be a list of names of columns, each once; got "
-            f"{short(features)}."
+        raise refusal(
+            "features",
+            "be a list of names of columns, each once",
+            short(features),
+            error=TypeError,
         )
     return names
 
 
-def _paths(who: str, data: Any) -> list[str] | None:
+def _paths(data: Any) -> list[str] | None:
     """Return the files of a list of them, of one, or of a folder that is here."""
     if isinstance(data, str | os.PathLike):
         data = [data]
@@ -183,25 +187,25 @@ def _paths(who: str, data: Any) -> list[str] | None:
     files: list[str] = []
     for path in data:
         if Path(path).is_dir():
-            files += map(os.fspath, found_files(who, path, _SUFFIXES))
+            files += map(os.fspath, found_files(path, _SUFFIXES))
         else:
             files.append(os.fspath(path))
     return files
 
 
-def _of_arrays(who: str, X: Any, y: Any, qid: Any, weight: Any) -> Source:
+def _of_arrays(X: Any, y: Any, qid: Any, weight: Any) -> Source:
     arrays = {"data": X, "y": y, "qid": qid, "sample_weight": weight}
-    given, cut = cut_alike(who, arrays, needed=("data", "y"))
+    given, cut = cut_alike(arrays, needed=("data", "y"))
     pieces = [
         [None] * len(cut) if array is None else array.to_delayed().ravel().tolist()
         for array in given.values()
     ]
     items = list(zip(*pieces, strict=True))
-    return Source(who, part_of_arrays, items, qid is not None, weight is not None)
+    return Source(part_of_arrays, items, qid is not None, weight is not None)
 
 
 def cut_alike(
-    who: str, arrays: dict[str, Any], needed: tuple[str, ...]
+    arrays: dict[str, Any], needed: tuple[str, ...]
 ) -> tuple[dict[str, Any], tuple[int, ...]]:
     """Check arrays, `data` first; cut all of them into the rows of its chunks.
 
@@ -216,21 +220,22 @@ def cut_alike(
         n_dims = 2 if name == "data" else 1
         if not isinstance(array, da.Array) or array.ndim != n_dims:
             rule = "of two dimensions" if n_dims == 2 else "of one value per row"
-            raise TypeError(
-                f"{who}: {name} must be a Dask array {rule}; got {short(array)}."
+            raise refusal(
+                name, f"be a Dask array {rule}", short(array), error=TypeError
             )
         if np.isnan(np.array(array.shape, dtype=float)).any():
-            raise DataError(
-                f"{who}: {name} must have chunks of known sizes; got unknown ones. "
-                f"Call {name}.compute_chunk_sizes() first."
+            raise refusal(
+                name,
+                "have chunks of known sizes",
+                "unknown ones",
+                hint=f"Call {name}.compute_chunk_sizes() first.",
             )
         given[name] = array
     rows = given["data"]
     for name, array in given.items():
         if array.shape[0] != rows.shape[0]:
-            raise DataError(
-                f"{who}: {name} must be one value per row, {rows.shape[0]} in all; got "
-                f"{array.shape[0]}."
+            raise refusal(
+                name, f"be one value per row, {rows.shape[0]} in all", array.shape[0]
             )
     if rows.numblocks[1] > 1:
         rows = rows.rechunk({1: -1})
@@ -242,7 +247,7 @@ def cut_alike(
     return {name: same.get(name) for name in arrays} | {"data": rows}, cut
 
 
-def part_of_arrays(who: str, X: Any, y: Any, qid: Any, weight: Any) -> Part:
+def part_of_arrays(X: Any, y: Any, qid: Any, weight: Any) -> Part:
     """Make a partition of chunks."""
     X = X.tocsr() if sparse.issparse(X) else np.ascontiguousarray(X)
     columns = {"y": y, "qid": qid, "sample_weight": weight}
@@ -266,20 +271,20 @@ def type_of(column: Any) -> str:
     return {"U": "str", "S": "bytes"}.get(column.dtype.kind, name)
 
 
-def part_of_frame(who: str, frame: Any, roles: Roles) -> Part:
+def part_of_frame(frame: Any, roles: Roles) -> Part:
     """Make a partition of a pandas frame."""
-    names = roles.names(who, list(frame.columns))
-    _check_once(who, list(frame.columns))
+    names = roles.names(list(frame.columns))
+    _check_once(list(frame.columns))
     types = [(str(c), str(frame[c].dtype)) for c in [*names, *roles.others]]
     columns = [_numbers(_plain(frame[c])) for c in names] if len(frame) else []
     for name, column in zip(names, columns, strict=False):
         if column is None:
-            _refuse_type(who, name, str(frame[name].dtype))
+            _refuse_type(name, str(frame[name].dtype))
     others = {c: frame[c].to_numpy() for c in roles.others}
     return _part(columns, len(names), others, roles, names, types)
 
 
-def part_of_file(who: str, path: str, roles: Roles) -> Part:
+def part_of_file(path: str, roles: Roles) -> Part:
     """Make a partition of a Parquet file."""
     import pyarrow as pa
 
@@ -291,11 +296,11 @@ def part_of_file(who: str, path: str, roles: Roles) -> Part:
         query_array,
     )
 
-    rule = f"{who}: every file must be sound Parquet that workers can read; got"
-    with open_parquet(Path(path), f"{rule} {path!r}:") as file:
+    rule = "be sound Parquet that workers can read"
+    with open_parquet(Path(path), "every file", rule, f"{path!r}: ") as file:
         schema = file.schema_arrow
-        _check_once(who, schema.names)
-        names = roles.names(who, schema.names)
+        _check_once(schema.names)
+        names = roles.names(schema.names)
         table = file.read(columns=[*names, *roles.others])
     types = [(c, str(schema.field(c).type)) for c in [*names, *roles.others]]
     given = names if len(table) else []
@@ -303,7 +308,7 @@ def part_of_file(who: str, path: str, roles: Roles) -> Part:
         kind = schema.field(name).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         if not is_numeric(kind) and not pa.types.is_null(kind):
-            _refuse_type(who, name, str(schema.field(name).type))
+            _refuse_type(name, str(schema.field(name).type))
 
     def read(name: str, to_array: Callable[[Any], Any]) -> Any:
         column = table.column(name)
@@ -369,16 +374,16 @@ def _numbers(column: Any) -> Any:
         return None
 
 
-def _check_once(who: str, names: list[Any]) -> None:
+def _check_once(names: list[Any]) -> None:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(
-            f"{who}: every column must have a name of its own; got {twice!r} twice."
-        )
+        raise refusal("every column", "have a name of its own", f"{twice!r} twice")
 
 
-def _refuse_type(who: str, name: Any, kind: str) -> NoReturn:
-    raise DataError(
-        f"{who}: features must be columns of numbers; got {name!r} of type {kind}. "
-        "Name the columns to learn from in features=."
+def _refuse_type(name: Any, kind: str) -> NoReturn:
+    raise refusal(
+        "features",
+        "be columns of numbers",
+        f"{name!r} of type {kind}",
+        hint="Name the columns to learn from in features=.",
     )

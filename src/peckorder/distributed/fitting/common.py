@@ -1,11 +1,12 @@
 """What all distributed fits share: a model that learns on a worker, and its result."""
 
+from contextlib import AbstractContextManager
 from typing import Any, NoReturn, TypeVar
 
 from sklearn.base import clone
 
+from peckorder._core.errors import named, refusal
 from peckorder.distributed.cluster.partitions import Partitions
-from peckorder.exceptions import DataError
 
 E = TypeVar("E")
 
@@ -16,9 +17,14 @@ def unfitted(estimator: E) -> E:
     return bare
 
 
-def refuse_weightless(who: str) -> NoReturn:
+def named_after(estimator: object) -> AbstractContextManager[None]:
+    """Let errors inside name the estimator, as those of its own `fit` do."""
+    return named(type(estimator).__name__)
+
+
+def refuse_weightless() -> NoReturn:
     """Say that no row weighs anything, as a fit in one process does."""
-    raise DataError(f"{who}: sample_weight must be > 0 for some row; got zero for all.")
+    raise refusal("sample_weight", "be > 0 for some row", "zero for all")
 
 
 def set_features(estimator: Any, partitions: Partitions) -> None:

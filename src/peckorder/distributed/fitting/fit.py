@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from peckorder._base.transaction import all_or_nothing
+from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Labels
 from peckorder.distributed.cluster.client import (
     ReleasingClient,
@@ -18,7 +19,7 @@ from peckorder.distributed.cluster.client import (
 )
 from peckorder.distributed.cluster.partitions import PerPartition, load
 from peckorder.distributed.cluster.sources import Source, source_of
-from peckorder.distributed.fitting.common import set_features, unfitted
+from peckorder.distributed.fitting.common import named_after, set_features, unfitted
 from peckorder.distributed.fitting.magnitude import fit_mprank, fit_svrank
 from peckorder.distributed.fitting.rankboost import fit_rankboost
 from peckorder.estimators import AggregatePRank, MPRank, RankBoost, SVRank
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 Fitted = TypeVar("Fitted")
 
 
+@entry
 def fit(
     estimator: Fitted,
     data: object,
@@ -157,16 +159,18 @@ def fit(
     if learn is None:
         known = ", ".join(kind.__name__ for kind in _FITS)
         got = estimator.__name__ if isinstance(estimator, type) else estimator
-        raise TypeError(
-            f"fit: estimator must be one of {known}, whose sums over partitions make a "
-            f"model; got {got!r}. Those that learn row by row take streams: "
-            "peckorder.streams.fit."
+        raise refusal(
+            "estimator",
+            f"be one of {known}, whose sums over partitions make a model",
+            repr(got),
+            hint="Those that learn row by row take streams: peckorder.streams.fit.",
+            error=TypeError,
         )
-    client = usable_client("fit", client)
-    source = source_of("fit", data, y, qid, sample_weight, target, features)
+    client = usable_client(client)
+    source = source_of(data, y, qid, sample_weight, target, features)
     with (
         all_or_nothing(estimator),
-        reporting_lost_scheduler("fit", client),
+        reporting_lost_scheduler(client),
         ReleasingClient(client) as releasing,
     ):
         learn(estimator, source, releasing)
@@ -186,12 +190,16 @@ def fit_aggregate(estimator: AggregatePRank, source: Source, client: "Client") -
     partitions = load(client, source)
     n_shards, n_members = len(partitions), int(estimator.n_estimators)
     if n_members < n_shards:
-        raise ValueError(
-            f"{source.who}: n_estimators must be {n_shards} or more, a member for each "
-            f"partition; got {n_members}. Or make fewer partitions."
+        raise refusal(
+            "n_estimators",
+            f"be {n_shards} or more, a member for each partition",
+            n_members,
+            hint="Or make fewer partitions.",
+            error=ValueError,
         )
     labels = union(partitions.ask(labels_of, unfitted(estimator)))
-    scale = _scale(estimator, labels, partitions.n_rows)
+    with named_after(estimator):
+        scale = _scale(estimator, labels, partitions.n_rows)
     counts = [
         n_members // n_shards + (k < n_members % n_shards) for k in range(n_shards)
     ]
@@ -212,17 +220,22 @@ def fit_aggregate(estimator: AggregatePRank, source: Source, client: "Client") -
 
 
 def _check(estimator: AggregatePRank, source: Source) -> None:
-    estimator._check()
-    if estimator.kernel == "precomputed":
-        raise ValueError(
-            "AggregatePRank: kernel must be 'linear', 'poly', 'rbf' or a function for "
-            "a distributed fit, since columns of precomputed ones stand for rows of "
-            "one training set; got 'precomputed'."
-        )
+    with named_after(estimator):
+        estimator._check()
+        if estimator.kernel == "precomputed":
+            raise refusal(
+                "kernel",
+                "be 'linear', 'poly', 'rbf' or a function for a distributed fit, since "
+                "columns of precomputed ones stand for rows of one training set",
+                "'precomputed'",
+                error=ValueError,
+            )
     if source.has_weight:
-        raise ValueError(
-            f"{source.who}: sample_weight must be None for AggregatePRank, which "
-            "weighs all rows alike; got another."
+        raise refusal(
+            "sample_weight",
+            "be None for AggregatePRank, which weighs all rows alike",
+            "another",
+            error=ValueError,
         )
 
 
@@ -230,9 +243,10 @@ def labels_of(block: Block, estimator: AggregatePRank) -> Labels | None:
     """Return the labels of a partition, each once; None if they are given anyway."""
     if estimator.classes is not None:
         return None
-    column = read_labels(estimator._who, block.y)
-    if not column.is_numeric or not np.isfinite(column.values.astype(float)).all():
-        Scale.inferred(estimator._who, column)  # says what is wrong
+    with named_after(estimator):
+        column = read_labels(block.y)
+        if not column.is_numeric or not np.isfinite(column.values.astype(float)).all():
+            Scale.inferred(column)  # says what is wrong
     return np.unique(column.values)
 
 
@@ -246,16 +260,15 @@ def union(labels: list[Labels | None]) -> Labels | None:
 def _scale(estimator: AggregatePRank, labels: Labels | None, n_rows: int) -> Scale:
     """Return the scale that a fit on all rows has."""
     if labels is None:
-        return Scale.given(estimator._who, estimator.classes)
+        return Scale.given(estimator.classes)
     with warnings.catch_warnings():
         # There seem to be as many classes as rows.
         warnings.simplefilter("ignore")
-        scale = Scale.inferred(estimator._who, read_labels(estimator._who, labels))
+        scale = Scale.inferred(read_labels(labels))
     if len(scale) > max(100, n_rows // 2):
-        warnings.warn(
-            f"{estimator._who}: y has {len(scale)} classes in {n_rows} rows; if it is "
+        warn(
+            f"y has {len(scale)} classes in {n_rows} rows; if it is "
             "a quantity, cut it into grades first.",
-            stacklevel=5,
         )
     return scale
 

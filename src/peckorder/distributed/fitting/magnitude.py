@@ -15,17 +15,18 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats
 from peckorder._core.validation import check_parameters
 from peckorder.distributed.cluster.partitions import Partitions, load, map_partitions
 from peckorder.distributed.cluster.sources import Source
 from peckorder.distributed.fitting.common import (
+    named_after,
     refuse_weightless,
     set_features,
     unfitted,
 )
 from peckorder.estimators import MPRank, SVRank
-from peckorder.exceptions import DataError
 from peckorder.magnitude.base import MagnitudeModel, TrainingData
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
 from peckorder.magnitude.svrank_solver.loss import PairRisk
@@ -42,10 +43,12 @@ if TYPE_CHECKING:
 def check_linear(estimator: MagnitudeModel) -> None:
     """Refuse kernels: they would need the rows of one worker at another."""
     if estimator.kernel != "linear":
-        raise ValueError(
-            f"{type(estimator).__name__}: kernel must be 'linear' for a distributed "
-            "fit, since kernels are of rows of different workers; got "
-            f"{estimator.kernel!r}."
+        raise refusal(
+            "kernel",
+            "be 'linear' for a distributed fit, since kernels are of rows of "
+            "different workers",
+            repr(estimator.kernel),
+            error=ValueError,
         )
 
 
@@ -57,21 +60,23 @@ def read(estimator: MagnitudeModel, block: Block) -> TrainingData | None:
     """
     is_weightless = block.weight is not None and not block.weight.any()
     weight = None if is_weightless else block.weight
-    given = estimator._read(block.X, block.y, block.qid, weight, None, reset=True)
+    with named_after(estimator):
+        given = estimator._read(block.X, block.y, block.qid, weight, None, reset=True)
     return None if is_weightless else given
 
 
 def fit_mprank(estimator: MPRank, source: Source, client: "Client") -> None:
     """Learn in one pass: partitions are read, summed and dropped."""
-    estimator._check()
-    check_linear(estimator)
+    with named_after(estimator):
+        estimator._check()
+        check_linear(estimator)
     partitions = map_partitions(
         client, source, moments_of, unfitted(estimator), source.has_queries
     )
     moments = partitions.joined(join)
     if moments is None:
-        refuse_weightless(source.who)
-    with np.errstate(over="ignore", invalid="ignore"):
+        refuse_weightless()
+    with named_after(estimator), np.errstate(over="ignore", invalid="ignore"):
         estimator._fit_moments(moments)
     set_features(estimator, partitions)
 
@@ -83,10 +88,8 @@ def moments_of(
     given = read(estimator, block)
     if given is None:
         return None
-    moments = RunningMoments.empty(
-        estimator._who, estimator.n_features_in_, has_queries=has_queries
-    )
-    with np.errstate(over="ignore", invalid="ignore"):
+    moments = RunningMoments.empty(estimator.n_features_in_, has_queries=has_queries)
+    with named_after(estimator), np.errstate(over="ignore", invalid="ignore"):
         return moments.add(given.X, given.label, given.query, given.weight)
 
 
@@ -104,25 +107,29 @@ _KEPT: Final = 6
 
 def fit_svrank(estimator: SVRank, source: Source, client: "Client") -> None:
     """Learn from planes that workers compute where the rows are."""
-    check_parameters(estimator, estimator._rules)
-    check_linear(estimator)
+    with named_after(estimator):
+        check_parameters(estimator, estimator._rules)
+        check_linear(estimator)
     if not source.has_queries:
-        raise DataError(
-            f"{source.who}: qid must be given for SVRank on a cluster, as without "
-            "queries every row makes a pair with rows of all other partitions; got "
-            "None."
+        raise refusal(
+            "qid",
+            "be given for SVRank on a cluster, as without queries every row "
+            "makes a pair with rows of all other partitions",
+            "None",
         )
     partitions = load(client, source)
     risk = SummedRisk.of(partitions, estimator)
     limits = estimator._limits()
     with np.errstate(over="ignore", invalid="ignore"):
         solution = minimise(Weights(partitions.n_features), risk, limits)
-    estimator._check_finite(solution)
+    with named_after(estimator):
+        estimator._check_finite(solution)
     estimator._store(solution, risk.mean_off(solution.w[0]))
     estimator.coef_ = solution.w[0]
     set_features(estimator, partitions)
     if not solution.is_converged:
-        estimator._warn(limits, stacklevel=4)
+        with named_after(estimator):
+            estimator._warn(limits)
 
 
 class Line:
@@ -206,7 +213,7 @@ class SummedRisk:
         answers = np.array(partitions.ask(_weights, bare, fit))
         largest, mass, squares = answers.T
         if not largest.max() > 0.0:
-            refuse_weightless(partitions.who)
+            refuse_weightless()
         units = largest / largest.max()
         shares = units**2 * squares
         return cls(partitions, bare, fit, shares / shares.sum(), units * mass)
@@ -267,8 +274,9 @@ def _state(block: Block, estimator: SVRank, fit: str) -> _State | None:
             if given is None:
                 state = None
             else:
-                training = estimator._training_rows(given, None)
-                state = _State(estimator._risk(training), Features(training.rows))
+                with named_after(estimator):
+                    training = estimator._training_rows(given, None)
+                    state = _State(estimator._risk(training), Features(training.rows))
             _states[block] = fit, state
     return state
 

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from peckorder._core.errors import entry_named, refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Ints
 from peckorder.boosting.blocks import (
@@ -18,14 +19,14 @@ from peckorder.boosting.blocks import (
     refuse_blocks,
 )
 from peckorder.boosting.columns import Cuts
-from peckorder.boosting.sharded.booster import Lost, Rows, ShardedBooster, answered
+from peckorder.boosting.sharded.run_rounds import Lost, Rows, ShardedBooster, answered
 from peckorder.boosting.sharded.shard import Shard, joined
 from peckorder.distributed.cluster.client import results
 from peckorder.distributed.cluster.partitions import Partitions, in_partition, load
 from peckorder.distributed.cluster.sources import Source
-from peckorder.distributed.fitting.common import set_features, unfitted
+from peckorder.distributed.fitting.common import named_after, set_features, unfitted
 from peckorder.estimators import RankBoost
-from peckorder.exceptions import ClusterError, DataError
+from peckorder.exceptions import ClusterError
 from peckorder.streams.block import Block
 
 if TYPE_CHECKING:
@@ -39,20 +40,21 @@ TRAFFIC = np.dtype(
 
 def fit_rankboost(estimator: RankBoost, source: Source, client: "Client") -> None:
     """Learn rounds from sums; the model is that of `fit` with all rows, to the bit."""
-    options = options_for_blocks(estimator, "on a cluster")
+    with named_after(estimator):
+        options = options_for_blocks(estimator, "on a cluster")
     if not source.has_queries:
-        raise DataError(
-            f"{source.who}: qid must be given for RankBoost on a cluster, as without "
-            "queries every row makes a pair with rows of all other partitions; got "
-            "None."
+        raise refusal(
+            "qid",
+            "be given for RankBoost on a cluster, as without queries every row "
+            "makes a pair with rows of all other partitions",
+            "None",
         )
-    who = type(estimator).__name__
     partitions = load(client, source)
-    with DaskShards(partitions, unfitted(estimator)) as crew:
+    with DaskShards(partitions, unfitted(estimator)) as crew, named_after(estimator):
         rows, counts = crew.rows()
         if rows.n_rows == 0:
-            refuse_blocks(who, counts.all_rows, counts.all_queries, counts.flat_queries)
-        booster = ShardedBooster(who, crew, rows, options)
+            refuse_blocks(counts.all_rows, counts.all_queries, counts.flat_queries)
+        booster = ShardedBooster(crew, rows, options)
         booster.cut()
         booster.boost()
     set_features(estimator, partitions)
@@ -83,7 +85,7 @@ class WorkerShard(Shard):
 
     def __init__(self, model: RankBoost, names: list[str], blocks: list[Block]) -> None:
         made = []
-        with Team(1) as team:
+        with Team(1) as team, named_after(model):
             checked = CheckedBlocks(model, team)
             for name, block in zip(names, blocks, strict=True):
                 rows = block.X, block.y, block.qid, block.weight
@@ -158,6 +160,7 @@ class DaskShards:
         rows = Rows(*counts[:3], n_columns, dtype, max(most, 1))
         return rows, counts
 
+    @entry_named("fit")
     def ask(self, question: str, *arguments: object) -> list[Any]:
         """Ask all shards; return one answer per worker. Raises Lost if one is gone."""
         if self._unassigned:
@@ -168,6 +171,7 @@ class DaskShards:
         self._n_losses = 0
         return answers
 
+    @entry_named("fit")
     def replace(self, *arguments: object) -> None:
         """Make lost shards again, and let them `repeat`. Raises Lost if it must."""
         self._note_loss()
@@ -190,9 +194,11 @@ class DaskShards:
                 _answer, keys, question, arguments, workers=addresses, on_error="return"
             )
         except OSError as error:
-            raise ClusterError(
-                f"{self._partitions.who}: the scheduler must stay in reach; got "
-                f"{type(error).__name__}."
+            raise refusal(
+                "the scheduler",
+                "stay in reach",
+                type(error).__name__,
+                error=ClusterError,
             ) from error
         answers, n_answers = [], 0
         for address in addresses:
@@ -211,10 +217,12 @@ class DaskShards:
     def _note_loss(self) -> None:
         self._n_losses += 1
         if self._n_losses > _MOST_LOSSES:
-            raise ClusterError(
-                f"{self._partitions.who}: workers must stay; got {_MOST_LOSSES} losses "
-                "in a row. If they run out of memory, give them more, or have more of "
-                "them."
+            raise refusal(
+                "workers",
+                "stay",
+                f"{_MOST_LOSSES} losses in a row",
+                hint="If they run out of memory, give them more, or have more of them.",
+                error=ClusterError,
             )
 
     def _lost(self) -> list[int]:
@@ -237,7 +245,7 @@ class DaskShards:
             self._partitions.ask(len)
         except CancelledError:
             gone = [block for block in self._partitions.blocks if block.cancelled()]
-            results(self._partitions.who, self._client, gone)
+            results(self._client, gone)
             raise
 
     def _make(self, *question: Any) -> None:

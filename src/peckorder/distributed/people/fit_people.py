@@ -1,61 +1,25 @@
 """One ranker per person, trained on all cores or a cluster, into a store."""
 
-import hashlib
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from numbers import Integral, Real
-from reprlib import repr as short
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-import numpy as np
 from joblib import cpu_count
 from numpy.typing import ArrayLike
-from sklearn.base import clone
-from sklearn.utils import check_array, get_tags
 
-from peckorder._core.typing import Estimator, Ints, Matrix, MatrixLike, PathLike
-from peckorder._core.validation import Rule, check_parameters, optional, whole
-from peckorder._version import __version__
-from peckorder.collaborative import (
-    PersonalRanker,
-    check_fill_and_center,
-    check_fillable,
-    check_ratings,
-    viewer_table,
-)
-from peckorder.collaborative.personal.storage import without_people
+from peckorder._core.errors import entry, refusal
+from peckorder._core.typing import Estimator, MatrixLike, PathLike
+from peckorder._core.validation import Rule, optional, whole
+from peckorder.collaborative import check_ratings
 from peckorder.distributed.cluster.client import reporting_lost_scheduler, usable_client
-from peckorder.distributed.people.reader import (
-    MemorySource,
-    People,
-    open_people,
-    shared_ranker,
-)
-from peckorder.distributed.people.store import (
-    FORMAT,
-    About,
-    Memory,
-    Store,
-    check_ids,
-    open_store,
-)
-from peckorder.distributed.people.tasks import (
-    WHO,
-    HeldOut,
-    OnRows,
-    OnShared,
-    Record,
-    Task,
-)
+from peckorder.distributed.people.plan import Table, check_held_out, make_plan
+from peckorder.distributed.people.reader import MemorySource, People, open_people
+from peckorder.distributed.people.store import Memory, Store, check_ids, open_store
+from peckorder.distributed.people.tasks import Record, Task
 from peckorder.distributed.people.workers import Run, WorkerCrashes, workers_for
-from peckorder.exceptions import ClusterError, DataError
-from peckorder.feedback import Ratings, fingerprint, id_list
-from peckorder.metrics import metrics_by_name
-from peckorder.storage.format import Contents, pack, to_bytes
-from peckorder.storage.mixin import MODELS
-from peckorder.storage.models import parameters_of
+from peckorder.exceptions import ClusterError
+from peckorder.feedback import Ratings, id_list
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -64,9 +28,6 @@ _PROGRESS = Rule(
     "None, True, False or a function of (done, total)",
     lambda value: value is None or isinstance(value, bool) or callable(value),
 )
-_COUNT = whole(1)
-# Reference viewers by default.
-_REFERENCES: Final = 300
 # Seconds between two updates of the progress line.
 _PAUSE: Final = 0.2
 ProgressCallback: TypeAlias = Callable[[int, int], None]
@@ -74,6 +35,7 @@ ProgressCallback: TypeAlias = Callable[[int, int], None]
 _NAMED = 5
 
 
+@entry
 def fit_people(
     ratings: Ratings,
     people: ArrayLike | None,
@@ -184,9 +146,9 @@ def fit_people(
     >>> bool(np.nanmean(people.columns()["disagreement"]) < 0.5)
     True
     """
-    check_ratings(WHO, ratings)
-    optional(_COUNT).check(WHO, "n_jobs", n_jobs)
-    _PROGRESS.check(WHO, "progress", progress)
+    check_ratings(ratings)
+    optional(whole(1)).check("n_jobs", n_jobs)
+    _PROGRESS.check("progress", progress)
     rows = _rows(ratings, people)
     if store is not None:
         check_ids(ratings.users)
@@ -194,7 +156,7 @@ def fit_people(
     table = Table(features, references, fill, center)
     plan = make_plan(ratings, estimator, held_out, table)
     if client is not None:
-        client = usable_client(WHO, client)
+        client = usable_client(client)
     kept = open_store(store, plan.about, plan.shared)
     try:
         missing = [row for row in rows if row not in kept.rows]
@@ -215,9 +177,9 @@ def fit_people(
 def _rows(ratings: Ratings, people: ArrayLike | None) -> list[int]:
     if people is None:
         return list(range(ratings.n_users))
-    rows: list[int] = ratings._users.positions(WHO, people, "people").tolist()
+    rows: list[int] = ratings._users.positions(people, "people").tolist()
     if not rows:
-        raise DataError(f"{WHO}: people must be None or name somebody; got none.")
+        raise refusal("people", "be None or name somebody", "none")
     return rows
 
 
@@ -240,7 +202,7 @@ def _run(
 
     workers = workers_for(task, client, n_workers)
     try:
-        with reporting_lost_scheduler(WHO, client):
+        with reporting_lost_scheduler(client):
             Run(workers, missing, store).finish()
     except WorkerCrashes as crashes:
         users = task.ratings.users
@@ -254,226 +216,19 @@ def _run(
             workers.close()
 
 
-def _crash_error(people: list[object], crashes: WorkerCrashes) -> ClusterError:
+def _crash_error(people: list[object], crashes: WorkerCrashes) -> Exception:
     named = ", ".join(map(repr, people[:_NAMED]))
     if len(people) > _NAMED:
         named += f" and {len(people) - _NAMED:,} more"
     others = "All others are trained"
     if not crashes.is_complete:
         others = "One process after the other crashed; some others were not started"
-    return ClusterError(
-        f"{WHO}: worker processes crashed repeatedly while training {named} (out of "
-        f"memory?). {others}. What is trained is in the store, if there is one: the "
-        "same call tries the rest again."
+    return refusal(
+        f"worker processes crashed repeatedly while training {named} (out of memory?)",
+        hint=f"{others}. What is trained is in the store, if there is one: the "
+        "same call tries the rest again.",
+        error=ClusterError,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """A run: what identifies it, what models share, and what workers get.
-
-    `shared` makes the bytes that a new store begins with; `task` takes those of the
-    store, new or not.
-    """
-
-    about: About
-    shared: Callable[[], bytes | None]
-    task: Callable[[bytes | None], Task]
-
-
-class Table(NamedTuple):
-    """How items become rows: given features, or reference viewers; None by default."""
-
-    features: MatrixLike | None
-    references: int | ArrayLike | None
-    fill: str | None
-    center: str | float | None
-
-    def check_without_viewers(self, with_what: str) -> None:
-        """Refuse settings of viewers where there are none."""
-        for name in ("references", "fill", "center"):
-            value = getattr(self, name)
-            if value is not None:
-                raise TypeError(
-                    f"{WHO}: {name} must be None with {with_what}; got {short(value)}."
-                )
-
-
-def check_held_out(
-    ratings: Ratings, test: Ratings | None, metrics: str | Sequence[str]
-) -> HeldOut:
-    """Check held-out ratings and metrics, the latter also without ratings."""
-    names = [metric.name for metric in metrics_by_name(WHO, metrics)]
-    if len(set(names)) < len(names):
-        raise ValueError(f"{WHO}: metrics must be distinct; got {names!r}.")
-    if test is None:
-        return HeldOut(None, ())
-    check_ratings(f"{WHO}: test", test)
-    for name in ("users", "items"):
-        if not np.array_equal(getattr(test, name), getattr(ratings, name)):
-            raise DataError(
-                f"{WHO}: test must have the same {name} as ratings, as after "
-                "ratings.split(); got others."
-            )
-    held_out = HeldOut(test, tuple(names))
-    held_out.check()
-    return held_out
-
-
-def make_plan(
-    ratings: Ratings, estimator: Estimator, held_out: HeldOut, table: Table
-) -> Plan:
-    """Check everything; compute what identifies a store."""
-    _check_estimator(estimator)
-    about: About = {
-        "format": FORMAT,
-        "peckorder": __version__,
-        "estimator": type(estimator).__name__,
-        "parameters": _digests_of_parameters(estimator),
-        "shown": repr(estimator),
-        "ratings": fingerprint(WHO, ratings),
-        "test": None if held_out.test is None else fingerprint(WHO, held_out.test),
-        "metrics": list(held_out.metrics),
-    }
-    if isinstance(estimator, PersonalRanker):
-        return _on_shared(about, ratings, estimator, held_out, table)
-    return _on_rows(about, ratings, estimator, held_out, table)
-
-
-def _check_estimator(estimator: object) -> None:
-    if isinstance(estimator, type) or not callable(getattr(estimator, "fit", None)):
-        raise TypeError(
-            f"{WHO}: estimator must be an object with fit, such as MPRank(); got "
-            f"{estimator!r}."
-        )
-    if MODELS.get(type(estimator).__name__) is not type(estimator):
-        raise TypeError(
-            f"{WHO}: estimator must be one of peckorder's own, whose models can be "
-            f"stored without code; got {estimator!r}."
-        )
-    check_parameters(estimator, estimator._rules)
-
-
-def _digests_of_parameters(estimator: Estimator) -> dict[str, str]:
-    """Return a digest of each parameter, so that one that differs can be named."""
-    who, digests = type(estimator).__name__, {}
-    for name, value in parameters_of(estimator).items():
-        arrays: list[Any] = []
-        header = {"value": pack(value, arrays)}
-        data = to_bytes(who, Contents(header, arrays))
-        digests[name] = hashlib.sha256(data).hexdigest()[:32]
-    return digests
-
-
-def _on_shared(
-    about: About,
-    ratings: Ratings,
-    ranker: PersonalRanker,
-    held_out: HeldOut,
-    table: Table,
-) -> Plan:
-    if table.features is not None:
-        raise TypeError(
-            f"{WHO}: features must be None with a PersonalRanker, which has its own; "
-            f"got an object of type {type(table.features).__name__}."
-        )
-    table.check_without_viewers("a PersonalRanker, which has its own")
-    if not hasattr(ranker, "_shared"):
-        about = about | {"shared": None}
-        everybody = np.arange(ratings.n_items)
-        return Plan(
-            about,
-            lambda: bytes(clone(ranker).fit(ratings).to_bytes()),
-            _task_on_shared(ratings, everybody, True, held_out),
-        )
-    positions = ranker._ratings._items.positions(WHO, ratings.items)
-    has_same_ratings = fingerprint(WHO, ranker._ratings) == about["ratings"]
-    data = without_people(ranker).to_bytes()
-    about = about | {"shared": hashlib.sha256(data).hexdigest()}
-    task = _task_on_shared(ratings, positions, has_same_ratings, held_out)
-    return Plan(about, lambda: data, task)
-
-
-def _task_on_shared(
-    ratings: Ratings, positions: Ints, has_same_ratings: bool, held_out: HeldOut
-) -> Callable[[bytes | None], Task]:
-    def task(data: bytes | None) -> Task:
-        ranker = shared_ranker(data)
-        if has_same_ratings:
-            ranker._publish(ratings, ranker._shared)  # one copy of the same ratings
-        return OnShared(ranker, ratings, positions, has_same_ratings, held_out)
-
-    return task
-
-
-def _on_rows(
-    about: About,
-    ratings: Ratings,
-    estimator: Estimator,
-    held_out: HeldOut,
-    table: Table,
-) -> Plan:
-    takes_nan = bool(get_tags(estimator).input_tags.allow_nan)
-    own = np.full(ratings.n_users, -1, dtype=np.intp)
-    if table.features is not None:
-        table.check_without_viewers("features, which are taken as they are")
-        features = _given(table.features, ratings.n_items, takes_nan)
-        about = about | {"features": fingerprint(WHO, features)}
-    else:
-        fill = table.fill
-        if fill is None:
-            fill = "abstain" if takes_nan else "median"
-        check_fill_and_center(WHO, fill, table.center)
-        if fill == "abstain" and not takes_nan:
-            raise ValueError(
-                f"{WHO}: fill must be 'median', 'mean' or 'zero' for an estimator that "
-                f"takes no NaN; got 'abstain' with {estimator!r}."
-            )
-        rows = _reference_rows(ratings, table.references)
-        viewers = ratings.restrict(users=ratings.users[rows])
-        check_fillable(WHO, viewers, fill)
-        features = viewer_table(ratings, viewers, viewers, fill, table.center)
-        own[rows] = np.arange(len(rows))
-        center = table.center
-        about = about | {
-            "references": id_list(viewers.users),
-            "fill": fill,
-            "center": float(center) if isinstance(center, Real) else center,
-        }
-    task = OnRows(clone(estimator), ratings, features, own, held_out)
-    return Plan(about, lambda: None, lambda data: task)
-
-
-def _given(features: MatrixLike, n_items: int, takes_nan: bool) -> Matrix:
-    checked: Matrix = check_array(
-        features,
-        accept_sparse="csr",
-        dtype=np.float64,
-        ensure_all_finite="allow-nan" if takes_nan else True,
-        input_name="features",
-    )
-    if checked.shape[0] != n_items:
-        raise DataError(
-            f"{WHO}: features must have a row for each of the {n_items:,} items; got "
-            f"{checked.shape[0]:,} rows."
-        )
-    return checked
-
-
-def _reference_rows(ratings: Ratings, references: int | ArrayLike | None) -> Ints:
-    if references is None:
-        references = _REFERENCES
-    if isinstance(references, Integral):
-        _COUNT.check(WHO, "references", references)
-        # As many with ratings as there are.
-        most = np.argsort(-ratings.per_user, kind="stable")
-        return most[ratings.per_user[most] > 0][: int(references)]
-    rows = ratings._users.positions(f"{WHO}: references", references)
-    if len(rows) == 0:
-        raise DataError(
-            f"{WHO}: references must be a number, or name somebody; got none."
-        )
-    return rows
 
 
 def progress_callback(

@@ -8,12 +8,13 @@ from typing import Any, Protocol
 
 from numpy.typing import ArrayLike
 
+from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Floats, Frame, PathLike
 from peckorder.collaborative import Explanation, PersonalRanker, Recommendations
 from peckorder.collaborative.personal.storage import add_person, without_people
 from peckorder.distributed.people.store import About, Memory, not_a_store
 from peckorder.distributed.people.tasks import Record
-from peckorder.exceptions import DataError, ModelFileError
+from peckorder.exceptions import ModelFileError
 from peckorder.io import from_bytes
 from peckorder.metrics import to_frame
 from peckorder.storage.format import Damaged
@@ -98,9 +99,11 @@ class People(Mapping[Any, Any]):
         }
         self.reasons = {person: no for _, (person, no) in records if no is not None}
         if len(self._positions) + len(self.reasons) != len(persons):
-            raise DataError(
-                "people: a store must have each person once; got one who is there "
-                "again. Were files copied into it?"
+            raise refusal(
+                "a store",
+                "have each person once",
+                "one who is there again",
+                hint="Were files copied into it?",
             )
 
     def __getitem__(self, person: Any) -> Any:
@@ -137,6 +140,7 @@ class People(Mapping[Any, Any]):
             f"estimator={self.about['estimator']!r})"
         )
 
+    @entry_named("people")
     def ranker(self) -> PersonalRanker:
         """Return a `PersonalRanker` that knows everybody who is in the store.
 
@@ -151,9 +155,11 @@ class People(Mapping[Any, Any]):
             If the models are of another estimator: they have no part in common.
         """
         if self.about["estimator"] != "PersonalRanker":
-            raise TypeError(
-                "people: estimator must be a PersonalRanker, to have a part that all "
-                f"share; got {self.about['estimator']!r}."
+            raise refusal(
+                "estimator",
+                "be a PersonalRanker, to have a part that all share",
+                repr(self.about["estimator"]),
+                error=TypeError,
             )
         ranker = self._shared_anew()
         for position in self._positions.values():
@@ -189,12 +195,13 @@ class People(Mapping[Any, Any]):
     def _shared_anew(self) -> PersonalRanker:
         return shared_ranker(self._source.shared())
 
+    @entry_named("people")
     def _take(self, ranker: PersonalRanker, data: bytes) -> None:
         try:
             add_person(ranker, data)
         except Damaged as error:
-            raise ModelFileError(
-                f"people: a person must be sound to be read; got one {error}."
+            raise refusal(
+                "a person", "be sound to be read", f"one {error}", error=ModelFileError
             ) from None
 
 
@@ -222,16 +229,21 @@ class MemorySource:
         return data
 
 
+@entry_named("people")
 def shared_ranker(data: bytes | None) -> PersonalRanker:
     """Return what people share, or say that the store has lost it."""
     ranker = None if not data else from_bytes(data)
     if not isinstance(ranker, PersonalRanker):
-        raise ModelFileError(
-            "people: a store of PersonalRanker must have what is shared; got none."
+        raise refusal(
+            "a store of PersonalRanker",
+            "have what is shared",
+            "none",
+            error=ModelFileError,
         )
     return ranker
 
 
+@entry_named("people")
 def open_people(path: PathLike) -> People:
     """Open what `fit_people` has stored, also while it runs.
 
@@ -270,12 +282,14 @@ def open_people(path: PathLike) -> People:
     array([4., 2.])
     """
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"people: path must be a path; got {path!r}.")
+        raise refusal("path", "be a path", repr(path), error=TypeError)
     there = Path(path)
     if not there.exists():
-        raise FileNotFoundError(
-            f"people: path must be a store of people; got {str(path)!r}, which does "
-            "not exist."
+        raise refusal(
+            "path",
+            "be a store of people",
+            f"{str(path)!r}, which does not exist",
+            error=FileNotFoundError,
         )
     if there.is_dir():
         from peckorder.distributed.people.store_parquet import ParquetSource

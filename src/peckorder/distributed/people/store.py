@@ -8,9 +8,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, ClassVar, TypeAlias
 
+from peckorder._core.errors import name_caller, refusal
 from peckorder._core.typing import Labels
-from peckorder.distributed.people.tasks import WHO, Record
-from peckorder.exceptions import DataError
+from peckorder.distributed.people.tasks import Record
 from peckorder.feedback import id_list
 
 FORMAT = 1
@@ -90,11 +90,14 @@ def open_store(path: object, about: About, shared: Shared) -> Store:
     if path is None:
         return Memory(about, shared)
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"{WHO}: store must be None or a path; got {path!r}.")
+        raise refusal("store", "be None or a path", repr(path), error=TypeError)
     there = Path(path)
     if not there.exists() and not there.parent.is_dir():
-        raise FileNotFoundError(
-            f"{WHO}: store must be in a folder that exists; got {str(path)!r}."
+        raise refusal(
+            "store",
+            "be in a folder that exists",
+            repr(str(path)),
+            error=FileNotFoundError,
         )
     if there.suffix in SUFFIXES:
         from peckorder.distributed.people.store_sqlite import SqliteStore
@@ -113,18 +116,18 @@ def check_ids(users: Labels) -> None:
     if all(type(user) is int and -(2**63) <= user < 2**63 for user in ids):
         return
     kinds = sorted({type(user).__name__ for user in ids})
-    raise DataError(
-        f"{WHO}: people must be texts, or integers of 64 bits, to be stored; got "
-        f"{', '.join(kinds)}."
+    raise refusal(
+        "people", "be texts, or integers of 64 bits, to be stored", ", ".join(kinds)
     )
 
 
 def check_same(path: object, known: About, about: About) -> None:
     """Refuse to go on with a store that was made by another call."""
     if known.get("format") != about["format"]:
-        raise DataError(
-            f"{WHO}: store must be of format {about['format']}; got {str(path)!r}, of "
-            f"format {known.get('format')!r}."
+        raise refusal(
+            "store",
+            f"be of format {about['format']}",
+            f"{str(path)!r}, of format {known.get('format')!r}",
         )
     others = [
         name
@@ -135,9 +138,11 @@ def check_same(path: object, known: About, about: About) -> None:
         names = _unlike(known.get("parameters"), about["parameters"])
         others[others.index("parameters")] += f" ({', '.join(names)})" if names else ""
     if others:
-        raise DataError(
-            f"{WHO}: store must be new, or one of the same call; got {str(path)!r}, "
-            f"which was made with other {', '.join(others)}. Choose another store."
+        raise refusal(
+            "store",
+            "be new, or one of the same call",
+            f"{str(path)!r}, which was made with other {', '.join(others)}",
+            hint="Choose another store.",
         )
 
 
@@ -169,14 +174,19 @@ def decoded(path: object, text: str | bytes) -> About:
     return about
 
 
-def not_a_store(path: object) -> DataError:
+def not_a_store(path: object) -> Exception:
     """Return what is said of a file or folder that holds something else."""
-    return DataError(f"people: path must be a store of people; got {str(path)!r}.")
+    error = refusal("path", "be a store of people", repr(str(path)))
+    name_caller(error, "people")
+    return error
 
 
-def store_in_use(path: object) -> FileExistsError:
+def store_in_use(path: object) -> Exception:
     """Return what is said of a store that another run writes to."""
-    return FileExistsError(
-        f"{WHO}: store must be of one run at a time; got {str(path)!r}, which another "
-        "run writes to. Wait for it, or choose another."
+    return refusal(
+        "store",
+        "be of one run at a time",
+        f"{str(path)!r}, which another run writes to",
+        hint="Wait for it, or choose another.",
+        error=FileExistsError,
     )

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from peckorder._core.errors import entry_named, refusal
 from peckorder._core.file_locks import lock
 from peckorder._core.text_files import remove_drafts, whole_file
 from peckorder.distributed.people.store import (
@@ -24,22 +25,25 @@ from peckorder.distributed.people.store import (
     not_a_store,
     store_in_use,
 )
-from peckorder.distributed.people.tasks import WHO, Record
-from peckorder.exceptions import DataError, MissingExtraError
+from peckorder.distributed.people.tasks import Record
+from peckorder.exceptions import MissingExtraError
 
 ABOUT, SHARED, LOCK = "_people.json", "_shared.peckorder", "_lock"
 COLUMNS = ("row", "person", "n_ratings", "seconds", "reason")
 
 
-def parquet(who: str = WHO) -> Any:
+def parquet() -> Any:
     """Return pyarrow.parquet, or say what to install."""
     try:
         from pyarrow import parquet
     except ImportError:
-        raise MissingExtraError(
-            f"{who}: pyarrow must be installed for a folder of Parquet files; got "
-            "none. Type pip install 'peckorder[frames]', or choose a store that ends "
-            "in .sqlite."
+        raise refusal(
+            "pyarrow",
+            "be installed for a folder of Parquet files",
+            "none",
+            hint="Type pip install 'peckorder[frames]', or choose a store that "
+            "ends in .sqlite.",
+            error=MissingExtraError,
         ) from None
     return parquet
 
@@ -52,9 +56,8 @@ class ParquetStore(Store):
     def __init__(self, folder: Path, about: About, shared: Shared) -> None:
         parquet()
         if folder.exists() and not folder.is_dir():
-            raise DataError(
-                f"{WHO}: store must be a folder, or end in .sqlite; got "
-                f"{str(folder)!r}, a file."
+            raise refusal(
+                "store", "be a folder, or end in .sqlite", f"{str(folder)!r}, a file"
             )
         is_new = not folder.exists()
         self.folder, self.about = folder, about
@@ -84,9 +87,9 @@ class ParquetStore(Store):
         else:
             self.shared = shared()
             if self.shared is not None:
-                with whole_file(WHO, self.folder / SHARED) as file:
+                with whole_file(self.folder / SHARED) as file:
                     file.write(self.shared)
-            with whole_file(WHO, self.folder / ABOUT) as file:
+            with whole_file(self.folder / ABOUT) as file:
                 file.write(encoded(self.about).encode())
         parts = parts_of(self.folder)
         self.rows = set()
@@ -122,7 +125,7 @@ class ParquetStore(Store):
         ]
         columns.append(pa.array([r.model for r in records], pa.large_binary()))
         table = pa.table(columns, names)
-        with whole_file(WHO, self.folder / _name_of_part(position)) as file:
+        with whole_file(self.folder / _name_of_part(position)) as file:
             # Models differ from each other: a dictionary of them is of no use.
             plain = [name for name in names if name != "model"]
             parquet().write_table(table, file, compression="zstd", use_dictionary=plain)
@@ -157,9 +160,10 @@ def parts_of(folder: Path) -> list[Path]:
     return sorted(folder.glob("part-*.parquet"))
 
 
+@entry_named("people")
 def read_part(part: Path, names: list[str]) -> Any:
     """Read some columns of a file, or say that it is none of ours."""
-    reader = parquet("people")
+    reader = parquet()
     from pyarrow import ArrowException
 
     try:
@@ -168,9 +172,7 @@ def read_part(part: Path, names: list[str]) -> Any:
     except ArrowException:
         table = None
     if table is None or table.column_names != names:
-        raise DataError(
-            f"people: files of a store must be sound and of people; got {str(part)!r}."
-        )
+        raise refusal("files of a store", "be sound and of people", repr(str(part)))
     return table
 
 

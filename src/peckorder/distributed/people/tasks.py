@@ -12,19 +12,16 @@ import numpy as np
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
-from peckorder._core.errors import cause
+from peckorder._core.errors import entry_named, refusal, shortened
 from peckorder._core.pickling import SavedPlainly
 from peckorder._core.threads import at_most
 from peckorder._core.typing import Floats, Ints
 from peckorder.collaborative import PersonalRanker
 from peckorder.collaborative.baselines.base import ViewerModel
 from peckorder.collaborative.personal.storage import person_bytes
-from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings, id_list
 from peckorder.metrics import Metric, RankedLists, metrics_by_name
 from peckorder.tables.scoring import scores_of
-
-WHO = "fit_people"
 
 
 class Record(NamedTuple):
@@ -58,22 +55,23 @@ class HeldOut(NamedTuple):
             return
         y = self.test.csr.data
         scores, person = np.zeros(len(y)), self.test.csr.tocoo().row
-        lists = RankedLists.of(WHO, y, scores, person, "expected", None)
-        for metric in metrics_by_name(WHO, self.metrics):
+        lists = RankedLists.of(y, scores, person, "expected", None)
+        for metric in metrics_by_name(self.metrics):
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # of scores that nobody gave
                     metric.per_query(y, scores, person, lists)
             except ValueError as error:
-                raise DataError(
-                    f"{WHO}: test must have ratings that {metric.name!r} can be "
-                    f"measured on; got others: {cause(error)}."
+                raise refusal(
+                    "test",
+                    f"have ratings that {metric.name!r} can be measured on",
+                    f"others: {shortened(error)}",
                 ) from None
 
     def measure(self, y: Floats, scores: Floats) -> tuple[float, ...]:
         """Return the metrics of a person's scores; NaN where they are undefined."""
-        lists = RankedLists.of(WHO, y, scores, None, "expected", None)
-        metrics = metrics_by_name(WHO, self.metrics)
+        lists = RankedLists.of(y, scores, None, "expected", None)
+        metrics = metrics_by_name(self.metrics)
         return tuple(_measured(metric, y, scores, lists) for metric in metrics)
 
 
@@ -137,6 +135,7 @@ class OnShared(SavedPlainly):
     has_same_ratings: bool
     held_out: HeldOut
 
+    @entry_named("PersonalRanker")
     def learn(self, row: int, rated: Ints, values: Floats) -> Any:
         """Solve one small system; return it with what it was made of."""
         rated = self.positions[rated]
@@ -153,6 +152,7 @@ class OnShared(SavedPlainly):
         scores: Floats = self.ranker.item_means_[there] + model[0].scores(there)
         return scores
 
+    @entry_named("PersonalRanker")
     def stored(self, row: int, model: Any) -> bytes:
         """Return a few numbers for each rating, without what is shared."""
         learnt, rated = model

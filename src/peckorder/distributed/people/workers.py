@@ -18,13 +18,13 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from peckorder._core.errors import refusal
 from peckorder.distributed.cluster.client import (
     PATIENCE,
     ReleasingClient,
     check_version,
 )
 from peckorder.distributed.people.tasks import (
-    WHO,
     Record,
     Task,
     learn_from_file,
@@ -222,10 +222,12 @@ class OnDask:
                 continue
             alone_since = monotonic() if alone_since is None else alone_since
             if monotonic() - alone_since > PATIENCE:
-                raise ClusterError(
-                    f"{WHO}: the cluster must have workers; got none for {PATIENCE:g} "
-                    "seconds, after the last one was lost. The same call goes on from "
-                    "the store."
+                raise refusal(
+                    "the cluster",
+                    "have workers",
+                    f"none for {PATIENCE:g} seconds, after the last one was lost",
+                    hint="The same call goes on from the store.",
+                    error=ClusterError,
                 )
 
     def _scattered(self) -> "DaskFuture":
@@ -245,9 +247,11 @@ class OnDask:
                     return sent
                 reason = CancelledError()
             if monotonic() - since > PATIENCE:
-                raise ClusterError(
-                    f"{WHO}: the cluster must have a worker to send ratings to; got "
-                    f"none within {PATIENCE:g} seconds ({type(reason).__name__})."
+                raise refusal(
+                    "the cluster",
+                    "have a worker to send ratings to",
+                    f"none within {PATIENCE:g} seconds ({type(reason).__name__})",
+                    error=ClusterError,
                 ) from reason
             sleep(_LOOK)
 
@@ -290,7 +294,7 @@ def _has(task: Task) -> None:
 
 
 def _learn_on_worker(task: Task, version: str, rows: list[int]) -> list[Record]:
-    check_version(WHO, version)
+    check_version(version)
     return learn_people(task, rows)
 
 

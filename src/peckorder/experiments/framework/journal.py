@@ -7,6 +7,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.file_locks import lock
 from peckorder.experiments.framework.experiment import Values
 
@@ -28,9 +29,11 @@ def as_json(value: object) -> Any:
         case bool() | int() | float() | str() | None:
             return value
         case _:
-            raise TypeError(
-                "experiments: measured values must be numbers, text, lists and "
-                f"dictionaries; got {type(value).__name__}."
+            raise refusal(
+                "measured values",
+                "be numbers, text, lists and dictionaries",
+                type(value).__name__,
+                error=TypeError,
             )
 
 
@@ -110,8 +113,10 @@ def _lock(file: IO[bytes], path: Path) -> None:
     """Lock a file against other writers, where the system has such locks."""
     if not lock(file):
         file.close()
-        raise FileExistsError(
-            "experiments: journal must belong to one run at a time; got "
-            f"{path.name!r}, which another run is writing. Wait for it, or choose "
-            "another folder."
+        raise refusal(
+            "journal",
+            "belong to one run at a time",
+            f"{path.name!r}, which another run is writing",
+            hint="Wait for it, or choose another folder.",
+            error=FileExistsError,
         )

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
+from peckorder._core.errors import entry_named
 from peckorder._core.text_files import write_text
 from peckorder.experiments.framework.journal import as_json
 from peckorder.experiments.framework.run import Outcome, PartOutcome
@@ -86,6 +87,7 @@ def stem_of(name: str, preset: str, seed: int) -> str:
     return f"{name}-{preset}-seed{seed}" if seed else f"{name}-{preset}"
 
 
+@entry_named("reproduce")
 def write(outcome: Outcome, folder: Path, command: str) -> tuple[Path, ...]:
     """Write the page, the results and the times; each file atomically.
 
@@ -106,9 +108,9 @@ def write(outcome: Outcome, folder: Path, command: str) -> tuple[Path, ...]:
     stem = stem_of(outcome.experiment.name, outcome.preset, outcome.seed)
     page, results = folder / f"{stem}.html", folder / f"{stem}.json"
     written = [page, results]
-    write_text("reproduce", results, [json.dumps(outcome.results(), indent=1), "\n"])
+    write_text(results, [json.dumps(outcome.results(), indent=1), "\n"])
     if seconds := outcome.seconds():
         written.append(folder / f"{stem}-seconds.json")
-        write_text("reproduce", written[-1], [json.dumps(seconds, indent=1), "\n"])
+        write_text(written[-1], [json.dumps(seconds, indent=1), "\n"])
     write_page(report(outcome, command), page)
     return tuple(written)

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 import peckorder
 from peckorder import feedback
+from peckorder._core.errors import entry_named
 from peckorder._core.validation import Rule, whole
 from peckorder._version import __version__
 from peckorder.exceptions import MissingDataError
@@ -107,6 +108,7 @@ class Outcome:
         }
 
 
+@entry_named("experiments")
 def run(
     experiment: Experiment,
     preset: str = "quick",
@@ -189,14 +191,15 @@ def run(
     return Outcome(experiment, preset, int(seed), versions, parts, n_resumed, put_aside)
 
 
+@entry_named("experiments")
 def check(experiment: Experiment, preset: str, *, seed: int, jobs: int) -> None:
     """Raise as `run` does for invalid arguments."""
     presets = tuple(experiment.presets)
     Rule(f"one of {', '.join(presets)}", lambda value: value in presets).check(
-        "experiments", "preset", preset
+        "preset", preset
     )
-    whole(0).check("experiments", "seed", seed)
-    whole(1).check("experiments", "jobs", jobs)
+    whole(0).check("seed", seed)
+    whole(1).check("jobs", jobs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,9 +287,10 @@ def _loaded(
     return load(config, folder)
 
 
+@entry_named("experiments")
 def fingerprint(value: object) -> str:
     """Return the SHA-256 of data: arrays, text, numbers, and containers of these.
 
     It is computed from the content, not from files, compressed or not.
     """
-    return feedback.fingerprint("experiments", value)
+    return feedback.fingerprint(value)

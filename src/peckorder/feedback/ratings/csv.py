@@ -12,10 +12,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from peckorder._core.cells import is_number, may_have_commas, number_of, whole_ids
+from peckorder._core.errors import refusal
 from peckorder._core.text_files import Source, check_source, read_text, shown
 from peckorder._core.typing import Floats, Ints, Labels
 from peckorder._core.validation import Rule, boolean, did_you_mean, finite
-from peckorder.exceptions import DataError
 from peckorder.feedback._ids import Ids
 from peckorder.feedback.ratings.table import RatingRows
 
@@ -77,31 +77,28 @@ class CsvForm:
     escape: str | None = None
     advise: bool = False
 
-    def check(self, who: str) -> None:
+    def check(self) -> None:
         """Raise if it cannot be."""
         for name in ("user", "item", "rating"):
-            _COLUMN.check(who, name, getattr(self, name))
+            _COLUMN.check(name, getattr(self, name))
             if isinstance(getattr(self, name), str) and not self.header:
                 given = getattr(self, name)
-                raise DataError(
-                    f"{who}: {name} must be a place from 0 on if header=False; got "
-                    f"{given!r}."
-                )
-        boolean.check(who, "header", self.header)
-        _SEP.check(who, "sep", self.sep)
-        _ENCODING.check(who, "encoding", self.encoding)
-        _SCALE.check(who, "scale", self.scale)
-        _DTYPE.check(who, "user_dtype", self.user_dtype)
-        _DTYPE.check(who, "item_dtype", self.item_dtype)
+                raise refusal(name, "be a place from 0 on if header=False", repr(given))
+        boolean.check("header", self.header)
+        _SEP.check("sep", self.sep)
+        _ENCODING.check("encoding", self.encoding)
+        _SCALE.check("scale", self.scale)
+        _DTYPE.check("user_dtype", self.user_dtype)
+        _DTYPE.check("item_dtype", self.item_dtype)
 
 
-def read_rows(who: str, path: Source, form: CsvForm) -> RatingRows:
+def read_rows(path: Source, form: CsvForm) -> RatingRows:
     """Read a file: O(bytes), in blocks of a few MB beside the result."""
-    form.check(who)
-    check_source(who, path)
+    form.check()
+    check_source(path)
     if isinstance(path, io.TextIOBase):
         form = replace(form, encoding="utf-8")  # it is decoded already
-    reader = _Reader(who, form)
+    reader = _Reader(form)
     values, lines = [], []
     users: list[Ints] = []
     items: list[Ints] = []
@@ -111,7 +108,7 @@ def read_rows(who: str, path: Source, form: CsvForm) -> RatingRows:
         values.append(block[2])
         lines.append(block[3])
     if not values:
-        raise DataError(f"{who}: path must hold at least one rating; got none.")
+        raise refusal("path", "hold at least one rating", "none")
     user, all_users = Ids.from_codes(
         "user", np.concatenate(users), reader.ids("user", form.user_dtype)
     )
@@ -133,7 +130,6 @@ def _numbered() -> defaultdict[str, int]:
 class _Reader:
     """Reads blocks of lines; a block that cannot be read is gone through by lines."""
 
-    who: str
     form: CsvForm
     positions: tuple[int, int, int] | None = None
     n_fields: int = 0
@@ -144,7 +140,7 @@ class _Reader:
     def blocks(self, path: Source) -> Iterator[tuple[Ints, Ints, Floats, Ints]]:
         """Yield codes of users and items, values, and lines from 1 on."""
         before = 0
-        for block in read_text(self.who, path):
+        for block in read_text(path):
             lines = self._decoded(block, before).split("\n")[:-1]
             start = 0
             while self.positions is None and start < len(lines):
@@ -164,10 +160,7 @@ class _Reader:
                 return whole
             if dtype is int:
                 wrong = next(t for t in texts if whole_ids([t]) is None)
-                raise DataError(
-                    f"{self.who}: {name} must be integers if {name}_dtype is int; got "
-                    f"{wrong!r}."
-                )
+                raise refusal(name, f"be integers if {name}_dtype is int", repr(wrong))
         ids = np.empty(len(texts), dtype=object)
         ids[:] = texts
         return ids
@@ -179,9 +172,11 @@ class _Reader:
             line = before + block.count(b"\n", 0, error.start) + 1
             bad = block[: error.start].rfind(b"\n") + 1
             text = block[bad:].partition(b"\n")[0]
-            raise DataError(
-                f"{self.who}: line {line} must be {self.form.encoding} text; got "
-                f"{shown(text)}. Give its encoding, as encoding='latin-1'."
+            raise refusal(
+                f"line {line}",
+                f"be {self.form.encoding} text",
+                shown(text),
+                hint="Give its encoding, as encoding='latin-1'.",
             ) from None
 
     def _read_header(self, line: str, number: int) -> int:
@@ -200,10 +195,11 @@ class _Reader:
         if isinstance(wanted, int):
             if wanted < len(fields):
                 return wanted
-            raise DataError(
-                f"{self.who}: {role} must be the place of a column, below "
-                f"{len(fields)} by line {number}; got {wanted}."
-                f"{self._advice(fields, number)}"
+            raise refusal(
+                role,
+                f"be the place of a column, below {len(fields)} by line {number}",
+                wanted,
+                hint=self._advice(fields, number),
             )
         names = [name.strip() for name in fields]
         if isinstance(wanted, tuple):
@@ -215,10 +211,11 @@ class _Reader:
         elif wanted in names:
             return names.index(wanted)
         listed = ", ".join(map(repr, names))
-        raise DataError(
-            f"{self.who}: {role} must be a column in line {number} ({listed}); got "
-            f"{wanted!r}."
-            f"{self._advice(fields, number) or did_you_mean(wanted, names, {})}"
+        raise refusal(
+            role,
+            f"be a column in line {number} ({listed})",
+            repr(wanted),
+            hint=self._advice(fields, number) or did_you_mean(wanted, names, {}),
         )
 
     def _advice(self, fields: list[str], number: int) -> str:
@@ -328,7 +325,7 @@ class _Reader:
 
     def _refuse_line(self, number: int, rule: str, line: str) -> NoReturn:
         text = shown(line.encode("utf-8", "replace"))
-        raise DataError(f"{self.who}: line {number} must be {rule}; got {text}.")
+        raise refusal(f"line {number}", f"be {rule}", text)
 
 
 def _plain(name: str) -> str:

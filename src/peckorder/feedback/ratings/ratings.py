@@ -8,17 +8,17 @@ from typing import IO, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from peckorder._core.errors import entry, entry_named, refusal, unnamed
 from peckorder._core.text_files import Source
 from peckorder._core.typing import Floats, Frame, Labels, PathLike
 from peckorder._core.validation import did_you_mean, numbers
-from peckorder.exceptions import DataError, MissingExtraError
+from peckorder.exceptions import MissingExtraError
 from peckorder.feedback._ids import Ids
 from peckorder.feedback.ratings.csv import CsvForm, read_rows
 from peckorder.feedback.ratings.table import DUPLICATES, RatingRows, RatingTable
 
-_WHO = "Ratings"
 
-
+@entry
 class Ratings(RatingTable):
     """Ratings of items by users: sparse, with ids of any type; immutable.
 
@@ -65,27 +65,26 @@ class Ratings(RatingTable):
         *,
         duplicates: str = "refuse",
     ) -> None:
-        DUPLICATES.check(_WHO, "duplicates", duplicates)
-        values = numbers(_WHO, "value", value, finite=True)
-        user_codes, users = Ids.from_column(_WHO, "user", user, len(values))
-        item_codes, items = Ids.from_column(_WHO, "item", item, len(values))
+        DUPLICATES.check("duplicates", duplicates)
+        values = numbers("value", value, finite=True)
+        user_codes, users = Ids.from_column("user", user, len(values))
+        item_codes, items = Ids.from_column("item", item, len(values))
         rows = RatingRows(user_codes, users, item_codes, items, values)
-        self._store(users, items, rows.to_csr(_WHO, duplicates))
+        self._store(users, items, rows.to_csr(duplicates))
 
     @classmethod
-    def from_rows(cls, who: str, rows: RatingRows, duplicates: str = "refuse") -> Self:
+    @unnamed
+    def from_rows(cls, rows: RatingRows, duplicates: str = "refuse") -> Self:
         """Return ratings from rows with coded ids; for authors of readers.
 
         Parameters
         ----------
-        who : str
-            The reader that errors name.
         rows : RatingRows
             The columns.
         duplicates : {"refuse", "last", "mean", "max"}, default="refuse"
             As in the class.
         """
-        return cls._of(rows.users, rows.items, rows.to_csr(who, duplicates))
+        return cls._of(rows.users, rows.items, rows.to_csr(duplicates))
 
     @classmethod
     def from_frame(
@@ -119,14 +118,16 @@ class Ratings(RatingTable):
         names = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
         if not isinstance(names, Iterable) or not hasattr(frame, "__getitem__"):
             kind = type(frame).__name__
-            raise DataError(f"{_WHO}: frame must have columns; got a {kind}.")
+            raise refusal("frame", "have columns", f"a {kind}")
         listed = list(names)
         for role, name in (("user", user), ("item", item), ("rating", rating)):
             if name not in listed:
                 words = [word for word in listed if isinstance(word, str)]
-                raise DataError(
-                    f"{_WHO}: {role} must be a column of the frame; got {name!r}."
-                    f"{did_you_mean(name, words, {})}"
+                raise refusal(
+                    role,
+                    "be a column of the frame",
+                    repr(name),
+                    hint=did_you_mean(name, words, {}),
                 )
         values = _rating_column(rating, frame[rating])
         return cls(frame[user], frame[item], values, duplicates=duplicates)
@@ -160,9 +161,10 @@ class Ratings(RatingTable):
         """
         table = np.asarray(matrix)
         if table.ndim != 2 or table.dtype.kind not in "biuf":
-            raise DataError(
-                f"{_WHO}: matrix must be two-dimensional, of numbers; got an array of "
-                f"shape {table.shape} and type {table.dtype}."
+            raise refusal(
+                "matrix",
+                "be two-dimensional, of numbers",
+                f"an array of shape {table.shape} and type {table.dtype}",
             )
         is_rated = ~np.isnan(table) if np.isnan(missing) else table != missing
         row, column = np.nonzero(is_rated)
@@ -173,14 +175,15 @@ class Ratings(RatingTable):
         ):
             values: Labels = np.arange(size)
             if labels is not None:
-                codes, distinct = Ids.from_column(_WHO, name, labels, size)
+                codes, distinct = Ids.from_column(name, labels, size)
                 values = distinct.values[codes]
                 if len(distinct) != size:
-                    raise DataError(f"{_WHO}: {name} must be distinct; got some again.")
+                    raise refusal(name, "be distinct", "some again")
             ids.append(values[position])
         return cls(ids[0], ids[1], table[is_rated])
 
     @classmethod
+    @entry_named("read_csv")
     def read_csv(
         cls,
         path: Source,
@@ -233,7 +236,7 @@ class Ratings(RatingTable):
         >>> Ratings.read_csv(io.StringIO(text)).items
         array([7, 9])
         """
-        DUPLICATES.check("read_csv", "duplicates", duplicates)
+        DUPLICATES.check("duplicates", duplicates)
         form = CsvForm(
             user,
             item,
@@ -246,7 +249,7 @@ class Ratings(RatingTable):
             item_dtype,
             advise=True,
         )
-        return cls.from_rows("read_csv", read_rows("read_csv", path, form), duplicates)
+        return cls.from_rows(read_rows(path, form), duplicates)
 
     @classmethod
     def read_parquet(
@@ -270,18 +273,19 @@ class Ratings(RatingTable):
         try:
             parquet = import_module("pyarrow.parquet")
         except ImportError:
-            raise MissingExtraError(
-                f"{_WHO}: pyarrow must be installed to read Parquet; got none. Type "
-                "pip install 'peckorder[frames]'."
+            raise refusal(
+                "pyarrow",
+                "be installed to read Parquet",
+                "none",
+                hint="Type pip install 'peckorder[frames]'.",
+                error=MissingExtraError,
             ) from None
         try:
             table = parquet.ParquetFile(path).read()
         except FileNotFoundError:
             raise
         except (import_module("pyarrow").ArrowInvalid, OSError, TypeError) as error:
-            raise DataError(
-                f"{_WHO}: path must be a sound Parquet file; got {error}."
-            ) from None
+            raise refusal("path", "be a sound Parquet file", error) from None
         columns = {"user": user, "item": item, "rating": rating}
         return cls.from_frame(table, **columns, duplicates=duplicates)
 
@@ -293,8 +297,9 @@ def _rating_column(name: str, column: ArrayLike) -> Floats:
         is_number = [v is None or isinstance(v, Real) for v in values.tolist()]
         if not all(is_number):
             row = is_number.index(False)
-            raise DataError(
-                f"{_WHO}: column {name!r} must be numbers; got "
-                f"{values.tolist()[row]!r} in row {row}."
+            raise refusal(
+                f"column {name!r}",
+                "be numbers",
+                f"{values.tolist()[row]!r} in row {row}",
             )
-    return numbers(_WHO, f"column {name!r}", values, finite=True)
+    return numbers(f"column {name!r}", values, finite=True)

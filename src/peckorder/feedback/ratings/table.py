@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.pickling import SavedPlainly
 from peckorder._core.typing import (
     Bools,
@@ -20,11 +21,9 @@ from peckorder._core.typing import (
     VectorLike,
 )
 from peckorder._core.validation import Rule, boolean, finite, one_of, optional, whole
-from peckorder.exceptions import DataError
 from peckorder.feedback._ids import Ids
 from peckorder.feedback._pairs import read_only
 
-_WHO = "Ratings"
 _SHARE = Rule(
     "a number > 0 and < 1",
     lambda value: finite.accepts(value) and 0 < value < 1,
@@ -51,7 +50,7 @@ class RatingRows:
     value: Floats
     lines: Ints | None = None
 
-    def to_csr(self, who: str, duplicates: str) -> SparseMatrix:
+    def to_csr(self, duplicates: str) -> SparseMatrix:
         """Return a CSR array of users and items in which zeros are stored as well."""
         n_users, n_items = len(self.users), len(self.items)
         key = self.user * np.int64(n_items) + self.item
@@ -62,7 +61,7 @@ class RatingRows:
         if is_first.all():
             data = self.value[order]
         elif duplicates == "refuse":
-            self._refuse(who, order, is_first)
+            self._refuse(order, is_first)
         else:
             data = _merged(self.value[order], np.flatnonzero(is_first), duplicates)
         row, column = np.divmod(key[is_first], n_items)
@@ -72,17 +71,18 @@ class RatingRows:
         csr = sparse.csr_array((data, column, indptr), shape=shape)
         return _sealed(cast(SparseMatrix, csr))
 
-    def _refuse(self, who: str, order: Ints, is_first: Bools) -> NoReturn:
+    def _refuse(self, order: Ints, is_first: Bools) -> NoReturn:
         row = int(order[~is_first].min())
         where = f"row {row}" if self.lines is None else f"line {self.lines[row]}"
         user, item = (
             ids.values[codes[row : row + 1]].tolist()[0]
             for ids, codes in ((self.users, self.user), (self.items, self.item))
         )
-        raise DataError(
-            f"{who}: a user must rate an item once; got user {user!r} and item "
-            f"{item!r} again in {where}. With duplicates='last', 'mean' or 'max' such "
-            "ratings are merged."
+        raise refusal(
+            "a user",
+            "rate an item once",
+            f"user {user!r} and item {item!r} again in {where}",
+            hint="With duplicates='last', 'mean' or 'max' such ratings are merged.",
         )
 
 
@@ -116,6 +116,7 @@ class Triples(NamedTuple):
     value: Floats
 
 
+@entry
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class RatingTable(SavedPlainly):
     """Users, items and their ratings; immutable.
@@ -178,15 +179,15 @@ class RatingTable(SavedPlainly):
 
     def __repr__(self) -> str:
         sizes = f"n_users={self.n_users}, n_items={self.n_items}"
-        return f"{_WHO}(n_ratings={len(self)}, {sizes})"
+        return f"Ratings(n_ratings={len(self)}, {sizes})"
 
     def user_index(self, user: object) -> int:
         """Return the row of a user in `csr`; raise for an unknown id."""
-        return self._users.position(_WHO, user)
+        return self._users.position(user)
 
     def item_index(self, item: object) -> int:
         """Return the column of an item in `csr`; raise for an unknown id."""
-        return self._items.position(_WHO, item)
+        return self._items.position(item)
 
     def of(self, user: object) -> Rated:
         """Return the ratings of a user.
@@ -249,7 +250,7 @@ class RatingTable(SavedPlainly):
         array([[ 5., -1.],
                [-1.,  0.]])
         """
-        _MISSING.check(_WHO, "missing", missing)
+        _MISSING.check("missing", missing)
         matrix = np.full(self.csr.shape, float(missing))
         row = np.repeat(np.arange(self.n_users), self.per_user)
         matrix[row, self.csr.indices] = self.csr.data
@@ -276,10 +277,10 @@ class RatingTable(SavedPlainly):
         """
         kept_users, kept_items, csr = self._users, self._items, self.csr
         if users is not None:
-            positions = self._users.positions(_WHO, users)
+            positions = self._users.positions(users)
             kept_users, csr = self._users.subset(positions), csr[positions]
         if items is not None:
-            positions = self._items.positions(_WHO, items)
+            positions = self._items.positions(items)
             kept_items = self._items.subset(positions)
             csr = _columns(csr, positions)
         return self._of(kept_users, kept_items, csr)
@@ -329,8 +330,8 @@ class RatingTable(SavedPlainly):
             "max_per_item": max_per_item,
         }
         for name, bound in bounds.items():
-            optional(whole(1)).check(_WHO, name, bound)
-        boolean.check(_WHO, "repeat", repeat)
+            optional(whole(1)).check(name, bound)
+        boolean.check("repeat", repeat)
         user = np.repeat(np.arange(self.n_users), self.per_user)
         item, is_kept = self.csr.indices, np.ones(len(self), dtype=bool)
         while True:
@@ -348,9 +349,7 @@ class RatingTable(SavedPlainly):
                 break
         if not is_kept.any():
             given = ", ".join(f"{k}={v}" for k, v in bounds.items() if v is not None)
-            raise DataError(
-                f"{_WHO}: bounds must leave a rating; got none left with {given}."
-            )
+            raise refusal("bounds", "leave a rating", f"none left with {given}")
         left = self._with(is_kept)
         rows, columns = np.flatnonzero(left.per_user), np.flatnonzero(left.per_item)
         csr = _columns(left.csr[rows], columns)
@@ -384,8 +383,8 @@ class RatingTable(SavedPlainly):
         >>> train.per_user.tolist(), test.per_user.tolist()
         ([2, 1], [2, 0])
         """
-        _SHARE.check(_WHO, "test", test)
-        boolean.check(_WHO, "per_user", per_user)
+        _SHARE.check("test", test)
+        boolean.check("per_user", per_user)
         rng = check_random_state(random_state)
         sizes = self.per_user if per_user else np.array([len(self)])
         group = np.repeat(np.arange(len(sizes)), sizes)

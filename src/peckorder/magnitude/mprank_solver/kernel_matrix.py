@@ -10,10 +10,10 @@ from scipy import sparse
 from scipy.linalg import blas, eigh, lapack
 from sklearn.utils import assert_all_finite
 
+from peckorder._core.errors import caller, refusal
 from peckorder._core.pickling import SavedPlainly
 from peckorder._core.threads import n_cores, share
 from peckorder._core.typing import Floats
-from peckorder.exceptions import DataError
 from peckorder.magnitude.compiled import mprank as compiled
 from peckorder.magnitude.mprank_solver.query_weights import (
     LARGEST,
@@ -79,7 +79,7 @@ class Gram(SavedPlainly):
 
     def _check_rows(self) -> None:
         if not self._squares.max() < LARGEST:
-            refuse_large(self.function.who)
+            refuse_large()
 
     @property
     def eps(self) -> float:
@@ -90,7 +90,7 @@ class Gram(SavedPlainly):
     def largest(self) -> float:
         """Return the largest absolute value of a kernel."""
         largest = float(np.abs(self.diagonal()).max())
-        check_size(self.function.who, largest)
+        check_size(largest)
         return largest
 
     def dense_matrix(self) -> tuple[Floats, float | None]:
@@ -126,14 +126,14 @@ class Gram(SavedPlainly):
     ) -> None:
         if not np.isfinite(extremes[0]):
             name = "X" if self.function.is_precomputed else "kernel"
-            who = self.function.who
-            assert_all_finite(given, estimator_name=who, input_name=name)
+            assert_all_finite(given, estimator_name=caller(), input_name=name)
         if extremes[1] > tolerance * extremes[0]:
             what = "X" if self.function.is_precomputed else "kernel"
-            raise DataError(
-                f"{self.function.who}: {what} must be symmetric, the kernels of rows "
-                f"among themselves; got entries that differ by {float(extremes[1])!r} "
-                "from those of the transpose."
+            raise refusal(
+                what,
+                "be symmetric, the kernels of rows among themselves",
+                f"entries that differ by {float(extremes[1])!r} from those of "
+                "the transpose",
             )
 
     def product(self, x: Floats) -> Floats:
@@ -226,7 +226,6 @@ class DenseKernelMatrix:
     largest, which is computed unless it is given.
     """
 
-    who: str
     K: Floats
     weights: QueryWeights
     eps: float = float(np.finfo(np.float64).eps)
@@ -240,7 +239,7 @@ class DenseKernelMatrix:
             flat = self.K.ravel()
             largest_entry = abs(float(flat[blas.idamax(flat)]))
         self.largest = largest_entry
-        check_size(self.who, self.largest)
+        check_size(self.largest)
 
     @property
     def noise(self) -> float:
@@ -359,7 +358,7 @@ class DenseKernelMatrix:
         values, inside = eigh(inner.T, lower=False, overwrite_a=True, driver="evd")
         tolerance = NEGATIVE * max(self.largest, float(np.abs(values).max()))
         if values[0] < -max(tolerance, self.noise):
-            refuse_indefinite(self.who, float(values[0]))
+            refuse_indefinite(float(values[0]))
         values[values <= self.noise] = 0.0
         vectors = np.zeros((len(self.K), len(inner)))
         vectors[kept] = inside

@@ -43,17 +43,17 @@ class LeaveOut:
 
     @cached_property
     def _complete(self) -> Spectrum:
-        who, rows = self.training.who, self.training.rows
+        rows = self.training.rows
         weights = self.training.weights
         if isinstance(rows, Gram):
             K = rows.dense_matrix()[0]
-            return DenseKernelMatrix(who, K, weights, rows.eps).spectrum()
+            return DenseKernelMatrix(K, weights, rows.eps).spectrum()
         if sparse.issparse(rows) and rows.shape[1] > rows.shape[0]:
             # There may be millions of features.
             K = ScaledRows(rows, weights).gram()
             if not K.diagonal().max() < LARGEST:
-                refuse_large(who)
-            return DenseKernelMatrix(who, K, weights).spectrum()
+                refuse_large()
+            return DenseKernelMatrix(K, weights).spectrum()
         kept = np.ones(len(weights), dtype=bool)
         kept[weights.first] = False
         values, inside = left_singular(weights.reflect(self._scaled())[kept])
@@ -74,7 +74,7 @@ class LeaveOut:
         """Return rows of features, centred and scaled."""
         scaled = ScaledRows(self.training.rows, self.training.weights).dense()
         if not np.abs(scaled).max() < np.sqrt(LARGEST):
-            refuse_large(self.training.who)
+            refuse_large()
         return scaled
 
     def pair_error(self, ridge: float, cost: str) -> float:

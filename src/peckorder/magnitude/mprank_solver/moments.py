@@ -39,7 +39,6 @@ class RunningMoments:
     the largest, `unit`. The `mean` is that of rows less the first row, `origin`.
     """
 
-    who: str
     has_queries: bool
     factor: Floats
     unit: float
@@ -49,11 +48,11 @@ class RunningMoments:
     mean: Floats
 
     @classmethod
-    def empty(cls, who: str, n_features: int, *, has_queries: bool) -> Self:
+    def empty(cls, n_features: int, *, has_queries: bool) -> Self:
         """Return the moments of no rows."""
         d = n_features + 1
         zeros = np.zeros(d)
-        return cls(who, has_queries, np.zeros((d, d)), 0.0, 0.0, 0.0, zeros, zeros)
+        return cls(has_queries, np.zeros((d, d)), 0.0, 0.0, 0.0, zeros, zeros)
 
     def add(self, X: Matrix, label: Floats, query: Ints, weight: Floats | None) -> Self:
         """Return the moments with another batch. O(n d^2 + d^3) time."""
@@ -78,9 +77,8 @@ class RunningMoments:
             rows.append(np.sqrt(before * (mass / total)) * apart[np.newaxis])
         factor = triangle(np.vstack(rows))
         if not np.abs(factor).max() < np.sqrt(LARGEST):
-            refuse_large(self.who)
+            refuse_large()
         return type(self)(
-            self.who,
             self.has_queries,
             factor,
             unit,
@@ -105,7 +103,7 @@ class RunningMoments:
             rows.append(np.sqrt(mass * (more / (mass + more))) * apart[np.newaxis])
         factor = triangle(np.vstack(rows))
         if not np.abs(factor).max() < np.sqrt(LARGEST):
-            refuse_large(self.who)
+            refuse_large()
         squares = ratios**2 @ (self.squared_masses, other.squared_masses)
         return replace(
             self,
@@ -126,7 +124,7 @@ class RunningMoments:
         descent = A.T @ residual[:-1] / ridge - coef
         objective = float(coef @ coef) + float(residual @ residual) / ridge
         if not np.isfinite(objective):
-            refuse_large(self.who)
+            refuse_large()
         return coef, objective, float(descent @ descent)
 
     def intercept(self, coef: Floats) -> float:

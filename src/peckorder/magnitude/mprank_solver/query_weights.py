@@ -7,8 +7,8 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from scipy import sparse
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
-from peckorder.exceptions import DataError
 
 # From here on squares of sums may not be finite.
 LARGEST = 1e140
@@ -159,26 +159,29 @@ class QueryWeights:
         return sparse.csr_array(entries, shape=(n, self.n_queries))
 
 
-def refuse_indefinite(who: str, value: float) -> NoReturn:
+def refuse_indefinite(value: float) -> NoReturn:
     """Refuse a kernel with a negative eigenvalue."""
-    raise DataError(
-        f"{who}: kernel must be positive semidefinite, up to rounding and a constant; "
-        f"got one with the eigenvalue {value!r} on these rows."
+    raise refusal(
+        "kernel",
+        "be positive semidefinite, up to rounding and a constant",
+        f"one with the eigenvalue {value!r} on these rows",
     )
 
 
-def refuse_large(who: str) -> NoReturn:
+def refuse_large() -> NoReturn:
     """Refuse numbers that are too large to be multiplied."""
-    raise DataError(
-        f"{who}: X and y must be small enough for their squares to be finite; got an "
-        "objective that is not."
+    raise refusal(
+        "X and y",
+        "be small enough for their squares to be finite",
+        "an objective that is not",
     )
 
 
-def check_size(who: str, largest: float) -> None:
+def check_size(largest: float) -> None:
     """Refuse kernels that are too large to be multiplied."""
     if not largest < LARGEST:
-        raise DataError(
-            f"{who}: kernel must be below {LARGEST} in size, for its squares to be "
-            f"finite; got {float(largest)!r} on these rows."
+        raise refusal(
+            "kernel",
+            f"be below {LARGEST} in size, for its squares to be finite",
+            f"{float(largest)!r} on these rows",
         )

@@ -55,7 +55,6 @@ class TrainingRows:
     changed by their owner, which their fingerprint shows.
     """
 
-    who: str
     rows: Gram | Matrix
     y: Floats
     label: Floats
@@ -154,11 +153,6 @@ class Problem:
     C: float
 
     @property
-    def who(self) -> str:
-        """The name of the model, for messages."""
-        return self.training.who
-
-    @property
     def weights(self) -> QueryWeights:
         """The weights of rows, with which they are centred."""
         return self.training.weights
@@ -176,7 +170,7 @@ class Problem:
     def solve(self, method: Method) -> Solution:
         """Return the solution: by kernels if rows have one, else by features."""
         if not np.isfinite(self.target @ self.target / self.ridge):
-            refuse_large(self.who)
+            refuse_large()
         rows = self.training.rows
         if isinstance(rows, Gram):
             return self._solve_kernel(rows, method)
@@ -193,16 +187,14 @@ class Problem:
             result, spectrum = self._cg(self._scaled(product), largest, method), None
         else:
             K, largest_entry = gram.dense_matrix()
-            matrix = DenseKernelMatrix(
-                self.who, K, self.weights, gram.eps, largest_entry
-            )
+            matrix = DenseKernelMatrix(K, self.weights, gram.eps, largest_entry)
             product, largest = matrix.product, matrix.largest
             result, spectrum = self._solve_dense(matrix, name, method)
         beta = self.weights.project(result.x)
         scores = product(self.weights.root * beta)
         image = self.weights.root * self.weights.centred(scores)
         if beta @ image < -NEGATIVE * largest * (beta @ beta):
-            refuse_indefinite(self.who, float(beta @ image) / float(beta @ beta))
+            refuse_indefinite(float(beta @ image) / float(beta @ beta))
         intercept = self.weights.mean(self.training.label - scores)
         return self._of_dual(result, beta, image, None, intercept, spectrum)
 
@@ -214,7 +206,7 @@ class Problem:
             name = "cholesky" if min(n, d) <= _FEW_FEATURES else "cg"
         rows = ScaledRows(X, self.weights)
         if name == "cg" and not rows.column_squares.sum() < LARGEST:
-            refuse_large(self.who)
+            refuse_large()
         if d <= n and name in ("cholesky", "eigh", "cg"):
             return self._solve_primal(rows, name, method.limits)
         spectrum = None
@@ -226,8 +218,8 @@ class Problem:
         else:
             K = rows.gram()
             if not K.diagonal().max() < LARGEST:
-                refuse_large(self.who)
-            matrix = DenseKernelMatrix(self.who, K, self.weights)
+                refuse_large()
+            matrix = DenseKernelMatrix(K, self.weights)
             result, spectrum = self._solve_dense(matrix, name, method)
         beta = self.weights.project(result.x)
         coef = rows.times_transposed(beta)
@@ -245,7 +237,7 @@ class Problem:
         if name == "cg":
             return self._cg(matrix.centred_product(), matrix.largest, method), None
         if name in ("coordinate", "gradient"):
-            copy = DenseKernelMatrix(self.who, matrix.K.copy(), self.weights)
+            copy = DenseKernelMatrix(matrix.K.copy(), self.weights)
             return self._sweep(copy.centred_matrix(), name, method), None
         beta = matrix.cholesky(self.target, self.ridge) if name == "cholesky" else None
         if beta is not None:
@@ -258,7 +250,7 @@ class Problem:
         curvature = 2.0 * (K.diagonal() + self.ridge)
         lowest, highest = float(curvature.min()), float(curvature.max())
         if not lowest > 0.0:
-            refuse_indefinite(self.who, lowest / 2.0 - self.ridge)
+            refuse_indefinite(lowest / 2.0 - self.ridge)
         is_safe = method.step is None or method.step < 2.0 / highest
         if name == "gradient":
             steps = np.full(len(K), method.step or 1.0 / highest)
@@ -271,7 +263,7 @@ class Problem:
         except Diverged as error:
             if not is_safe:
                 raise
-            refuse_indefinite(self.who, error.curvature)
+            refuse_indefinite(error.curvature)
 
     def _scaled(self, product: Apply) -> Apply:
         """Return products with centred, scaled kernels, given those with kernels."""
@@ -296,7 +288,7 @@ class Problem:
                 noise=NEGATIVE * largest,
             )
         except Indefinite as error:
-            refuse_indefinite(self.who, error.curvature)
+            refuse_indefinite(error.curvature)
 
     def _of_dual(
         self,
@@ -365,7 +357,7 @@ class Problem:
             A, g = rows.moments(self.target, precision)
             if not A.diagonal().max() < LARGEST:
                 if precision == np.float64:
-                    refuse_large(self.who)
+                    refuse_large()
                 continue
             solve, share = primal.inverse(A, self.ridge, by_eigenvalues=by_eigenvalues)
             # In single precision a step is about the error, if no eigenvalue is lost.

@@ -105,7 +105,6 @@ class Features:
 class Kernels:
     """Elements are (2, n): coefficients of rows, and their scores."""
 
-    who: str
     gram: Gram
     K: Floats | None = field(init=False)
 
@@ -126,7 +125,7 @@ class Kernels:
         image = self.gram.product(slope) if self.K is None else self.K @ slope
         square, length = dot(slope, image), dot(slope, slope)
         if -np.inf < square < -_NEGATIVE * self._largest * length:
-            refuse_indefinite(self.who, square / length)
+            refuse_indefinite(square / length)
         return np.stack([slope, image])
 
     def scores(self, w: Floats) -> Floats:

@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.text_files import whole_file
 from peckorder._core.typing import Array, PathLike
 from peckorder.storage.format.damaged import Damaged
@@ -46,17 +47,17 @@ class Contents(NamedTuple):
     arrays: list[Array]
 
 
-def write_file(who: str, path: PathLike, contents: Contents) -> None:
+def write_file(path: PathLike, contents: Contents) -> None:
     """Write a file that appears when all of it is on the disk, or never."""
-    parts = _checked_parts(who, contents)
-    with whole_file(who, path) as file:
+    parts = _checked_parts(contents)
+    with whole_file(path) as file:
         for part in parts:
             file.write(part)
 
 
-def to_bytes(who: str, contents: Contents) -> bytes:
+def to_bytes(contents: Contents) -> bytes:
     """Return the bytes that a file would have."""
-    return b"".join(_checked_parts(who, contents))
+    return b"".join(_checked_parts(contents))
 
 
 def read_file(path: PathLike) -> Contents:
@@ -200,15 +201,17 @@ def _aligned(offset: int) -> int:
     return -(-offset // ALIGNMENT) * ALIGNMENT
 
 
-def _checked_parts(who: str, contents: Contents) -> Iterator[Any]:
+def _checked_parts(contents: Contents) -> Iterator[Any]:
     """Return all bytes of a file, the checksum last; refuse a header too long."""
     arrays = [_plain(array) for array in contents.arrays]
     described = [[a.dtype.str, list(a.shape), _order(a)] for a in arrays]
     header = encoded({**contents.header, "arrays": described})
     if len(header) > LONGEST:
-        raise ValueError(
-            f"{who}: labels and parameters must be at most {LONGEST:,} bytes of JSON "
-            f"to be saved; got {len(header):,}."
+        raise refusal(
+            "labels and parameters",
+            f"be at most {LONGEST:,} bytes of JSON to be saved",
+            f"{len(header):,}",
+            error=ValueError,
         )
     return _with_checksum(_parts(header, arrays))
 

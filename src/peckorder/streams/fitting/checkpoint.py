@@ -1,6 +1,6 @@
 """How far a stream has been learnt, on disk: a model file that says so.
 
-What is written is what `model.save` writes, with an entry `stream`: the place in the
+What is written is what `model.save` writes, with an entry `stream`: the position in the
 stream, and digests of all that the model depends on. `peckorder.load` reads it as the
 model learnt so far.
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
+from peckorder._core.errors import entry_named, refusal
 from peckorder._core.file_locks import only_one
 from peckorder._core.text_files import remove_drafts
 from peckorder._core.typing import Array
@@ -29,12 +30,11 @@ from peckorder.storage.models import (
 )
 from peckorder.streams.block import Stream
 
-WHO = "fit"
 # How terms begin that are parameters.
 _VALUE = "value of "
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """How far a stream has been learnt: whole passes, and rows of the next one.
 
     `n_all` are the rows of a whole pass, 0 before the end of the first.
@@ -48,7 +48,7 @@ class Place(NamedTuple):
 
 @dataclass
 class Checkpoint:
-    """A file that holds a model and the place up to which it has learnt.
+    """A file that holds a model and the position up to which it has learnt.
 
     `terms` are digests of what must be the same when learning goes on; `every` is the
     least time between two writes, in seconds.
@@ -67,46 +67,51 @@ class Checkpoint:
         return cls(path, digests, every, monotonic())
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Keep other fits from the file while inside.
 
         Two of them would remove each other's drafts, and mix what they keep beside it.
         """
         with only_one(self.path.with_name(f".{self.path.name}.lock")) as is_free:
             if not is_free:
-                raise FileExistsError(
-                    f"{WHO}: checkpoint must be of one fit at a time; got "
-                    f"{str(self.path)!r}, which another fit writes to. Wait for it, or "
-                    "choose another."
+                raise refusal(
+                    "checkpoint",
+                    "be of one fit at a time",
+                    f"{str(self.path)!r}, which another fit writes to",
+                    hint="Wait for it, or choose another.",
+                    error=FileExistsError,
                 )
             yield
 
-    def read(self) -> tuple[StoredModel, Place] | None:
+    def read(self) -> tuple[StoredModel, Position] | None:
         """Return what is in the file; None if there is none yet."""
         remove_drafts(self.path)  # of a process that was killed
         try:
             contents = read_file(self.path)
-            terms, place = _stream_of(contents.header)
+            terms, position = _stream_of(contents.header)
             self._check_terms(terms)
-            return read_model(Node.of(*contents), inner_models()), place
+            return read_model(Node.of(*contents), inner_models()), position
         except FileNotFoundError:
             return None
         except Damaged as error:
-            raise ModelFileError(
-                f"{WHO}: checkpoint must be a sound one, or no file yet; got "
-                f"{str(self.path)!r}, {error}."
+            raise refusal(
+                "checkpoint",
+                "be a sound one, or no file yet",
+                f"{str(self.path)!r}, {error}",
+                error=ModelFileError,
             ) from None
 
-    def write(self, model: StoredModel, place: Place) -> None:
+    @entry_named("fit")
+    def write(self, model: StoredModel, position: Position) -> None:
         """Replace the file by what is known now."""
         stream = {
             "terms": self.terms,
-            "passes": place.n_passes,
-            "rows": place.n_rows,
-            "finished": place.is_finished,
-            "rows_of_pass": place.n_all,
+            "passes": position.n_passes,
+            "rows": position.n_rows,
+            "finished": position.is_finished,
+            "rows_of_pass": position.n_all,
         }
-        write_file(WHO, self.path, packed(model, stream))
+        write_file(self.path, packed(model, stream))
         self._written = monotonic()
 
     @property
@@ -120,10 +125,12 @@ class Checkpoint:
         if "estimator" in others:  # whose parameters are others anyway
             others = [name for name in others if not name.startswith(_VALUE)]
         if others:
-            raise ValueError(
-                f"{WHO}: checkpoint must be of the same stream, estimator and options; "
-                f"got {str(self.path)!r}, written with another "
-                f"{', another '.join(others)}. Remove it to start anew."
+            raise refusal(
+                "checkpoint",
+                "be of the same stream, estimator and options",
+                f"{str(self.path)!r}, written with another {', another '.join(others)}",
+                hint="Remove it to start anew.",
+                error=ValueError,
             )
 
 
@@ -152,21 +159,27 @@ def _digest(term: object) -> str:
 
 def _checked(path: object) -> Path:
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"{WHO}: checkpoint must be None or a path; got {path!r}.")
+        raise refusal("checkpoint", "be None or a path", repr(path), error=TypeError)
     # Of a link, the file it leads to: what is beside a link is beside another file.
     target = Path(os.path.realpath(path))
     if target.is_dir():
-        raise IsADirectoryError(
-            f"{WHO}: checkpoint must be a file; got {str(path)!r}, a folder."
+        raise refusal(
+            "checkpoint",
+            "be a file",
+            f"{str(path)!r}, a folder",
+            error=IsADirectoryError,
         )
     if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"{WHO}: checkpoint must be in a folder that exists; got {str(path)!r}."
+        raise refusal(
+            "checkpoint",
+            "be in a folder that exists",
+            repr(str(path)),
+            error=FileNotFoundError,
         )
     return target
 
 
-def _stream_of(header: dict[str, Any]) -> tuple[dict[str, object], Place]:
+def _stream_of(header: dict[str, Any]) -> tuple[dict[str, object], Position]:
     """Read how far a stream has been learnt, leaving the header as it is."""
     if "stream" not in header:
         raise Damaged("which holds a model, but no place in a stream")
@@ -174,11 +187,11 @@ def _stream_of(header: dict[str, Any]) -> tuple[dict[str, object], Place]:
     terms = node.raw("terms")
     if not isinstance(terms, dict):
         raise node.refuse("terms", "an object")
-    place = Place(
+    position = Position(
         node.whole("passes"),
         node.whole("rows"),
         node.flag("finished"),
         node.whole("rows_of_pass"),
     )
     node.close()
-    return terms, place
+    return terms, position

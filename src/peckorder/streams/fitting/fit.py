@@ -9,15 +9,15 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from sklearn.base import clone
 
+from peckorder._core.errors import entry, entry_named, named, refusal
 from peckorder._core.typing import Array, Labels, PathLike, VectorLike
 from peckorder._core.validation import Rule, not_negative, optional, whole
 from peckorder.estimators import MPRank, RankBoost
-from peckorder.exceptions import DataError
 from peckorder.feedback import Scale, read_labels
 from peckorder.ordinal.base import OrdinalEstimator
 from peckorder.storage.mixin import StoredModel
 from peckorder.streams.block import Block, Stream
-from peckorder.streams.fitting.checkpoint import WHO, Checkpoint, Place, terms_of
+from peckorder.streams.fitting.checkpoint import Checkpoint, Position, terms_of
 from peckorder.streams.prefetch import prefetched
 from peckorder.streams.row_errors import locate_errors
 from peckorder.streams.whole_queries import check_gaps
@@ -28,6 +28,7 @@ Report = Callable[[int, int | None], object]
 _CALLABLE = Rule("a function", callable)
 
 
+@entry
 def fit(
     estimator: Estimator,
     stream: Stream,
@@ -147,14 +148,14 @@ def fit(
         classes = _check_learner(model, stream, classes)
         run = _Run(model, stream, classes, n_passes, prefetch, progress)
         kept = _opened(run, checkpoint, every)
-        with nullcontext() if kept is None else kept.held():
-            model = run.finished(kept)
-    _hand_over(fresh | vars(model), estimator)
+        with nullcontext() if kept is None else kept.locked():
+            model = run.complete(kept)
+    _set_state(fresh | vars(model), estimator)
     return estimator
 
 
-def _hand_over(learnt: dict[str, object], estimator: Any) -> None:
-    """Let an estimator know what was learnt; its parameters stay."""
+def _set_state(learnt: dict[str, object], estimator: Any) -> None:
+    """Replace the state of an estimator by the learnt one; its parameters stay."""
     learnt = learnt | estimator.get_params(deep=False)
     estimator.__dict__.clear()
     estimator.__dict__.update(learnt)
@@ -163,8 +164,8 @@ def _hand_over(learnt: dict[str, object], estimator: Any) -> None:
 class _Run:
     """The passes over a stream that make a model.
 
-    `known` is the place in the stream, and all that the model knew there: an interrupt
-    may come when the model has learnt a block that the place does not count yet.
+    `reached` is the position in the stream and the state of the model there: an
+    interrupt may come after the model has learnt a block and before it is counted.
     """
 
     def __init__(
@@ -179,35 +180,35 @@ class _Run:
         self.model, self.stream, self.classes = model, stream, classes
         self.n_passes, self.prefetch, self.progress = n_passes, prefetch, progress
         self.n_rows = stream.n_rows
-        self.known = Place(), dict(vars(model))
-        self.kept = Place()
+        self.reached = Position(), dict(vars(model))
+        self.written = Position()
         taken = signature(model.partial_fit).parameters
         self._takes = {name for name in ("classes", "qid") if name in taken}
 
-    def finished(self, checkpoint: Checkpoint | None) -> Any:
+    def complete(self, checkpoint: Checkpoint | None) -> Any:
         """Return the model of all passes."""
-        found = None if checkpoint is None else checkpoint.read()
-        if found is not None:
-            self.model, self.kept = found
-            self.n_rows = self.n_rows or self.kept.n_all or None
-            # Blocks are arrays, which have none: one would be warned of each.
+        stored = None if checkpoint is None else checkpoint.read()
+        if stored is not None:
+            self.model, self.written = stored
+            self.n_rows = self.n_rows or self.written.n_all or None
+            # Blocks are arrays without names: each would cause a warning.
             vars(self.model).pop("feature_names_in_", None)
-            self.known = self.kept, dict(vars(self.model))
+            self.reached = self.written, dict(vars(self.model))
         try:
-            while not self.known[0].is_finished:
-                self._go_through(checkpoint)
+            while not self.reached[0].is_finished:
+                self._learn_pass(checkpoint)
         except BaseException:
-            # What was learnt is kept; what went wrong is said in any case.
+            # The model so far is written; the error is raised in any case.
             with suppress(Exception):
-                self._keep(checkpoint)
+                self._write(checkpoint)
             raise
-        self._keep(checkpoint)
+        self._write(checkpoint)
         name_features(self.model, self.stream)
         return self.model
 
-    def _go_through(self, checkpoint: Checkpoint | None) -> None:
+    def _learn_pass(self, checkpoint: Checkpoint | None) -> None:
         """Learn the rest of a pass."""
-        n_passes, n_rows, _, n_all = self.known[0]
+        n_passes, n_rows, _, n_all = self.reached[0]
         fit_params: dict[str, object] = {}
         if not n_passes and not n_rows and "classes" in self._takes:
             fit_params["classes"] = classes_of(self.model, self.stream, self.classes)
@@ -216,63 +217,60 @@ class _Run:
                 self._learn(block, fit_params, n_rows)
                 fit_params = {}
                 n_rows += len(block)
-                self._arrive(Place(n_passes, n_rows, n_all=n_all))
+                self._advance(Position(n_passes, n_rows, n_all=n_all))
                 if checkpoint is not None and checkpoint.is_due:
-                    self._keep(checkpoint)
+                    self._write(checkpoint)
                 self._report()
         if n_rows == 0:
             refuse_empty()
-        if _is_blank(self.model, vars(self.model)):
-            raise DataError(
-                f"{WHO}: weight must be > 0 for some row of the stream; got zero for "
-                "all."
-            )
+        if _is_untrained(self.model, vars(self.model)):
+            raise refusal("weight", "be > 0 for some row of the stream", "zero for all")
         self.n_rows = n_rows
         n_passes += 1
-        self._arrive(Place(n_passes, 0, n_passes == self.n_passes, n_rows))
+        self._advance(Position(n_passes, 0, n_passes == self.n_passes, n_rows))
 
     def _learn(self, block: Block, fit_params: dict[str, object], first: int) -> None:
         if block.qid is not None and "qid" in self._takes:
             fit_params = fit_params | {"qid": block.qid}
         if block.weight is not None:
             fit_params = fit_params | {"sample_weight": block.weight}
-        with locate_errors(self.stream, block, first):
-            if isinstance(self.model, MPRank) and _weighs_nothing(block):
-                # Rows that are refused when they are all, and not among others.
-                is_first = _is_blank(self.model, vars(self.model))
+        with locate_errors(self.stream, block, first), named(type(self.model).__name__):
+            if isinstance(self.model, MPRank) and _has_zero_weight(block):
+                # MPRank refuses such rows if there are no others: only check them.
+                is_first = _is_untrained(self.model, vars(self.model))
                 copy(self.model)._read(
                     block.X, block.y, block.qid, None, None, reset=is_first
                 )
             else:
                 self.model.partial_fit(block.X, block.y, **fit_params)
 
-    def _arrive(self, place: Place) -> None:
-        self.known = place, dict(vars(self.model))
+    def _advance(self, position: Position) -> None:
+        self.reached = position, dict(vars(self.model))
 
     def _report(self) -> None:
         if self.progress is not None:
-            place, n_all = self.known[0], self.n_rows
+            position, n_all = self.reached[0], self.n_rows
             total = None if n_all is None else n_all * self.n_passes
-            self.progress(place.n_passes * (n_all or 0) + place.n_rows, total)
+            self.progress(position.n_passes * (n_all or 0) + position.n_rows, total)
 
-    def _keep(self, checkpoint: Checkpoint | None) -> None:
-        place, state = self.known
-        is_new = place != self.kept and not _is_blank(self.model, state)
+    def _write(self, checkpoint: Checkpoint | None) -> None:
+        position, state = self.reached
+        is_new = position != self.written and not _is_untrained(self.model, state)
         if checkpoint is not None and is_new:
             model = copy(self.model)
             vars(model).clear()
             vars(model).update(state)
             name_features(model, self.stream)
-            checkpoint.write(model, place)
-            self.kept = place
+            checkpoint.write(model, position)
+            self.written = position
 
 
-def _weighs_nothing(block: Block) -> bool:
+def _has_zero_weight(block: Block) -> bool:
     return block.weight is not None and not block.weight.any()
 
 
-def _is_blank(model: object, state: Mapping[str, object]) -> bool:
-    """Tell whether MPRank has seen no row yet that weighs something."""
+def _is_untrained(model: object, state: Mapping[str, object]) -> bool:
+    """Return whether MPRank has seen no row with positive weight yet."""
     return isinstance(model, MPRank) and "n_iter_" not in state
 
 
@@ -287,33 +285,44 @@ def _check(
     folder: object,
 ) -> None:
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
-        raise TypeError(
-            f"{WHO}: estimator must be an object with get_params and partial_fit; got "
-            f"{estimator!r}."
+        raise refusal(
+            "estimator",
+            "be an object with get_params and partial_fit",
+            repr(estimator),
+            error=TypeError,
         )
     if not isinstance(stream, Stream):
-        raise TypeError(
-            f"{WHO}: stream must be one of peckorder.streams, from_parquet(...) for "
-            f"instance; got {type(stream).__name__}."
+        raise refusal(
+            "stream",
+            "be one of peckorder.streams, from_parquet(...) for instance",
+            type(stream).__name__,
+            error=TypeError,
         )
-    whole(1).check(WHO, "n_passes", n_passes)
-    not_negative.check(WHO, "every", every)
-    whole(0).check(WHO, "prefetch", prefetch)
-    optional(_CALLABLE).check(WHO, "progress", progress)
+    whole(1).check("n_passes", n_passes)
+    not_negative.check("every", every)
+    whole(0).check("prefetch", prefetch)
+    optional(_CALLABLE).check("progress", progress)
     if isinstance(estimator, RankBoost) and classes is not None:
-        raise TypeError(
-            f"{WHO}: classes must be None for RankBoost, which knows none; got "
-            f"{classes!r}."
+        raise refusal(
+            "classes",
+            "be None for RankBoost, which knows none",
+            repr(classes),
+            error=TypeError,
         )
     if not isinstance(estimator, RankBoost) and folder is not None:
-        raise TypeError(
-            f"{WHO}: folder must be None for {type(estimator).__name__}, which keeps "
-            f"no temporary files; got {folder!r}."
+        raise refusal(
+            "folder",
+            f"be None for {type(estimator).__name__}, which keeps no temporary files",
+            repr(folder),
+            error=TypeError,
         )
     if isinstance(estimator, MPRank | RankBoost) and n_passes != 1:
-        raise ValueError(
-            f"{WHO}: n_passes must be 1 for {type(estimator).__name__}, which learns "
-            f"no more from the same rows; got {n_passes!r}."
+        raise refusal(
+            "n_passes",
+            f"be 1 for {type(estimator).__name__}, which learns no more from "
+            "the same rows",
+            repr(n_passes),
+            error=ValueError,
         )
 
 
@@ -321,37 +330,39 @@ def _check_learner(
     model: Any, stream: Stream, classes: VectorLike | None
 ) -> Array | None:
     """Refuse what an estimator does not take; return the classes, checked."""
-    who = type(model).__name__
+    name = type(model).__name__
     try:
         taken = signature(model.partial_fit).parameters
     except AttributeError as error:
         # Some say why they have none, as MPRank does of kernels.
         why = f" {error.__cause__}" if error.__cause__ else ""
-        raise TypeError(
-            f"{WHO}: estimator must be one with partial_fit, or a RankBoost; got "
-            f"{model!r}.{why}"
+        raise refusal(
+            "estimator",
+            "be one with partial_fit, or a RankBoost",
+            repr(model),
+            hint=why,
+            error=TypeError,
         ) from None
     if stream.has_weights and "sample_weight" not in taken:
-        raise TypeError(
-            f"{WHO}: stream must be without weights for {who}, which takes none; got "
-            "one with."
-        )
+        rule = f"be without weights for {name}, which takes none"
+        raise refusal("stream", rule, "one with", error=TypeError)
     if classes is None:
         return None
     if "classes" not in taken:
-        raise TypeError(
-            f"{WHO}: classes must be None for {who}, which knows none; got {classes!r}."
-        )
-    return Scale.given(WHO, classes).classes
+        rule = f"be None for {name}, which knows none"
+        raise refusal("classes", rule, repr(classes), error=TypeError)
+    return Scale.given(classes).classes
 
 
 def _opened(run: _Run, path: PathLike | None, every: float) -> Checkpoint | None:
     if path is None:
         return None
     if not isinstance(run.model, StoredModel):
-        raise TypeError(
-            f"{WHO}: checkpoint must be None for estimators that are not peckorder's "
-            f"own; got {path!r} for {type(run.model).__name__}."
+        raise refusal(
+            "checkpoint",
+            "be None for estimators that are not peckorder's own",
+            f"{path!r} for {type(run.model).__name__}",
+            error=TypeError,
         )
     terms = terms_of(run.model, run.stream, run.classes, run.n_passes)
     return Checkpoint.of(path, every, terms)
@@ -367,40 +378,44 @@ def classes_of(model: Any, stream: Stream, classes: Array | None) -> Array | Non
     Without classes the labels are read once, and nothing else of the rows where the
     source allows it.
     """
-    who, is_ours = type(model).__name__, isinstance(model, OrdinalEstimator)
+    is_ours = isinstance(model, OrdinalEstimator)
     if classes is not None:
         return classes
     if is_ours and model.classes is not None:
         return None
-    known = _distinct(who, stream, ordered=is_ours)
-    if is_ours and len(known) < 2:
-        Scale.inferred(who, read_labels(who, known))  # says why not
-    return known
+    with named(type(model).__name__):
+        labels = _distinct(stream, ordered=is_ours)
+        if is_ours and len(labels) < 2:
+            Scale.inferred(read_labels(labels))  # raises an error
+    return labels
 
 
-def _distinct(who: str, stream: Stream, *, ordered: bool) -> Labels:
+def _distinct(stream: Stream, *, ordered: bool) -> Labels:
     known: Labels = np.empty(0)
     number = 0
     for y in stream.labels():
         check_gaps(stream, "y", y, number)
         labels = np.unique(y)
         if ordered and labels.dtype.kind not in "biuf":
-            Scale.inferred(who, read_labels(who, labels))  # says why not
+            Scale.inferred(read_labels(labels))  # raises an error
         known = np.union1d(known, labels) if number else labels
         number += len(y)
         if len(known) > MOST_CLASSES:
-            raise DataError(
-                f"{who}: y must hold at most {MOST_CLASSES:,} classes; got more. If it "
-                "is a quantity, cut it into grades first."
+            raise refusal(
+                "y",
+                f"hold at most {MOST_CLASSES:,} classes",
+                "more",
+                hint="If it is a quantity, cut it into grades first.",
             )
     if number == 0:
         refuse_empty()
     return known
 
 
+@entry_named("fit")
 def refuse_empty() -> NoReturn:
-    """Say of a stream that it has no rows."""
-    raise DataError(f"{WHO}: stream must hold at least one row; got none.")
+    """Refuse a stream without rows."""
+    raise refusal("stream", "hold at least one row", "none")
 
 
 def name_features(model: Any, stream: Stream) -> None:

@@ -12,6 +12,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from peckorder._core.errors import entry_named, named, refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Ints, PathLike
 from peckorder.boosting.blocks import (
@@ -19,7 +20,6 @@ from peckorder.boosting.blocks import (
     options_for_blocks,
     publish,
 )
-from peckorder.boosting.booster import Booster, Options, Watch
 from peckorder.boosting.columns import Cuts, no_sorted
 from peckorder.boosting.columns_on_disk import (
     Scratch,
@@ -29,10 +29,10 @@ from peckorder.boosting.columns_on_disk import (
     reserve,
 )
 from peckorder.boosting.distribution import Distribution, GradedQueries
+from peckorder.boosting.run_rounds import Booster, Options, Watch
 from peckorder.estimators import RankBoost
-from peckorder.exceptions import DataError
 from peckorder.streams.block import Stream
-from peckorder.streams.fitting.checkpoint import WHO, Checkpoint, Place, terms_of
+from peckorder.streams.fitting.checkpoint import Checkpoint, Position, terms_of
 from peckorder.streams.fitting.fit import Report, name_features, refuse_empty
 from peckorder.streams.prefetch import prefetched
 from peckorder.streams.row_errors import locate_errors
@@ -71,18 +71,22 @@ class KeptRows:
         """Refuse a place at which something else is."""
         others = self._others()
         if others:
-            raise FileExistsError(
-                f"{WHO}: checkpoint must be one beside which rows can be kept, in "
-                f"{str(self._folder)!r}; got {others} there. Choose another."
+            raise refusal(
+                "checkpoint",
+                f"be one beside which rows can be kept, in {str(self._folder)!r}",
+                f"{others} there",
+                hint="Choose another.",
+                error=FileExistsError,
             )
 
     def shares_disk(self, folder: Path) -> bool:
         """Tell whether a folder is on the disk that the rows are kept on."""
         return on_one_disk(self._folder.parent, folder)
 
+    @entry_named("fit")
     def check_disk(self, n_entries: int) -> None:
         """Refuse a disk that has no room for the bins."""
-        check_disk(WHO, "checkpoint", self._folder.parent, n_entries, _BYTES)
+        check_disk("checkpoint", self._folder.parent, n_entries, _BYTES)
 
     def _others(self) -> str:
         """Say what is there that no fit has made; nothing if all is well."""
@@ -178,6 +182,7 @@ def room_for_bins(
     return bins
 
 
+@entry_named("fit")
 def fit_boosted(
     model: RankBoost,
     stream: Stream,
@@ -212,16 +217,15 @@ def fit_boosted(
     model : RankBoost
         The model, or the one in a checkpoint that is finished.
     """
-    options = options_for_blocks(model, "on a stream")
-    if not stream.has_queries:
-        raise DataError(
-            f"{model._who}: stream must have queries, of which a block holds whole "
-            "ones; got one without."
-        )
+    with named(type(model).__name__):
+        options = options_for_blocks(model, "on a stream")
+        if not stream.has_queries:
+            rule = "have queries, of which a block holds whole ones"
+            raise refusal("stream", rule, "one without")
     if checkpoint is None:
         return _fit(model, stream, options, None, prefetch, progress, folder)
     kept = Checkpoint.of(checkpoint, every, terms_of(model, stream, None, 1))
-    with kept.held():
+    with kept.locked():
         return _fit(model, stream, options, kept, prefetch, progress, folder)
 
 
@@ -239,16 +243,16 @@ def _fit(
     if kept is not None:
         beside = KeptRows(kept.path, kept.terms)
         found: Any = kept.read()
-        earlier, place = found or (None, Place())
-        if place.is_finished:
+        earlier, position = found or (None, Position())
+        if position.is_finished:
             with suppress(FileExistsError):  # what is not ours stays
                 beside.check()
                 beside.remove()
             return earlier
         beside.check()
         folder = kept.path.parent if folder is None else folder
-    scratch = Scratch(model._who, _checked(folder))
-    with Team(model._n_threads()) as team:
+    scratch = Scratch(_checked(folder))
+    with named(type(model).__name__), Team(model._n_threads()) as team:
         rows = None if beside is None else beside.read()
         if rows is None:
             rows = _gather(model, stream, scratch, beside, team, prefetch, progress)
@@ -266,9 +270,8 @@ def _fit(
 def _checked(folder: PathLike | None) -> Path:
     path = Path(gettempdir() if folder is None else folder)
     if not path.is_dir():
-        raise NotADirectoryError(
-            f"fit: folder must be a folder that exists; got {str(path)!r}."
-        )
+        rule, got = "be a folder that exists", repr(str(path))
+        raise refusal("folder", rule, got, error=NotADirectoryError)
     return path
 
 
@@ -334,7 +337,7 @@ def _boost(model: RankBoost, booster: Booster, kept: Checkpoint | None) -> None:
         n_rounds = len(booster.log.rounds)
         if is_finished or n_rounds > n_kept:
             publish(model, booster)
-            kept.write(model, Place(0, 0, is_finished))
+            kept.write(model, Position(0, 0, is_finished))
             n_kept = n_rounds
 
     def write_if_due(log: object) -> None:

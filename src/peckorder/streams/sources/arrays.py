@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Array, Ints, Labels, Matrix
 from peckorder._core.validation import optional, whole
-from peckorder.exceptions import DataError
 from peckorder.streams.block import OF_ARRAYS, Block, Stream, default_rows
 
-_WHO = "from_arrays"
 # Queries of rows that are skipped are looked at in pieces of so many.
 _MANY = 1 << 16
 # Arrays are told apart by pieces of so many bytes; maps by some, at both ends and
@@ -28,6 +27,7 @@ _SHARED = ("r", "r+", "w+")
 _AROUND = 1 << 22
 
 
+@entry
 def from_arrays(
     X: ArrayLike,
     y: ArrayLike,
@@ -74,14 +74,14 @@ def from_arrays(
     ...     [block.X.shape for block in stream]
     [(4, 2), (2, 2)]
     """
-    optional(whole(1)).check(_WHO, "rows", rows)
+    optional(whole(1)).check("rows", rows)
     stream = _Arrays(_features(X), y, qid, weight, rows)
     stream.feature_names = _names(X)
     return stream
 
 
 class _Arrays(Stream):
-    who = _WHO
+    who = "from_arrays"
     n_rows: int
 
     def __init__(
@@ -167,9 +167,10 @@ def _features(X: Any) -> Any:
     elif not isinstance(X, np.ndarray):
         X = np.asarray(X)
     if X.ndim != 2 or X.shape[1] == 0 or X.dtype.kind not in "biuf":
-        raise DataError(
-            f"{_WHO}: X must be numbers in rows and columns; got an array of shape "
-            f"{X.shape} and type {X.dtype}."
+        raise refusal(
+            "X",
+            "be numbers in rows and columns",
+            f"an array of shape {X.shape} and type {X.dtype}",
         )
     return X
 
@@ -184,16 +185,14 @@ def _names(X: object) -> tuple[str, ...] | None:
 def _column(name: str, values: ArrayLike, n_rows: int | None) -> Array:
     column = values if isinstance(values, np.ndarray) else np.asarray(values)
     if column.ndim != 1 or len(column) != n_rows:
-        raise DataError(
-            f"{_WHO}: {name} must be one value per row, {n_rows} in all; got an array "
-            f"of shape {column.shape}."
+        raise refusal(
+            name,
+            f"be one value per row, {n_rows} in all",
+            f"an array of shape {column.shape}",
         )
     if name == "qid" and column.dtype.kind == "O":
         if not all(isinstance(value, str) for value in column):
-            raise DataError(
-                f"{_WHO}: qid must be numbers, texts or dates; got objects of other "
-                "kinds."
-            )
+            raise refusal("qid", "be numbers, texts or dates", "objects of other kinds")
         column = column.astype(str)
     return column
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike
 
+from peckorder._core.errors import refusal
 from peckorder.exceptions import MissingExtraError
 from peckorder.streams.block import Block
 from peckorder.tables.roles import RowRoles
@@ -16,14 +17,15 @@ if TYPE_CHECKING:
 _STRIP = 1024
 
 
-def require_pyarrow(who: str) -> None:
+def require_pyarrow() -> None:
     """Refuse to go on without pyarrow; the message tells how it is installed."""
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        raise MissingExtraError(
-            f"{who}: pyarrow must be installed for this; "
-            'pip install "peckorder[frames]" brings it.'
+        raise refusal(
+            "pyarrow",
+            'be installed for this; pip install "peckorder[frames]" brings it',
+            error=MissingExtraError,
         ) from None
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
+from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.typing import Labels
 from peckorder._core.validation import Rule, optional, whole
-from peckorder.exceptions import DataError
 from peckorder.streams.block import Block, Stream, default_rows
 from peckorder.streams.sources.arrow import block_of, require_pyarrow
 from peckorder.streams.sources.files import FileRows, Paths, file_identity, found_files
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from peckorder.tables.files.csv import Header
 
-_WHO = "from_csv"
 _SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.zst", ".tsv", ".tsv.gz")
 # Bytes of text that become a piece of rows.
 _TEXT = 1 << 20
@@ -40,6 +39,7 @@ class _Kind(Enum):
     TEXT = "text"
 
 
+@entry
 def from_csv(
     path: Paths,
     target: str,
@@ -112,19 +112,18 @@ def from_csv(
     [[0.5, 2.0], [nan, 3.0]] [1.0, 0.0] ['x', 'x']
     [[1.0, 1.0]] [2.0] ['y']
     """
-    optional(whole(1)).check(_WHO, "rows", rows)
-    _DELIMITER.check(_WHO, "delimiter", delimiter)
-    _QID_DTYPE.check(_WHO, "qid_dtype", qid_dtype)
-    require_pyarrow(_WHO)
-    paths = found_files(_WHO, path, _SUFFIXES)
+    optional(whole(1)).check("rows", rows)
+    _DELIMITER.check("delimiter", delimiter)
+    _QID_DTYPE.check("qid_dtype", qid_dtype)
+    require_pyarrow()
+    paths = found_files(path, _SUFFIXES)
     files = [_File.of(path, delimiter) for path in paths]
     first, where = files[0].header.names, paths[0].name
     roles = find_row_roles(
-        _WHO, first, where, target=target, qid=qid, weight=weight, features=features
+        first, where, target=target, qid=qid, weight=weight, features=features
     )
     for file in files[1:]:
         check_same_columns(
-            _WHO,
             roles,
             file.header.names,
             file.path.name,
@@ -149,9 +148,8 @@ class _File(NamedTuple):
         from peckorder.tables.files.csv import read_header
         from peckorder.tables.files.source import opened
 
-        who = f"{_WHO}: {path.name}"
-        with opened(path, streamed=True, who=who) as file:
-            return cls(path, read_header(who, file.head, delimiter, is_named=True))
+        with opened(path, streamed=True, name=f"from_csv: {path.name}") as file:
+            return cls(path, read_header(file.head, delimiter, is_named=True))
 
     def texts(
         self, columns: Sequence[str], parsed: Collection[str] = ()
@@ -160,10 +158,9 @@ class _File(NamedTuple):
         from peckorder.tables.files.csv import text_blocks
         from peckorder.tables.files.source import opened
 
-        who, positions = f"{_WHO}: {self.path.name}", self.header.names.index
-        with opened(self.path, streamed=True, who=who) as file:
+        name, positions = f"from_csv: {self.path.name}", self.header.names.index
+        with opened(self.path, streamed=True, name=name) as file:
             yield from text_blocks(
-                who,
                 file,
                 self.header,
                 list(map(positions, columns)),
@@ -238,16 +235,18 @@ class _File(NamedTuple):
         n_before: int,
         first: str,
     ) -> NoReturn:
-        from peckorder.tables.files.cells import first_cell
+        from peckorder.tables.files.arrow_cells import first_cell
 
         row, text = first_cell(
             cells, lambda cell: _converted(cell, kind, self.header.has_commas) is None
         )
         like = "" if first == self.path.name else f", as in {first!r}"
         hint = " Other queries need qid_dtype=str." if kind is _Kind.ID else ""
-        raise DataError(
-            f"{_WHO}: {self.path.name}: column {name!r} must be {kind.value}{like}; "
-            f"got {text[:60]!r} in row {n_before + row + 1}.{hint}"
+        raise refusal(
+            f"{self.path.name}: column {name!r}",
+            f"be {kind.value}{like}",
+            f"{text[:60]!r} in row {n_before + row + 1}",
+            hint=hint,
         )
 
 
@@ -255,7 +254,12 @@ def _converted(
     cells: "pa.ChunkedArray", kind: _Kind, has_commas: bool
 ) -> "pa.ChunkedArray | None":
     """Return the values of cells; None if one is of another kind."""
-    from peckorder.tables.files.cells import decimals, empty_as_null, flags, whole_ids
+    from peckorder.tables.files.arrow_cells import (
+        decimals,
+        empty_as_null,
+        flags,
+        whole_ids,
+    )
 
     match kind:
         case _Kind.NUMBER:
@@ -292,7 +296,7 @@ def _kinds_of(file: _File, roles: RowRoles, qid_dtype: type | None) -> dict[str,
 
 
 class _CSVFiles(Stream):
-    who = _WHO
+    who = "from_csv"
 
     def __init__(
         self,
@@ -342,6 +346,7 @@ class _CSVFiles(Stream):
             "rows": self.rows,
         }
 
+    @entry_named("from_csv")
     def _batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
         for position, file in enumerate(self._files):
             n_rows = 0

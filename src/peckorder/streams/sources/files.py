@@ -1,4 +1,4 @@
-"""The files of a stream: which they are, in which order, and what tells them apart."""
+"""The files of a stream: finding, ordering and identifying them."""
 
 import os
 import re
@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TypeAlias
 
-from peckorder.exceptions import DataError
+from peckorder._core.errors import refusal
 
 Paths: TypeAlias = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -16,7 +16,7 @@ _ENDS = 1 << 16
 _NUMBER = re.compile(r"(\d+)")
 
 
-def found_files(who: str, path: Paths, suffixes: tuple[str, ...]) -> list[Path]:
+def found_files(path: Paths, suffixes: tuple[str, ...]) -> list[Path]:
     """Return the files that a path, or a list of paths, stands for.
 
     Those of a folder, and of folders in it, are those with one of the suffixes, in the
@@ -24,28 +24,34 @@ def found_files(who: str, path: Paths, suffixes: tuple[str, ...]) -> list[Path]:
     stroke are left out.
     """
     if isinstance(path, str | os.PathLike):
-        files = _files_of(who, Path(path), suffixes)
+        files = _files_of(Path(path), suffixes)
     elif isinstance(path, Iterable):
         files = []
         for one in path:
             if not isinstance(one, str | os.PathLike):
-                raise TypeError(f"{who}: path must be paths; got {one!r}.")
-            files += _files_of(who, Path(one), suffixes)
+                raise refusal("path", "be paths", repr(one), error=TypeError)
+            files += _files_of(Path(one), suffixes)
     else:
-        raise TypeError(f"{who}: path must be a path or a list of paths; got {path!r}.")
+        raise refusal(
+            "path", "be a path or a list of paths", repr(path), error=TypeError
+        )
     if not files:
-        raise DataError(
-            f"{who}: path must be a file, or a folder with files whose names end in "
-            f"{' or '.join(suffixes)}; got {path!r}."
+        raise refusal(
+            "path",
+            "be a file, or a folder with files whose names end in "
+            f"{' or '.join(suffixes)}",
+            repr(path),
         )
     return files
 
 
-def _files_of(who: str, path: Path, suffixes: tuple[str, ...]) -> list[Path]:
+def _files_of(path: Path, suffixes: tuple[str, ...]) -> list[Path]:
     if not path.exists():
-        raise FileNotFoundError(
-            f"{who}: path must be a file or a folder; got {str(path)!r}, which does "
-            "not exist."
+        raise refusal(
+            "path",
+            "be a file or a folder",
+            f"{str(path)!r}, which does not exist",
+            error=FileNotFoundError,
         )
     if not path.is_dir():
         return [path]
@@ -59,45 +65,45 @@ def _is_hidden(path: Path) -> bool:
 
 
 def _natural(name: str) -> list[str | int]:
-    """Return what sorts names with numbers by the value of these."""
+    """Return a key that sorts names by the values of the numbers in them."""
     parts = _NUMBER.split(name)
     return [*((int(p) if k % 2 else p) for k, p in enumerate(parts)), name]
 
 
 def file_identity(path: Path) -> list[str | int]:
-    """Return what tells a file from others: name, size, time, and both of its ends."""
-    found = path.stat()
-    mixed = sha256()
+    """Return what identifies a file: name, size, time, and a digest of both ends."""
+    status = path.stat()
+    digest = sha256()
     with path.open("rb") as file:
-        mixed.update(file.read(_ENDS))
-        file.seek(max(0, found.st_size - _ENDS))
-        mixed.update(file.read(_ENDS))
-    return [path.name, found.st_size, found.st_mtime_ns, mixed.hexdigest()]
+        digest.update(file.read(_ENDS))
+        file.seek(max(0, status.st_size - _ENDS))
+        digest.update(file.read(_ENDS))
+    return [path.name, status.st_size, status.st_mtime_ns, digest.hexdigest()]
 
 
 class FileRows:
-    """Files one after the other, and how many rows they have as far as that is known.
+    """Consecutive files and their numbers of rows.
 
-    Text tells its rows when it is read, file after file.
+    The rows of text files are known when they have been read, file after file.
     """
 
     def __init__(self, paths: list[Path], sizes: Iterable[int] = ()) -> None:
         self.paths, self._sizes = paths, list(sizes)
 
-    def ended(self, place: int, n_rows: int) -> None:
-        """Know how many rows a file has, once it is read to its end."""
-        if place == len(self._sizes):
+    def ended(self, position: int, n_rows: int) -> None:
+        """Record how many rows a file has, once it is read to its end."""
+        if position == len(self._sizes):
             self._sizes.append(n_rows)
 
     def where(self, row: int) -> str:
-        """Say where a row is that has been read: all files before have been, too."""
-        place = 0
-        while place < len(self.paths) - 1 and place < len(self._sizes):
-            if row < self._sizes[place]:
+        """Return the location of a row that has been read."""
+        position = 0
+        while position < len(self.paths) - 1 and position < len(self._sizes):
+            if row < self._sizes[position]:
                 break
-            row -= self._sizes[place]
-            place += 1
-        name = repr(self.paths[place].name)
+            row -= self._sizes[position]
+            position += 1
+        name = repr(self.paths[position].name)
         return name if len(self.paths) == 1 else f"row {row} of {name}"
 
     def __str__(self) -> str:

@@ -7,20 +7,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import DTypeLike
 
+from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.text_files import Source
 from peckorder._core.typing import Labels
 from peckorder._core.validation import boolean, optional, whole
 from peckorder.datasets.formats.letor import DTYPE, MISSING, QID_DTYPE
 from peckorder.datasets.formats.letor_reader import LetorBlock, LetorReader, documents
-from peckorder.exceptions import DataError
 from peckorder.streams.block import Block, Stream, default_rows
 from peckorder.streams.sources.arrow import require_pyarrow
 from peckorder.streams.sources.files import FileRows, Paths, file_identity, found_files
 
-_WHO = "from_letor"
 _SUFFIXES = (".txt", ".txt.gz", ".txt.zst", ".letor", ".svm", ".dat")
 
 
+@entry
 def from_letor(
     path: Paths,
     *,
@@ -80,20 +80,20 @@ def from_letor(
     [[0.5, 0.0], [0.0, 2.0]] [1.0, 0.0] [4, 4]
     [[4.0, 0.0]] [2.0] [7]
     """
-    optional(whole(1)).check(_WHO, "n_features", n_features)
-    DTYPE.check(_WHO, "dtype", dtype)
-    boolean.check(_WHO, "sparse", sparse)
-    boolean.check(_WHO, "zero_based", zero_based)
-    MISSING.check(_WHO, "missing", missing)
-    QID_DTYPE.check(_WHO, "qid_dtype", qid_dtype)
-    optional(whole(1)).check(_WHO, "rows", rows)
-    files = found_files(_WHO, path, _SUFFIXES)
+    optional(whole(1)).check("n_features", n_features)
+    DTYPE.check("dtype", dtype)
+    boolean.check("sparse", sparse)
+    boolean.check("zero_based", zero_based)
+    MISSING.check("missing", missing)
+    QID_DTYPE.check("qid_dtype", qid_dtype)
+    optional(whole(1)).check("rows", rows)
+    files = found_files(path, _SUFFIXES)
     options = {"zero_based": bool(zero_based), "missing": float(missing)}
     return _LetorFiles(files, n_features, dtype, sparse, qid_dtype, rows, options)
 
 
 class _LetorFiles(Stream):
-    who = _WHO
+    who = "from_letor"
 
     def __init__(
         self,
@@ -114,9 +114,7 @@ class _LetorFiles(Stream):
         if n_features is None:
             highest = max(int(b.column.max(initial=-1)) for b in self._lines())
             if highest < 0:
-                raise DataError(
-                    f"{_WHO}: path must hold one feature at least; got none."
-                )
+                raise refusal("path", "hold one feature at least", "none")
             n_features = highest + 1
         self.n_features = self._n_columns = n_features
         self.rows = rows or default_rows(n_features, self._dtype.itemsize)
@@ -130,7 +128,7 @@ class _LetorFiles(Stream):
                     is_whole = lines.qid.dtype.kind == "i"
                     self._qid_dtype = self._qid_dtype or (int if is_whole else str)
                 return
-        raise DataError(f"{_WHO}: path must hold one row at least; got none.")
+        raise refusal("path", "hold one row at least", "none")
 
     def pieces(
         self, start: int, skipped: Callable[[Labels], object]
@@ -164,12 +162,12 @@ class _LetorFiles(Stream):
             "rows": self.rows,
         }
 
+    @entry_named("from_letor")
     def _lines(self) -> Iterator[LetorBlock]:
-        """Yield what is in the files, some MB of text at a time."""
-        for place, file in enumerate(self._files):
+        """Yield the lines of the files, some MB of text at a time."""
+        for position, file in enumerate(self._files):
             n_rows = 0
             reader = LetorReader(
-                f"{_WHO}: {file.name}",
                 base=0 if self._options["zero_based"] else 1,
                 n_columns=self._n_columns,
                 largest=float(np.finfo(self._dtype).max),
@@ -180,10 +178,11 @@ class _LetorFiles(Stream):
                 has_qid=self._has_qid,
             )
             with _opened(file) as source:
-                for lines in reader.blocks(source):
+                blocks = entry_named(f"from_letor: {file.name}")(reader.blocks)
+                for lines in blocks(source):
                     n_rows += len(lines)
                     yield lines
-            self._source.ended(place, n_rows)
+            self._source.ended(position, n_rows)
 
 
 @contextmanager
@@ -191,11 +190,13 @@ def _opened(file: Path) -> Iterator[Source]:
     if file.suffix != ".zst":
         yield file
         return
-    require_pyarrow(_WHO)
+    require_pyarrow()
     import pyarrow as pa
 
     from peckorder.tables.files.arrow import sound
 
-    rule = f"{_WHO}: path must be sound files; got {file.name!r}:"
-    with sound(rule), pa.input_stream(str(file), compression="zstd") as inflated:
+    with (
+        sound("path", "be sound files", f"{file.name!r}: "),
+        pa.input_stream(str(file), compression="zstd") as inflated,
+    ):
         yield inflated

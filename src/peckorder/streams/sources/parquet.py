@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.typing import Labels
 from peckorder._core.validation import optional, whole
-from peckorder.exceptions import DataError
 from peckorder.streams.block import Block, Stream, default_rows
 from peckorder.streams.sources.arrow import block_of, require_pyarrow
 from peckorder.streams.sources.files import FileRows, Paths, file_identity, found_files
@@ -22,13 +22,13 @@ from peckorder.tables.roles import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_WHO = "from_parquet"
 _SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 # A column is read from the disk in pieces of so many bytes.
 _BUFFER = 1 << 18
 _MANY = 1 << 16
 
 
+@entry
 def from_parquet(
     path: Paths,
     target: str,
@@ -95,13 +95,12 @@ def from_parquet(
     >>> model.predict(pd.DataFrame({"x": [3.0]})).round(3)
     array([4.])
     """
-    optional(whole(1)).check(_WHO, "rows", rows)
-    require_pyarrow(_WHO)
-    files = [_File.of(file) for file in found_files(_WHO, path, _SUFFIXES)]
+    optional(whole(1)).check("rows", rows)
+    require_pyarrow()
+    files = [_File.of(file) for file in found_files(path, _SUFFIXES)]
     first = files[0]
     where = first.path.name
     roles = find_row_roles(
-        _WHO,
         first.schema.names,
         where,
         target=target,
@@ -113,7 +112,6 @@ def from_parquet(
     for file in files[1:]:
         _check_types(file, first, roles)
         check_same_columns(
-            _WHO,
             roles,
             file.schema.names,
             file.path.name,
@@ -123,8 +121,9 @@ def from_parquet(
     return _ArrowFiles(files, roles, rows)
 
 
-def _sentence(path: Path) -> str:
-    return f"{_WHO}: path must be sound Parquet or Arrow files; got {path.name!r}:"
+def _sound_files(path: Path) -> tuple[str, str, str]:
+    """Return what, rule and got of the refusal of a damaged file."""
+    return "path", "be sound Parquet or Arrow files", f"{path.name!r}: "
 
 
 class _File(NamedTuple):
@@ -145,18 +144,19 @@ class _File(NamedTuple):
         with path.open("rb") as raw:
             head = raw.read(6)
         if head.startswith(b"PAR1"):
-            with open_parquet(path, _sentence(path)) as file:
+            with open_parquet(path, *_sound_files(path)) as file:
                 groups = range(file.metadata.num_row_groups)
                 sizes = tuple(file.metadata.row_group(g).num_rows for g in groups)
                 return cls(path, True, file.schema_arrow, sizes)
         if not head.startswith(b"ARROW1"):
-            raise DataError(
-                f"{_WHO}: path must be Parquet or Arrow files; got {path.name!r}, "
-                "which does not begin as one."
+            raise refusal(
+                "path",
+                "be Parquet or Arrow files",
+                f"{path.name!r}, which does not begin as one",
             )
         # A column is enough to count rows.
         one = pa.ipc.IpcReadOptions(included_fields=[0])
-        with sound(_sentence(path)), pa.memory_map(str(path)) as source:
+        with sound(*_sound_files(path)), pa.memory_map(str(path)) as source:
             schema = pa.ipc.open_file(source).schema
             file = pa.ipc.open_file(source, options=one)
             numbers = range(file.num_record_batches)
@@ -188,8 +188,8 @@ class _File(NamedTuple):
         from peckorder.tables.files.arrow import open_parquet
 
         # Through a buffer, and not all of a column in advance.
-        options = {"buffer_size": _BUFFER, "pre_buffer": False}
-        with open_parquet(self.path, _sentence(self.path), **options) as file:
+        options: dict[str, Any] = {"buffer_size": _BUFFER, "pre_buffer": False}
+        with open_parquet(self.path, *_sound_files(self.path), **options) as file:
             yield from file.iter_batches(
                 rows, row_groups=list(left), columns=columns, use_threads=False
             )
@@ -204,7 +204,7 @@ class _File(NamedTuple):
         positions = [self.schema.get_field_index(name) for name in columns]
         options = pa.ipc.IpcReadOptions(included_fields=sorted(positions))
         with (
-            sound(_sentence(self.path)),
+            sound(*_sound_files(self.path)),
             pa.OSFile(str(self.path)) as source,
             pa.ipc.open_file(source, options=options) as file,
         ):
@@ -213,7 +213,7 @@ class _File(NamedTuple):
 
 
 class _ArrowFiles(Stream):
-    who = _WHO
+    who = "from_parquet"
 
     def __init__(self, files: list[_File], roles: RowRoles, rows: int | None) -> None:
         import pyarrow as pa
@@ -269,6 +269,7 @@ class _ArrowFiles(Stream):
             number += len(values)
             yield values
 
+    @entry_named("from_parquet")
     def _batches(
         self, columns: list[str], rows: int, start: int
     ) -> "Iterator[pa.RecordBatch]":
@@ -286,19 +287,17 @@ def _check_numbers(file: _File, roles: RowRoles) -> None:
     for name in [*roles.features, *([roles.weight] if roles.weight else [])]:
         kind = file.schema.field(name).type
         if not is_numeric(kind):
-            raise DataError(
-                f"{_WHO}: column {name!r} of {file.path.name!r} must be numbers; got "
-                f"{kind}."
-            )
+            raise refusal(f"column {name!r} of {file.path.name!r}", "be numbers", kind)
 
 
 def _check_types(file: _File, first: _File, roles: RowRoles) -> None:
     """Refuse a file without a column of the first, or with one of another type."""
     for name in roles.columns:
-        check_one_column(_WHO, "every column", name, file.schema.names, file.path.name)
+        check_one_column("every column", name, file.schema.names, file.path.name)
         kind, expected = file.schema.field(name).type, first.schema.field(name).type
         if kind != expected:
-            raise DataError(
-                f"{_WHO}: column {name!r} must be {expected} in every file, as in "
-                f"{first.path.name!r}; got {kind} in {file.path.name!r}."
+            raise refusal(
+                f"column {name!r}",
+                f"be {expected} in every file, as in {first.path.name!r}",
+                f"{kind} in {file.path.name!r}",
             )

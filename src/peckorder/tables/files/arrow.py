@@ -14,10 +14,9 @@ import pyarrow.compute as pc
 from pyarrow import json as pj
 from pyarrow import parquet as pq
 
-from peckorder._core.errors import cause
+from peckorder._core.errors import refusal, shortened
 from peckorder._core.text_files import read_text
 from peckorder._core.typing import Array
-from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.source import Inflated, is_standard, short, text_of
 
@@ -27,16 +26,16 @@ _DIGITS = 18
 
 
 def parquet_blocks(
-    who: str, path: str | os.PathLike[str], file: Inflated, rows: int | None
+    path: str | os.PathLike[str], file: Inflated, rows: int | None
 ) -> Iterator[pa.Table]:
     """Yield the rows of a Parquet file: all at once, or `rows` at a time."""
     if not file.head.startswith(_MAGIC):
-        raise DataError(f"{who}: the file must be Parquet; got one of another kind.")
+        raise refusal("the file", "be Parquet", "one of another kind")
     # The end is read first: what cannot be read from there must be in memory.
     is_seekable = not is_standard(path) and not file.is_compressed
     source = Path(path) if is_seekable else io.BytesIO(file.read())
-    with open_parquet(source, f"{who}: the file must be sound Parquet; got") as table:
-        _check_once(who, table.schema_arrow.names)
+    with open_parquet(source, "the file", "be sound Parquet") as table:
+        _check_once(table.schema_arrow.names)
         if rows is None:
             # Runs of equal cells take next to nothing in the file.
             n_cells = table.metadata.num_rows * table.metadata.num_columns
@@ -50,29 +49,33 @@ def parquet_blocks(
 
 @contextmanager
 def open_parquet(
-    source: Path | io.BytesIO, rule: str, **options: bool | int
+    source: Path | io.BytesIO,
+    what: str,
+    rule: str,
+    got: str = "",
+    **options: bool | int,
 ) -> Iterator[pq.ParquetFile]:
-    """Open a Parquet file; where it is damaged, `rule` begins the sentence."""
-    with sound(rule), pq.ParquetFile(source, **options) as file:
+    """Open a Parquet file; refuse a damaged one as `sound` does."""
+    with sound(what, rule, got), pq.ParquetFile(source, **options) as file:
         yield file
 
 
 @contextmanager
-def sound(rule: str) -> Iterator[None]:
-    """Refuse what Arrow cannot read, by a sentence that `rule` begins."""
+def sound(what: str, rule: str, got: str = "") -> Iterator[None]:
+    """Refuse what Arrow cannot read; `got` comes before Arrow's own message."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{rule} {cause(error)}.") from None
+        raise refusal(what, rule, f"{got}{shortened(error)}") from None
 
 
-def json_blocks(who: str, file: Inflated, *, whole: bool) -> Iterator[pa.Table]:
+def json_blocks(file: Inflated, *, whole: bool) -> Iterator[pa.Table]:
     """Yield the rows of lines of JSON, one object each: all at once, or in blocks."""
     blocks, n_lines = [], 0
-    for text in read_text(who, text_of(who, file)):
+    for text in read_text(text_of(file)):
         if not text.strip():
             continue
-        blocks.append(_json_table(who, text, n_lines))
+        blocks.append(_json_table(text, n_lines))
         n_lines += text.count(b"\n")
         if not whole:
             yield blocks.pop()
@@ -82,13 +85,12 @@ def json_blocks(who: str, file: Inflated, *, whole: bool) -> Iterator[pa.Table]:
         try:
             yield pa.concat_tables(blocks, promote_options="permissive")
         except pa.ArrowException as error:
-            raise DataError(
-                f"{who}: a column must be all numbers or all text; got "
-                f"{short(str(error), 200)}."
+            raise refusal(
+                "a column", "be all numbers or all text", short(str(error), 200)
             ) from None
 
 
-def _json_table(who: str, text: bytes, n_before: int) -> pa.Table:
+def _json_table(text: bytes, n_before: int) -> pa.Table:
     options = pj.ReadOptions(block_size=max(len(text), 1024))
     try:
         table = pj.read_json(io.BytesIO(text), read_options=options)
@@ -99,15 +101,15 @@ def _json_table(who: str, text: bytes, n_before: int) -> pa.Table:
             names = table.column_names
             table = pj.read_json(io.BytesIO(text), options, parse).select(names)
     except pa.ArrowInvalid as error:
-        raise DataError(_json_sentence(who, text, n_before, str(error))) from None
+        raise _json_refusal(text, n_before, str(error)) from None
     except UnicodeDecodeError:
-        raise DataError(f"{who}: text must be UTF-8; got other bytes.") from None
-    _check_once(who, table.column_names)
+        raise refusal("text", "be UTF-8", "other bytes") from None
+    _check_once(table.column_names)
     return table
 
 
-def _json_sentence(who: str, text: bytes, n_before: int, message: str) -> str:
-    """Find the line that is wrong."""
+def _json_refusal(text: bytes, n_before: int, message: str) -> Exception:
+    """Return an error that names the line or column that is wrong."""
     for number, line in enumerate(text.splitlines(), n_before + 1):
         if not line.strip():
             continue
@@ -117,36 +119,28 @@ def _json_sentence(who: str, text: bytes, n_before: int, message: str) -> str:
             is_object = False
         if not is_object:
             shown = short(line.decode("utf-8", "replace"))
-            return (
-                f"{who}: lines must be objects of JSON; got {shown} in line {number}."
-            )
+            return refusal("lines", "be objects of JSON", f"{shown} in line {number}")
     changed = re.search(r"Column\(/(.*?)\) changed from (\w+) to (\w+)", message)
     if changed:
         name, *kinds = changed.groups()
-        return (
-            f"{who}: column {short(name)} must be all numbers or all text; got "
-            f"{' and '.join(kinds)}."
-        )
-    return f"{who}: the file must be lines of JSON; got {short(message, 200)}."
+        rule = "be all numbers or all text"
+        return refusal(f"column {short(name)}", rule, " and ".join(kinds))
+    return refusal("the file", "be lines of JSON", short(message, 200))
 
 
-def _check_once(who: str, names: list[str]) -> None:
+def _check_once(names: list[str]) -> None:
     if len(set(names)) < len(names):
         again = next(name for k, name in enumerate(names) if name in names[:k])
-        raise DataError(
-            f"{who}: names of columns must differ; got {short(again)} twice."
-        )
+        raise refusal("names of columns", "differ", f"{short(again)} twice")
 
 
-def to_columns(who: str, table: pa.Table) -> Columns:
+def to_columns(source: str, table: pa.Table) -> Columns:
     """Return the columns of a table as arrays of NumPy."""
-    return Columns(
-        {name: _array(who, name, table.column(name)) for name in table.column_names},
-        who,
-    )
+    names = table.column_names
+    return Columns({name: _array(name, table.column(name)) for name in names}, source)
 
 
-def _array(who: str, name: str, column: pa.ChunkedArray) -> Array:
+def _array(name: str, column: pa.ChunkedArray) -> Array:
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
@@ -160,9 +154,7 @@ def _array(who: str, name: str, column: pa.ChunkedArray) -> Array:
     elif pa.types.is_decimal(kind) or pa.types.is_null(kind):
         column = column.cast(pa.float64())
     elif pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raise DataError(
-            f"{who}: text must be UTF-8; got other bytes in column {short(name)}."
-        )
+        raise refusal("text", "be UTF-8", f"other bytes in column {short(name)}")
     kind = column.type
     is_whole = pa.types.is_integer(kind)
     if is_whole and column.null_count and _is_large(column):
@@ -177,9 +169,7 @@ def _array(who: str, name: str, column: pa.ChunkedArray) -> Array:
     if _is_text(kind):
         # Not by Arrow's if_else: up to version 21 it garbles text beside a gap.
         return np.asarray([text or None for text in column.to_pylist()], dtype=object)
-    raise DataError(
-        f"{who}: column {short(name)} must be numbers or text; got {short(str(kind))}."
-    )
+    raise refusal(f"column {short(name)}", "be numbers or text", short(str(kind)))
 
 
 def _is_large(column: pa.ChunkedArray) -> bool:

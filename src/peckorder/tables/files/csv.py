@@ -14,8 +14,14 @@ import pyarrow as pa
 from pyarrow import csv
 
 from peckorder._core.cells import GAPS, has_names, is_number, may_have_commas
-from peckorder.exceptions import DataError
-from peckorder.tables.files.cells import first_cell, id_columns, numbers, remark, typed
+from peckorder._core.errors import refusal
+from peckorder.tables.files.arrow_cells import (
+    first_cell,
+    id_columns,
+    numbers,
+    remark,
+    typed,
+)
 from peckorder.tables.files.source import (
     HEAD,
     Inflated,
@@ -58,7 +64,6 @@ class Header:
 
 
 def read_csv(
-    who: str,
     file: Inflated,
     delimiter: str | None,
     *,
@@ -70,9 +75,9 @@ def read_csv(
     `ids` are columns of ids beside those that are named so; `names` other names for the
     columns.
     """
-    header = read_header(who, file.head, delimiter, names)
+    header = read_header(file.head, delimiter, names)
     reading = _Reading(header, range(len(header.names)))
-    (table,) = _text_tables(who, file, reading, whole=True)
+    (table,) = _text_tables(file, reading, whole=True)
     # Without names the ids of users and items come first.
     unnamed = () if header.is_there else header.names[:2]
     kept = id_columns(header.names, (*ids, *unnamed))
@@ -95,7 +100,6 @@ def read_csv(
 
 
 def csv_blocks(
-    who: str,
     file: Inflated,
     delimiter: str | None,
     wanted: Numbers,
@@ -106,7 +110,7 @@ def csv_blocks(
     A type cannot be told from a block: columns in `wanted` are numbers, and all others
     text as it stands in the file.
     """
-    header = read_header(who, file.head, delimiter, names)
+    header = read_header(file.head, delimiter, names)
     wanted = wanted(tuple(header.names)) if callable(wanted) else wanted
     n_before = 0
 
@@ -118,19 +122,19 @@ def csv_blocks(
             row, text = first_cell(
                 cells, lambda cell: numbers(cell, has_commas=header.has_commas) is None
             )
-            raise DataError(
-                f"{who}: column {short(name)} must be numbers; got {short(text)} in "
-                f"row {n_before + row + 1}."
+            raise refusal(
+                f"column {short(name)}",
+                "be numbers",
+                f"{short(text)} in row {n_before + row + 1}",
             )
         return found
 
-    for table in text_blocks(who, file, header, range(len(header.names))):
+    for table in text_blocks(file, header, range(len(header.names))):
         yield _map_columns(table, read)
         n_before += len(table)
 
 
 def text_blocks(
-    who: str,
     file: Inflated,
     header: Header,
     positions: Sequence[int],
@@ -147,7 +151,7 @@ def text_blocks(
     Threads read ahead if `ahead`, which takes the memory of several blocks.
     """
     reading = _Reading(header, positions, block_size, parsed, ahead)
-    return _text_tables(who, file, reading, whole=False)
+    return _text_tables(file, reading, whole=False)
 
 
 def _map_columns(
@@ -172,7 +176,7 @@ class NotParsedError(Exception):
 
 
 def _text_tables(
-    who: str, source: Inflated, reading: _Reading, *, whole: bool
+    source: Inflated, reading: _Reading, *, whole: bool
 ) -> Iterator[pa.Table]:
     """Yield cells, all at once or in blocks."""
     header, positions = reading.header, reading.positions
@@ -217,14 +221,11 @@ def _text_tables(
         wrong = wrong_rows[0] if wrong_rows else None
         if wrong is None and _NO_DOUBLE in str(error):
             raise NotParsedError from None
-        raise DataError(
-            _sentence(who, str(error), wrong, reading, source.head)
-        ) from None
+        raise _csv_refusal(str(error), wrong, reading, source.head) from None
     text = None if is_two else _open_quotation(file, reading)
     if text is not None:
-        raise DataError(
-            f"{who}: quotation marks must be closed; got the end of the file behind "
-            f"{short(text)}."
+        raise refusal(
+            "quotation marks", "be closed", f"the end of the file behind {short(text)}"
         )
 
 
@@ -283,7 +284,6 @@ def _open_quotation(file: "pa.NativeFile | _Watched", reading: _Reading) -> str 
 
 
 def read_header(
-    who: str,
     head: bytes,
     delimiter: str | None,
     given: tuple[str, ...] | None = None,
@@ -295,72 +295,74 @@ def read_header(
     A column without a name, as an index written by pandas, gets its number. With
     `is_named` the first line has names, whatever they look like and be they the same.
     """
-    check_text(who, head)
+    check_text(head)
     text = head.removeprefix("\N{BYTE ORDER MARK}".encode()).lstrip(b"\r\n")
     if re.match(rb"(\s*%[^\n]*\n)*\s*@relation", text, re.IGNORECASE):
-        raise DataError(
-            f"{who}: the file must be CSV; got ARFF, which is not read. Save its data "
-            "as CSV, with a first line of names."
+        raise refusal(
+            "the file",
+            "be CSV",
+            "ARFF, which is not read",
+            hint="Save its data as CSV, with a first line of names.",
         )
     if not text.strip():
-        raise DataError(f"{who}: the file must begin with names of columns; got none.")
+        raise refusal("the file", "begin with names of columns", "none")
     first, *rest = re.split(rb"[\r\n]", text, maxsplit=1)
     before = head[: len(head) - len(rest[0])] if rest else head
     if not rest and len(text) >= HEAD:
-        raise DataError(
-            f"{who}: the line of names must be shorter than 1 MB; got "
-            f"{short(first.decode('utf-8', 'replace'))}."
+        raise refusal(
+            "the line of names",
+            "be shorter than 1 MB",
+            short(first.decode("utf-8", "replace")),
         )
     line = first.decode("utf-8")
     if delimiter is None:
         outside = re.sub('"[^"]*"', "", line)
         delimiter = max(",;\t|", key=outside.count)
         delimiter = _TWO if _TWO in outside and delimiter not in outside else delimiter
-    names = _cells(who, line, delimiter)
+    names = _cells(line, delimiter)
     if is_named:
         return Header(delimiter, names, True, before)
     is_there = has_names(names)
     if delimiter == _TWO or given is not None:
-        # Files with :: have no names; who gives names to columns gives all.
+        # Files with :: have no names; given names are for all columns.
         is_there = is_there and not any(map(is_number, names))
     if given is not None:
-        check_names(who, given, len(names))
+        check_names(given, len(names))
         names = list(given)
     elif not is_there:
         if len(names) < 2:
-            raise DataError(
-                f"{who}: the first line must name the columns; got {short(line)}."
-            )
+            raise refusal("the first line", "name the columns", short(line))
         names = [f"column {k}" for k in range(1, len(names) + 1)]
-    check_names(who, names, len(names))
+    check_names(names, len(names))
     return Header(delimiter, names, is_there, before if is_there else b"")
 
 
-def check_names(who: str, names: Sequence[str], n_columns: int) -> None:
+def check_names(names: Sequence[str], n_columns: int) -> None:
     """Refuse names that are not one for each column, and different."""
     if len(names) != n_columns:
-        raise DataError(
-            f"{who}: columns must be {n_columns} names, one for each column; got "
-            f"{len(names)}, {', '.join(names)}."
+        raise refusal(
+            "columns",
+            f"be {n_columns} names, one for each column",
+            f"{len(names)}, {', '.join(names)}",
         )
     again = [name for k, name in enumerate(names) if name in names[:k]]
     if again:
-        raise DataError(
-            f"{who}: names of columns must differ; got {short(again[0])} twice. If the "
-            "first line has no names, give them by --columns."
+        raise refusal(
+            "names of columns",
+            "differ",
+            f"{short(again[0])} twice",
+            hint="If the first line has no names, give them by --columns.",
         )
 
 
-def _cells(who: str, line: str, delimiter: str) -> list[str]:
+def _cells(line: str, delimiter: str) -> list[str]:
     if delimiter == _TWO:
         cells = line.split(_TWO)
     else:
         try:
             cells = next(lines.reader([line], delimiter=delimiter, strict=True))
         except lines.Error:
-            raise DataError(
-                f"{who}: the line of names must be sound CSV; got {short(line)}."
-            ) from None
+            raise refusal("the line of names", "be sound CSV", short(line)) from None
     return [name.strip() or f"column {k}" for k, name in enumerate(cells, 1)]
 
 
@@ -370,24 +372,25 @@ def _line_of(text: str, head: bytes) -> int | None:
     return first.index(text.rstrip("\r\n")) + 1 if text in first else None
 
 
-def _sentence(who: str, message: str, row: Any, reading: _Reading, head: bytes) -> str:
+def _csv_refusal(message: str, row: Any, reading: _Reading, head: bytes) -> Exception:
     if row is not None:
         text = row.text.replace(_ONE, _TWO)
         n_before = len(reading.header.line.splitlines())
         number = row.number + n_before if row.number else _line_of(text, head)
         where = f"line {number}, " if number else ""
-        return (
-            f"{who}: lines must have as many cells as the first, "
-            f"{row.expected_columns}; got {row.actual_columns} in "
-            f"{where}{short(text)}."
+        return refusal(
+            "lines",
+            f"have as many cells as the first, {row.expected_columns}",
+            f"{row.actual_columns} in {where}{short(text)}",
         )
     if _TOO_LONG in message:
-        return (
-            f"{who}: lines must be shorter than {reading.block_size >> 20} MB; got a "
-            "longer one, or a quotation mark that nothing closes."
+        return refusal(
+            "lines",
+            f"be shorter than {reading.block_size >> 20} MB",
+            "a longer one, or a quotation mark that nothing closes",
         )
     refused = re.search(r"column #(\d+)", message)
     if refused:
         name = reading.header.names[int(refused[1])]
-        return not_utf_8(who, f"other bytes in column {short(name)}", head)
-    return f"{who}: the file must be sound CSV; got {short(message, 200)}."
+        return not_utf_8(f"other bytes in column {short(name)}", head)
+    return refusal("the file", "be sound CSV", short(message, 200))

@@ -5,14 +5,15 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 from scipy import sparse as sp
 
+from peckorder._core.errors import named, refusal
 from peckorder._core.typing import Array
 from peckorder._core.validation import did_you_mean
 from peckorder.datasets import Documents
-from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.arrow import json_blocks, parquet_blocks, to_columns
 from peckorder.tables.files.csv import Numbers, check_names, csv_blocks, read_csv
@@ -48,7 +49,7 @@ _SUFFIXES = {
     ".qrels": "qrels",
     ".qrel": "qrels",
 }
-_PACKED = (".gz", ".zst")
+_COMPRESSION_SUFFIXES = (".gz", ".zst")
 _LETOR_LINE = re.compile(rb"\S+(\s+qid:\S+(\s+\d+:\S+)*|(\s+\d+:\S+)+)\s*(#.*)?")
 
 
@@ -66,12 +67,12 @@ def read_columns(
     path
         The file, plain or in gzip or zstd; "-" is standard input.
     format
-        One of `FORMATS`. None: by the suffix; where it does not tell, as of a .txt
-        file, by the first line.
+        One of `FORMATS`. None: by the suffix, or by the first line if the suffix has no
+        format of its own, such as .txt.
     ids
-        Columns of ids, beside those named so: as text, if numbers would change them.
+        Further columns of ids: they stay text if numbers would change them.
     names
-        Names for the columns, in place of those that the file has, if any.
+        Names for the columns, instead of those in the file.
 
     Returns
     -------
@@ -82,13 +83,13 @@ def read_columns(
     Raises
     ------
     DataError
-        With one sentence about what is wrong with the file.
+        If the file is empty or malformed.
     """
-    kind, who = format_of(path, format), name_of(path)
+    known_format = format_of(path, format)
     with opened(path) as file:
-        kind = kind or guessed(file.head)
-        columns = _whole(kind, who, path, file, ids, names)
-    return _checked(columns)
+        return _read_all(
+            known_format or guess_format(file.head), path, file, ids, names
+        )
 
 
 def read_table(
@@ -98,17 +99,17 @@ def read_table(
     ids: Collection[str] = (),
     names: tuple[str, ...] | None = None,
 ) -> Columns | Documents:
-    """Read all rows; of a LETOR file with few features a row, as sparse documents."""
-    kind, who = format_of(path, format), name_of(path)
+    """Read all rows; of a LETOR file with few features per row, as sparse documents."""
+    known_format = format_of(path, format)
     with opened(path) as file:
-        kind = kind or guessed(file.head)
-        if kind == "letor":
-            documents = read_letor(who, file)
-            if sp.issparse(documents.X) and len(documents) and names is None:
-                return documents
-            columns = documents_to_columns(who, documents, None)
-            return _checked(_renamed(columns, names))
-        return _checked(_whole(kind, who, path, file, ids, names))
+        table_format = known_format or guess_format(file.head)
+        if table_format != "letor":
+            return _read_all(table_format, path, file, ids, names)
+        documents = read_letor(file)
+        if sp.issparse(documents.X) and len(documents) and names is None:
+            return documents
+        columns = documents_to_columns(file.source, documents, None)
+        return _not_empty(_renamed(columns, names))
 
 
 def iter_columns(
@@ -124,48 +125,49 @@ def iter_columns(
     Parameters
     ----------
     path, format, names
-        As in `read_columns`. Runs and qrels are read whole.
+        As in `read_columns`. Runs and qrels are read at once.
     rows
-        Rows of a block, at most.
+        The maximal number of rows per block.
     numbers
-        Columns that are numbers, or a function that tells them from all names. All
-        other columns of a CSV file are text, as it stands in the file: a type cannot
-        be told from some of the rows.
+        Columns of numbers, or a function that returns them, given all names. All other
+        columns of a CSV file are text, unchanged: some of the rows are not enough to
+        infer a type.
     """
-    kind, who = format_of(path, format), name_of(path)
-    n_rows, last = 0, Columns({}, who)
+    known_format = format_of(path, format)
+    previous = None
     with opened(path, streamed=True) as file:
-        kind = kind or guessed(file.head)
-        for found in _blocks(kind, who, path, file, rows, numbers, names):
-            block = found if n_rows == 0 else _alike(last, found)
+        table_format = known_format or guess_format(file.head)
+        for block in _blocks(table_format, path, file, rows, numbers, names):
+            if len(block) == 0:
+                continue
+            if previous is not None:
+                block = _with_columns_of(previous, block)  # noqa: PLW2901
             for begin in range(0, len(block), rows):
-                part = {
+                slices = {
                     name: column[begin : begin + rows]
                     for name, column in block.arrays.items()
                 }
-                yield Columns(part, who)
-            n_rows += len(block)
-            last = block
-        if n_rows == 0:
-            _checked(last)
+                yield Columns(slices, file.source)
+            previous = block
+        if previous is None:
+            _refuse_empty()
 
 
 def letor_documents(
     path: str | os.PathLike[str], *, rows: int = 65_536, format: str | None = None
 ) -> Iterator[Documents] | None:
-    """Return the rows of a LETOR file in blocks, sparse; None if it is none."""
-    who = name_of(path)
-    if kind_of(path, format) != "letor":
+    """Return the rows of a LETOR file in sparse blocks; None for other formats."""
+    if file_format(path, format) != "letor":
         return None
 
     def blocks() -> Iterator[Documents]:
         with opened(path, streamed=True) as file:
             n_rows = 0
-            for block in iter_letor_documents(who, file, rows):
+            for block in iter_letor_documents(file, rows):
                 n_rows += len(block)
                 yield block
             if n_rows == 0:
-                _checked(Columns({}, who))
+                _refuse_empty()
 
     return blocks()
 
@@ -176,7 +178,7 @@ def write_columns(
     *,
     format: str | None = None,
 ) -> int:
-    """Write rows to a file that appears when all are written, or never.
+    """Write rows to a file, atomically.
 
     Parameters
     ----------
@@ -190,38 +192,41 @@ def write_columns(
     Returns
     -------
     n_rows
-        How many rows were written.
+        The number of rows written.
     """
-    is_bare = is_standard(path) and format is None
-    kind = "csv" if is_bare else format_to_write(path, format)
+    if format is None and is_standard(path):
+        format = "csv"
     blocks = [columns] if isinstance(columns, Columns) else columns
-    return write_blocks(path, blocks, kind)
+    return write_blocks(path, blocks, format_to_write(path, format))
 
 
 def format_of(path: str | os.PathLike[str], format: str | None) -> str | None:
-    """Return the format of a file to read; None if it must be looked into."""
-    if format is not None:
-        if format not in FORMATS:
-            raise ValueError(
-                f"{name_of(path)}: format must be one of {', '.join(FORMATS)}; got "
-                f"{format!r}.{did_you_mean(format, FORMATS, {})}"
-            )
+    """Return the format of a file to read; None if only its contents show it."""
+    if format is None and not is_standard(path):
+        return _SUFFIXES.get(_suffix(path))
+    if format is None:
+        rule, hint = "be given, one of", "Add --format csv."
+    elif format not in FORMATS:
+        rule, hint = "be one of", did_you_mean(format, FORMATS, {})
+    else:
         return format
-    if is_standard(path):
-        raise ValueError(
-            "standard input: format must be given, one of "
-            f"{', '.join(FORMATS)}; got none. Add --format csv."
+    with named(name_of(path)):
+        raise refusal(
+            "format",
+            f"{rule} {', '.join(FORMATS)}",
+            "none" if format is None else repr(format),
+            hint=hint,
+            error=ValueError,
         )
-    return _SUFFIXES.get(_suffix(path))
 
 
-def kind_of(path: str | os.PathLike[str], format: str | None) -> str:
-    """Return the format of a file to read; look into it if its name does not tell."""
-    kind = format_of(path, format)
-    if kind is None:
-        with opened(path, streamed=True) as file:
-            kind = guessed(file.head)
-    return kind
+def file_format(path: str | os.PathLike[str], format: str | None) -> str:
+    """Return the format of a file to read, by its name or else by its contents."""
+    known_format = format_of(path, format)
+    if known_format is not None:
+        return known_format
+    with opened(path, streamed=True) as file:
+        return guess_format(file.head)
 
 
 def format_to_write(
@@ -233,124 +238,116 @@ def format_to_write(
 ) -> str:
     """Return the format of a file to write: `text` if it is called .txt.
 
-    `advice` is what one may do where a name does not tell.
+    `advice` is the hint of the refusal of other suffixes.
     """
     if format is not None or is_standard(path) or _suffix(path) in _SUFFIXES:
         return str(format_of(path, format))
     if _suffix(path) == ".txt":
         return text
-    known = ", ".join([*_SUFFIXES, ".txt"])
-    raise ValueError(
-        f"{path}: the suffix must be one of {known}; got {_suffix(path)!r}.{advice}"
-    )
+    rule = f"be one of {', '.join([*_SUFFIXES, '.txt'])}"
+    with named(str(path)):
+        got = repr(_suffix(path))
+        raise refusal("the suffix", rule, got, hint=advice, error=ValueError)
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:
-    """Return what a name ends in, before what says that it is compressed."""
+    """Return the suffix of a name, without that of the compression."""
     inner = Path(path)
-    if inner.suffix.lower() in _PACKED:
+    if inner.suffix.lower() in _COMPRESSION_SUFFIXES:
         inner = inner.with_suffix("")
     return inner.suffix.lower()
 
 
-def as_qrels(path: str | os.PathLike[str]) -> Columns:
-    """Read judgements; what no suffix tells to be something else is taken for them."""
-    kind = None if is_standard(path) else format_of(path, None)
-    return read_columns(path, format=kind or "qrels")
-
-
-def guessed(head: bytes) -> str:
-    """Return the format of a file by its first line: a table, if nothing else."""
+def guess_format(head: bytes) -> str:
+    """Return the format of a file by its first line; CSV if it is no other."""
     lines = (line.strip() for line in head.splitlines())
     first = next((line for line in lines if line and line[:1] != b"#"), b"")
     if _LETOR_LINE.fullmatch(first):
         return "letor"
     words = first.split()
-    # Where nothing but spaces stands between words there is no other kind of table.
-    is_parted = re.search(rb"[;|\t]|\S::\S", first) is not None
-    is_trec = words[1:2] in ([b"Q0"], [b"0"]) or not is_parted
+    # A table of another format has delimiters other than spaces.
+    has_delimiter = re.search(rb"[;|\t]|\S::\S", first) is not None
+    is_trec = words[1:2] in ([b"Q0"], [b"0"]) or not has_delimiter
     is_trec = is_trec and b"," not in first
     return {4: "qrels", 6: "run"}.get(len(words), "csv") if is_trec else "csv"
 
 
-def _whole(
-    kind: str,
-    who: str,
+def _read_all(
+    table_format: str,
     path: str | os.PathLike[str],
     file: Inflated,
     ids: Collection[str],
     names: tuple[str, ...] | None,
 ) -> Columns:
-    if kind in ("csv", "tsv"):
-        delimiter = "\t" if kind == "tsv" else None
-        table, notes = read_csv(who, file, delimiter, ids=ids, names=names)
-        return replace(to_columns(who, table), notes=tuple(notes))
-    if kind == "letor":
-        columns = letor_columns(who, file)
-    elif kind == "run":
-        columns = run_columns(who, file)
-    elif kind == "qrels":
-        columns = qrels_columns(who, file)
-    elif kind == "parquet":
-        columns = to_columns(who, next(parquet_blocks(who, path, file, None)))
+    """Read all rows, of which there must be some."""
+    if table_format in ("csv", "tsv"):
+        delimiter = "\t" if table_format == "tsv" else None
+        table, notes = read_csv(file, delimiter, ids=ids, names=names)
+        return _not_empty(replace(to_columns(file.source, table), notes=tuple(notes)))
+    if table_format == "letor":
+        columns = letor_columns(file)
+    elif table_format == "run":
+        columns = run_columns(file)
+    elif table_format == "qrels":
+        columns = qrels_columns(file)
+    elif table_format == "parquet":
+        columns = to_columns(file.source, next(parquet_blocks(path, file, None)))
     else:
-        columns = to_columns(who, next(json_blocks(who, file, whole=True)))
-    return _renamed(columns, names)
+        columns = to_columns(file.source, next(json_blocks(file, whole=True)))
+    return _not_empty(_renamed(columns, names))
 
 
 def _renamed(columns: Columns, names: tuple[str, ...] | None) -> Columns:
     """Give columns other names, as many as there are."""
     if names is None:
         return columns
-    check_names(columns.source, names, len(columns.names))
+    check_names(names, len(columns.names))
     return Columns(
         dict(zip(names, columns.arrays.values(), strict=True)), columns.source
     )
 
 
 def _blocks(
-    kind: str,
-    who: str,
+    table_format: str,
     path: str | os.PathLike[str],
     file: Inflated,
     rows: int,
     numbers: Numbers,
     names: tuple[str, ...] | None,
 ) -> Iterator[Columns]:
-    if kind == "letor":
-        for documents in iter_letor_documents(who, file, rows):
+    if table_format == "letor":
+        for documents in iter_letor_documents(file, rows):
             width = int(documents.X.indices.max(initial=-1)) + 1
-            yield _renamed(documents_to_columns(who, documents, width), names)
-    elif kind == "run":
-        yield _renamed(run_columns(who, file), names)
-    elif kind == "qrels":
-        yield _renamed(qrels_columns(who, file), names)
-    elif kind in ("csv", "tsv"):
-        delimiter = "\t" if kind == "tsv" else None
-        for table in csv_blocks(who, file, delimiter, numbers, names):
-            yield to_columns(who, table)
+            columns = documents_to_columns(file.source, documents, width)
+            yield _renamed(columns, names)
+    elif table_format == "run":
+        yield _renamed(run_columns(file), names)
+    elif table_format == "qrels":
+        yield _renamed(qrels_columns(file), names)
+    elif table_format in ("csv", "tsv"):
+        delimiter = "\t" if table_format == "tsv" else None
+        for table in csv_blocks(file, delimiter, numbers, names):
+            yield to_columns(file.source, table)
     else:
-        if kind == "parquet":
-            tables = parquet_blocks(who, path, file, rows)
+        if table_format == "parquet":
+            tables = parquet_blocks(path, file, rows)
         else:
-            tables = json_blocks(who, file, whole=False)
+            tables = json_blocks(file, whole=False)
         for table in tables:
-            yield _renamed(to_columns(who, table), names)
+            yield _renamed(to_columns(file.source, table), names)
 
 
-def _alike(first: Columns, block: Columns) -> Columns:
-    """Return a block with the columns of the first, which lines of JSON may lack."""
-    if block.names == first.names:
+def _with_columns_of(previous: Columns, block: Columns) -> Columns:
+    """Return a block with the same columns; lines of JSON may lack some."""
+    if block.names == previous.names:
         return block
-    extra = [name for name in block.names if name not in first.arrays]
+    extra = [name for name in block.names if name not in previous.arrays]
     if extra:
-        raise DataError(
-            f"{block.source}: later rows must have no columns that the first ones have "
-            f"not; got {short(extra[0])}."
-        )
+        rule = "have no columns that the first ones have not"
+        raise refusal("later rows", rule, short(extra[0]))
     arrays = {
         name: block.arrays.get(name, _gaps(column, len(block)))
-        for name, column in first.arrays.items()
+        for name, column in previous.arrays.items()
     }
     return Columns(arrays, block.source)
 
@@ -362,7 +359,11 @@ def _gaps(like: Array, n_rows: int) -> Array:
     )
 
 
-def _checked(columns: Columns) -> Columns:
+def _not_empty(columns: Columns) -> Columns:
     if len(columns) == 0:
-        raise DataError(f"{columns.source}: the file must have rows; got none.")
+        _refuse_empty()
     return columns
+
+
+def _refuse_empty() -> NoReturn:
+    raise refusal("the file", "have rows", "none")

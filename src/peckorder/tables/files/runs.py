@@ -5,28 +5,29 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from peckorder._core.errors import refusal
 from peckorder.datasets import Qrels, Run
 from peckorder.tables.columns import Columns
-from peckorder.tables.files.cells import numbers_of
-from peckorder.tables.files.read import as_qrels, format_of, read_columns
+from peckorder.tables.files.arrow_cells import numbers_of
+from peckorder.tables.files.read import format_of, read_columns
 from peckorder.tables.files.source import check_is_file, is_standard, name_of
 from peckorder.tables.roles import column_of
 
 _SUFFIX = re.compile(r"\.(run|res|trec|txt)?(\.gz|\.zst)?$")
 
 
-def run_names(who: str, paths: Sequence[str]) -> list[str]:
-    """Call runs by their files, by whole paths if two are called the same.
+def run_names(paths: Sequence[str]) -> list[str]:
+    """Return names of runs: those of their files, or whole paths where two are equal.
 
     Examples
     --------
     >>> from peckorder.tables.files.runs import run_names
-    >>> run_names("fuse", ["runs/bm25.v2.run.gz", "dense.txt"])
+    >>> run_names(["runs/bm25.v2.run.gz", "dense.txt"])
     ['bm25.v2', 'dense']
     """
     for path in paths:
         if list(paths).count(path) > 1:
-            raise ValueError(f"{who}: runs must differ; got {path!r} twice.")
+            raise refusal("runs", "differ", f"{path!r} twice", error=ValueError)
     stems = [
         name_of(path) if is_standard(path) else _SUFFIX.sub("", Path(path).name)
         for path in paths
@@ -35,37 +36,38 @@ def run_names(who: str, paths: Sequence[str]) -> list[str]:
     return [stem if stems.count(stem) == 1 else path for path, stem in pairs]
 
 
-def read_run_columns(who: str, path: str, format: str | None = None) -> Columns:
+def read_run_columns(path: str, format: str | None = None) -> Columns:
     """Read a run, or a table with its columns; scores are numbers."""
     check_is_file(path)
     if format is None and is_standard(path):
         format = "run"
     columns = read_columns(path, format=format_of(path, format) or "run")
-    return _with_numbers(who, columns, "score")
+    return _with_numbers(columns, "score")
 
 
-def read_qrels(who: str, path: str) -> Qrels:
+def read_qrels(path: str) -> Qrels:
     """Read judgements, or a table with their columns."""
-    arrays = qrels_columns(who, path).arrays
+    arrays = qrels_columns(path).arrays
     return Qrels(arrays["qid"], arrays["docid"], arrays["grade"])
 
 
-def qrels_columns(who: str, path: str) -> Columns:
+def qrels_columns(path: str) -> Columns:
     """Read the columns of judgements; refuse a table that lacks one, or numbers."""
     check_is_file(path)
-    return _with_numbers(who, as_qrels(path), "grade")
+    format = None if is_standard(path) else format_of(path, None)
+    return _with_numbers(read_columns(path, format=format or "qrels"), "grade")
 
 
-def _with_numbers(who: str, columns: Columns, value: str) -> Columns:
+def _with_numbers(columns: Columns, value: str) -> Columns:
     for name in ("qid", "docid", value):
-        column_of(who, columns, name, name, ())
-    numbers = numbers_of(who, columns, value)
+        column_of(columns, name, name, ())
+    numbers = numbers_of(columns, value)
     return Columns({**columns.arrays, value: numbers}, columns.source, columns.notes)
 
 
-def as_run(who: str, columns: Columns) -> Run:
-    """Return a run, whose own ranks decide between equal scores."""
+def as_run(columns: Columns) -> Run:
+    """Return a run; equal scores are ordered by the column of ranks, if any."""
     arrays = columns.arrays
     rank: Any = arrays.get("rank")
-    score = numbers_of(who, columns, "score")
+    score = numbers_of(columns, "score")
     return Run(arrays["qid"], arrays["docid"], score, rank)

@@ -11,8 +11,8 @@ from typing import IO, Any, cast
 import numpy as np
 import pyarrow as pa
 
+from peckorder._core.errors import name_caller, named, refusal
 from peckorder._core.validation import did_you_mean
-from peckorder.exceptions import DataError
 from peckorder.tables.files.standard_streams import STDIN as STDIN  # noqa: PLC0414
 from peckorder.tables.files.standard_streams import is_standard as is_standard  # noqa: PLC0414
 
@@ -25,12 +25,12 @@ HEAD = 1 << 20
 
 
 def name_of(path: str | os.PathLike[str]) -> str:
-    """Return what messages call a file."""
+    """Return the name of a file in messages."""
     return "standard input" if is_standard(path) else str(path)
 
 
 def shown_out(path: object) -> str:
-    """Return what messages call a file that is written."""
+    """Return the name of an output file in messages."""
     return "standard output" if is_standard(path) else str(path)
 
 
@@ -44,13 +44,14 @@ def short(value: object, most: int = 60) -> str:
 class Inflated(io.RawIOBase):
     """A file that is read once, from its beginning, through gzip or zstd if need be.
 
-    `head` is its beginning, for those who must look before they read. Reading stops
-    with an error where more comes out than was put in by honest means; and where it is
-    more than the computer has memory, unless it is `streamed`, so that nobody keeps it.
+    `head` is its beginning, to be inspected before reading; `source` is the name of the
+    file in messages. Reading stops with an error where a compressed file grows far more
+    than real data do; and where it is larger than the memory of the computer, unless it
+    is `streamed`, so that it is not kept.
     """
 
-    def __init__(self, who: str, raw: IO[bytes], *, streamed: bool) -> None:
-        self._who, self._streamed = who, streamed
+    def __init__(self, raw: IO[bytes], source: str, *, streamed: bool) -> None:
+        self.source, self._streamed = source, streamed
         self._raw, self._counted = raw, _Counted(raw)
         buffered = io.BufferedReader(self._counted, HEAD)
         magic = buffered.peek(4)[:4]
@@ -98,9 +99,8 @@ class Inflated(io.RawIOBase):
         except (pa.ArrowInvalid, OSError) as error:
             if self._kind is None or isinstance(error, InterruptedError):
                 raise
-            raise DataError(
-                f"{self._who}: the file must be sound {self._kind}; got one that is "
-                "damaged or cut short."
+            raise refusal(
+                "the file", f"be sound {self._kind}", "one that is damaged or cut short"
             ) from None
         self._given += len(data)
         self.check_holds(self._given)
@@ -126,15 +126,16 @@ class Inflated(io.RawIOBase):
         """
         taken = self._counted.taken if taken is None else taken
         if size > max(_MOST_UNASKED, _MOST_RATIO * taken):
-            raise DataError(
-                f"{self._who}: a compressed file must hold less than {_MOST_RATIO} "
-                f"times its size; got more than {size >> 20} MB out of "
-                f"{taken >> 10} kB."
+            raise refusal(
+                "a compressed file",
+                f"hold less than {_MOST_RATIO} times its size",
+                f"more than {size >> 20} MB out of {taken >> 10} kB",
             )
         if not self._streamed and size > self._memory:
-            raise DataError(
-                f"{self._who}: the file must fit in memory, {self._memory >> 20} MB; "
-                "got one that is larger."
+            raise refusal(
+                "the file",
+                f"fit in memory, {self._memory >> 20} MB",
+                "one that is larger",
             )
 
 
@@ -156,47 +157,55 @@ class _Counted(io.RawIOBase):
 
 @contextmanager
 def opened(
-    path: str | os.PathLike[str], *, streamed: bool = False, who: str | None = None
+    path: str | os.PathLike[str], *, streamed: bool = False, name: str = ""
 ) -> Iterator[Inflated]:
-    """Open a path, or standard input for "-", to be read once; errors name `who`."""
-    who = who or name_of(path)
-    if is_standard(path):
-        yield Inflated(who, sys.stdin.buffer, streamed=streamed)
-        return
-    check_is_file(path)
-    with Path(path).open("rb") as raw:
-        yield Inflated(who, raw, streamed=streamed)
+    """Open a path, or standard input for "-", to be read once.
+
+    Refusals inside begin with `name`, by default that of the file.
+    """
+    name = name or name_of(path)
+    try:
+        if is_standard(path):
+            yield Inflated(sys.stdin.buffer, name, streamed=streamed)
+            return
+        check_is_file(path)
+        with Path(path).open("rb") as raw:
+            yield Inflated(raw, name, streamed=streamed)
+    except Exception as error:
+        # No context variable: readers are generators.
+        name_caller(error, name)
+        raise
 
 
-def text_of(who: str, file: Inflated) -> IO[bytes]:
-    """Return a file that begins as text does, as those want it who read lines."""
-    check_text(who, file.head)
+def text_of(file: Inflated) -> IO[bytes]:
+    """Return a file to be read line by line; refuse one that does not begin as text."""
+    check_text(file.head)
     return cast(IO[bytes], file)
 
 
-def check_text(who: str, head: bytes) -> None:
+def check_text(head: bytes) -> None:
     """Raise if a file does not begin as text does."""
     if head.startswith(_UTF_16):
-        raise DataError(
-            f"{who}: text must be UTF-8; got UTF-16. Change it before, as by iconv -f "
-            "utf-16 -t utf-8."
+        raise refusal(
+            "text",
+            "be UTF-8",
+            "UTF-16",
+            hint="Change it before, as by iconv -f utf-16 -t utf-8.",
         )
     if b"\0" in head:
-        raise DataError(f"{who}: the file must be text; got one with zero bytes.")
+        raise refusal("the file", "be text", "one with zero bytes")
     first = head.split(b"\n", 1)[0]
     if not is_utf_8(first if len(first) < HEAD else first[: HEAD - 4]):
-        raise DataError(not_utf_8(who, short(first), head))
+        raise not_utf_8(short(first), head)
 
 
-def not_utf_8(who: str, what: str, head: bytes) -> str:
-    """Say that a file is not UTF-8, in which line if it is an early one; what to do."""
+def not_utf_8(got: str, head: bytes) -> Exception:
+    """Return the refusal of a file that is not UTF-8, with the line if it is early."""
     lines = head.splitlines()
     row = next((k for k, line in enumerate(lines, 1) if not is_utf_8(line)), None)
     where = "" if row is None else f" in line {row}"
-    return (
-        f"{who}: text must be UTF-8; got {what}{where}. Change it before, as by iconv "
-        "-f latin1 -t utf-8."
-    )
+    hint = "Change it before, as by iconv -f latin1 -t utf-8."
+    return refusal("text", "be UTF-8", f"{got}{where}", hint=hint)
 
 
 def is_utf_8(text: bytes) -> bool:
@@ -213,13 +222,14 @@ def check_is_file(path: str | os.PathLike[str]) -> None:
     """Raise if there is nothing to read at a path."""
     if is_standard(path):
         return
-    if not Path(path).exists():
-        beside = Path(path).parent
-        names = [each.name for each in beside.iterdir()] if beside.is_dir() else []
-        hint = did_you_mean(Path(path).name, names, {})
-        raise FileNotFoundError(f"{path}: there is no such file.{hint}")
-    if Path(path).is_dir():
-        raise IsADirectoryError(f"{path}: the file must be a file; got a folder.")
+    with named(str(path)):
+        if not Path(path).exists():
+            folder = Path(path).parent
+            names = [file.name for file in folder.iterdir()] if folder.is_dir() else []
+            hint = did_you_mean(Path(path).name, names, {})
+            raise refusal("there is no such file", hint=hint, error=FileNotFoundError)
+        if Path(path).is_dir():
+            raise refusal("the file", "be a file", "a folder", error=IsADirectoryError)
 
 
 def _memory() -> int:

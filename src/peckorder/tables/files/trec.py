@@ -1,112 +1,105 @@
 """LETOR files, TREC runs and TREC judgements as named columns."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
 
+from peckorder._core.errors import name_caller, named, refusal
 from peckorder._core.typing import Array, Ints, SparseMatrix
 from peckorder.datasets import Documents, iter_letor, load_letor, load_qrels, load_run
 from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.source import Inflated, text_of
 
-_T = TypeVar("_T")
-
 TARGET, QID, DOCID, COMMENT = "target", "qid", "docid", "comment"
-# As dense columns more than this would not be what anybody wants.
-_MOST_CELLS = 1 << 29
-_MOST_COLUMNS = 1 << 20
+# Larger dense tables are refused.
+_MAX_CELLS = 1 << 29
+_MAX_COLUMNS = 1 << 20
 MOST_FEATURES = 2**31 - 1
 _ONE_LIST = "No line has a query, as in qid:7; all rows are one list."
-# What `rank` adds to rows.
+# Columns that `rank` adds.
 _ADDED = ("score", "position", "gap", "above_cut")
-_SAID = re.compile(r"(\w+) = ([^,]*?)(?:, |$)")
+_COMMENT_FIELD = re.compile(r"(\w+) = ([^,]*?)(?:, |$)")
 
 
-def letor_columns(who: str, file: Inflated) -> Columns:
+def letor_columns(file: Inflated) -> Columns:
     """Read a LETOR file: target, qid, features named 1, 2, ... and docid."""
-    return documents_to_columns(who, read_letor(who, file), None)
+    return documents_to_columns(file.source, read_letor(file), None)
 
 
-def read_letor(who: str, file: Inflated) -> Documents:
-    """Read a LETOR file whole; the features are sparse if most are absent."""
-    source = text_of(who, file)
-    return renamed(who, "load_letor", lambda: load_letor(source, comments=True))
+def read_letor(file: Inflated) -> Documents:
+    """Read all of a LETOR file; the features are sparse if most are absent."""
+    with _named_after(file):
+        return load_letor(text_of(file), comments=True)
 
 
-def iter_letor_documents(who: str, file: Inflated, rows: int) -> Iterator[Documents]:
-    """Yield the rows of a LETOR file with sparse features, however many there are."""
-    source = text_of(who, file)
-    parts = iter_letor(
-        source, n_features=MOST_FEATURES, rows=rows, sparse=True, comments=True
-    )
-    while True:
-        part = renamed(who, "iter_letor", lambda: next(parts, None))
-        if part is None:
-            return
-        yield part
+def iter_letor_documents(file: Inflated, rows: int) -> Iterator[Documents]:
+    """Yield the rows of a LETOR file in blocks with any number of sparse features."""
+    options: dict[str, Any] = {"rows": rows, "sparse": True, "comments": True}
+    with _named_after(file):
+        yield from iter_letor(text_of(file), n_features=MOST_FEATURES, **options)
 
 
 def documents_to_columns(
-    who: str, documents: Documents, features: int | Sequence[int] | None
+    source: str, documents: Documents, features: int | Sequence[int] | None
 ) -> Columns:
-    """Return documents as columns: so many features, or some of sparse ones.
+    """Return documents as columns: the first features, or selected ones, or all.
 
-    Those are given by their numbers, in ascending order.
+    `features` is how many, or the numbers of sparse ones in ascending order.
     """
     X = documents.X
     if isinstance(features, int):
         X = X[:, :features]
     elif features is not None:
-        X = _picked(X, np.asarray(features, dtype=np.int64) - 1)
+        X = _select_columns(X, np.asarray(features, dtype=np.int64) - 1)
     n_rows, n_columns = X.shape
-    if n_rows * n_columns > _MOST_CELLS or n_columns > _MOST_COLUMNS:
-        raise DataError(
-            f"{who}: rows times features must be at most {_MOST_CELLS} for this, and "
-            f"features {_MOST_COLUMNS}; got {n_rows} times {n_columns}."
-        )
-    every = range(1, n_columns + 1)
-    numbers = features if isinstance(features, Sequence) else every
+    if n_rows * n_columns > _MAX_CELLS or n_columns > _MAX_COLUMNS:
+        rule = f"be at most {_MAX_CELLS} for this, and features {_MAX_COLUMNS}"
+        with named(source):
+            raise refusal("rows times features", rule, f"{n_rows} times {n_columns}")
+    all_numbers = range(1, n_columns + 1)
+    numbers = features if isinstance(features, Sequence) else all_numbers
     dense = X.toarray() if sp.issparse(X) else X
     arrays: dict[str, Array] = {TARGET: whole_numbers(documents.y)}
     if documents.qid is not None:
         arrays[QID] = _objects(documents.qid)
     notes = () if QID in arrays else (_ONE_LIST,)
     arrays |= {str(number): dense[:, k] for k, number in enumerate(numbers)}
-    said = _said(documents.comments)
-    if said:
-        arrays |= said
+    comment_columns = _comment_columns(documents.comments)
+    if comment_columns:
+        arrays |= comment_columns
     elif documents.docid is not None:
         arrays[DOCID] = _objects(documents.docid)
     elif documents.comments is not None and any(documents.comments):
         arrays[COMMENT] = _objects(documents.comments)
-    return Columns(arrays, who, notes)
+    return Columns(arrays, source, notes)
 
 
-def _picked(X: SparseMatrix, positions: Ints) -> SparseMatrix:
-    """Return some columns, in ascending order, of sparse rows.
+def _select_columns(X: SparseMatrix, columns: Ints) -> SparseMatrix:
+    """Return columns, in ascending order, of sparse rows.
 
-    By hand: SciPy would count all columns that there may be.
+    SciPy's own indexing takes memory for every column that may exist.
     """
-    found = np.searchsorted(positions, X.indices)
-    is_there = np.append(positions, -1)[found] == X.indices
+    position = np.searchsorted(columns, X.indices)
+    is_selected = np.append(columns, -1)[position] == X.indices
     row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    cells = X.data[is_there], (row[is_there], found[is_there])
-    picked: SparseMatrix = sp.csr_array(cells, shape=(X.shape[0], len(positions)))
-    return picked
+    cells = X.data[is_selected], (row[is_selected], position[is_selected])
+    selected: SparseMatrix = sp.csr_array(cells, shape=(X.shape[0], len(columns)))
+    return selected
 
 
-def _said(comments: Array | None) -> dict[str, Array]:
-    """Return what `rank` writes behind ``#``, `score = 1.5, position = 2`, as columns.
+def _comment_columns(comments: Array | None) -> dict[str, Array]:
+    """Return the columns that `rank` writes as ``# score = 1.5, position = 2``.
 
-    Nothing if it is not that in all rows.
+    Empty unless all comments have these fields.
     """
     if comments is None or not len(comments):
         return {}
-    rows = [_SAID.findall(comment) for comment in comments]
+    rows = [_COMMENT_FIELD.findall(comment) for comment in comments]
     names = [name for name, _ in rows[0]]
     if "score" not in names or any([n for n, _ in row] != names for row in rows):
         return {}
@@ -121,10 +114,10 @@ def _numbers(texts: tuple[str, ...]) -> Array:
     return whole_numbers(np.array([float(t) if t else np.nan for t in texts]))
 
 
-def run_columns(who: str, file: Inflated) -> Columns:
+def run_columns(file: Inflated) -> Columns:
     """Read a TREC run: qid, docid, rank, score and tag."""
-    source = text_of(who, file)
-    run = renamed(who, "load_run", lambda: load_run(source))
+    with _named_after(file):
+        run = load_run(text_of(file))
     arrays = {
         QID: _objects(run.qid),
         DOCID: _objects(run.docid),
@@ -132,27 +125,29 @@ def run_columns(who: str, file: Inflated) -> Columns:
         "score": run.score,
         "tag": _objects(run.tag),
     }
-    return Columns(arrays, who)
+    return Columns(arrays, file.source)
 
 
-def qrels_columns(who: str, file: Inflated) -> Columns:
+def qrels_columns(file: Inflated) -> Columns:
     """Read TREC judgements: qid, docid and grade."""
-    source = text_of(who, file)
-    qrels = renamed(who, "load_qrels", lambda: load_qrels(source))
+    with _named_after(file):
+        qrels = load_qrels(text_of(file))
     arrays = {
         QID: _objects(qrels.qid),
         DOCID: _objects(qrels.docid),
         "grade": qrels.grade,
     }
-    return Columns(arrays, who)
+    return Columns(arrays, file.source)
 
 
-def renamed(who: str, function: str, read: Callable[[], _T]) -> _T:
-    """Read; let an error name the file, not the function of ours that read it."""
+@contextmanager
+def _named_after(file: Inflated) -> Iterator[None]:
+    """Let refusals begin with the file, not with the public function that reads it."""
     try:
-        return read()
+        yield
     except DataError as error:
-        raise DataError(str(error).replace(f"{function}: ", f"{who}: ", 1)) from None
+        name_caller(error, file.source, override=True)
+        raise
 
 
 def whole_numbers(grades: Array) -> Array:

@@ -20,10 +20,10 @@ from pyarrow import csv
 from pyarrow import parquet as pq
 
 from peckorder._core.cells import is_number
+from peckorder._core.errors import named, refusal
 from peckorder._core.text_files import check_target as check_path
 from peckorder._core.text_files import whole_file
 from peckorder._core.typing import Array
-from peckorder.exceptions import DataError
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.source import is_standard, short, shown_out
 from peckorder.tables.files.trec import COMMENT, DOCID, QID, TARGET
@@ -47,9 +47,9 @@ class _Writer(Protocol):
 
 def check_target(path: str | os.PathLike[str]) -> None:
     """Raise, before any work, if nothing can be written at a path."""
-    if is_standard(path):
-        return
-    check_path(str(path), "the output", path)
+    if not is_standard(path):
+        with named(str(path)):
+            check_path("the output", path)
 
 
 def write_blocks(
@@ -61,14 +61,16 @@ def write_blocks(
     with _sink(path) as sink:
         try:
             for block in blocks:
-                writer = writer or _WRITERS[kind](sink, shown_out(path), block)
-                writer.write(block)
+                # Not around the loop: making the blocks is the caller's work.
+                with named(shown_out(path)):
+                    writer = writer or _WRITERS[kind](sink, block)
+                    writer.write(block)
                 n_rows += len(block)
         except (pa.ArrowTypeError, pa.ArrowNotImplementedError, pa.ArrowInvalid):
-            raise DataError(
-                f"{shown_out(path)}: columns must be of one type in all rows to be "
-                f"written as {kind}; got others in rows from {n_rows + 1} on."
-            ) from None
+            rule = f"be of one type in all rows to be written as {kind}"
+            with named(shown_out(path)):
+                got = f"others in rows from {n_rows + 1} on"
+                raise refusal("columns", rule, got) from None
         finally:
             if writer is not None:
                 writer.close()
@@ -84,7 +86,7 @@ def _sink(path: str | os.PathLike[str]) -> Iterator[BinaryFile]:
         sys.stdout.buffer.flush()
         return
     suffix = Path(os.path.realpath(path)).suffix.lower()
-    with whole_file(str(path), path) as raw, _packed(suffix, raw) as sink:
+    with whole_file(path) as raw, _packed(suffix, raw) as sink:
         yield sink
 
 
@@ -103,9 +105,7 @@ def _packed(suffix: str, raw: IO[bytes]) -> Iterator[BinaryFile]:
 
 
 class _Csv:
-    def __init__(
-        self, sink: BinaryFile, who: str, first: Columns, mark: str = ","
-    ) -> None:
+    def __init__(self, sink: BinaryFile, first: Columns, mark: str = ",") -> None:
         header = io.StringIO()
         lines.writer(header, delimiter=mark, lineterminator="\n").writerow(first.names)
         sink.write(header.getvalue().encode())
@@ -141,12 +141,12 @@ def _needs_quotes(table: pa.Table, mark: str) -> bool:
 
 
 class _Tsv(_Csv):
-    def __init__(self, sink: BinaryFile, who: str, first: Columns) -> None:
-        super().__init__(sink, who, first, "\t")
+    def __init__(self, sink: BinaryFile, first: Columns) -> None:
+        super().__init__(sink, first, "\t")
 
 
 class _Parquet:
-    def __init__(self, sink: BinaryFile, who: str, first: Columns) -> None:
+    def __init__(self, sink: BinaryFile, first: Columns) -> None:
         self._schema = to_arrow(first).schema
         self._writer = pq.ParquetWriter(_Unclosed(sink), self._schema)
 
@@ -158,17 +158,17 @@ class _Parquet:
 
 
 class _Text:
-    """Lines, made from columns by a function of their own."""
+    """Lines of text, made from columns by a function per format."""
 
-    def __init__(self, lines_of: Callable[[str, Columns], Iterator[str]]) -> None:
+    def __init__(self, lines_of: Callable[[Columns], Iterator[str]]) -> None:
         self._lines_of = lines_of
 
-    def __call__(self, sink: BinaryFile, who: str, first: Columns) -> _Writer:
-        self._sink, self._who = sink, who
+    def __call__(self, sink: BinaryFile, first: Columns) -> _Writer:
+        self._sink = sink
         return self
 
     def write(self, columns: Columns) -> None:
-        text = "".join(self._lines_of(self._who, columns))
+        text = "".join(self._lines_of(columns))
         self._sink.write(text.encode("utf-8", "surrogateescape"))
 
     def close(self) -> None:
@@ -207,7 +207,7 @@ def to_arrow(columns: Columns) -> pa.Table:
     )
 
 
-def _json_lines(who: str, columns: Columns) -> Iterator[str]:
+def _json_lines(columns: Columns) -> Iterator[str]:
     cells = [_finite(_cells(column, None)) for column in columns.arrays.values()]
     for row in zip(*cells, strict=True):
         record = dict(zip(columns.names, row, strict=True))
@@ -219,18 +219,19 @@ def _finite(cells: list[object]) -> list[object]:
     return [None if c in (math.inf, -math.inf) else c for c in cells]
 
 
-def _letor_lines(who: str, columns: Columns) -> Iterator[str]:
+def _letor_lines(columns: Columns) -> Iterator[str]:
     arrays = columns.arrays
     features = [name for name in arrays if name.isdecimal()]
     n_rows = len(columns)
     target = _cells(arrays.get(TARGET, np.zeros(n_rows, dtype=np.int64)), "NULL")
     for row, grade in enumerate(target):
         if isinstance(grade, str) and not is_number(grade.strip()):
-            raise DataError(
-                f"{who}: column {short(TARGET)} must be numbers to be written as "
-                f"LETOR; got {short(arrays[TARGET][row])} in row {row + 1}."
+            raise refusal(
+                f"column {short(TARGET)}",
+                "be numbers to be written as LETOR",
+                f"{short(arrays[TARGET][row])} in row {row + 1}",
             )
-    qid = _words(who, columns, QID) if QID in arrays else None
+    qid = _words(columns, QID) if QID in arrays else None
     keys = [f" {name}:" for name in features]
     cells = list(zip(*(_cells(arrays[f], "NULL") for f in features), strict=True))
     said = [n for n in arrays if n not in (TARGET, QID, *features)]
@@ -246,31 +247,33 @@ def _letor_lines(who: str, columns: Columns) -> Iterator[str]:
         yield f"{head}{body}" + (f" #{_LINE_ENDS.sub(' ', shown)}\n" if said else "\n")
 
 
-def _run_lines(who: str, columns: Columns) -> Iterator[str]:
+def _run_lines(columns: Columns) -> Iterator[str]:
     place = "position" if "position" in columns.arrays else "rank"
     for needed in (QID, DOCID, "score", place):
         if needed not in columns.arrays:
-            raise DataError(
-                f"{who}: a run must have the columns qid, docid, score and rank; got "
-                f"{', '.join(map(short, columns.names))}."
+            raise refusal(
+                "a run",
+                "have the columns qid, docid, score and rank",
+                ", ".join(map(short, columns.names)),
             )
-    qid, docid = _words(who, columns, QID), _words(who, columns, DOCID)
+    qid, docid = _words(columns, QID), _words(columns, DOCID)
     score = columns.arrays["score"].tolist()
     rank = columns.arrays[place].tolist()
-    tag = _words(who, columns, "tag") if "tag" in columns.arrays else None
+    tag = _words(columns, "tag") if "tag" in columns.arrays else None
     for row in range(len(columns)):
         system = "peckorder" if tag is None else tag[row]
         yield (f"{qid[row]} Q0 {docid[row]} {int(rank[row])} {score[row]!r} {system}\n")
 
 
-def _qrels_lines(who: str, columns: Columns) -> Iterator[str]:
+def _qrels_lines(columns: Columns) -> Iterator[str]:
     names = (QID, DOCID, "grade")
     if not set(names) <= set(columns.names):
-        raise DataError(
-            f"{who}: qrels must have the columns qid, docid and grade; got "
-            f"{', '.join(map(short, columns.names))}."
+        raise refusal(
+            "qrels",
+            "have the columns qid, docid and grade",
+            ", ".join(map(short, columns.names)),
         )
-    qid, docid = _words(who, columns, QID), _words(who, columns, DOCID)
+    qid, docid = _words(columns, QID), _words(columns, DOCID)
     grade = _cells(columns.arrays["grade"], "NULL")
     for row in range(len(columns)):
         yield f"{qid[row]} 0 {docid[row]} {grade[row]}\n"
@@ -285,13 +288,12 @@ def _cells(column: Array, gap: str | None) -> list[object]:
     return [gap if c is None else c for c in cells] if column.dtype == object else cells
 
 
-def _words(who: str, columns: Columns, name: str) -> list[str]:
+def _words(columns: Columns, name: str) -> list[str]:
     words = [_word(cell) for cell in columns.arrays[name].tolist()]
     for word in words:
         if not word or any(mark in word for mark in f"{_SPACES}#"):
-            raise DataError(
-                f"{who}: column {short(name)} must be words without spaces; got "
-                f"{short(word)}."
+            raise refusal(
+                f"column {short(name)}", "be words without spaces", short(word)
             )
     return words
 
@@ -302,7 +304,7 @@ def _word(cell: object) -> str:
     return "" if cell is None else str(cell)
 
 
-_WRITERS: dict[str, Callable[[BinaryFile, str, Columns], _Writer]] = {
+_WRITERS: dict[str, Callable[[BinaryFile, Columns], _Writer]] = {
     "csv": _Csv,
     "tsv": _Tsv,
     "parquet": _Parquet,

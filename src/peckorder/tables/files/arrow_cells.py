@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from peckorder._core.cells import COMMA, GAPS, MARKS, NUMBER, number_of
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats
-from peckorder.exceptions import DataError
 from peckorder.feedback import is_missing
 from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, is_empty
@@ -66,7 +66,7 @@ def remark(name: str, column: pa.ChunkedArray, found: pa.ChunkedArray) -> str | 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from peckorder.tables.files.cells import remark, typed
+    >>> from peckorder.tables.files.arrow_cells import remark, typed
     >>> cells = pa.chunked_array([["1", "?", "2"]])
     >>> remark("size", cells, typed("size", cells, is_id=False, has_commas=False))
     "size: '?' was taken for an empty cell, 1 time."
@@ -115,7 +115,7 @@ def numbers(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from peckorder.tables.files.cells import numbers
+    >>> from peckorder.tables.files.arrow_cells import numbers
     >>> numbers(pa.chunked_array([["1", "NA", " 2.5"]])).to_pylist()
     [1.0, None, 2.5]
     >>> numbers(pa.chunked_array([["True", "", "false"]])).to_pylist()
@@ -166,7 +166,7 @@ def whole_ids(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from peckorder.tables.files.cells import whole_ids
+    >>> from peckorder.tables.files.arrow_cells import whole_ids
     >>> whole_ids(pa.array(["7", "-12"])).to_pylist(), whole_ids(pa.array(["007"]))
     ([7, -12], None)
     """
@@ -227,7 +227,7 @@ def _any(column: pa.ChunkedArray, pattern: str) -> bool:
     return bool(pc.any(pc.match_substring_regex(column, pattern)).as_py())
 
 
-def numbers_of(who: str, columns: Columns, name: str, *, gaps: bool = False) -> Floats:
+def numbers_of(columns: Columns, name: str, *, gaps: bool = False) -> Floats:
     """Return a column as numbers; refuse text, and gaps unless `gaps`."""
     column = columns.arrays[name]
     if column.dtype.kind in "iuf":
@@ -240,9 +240,10 @@ def numbers_of(who: str, columns: Columns, name: str, *, gaps: bool = False) -> 
     if is_refused.any():
         row = int(np.argmax(is_refused))
         got = "an empty cell" if is_missing(column[row]) else short(column[row])
-        raise DataError(
-            f"{who}: column {short(name)} of {columns.source} must be numbers; got "
-            f"{got} in row {row + 1}."
+        raise refusal(
+            f"column {short(name)} of {columns.source}",
+            "be numbers",
+            f"{got} in row {row + 1}",
         )
     return found
 

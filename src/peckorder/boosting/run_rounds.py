@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Array, Floats, Ints, Matrix
 from peckorder.boosting.columns import cut_columns
@@ -40,7 +41,6 @@ from peckorder.boosting.weak_learners import (
     WeakLearner,
     ranked,
 )
-from peckorder.exceptions import DataError
 from peckorder.feedback import Preferences
 
 _NONE = np.empty(0)
@@ -270,9 +270,11 @@ class InMemoryBooster(Booster):
                 (one for one in self.learners if isinstance(one, learner_type)), None
             )
             if learner is None:
-                raise ValueError(
-                    "RankBoost: weak must be as in the last fit with warm_start; got "
-                    f"{self.options.weak!r}."
+                raise refusal(
+                    "weak",
+                    "be as in the last fit with warm_start",
+                    repr(self.options.weak),
+                    error=ValueError,
                 )
             if feature < 0:
                 ranking = next(custom)
@@ -398,7 +400,4 @@ def _cancelling(state: Ints) -> Iterator[None]:
 def check_alpha(alpha: float) -> None:
     """Refuse a weight that is infinite."""
     if not isfinite(alpha):
-        raise DataError(
-            "RankBoost: smoothing must be > 0 where a weak ranking errs on no pair; "
-            "got 0."
-        )
+        raise refusal("smoothing", "be > 0 where a weak ranking errs on no pair", "0")

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
-from peckorder.boosting.booster import Options, check_alpha
 from peckorder.boosting.columns import MOST_BINS, Cuts
 from peckorder.boosting.compiled import graded_pairs
 from peckorder.boosting.compiled import rounds as compiled
@@ -17,9 +17,9 @@ from peckorder.boosting.compiled import search_by_r as search
 from peckorder.boosting.compiled.pairs import UNIT
 from peckorder.boosting.distribution import mass_unit
 from peckorder.boosting.rounds import Round, RoundLog
+from peckorder.boosting.run_rounds import Options, check_alpha
 from peckorder.boosting.sharded.shard import Record, joined
 from peckorder.boosting.thresholds import nothing_chosen, threshold_at
-from peckorder.exceptions import DataError
 
 FloatType: TypeAlias = np.dtype[np.floating[Any]]
 
@@ -98,8 +98,8 @@ class Traffic:
 class ShardedBooster:
     """RankBoost in progress over shards; `log` and `smoothing` are the result."""
 
-    def __init__(self, who: str, crew: Crew, rows: Rows, options: Options) -> None:
-        self._who, self._crew, self._rows, self._options = who, crew, rows, options
+    def __init__(self, crew: Crew, rows: Rows, options: Options) -> None:
+        self._crew, self._rows, self._options = crew, rows, options
         self._rule = options.alpha_rule(rows.n_pairs)
         self.log = RoundLog([0.0])
         self.traffic = Traffic()
@@ -136,9 +136,7 @@ class ShardedBooster:
         step = int(np.clip(_SORTED // (8 * rows.most_rows), 1, rows.n_columns))
         for first in range(0, rows.n_columns, step):
             last = min(first + step, rows.n_columns)
-            cuts = find_cuts(
-                self._ask, self._who, first, last, self._options.max_bins, rows.dtype
-            )
+            cuts = find_cuts(self._ask, first, last, self._options.max_bins, rows.dtype)
             self._ask("cut", first, cuts)
             self._cuts = self._cuts.extended(cuts)
         self._columns = self._cuts.columns(np.empty((0, 0), np.uint8), rows.n_rows)
@@ -243,7 +241,6 @@ def n_bytes(message: object) -> int:
 
 def find_cuts(
     ask: Callable[..., Any],
-    who: str,
     first: int,
     last: int,
     max_bins: int | None,
@@ -267,10 +264,12 @@ def find_cuts(
             cuts.n_bins[c] = n
             cuts.tops[c, :n] = distinct[starts[c] : starts[c + 1]]
         elif max_bins is None:
-            raise DataError(
-                f"{who}: max_bins must be an integer from 2 to 255 on a cluster if a "
-                "feature has more than 255 values; got None, and more of feature "
-                f"{first + c}. Use max_bins=255."
+            raise refusal(
+                "max_bins",
+                "be an integer from 2 to 255 on a cluster if a feature has "
+                "more than 255 values",
+                f"None, and more of feature {first + c}",
+                hint="Use max_bins=255.",
             )
         else:
             large.append(c)
