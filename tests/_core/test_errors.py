@@ -12,6 +12,7 @@ from peckorder._core.errors import (
     named,
     refusal,
     refusal_of,
+    warn,
     with_location,
 )
 from peckorder.exceptions import (
@@ -95,3 +96,23 @@ def test_a_location_comes_last(name_first):
     assert refusal_of(located).location == "This is of partition 3."
     sentence = "fit: y must be finite; got nan. Drop it. This is of partition 3."
     assert str(located) == sentence
+
+
+class OwnError(Exception):
+    """An error of a user, who has another use for the name."""
+
+    refusal = "no thanks"
+
+
+def test_errors_of_users_pass_through_as_they_are():
+    @entry
+    def outer():
+        raise OwnError("own")
+
+    with pytest.raises(OwnError, match=r"^own$"):
+        outer()
+
+
+def test_a_warning_in_code_without_a_module_is_given():
+    with pytest.warns(UserWarning, match=r"^peckorder: odd$"):
+        exec("warn('odd')", {"__builtins__": {}, "warn": warn})

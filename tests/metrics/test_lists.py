@@ -239,7 +239,7 @@ def test_pairs_without_weight_are_no_pairs():
 def test_lists_of_good_rows_only_are_told_of():
     sentence = (
         "recall_at: in 1 of 2 queries every row is good, so that every order is "
-        "perfect. Rows of grade 1 and above are good."
+        "perfect. Rows of grade 1 and above are good. Set `good` for another."
     )
     with pytest.warns(UserWarning, match=exactly(sentence)):
         got = metrics.recall_at([1, 2, 1, 0], [1, 2, 3, 4], 1, qid=[*"aabb"])

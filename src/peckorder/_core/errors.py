@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from types import FrameType
 from typing import Any, TypeVar, cast
 
 from peckorder.exceptions import DataError
@@ -56,7 +57,8 @@ def refusal(
 
 def refusal_of(error: BaseException) -> Refusal | None:
     """Return the fields of an error that `refusal` made; None for any other error."""
-    return cast("Refusal | None", getattr(error, "refusal", None))
+    found = vars(error).get("refusal")
+    return found if isinstance(found, Refusal) else None
 
 
 def _rendered(error: Exception, refused: Refusal) -> Exception:
@@ -96,10 +98,15 @@ def caller() -> str:
     return _caller.get()
 
 
+def _package_of(frame: FrameType) -> str:
+    # Code that was run by exec may have no module.
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn in the name of the caller, at the line of the user that called it."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back and frame.f_globals["__name__"].partition(".")[0] == "peckorder":
+    while frame.f_back and _package_of(frame) == "peckorder":
         frame, level = frame.f_back, level + 1
     warnings.warn(f"{caller()}: {message}", category, stacklevel=level)
 
@@ -159,7 +166,8 @@ def _decorated(target: T, name: str | None) -> T:
             setattr(target, attribute, classmethod(_wrapped(member.__func__, name)))
         elif isinstance(member, property) and member.fget is not None:
             getter = _wrapped(member.fget, name)
-            setattr(target, attribute, property(getter, doc=member.__doc__))
+            changed = property(getter, member.fset, member.fdel, member.__doc__)
+            setattr(target, attribute, changed)
         elif inspect.isfunction(member):
             setattr(target, attribute, _wrapped(member, name))
         elif hasattr(member, "fn") and hasattr(member, "check"):  # available_if

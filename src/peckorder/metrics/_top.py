@@ -396,7 +396,7 @@ def good_rows(lists: RankedLists, good: ArrayLike) -> Ints:
     elif finite.accepts(good):
         least = float(good)  # type: ignore[arg-type]
         is_good = lists.truth >= least
-        hint = f" Rows of grade {least:g} and above are good."
+        hint = f" Rows of grade {least:g} and above are good. Set `good` for another."
     else:
         is_good = _checked_mask(good, len(lists))[lists.order]
     _warn_of_only_good(lists, is_good, "every row is good", hint)

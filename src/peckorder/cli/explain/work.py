@@ -6,7 +6,7 @@ import numpy as np
 from rich.table import Table as Screen
 
 import peckorder
-from peckorder._core.errors import refusal
+from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Floats, Matrix
 from peckorder._core.validation import whole
 from peckorder.cli.console import ResultPrinter, screen
@@ -79,7 +79,8 @@ def _rows(
     """Return the features of all rows, before they were scaled too, and their names."""
     table: Columns | Documents
     if letor_documents(file, format=format) is None:
-
+        # Called while the file is open, whose name refusals would take.
+        @entry_named("explain")
         def numbers(header: tuple[str, ...]) -> Any:
             return model_rows.numbers(model_rows.sources(name_of(file), header))
 

@@ -159,7 +159,9 @@ def _read_changed(parent: Node, name: str) -> _Changed:
 
 def _read_people(parent: Node, name: str) -> dict[Any, PersonModel]:
     shared: SharedModel = parent.values["_shared"]
-    rows = {user: row for row, user in enumerate(id_list(parent.values["users"]))}
+    rows = parent.values.get("rows")
+    if rows is None:  # of a whole file; one person is read in constant time
+        rows = {user: k for k, user in enumerate(id_list(parent.values["users"]))}
     node = parent.child(name)
     node.sizes["items"] = parent.sizes["items"]
     lists = _read_lists(node)
@@ -245,7 +247,7 @@ def add_person(model: "PersonalRanker", data: bytes) -> None:
     """Add a person from `person_bytes` to a ranker; raise Damaged."""
     node = Node.of(*from_bytes(data))
     node.sizes["items"] = model._ratings.n_items
-    node.values |= {"_shared": model._shared, "users": model._ratings.users}
+    node.values |= {"_shared": model._shared, "rows": model._rows}
     values = Table(_CHANGED, _PEOPLE).read(node)
     node.close()
     model._changed.update(values["_changed"])

@@ -37,6 +37,7 @@ class _Kind(Enum):
     FLAG = "true or false"
     ID = "whole numbers without zeros in front"
     TEXT = "text"
+    QUERY = "text without gaps"
 
 
 @entry
@@ -148,7 +149,8 @@ class _File(NamedTuple):
         from peckorder.tables.files.csv import read_header
         from peckorder.tables.files.source import opened
 
-        with opened(path, streamed=True, name=f"from_csv: {path.name}") as file:
+        name = f"from_csv: {path.name}"
+        with opened(path, streamed=True, bounded=False, name=name) as file:
             return cls(path, read_header(file.head, delimiter, is_named=True))
 
     def texts(
@@ -159,7 +161,7 @@ class _File(NamedTuple):
         from peckorder.tables.files.source import opened
 
         name, positions = f"from_csv: {self.path.name}", self.header.names.index
-        with opened(self.path, streamed=True, name=name) as file:
+        with opened(self.path, streamed=True, bounded=False, name=name) as file:
             yield from text_blocks(
                 file,
                 self.header,
@@ -258,6 +260,7 @@ def _converted(
         decimals,
         empty_as_null,
         flags,
+        gaps_as_null,
         whole_ids,
     )
 
@@ -270,13 +273,15 @@ def _converted(
             return whole_ids(cells)
         case _Kind.TEXT:
             return empty_as_null(cells)
+        case _Kind.QUERY:
+            return gaps_as_null(cells)
 
 
 def _kinds_of(file: _File, roles: RowRoles, qid_dtype: type | None) -> dict[str, _Kind]:
     """Return what columns are in all files, by the first MB of the first."""
     kinds = dict.fromkeys(roles.columns, _Kind.NUMBER)
     if roles.qid is not None:
-        kinds[roles.qid] = _Kind.TEXT if qid_dtype is not int else _Kind.ID
+        kinds[roles.qid] = _Kind.QUERY if qid_dtype is not int else _Kind.ID
     table = next(file.texts(roles.columns), None)
     if table is None:
         return kinds

@@ -178,6 +178,14 @@ def whole_ids(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     return found if is_kept else None
 
 
+def gaps_as_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of text with null for marks of missing values."""
+    if not pc.any(pc.is_in(column, value_set=pa.array(GAPS, column.type))).as_py():
+        return column
+    cells = column.to_pylist()
+    return pa.chunked_array([[None if cell in GAPS else cell for cell in cells]])
+
+
 def empty_as_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column of text with null for empty cells."""
     if not pc.any(pc.equal(column, "")).as_py():
@@ -189,13 +197,18 @@ def empty_as_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def first_cell(
     column: pa.ChunkedArray, is_odd: Callable[[pa.ChunkedArray], bool]
 ) -> tuple[int, str]:
-    """Return the position and the text of the first cell that is odd by itself."""
+    """Return the position and the text of the first cell that is odd by itself.
+
+    Cells may be odd only together, as decimal points beside decimal commas: then it is
+    the first one that is written like few others.
+    """
     cells: list[str | None] = _bare(column).to_pylist()
-    return next(
-        (position, cell)
-        for position, cell in enumerate(cells)
-        if cell is not None and is_odd(pa.chunked_array([[cell]]))
-    )
+    known = [(row, cell) for row, cell in enumerate(cells) if cell is not None]
+    odd = (pair for pair in known if is_odd(pa.chunked_array([[pair[1]]])))
+    n_commas = sum("," in cell for _, cell in known)
+    mark = "." if 2 * n_commas >= len(known) else ","
+    rare = next((pair for pair in known if mark in pair[1]), known[0])
+    return next(odd, rare)
 
 
 def _bare(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -160,6 +160,10 @@ def _map_columns(
     return pa.table({name: read(name, table[name]) for name in table.column_names})
 
 
+# Further back than this many quotation marks no open one is looked for.
+_MOST_QUOTES = 1000
+
+
 @dataclass(frozen=True, slots=True)
 class _Reading:
     """Which columns are read, and how; see `text_blocks`."""
@@ -251,7 +255,7 @@ class _Watched(io.RawIOBase):
 
     def __init__(self, file: Inflated, delimiter: str) -> None:
         self._file, self._is_two = file, delimiter == _TWO
-        self._half, self.ends = b"", (b"", b"")
+        self._half, self.ends, self.n_quotes = b"", (b"", b""), 0
 
     def readable(self) -> bool:
         return True
@@ -261,6 +265,7 @@ class _Watched(io.RawIOBase):
             data = self._file.read(size)
             if data:  # a line fits in a block, so its end is in the last two
                 self.ends = self.ends[-1], data
+                self.n_quotes += data.count(b'"')
             return data
         data = self._file.read(size if size < 0 else max(size - 1, 1))
         is_end = not data
@@ -272,15 +277,33 @@ class _Watched(io.RawIOBase):
 
 
 def _open_quotation(file: "pa.NativeFile | _Watched", reading: _Reading) -> str | None:
-    """Return the last cell if the file ended within its quotation marks."""
+    """Return the last cell if the file ended within its quotation marks.
+
+    Then the number of marks is odd, and behind one that opens a cell there are double
+    ones only. Marks are counted if the end of the file looks so.
+    """
     if isinstance(file, _Watched):
         end = b"".join(file.ends)
     else:
         file.seek(max(0, file.size() - 2 * reading.block_size))
         end = file.read()
-    _, mark, text = end.rpartition(reading.header.delimiter.encode() + b'"')
-    is_open = bool(mark) and b'"' not in text.replace(b'""', b"")
-    return text.decode("utf-8", "replace") if is_open else None
+    opening = reading.header.delimiter.encode() + b'"'
+    start = end.rfind(opening)
+    while start >= 0:
+        text = end[start + len(opening) :]
+        if b'"' not in text.replace(b'""', b"") and _n_quotes(file) % 2:
+            return text.decode("utf-8", "replace")
+        if text.count(b'"') > _MOST_QUOTES:
+            break
+        start = end.rfind(opening, 0, start)
+    return None
+
+
+def _n_quotes(file: "pa.NativeFile | _Watched") -> int:
+    if isinstance(file, _Watched):
+        return file.n_quotes
+    file.seek(0)
+    return sum(data.count(b'"') for data in iter(lambda: file.read(BLOCK), b""))
 
 
 def read_header(

@@ -45,13 +45,15 @@ class Inflated(io.RawIOBase):
     """A file that is read once, from its beginning, through gzip or zstd if need be.
 
     `head` is its beginning, to be inspected before reading; `source` is the name of the
-    file in messages. Reading stops with an error where a compressed file grows far more
-    than real data do; and where it is larger than the memory of the computer, unless it
-    is `streamed`, so that it is not kept.
+    file in messages. Reading stops with an error where a compressed file that is
+    `bounded` grows far more than real data do; and where a file is larger than the
+    memory, unless it is `streamed`, so that it is not kept.
     """
 
-    def __init__(self, raw: IO[bytes], source: str, *, streamed: bool) -> None:
-        self.source, self._streamed = source, streamed
+    def __init__(
+        self, raw: IO[bytes], source: str, *, streamed: bool, bounded: bool = True
+    ) -> None:
+        self.source, self._streamed, self._bounded = source, streamed, bounded
         self._raw, self._counted = raw, _Counted(raw)
         buffered = io.BufferedReader(self._counted, HEAD)
         magic = buffered.peek(4)[:4]
@@ -125,7 +127,7 @@ class Inflated(io.RawIOBase):
         By default those that were read from it so far.
         """
         taken = self._counted.taken if taken is None else taken
-        if size > max(_MOST_UNASKED, _MOST_RATIO * taken):
+        if self._bounded and size > max(_MOST_UNASKED, _MOST_RATIO * taken):
             raise refusal(
                 "a compressed file",
                 f"hold less than {_MOST_RATIO} times its size",
@@ -157,7 +159,11 @@ class _Counted(io.RawIOBase):
 
 @contextmanager
 def opened(
-    path: str | os.PathLike[str], *, streamed: bool = False, name: str = ""
+    path: str | os.PathLike[str],
+    *,
+    streamed: bool = False,
+    bounded: bool = True,
+    name: str = "",
 ) -> Iterator[Inflated]:
     """Open a path, or standard input for "-", to be read once.
 
@@ -166,11 +172,11 @@ def opened(
     name = name or name_of(path)
     try:
         if is_standard(path):
-            yield Inflated(sys.stdin.buffer, name, streamed=streamed)
+            yield Inflated(sys.stdin.buffer, name, streamed=streamed, bounded=bounded)
             return
         check_is_file(path)
         with Path(path).open("rb") as raw:
-            yield Inflated(raw, name, streamed=streamed)
+            yield Inflated(raw, name, streamed=streamed, bounded=bounded)
     except Exception as error:
         # No context variable: readers are generators.
         name_caller(error, name)
