@@ -1,4 +1,4 @@
-"""Time two versions of peckorder in turn: does a change cost anything?
+"""Time two versions of peckorder in turn, to see whether a change costs anything.
 
     python benchmarks/before_after.py OTHER/src src
 
@@ -105,7 +105,7 @@ def cases():
         "magnitudes: kernel of 5,000": lambda: MPRank(kernel="precomputed").fit(
             K, labels
         ),
-        "magnitudes: leave pair out": lambda: mprank.leave_pair_out_error(),
+        "magnitudes: leave pair out": mprank.leave_pair_out_error,
         "magnitudes: 100 people": people,
         "magnitudes: SVRank": lambda: SVRank().fit(F, labels),
         "metrics: list of grades": lambda: metrics.disagreement(grades, scores),
@@ -186,7 +186,7 @@ def main():
     print("| case | before, ms | after, ms | ratio |\n|---|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
         both = [start(s, f) for s, f in zip(options.sources, (a, b), strict=True)]
-        names = [json.loads(process.stdout.readline()) for process in both][0]
+        names, _ = (json.loads(process.stdout.readline()) for process in both)
         for name in (n for n in names if options.only in n):
             times = [[], []]
             for _ in range(options.repeats):
