@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from peckorder import RankBoost
-from peckorder.boosting import booster
+from peckorder.boosting import run_rounds
 from peckorder.exceptions import DataError
 from support import rankboost_oracle
 from support.helpers import same
@@ -45,8 +45,8 @@ def test_the_first_of_complements_is_chosen():
 def test_the_compiled_rounds_are_those_of_python(monkeypatch, smoothing):
     model = RankBoost(n_rounds=30, smoothing=smoothing)
     models = []
-    for is_compiled in (booster.has_compiled_loop, lambda _: False):
-        monkeypatch.setattr(booster, "has_compiled_loop", is_compiled)
+    for is_compiled in (run_rounds.has_compiled_loop, lambda _: False):
+        monkeypatch.setattr(run_rounds, "has_compiled_loop", is_compiled)
         models.append(RankBoost(**model.get_params()).fit(X, Y, qid=QID))
     assert same(models[0].weak_rankers_, models[1].weak_rankers_)
     assert same(models[0].bounds_, models[1].bounds_)

@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from peckorder import Preferences, RankBoost
-from peckorder.boosting import booster, columns
+from peckorder.boosting import columns, run_rounds
 from peckorder.exceptions import DataError
 from support.helpers import raises_unchanged, same
 
@@ -54,9 +54,9 @@ def test_the_compiled_loop_is_no_other(seed, form, monkeypatch):
     rows = X if form is np.asarray else form(np.nan_to_num(X))
     model = RankBoost(**options).fit(rows, **feedback)
     with monkeypatch.context() as patched:
-        patched.setattr(booster, "_ENTRIES_PER_CALL", 1)  # one round, then the next
+        patched.setattr(run_rounds, "_ENTRIES_PER_CALL", 1)  # one round, then the next
         piecewise = RankBoost(**options).fit(rows, **feedback)
-    monkeypatch.setattr(booster, "has_compiled_loop", lambda _: False)
+    monkeypatch.setattr(run_rounds, "has_compiled_loop", lambda _: False)
     slow = RankBoost(**options).fit(rows, **feedback)
     for name in SHOWN:
         assert same(getattr(model, name), getattr(slow, name)), name
@@ -70,7 +70,7 @@ def test_the_compiled_loop_is_no_other(seed, form, monkeypatch):
 @pytest.mark.parametrize("is_compiled", [True, False])
 def test_a_perfect_feature_needs_smoothing(is_compiled, monkeypatch):
     if not is_compiled:
-        monkeypatch.setattr(booster, "has_compiled_loop", lambda _: False)
+        monkeypatch.setattr(run_rounds, "has_compiled_loop", lambda _: False)
     model = RankBoost(smoothing=0)
     sentence = (
         "RankBoost: smoothing must be > 0 where a weak ranking errs on no pair; got 0."
@@ -80,13 +80,13 @@ def test_a_perfect_feature_needs_smoothing(is_compiled, monkeypatch):
 
 
 def test_only_the_plain_case_has_a_compiled_loop(monkeypatch):
-    seen, has_compiled_loop = [], booster.has_compiled_loop
+    seen, has_compiled_loop = [], run_rounds.has_compiled_loop
 
     def noted(state):
         seen.append(has_compiled_loop(state))
         return seen[-1]
 
-    monkeypatch.setattr(booster, "has_compiled_loop", noted)
+    monkeypatch.setattr(run_rounds, "has_compiled_loop", noted)
     X, feedback, _ = drawn(2)
     for options in (
         {},

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from peckorder import RankBoost, distributed
 from peckorder._core.threads import Team
 from peckorder.boosting.blocks import CheckedBlocks, publish
-from peckorder.boosting.sharded import booster as sharded_booster
+from peckorder.boosting.sharded import run_rounds as sharded_rounds
 from peckorder.boosting.sharded.run_rounds import (
     Lost,
     Rows,
@@ -141,7 +141,7 @@ def problem(n_rows=3000, n_features=6, dtype=np.float64):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("max_bins", [7, 64, 255])
 def test_many_values(monkeypatch, dtype, max_bins):
-    monkeypatch.setattr(sharded_booster, "_SORTED", 1)  # a column at a time
+    monkeypatch.setattr(sharded_rounds, "_SORTED", 1)  # a column at a time
     X, y, qid = problem(dtype=dtype)
     parameters = {"max_bins": max_bins, "n_rounds": 60}
     model = RankBoost(**parameters).fit(X, y, qid=qid)

@@ -7,7 +7,7 @@ import pytest
 
 from peckorder import Preferences, RankBoost
 from peckorder._core.threads import Team
-from peckorder.boosting import booster, thresholds
+from peckorder.boosting import run_rounds, thresholds
 from peckorder.boosting.compiled import rounds
 from peckorder.boosting.compiled.pairs import UNIT
 from peckorder.boosting.distribution import make_distribution
@@ -21,7 +21,7 @@ def without_ceilings(monkeypatch):
         self.ceilings[:] = inf
         return search(self, potentials, drift_so_far)
 
-    monkeypatch.setattr(booster, "has_compiled_loop", lambda _: False)
+    monkeypatch.setattr(run_rounds, "has_compiled_loop", lambda _: False)
     monkeypatch.setattr(thresholds.Thresholds, "_search", search_all)
 
 
