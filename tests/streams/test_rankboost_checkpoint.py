@@ -193,8 +193,8 @@ def test_bins_take_room_where_the_checkpoint_is(tmp_path, monkeypatch):
     with pytest.raises(DataError) as caught:
         boosted(here / "other", folder=there, progress=lambda *_: read.append(1))
     assert str(caught.value) == (
-        "fit: checkpoint must be on a disk with 12,000 bytes free for a byte an entry; "
-        f"got {str(here)!r}, with 11,999 bytes."
+        "fit: checkpoint must be on a disk with 12,000 bytes free for one byte per "
+        f"entry; got {str(here)!r}, with 11,999 bytes."
     )
     assert read == []
 

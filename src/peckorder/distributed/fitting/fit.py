@@ -108,7 +108,7 @@ def fit(
           to the workers, and ``8 p (d + 1)`` bytes back.
         - AggregatePRank: O(1 / p) of the time that all members would take on all rows,
           shared by W workers; members travel once.
-        - RankBoost: rows stay in the workers' memory, and a byte an entry of them. To
+        - RankBoost: rows stay in the workers' memory, with one byte per entry. To
           find where columns are cut, O(n d log(n) / W) time and at most 18 questions
           to all workers for each column, or some of them together. For each round,
           O(n / W + n k / W) time, 3 or 4 questions q, and ``8 W (10 + q + k (b + 1))``

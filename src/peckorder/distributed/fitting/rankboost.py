@@ -70,7 +70,7 @@ _MOST_LOSSES: Final = 5
 
 
 class Counts(NamedTuple):
-    """How many rows of shards there are, those that weigh first."""
+    """How many rows of shards there are, those with positive weight first."""
 
     n_rows: int
     n_queries: int

@@ -102,12 +102,12 @@ def fit(
 
     Notes
     -----
-    Memory is that of ``prefetch + 2`` blocks, the model, and 8 bytes a query; rows
+    Memory is that of ``prefetch + 2`` blocks, the model, and 8 bytes per query; rows
     beyond that cost none. (A kernel and the voted rule keep rows in the model.) Time is
     that of `partial_fit`, or of reading where that is slower.
 
     `RankBoost` reads the stream once, into a file without a name in `folder`. Each
-    column is sorted in memory, one a thread, and cut; its bins, a byte an entry, go to
+    column is sorted in memory, one per thread, and cut; its bins go to
     another file, and the rounds look at that. So it takes n d (s + 1) bytes of disk for
     n rows of d features of s bytes, one of them after the columns are cut, and 32 bytes
     of memory a row, which go to files too where memory is short, 32 a level of grades

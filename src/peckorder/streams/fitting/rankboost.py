@@ -1,4 +1,4 @@
-"""RankBoost on a stream: columns of bins in a file, one byte an entry."""
+"""RankBoost on a stream: columns of bins in a file, one byte per entry."""
 
 import json
 import os
@@ -44,7 +44,7 @@ _NEVER = 1 << 62
 _CUTS = ("tops", "n_bins", "n_values", "lows")
 # What rows are kept in: what makes them whole is the first to go.
 _NAMES = ("terms", "draft", "rest.npz", "bins")
-_BYTES = "a byte an entry"
+_BYTES = "one byte per entry"
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +209,7 @@ def fit_boosted(
     checkpoint, every, prefetch, progress
         As in `fit`; `progress` is called with the rows that are read.
     folder : path or None, default=None
-        Where temporary files go: all rows as they are, then a byte an entry. None for
+        Where temporary files go: all rows, then one byte per entry. None for
         the folder of the checkpoint, or that of the system without one.
 
     Returns
