@@ -88,23 +88,15 @@ def cases():
         "online: averaged, CSR": lambda: PRank().fit(csr, csr_y),
         "online: Widrow-Hoff": lambda: WidrowHoff().fit(X, y),
         "online: predict": lambda: fitted.predict(X),
-        "online: one row at a time": lambda: [
-            fitted.predict(few[i : i + 1]) for i in range(500)
-        ],
+        "online: one row at a time": lambda: [fitted.predict(few[i : i + 1]) for i in range(500)],
         "online: 100 members": lambda: AggregatePRank(random_state=0).fit(few, few_y),
         "rankboost: 10,000 x 50": boost(small, n_rounds=200, max_bins=255),
         "rankboost: every value": boost(small, n_rounds=100),
-        "rankboost: analytic": boost(
-            small, n_rounds=50, alpha="analytic", max_bins=255
-        ),
+        "rankboost: analytic": boost(small, n_rounds=50, alpha="analytic", max_bins=255),
         "rankboost: 120,000 x 136": boost(large, n_rounds=50, max_bins=255),
         "magnitudes: linear": lambda: MPRank().fit(wide, value),
-        "magnitudes: kernel of 1,000": lambda: MPRank(kernel="precomputed").fit(
-            gram, target
-        ),
-        "magnitudes: kernel of 5,000": lambda: MPRank(kernel="precomputed").fit(
-            K, labels
-        ),
+        "magnitudes: kernel of 1,000": lambda: MPRank(kernel="precomputed").fit(gram, target),
+        "magnitudes: kernel of 5,000": lambda: MPRank(kernel="precomputed").fit(K, labels),
         "magnitudes: leave pair out": mprank.leave_pair_out_error,
         "magnitudes: 100 people": people,
         "magnitudes: SVRank": lambda: SVRank().fit(F, labels),
@@ -114,9 +106,7 @@ def cases():
         "metrics: ndcg@10 of 1,000 queries": lambda: metrics.ndcg(
             grades[:million], scores[:million], qid=qid, k=10
         ),
-        "metrics: kendall_tau": lambda: metrics.kendall_tau(
-            reals[:million], scores[:million]
-        ),
+        "metrics: kendall_tau": lambda: metrics.kendall_tau(reals[:million], scores[:million]),
         "metrics: one short list": lambda: [
             metrics.ndcg(grades[:20], scores[:20]) for _ in range(200)
         ],
@@ -141,9 +131,7 @@ def start(source, folder):
     environment = os.environ | {"PYTHONPATH": source, "NUMBA_CACHE_DIR": folder}
     command = [sys.executable, __file__, "--child"]
     pipe = subprocess.PIPE
-    return subprocess.Popen(
-        command, env=environment, stdin=pipe, stdout=pipe, text=True
-    )
+    return subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True)
 
 
 def cold(source, statement):
@@ -156,9 +144,7 @@ def cold(source, statement):
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {"PYTHONPATH": source, "NUMBA_CACHE_DIR": folder}
         command = [sys.executable, "-c", program]
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=True
-        )
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return float(done.stdout)
 
 
@@ -166,9 +152,7 @@ def show(name, times):
     """Print the least times of both, in milliseconds, and their ratio."""
     before, after = (min(t) for t in times)
     ratio = after / before
-    print(
-        f"| {name} | {1e3 * before:.1f} | {1e3 * after:.1f} | {ratio:.3f} |", flush=True
-    )
+    print(f"| {name} | {1e3 * before:.1f} | {1e3 * after:.1f} | {ratio:.3f} |", flush=True)
 
 
 def main():

@@ -92,10 +92,7 @@ def workers(n: int) -> Iterator[Any]:
 
     with (
         LocalCluster(
-            n_workers=n,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address="127.0.0.1:0",
+            n_workers=n, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
         ) as cluster,
         Client(cluster) as client,
     ):

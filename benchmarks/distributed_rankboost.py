@@ -47,9 +47,7 @@ def partitions_of(n_partitions: int, n_pieces: int, *size: int) -> list[Any]:
     return list(
         dask.persist(
             *(
-                da.concatenate(
-                    [da.from_delayed(part[c], shapes[c], dtypes[c]) for part in made]
-                )
+                da.concatenate([da.from_delayed(part[c], shapes[c], dtypes[c]) for part in made])
                 for c in range(3)
             )
         )

@@ -61,9 +61,7 @@ def linear(repeats: int, n_rows: int, n_members: int = 100, tau: float = 0.3) ->
             "all": lambda: learn(X, y),
             "sgd": lambda: SGDRegressor().partial_fit(X, target),
             "sgd fit": lambda: SGDRegressor().fit(X, target),
-            "prank": lambda: PRank(rule="last", **PAPER).partial_fit(
-                X, y, classes=CLASSES
-            ),
+            "prank": lambda: PRank(rule="last", **PAPER).partial_fit(X, y, classes=CLASSES),
         },
         repeats,
     )
@@ -124,12 +122,7 @@ def kernels(repeats: int, n_rows: int) -> None:
             polynomial_kernel,
             {"gamma": 0.05, "coef0": 1.0, "degree": 5},
         ),
-        "CSR, 10,000 features, 20 a row, rbf": (
-            wide,
-            "rbf",
-            rbf_kernel,
-            {"gamma": 0.5},
-        ),
+        "CSR, 10,000 features, 20 a row, rbf": (wide, "rbf", rbf_kernel, {"gamma": 0.5}),
     }
     print(f"\nPRank with a kernel, last rule, {n_rows:,} rows, 5 classes, one pass")
     for what, (rows, name, function, options) in cases.items():
@@ -138,9 +131,7 @@ def kernels(repeats: int, n_rows: int) -> None:
             def learn(
                 rows: object = rows, name: str = name, n: int = size, o: dict = options
             ) -> PRank:
-                return PRank(rule="last", kernel=name, **o, **PAPER).fit(
-                    rows[:n], y[:n]
-                )
+                return PRank(rule="last", kernel=name, **o, **PAPER).fit(rows[:n], y[:n])
 
             model = learn()
             seconds = in_turn({"": learn}, repeats)[""]
@@ -149,9 +140,7 @@ def kernels(repeats: int, n_rows: int) -> None:
             show(f"{what}: ns a row and support, {size:,} rows", f"{per:.1f}")
 
         def peer(rows: object = rows, f: object = function, o: dict = options) -> list:
-            return numpy_kernel(
-                rows[: n_rows // 4], y[: n_rows // 4], lambda a, b: f(a, b, **o)
-            )
+            return numpy_kernel(rows[: n_rows // 4], y[: n_rows // 4], lambda a, b: f(a, b, **o))
 
         def ours(rows: object = rows, name: str = name, o: dict = options) -> PRank:
             return PRank(rule="last", kernel=name, **o, **PAPER).fit(

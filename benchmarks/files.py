@@ -54,9 +54,7 @@ def wide(megabytes: float) -> bytes:
     while size < megabytes * 1e6:
         columns = np.unique(rng.integers(1, 100_001, 50)).tolist()
         values = rng.uniform(size=len(columns)).tolist()
-        pairs = " ".join(
-            f"{k}:{value:.4g}" for k, value in zip(columns, values, strict=True)
-        )
+        pairs = " ".join(f"{k}:{value:.4g}" for k, value in zip(columns, values, strict=True))
         lines.append(f"{rng.integers(3)} qid:{row // 40} {pairs}\n")
         size += len(lines[-1])
         row += 1
@@ -86,18 +84,14 @@ def compare(what: str, path: Path, megabytes: float, repeats: int) -> None:
     show("load_letor, MB/s", f"{megabytes / times['ours']:.0f}")
     ratio = times["theirs"] / times["ours"]
     at_least("load_svmlight_file: time over load_letor", ratio, 10)
-    show(
-        "the same over load_letor(sparse=True)", f"{times['theirs'] / times['csr']:.2f}"
-    )
+    show("the same over load_letor(sparse=True)", f"{times['theirs'] / times['csr']:.2f}")
 
 
 def streams(path: Path, packed: Path, megabytes: float, repeats: int) -> None:
     """Time what has no peer: parts of a file, gzip, comments."""
     times = in_turn(
         {
-            "parts": lambda: sum(
-                len(part) for part in iter_letor(path, n_features=N_FEATURES)
-            ),
+            "parts": lambda: sum(len(part) for part in iter_letor(path, n_features=N_FEATURES)),
             "comments": lambda: load_letor(path, comments=True),
             "gzip": lambda: load_letor(packed),
             "inflate": lambda: gzip.decompress(packed.read_bytes()),

@@ -36,9 +36,7 @@ def linear(repeats: int) -> None:
     print("\nLinear, 1,000,000 x 100, float32")
     X, y = rows(1_000_000, 100, np.float32)
     model = MPRank(C=1e6)
-    best = in_turn(
-        {"product": lambda: X.T @ X, "fit": lambda: model.fit(X, y)}, repeats
-    )
+    best = in_turn({"product": lambda: X.T @ X, "fit": lambda: model.fit(X, y)}, repeats)
     show("X.T @ X, ms", f"{1e3 * best['product']:.0f}")
     at_most("a fit over X.T @ X", best["fit"] / best["product"], 3)
     exact = MPRank(C=1e6).fit(X.astype(np.float64), y).coef_

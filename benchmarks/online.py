@@ -78,9 +78,7 @@ def vowpal(folder: Path, name: str, X: object, y: np.ndarray) -> Callable[..., o
     with text.open("w") as file:
         for i, label in enumerate(y):
             first, last = matrix.indptr[i : i + 2]
-            pairs = zip(
-                matrix.indices[first:last], matrix.data[first:last], strict=True
-            )
+            pairs = zip(matrix.indices[first:last], matrix.data[first:last], strict=True)
             file.write(f"{label} | {' '.join(f'{j}:{v:.6g}' for j, v in pairs)}\n")
     options = f"--data {text} --cache_file {cache} --noconstant --quiet"
     vowpalwabbit.Workspace(options).finish()  # writes the cache

@@ -96,9 +96,7 @@ def main() -> None:
     print("| ranker | passes | settings | features | mean |", " | ".join(TABLES), "|")
     print("|---|---|---|---|" + "--:|" * (1 + len(TABLES)))
     for mean, ranker, means in rows:
-        cells = " | ".join(
-            "div." if np.isnan(v) else f"{v:.3f}" for v in [mean, *means]
-        )
+        cells = " | ".join("div." if np.isnan(v) else f"{v:.3f}" for v in [mean, *means])
         print(f"| {ranker} | {cells} |")
 
 

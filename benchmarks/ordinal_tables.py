@@ -46,10 +46,7 @@ def load(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
         target = frame.columns[-1]
     else:
         frame = pd.read_csv(
-            folder / file,
-            header=0 if header else None,
-            skip_blank_lines=True,
-            na_values=["?"],
+            folder / file, header=0 if header else None, skip_blank_lines=True, na_values=["?"]
         )
     frame = frame.dropna(subset=[target])
     y = frame.pop(target)

@@ -28,9 +28,7 @@ def biased_factors(
     """
     rng = np.random.default_rng(0)
     csr, mean = train.csr, train.csr.data.mean()
-    rated = sparse.csr_array(
-        (np.ones(len(csr.data)), csr.indices, csr.indptr), shape=csr.shape
-    )
+    rated = sparse.csr_array((np.ones(len(csr.data)), csr.indices, csr.indptr), shape=csr.shape)
     ratings = rated.copy()
     ratings.data = csr.data - mean
     rated_t, ratings_t = rated.T.tocsr(), ratings.T.tocsr()

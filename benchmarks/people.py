@@ -98,18 +98,14 @@ def measure(given: argparse.Namespace) -> dict:
     watch = Watch()
     watch.start()
     with tempfile.TemporaryDirectory() as folder:
-        store = Path(folder) / (
-            "people.sqlite" if given.store == "sqlite" else "people"
-        )
+        store = Path(folder) / ("people.sqlite" if given.store == "sqlite" else "people")
         options = {"store": store, "test": test, "n_jobs": given.jobs[0]}
         if given.dask:
             from distributed import Client, LocalCluster
 
             with (
                 LocalCluster(
-                    n_workers=given.jobs[0],
-                    threads_per_worker=1,
-                    dashboard_address="127.0.0.1:0",
+                    n_workers=given.jobs[0], threads_per_worker=1, dashboard_address="127.0.0.1:0"
                 ) as cluster,
                 Client(cluster) as client,
             ):

@@ -70,9 +70,7 @@ RANKERS: dict[str, Predictor] = {
 }
 
 
-def predictions(
-    train: Ratings, test: Ratings, folder: Path | None
-) -> dict[str, np.ndarray]:
+def predictions(train: Ratings, test: Ratings, folder: Path | None) -> dict[str, np.ndarray]:
     """Return the scores of every ranker, from the folder if they are there."""
     scores = {}
     for name, predict in RANKERS.items():
@@ -100,8 +98,7 @@ def quality(test: Ratings, scores: dict[str, np.ndarray]) -> dict[str, Evaluatio
     """Print all rankers, and how far PersonalRanker is before each of them."""
     qid = np.repeat(np.arange(test.n_users), test.per_user)
     tables = {
-        name: evaluate(test.csr.data, value, METRICS, qid=qid)
-        for name, value in scores.items()
+        name: evaluate(test.csr.data, value, METRICS, qid=qid) for name, value in scores.items()
     }
     print("\n| ranker | disagreement | NDCG@10 | MSD | disagreement: ours minus it "
           "| NDCG@10: ours minus it | MSD: ours minus it |")  # fmt: skip
@@ -130,11 +127,7 @@ def by_number(test: Ratings, n_rated: np.ndarray, scores: dict) -> None:
             for name in (OURS, "damped item mean")
         )
         label = f"{low}-{high}" if high < 10**9 else f"{low} and more"
-        cells = [
-            str(people.sum()),
-            f"{ours[METRICS[0]]:.4f}",
-            f"{mean[METRICS[0]]:.4f}",
-        ]
+        cells = [str(people.sum()), f"{ours[METRICS[0]]:.4f}", f"{mean[METRICS[0]]:.4f}"]
         cells += [signed(ours, mean, metric) for metric in METRICS[:2]]
         print(f"| {label} | {' | '.join(cells)} |")
 

@@ -66,11 +66,7 @@ def main() -> None:
     values = np.array(rows)[~np.isnan(rows).any(axis=1)]
     error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
     print(f"{len(values)} people, {options.viewers:,} viewers")
-    names = (
-        "the item mean",
-        "RankBoost",
-        "RankBoost from twice the item mean, rate 0.1",
-    )
+    names = ("the item mean", "RankBoost", "RankBoost from twice the item mean, rate 0.1")
     for name, *figures in zip(names, values.mean(axis=0), error, strict=True):
         print("{:<45} {:.4f} +- {:.4f}".format(name, *figures))
 

@@ -267,10 +267,7 @@ def table(some: list[Fold], outcomes: dict[str, Outcome]) -> None:
     print("|", " | ".join([*heads, "chosen on the folds"]), "|")
     print("|---|" + "--:|" * (len(heads) - 1) + "---|")
     for name, outcome in outcomes.items():
-        values = [
-            *figures(some, outcome, "expected"),
-            *figures(some, outcome, "order")[-2:],
-        ]
+        values = [*figures(some, outcome, "expected"), *figures(some, outcome, "order")[-2:]]
         cells = [name, *(f"{value:.4f}" for value in values), " ".join(outcome.chosen)]
         print("|", " | ".join(cells), "|", flush=True)
 
@@ -328,9 +325,7 @@ def ohsumed(parts: list[Documents], some: list[Fold]) -> None:
     print()
     table(some, outcomes)
     for name, values in PUBLISHED.items():
-        print(
-            f"| {name}, published |", " | ".join(f"{v:.4f}" for v in values), "| | | |"
-        )
+        print(f"| {name}, published |", " | ".join(f"{v:.4f}" for v in values), "| | | |")
     differences(some, outcomes, "RankBoost", [*outcomes][-1:])
 
 

@@ -113,9 +113,7 @@ def main() -> None:
     for n_workers in (1, 2, 8, 50, 200):
         shown = []
         for share in shares:
-            several = [
-                a_round(rounds, n_workers, share, given.slow, rng) for _ in range(20)
-            ]
+            several = [a_round(rounds, n_workers, share, given.slow, rng) for _ in range(20)]
             work, wall = np.mean(several, axis=0)
             shown.append(wall / work)
         print(f"{n_workers:>8}" + "".join(f"{value:>12.3f}" for value in shown))

@@ -132,11 +132,7 @@ def measured(*, name: str, kind: str, folder: str, streams: bool) -> dict:
         queries = {"qid": qid} if name == "MPRank" else {}
         model = estimator().fit(X, y, **queries)
     taken = perf_counter() - began
-    return {
-        "seconds": taken,
-        "peak": memory("VmHWM") - before,
-        "coef": model.coef_.tolist(),
-    }
+    return {"seconds": taken, "peak": memory("VmHWM") - before, "coef": model.coef_.tolist()}
 
 
 def memory(entry: str) -> float:

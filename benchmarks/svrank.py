@@ -57,9 +57,7 @@ def sparse_rows(n_rows: int, n_features: int = 1_000, a_row: int = 10) -> tuple:
 
 def by_rows(sizes: list[int], C: float, repeats: int) -> None:
     """Show what an iteration costs for more and more rows."""
-    print(
-        f"\nA fit to tol 1e-3, 50 columns, C={C:g}: seconds an iteration (iterations)"
-    )
+    print(f"\nA fit to tol 1e-3, 50 columns, C={C:g}: seconds an iteration (iterations)")
     growth = {}
     for name, settings in KINDS.items():
         cost = []

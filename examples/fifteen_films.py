@@ -71,9 +71,7 @@ def main() -> None:
     print(f"{why.by_items.sum():+.2f}  your taste. By the films you rated, most of all")
     for i, part in zip(why.items.tolist()[:5], why.by_items, strict=False):
         print(f"         {part:+.3f}  {title[i]} ({STARS[title[i]]})")
-    print(
-        f"       The same by viewers, of {len(why.viewers)} who rated it, and factors"
-    )
+    print(f"       The same by viewers, of {len(why.viewers)} who rated it, and factors")
     for viewer, part in zip(why.viewers.tolist()[:3], why.by_viewers, strict=False):
         print(f"         {part:+.3f}  viewer {viewer}")
     rest = why.by_viewers[3:].sum()

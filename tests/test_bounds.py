@@ -90,10 +90,7 @@ def test_rows_too_long_for_a_score_are_refused():
 
 @pytest.mark.parametrize("coef", [[1.0, 2.0], [[1.0]], [np.nan], [], [10**400]])
 def test_bad_weights_are_refused(coef):
-    sentence = (
-        "prank_mistake_bound: coef must be 1 finite weights, one per feature; got "
-        f"{coef!r}."
-    )
+    sentence = f"prank_mistake_bound: coef must be 1 finite weights, one per feature; got {coef!r}."
     with pytest.raises(ValueError, match=exactly(sentence)):
         prank_mistake_bound(X, Y, coef, B)
 
@@ -115,17 +112,13 @@ def test_thresholds_out_of_order_are_refused():
 
 
 def test_another_number_of_labels_is_refused():
-    sentence = (
-        "prank_mistake_bound: y must be one label per row; got 2 labels for 3 rows."
-    )
+    sentence = "prank_mistake_bound: y must be one label per row; got 2 labels for 3 rows."
     with pytest.raises(ValueError, match=exactly(sentence)):
         prank_mistake_bound(X, Y[:2], W, B)
 
 
 def test_a_single_class_is_refused():
-    sentence = (
-        "prank_mistake_bound: y must hold at least two classes; got one class, [1]."
-    )
+    sentence = "prank_mistake_bound: y must hold at least two classes; got one class, [1]."
     with pytest.raises(DataError, match=exactly(sentence)):
         prank_mistake_bound(X, [1, 1, 1], W, [])
 
@@ -139,11 +132,7 @@ def test_a_missing_value_is_refused():
 def test_the_bound_on_rankboost_is_the_golden_one(golden, case):
     given = golden("bounds")["theorem3"][case]
     bound = rankboost_vc_bound(
-        m=given["m"],
-        n=given["n"],
-        d=given["d"],
-        rounds=given["T"],
-        delta=given["delta"],
+        m=given["m"], n=given["n"], d=given["d"], rounds=given["T"], delta=given["delta"]
     )
     assert bound == pytest.approx(float(given["bound"]), rel=1e-14)
 

@@ -46,10 +46,7 @@ def test_a_ranking_curve_shows_the_metric_at_its_cutoffs():
     [
         ("p(2)", lambda k, **more: metrics.precision_at(Y, TIED, k, good=2, **more)),
         ("recall", lambda k, **more: metrics.recall_at(Y, TIED, k, **more)),
-        (
-            "hits(top)",
-            lambda k, **more: metrics.hits_at(Y, TIED, k, good="top", **more),
-        ),
+        ("hits(top)", lambda k, **more: metrics.hits_at(Y, TIED, k, good="top", **more)),
         ("rank", lambda k, **more: metrics.expected_rank(Y, TIED, cap=k, **more)),
         ("NDCG", lambda k, **more: metrics.ndcg(Y, TIED, k=k, **more)),
     ],
@@ -66,15 +63,11 @@ def test_a_ranking_curve_is_of_any_metric_with_a_cutoff(metric, function, ties):
 
 def test_ties_may_be_broken_by_names():
     options = {"qid": QID, "ties": "docid", "docid": np.arange(200)[::-1]}
-    display = RankingCurveDisplay.from_predictions(
-        Y, TIED, cutoffs=[3], draw=False, **options
-    )
+    display = RankingCurveDisplay.from_predictions(Y, TIED, cutoffs=[3], draw=False, **options)
     assert_allclose(display.mean, [metrics.ndcg(Y, TIED, k=3, **options)], rtol=1e-14)
 
 
-@pytest.mark.parametrize(
-    "cutoffs", [[5, 1, 5, 2], {1, 2, 5}, np.array([2, 5, 1]), iter([5, 2, 1])]
-)
+@pytest.mark.parametrize("cutoffs", [[5, 1, 5, 2], {1, 2, 5}, np.array([2, 5, 1]), iter([5, 2, 1])])
 def test_cutoffs_are_put_in_order(cutoffs):
     display = RankingCurveDisplay.from_predictions(Y, SCORE, qid=QID, cutoffs=cutoffs)
     assert_array_equal(display.line_.get_xdata(), [1, 2, 5])
@@ -88,8 +81,7 @@ def test_a_ranking_curve_of_one_query_has_no_band():
 
 def test_a_curve_without_a_value_is_told_of():
     sentence = (
-        "RankingCurveDisplay: 'p(7)' is undefined for every query, so that there is no "
-        "curve."
+        "RankingCurveDisplay: 'p(7)' is undefined for every query, so that there is no curve."
     )
     with pytest.warns(UndefinedMetricWarning, match=exactly(sentence)):
         RankingCurveDisplay.from_predictions(Y, SCORE, qid=QID, metric="p(7)")
@@ -235,8 +227,7 @@ def test_what_cannot_be_drawn_is_refused(display, option, value, rule):
 @each_display
 def test_unknown_options_are_refused(display):
     sentence = (
-        f"{display.__name__}: options must be those of matplotlib's plot; got "
-        "cutoff, colour."
+        f"{display.__name__}: options must be those of matplotlib's plot; got cutoff, colour."
     )
     with pytest.raises(TypeError, match=exactly(sentence)):
         display.from_predictions(None, None, cutoff=3, colour="red", lw=2)

@@ -48,8 +48,7 @@ def test_gaps_end_with_their_list():
 def test_a_gap_beyond_all_numbers_is_refused_but_cut_at():
     scores = [-1e308, 1e308, 0.9e308]
     sentence = (
-        "gaps: scores must be near enough to the next ones for gaps to be finite; got "
-        "rows 2 and 0."
+        "gaps: scores must be near enough to the next ones for gaps to be finite; got rows 2 and 0."
     )
     with pytest.raises(DataError, match=exactly(sentence)):
         gaps(scores)
@@ -73,10 +72,7 @@ def test_one_row_is_kept():
     ("scores", "rule"),
     [
         ([1.0, np.nan], "finite; got nan in row 1."),
-        (
-            [],
-            "one number per row, of one row at least; got an array of shape (0,).",
-        ),
+        ([], "one number per row, of one row at least; got an array of shape (0,)."),
     ],
 )
 def test_scores_that_are_none_are_refused(function, scores, rule):
@@ -90,10 +86,7 @@ def test_scores_that_are_none_are_refused(function, scores, rule):
     [
         ({"min_gap": -1}, "min_gap must be a finite number >= 0; got -1."),
         ({"min_rows": 0}, "min_rows must be an integer >= 1; got 0."),
-        (
-            {"min_rows": 3, "max_rows": 2},
-            "max_rows must be None or an integer >= 3; got 2.",
-        ),
+        ({"min_rows": 3, "max_rows": 2}, "max_rows must be None or an integer >= 3; got 2."),
     ],
 )
 def test_a_cut_that_cannot_be_is_refused(options, sentence):

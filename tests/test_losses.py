@@ -169,9 +169,7 @@ def test_long_queries_are_the_same_as_by_numpy(kind, power, top_weight):
 @pytest.mark.parametrize("top_weight", [0.0, 4.0])
 @every_kind
 @every_power
-def test_threads_and_queries_out_of_order_change_nothing(
-    kind, power, top_weight, monkeypatch
-):
+def test_threads_and_queries_out_of_order_change_nothing(kind, power, top_weight, monkeypatch):
     rng = np.random.default_rng(6)
     n = 3000
     h, y = rng.standard_normal(n), rng.integers(0, 5, n)
@@ -241,8 +239,7 @@ def raises_sentence(sentence, error=ValueError):
 )
 def test_an_unknown_kind_is_refused(kind, hint):
     sentence = (
-        "pair_loss: kind must be one of 'mp', 'svr', 'hr', 'hmp', 'hmpc'; got "
-        f"{kind!r}.{hint}"
+        f"pair_loss: kind must be one of 'mp', 'svr', 'hr', 'hmp', 'hmpc'; got {kind!r}.{hint}"
     )
     with raises_sentence(sentence):
         pair_loss(kind, [1.0], [1.0])
@@ -308,10 +305,7 @@ def test_a_negative_weight_is_refused():
     [
         (["a", "b"], "numbers; got ['a', 'b']"),
         ([[1.0], [1.0, 2.0]], "numbers; got [[1.0], [1.0, 2.0]]"),
-        (
-            [[1.0]],
-            "one number per row, of one row at least; got an array of shape (1, 1)",
-        ),
+        ([[1.0]], "one number per row, of one row at least; got an array of shape (1, 1)"),
         ([], "one number per row, of one row at least; got an array of shape (0,)"),
     ],
 )

@@ -54,18 +54,14 @@ def lifts(y, qid, weight, top_weight):
     """Return ``1 + top_weight t`` of each row, t from 0 to 1 within its query."""
     out = []
     for i in range(len(y)):
-        others = [
-            y[j] for j in range(len(y)) if qid[j] == qid[i] and (weight[j] or i == j)
-        ]
+        others = [y[j] for j in range(len(y)) if qid[j] == qid[i] and (weight[j] or i == j)]
         low, span = min(others), max(others) - min(others)
         t = (y[i] - low) / span if span else Fraction(0)
         out.append(1 + Fraction(top_weight) * t)
     return out
 
 
-def by_pairs(
-    kind, scores, y, power, epsilon=0.0, qid=None, weight=None, top_weight=0.0
-):
+def by_pairs(kind, scores, y, power, epsilon=0.0, qid=None, weight=None, top_weight=0.0):
     """Sum over all ordered pairs, in fractions."""
     h, y = [list(map(Fraction, map(float, column))) for column in (scores, y)]
     n = len(h)
@@ -101,9 +97,7 @@ def assert_same(got, wanted):
 @every_loss
 @EXAMPLES
 @given(tables(few), tops)
-def test_the_loop_over_pairs_gives_the_same_with_ties_and_kinks(
-    kind, power, table, top
-):
+def test_the_loop_over_pairs_gives_the_same_with_ties_and_kinks(kind, power, table, top):
     h, y, weight, qid = table
     how = options(kind, power, top)
     got = pair_loss(kind, h, y, qid=qid, sample_weight=weight, **how)
@@ -141,9 +135,7 @@ def test_the_order_of_rows_does_not_matter(kind, power, table, random, top):
     order = list(range(len(h)))
     random.shuffle(order)
     one = pair_loss(kind, h, y, qid=qid, sample_weight=weight, **how)
-    other = pair_loss(
-        kind, h[order], y[order], qid=qid[order], sample_weight=weight[order], **how
-    )
+    other = pair_loss(kind, h[order], y[order], qid=qid[order], sample_weight=weight[order], **how)
     assert_allclose(other.value, one.value, rtol=1e-14)
     assert_allclose(other.gradient, one.gradient[order], rtol=1e-13, atol=1e-12)
 
@@ -179,9 +171,7 @@ def test_the_gradient_is_that_of_finite_differences(kind, power, seed, n, top):
         up, down = h.copy(), h.copy()
         up[i] += step
         down[i] -= step
-        rise = (
-            pair_loss(kind, up, y, **how).value - pair_loss(kind, down, y, **how).value
-        )
+        rise = pair_loss(kind, up, y, **how).value - pair_loss(kind, down, y, **how).value
         # A parabola's difference quotient, too, is its slope.
         assert_allclose(rise / (2 * step), gradient[i], rtol=1e-6, atol=1e-4)
 

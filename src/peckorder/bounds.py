@@ -12,14 +12,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from peckorder._core.errors import caller, entry, refusal
 from peckorder._core.typing import Floats, Matrix, MatrixLike, VectorLike
-from peckorder._core.validation import (
-    Rule,
-    finite,
-    not_negative,
-    one_of,
-    positive,
-    whole,
-)
+from peckorder._core.validation import Rule, finite, not_negative, one_of, positive, whole
 from peckorder.feedback import Scale, read_labels
 
 __all__ = [
@@ -30,12 +23,8 @@ __all__ = [
     "stability_coefficient",
 ]
 
-_DIMENSION = Rule(
-    "a finite number >= 2", lambda value: finite.accepts(value) and value >= 2
-)
-_CHANCE = Rule(
-    "a number > 0 and < 1", lambda value: finite.accepts(value) and 0 < value < 1
-)
+_DIMENSION = Rule("a finite number >= 2", lambda value: finite.accepts(value) and value >= 2)
+_CHANCE = Rule("a number > 0 and < 1", lambda value: finite.accepts(value) and 0 < value < 1)
 _POWER = Rule("1 or 2", lambda value: whole(1).accepts(value) and value <= 2)
 _VARIANT = one_of("printed", "safe")
 
@@ -90,11 +79,7 @@ def prank_mistake_bound(
     (2.0, 2.0)
     """
     rows: Matrix = check_array(
-        X,
-        accept_sparse="csr",
-        dtype=np.float64,
-        estimator=caller(),
-        input_name="X",
+        X, accept_sparse="csr", dtype=np.float64, estimator=caller(), input_name="X"
     )
     column = read_labels(y)
     column.check_length(rows.shape[0])
@@ -182,9 +167,7 @@ def rankboost_vc_bound(*, m: int, n: int, d: float, rounds: int, delta: float) -
 
 
 @entry
-def stability_coefficient(
-    *, C: float, kappa: float, m: int, power: int, M: float
-) -> float:
+def stability_coefficient(*, C: float, kappa: float, m: int, power: int, M: float) -> float:
     """Bound by how much one row can change what a pair costs after training.
 
     Let h minimise ``||h||**2 + (C / m**2) sum_ij c(h, i, j)``, as MPRank and SVRank do,

@@ -13,12 +13,7 @@ from peckorder._core.errors import entry, entry_named, refusal, warn
 from peckorder._core.typing import Floats, Ints, VectorLike
 from peckorder._core.validation import Rule, boolean, did_you_mean, optional, whole
 from peckorder.exceptions import MissingExtraError
-from peckorder.metrics import (
-    METRICS,
-    evaluate,
-    metric_by_name,
-    time_averaged_rank_loss,
-)
+from peckorder.metrics import METRICS, evaluate, metric_by_name, time_averaged_rank_loss
 
 __all__ = ["OnlineCurveDisplay", "RankingCurveDisplay"]
 
@@ -27,9 +22,7 @@ Axes: TypeAlias = Any
 
 _CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
 _NAME = optional(Rule("a string", lambda value: isinstance(value, str)))
-_AXES = optional(
-    Rule("axes of matplotlib", lambda value: hasattr(value, "fill_between"))
-)
+_AXES = optional(Rule("axes of matplotlib", lambda value: hasattr(value, "fill_between")))
 
 
 @entry
@@ -124,9 +117,7 @@ class RankingCurveDisplay:
         display = cls(np.array(at), mean, low, high, metric, name)
         return display.plot(ax, **line) if draw else display
 
-    def plot(
-        self, ax: Axes | None = None, *, name: str | None = None, **line: Any
-    ) -> Self:
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **line: Any) -> Self:
         """Draw the curve and its interval.
 
         Parameters
@@ -223,9 +214,7 @@ class OnlineCurveDisplay:
         display = cls(np.arange(1, len(loss) + 1), loss, name)
         return display.plot(ax, **line) if draw else display
 
-    def plot(
-        self, ax: Axes | None = None, *, name: str | None = None, **line: Any
-    ) -> Self:
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **line: Any) -> Self:
         """Draw the curve.
 
         Parameters
@@ -251,20 +240,14 @@ class OnlineCurveDisplay:
         return self
 
 
-def _check_drawing(
-    name: object, ax: object, line: dict[str, object], draw: bool = True
-) -> None:
+def _check_drawing(name: object, ax: object, line: dict[str, object], draw: bool = True) -> None:
     """Refuse what cannot be drawn before anything is measured."""
     _NAME.check("name", name)
     _AXES.check("ax", ax)
     boolean.check("draw", draw)
     if draw:
         options = _pyplot().Line2D
-        line = {
-            key: value
-            for key, value in line.items()
-            if not hasattr(options, f"set_{key}")
-        }
+        line = {key: value for key, value in line.items() if not hasattr(options, f"set_{key}")}
     if line:
         rule = "those of matplotlib's plot" if draw else "none with draw=False"
         raise refusal("options", f"be {rule}", ", ".join(line), error=TypeError)
@@ -279,10 +262,7 @@ def _cutoffs(given: Iterable[int]) -> list[int]:
     # Beyond 2**53 positions in a picture are no longer distinct.
     if not listed or not all(whole(1).accepts(k) and k <= 2**53 for k in listed):
         raise refusal(
-            "cutoffs",
-            "be integers from 1 to 2**53, one at least",
-            repr_(given),
-            error=ValueError,
+            "cutoffs", "be integers from 1 to 2**53, one at least", repr_(given), error=ValueError
         )
     return sorted({int(k) for k in listed})
 

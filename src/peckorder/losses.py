@@ -28,9 +28,7 @@ from peckorder.metrics import share_lists, sort_within_lists
 
 __all__ = ["PairLoss", "pair_loss"]
 
-_KIND = one_of(
-    "mp", "svr", "hr", "hmp", "hmpc", aliases={"mprank": "mp", "svrank": "svr"}
-)
+_KIND = one_of("mp", "svr", "hr", "hmp", "hmpc", aliases={"mprank": "mp", "svrank": "svr"})
 _POWER = Rule("1 or 2", lambda value: whole(1).accepts(value) and value <= 2)
 
 
@@ -131,9 +129,7 @@ def pair_loss(
     not_negative.check("epsilon", epsilon)
     not_negative.check("top_weight", top_weight)
     if epsilon > 0 and kind != "svr":
-        raise refusal(
-            "epsilon", "be 0 unless kind is 'svr'", repr(epsilon), error=ValueError
-        )
+        raise refusal("epsilon", "be 0 unless kind is 'svr'", repr(epsilon), error=ValueError)
     score = numbers("scores", scores, finite=True)
     truth = one_per_row("y", y, len(score))
     queries = Queries.of(qid, len(score))
@@ -149,20 +145,13 @@ def pair_loss(
             loss = _by_label(kind, *columns, *tops)
     if not (np.isfinite(loss.value) and np.isfinite(loss.gradient).all()):
         raise refusal(
-            "scores, y and sample_weight",
-            "be small enough for finite sums",
-            "an overflow",
+            "scores, y and sample_weight", "be small enough for finite sums", "an overflow"
         )
     return loss
 
 
 def _band(
-    score: Floats,
-    truth: Floats,
-    weight: Floats,
-    queries: Queries,
-    power: int,
-    epsilon: float,
+    score: Floats, truth: Floats, weight: Floats, queries: Queries, power: int, epsilon: float
 ) -> PairLoss:
     """Sum losses that depend on the differences of errors alone."""
     offsets, n_rows = queries.offsets, len(score)

@@ -37,12 +37,7 @@ def fit_in_another_process(copied, **changes):
     kept |= {"PYTHONPATH": str(copied.parent), **changes}
     command = [sys.executable, "-c", FIT]
     done = subprocess.run(
-        command,
-        env=kept,
-        cwd=copied.parent,
-        capture_output=True,
-        text=True,
-        check=False,
+        command, env=kept, cwd=copied.parent, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     where, n_rounds, n_hits = done.stdout.split()
@@ -60,9 +55,7 @@ def test_a_package_without_a_cache_works_all_the_same(copied):
 
 def test_a_second_process_finds_what_the_first_compiled(copied):
     _, first = fit_in_another_process(copied)
-    assert list(
-        (copied / "ordinal" / "compiled" / "__pycache__").glob("linear.prank-*.nbi")
-    )
+    assert list((copied / "ordinal" / "compiled" / "__pycache__").glob("linear.prank-*.nbi"))
     _, second = fit_in_another_process(copied)
     assert (first, second) == (0, 1)
 
@@ -76,9 +69,7 @@ def test_a_second_process_finds_what_the_first_compiled(copied):
         ("boosting/compiled/rounds.py", 1),
     ],
 )
-def test_a_change_compiles_the_functions_of_its_own_family_anew(
-    copied, changed, n_hits
-):
+def test_a_change_compiles_the_functions_of_its_own_family_anew(copied, changed, n_hits):
     fit_in_another_process(copied)
     with (copied / changed).open("a") as file:
         file.write("# changed\n")

@@ -77,9 +77,7 @@ def test_one_at_a_time(tmp_path):
         (errno.EOPNOTSUPP, True),
     ],
 )
-def test_where_a_disk_has_no_locks_nobody_is_kept_out(
-    tmp_path, monkeypatch, number, is_free
-):
+def test_where_a_disk_has_no_locks_nobody_is_kept_out(tmp_path, monkeypatch, number, is_free):
     def refuse(*_):
         raise OSError(number, os.strerror(number))
 

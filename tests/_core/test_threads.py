@@ -128,9 +128,7 @@ def meeting(function, n):
 @every_kind
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 @pytest.mark.parametrize("method", ["partial_fit", "progressive"])
-def test_members_learn_on_as_many_threads_as_asked(
-    name, n_jobs, method, monkeypatch, eager
-):
+def test_members_learn_on_as_many_threads_as_asked(name, n_jobs, method, monkeypatch, eager):
     model = make(name, n_jobs=n_jobs).fit(X, Y)
     learn, calls = meeting(LEARN[name].learn, n_jobs)
     monkeypatch.setattr(LEARN[name], "learn", learn)

@@ -111,9 +111,7 @@ def check_grades(problem, options, more, equal):
     rng, X, weight, offset = problem
     y, qid = graded(rng, len(X))
     query_weight = "equal" if equal else "pairs"
-    pairs = rankboost_oracle.pairs_of(
-        y, qid, sample_weight=weight, query_weight=query_weight
-    )
+    pairs = rankboost_oracle.pairs_of(y, qid, sample_weight=weight, query_weight=query_weight)
     assume(pairs)
     model = RankBoost(**options | more, query_weight=query_weight)
     model.fit(X, y, qid=qid, sample_weight=weight, offset=offset)
@@ -121,19 +119,13 @@ def check_grades(problem, options, more, equal):
 
 
 @EXAMPLES
-@given(
-    rows(), options_of(), st.sampled_from([{}, {"smoothing": "auto"}]), st.booleans()
-)
+@given(rows(), options_of(), st.sampled_from([{}, {"smoothing": "auto"}]), st.booleans())
 def test_thresholds_of_graded_rows(problem, options, more, equal):
     check_grades(problem, options, more, equal)
 
 
 @EXAMPLES
-@given(
-    rows(within_one=True),
-    options_of("feature", ["approximate", "numeric"]),
-    st.booleans(),
-)
+@given(rows(within_one=True), options_of("feature", ["approximate", "numeric"]), st.booleans())
 def test_features_of_graded_rows(problem, options, equal):
     check_grades(problem, options, {}, equal)
 
@@ -219,9 +211,7 @@ def test_good_and_bad_rows_are_what_keeps_a_weight_for_each(problem, default, n_
     options = {"n_rounds": n_rounds, "default": default, "smoothing": 0.05}
     closest = rankboost_oracle.boost(X.tolist(), pairs, **options).closest
     assume(closest > CLEAR)
-    oracle = rankboost_oracle.bipartite(
-        X.tolist(), is_good, sample_weight=weight, **options
-    )
+    oracle = rankboost_oracle.bipartite(X.tolist(), is_good, sample_weight=weight, **options)
     model = RankBoost(cumulative=False, **options)
     model.fit(X, y, qid=qid, sample_weight=weight)
     assert_allclose(model.bounds_, oracle.bounds, rtol=1e-10)
@@ -248,7 +238,5 @@ def test_grades_are_the_pairs_they_stand_for(alpha, cumulative, seed):
     assert_allclose(model.bounds_, listed.bounds_, rtol=1e-11)
     everywhere = np.arange(60)
     found, expected = model.predict(X), listed.predict(X)
-    assert_allclose(
-        centred(found, everywhere), centred(expected, everywhere), rtol=0, atol=1e-10
-    )
+    assert_allclose(centred(found, everywhere), centred(expected, everywhere), rtol=0, atol=1e-10)
     assert_array_equal(model.weak_rankers_["feature"], listed.weak_rankers_["feature"])

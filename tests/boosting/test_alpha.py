@@ -41,9 +41,7 @@ def rankings(draw, sizes=(0.0, 1.0)):
 def left(pairs, scores):
     """Return D, pair by pair."""
     log_total = rankboost_oracle.potentials(pairs, scores)[1]
-    return np.array(
-        [exp(log(w) + scores[a] - scores[b] - log_total) for a, b, w in pairs]
-    )
+    return np.array([exp(log(w) + scores[a] - scores[b] - log_total) for a, b, w in pairs])
 
 
 def learnt(problem, smoothing):
@@ -72,9 +70,7 @@ def check_alpha(problem, smoothing):
         return log(float(D @ np.exp(alpha * wrong)))
 
     found, model = learnt(problem, smoothing)
-    best = minimize_scalar(
-        log_Z, bounds=span, method="bounded", options={"xatol": 1e-12 * limit}
-    )
+    best = minimize_scalar(log_Z, bounds=span, method="bounded", options={"xatol": 1e-12 * limit})
     assert log_Z(found) <= best.fun + 1e-14
     # The flatter Z, the less is known of the place of its least value.
     curve = float(D @ (wrong**2 * np.exp(found * wrong)))
@@ -117,10 +113,7 @@ def test_without_smoothing_nothing_is_cut(problem):
     assert abs(slope) <= 1e-12 * float(D @ (np.abs(wrong) * np.exp(found * wrong)))
 
 
-WEAK = {
-    "threshold": "threshold",
-    "own": lambda X, potentials: lambda X: np.ones(len(X)),
-}
+WEAK = {"threshold": "threshold", "own": lambda X, potentials: lambda X: np.ones(len(X))}
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
@@ -135,9 +128,4 @@ def test_rounding_is_no_ranking(alpha, cumulative, weak, seed):
     offset = np.where(np.arange(12) % 2, size, -size) + noise
     model = RankBoost(n_rounds=3, alpha=alpha, cumulative=cumulative, weak=WEAK[weak])
     with pytest.warns(ConvergenceWarning, match="no weak ranking separates the rows"):
-        model.fit(
-            np.ones((12, 1)),
-            np.arange(12) % 3,
-            qid=np.repeat([0, 1, 2], 4),
-            offset=offset,
-        )
+        model.fit(np.ones((12, 1)), np.arange(12) % 3, qid=np.repeat([0, 1, 2], 4), offset=offset)

@@ -10,12 +10,7 @@ from peckorder import RankBoost
 from peckorder._core.compiled.jit import compiled
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD
 from peckorder.boosting.compiled import rounds
-from peckorder.boosting.compiled.barrier import (
-    BARRIER_SIZE,
-    CANCELLED,
-    barrier_wait,
-    next_turn,
-)
+from peckorder.boosting.compiled.barrier import BARRIER_SIZE, CANCELLED, barrier_wait, next_turn
 
 
 @compiled
@@ -51,9 +46,7 @@ def test_all_see_what_was_written_before_a_barrier(n_threads):
     state = np.zeros(BARRIER_SIZE, dtype=np.int64)
     counts = np.zeros(n_threads, dtype=np.int64)
     count_together(0, 1, 0, state, counts)  # compiled before threads need it
-    done = in_threads(
-        n_threads, lambda k: count_together(k, n_threads, 300, state, counts)
-    )
+    done = in_threads(n_threads, lambda k: count_together(k, n_threads, 300, state, counts))
     assert done == [300] * n_threads
     assert counts.max() == 300
 
@@ -81,8 +74,7 @@ def test_rounds_in_threads_give_the_same_bits(max_bins, monkeypatch):
     qid = np.repeat(np.arange(30), 50)
     monkeypatch.setitem(MIN_ITEMS_PER_THREAD, "round_entries", 1)
     models = [
-        RankBoost(n_rounds=30, max_bins=max_bins, n_jobs=n).fit(X, y, qid=qid)
-        for n in (1, 2, 3)
+        RankBoost(n_rounds=30, max_bins=max_bins, n_jobs=n).fit(X, y, qid=qid) for n in (1, 2, 3)
     ]
     for model in models[1:]:
         assert model.weak_rankers_.tolist() == models[0].weak_rankers_.tolist()
@@ -91,9 +83,7 @@ def test_rounds_in_threads_give_the_same_bits(max_bins, monkeypatch):
 
 @pytest.mark.parametrize("failing", [0, 1, 2])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_a_thread_that_fails_raises_and_keeps_nobody_waiting(
-    failing, error, monkeypatch
-):
+def test_a_thread_that_fails_raises_and_keeps_nobody_waiting(failing, error, monkeypatch):
     boost = rounds.boost
 
     def failing_boost(thread, n_rounds, *arguments):

@@ -106,9 +106,7 @@ def test_the_first_of_the_best_thresholds_is_chosen(seed, default, cumulative, f
             if not cumulative or h @ pi > 0
         ]
         feature, threshold, q, h, r = max(allowed, key=lambda one: abs(one[4]))
-        weak = search.choose(
-            SimpleNamespace(potentials=pi, noise=1e-14, total_drift=[total_drift])
-        )
+        weak = search.choose(SimpleNamespace(potentials=pi, noise=1e-14, total_drift=[total_drift]))
         found = weak.feature, weak.threshold, weak.default, weak.r
         assert found == (feature, threshold, q, r / UNIT)
         assert_array_equal(weak.values, h)
@@ -251,9 +249,7 @@ def test_few_thresholds_are_the_oracles(alpha, seed, form):
     model = RankBoost(max_bins=4, cumulative=False, missing=missing, **options)
     model.fit(make(X), y, qid=qid, sample_weight=weight)
     assert_allclose(model.bounds_, oracle.bounds, rtol=1e-12)
-    assert_array_equal(
-        model.weak_rankers_["feature"], [w.feature for w in oracle.rounds]
-    )
+    assert_array_equal(model.weak_rankers_["feature"], [w.feature for w in oracle.rounds])
 
 
 def test_columns_of_nothing_are_never_chosen(form):

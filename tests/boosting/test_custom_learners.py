@@ -81,9 +81,7 @@ def test_own_rankings_are_recorded():
     assert model.feature_importances_.tolist() == [0.0] * D
 
 
-@pytest.mark.parametrize(
-    "weak", [Ridge(), DecisionTreeRegressor(max_depth=2, random_state=0)]
-)
+@pytest.mark.parametrize("weak", [Ridge(), DecisionTreeRegressor(max_depth=2, random_state=0)])
 def test_a_regressor_lowers_the_bound_and_the_loss(weak):
     model = fitted(weak, n_rounds=10)
     assert np.all(np.diff(model.bounds_) < 0)
@@ -100,9 +98,7 @@ def test_a_learner_sees_all_rows_and_their_potentials():
         return lambda rows: rows[:, 0]
 
     weight = np.where(np.arange(N) < 50, 1.0, 0.0)
-    RankBoost(n_rounds=1, alpha="numeric", weak=learn).fit(
-        X, Y, qid=QID, sample_weight=weight
-    )
+    RankBoost(n_rounds=1, alpha="numeric", weak=learn).fit(X, Y, qid=QID, sample_weight=weight)
     rows, potentials = seen[0]
     assert_array_equal(rows, X)
     pairs = rankboost_oracle.pairs_of(Y, QID, sample_weight=weight)
@@ -135,9 +131,7 @@ def test_the_best_of_several_is_taken_in_every_round():
     H = np.zeros(N)
     for record, own in zip(model.weak_rankers_, seen, strict=True):
         potentials, _ = rankboost_oracle.potentials(PAIRS, H)
-        ours = max(
-            float(potentials @ (X[:, f] > t)) for f in range(D) for t in set(X[:, f])
-        )
+        ours = max(float(potentials @ (X[:, f] > t)) for f in range(D) for t in set(X[:, f]))
         feature, threshold, _, alpha = record.tolist()
         # Thresholds of earlier rounds may lose weight.
         assert feature >= 0 or own >= ours - 1e-12
@@ -148,9 +142,7 @@ def test_a_list_may_name_words_only():
     both = fitted(["feature", "threshold"])
     assert set(np.isnan(both.weak_rankers_["threshold"])) <= {True, False}
     assert both.own_rankings_ == []
-    assert_allclose(
-        fitted(["threshold"]).predict(X), fitted("threshold").predict(X), rtol=0
-    )
+    assert_allclose(fitted(["threshold"]).predict(X), fitted("threshold").predict(X), rtol=0)
     assert fitted(("threshold",)).n_rounds_ == 6
 
 
@@ -171,9 +163,7 @@ def test_alpha_is_where_Z_is_least(seed, listed):
     def Z(a):
         return sum(w * exp(a * (h[x0] - h[x1])) for x0, x1, w in PAIRS) / len(PAIRS)
 
-    slope = sum(
-        w * (h[x0] - h[x1]) * exp(alpha * (h[x0] - h[x1])) for x0, x1, w in PAIRS
-    )
+    slope = sum(w * (h[x0] - h[x1]) * exp(alpha * (h[x0] - h[x1])) for x0, x1, w in PAIRS)
     assert abs(slope) / len(PAIRS) < 1e-13
     assert_allclose(model.bounds_[1], Z(alpha), rtol=1e-13)
     assert Z(alpha) <= min(Z(0.999 * alpha), Z(1.001 * alpha))
@@ -189,9 +179,7 @@ def test_a_ranking_that_errs_on_no_pair_is_cut():
 
 def test_a_ranking_that_errs_on_no_pair_needs_smoothing():
     model = RankBoost(alpha="numeric", weak=returns(lambda X: X[:, 0]), smoothing=0)
-    sentence = (
-        "RankBoost: smoothing must be > 0 where a weak ranking errs on no pair; got 0."
-    )
+    sentence = "RankBoost: smoothing must be > 0 where a weak ranking errs on no pair; got 0."
     with raises_unchanged(model, DataError, sentence):
         model.fit([[0.0], [1.0], [50.0]], [0, 1, 1])
 
@@ -267,9 +255,7 @@ def test_a_ranking_that_breaks_down_later_is_refused_too():
 
 def test_a_function_must_return_a_function():
     model = RankBoost(alpha="numeric", weak=lambda X, potentials: 3)
-    sentence = (
-        "RankBoost: what weak returns must be a function of X, the ranking; got 3."
-    )
+    sentence = "RankBoost: what weak returns must be a function of X, the ranking; got 3."
     with raises_unchanged(model, DataError, sentence):
         model.fit(X, Y, qid=QID)
 

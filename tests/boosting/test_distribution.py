@@ -24,9 +24,7 @@ def at(scores, preferences, *, weight=None, n_threads=1, **options):
     """Return the distribution that is left at some scores."""
     options = {"equal_queries": False, "one_graded": False} | options
     with Team(n_threads) as team:
-        found = make_distribution(
-            preferences, weight, len(scores), team=team, **options
-        )
+        found = make_distribution(preferences, weight, len(scores), team=team, **options)
         found.move(np.array(scores, dtype=float))
     return found
 
@@ -54,10 +52,7 @@ def case(golden):
 
 @pytest.mark.parametrize(
     ("kind", "pi", "total"),
-    [
-        ("unit", "pi_unit", "log_total_unit"),
-        ("exponential", "pi_gap_2pow", "log_total_gap"),
-    ],
+    [("unit", "pi_unit", "log_total_unit"), ("exponential", "pi_gap_2pow", "log_total_gap")],
 )
 @pytest.mark.parametrize("listed", [False, True])
 def test_finds_the_golden_potentials(case, kind, pi, total, listed):
@@ -178,8 +173,7 @@ def test_the_potentials_do_not_depend_on_the_threads(kind, monkeypatch):
     graded = Preferences.from_grades(y, qid, weight=kind)
     scores, weight = rng.standard_normal(500), rng.uniform(0.5, 1, 500)
     one, several = (
-        at(scores, graded, weight=weight, n_threads=n, equal_queries=True)
-        for n in (1, 3)
+        at(scores, graded, weight=weight, n_threads=n, equal_queries=True) for n in (1, 3)
     )
     assert_array_equal(one.potentials, several.potentials)
     assert one.log_total == several.log_total

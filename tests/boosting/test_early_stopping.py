@@ -58,9 +58,7 @@ def test_whole_queries_are_held_out():
     assert len(set(QID[held_out()])) == 6  # 30% of 20
 
 
-@pytest.mark.parametrize(
-    ("share", "expected"), [(0.001, 1), (0.5, 10), (0.999, 19), (0.13, 3)]
-)
+@pytest.mark.parametrize(("share", "expected"), [(0.001, 1), (0.5, 10), (0.999, 19), (0.13, 3)])
 def test_a_share_of_the_queries_is_held_out_one_at_least(share, expected):
     is_held = held_out(share=share)
     assert len(set(QID[is_held])) == expected
@@ -95,14 +93,9 @@ def test_the_scores_are_those_of_the_metric(metric, offset, form):
     model, is_held = fitted(rows, metric=metric, offset=offset), held_out()
     stages = [np.zeros(N) if offset is None else offset]
     everything = RankBoost(n_rounds=40)
-    everything.fit(
-        rows, Y, qid=QID, offset=offset, sample_weight=(~is_held).astype(float)
-    )
+    everything.fit(rows, Y, qid=QID, offset=offset, sample_weight=(~is_held).astype(float))
     stages += everything.staged_predict(rows, offset=offset)
-    expected = [
-        METRICS[metric](Y[is_held], scores[is_held], qid=QID[is_held])
-        for scores in stages
-    ]
+    expected = [METRICS[metric](Y[is_held], scores[is_held], qid=QID[is_held]) for scores in stages]
     assert_allclose(model.validation_scores_, expected, rtol=1e-12)
 
 
@@ -235,8 +228,7 @@ def test_validation_with_one_query_is_refused():
 
 def test_validation_of_preferences_is_refused():
     sentence = (
-        "validation_fraction must be left out with Preferences, which know no "
-        "queries; got one."
+        "validation_fraction must be left out with Preferences, which know no queries; got one."
     )
     y = Preferences.from_grades(Y, QID)
     raises_sentence(ValueError, sentence, y=y, qid=None, validation_fraction=0.5)
@@ -256,6 +248,4 @@ def test_nothing_left_to_learn_from_is_refused():
         "grades and positive weights; got 119 of 120 queries with "
         "one grade only."
     )
-    raises_sentence(
-        DataError, sentence, y=y, qid=qid, validation_fraction=0.5, random_state=seed
-    )
+    raises_sentence(DataError, sentence, y=y, qid=qid, validation_fraction=0.5, random_state=seed)

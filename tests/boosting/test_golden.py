@@ -138,9 +138,7 @@ def test_all_methods_end_alike_on_a_perfect_feature(edge, alpha):
 def test_a_perfect_feature_needs_smoothing(edge, alpha):
     case = edge["perfect_feature"]
     model = RankBoost(smoothing=0, alpha=alpha)
-    sentence = (
-        "RankBoost: smoothing must be > 0 where a weak ranking errs on no pair; got 0."
-    )
+    sentence = "RankBoost: smoothing must be > 0 where a weak ranking errs on no pair; got 0."
     with raises_unchanged(model, DataError, sentence):
         model.fit(rows_of(case), case["grade"])
 

@@ -53,11 +53,7 @@ def by_hand(model, rows, more):
     scores, models = [], []
     for train, test in CV.split(rows, qid=QID):
         of_train = {name: values[train] for name, values in more.items()}
-        of_test = {
-            name: values[test]
-            for name, values in more.items()
-            if name != "sample_weight"
-        }
+        of_test = {name: values[test] for name, values in more.items() if name != "sample_weight"}
         models.append(clone(model).fit(rows[train], Y[train], **of_train))
         scores.append(models[-1].score(rows[test], Y[test], **of_test))
     return scores, models
@@ -155,9 +151,7 @@ def test_gaps_need_no_imputation_but_may_have_it():
 
 
 def test_early_stopping_works_inside_of_cross_validation():
-    model = RankBoost(
-        n_rounds=60, validation_fraction=0.3, n_iter_no_change=5, random_state=0
-    )
+    model = RankBoost(n_rounds=60, validation_fraction=0.3, n_iter_no_change=5, random_state=0)
     more = {"qid": QID}
     result = cross_validate(
         model, X, Y, cv=CV, params=more, return_estimator=True, error_score="raise"

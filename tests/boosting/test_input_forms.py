@@ -169,9 +169,7 @@ def test_rows_are_never_changed(options, form):
 
 def test_nothing_else_is_changed():
     y, qid, weight, offset = Y.copy(), QID.copy(), np.ones(60), np.zeros(60)
-    fitted_with = RankBoost(n_rounds=3).fit(
-        X, y, qid=qid, sample_weight=weight, offset=offset
-    )
+    fitted_with = RankBoost(n_rounds=3).fit(X, y, qid=qid, sample_weight=weight, offset=offset)
     fitted_with.predict(X, offset=offset)
     assert (y.tolist(), qid.tolist()) == (Y.tolist(), QID.tolist())
     assert (set(weight), set(offset)) == ({1.0}, {0.0})
@@ -275,9 +273,7 @@ def eager(monkeypatch):
 @pytest.mark.parametrize("n", [60, 1200])
 def test_the_model_does_not_depend_on_the_threads(options, form, n, eager):
     rows, y, qid = drawn(1, n=n, d=9, share=0)
-    one, *others = (
-        fitted(form(rows), y, qid, n_jobs=n_jobs, **options) for n_jobs in (1, 2, 3)
-    )
+    one, *others = (fitted(form(rows), y, qid, n_jobs=n_jobs, **options) for n_jobs in (1, 2, 3))
     assert max(eager) > 1
     for other in others:
         assert same_model(one, other)

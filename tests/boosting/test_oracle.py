@@ -94,9 +94,7 @@ def test_bounds_the_golden_losses(case):
 
 
 def test_begins_with_the_golden_potentials(case):
-    found, _ = rankboost_oracle.potentials(
-        pairs_in(case), [0.0] * len(case["features"])
-    )
+    found, _ = rankboost_oracle.potentials(pairs_in(case), [0.0] * len(case["features"]))
     assert_allclose(found, case["potentials_initial"], rtol=0, atol=1e-15)
 
 
@@ -112,10 +110,7 @@ def test_breaks_ties_as_the_golden_rounds_do(case):
 
 @pytest.mark.parametrize(
     ("gap", "pi", "total"),
-    [
-        ("unit", "pi_unit", "log_total_unit"),
-        ("exponential", "pi_gap_2pow", "log_total_gap"),
-    ],
+    [("unit", "pi_unit", "log_total_unit"), ("exponential", "pi_gap_2pow", "log_total_gap")],
 )
 def test_finds_the_golden_potentials(golden, gap, pi, total):
     case = golden("rankboost")["potentials"]
@@ -195,9 +190,7 @@ def test_keeps_a_default_that_is_given(edge):
 def test_bipartite_runs_the_golden_rounds(golden):
     case = golden("rankboost")["cases"][3]
     assert case["kind"] == "bip"
-    result = rankboost_oracle.bipartite(
-        case["features"], case["grade"], n_rounds=case["T"]
-    )
+    result = rankboost_oracle.bipartite(case["features"], case["grade"], n_rounds=case["T"])
     assert_same_rounds(result.rounds, case["rounds"])
     assert_allclose(result.D, case["D_final"], rtol=0, atol=1e-13)
 
@@ -239,9 +232,7 @@ def test_bipartite_equals_explicit_pairs(seed):
 @pytest.mark.parametrize("weak", ["threshold", "feature"])
 @pytest.mark.parametrize("alpha", METHODS.values())
 @pytest.mark.parametrize("seed", range(3))
-def test_the_bounds_are_what_the_scores_and_the_offset_leave(
-    seed, alpha, weak, cumulative
-):
+def test_the_bounds_are_what_the_scores_and_the_offset_leave(seed, alpha, weak, cumulative):
     X, grades, qid, weights, offset = problem(seed)
     if weak == "feature" and alpha == "analytic":
         X = np.where(np.isnan(X), np.nan, np.array(X) > 0).tolist()
@@ -333,18 +324,14 @@ def test_takes_the_first_of_equal_thresholds():
     X = [[None, None], [1.0, 1.0]]
     result = rankboost_oracle.boost(X, [(0, 1, 1.0)], n_rounds=1, smoothing=0.1)
     assert result.rounds[0].key == (0, 1.0, 1)
-    positive = rankboost_oracle.boost(
-        X, [(0, 1, 1.0)], n_rounds=1, smoothing=0.1, cumulative=True
-    )
+    positive = rankboost_oracle.boost(X, [(0, 1, 1.0)], n_rounds=1, smoothing=0.1, cumulative=True)
     assert positive.rounds[0].key == (0, -inf, 0)
 
 
 def test_thresholds_may_be_given():
     X = [[0.0], [1.0], [2.0], [3.0]]
     pairs = rankboost_oracle.pairs_of([0, 0, 0, 1])
-    result = rankboost_oracle.boost(
-        X, pairs, n_rounds=1, thresholds=[[0.5]], smoothing=0.1
-    )
+    result = rankboost_oracle.boost(X, pairs, n_rounds=1, thresholds=[[0.5]], smoothing=0.1)
     assert result.rounds[0].threshold == 0.5
 
 
@@ -368,9 +355,7 @@ def test_a_feature_as_ranking_keeps_defaults_to_its_own_range():
 def test_refuses_values_for_which_a_formula_does_not_hold(alpha, values, message):
     X = [[value] for value in values]
     with pytest.raises(ValueError, match=message):
-        rankboost_oracle.boost(
-            X, [(0, 1, 1.0)], n_rounds=1, weak="feature", alpha=alpha
-        )
+        rankboost_oracle.boost(X, [(0, 1, 1.0)], n_rounds=1, weak="feature", alpha=alpha)
 
 
 def test_pairs_weigh_what_their_rows_and_grades_say():

@@ -40,9 +40,7 @@ OWN = {
     "own and thresholds": {"alpha": "numeric", "weak": ["threshold", learn_first_two]},
 }
 every_kind = pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
-with_own = pytest.mark.parametrize(
-    "options", (KINDS | OWN).values(), ids=list(KINDS | OWN)
-)
+with_own = pytest.mark.parametrize("options", (KINDS | OWN).values(), ids=list(KINDS | OWN))
 every_form = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 
 RNG = np.random.default_rng(0)
@@ -234,8 +232,7 @@ def on_top():
 
 def test_an_offset_is_added(on_top):
     assert_array_equal(
-        on_top.predict(X, offset=OFFSET),
-        on_top.predict(X, offset=np.zeros(N)) + OFFSET,
+        on_top.predict(X, offset=OFFSET), on_top.predict(X, offset=np.zeros(N)) + OFFSET
     )
     assert_array_equal(fitted().predict(X, offset=OFFSET), fitted().predict(X) + OFFSET)
 

@@ -17,9 +17,7 @@ from peckorder.metrics import average_precision, compare, evaluate, ndcg, precis
 FOLDER = os.environ.get("PECKORDER_DATA")
 pytestmark = [
     pytest.mark.paper,
-    pytest.mark.skipif(
-        not FOLDER, reason="PECKORDER_DATA does not name a folder of real data"
-    ),
+    pytest.mark.skipif(not FOLDER, reason="PECKORDER_DATA does not name a folder of real data"),
 ]
 
 # Published with the data, of single features counted from 0: NDCG@1 and @10, P@10, MAP.
@@ -143,9 +141,7 @@ def test_cumulative_thresholds_on_ohsumed(ohsumed):
 
 
 def test_plain_thresholds_on_ohsumed(ohsumed):
-    precision = mean_of_folds(
-        mean_ap, ohsumed, scores_of_folds(ohsumed, cumulative=False)
-    )
+    precision = mean_of_folds(mean_ap, ohsumed, scores_of_folds(ohsumed, cumulative=False))
     assert 0.43 < precision < 0.45
 
 

@@ -15,10 +15,7 @@ from support.helpers import exactly, raises_unchanged, same
 RNG = np.random.default_rng(0)
 X = np.round(RNG.standard_normal((12, 3)), 1) + 0.0
 Y, QID, ONES = np.arange(12) % 3, np.repeat([0, 1, 2], 4), np.ones(12)
-WEAK = (
-    "'threshold', 'feature', a regressor, a function of X and potentials, or a list of "
-    "these"
-)
+WEAK = "'threshold', 'feature', a regressor, a function of X and potentials, or a list of these"
 FLAG = "True or False"
 NO_NUMBERS = [float("nan"), float("inf"), "1", True, 1j]
 
@@ -33,10 +30,7 @@ BAD = {
     "smoothing": ("'auto' or a number >= 0", [-0.1, None, "none", *NO_NUMBERS]),
     "max_bins": ("None or an integer from 2 to 255", [1, 256, 2.0, True, "9", -1]),
     "query_weight": ("one of 'pairs', 'equal'", ["query", None, 1]),
-    "validation_fraction": (
-        "None or a number > 0 and < 1",
-        [0, 1, 1.0, -0.5, *NO_NUMBERS],
-    ),
+    "validation_fraction": ("None or a number > 0 and < 1", [0, 1, 1.0, -0.5, *NO_NUMBERS]),
     "n_iter_no_change": ("None or an integer >= 1", [0, -1, 1.0, True, "1"]),
     "warm_start": (FLAG, [1, None, "yes"]),
     "n_jobs": ("-1 or an integer >= 1", [0, -2, None, 1.0, True, "all"]),
@@ -91,19 +85,13 @@ SHORT = "must be one number per row, 12 in all; got 11."
 FORM = "must be one number per row, of one row at least; got an array of shape"
 LETTERS = "['a', 'a', 'a', 'a', 'a', 'a', ...]"
 DATA = {
-    "grades": (
-        {"y": Y[1:], "qid": None},
-        "y must be one grade per row, 12 in all; got 11.",
-    ),
+    "grades": ({"y": Y[1:], "qid": None}, "y must be one grade per row, 12 in all; got 11."),
     "grades and queries": (
         {"y": Y[1:], "qid": QID[1:]},
         "y must be one grade per row, 12 in all; got 11.",
     ),
     "no grades": ({"y": []}, "y must be at least one grade; got []."),
-    "NaN grade": (
-        {"y": with_value(Y, np.nan)},
-        "y must be finite numbers; got nan in row 1.",
-    ),
+    "NaN grade": ({"y": with_value(Y, np.nan)}, "y must be finite numbers; got nan in row 1."),
     "infinite grade": (
         {"y": with_value(Y, -np.inf)},
         "y must be finite numbers; got -inf in row 1.",
@@ -130,18 +118,12 @@ DATA = {
         "grades and positive weights; got 3 of 3 queries with one "
         "grade only.",
     ),
-    "short qid": (
-        {"qid": QID[1:]},
-        "qid must be one value per row, 12 in all; got 11.",
-    ),
+    "short qid": ({"qid": QID[1:]}, "qid must be one value per row, 12 in all; got 11."),
     "qid as a matrix": (
         {"qid": QID[:, np.newaxis]},
         "qid must be one-dimensional; got an array of shape (12, 1).",
     ),
-    "qid with a gap": (
-        {"qid": [None, *QID[1:]]},
-        "qid must be without gaps; got None in row 0.",
-    ),
+    "qid with a gap": ({"qid": [None, *QID[1:]]}, "qid must be without gaps; got None in row 0."),
     "qid as one word": ({"qid": "abc"}, "qid must be one value per row; got 'abc'."),
     "negative weight": (
         {"sample_weight": with_value(ONES, -0.5)},
@@ -162,10 +144,7 @@ DATA = {
         f"sample_weight must be numbers; got {LETTERS}.",
     ),
     "short offset": ({"offset": ONES[1:]}, f"offset {SHORT}"),
-    "offset as a matrix": (
-        {"offset": ONES[:, np.newaxis]},
-        f"offset {FORM} (12, 1).",
-    ),
+    "offset as a matrix": ({"offset": ONES[:, np.newaxis]}, f"offset {FORM} (12, 1)."),
     "NaN offset": (
         {"offset": with_value(ONES, np.nan)},
         "offset must be finite; got nan in row 1.",
@@ -226,9 +205,7 @@ def refused_fits():
     sentence = "y must be one grade per row, 12 in all; got 11."
     yield "short labels with queries", {}, {"y": Y[1:]}, DataError(sentence)
     for name, options, given in QUERIES:
-        sentence = (
-            f"{name} must be left out with Preferences, which know no queries; got one."
-        )
+        sentence = f"{name} must be left out with Preferences, which know no queries; got one."
         pairs = {"y": Preferences([0], [1]), "qid": None} | given
         yield f"{name} with pairs", options, pairs, ValueError(sentence)
     two_rows = {"X": [[0.0], [1.0]], "y": [0, 1], "qid": None}
@@ -252,9 +229,7 @@ CASES = list(refused_fits())
 
 
 @pytest.mark.parametrize(
-    ("options", "given", "error"),
-    [case[1:] for case in CASES],
-    ids=[case[0] for case in CASES],
+    ("options", "given", "error"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
 def test_a_fit_is_refused(model, options, given, error):
     model.set_params(**options)
@@ -290,9 +265,7 @@ def test_an_unknown_metric_is_refused(model, value):
 
 
 def test_an_unknown_metric_is_called_metric(model):
-    with pytest.raises(
-        ValueError, match=r"^RankBoost: metric must be a metric such as"
-    ):
+    with pytest.raises(ValueError, match=r"^RankBoost: metric must be a metric such as"):
         model.set_params(metric="foo").fit(X, Y, qid=QID)
 
 
@@ -344,8 +317,7 @@ def test_infinite_values_are_refused(model, ask, form, value):
 @every_form
 def test_no_rows_are_refused(model, ask, form):
     sentence = (
-        "Found array with 0 sample(s) (shape=(0, 3)) while a minimum of 1 is required "
-        "by RankBoost."
+        "Found array with 0 sample(s) (shape=(0, 3)) while a minimum of 1 is required by RankBoost."
     )
     with raises_unchanged(model, ValueError, sentence):
         ask(model, form(np.empty((0, 3))))

@@ -47,9 +47,7 @@ def problems(draw, sizes=sizes):
     feedback = {"y": y, "qid": qid}
     if draw(st.booleans()):
         pairs += [(0, 1, 1.0), (1, 0, 0.5), (2, 0, 1.0)]
-        both = Preferences.from_grades(y, qid) + Preferences(
-            [1, 0, 0], [0, 1, 2], [1, 0.5, 1]
-        )
+        both = Preferences.from_grades(y, qid) + Preferences([1, 0, 0], [0, 1, 2], [1, 0.5, 1])
         feedback = {"y": both}
     assume(pairs)
     offset = draw(sizes) * rng.standard_normal(n)
@@ -85,9 +83,7 @@ def check_rounds(problem, model):
             gain = rankboost_oracle.gain_of(model.alpha, sums)
             if gain < UNCLEAR:
                 return gain, None, 0.0
-            step = rankboost_oracle.step_of(
-                model.alpha, sums, pairs, D, weak.h, model.smoothing
-            )
+            step = rankboost_oracle.step_of(model.alpha, sums, pairs, D, weak.h, model.smoothing)
             step *= model.learning_rate
             has = total[weak.key] + step if weak.key in total else sums.r
             return gain, step, has if model.cumulative else 1.0

@@ -62,9 +62,7 @@ def test_the_compiled_loop_is_no_other(seed, form, monkeypatch):
         assert same(getattr(model, name), getattr(slow, name)), name
         assert same(getattr(piecewise, name), getattr(slow, name)), name
     nothing = np.zeros(len(X))
-    assert_array_equal(
-        model.predict(rows, offset=nothing), slow.predict(rows, offset=nothing)
-    )
+    assert_array_equal(model.predict(rows, offset=nothing), slow.predict(rows, offset=nothing))
 
 
 @pytest.mark.parametrize("is_compiled", [True, False])
@@ -72,9 +70,7 @@ def test_a_perfect_feature_needs_smoothing(is_compiled, monkeypatch):
     if not is_compiled:
         monkeypatch.setattr(run_rounds, "has_compiled_loop", lambda _: False)
     model = RankBoost(smoothing=0)
-    sentence = (
-        "RankBoost: smoothing must be > 0 where a weak ranking errs on no pair; got 0."
-    )
+    sentence = "RankBoost: smoothing must be > 0 where a weak ranking errs on no pair; got 0."
     with raises_unchanged(model, DataError, sentence):
         model.fit([[0.0], [1.0]], [0, 1])
 

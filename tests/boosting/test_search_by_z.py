@@ -24,12 +24,7 @@ def at(scores, preferences, weight=None):
     """Return the distribution that is left at some scores."""
     with Team(1) as team:
         found = make_distribution(
-            preferences,
-            weight,
-            len(scores),
-            equal_queries=False,
-            one_graded=True,
-            team=team,
+            preferences, weight, len(scores), equal_queries=False, one_graded=True, team=team
         )
         found.move(np.array(scores, dtype=float))
     return found
@@ -120,9 +115,7 @@ def test_a_ranking_that_errs_nowhere_is_found_among_many_columns():
     X[:, 17] = y >= 1
     D = at(np.zeros(300), Preferences.from_grades(y, qid))
     with Team(1) as team:
-        columns = cut_columns(
-            X, np.arange(300), unstored=True, max_bins=None, team=team, sort=True
-        )
+        columns = cut_columns(X, np.arange(300), unstored=True, max_bins=None, team=team, sort=True)
         candidates = CandidateTable(20, Settings(LEARNT, True, 1.0, 1e-6))
         learner = ThresholdsByZ(*columns, candidates, team)
         weak = learner.choose(D)

@@ -78,10 +78,7 @@ class Watched(ThresholdsByZ):
     def most(self, column, distribution):
         """Return the largest 1 - Z of what may be chosen of a column."""
         D = weights_of(self.pairs, distribution.scores.tolist())
-        feature, values = (
-            int(self._columns.features[column]),
-            np.empty(len(self._scores)),
-        )
+        feature, values = (int(self._columns.features[column]), np.empty(len(self._scores)))
         n_cuts = np.diff(self._columns.cut_starts)[column]
         default = self.candidates.settings.default
         learnt = (0, 1) if self._columns.abstains[column] else (0,)
@@ -133,21 +130,11 @@ def boosted(problem, form="sorted", kind=ThresholdsByZ, n_threads=1, max_bins=No
     candidates = CandidateTable(X.shape[1], rules)
     with Team(n_threads) as team, patch.object(columns, "_SHORT", 0):
         cut = columns.cut_columns(
-            X,
-            rows,
-            unstored=form == "zeros",
-            max_bins=max_bins,
-            team=team,
-            sort=form == "sorted",
+            X, rows, unstored=form == "zeros", max_bins=max_bins, team=team, sort=form == "sorted"
         )
         assert len(cut[form != "binned"].features) == X.shape[1]
         D = make_distribution(
-            kept,
-            weight[rows],
-            len(rows),
-            equal_queries=False,
-            one_graded=True,
-            team=team,
+            kept, weight[rows], len(rows), equal_queries=False, one_graded=True, team=team
         )
         D.move(np.zeros(len(rows)))
         learner = kind(*cut, candidates, team)
@@ -182,8 +169,7 @@ def test_what_is_left_out_changes_no_round(problem, form):
 def test_rounds_do_not_depend_on_how_columns_are_kept(problem, n_threads, max_bins):
     with patch.dict(MIN_ITEMS_PER_THREAD, entries=1):
         one, *others = (
-            boosted(problem, form, n_threads=n_threads, max_bins=max_bins)
-            for form in FORMS
+            boosted(problem, form, n_threads=n_threads, max_bins=max_bins) for form in FORMS
         )
     assert len(one[0]) <= problem[-1]["n_rounds"]
     for other in others:

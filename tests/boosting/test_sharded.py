@@ -122,9 +122,7 @@ def test_shards_give_the_model_of_all_rows(data, parameters, losses):
     except DataError:
         return  # nothing to learn from
     unlucky = iter(losses)
-    other = sharded(
-        RankBoost(**parameters), X, y, qid, weight, owner, lambda: next(unlucky, None)
-    )
+    other = sharded(RankBoost(**parameters), X, y, qid, weight, owner, lambda: next(unlucky, None))
     assert_same_model(other[0], model)
 
 
@@ -209,9 +207,7 @@ def test_keys_have_the_order_of_values(values):
     values = np.array(values) + 0.0
     keys = keys_of(values, np.float64)
     assert_array_equal(values_of(keys, np.float64), values)
-    assert_array_equal(
-        np.argsort(keys, kind="stable"), np.argsort(values, kind="stable")
-    )
+    assert_array_equal(np.argsort(keys, kind="stable"), np.argsort(values, kind="stable"))
 
 
 @given(st.lists(st.floats(allow_nan=False, width=32), min_size=1))
@@ -219,9 +215,7 @@ def test_short_keys_have_the_order_of_values(values):
     values = np.array(values) + 0.0
     keys = keys_of(values, np.float32)
     assert_array_equal(values_of(keys, np.float32), values)
-    assert_array_equal(
-        np.argsort(keys, kind="stable"), np.argsort(values, kind="stable")
-    )
+    assert_array_equal(np.argsort(keys, kind="stable"), np.argsort(values, kind="stable"))
 
 
 @pytest.mark.parametrize(("dtype", "n_questions"), [(np.float64, 18), (np.float32, 10)])

@@ -43,9 +43,7 @@ def drawn(seed):
 
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("alpha", ["approximate", "numeric"])
-def test_the_rounds_are_those_of_a_search_that_leaves_out_nothing(
-    seed, alpha, monkeypatch
-):
+def test_the_rounds_are_those_of_a_search_that_leaves_out_nothing(seed, alpha, monkeypatch):
     X, y, qid, options = drawn(seed)
     model = RankBoost(n_rounds=60, alpha=alpha, n_jobs=1, **options)
     chosen = model.fit(X, y, qid=qid).weak_rankers_

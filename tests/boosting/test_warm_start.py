@@ -36,15 +36,9 @@ KINDS = {
     "both": {"alpha": "numeric", "weak": ["feature", "threshold"]},
 }
 OWN = {
-    "own": {
-        "alpha": "numeric",
-        "weak": DecisionTreeRegressor(max_depth=2, random_state=0),
-    },
+    "own": {"alpha": "numeric", "weak": DecisionTreeRegressor(max_depth=2, random_state=0)},
     "function": {"alpha": "numeric", "weak": lambda X, potentials: row_sum},
-    "all": {
-        "alpha": "numeric",
-        "weak": ["threshold", "feature", lambda X, potentials: row_sum],
-    },
+    "all": {"alpha": "numeric", "weak": ["threshold", "feature", lambda X, potentials: row_sum]},
 }
 every_kind = pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
 SHOWN = ("weak_rankers_", "bounds_", "feature_importances_", "n_rounds_", "smoothing_")
@@ -156,17 +150,13 @@ def test_without_warm_start_all_begins_anew():
 
 def test_fewer_rounds_are_refused():
     model = gone_on([5], GAPS).set_params(n_rounds=4)
-    sentence = (
-        "RankBoost: n_rounds must be >= 5, the rounds there are, with warm_start; got "
-        "4."
-    )
+    sentence = "RankBoost: n_rounds must be >= 5, the rounds there are, with warm_start; got 4."
     with raises_unchanged(model, ValueError, sentence):
         model.fit(GAPS, Y, qid=QID)
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
-    [("threshold", "feature"), ("feature", "threshold"), ("feature", row_sum)],
+    ("before", "after"), [("threshold", "feature"), ("feature", "threshold"), ("feature", row_sum)]
 )
 def test_other_weak_rankings_are_refused(before, after):
     model = gone_on([3], X, options={"weak": before, "alpha": "numeric"})

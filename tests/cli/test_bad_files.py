@@ -52,12 +52,7 @@ def good(tmp_path_factory):
     assert run(*words, "-o", model) == 0
     (folder / "my.run").write_text("1 Q0 d1 1 0.5 me\n")
     (folder / "my.qrels").write_text("1 0 d1 1\n")
-    return {
-        "MODEL": model,
-        "GOOD": data,
-        "RUN": folder / "my.run",
-        "QRELS": folder / "my.qrels",
-    }
+    return {"MODEL": model, "GOOD": data, "RUN": folder / "my.run", "QRELS": folder / "my.qrels"}
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -116,19 +116,13 @@ def test_interrupt_leaves_nothing_behind(tmp_path, capsys, monkeypatch):
 
 def test_module_runs_as_a_command():
     done = subprocess.run(
-        [sys.executable, "-m", "peckorder", "--version"],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-m", "peckorder", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "0.1.0"
 
 
 def test_missing_extra_says_what_to_install():
-    script = (
-        "import sys; sys.modules['cyclopts'] = None\n"
-        "from peckorder.cli import main; main()"
-    )
+    script = "import sys; sys.modules['cyclopts'] = None\nfrom peckorder.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )

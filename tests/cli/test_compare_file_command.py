@@ -80,14 +80,12 @@ def test_ordered_classes_from_a_file_to_a_model(wine, tmp_path, capsys):
     assert loaded.feature_names_in_.tolist() == ["alcohol", "acid, total", "kind"]
     assert len(loaded.prepared_names_) == 4
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        *("report.html", "wine.csv", "wine.peckorder"),
+        *("report.html", "wine.csv", "wine.peckorder")
     ]
 
 
 def test_json_has_the_leaderboard_and_nothing_else_is_printed(wine, tmp_path, capsys):
-    code = run(
-        *(wine, "--rankers", "PRank", "--folds", 2, "--json", "-o", tmp_path / "r.html")
-    )
+    code = run(*(wine, "--rankers", "PRank", "--folds", 2, "--json", "-o", tmp_path / "r.html"))
     shown = capsys.readouterr()
     result = json.loads(shown.out)
     assert (code, shown.err) == (0, "")
@@ -96,9 +94,7 @@ def test_json_has_the_leaderboard_and_nothing_else_is_printed(wine, tmp_path, ca
     first, last = result["leaderboard"]
     assert (first["ranker"], first["level_with_the_first"]) == ("PRank", True)
     assert first["mean rank loss"] < last["mean rank loss"]
-    assert last["behind"] == pytest.approx(
-        last["mean rank loss"] - first["mean rank loss"]
-    )
+    assert last["behind"] == pytest.approx(last["mean rank loss"] - first["mean rank loss"])
     assert result["saved"] is None
 
 
@@ -117,9 +113,7 @@ def test_letor_files_are_graded_queries(tmp_path, capsys):
     packed = tmp_path / "train.txt.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
     out = tmp_path / "r.html"
-    code = run(
-        *(packed, "--rankers", "MPRank", "--folds", 2, "--metric", "ndcg@5", "-o", out)
-    )
+    code = run(*(packed, "--rankers", "MPRank", "--folds", 2, "--metric", "ndcg@5", "-o", out))
     shown = capsys.readouterr()
     assert (code, shown.err) == (0, "")
     assert "grades within queries" in shown.out
@@ -129,9 +123,7 @@ def test_letor_files_are_graded_queries(tmp_path, capsys):
 
 def test_magnitudes_have_pictures_of_distances(wine, tmp_path, capsys):
     out = tmp_path / "r.html"
-    code = run(
-        *(wine, "--target", "alcohol", "--rankers", "MPRank", "--folds", 2, "-o", out)
-    )
+    code = run(*(wine, "--target", "alcohol", "--rankers", "MPRank", "--folds", 2, "-o", out))
     assert (code, capsys.readouterr().err) == (0, "")
     assert "Which rows are hard" in out.read_text()
 
@@ -151,8 +143,7 @@ def test_ratings_without_a_header(tmp_path, capsys, names):
     out, model = tmp_path / "r.html", tmp_path / "m.peckorder"
     flags = ["--columns", "user,item,rating,timestamp"] if names else []
     code = run(
-        *(path, *flags, "--folds", 2, "--rankers", "PersonalRanker", "-o", out),
-        *("--save", model),
+        *(path, *flags, "--folds", 2, "--rankers", "PersonalRanker", "-o", out), *("--save", model)
     )
     shown = capsys.readouterr()
     assert (code, shown.err) == (0, "")
@@ -169,10 +160,7 @@ def test_runs_with_judgements(tmp_path, capsys):
     for query in range(8):
         grades = rng.integers(0, 3, 12)
         judged += [f"q{query} 0 d{k} {g}" for k, g in enumerate(grades)]
-        for name, scores in (
-            ("good", grades + rng.random(12)),
-            ("poor", rng.random(12)),
-        ):
+        for name, scores in (("good", grades + rng.random(12)), ("poor", rng.random(12))):
             order = np.argsort(-scores)
             lists[name] += [
                 f"q{query} Q0 d{k} {place + 1} {scores[k]:.4f} {name}"
@@ -205,10 +193,7 @@ def test_runs_with_judgements(tmp_path, capsys):
         (["--columns", "a,b"], ": columns must be 4 names, one for each column"),
         (["--repeats", "3"], "compare: repeats must be left out with a file"),
         (["--rows", "3"], "compare: rows must be an integer >= 20; got 3."),
-        (
-            ["--save", "no/where"],
-            "no/where: the output must be in a folder that exists",
-        ),
+        (["--save", "no/where"], "no/where: the output must be in a folder that exists"),
         (["--task", "ratings"], "compare: user must be a column"),
     ],
 )

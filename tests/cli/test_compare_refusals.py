@@ -35,18 +35,12 @@ def file(tmp_path):
             ("--out", "x.html", "--save", "./x.html"),
             "compare: --save and -o must be two files; got 'x.html' for both.",
         ),
-        (
-            ("--seed", 2**32),
-            "compare: seed must be an integer from 0 to 2**31; got 4294967296.",
-        ),
+        (("--seed", 2**32), "compare: seed must be an integer from 0 to 2**31; got 4294967296."),
         (
             ("--target", "grade", "--drop", "grade"),
             "compare: drop must not name what --target does; got 'grade'.",
         ),
-        (
-            ("--save", "caf\udce9"),
-            "compare: save must have a name in UTF-8; got 'caf\\udce9'.",
-        ),
+        (("--save", "caf\udce9"), "compare: save must have a name in UTF-8; got 'caf\\udce9'."),
     ],
 )
 def test_refused_before_any_work(file, tmp_path, capsys, monkeypatch, flags, sentence):

@@ -105,9 +105,7 @@ NAMES = {
 
 @given(lists=lists)
 def test_runs_are_measured_as_by_trec_eval(lists):
-    pytrec_eval = pytest.importorskip(
-        "pytrec_eval", reason="pytrec-eval-terrier is not installed"
-    )
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec-eval-terrier is not installed")
     run_ = {f"q{q}": {f"d{d}": s for d, s in r.items()} for q, (r, _) in lists.items()}
     known = {f"q{q}": {f"d{d}": g for d, g in k.items()} for q, (_, k) in lists.items()}
     run_ = {q: found for q, found in run_.items() if found}
@@ -163,8 +161,7 @@ def test_judgements_of_other_queries(judged, capsys):
     listed, qrels = judged
     qrels.write_text("q1 0 b 1\n")
     assert check_refused(capsys, "evaluate", listed, "--qrels", qrels) == (
-        f"evaluate: {listed} and {qrels} must have queries in common; got such as '1' "
-        "and 'q1'."
+        f"evaluate: {listed} and {qrels} must have queries in common; got such as '1' and 'q1'."
     )
     words = ("evaluate", listed, "--qrels", qrels, "-m", "tau")
     assert check_refused(capsys, *words).startswith(
@@ -242,9 +239,7 @@ def test_steps_are_from_class_to_class(tmp_path, capsys):
         ("y_pred,y_true", {"y_true": "target", "y_pred": "score"}),
     ],
 )
-def test_columns_are_found_by_the_names_that_compare_knows(
-    tmp_path, capsys, header, taken
-):
+def test_columns_are_found_by_the_names_that_compare_knows(tmp_path, capsys, header, taken):
     file = tmp_path / "r.csv"
     width = header.count(",") + 1
     rows = [",".join([str((k * j) % 5) for j in range(1, width + 1)]) for k in range(9)]
@@ -305,9 +300,7 @@ def test_cells_that_are_no_scores_are_named(tmp_path, capsys):
 def test_cuts_far_beyond_all_lists_take_no_memory(judged, capsys):
     listed, qrels = judged
     far = 3 * 10**6
-    names = [
-        f"{n}@{k}" for n in ("ndcg", "recall", "hits", "rr", "p") for k in (9, far)
-    ]
+    names = [f"{n}@{k}" for n in ("ndcg", "recall", "hits", "rr", "p") for k in (9, far)]
     words = [word for name in names for word in ("-m", name)]
     tracemalloc.start()
     assert run("evaluate", listed, "--qrels", qrels, *words, "--json") == 0

@@ -205,10 +205,7 @@ def test_rounds_are_chosen_on_people_left_out(tmp_path):
             ("--ranker", "MPRank", "--set", "D=1"),
             "fit: set must be NAME=VALUE, NAME one of C, kernel, gamma, ",
         ),
-        (
-            ("--ranker", "MPRank", "--set", "C=-1"),
-            "MPRank: C must be a finite number > 0; got -1.",
-        ),
+        (("--ranker", "MPRank", "--set", "C=-1"), "MPRank: C must be a finite number > 0; got -1."),
         (
             ("--ranker", "MPRank", "--target", "grad"),
             "fit: target must be a column of FILE, which has docid, qid, a, b, c, "

@@ -143,9 +143,7 @@ def test_gaps_in_learnt_columns_are_said(trained, tmp_path, capsys, model, what,
 
 
 @pytest.mark.parametrize(("ranker", "says"), [("PRank", False), ("MPRank", True)])
-def test_a_model_of_scores_says_that_it_gives_no_classes(
-    tmp_path, capsys, ranker, says
-):
+def test_a_model_of_scores_says_that_it_gives_no_classes(tmp_path, capsys, ranker, says):
     frame = pd.read_csv(write_table(tmp_path / "w.csv")).drop(columns=["qid", "colour"])
     frame.to_csv(tmp_path / "w.csv", index=False)
     sentence = "It gives scores, not classes: rank writes no column predicted."

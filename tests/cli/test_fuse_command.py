@@ -102,8 +102,7 @@ def test_refusals(runs, tmp_path, capsys):
         "fuse: runs must be two or more; got 1."
     )
     assert check_refused(capsys, "fuse", *runs, *out, "--method", "rankboost") == (
-        "fuse: method must be borda or rrf without qrels to learn from; got "
-        "'rankboost'."
+        "fuse: method must be borda or rrf without qrels to learn from; got 'rankboost'."
     )
     assert check_refused(capsys, "fuse", *runs, *out, "--method", "bord").endswith(
         "got 'bord'. Did you mean 'borda'?"
@@ -120,9 +119,7 @@ def test_refusals(runs, tmp_path, capsys):
     assert not (tmp_path / "f.run").exists()
 
 
-def test_a_txt_file_is_a_run_and_a_run_may_come_from_standard_input(
-    runs, tmp_path, monkeypatch
-):
+def test_a_txt_file_is_a_run_and_a_run_may_come_from_standard_input(runs, tmp_path, monkeypatch):
     plain, text = tmp_path / "f.run", tmp_path / "f.txt"
     assert run("fuse", *runs[:2], "-o", plain, "--quiet") == 0
     give_standard_input(monkeypatch, runs[0].read_bytes())
@@ -208,9 +205,7 @@ def test_a_learnt_fusion_is_used_on_other_runs(runs, tmp_path, capsys, command):
     told = json.loads(capsys.readouterr().out)
     assert told["lists"] == 12
     assert told["taken"]["fair"] == ["run", f"of {other}"]
-    assert told["notes"] == [
-        "No run is given for blind: taken to list no document.",
-    ]
+    assert told["notes"] == ["No run is given for blind: taken to list no document."]
     listed = {n.stem: load_run(n) for n in runs[:2]}
     documents = from_runs(listed)
     X = np.c_[documents.X, np.full(len(documents), np.nan)]

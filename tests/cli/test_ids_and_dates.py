@@ -175,7 +175,4 @@ def test_explain_reads_text_as_rank_does(tmp_path, capsys):
 @pytest.mark.parametrize("is_id", [False, True])
 def test_hexadecimal_digits_are_text(is_id):
     cells = pa.chunked_array([["1"] * 2000 + ["0x1F"]])
-    assert (
-        typed("x", cells, is_id=is_id, has_commas=False).to_pylist()
-        == cells.to_pylist()
-    )
+    assert typed("x", cells, is_id=is_id, has_commas=False).to_pylist() == cells.to_pylist()

@@ -20,9 +20,7 @@ def made(tmp_path_factory):
         ]
         (folder / name).write_text("".join(lines))
     (folder / "other.run").write_text("99 Q0 x 1 2.0 t\n")
-    (folder / "q.qrels").write_text(
-        "".join(f"{q} 0 x 1\n{q} 0 y 0\n" for q in range(6))
-    )
+    (folder / "q.qrels").write_text("".join(f"{q} 0 x 1\n{q} 0 y 0\n" for q in range(6)))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         fit = ("fit", "t.csv", "--ranker", "MPRank", "--target", "grade", "--quiet")
@@ -44,8 +42,7 @@ def folder(made, monkeypatch):
     [
         (
             ("rank", "f.peckorder", "xx=a.run"),
-            "rank: runs must be called as those that the model learnt from, a, b; got "
-            "'xx'.",
+            "rank: runs must be called as those that the model learnt from, a, b; got 'xx'.",
         ),
         (
             ("rank", "m.peckorder", "a.run"),
@@ -59,8 +56,7 @@ def folder(made, monkeypatch):
         ),
         (
             ("fuse", "a.run", "other.run", "--qrels", "q.qrels", "-o", "o.run"),
-            "fuse: other.run and q.qrels must have queries in common; got such as '99' "
-            "and '0'.",
+            "fuse: other.run and q.qrels must have queries in common; got such as '99' and '0'.",
         ),
         (
             ("fuse", "a.run", "b.run", "--qrels", "q.qrels", "-m", "tau"),
@@ -95,11 +91,7 @@ def test_utf_16_is_told_what_to_type(folder, capsys):
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ("compare",),
-        ("compare", "--task", "magnitude"),
-        ("fit", "--ranker", "PRank", "-o", "m"),
-    ],
+    [("compare",), ("compare", "--task", "magnitude"), ("fit", "--ranker", "PRank", "-o", "m")],
 )
 def test_a_mistyped_label_is_pointed_at(tmp_path, capsys, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
@@ -121,12 +113,7 @@ def test_labels_that_are_text_are_no_slips(tmp_path, capsys):
 def test_names_of_rankers_may_have_commas_between():
     taking_part = tuple(
         Candidate(name, lambda setting: None, origin=origin)
-        for name, origin in (
-            ("PRank", "p"),
-            ("Ridge", "s"),
-            ("A, b", "s"),
-            ("none", ""),
-        )
+        for name, origin in (("PRank", "p"), ("Ridge", "s"), ("A, b", "s"), ("none", ""))
     )
 
     def chosen(*names):

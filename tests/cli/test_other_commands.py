@@ -77,9 +77,7 @@ def test_explain_refuses(trained, tmp_path, capsys):
     kernel = tmp_path / "k.peckorder"
     peckorder.MPRank(kernel="rbf").fit(X, Y).save(kernel)
     sentence = check_refused(capsys, "explain", kernel, data)
-    assert sentence.startswith(
-        "explain: the model must be RankBoost, PersonalRanker or"
-    )
+    assert sentence.startswith("explain: the model must be RankBoost, PersonalRanker or")
 
 
 def test_explain_a_rating(tmp_path, capsys):
@@ -164,8 +162,7 @@ def test_data_fetch(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "command",
-    ["fit", "rank", "evaluate", "fuse", "explain", "info", "data", "compare"],
+    "command", ["fit", "rank", "evaluate", "fuse", "explain", "info", "data", "compare"]
 )
 def test_help_has_an_example(command, capsys):
     assert run(command, "--help") == 0

@@ -61,8 +61,7 @@ _FUSE = ("fuse", "a.run", "b.run", "--qrels", "q.qrels")
 def test_what_is_read_is_not_written(folder, capsys, words, option, out):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert check_refused(capsys, *words, option, out) == (
-        f"{words[0]}: {option} must be another file than what is read; got {out!r} "
-        "for both."
+        f"{words[0]}: {option} must be another file than what is read; got {out!r} for both."
     )
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
@@ -70,8 +69,7 @@ def test_what_is_read_is_not_written(folder, capsys, words, option, out):
 def test_two_outputs_are_two_files(folder, capsys):
     words = (*_FUSE, "-o", "o.run", "--save", folder / "o.run")
     assert check_refused(capsys, *words) == (
-        f"fuse: -o and --save must be two files; got {str(folder / 'o.run')!r} for "
-        "both."
+        f"fuse: -o and --save must be two files; got {str(folder / 'o.run')!r} for both."
     )
 
 
@@ -97,10 +95,7 @@ def test_a_model_takes_the_place_of_models_only(folder, capsys):
 def test_where_no_file_can_be_made_is_told_before_any_work(folder, capsys, monkeypatch):
     monkeypatch.setattr("peckorder.cli.compare.work.load_case", lambda *options: 1 / 0)
     long = "n" * 255  # and a draft has a longer name
-    for words in (
-        ("compare", "t.csv", "--save", long),
-        ("compare", "t.csv", "-o", long),
-    ):
+    for words in (("compare", "t.csv", "--save", long), ("compare", "t.csv", "-o", long)):
         assert check_refused(capsys, *words).endswith(
             f" must be where a file can be made; got {long!r} (File name too long)."
         )

@@ -8,13 +8,7 @@ import pytest
 import peckorder
 from peckorder.gaps import cut_at_gap, gaps
 from peckorder.tables.files.read import read_columns
-from support.command_line import (
-    check_refused,
-    give_standard_input,
-    run,
-    table,
-    write_table,
-)
+from support.command_line import check_refused, give_standard_input, run, table, write_table
 
 
 @pytest.fixture(scope="module")
@@ -62,9 +56,7 @@ def test_blocks_of_any_size_give_the_same(trained, tmp_path, model, rows):
     assert not {"a", "b", "c", "colour"} & set(found)
     check_positions(found["score"], qid, found["position"])
     np.testing.assert_allclose(found["gap"], gaps(found["score"], qid), atol=1e-15)
-    assert found["above_cut"].astype(bool).tolist() == (
-        cut_at_gap(found["score"], qid).tolist()
-    )
+    assert found["above_cut"].astype(bool).tolist() == (cut_at_gap(found["score"], qid).tolist())
     if model == "p":
         assert set(found["predicted"].tolist()) <= {0, 1, 2}
 
@@ -155,8 +147,7 @@ def test_an_empty_cell_is_named(trained, tmp_path, capsys):
     words = ("rank", tmp_path / "one.peckorder", file, "-o", tmp_path / "o.csv")
     sentence = check_refused(capsys, *words, "--rows", 4)
     assert sentence == (
-        f"rank: column 'a' of {file} must be finite numbers; got an empty cell in row "
-        "6."
+        f"rank: column 'a' of {file} must be finite numbers; got an empty cell in row 6."
     )
 
 
@@ -168,10 +159,7 @@ def test_letor_with_more_and_fewer_features(tmp_path, names, capsys):
     if names:
         model.feature_names_in_ = np.array(["1", "2", "3"], dtype=object)
     model.save(tmp_path / "m.peckorder")
-    lines = [
-        f"{y[k]} qid:{qid[k]} 1:{X[k, 0]} 2:{X[k, 1]} 9:5 #docid = d{k}"
-        for k in range(120)
-    ]
+    lines = [f"{y[k]} qid:{qid[k]} 1:{X[k, 0]} 2:{X[k, 1]} 9:5 #docid = d{k}" for k in range(120)]
     file, out = tmp_path / "test.txt", tmp_path / "o.csv"
     file.write_text("\n".join(lines))
     words = ("rank", tmp_path / "m.peckorder", file, "-o", out, "--rows", 50)
@@ -215,9 +203,7 @@ def test_a_file_of_people(people, tmp_path, capsys):
     found = read_columns(out).arrays
     expected = [model.predict(u, [i])[0] for u, i in pairs]
     np.testing.assert_allclose(found["score"], expected, rtol=1e-12)
-    check_positions(
-        found["score"], np.array([str(u) for u, _ in pairs]), found["position"]
-    )
+    check_positions(found["score"], np.array([str(u) for u, _ in pairs]), found["position"])
     file.write_text("user,item\n" + f"{model.users_[0]},nothing\n")
     sentence = check_refused(capsys, "rank", path, file)
     assert "must have users and items that the model knows" in sentence
@@ -250,9 +236,7 @@ def test_one_list_of_any_blocks(trained, tmp_path, how, sort):
 
 def test_a_run_has_places(trained, tmp_path, capsys):
     words = ("rank", trained / "m.peckorder", trained / "w.csv", "--no-positions")
-    sentence = check_refused(
-        capsys, *words, "--out-format", "run", "-o", tmp_path / "o"
-    )
+    sentence = check_refused(capsys, *words, "--out-format", "run", "-o", tmp_path / "o")
     assert "a run must have the columns qid, docid, score and rank" in sentence
 
 

@@ -89,9 +89,7 @@ def test_the_cut_does_not_depend_on_how_many_rows_are_written(trained, tmp_path)
 
 @pytest.mark.parametrize("more", [("--max-rows", 2), ("--cut",), ("--sort",)])
 def test_what_needs_positions_is_refused_without(trained, capsys, more):
-    said = check_refused(
-        capsys, "rank", trained[1], trained[0], "--no-positions", *more
-    )
+    said = check_refused(capsys, "rank", trained[1], trained[0], "--no-positions", *more)
     assert "must be left out with --no-positions" in said
 
 
@@ -142,18 +140,14 @@ def test_ids_are_those_that_are_written_so(people, tmp_path, capsys, other):
     rows = _ranked(people, data, tmp_path / "o.jsonl")
     assert [row["score"] is None for row in rows] == [True, False]
     for command in ("rank", "explain"):
-        said = check_refused(
-            capsys, command, people, "--user", other, "--item", 103, "--quiet"
-        )
+        said = check_refused(capsys, command, people, "--user", other, "--item", 103, "--quiet")
         assert f"{command}: user must be one that the model knows" in said
 
 
 def test_a_person_is_not_asked_by_files_or_rows(people, tmp_path, capsys):
     ask = ("explain", people, "--user", 1, "--item", 103)
     for more in (("-o", tmp_path / "x.csv"), ("--row", 2)):
-        assert "must not be given for a PersonalRanker" in check_refused(
-            capsys, *ask, *more
-        )
+        assert "must not be given for a PersonalRanker" in check_refused(capsys, *ask, *more)
     assert not (tmp_path / "x.csv").exists()
     assert run(*ask, "--quiet") == 0
 

@@ -55,9 +55,7 @@ def test_a_folder_that_is_a_file_is_one_sentence(capsys, tmp_path):
     assert "out must be a folder" in " ".join(capsys.readouterr().err.split())
 
 
-def test_writes_the_page_and_the_results_and_prints_the_tables(
-    capsys, tmp_path, monkeypatch
-):
+def test_writes_the_page_and_the_results_and_prints_the_tables(capsys, tmp_path, monkeypatch):
     whole = experiments.find("crammer-singer-2001")
     small = replace(whole, parts=whole.parts[:1])
     monkeypatch.setattr(experiments, "find", lambda name: small)

@@ -51,13 +51,10 @@ def test_a_ranker_of_another_task(tmp_path, capsys):
     assert said.endswith("got 'prank'. PRank is not for this task.")
 
 
-def test_letor_without_queries_is_said_and_columns_are_told_in_one_line(
-    tmp_path, capsys
-):
+def test_letor_without_queries_is_said_and_columns_are_told_in_one_line(tmp_path, capsys):
     rng = np.random.default_rng(0)
     lines = [
-        f"{int(x > 0.5)} 1:{x} " + " ".join(f"{k}:1" for k in range(2, 12))
-        for x in rng.random(40)
+        f"{int(x > 0.5)} 1:{x} " + " ".join(f"{k}:1" for k in range(2, 12)) for x in rng.random(40)
     ]
     (tmp_path / "t.txt").write_text("\n".join(lines) + "\n")
     command = ("compare", tmp_path / "t.txt", "--rankers", "PRank")

@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from peckorder.collaborative import (
-    ItemMean,
-    MinNormRegression,
-    NearestRanker,
-    VectorSimilarity,
-)
+from peckorder.collaborative import ItemMean, MinNormRegression, NearestRanker, VectorSimilarity
 from peckorder.exceptions import DataError
 from support.helpers import exactly, raises_unchanged
 
@@ -96,9 +91,7 @@ def loss_by_hand(y, scores):
     for i, j in combinations(rated, 2):
         low, high = (i, j) if y[i] < y[j] else (j, i)
         if y[low] < y[high]:
-            costs.append(
-                0.5 * (scores[low] == scores[high]) + (scores[low] > scores[high])
-            )
+            costs.append(0.5 * (scores[low] == scores[high]) + (scores[low] > scores[high]))
     return np.mean(costs)
 
 
@@ -249,8 +242,7 @@ REFUSED = [
         NearestRanker(ratings="12345"),
         [[1.0]],
         [1.0],
-        "NearestRanker: ratings must be None or one or more finite numbers; got "
-        "'12345'.",
+        "NearestRanker: ratings must be None or one or more finite numbers; got '12345'.",
     ),
     (
         NearestRanker(n_neighbors=0),
@@ -275,8 +267,7 @@ REFUSED = [
         NearestRanker(),
         [[NAN], [NAN], [1.0]],
         [3.0, 2.0, NAN],
-        "NearestRanker: X must have a viewer who rated an item of the person; got "
-        "none.",
+        "NearestRanker: X must have a viewer who rated an item of the person; got none.",
     ),
     (
         VectorSimilarity(normalization="both"),

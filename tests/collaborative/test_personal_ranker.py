@@ -76,9 +76,7 @@ def test_another_estimator_gets_kernels_or_features():
     direct.fit(RATINGS)
     assert_allclose(by_kernel.predict("u5"), direct.predict("u5"), atol=1e-5)
     picked = [110, 103]
-    assert_allclose(
-        by_kernel.predict("u5", picked), by_kernel.predict("u5")[[10, 3]], atol=1e-12
-    )
+    assert_allclose(by_kernel.predict("u5", picked), by_kernel.predict("u5")[[10, 3]], atol=1e-12)
 
     by_features = PersonalRanker(Ridge(), n_factors=3, max_iter=10, random_state=0)
     by_features.fit(RATINGS)
@@ -162,9 +160,7 @@ def test_recommendations_are_the_best_of_what_is_not_rated():
     assert_array_equal(listed.above_cut, cut_at_gap(listed.scores))
     assert len(listed) == 6
     assert str(listed).splitlines()[0] == "item  score    gap  above cut"
-    assert (
-        str(listed).splitlines()[1].startswith(f"{free[0]}   {listed.scores[0]:5.2f}")
-    )
+    assert str(listed).splitlines()[1].startswith(f"{free[0]}   {listed.scores[0]:5.2f}")
 
 
 def test_recommendations_may_have_rated_items_or_be_few():
@@ -184,9 +180,7 @@ def test_explanations_add_up(item):
     assert_allclose(told.score, MODEL.predict("u3", [item])[0], atol=1e-5)
     whole = told.item_mean + told.person + told.by_items.sum()
     assert_allclose(whole, told.score, atol=1e-12)
-    assert_allclose(
-        told.by_factors + told.by_viewers.sum(), told.by_items.sum(), atol=1e-5
-    )
+    assert_allclose(told.by_factors + told.by_viewers.sum(), told.by_items.sum(), atol=1e-5)
     assert sorted(told.items.tolist()) == RATINGS.of("u3").items.tolist()
     assert (np.diff(np.abs(told.by_items)) <= 0).all()
     assert (np.diff(np.abs(told.by_viewers)) <= 0).all()

@@ -11,12 +11,7 @@ from peckorder.collaborative import PersonalRanker
 from peckorder.exceptions import DataError
 from support.helpers import exactly, raises_unchanged
 
-TABLE = [
-    [5, 1, 3, np.nan],
-    [4, 2, 5, 1],
-    [3, 3, np.nan, 3],
-    [np.nan, 2, np.nan, np.nan],
-]
+TABLE = [[5, 1, 3, np.nan], [4, 2, 5, 1], [3, 3, np.nan, 3], [np.nan, 2, np.nan, np.nan]]
 RATINGS = Ratings.from_matrix(TABLE, users=list("abcd"), items=list("wxyz"))
 
 
@@ -31,21 +26,12 @@ def fitted(**options):
         ({"factorizer": "qr"}, "factorizer must be one of 'als', 'svd'; got 'qr'."),
         ({"damping": -1}, "damping must be a finite number >= 0; got -1."),
         ({"cosine_weight": -1}, "cosine_weight must be a finite number >= 0; got -1."),
-        (
-            {"audience_weight": np.inf},
-            "audience_weight must be a finite number >= 0; got inf.",
-        ),
+        ({"audience_weight": np.inf}, "audience_weight must be a finite number >= 0; got inf."),
         ({"max_iter": 0}, "max_iter must be an integer >= 1; got 0."),
         ({"C": 0}, "C must be None, 'leave_pair_out' or a finite number > 0; got 0."),
-        (
-            {"C": "best"},
-            "C must be None, 'leave_pair_out' or a finite number > 0; got 'best'.",
-        ),
+        ({"C": "best"}, "C must be None, 'leave_pair_out' or a finite number > 0; got 'best'."),
         ({"estimator": 3}, "estimator must be None or have fit and predict; got 3."),
-        (
-            {"references": 0},
-            "references must be None, an integer >= 1 or a list of ids; got 0.",
-        ),
+        ({"references": 0}, "references must be None, an integer >= 1 or a list of ids; got 0."),
         (
             {"references": "a"},
             "references must be None, an integer >= 1 or a list of ids; got 'a'.",
@@ -101,21 +87,9 @@ UNKNOWN = (
 @pytest.mark.parametrize(
     ("ask", "error", "sentence"),
     [
-        (
-            lambda model: model.predict("q"),
-            DataError,
-            UNKNOWN,
-        ),
-        (
-            lambda model: model.recommend("q"),
-            DataError,
-            UNKNOWN,
-        ),
-        (
-            lambda model: model.fit_people(["q"]),
-            DataError,
-            UNKNOWN,
-        ),
+        (lambda model: model.predict("q"), DataError, UNKNOWN),
+        (lambda model: model.recommend("q"), DataError, UNKNOWN),
+        (lambda model: model.fit_people(["q"]), DataError, UNKNOWN),
         (
             lambda model: model.predict("a", ["w", "q"]),
             DataError,
@@ -136,11 +110,7 @@ UNKNOWN = (
             DataError,
             "PersonalRanker: items must be a list of ids; got [['w']].",
         ),
-        (
-            lambda model: model.explain("q", "w"),
-            DataError,
-            UNKNOWN,
-        ),
+        (lambda model: model.explain("q", "w"), DataError, UNKNOWN),
         (
             lambda model: model.explain("a", "q"),
             DataError,
@@ -190,8 +160,7 @@ def test_an_error_of_the_estimator_leaves_the_ranker_as_it_was():
 def test_explanations_are_of_the_kernel():
     model = fitted(references=["b"])
     sentence = (
-        "PersonalRanker: estimator must be None to be explained; got None and "
-        "references=['b']."
+        "PersonalRanker: estimator must be None to be explained; got None and references=['b']."
     )
     with pytest.raises(TypeError, match=exactly(sentence)):
         model.explain("a", "w")
@@ -225,9 +194,7 @@ def test_a_person_without_two_ratings_has_shifted_item_means(user, count):
 def test_a_person_whose_ratings_are_all_held_back_has_the_item_means():
     left = RATINGS.restrict(items=["w", "y", "z"])
     model = PersonalRanker(n_factors=1, random_state=0).fit(left)
-    with pytest.warns(
-        UserWarning, match=r"learn from, 0 in all: the item means are used\.$"
-    ):
+    with pytest.warns(UserWarning, match=r"learn from, 0 in all: the item means are used\.$"):
         scores = model.predict("d")
     assert_allclose(scores, model.item_means_)
 
@@ -265,10 +232,7 @@ def test_people_added_are_counted_and_a_near_miss_is_named():
 @pytest.mark.parametrize("rating", [0.5, 5.5])
 def test_a_rating_off_the_range_is_taken_with_a_warning(rating):
     model = fitted()
-    sentence = (
-        f"PersonalRanker: rating should be from 1 to 5, as those of fit are; got "
-        f"{rating}."
-    )
+    sentence = f"PersonalRanker: rating should be from 1 to 5, as those of fit are; got {rating}."
     with pytest.warns(UserWarning, match=exactly(sentence)):
         model.update("a", "z", rating)
     assert model._changed["a"][1].tolist() == [5, 1, 3, rating]

@@ -11,12 +11,7 @@ from support.helpers import exactly
 
 NAN = np.nan
 TABLE = np.array(
-    [
-        [5, 1, 3, NAN, NAN],
-        [4, 2, NAN, 1, 1],
-        [NAN, 1, 5, 0, NAN],
-        [NAN, NAN, NAN, 2, NAN],
-    ]
+    [[5, 1, 3, NAN, NAN], [4, 2, NAN, 1, 1], [NAN, 1, 5, 0, NAN], [NAN, NAN, NAN, 2, NAN]]
 )
 RATINGS = Ratings.from_matrix(TABLE, users=list("abcd"), items=list("vwxyz"))
 
@@ -45,9 +40,7 @@ def test_fill_and_center(fill, center, wanted):
 
 
 def test_all_items_have_a_row_if_asked_for():
-    X, y, items = problem(
-        RATINGS, "d", ["c", "a"], "abstain", items="all", return_items=True
-    )
+    X, y, items = problem(RATINGS, "d", ["c", "a"], "abstain", items="all", return_items=True)
     assert_array_equal(y, TABLE[3])
     assert_array_equal(X, TABLE[[2, 0]].T)
     assert items.tolist() == list("vwxyz")
@@ -66,21 +59,13 @@ def test_what_is_given_does_not_change():
 @pytest.mark.parametrize(
     ("given", "error", "sentence"),
     [
-        (
-            {"user": "e"},
-            DataError,
-            "Ratings: user must be one of the 4 that are known; got 'e'.",
-        ),
+        ({"user": "e"}, DataError, "Ratings: user must be one of the 4 that are known; got 'e'."),
         (
             {"references": ["b", "a"]},
             DataError,
             "problem: references must be others than the user; got 'a' among them.",
         ),
-        (
-            {"references": ["b", "b"]},
-            DataError,
-            "Ratings: users must be distinct; got 'b' again.",
-        ),
+        ({"references": ["b", "b"]}, DataError, "Ratings: users must be distinct; got 'b' again."),
         (
             {"fill": "nan"},
             ValueError,
@@ -90,20 +75,14 @@ def test_what_is_given_does_not_change():
         (
             {"center": "median"},
             ValueError,
-            "problem: center must be None, 'viewer', 'middle' or a finite number; got "
-            "'median'.",
+            "problem: center must be None, 'viewer', 'middle' or a finite number; got 'median'.",
         ),
         (
             {"center": NAN},
             ValueError,
-            "problem: center must be None, 'viewer', 'middle' or a finite number; got "
-            "nan.",
+            "problem: center must be None, 'viewer', 'middle' or a finite number; got nan.",
         ),
-        (
-            {"items": "some"},
-            DataError,
-            "problem: items must be None, 'all' or ids; got 'some'.",
-        ),
+        ({"items": "some"}, DataError, "problem: items must be None, 'all' or ids; got 'some'."),
         (
             {"ratings": TABLE},
             TypeError,
@@ -119,9 +98,7 @@ def test_refusals(given, error, sentence):
 
 def test_refuses_a_reference_without_ratings_to_fill_with():
     left = RATINGS.restrict(items=["v", "w", "x"])
-    sentence = (
-        "problem: references must have ratings to fill gaps with; got none of 'd'."
-    )
+    sentence = "problem: references must have ratings to fill gaps with; got none of 'd'."
     with pytest.raises(DataError, match=exactly(sentence)):
         problem(left, "a", ["b", "d"])
     X, _ = problem(left, "a", ["d"], fill="zero")

@@ -38,9 +38,7 @@ def case_of(columns, **asked):
     return make_table_case(columns, recognise(columns, **asked))
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), min_size=1, max_size=9)
-)
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), min_size=1, max_size=9))
 def test_thresholds_lose_the_fewest_steps(rows):
     scores = np.array([float(score) for score, _ in rows])
     levels = np.array([level for _, level in rows])
@@ -51,11 +49,7 @@ def test_thresholds_lose_the_fewest_steps(rows):
         return np.abs(np.searchsorted(thresholds, scores) - levels).sum()
 
     places = np.arange(-0.5, 7.0)
-    every = (
-        np.array(some)
-        for some in product(places, repeat=3)
-        if sorted(some) == list(some)
-    )
+    every = (np.array(some) for some in product(places, repeat=3) if sorted(some) == list(some))
     assert loss(cuts) == min(loss(some) for some in every)
 
 
@@ -68,19 +62,14 @@ def test_inner_folds_leave_every_query_out_once_and_whole():
     assert sorted(left) == list(range(len(qid)))
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(-3, 3)), min_size=4, max_size=12)
-)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-3, 3)), min_size=4, max_size=12))
 def test_means_of_rows_are_means_over_pairs(rows):
     y = np.array([float(a) for a, _ in rows])
     scores = np.array([float(b) for _, b in rows])
     values = of_pairs(y, np.zeros(len(y), dtype=int))(scores)
     n = len(y)
     pairs = [
-        ((scores[i] - scores[j]) - (y[i] - y[j])) ** 2
-        for i in range(n)
-        for j in range(n)
-        if i != j
+        ((scores[i] - scores[j]) - (y[i] - y[j])) ** 2 for i in range(n) for j in range(n) if i != j
     ]
     assert values["msd"].mean() == pytest.approx(np.mean(pairs))
     # The metric counts each row with itself, too.
@@ -108,9 +97,7 @@ def test_a_row_alone_in_its_fold_has_no_distances():
     assert np.flatnonzero(np.isnan(values["msd"])).tolist() == [4, 5, 6, 7]
     assert np.nanmean(values["msd"]) == pytest.approx(64.0)
     arrays = {"a": np.sqrt(np.arange(12.0)), "y": np.linspace(0, 3, 12) ** 2}
-    contest = run_contest(
-        case_of(Columns(arrays, "made.csv")), n_splits=12, only=["Ridge"]
-    )
+    contest = run_contest(case_of(Columns(arrays, "made.csv")), n_splits=12, only=["Ridge"])
     assert contest.n_splits == 6
     assert not np.isnan(contest.best.values["msd"]).any()
 
@@ -147,10 +134,7 @@ def test_queries_of_runs_are_not_looked_for_again_and_again():
     for query in range(20):
         mine = qid == query
         alone = of_runs(
-            y[mine],
-            np.zeros(mine.sum(), dtype=int),
-            {0: unlisted.get(query, [])},
-            names,
+            y[mine], np.zeros(mine.sum(), dtype=int), {0: unlisted.get(query, [])}, names
         )(scores[mine])
         for name in names:
             assert values[name][query] == pytest.approx(alone[name][0])
@@ -158,8 +142,7 @@ def test_queries_of_runs_are_not_looked_for_again_and_again():
 
 def test_what_was_measured_once_cannot_be_told_apart():
     results = tuple(
-        Result(name, "", {"loss": np.array([value])})
-        for name, value in [("a", 0), ("b", 1)]
+        Result(name, "", {"loss": np.array([value])}) for name, value in [("a", 0), ("b", 1)]
     )
     contest = Contest((Measure("loss"),), results, (), 5, 0, "queries")
     assert contest.behind(results[1]).mean == 1
@@ -170,11 +153,7 @@ def test_what_was_measured_once_cannot_be_told_apart():
 def test_differences_are_paired_and_the_first_is_marked():
     loss = Measure("loss")
     base = np.random.default_rng(0).normal(size=50)
-    named = {
-        "first": base,
-        "same": base + 0.001 * np.tile([1, -1], 25),
-        "far": base + 1,
-    }
+    named = {"first": base, "same": base + 0.001 * np.tile([1, -1], 25), "far": base + 1}
     results = tuple(Result(n, "", {"loss": v}) for n, v in named.items())
     contest = Contest((loss,), results, (), 5, 0, "rows")
     assert contest.behind(results[2]).mean == pytest.approx(1)
@@ -188,13 +167,9 @@ def test_differences_are_paired_and_the_first_is_marked():
 
 def test_ordinal_contest_is_won_by_who_learns_and_lost_by_who_does_not():
     case = case_of(ordinal_table())
-    contest = run_contest(
-        case, n_splits=3, only=["PRank", "mprank", "RankBoost", "Ridge"]
-    )
+    contest = run_contest(case, n_splits=3, only=["PRank", "mprank", "RankBoost", "Ridge"])
     names = [result.name for result in contest.results]
-    assert set(names) == {
-        *("PRank", "MPRank", "RankBoost", "Ridge", "(always the median class)"),
-    }
+    assert set(names) == {*("PRank", "MPRank", "RankBoost", "Ridge", "(always the median class)")}
     assert names[-1] == "(always the median class)"
     assert contest.best.mean(contest.measures[0]) < 0.3
     for result in contest.results:
@@ -225,15 +200,11 @@ def test_nothing_is_learnt_from_rows_left_out():
 def test_magnitude_contest_keeps_distances():
     table = ordinal_table()
     arrays = {**table.arrays, "grade": table.arrays["a"] / 3 + table.arrays["b"]}
-    contest = run_contest(
-        case_of(Columns(arrays, "made.csv")), n_splits=3, only=["MPRank"]
-    )
+    contest = run_contest(case_of(Columns(arrays, "made.csv")), n_splits=3, only=["MPRank"])
     assert contest.best.name == "MPRank"
     assert contest.best.mean(Measure("msd")) < 1e-6
     assert contest.spread == 2.0
-    found = reliability(
-        arrays["grade"], contest.best.scores, np.zeros(len(table), dtype=int)
-    )
+    found = reliability(arrays["grade"], contest.best.scores, np.zeros(len(table), dtype=int))
     np.testing.assert_allclose(found.predicted, found.true, rtol=1e-3)
 
 
@@ -364,9 +335,7 @@ def test_people_are_tested_on_what_they_did_not_tell():
 def _ratings():
     made = make_ratings(40, 30, random_state=0)
     triples = getattr(made, "ratings", made).triples()
-    columns = Columns(
-        {"user": triples[0], "item": triples[1], "rating": triples[2]}, "made.csv"
-    )
+    columns = Columns({"user": triples[0], "item": triples[1], "rating": triples[2]}, "made.csv")
     return make_ratings_case(columns, recognise(columns)), columns
 
 
@@ -377,12 +346,8 @@ def test_runs_are_compared_with_their_fusions():
     grade = rng.integers(0, 3, 240)
     good = Run(queries, documents, grade + rng.normal(size=240))
     poor = Run(queries[::2], documents[::2], rng.normal(size=120))
-    case = make_runs_case(
-        {"good": good, "poor": poor}, Qrels(queries, documents, grade)
-    )
-    contest = run_contest(
-        case, n_splits=3, only=["good", "poor", "RankBoost", "MPRank"]
-    )
+    case = make_runs_case({"good": good, "poor": poor}, Qrels(queries, documents, grade))
+    contest = run_contest(case, n_splits=3, only=["good", "poor", "RankBoost", "MPRank"])
     means = {r.name: r.mean(contest.measures[0]) for r in contest.results}
     assert means["good"] > means["poor"]
     assert means["RankBoost"] > means["poor"]

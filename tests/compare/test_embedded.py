@@ -19,27 +19,18 @@ def draw(seed):
 
 
 EASY = OrdinalProblem(
-    "easy",
-    "Three classes along one axis.",
-    draw,
-    (1, 2, 3),
-    settings={"unit_norm": False},
+    "easy", "Three classes along one axis.", draw, (1, 2, 3), settings={"unit_norm": False}
 )
 
 
 def draw_words(seed):
     split, words = draw(seed), np.array(["low", "middle", "high"])
-    return split._replace(
-        y_train=words[split.y_train - 1], y_test=words[split.y_test - 1]
-    )
+    return split._replace(y_train=words[split.y_train - 1], y_test=words[split.y_test - 1])
 
 
 def test_puts_the_lowest_loss_first_and_a_constant_beside_the_rankers():
     (result,) = compare.run([EASY], {"PRank": PRank()}, repeats=3)
-    assert [outcome.ranker for outcome in result.outcomes] == [
-        "PRank",
-        "(always the median class)",
-    ]
+    assert [outcome.ranker for outcome in result.outcomes] == ["PRank", "(always the median class)"]
     assert result.outcomes[0].loss < result.outcomes[1].loss
 
 
@@ -77,9 +68,7 @@ def test_interval_is_student_t():
 def test_reports_progress_to_the_end():
     steps = []
     rankers = {"a": PRank(), "b": PRank(rule="last")}
-    compare.run(
-        [EASY], rankers, repeats=2, on_progress=lambda *step: steps.append(step)
-    )
+    compare.run([EASY], rankers, repeats=2, on_progress=lambda *step: steps.append(step))
     assert [done for done, _, _ in steps] == [0, 1, 2, 3, 4]
     assert {total for _, total, _ in steps} == {4}
     assert steps[0][2] == "easy: a"
@@ -100,11 +89,7 @@ def test_embedded_problem_has_five_classes(problem):
 
 
 def test_every_problem_is_compared_by_the_rankers_of_its_kind(monkeypatch):
-    kinds = [
-        compare.OrdinalProblem,
-        compare.GradedProblem,
-        compare.MagnitudeProblem,
-    ]
+    kinds = [compare.OrdinalProblem, compare.GradedProblem, compare.MagnitudeProblem]
     names = ["PRank", "Boost", "MPRank"]
     chosen = [{"PRank": PRank()}, {"Boost": RankBoost(n_rounds=1)}]
     chosen.append({"MPRank": MPRank()})
@@ -118,10 +103,7 @@ def test_every_problem_is_compared_by_the_rankers_of_its_kind(monkeypatch):
     ("options", "sentence"),
     [
         ({"repeats": 1}, r"^compare: repeats must be an integer >= 2; got 1\.$"),
-        (
-            {"seed": -1},
-            r"^compare: seed must be an integer from 0 to 2\*\*31; got -1\.$",
-        ),
+        ({"seed": -1}, r"^compare: seed must be an integer from 0 to 2\*\*31; got -1\.$"),
     ],
 )
 def test_wrong_options_are_refused(options, sentence):

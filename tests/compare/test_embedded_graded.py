@@ -40,17 +40,13 @@ def test_measures_are_those_of_a_fit_by_hand_with_queries():
         split = draw(seed)
         model = RankBoost(n_rounds=7)
         model.fit(split.X_train, split.y_train, qid=split.qid_train)
-        assert (
-            measures.tolist() == measured(model.predict(split.X_test), split).tolist()
-        )
+        assert measures.tolist() == measured(model.predict(split.X_test), split).tolist()
 
 
 def test_curves_follow_the_rounds_and_are_level_where_there_are_none():
     rankers = {"boost": RankBoost(), "short": RankBoost(n_rounds=3), "ridge": Ridge()}
     (result,) = compare.run([EASY], rankers, repeats=2)
-    boost, short, ridge = (
-        next(o for o in result.outcomes if o.ranker == name) for name in rankers
-    )
+    boost, short, ridge = (next(o for o in result.outcomes if o.ranker == name) for name in rankers)
     split = draw(0)
     model = RankBoost(n_rounds=7)
     model.fit(split.X_train, split.y_train, qid=split.qid_train)

@@ -12,13 +12,7 @@ from peckorder.compare.contest import run_contest
 from peckorder.compare.ratings_case import make_ratings_case
 from peckorder.compare.refit import refit
 from peckorder.compare.table_case import make_table_case
-from peckorder.compare.tuning import (
-    ROUNDS,
-    GridTuned,
-    RoundsTuned,
-    ToClasses,
-    inner_folds,
-)
+from peckorder.compare.tuning import ROUNDS, GridTuned, RoundsTuned, ToClasses, inner_folds
 from peckorder.tables.columns import Columns
 from peckorder.tables.task import recognise
 
@@ -194,8 +188,7 @@ def test_more_folds_than_people_leave_one_out_at_a_time():
 
 
 @pytest.mark.parametrize(
-    ("groups", "n_folds"),
-    [([4, 4, 9, 9, 9], 2), ([4, 4, 4, 4, 4], 3), ([1, 2, 3, 4, 4], 3)],
+    ("groups", "n_folds"), [([4, 4, 9, 9, 9], 2), ([4, 4, 4, 4, 4], 3), ([1, 2, 3, 4, 4], 3)]
 )
 def test_no_inner_fold_is_empty(groups, n_folds):
     groups = np.array(groups)
@@ -212,13 +205,9 @@ def test_intervals_of_rows_of_people_are_those_of_their_sums():
     # What all rows of a person share says as much as one row of each would.
     each = np.random.default_rng(0).normal(size=12)
     plain = replace(contest, groups=None, group_name="")
-    assert contest.half_width(each[case.people]) == pytest.approx(
-        plain.half_width(each)
-    )
+    assert contest.half_width(each[case.people]) == pytest.approx(plain.half_width(each))
     # Student's t for 11 is 2.200985.
-    assert plain.half_width(each) == pytest.approx(
-        2.200985 * np.std(each, ddof=1) / np.sqrt(12)
-    )
+    assert plain.half_width(each) == pytest.approx(2.200985 * np.std(each, ddof=1) / np.sqrt(12))
 
 
 def test_whole_people_are_drawn_and_two_at_least():

@@ -43,10 +43,7 @@ def test_tables_are_recognised(file, kind, target, n_features):
     [
         ("ml-100k/u.data", ("column 1", "column 2", "column 3")),
         ("ml-1m/ratings.csv.gz", ("user", "movie", "rating")),
-        (
-            "book_crossing/BX_Book_Ratings_explicit_171k.csv.gz",
-            ("User_ID", "ISBN", "Book_Rating"),
-        ),
+        ("book_crossing/BX_Book_Ratings_explicit_171k.csv.gz", ("User_ID", "ISBN", "Book_Rating")),
     ],
 )
 def test_ratings_are_recognised(file, roles):

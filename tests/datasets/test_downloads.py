@@ -153,9 +153,7 @@ def test_a_damaged_archive_is_refused(server, tmp_path):
 
 
 def test_an_address_where_nothing_is(server, tmp_path):
-    with pytest.raises(
-        DownloadError, match=r"must be there to be downloaded; got .*404"
-    ):
+    with pytest.raises(DownloadError, match=r"must be there to be downloaded; got .*404"):
         datasets.fetch_movielens_100k(url=server.url)
     check_nothing_is_kept(tmp_path)
 
@@ -172,9 +170,7 @@ def test_another_file_than_the_one_that_is_known_is_refused(server, tmp_path):
     known = KNOWN["ml-100k.zip"]
     with pytest.raises(DownloadError) as info:
         datasets.fetch_movielens_100k(url=server.url)
-    assert f"must have the checksum {known}, which is known; got md5:" in str(
-        info.value
-    )
+    assert f"must have the checksum {known}, which is known; got md5:" in str(info.value)
     check_nothing_is_kept(tmp_path)
 
 
@@ -248,10 +244,7 @@ def test_no_progress_bar_without_a_terminal(server, capsys):
 @pytest.mark.parametrize(
     ("fetch", "files"),
     [
-        (
-            datasets.fetch_movielens_1m,
-            {"ml-1m.zip": ("ml-1m/ratings.dat", "1::2::3::4\n")},
-        ),
+        (datasets.fetch_movielens_1m, {"ml-1m.zip": ("ml-1m/ratings.dat", "1::2::3::4\n")}),
         (
             datasets.fetch_book_crossing,
             {
@@ -281,8 +274,7 @@ def test_the_three_parts_of_jester_are_asked_for(server):
     [
         (
             {"url": "ftp://x"},
-            "url must be None or an address that begins with http:// or https://; got "
-            "'ftp://x'.",
+            "url must be None or an address that begins with http:// or https://; got 'ftp://x'.",
         ),
         ({"folder": 3}, "folder must be None or a path; got 3."),
         ({"progress": "no"}, "progress must be None or True or False; got 'no'."),

@@ -128,10 +128,7 @@ def test_many_numbers_are_those_of_python():
     rng = np.random.default_rng(0)
     doubles = np.frombuffer(rng.bytes(160_000), dtype=np.float64)
     words = [repr(v) for v in doubles[np.isfinite(doubles)].tolist()]
-    words += [
-        f"{v:.{k}f}"
-        for v, k in zip(rng.normal(size=9000), 300 * [*range(30)], strict=True)
-    ]
+    words += [f"{v:.{k}f}" for v, k in zip(rng.normal(size=9000), 300 * [*range(30)], strict=True)]
     words += [f"{v:.25e}" for v in rng.lognormal(0, 40, size=3000)]
     # Halfway between two floats, and just beside.
     halves = (2**53 + 1 + 2 * rng.integers(0, 2**50, 1000)).tolist()
@@ -182,9 +179,7 @@ def test_the_first_index_may_be_zero():
     assert_array_equal(read("1 0:5 1:6\n", zero_based="auto").X, [[5, 6]])
     assert_array_equal(read("1 1:5 2:6\n", zero_based="auto").X, [[5, 6]])
     assert_array_equal(read("1 1:5\n", zero_based="auto", n_features=1).X, [[5]])
-    with raises_sentence(
-        "load_letor: indices must be from 0 to 1 where 0 is one of them; got 2."
-    ):
+    with raises_sentence("load_letor: indices must be from 0 to 1 where 0 is one of them; got 2."):
         read("1 0:5 2:6\n", zero_based="auto", n_features=2)
 
 
@@ -214,9 +209,7 @@ def test_lines_may_cross_blocks(monkeypatch, block):
         cut = read(source, comments=True)
         for name in ("X", "y", "qid", "comments"):
             assert_array_equal(getattr(cut, name), getattr(whole, name))
-    with raises_sentence(
-        "load_letor: line 42 must be 'grade qid:ID index:value ...'; got '1 x'."
-    ):
+    with raises_sentence("load_letor: line 42 must be 'grade qid:ID index:value ...'; got '1 x'."):
         read(text + b"\n1 x\n")
 
 
@@ -227,8 +220,7 @@ def test_text_queries_after_integers_make_all_text(monkeypatch):
     parts = iter_letor(io.StringIO(text), n_features=1)
     assert next(parts).qid.tolist() == [1]
     with raises_sentence(
-        "iter_letor: line 2 must have an integer as qid, or qid_dtype be str; got "
-        "'1 qid:b 1:1'."
+        "iter_letor: line 2 must have an integer as qid, or qid_dtype be str; got '1 qid:b 1:1'."
     ):
         next(parts)
     parts = iter_letor(io.StringIO(text), n_features=1, qid_dtype=str)
@@ -243,9 +235,7 @@ def test_parts_are_the_whole(monkeypatch, rows, is_sparse):
     text = "".join(lines)
     whole = read(text, n_features=4, sparse=is_sparse, comments=True)
     parts = list(
-        iter_letor(
-            io.StringIO(text), n_features=4, rows=rows, sparse=is_sparse, comments=True
-        )
+        iter_letor(io.StringIO(text), n_features=4, rows=rows, sparse=is_sparse, comments=True)
     )
     if rows:
         assert [len(part) for part in parts[:-1]] == [rows] * ((40 - 1) // rows)
@@ -289,10 +279,7 @@ FORM = "must be 'grade qid:ID index:value ...'"
         ("-1e999 qid:1 1:1", "must have finite numbers; got '-1e999'"),
         ("1 qid:1 0:1", "must have indices from 1 on; got 0"),
         ("1 qid:1 99999999999:1", "must have indices from 1 on; got 99999999999"),
-        (
-            "1 qid:1 " + "9" * 5000 + ":1",
-            f"must have indices from 1 on; got {'9' * 99}",
-        ),
+        ("1 qid:1 " + "9" * 5000 + ":1", f"must have indices from 1 on; got {'9' * 99}"),
         ("\x0b", f"{FORM}; got ''"),
         ("\xa0", f"{FORM}; got ''"),
         ("1 qid:1 3:1 1:1 3:2", "must have each index once; got 3 again"),
@@ -318,8 +305,7 @@ def test_other_refused_lines():
     ):
         read("1\n1 qid:1\n")
     with raises_sentence(
-        "load_letor: line 1 must have an integer as qid, or qid_dtype be str; got "
-        "'1 qid:a'."
+        "load_letor: line 1 must have an integer as qid, or qid_dtype be str; got '1 qid:a'."
     ):
         read("1 qid:a\n", qid_dtype=int)
 
@@ -334,9 +320,7 @@ def test_the_first_damaged_line_is_named(order):
 
 def test_damaged_gzip_is_refused():
     packed = gzip.compress(b"1 1:2\n" * 1000)
-    with raises_sentence(
-        "load_letor: path must be a sound gzip file; got one cut short."
-    ):
+    with raises_sentence("load_letor: path must be a sound gzip file; got one cut short."):
         read(packed[:-5])
     with pytest.raises(DataError, match=r"^load_letor: path must be a sound gzip file"):
         read(packed[:20] + b"xxxx" + packed[24:])
@@ -362,15 +346,11 @@ def test_refused_parameters(options, sentence):
 
 
 def test_refused_sources():
-    with pytest.raises(
-        ValueError, match=r"^load_letor: path must be a path or an open"
-    ):
+    with pytest.raises(ValueError, match=r"^load_letor: path must be a path or an open"):
         load_letor(3)
     with pytest.raises(FileNotFoundError):
         load_letor("/nowhere/at all")
-    with pytest.raises(
-        ValueError, match=r"^iter_letor: rows must be None or an integer"
-    ):
+    with pytest.raises(ValueError, match=r"^iter_letor: rows must be None or an integer"):
         iter_letor("nowhere", n_features=1, rows=0)
     with pytest.raises(ValueError, match=r"^iter_letor: n_features must be an integer"):
         iter_letor("nowhere", n_features=None)

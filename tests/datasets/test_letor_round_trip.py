@@ -51,12 +51,8 @@ def by_definition(text):
 numbers = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
     st.integers(-(10**25), 10**25).map(str),
-    st.from_regex(
-        r"[+-]?[0-9]{1,22}\.[0-9]{0,22}([eE][+-]?[0-9]{1,2})?", fullmatch=True
-    ),
-    st.sampled_from(
-        ["NULL", "0", "1.", ".5", "1e308", "1e309", "4.9e-324", "nan", "1e"]
-    ),
+    st.from_regex(r"[+-]?[0-9]{1,22}\.[0-9]{0,22}([eE][+-]?[0-9]{1,2})?", fullmatch=True),
+    st.sampled_from(["NULL", "0", "1.", ".5", "1e308", "1e309", "4.9e-324", "nan", "1e"]),
 )
 spaces = st.sampled_from([" ", " ", " ", "\t", "  ", " \r"])
 queries = st.sampled_from(["qid:1", "qid:1", "qid:2", "qid:x", "qid:01", "qid:é", ""])
@@ -107,9 +103,7 @@ def test_matches_the_definition(text):
         stored = load_letor(io.StringIO(text), sparse=True).X
         assert_array_equal(stored.toarray(), dense.X)
         assert stored.has_canonical_format
-        part = list(
-            iter_letor(io.StringIO(text), n_features=1000, rows=99, qid_dtype=str)
-        )
+        part = list(iter_letor(io.StringIO(text), n_features=1000, rows=99, qid_dtype=str))
         if part:
             equal(part[0], rows, 1000)
 
@@ -124,13 +118,9 @@ def test_damaged_bytes_are_read_or_refused(text, tail):
         assert read.X.shape[0] == len(read.y)
 
 
-values = st.one_of(
-    st.floats(allow_infinity=False, width=64), st.just(np.nan), st.just(-0.0)
-)
+values = st.one_of(st.floats(allow_infinity=False, width=64), st.just(np.nan), st.just(-0.0))
 words = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="#"))
-tables = hnp.arrays(
-    np.float64, st.tuples(st.integers(1, 4), st.integers(1, 4)), elements=values
-)
+tables = hnp.arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 4)), elements=values)
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".gz"])

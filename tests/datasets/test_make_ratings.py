@@ -43,9 +43,7 @@ def test_all_items_can_be_rated():
 
 def test_tastes_are_there_to_be_learnt():
     # Users who agree on half of the items agree on the other half.
-    ratings = make_ratings(
-        60, 400, n_factors=1, density=1.0, min_per_user=400, random_state=0
-    )
+    ratings = make_ratings(60, 400, n_factors=1, density=1.0, min_per_user=400, random_state=0)
     table = ratings.matrix()
     table -= table.mean(axis=0)
     halves = [np.corrcoef(table[:, k::2])[np.triu_indices(60, 1)] for k in (0, 1)]

@@ -125,10 +125,7 @@ def test_the_folders_that_are_looked_at(tmp_path, monkeypatch):
     ("text", "sentence"),
     [
         ("1\t7\t5\n", "line 3 must be 4 fields between '\\t'; got '1\\t7\\t5'."),
-        (
-            "3\t7\t6\t1\n",
-            "line 3 must be a line with a rating from 1 to 5; got '3\\t7\\t6\\t1'.",
-        ),
+        ("3\t7\t6\t1\n", "line 3 must be a line with a rating from 1 to 5; got '3\\t7\\t6\\t1'."),
         (
             "1\t7\t5\t1\n",
             "a user must rate an item once; got user 1 and item 7 again in line 3. "
@@ -145,9 +142,7 @@ def test_damaged_ratings_are_refused(tmp_path, text, sentence):
 
 def test_damaged_titles_are_refused(tmp_path):
     put(tmp_path, u__data=U_DATA, u__item="7|Seven\nNine\n")
-    sentence = (
-        "load_movielens_100k: line 2 of u.item must be 'movie|title|...'; got 'Nine'."
-    )
+    sentence = "load_movielens_100k: line 2 of u.item must be 'movie|title|...'; got 'Nine'."
     with pytest.raises(DataError, match=exactly(sentence)):
         datasets.load_movielens_100k(tmp_path)
 
@@ -211,9 +206,7 @@ def test_jester_in_three_workbooks(tmp_path):
     for k, row in enumerate(JOKES, 1):
         content = workbook(row_of(0, row))
         if k < 3:
-            zipped(
-                home / f"jester_dataset_1_{k}.zip", **{f"jester-data-{k}__xls": content}
-            )
+            zipped(home / f"jester_dataset_1_{k}.zip", **{f"jester-data-{k}__xls": content})
         else:
             put(home, **{"jester-data-3__xls": content})
     ratings = not_whole(datasets.load_jester, tmp_path).ratings
@@ -338,8 +331,7 @@ def test_parts_that_do_not_fit_are_refused(tmp_path):
     for k in range(1, 6):
         put(tmp_path, **{f"part{k}__txt": f"1 qid:{k} {k}:1\n"})
     sentence = (
-        "load_ohsumed_fold: all parts must have the same features; got 1, 2, 3, 4, 5 "
-        "of them."
+        "load_ohsumed_fold: all parts must have the same features; got 1, 2, 3, 4, 5 of them."
     )
     with pytest.raises(DataError, match=exactly(sentence)):
         datasets.load_ohsumed_fold(1, tmp_path)
@@ -386,8 +378,7 @@ def test_sizes_of_queries(tmp_path):
         datasets.load_lightgbm_lambdarank(tmp_path)
     put(tmp_path, rank__train__query="2\nx\n")
     sentence = (
-        "load_lightgbm_lambdarank: line 2 of rank.train.query must be the size of a "
-        "query; got 'x'."
+        "load_lightgbm_lambdarank: line 2 of rank.train.query must be the size of a query; got 'x'."
     )
     with pytest.raises(DataError, match=exactly(sentence)):
         datasets.load_lightgbm_lambdarank(tmp_path)

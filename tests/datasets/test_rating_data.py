@@ -90,10 +90,7 @@ def test_cystic_fibrosis():
 
 @pytest.mark.parametrize(
     ("name", "n_queries", "n_rows", "width"),
-    [
-        ("load_ohsumed_fold", 106, 16_140, 25),
-        ("load_mq2007_agg_fold", 1_692, 69_623, 21),
-    ],
+    [("load_ohsumed_fold", 106, 16_140, 25), ("load_mq2007_agg_fold", 1_692, 69_623, 21)],
 )
 def test_folds(name, n_queries, n_rows, width):
     read = [load(name, fold) for fold in (1, 2)]

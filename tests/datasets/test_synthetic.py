@@ -2,12 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from peckorder.datasets import (
-    make_letor,
-    make_square,
-    square_features,
-    square_labels,
-)
+from peckorder.datasets import make_letor, make_square, square_features, square_labels
 from peckorder.metrics import disagreement, rank_loss
 from support.helpers import exactly
 
@@ -122,9 +117,7 @@ def test_a_bad_degree_is_refused(degree):
         make_square(5, degree=degree)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "fewest", "most"), [(7, 7, 7), ((3, 9), 3, 9), ((1, 1), 1, 1)]
-)
+@pytest.mark.parametrize(("sizes", "fewest", "most"), [(7, 7, 7), ((3, 9), 3, 9), ((1, 1), 1, 1)])
 def test_queries_have_as_many_documents_as_asked_for(sizes, fewest, most):
     X, y, qid = make_letor(200, sizes, 5, random_state=0)
     counts = np.bincount(qid)
@@ -201,16 +194,8 @@ def test_nothing_is_missing_unless_told():
     [
         ("n_queries", 0, "an integer >= 1"),
         ("docs_per_query", 0, "an integer >= 1 or a pair of them, the smaller first"),
-        (
-            "docs_per_query",
-            (9, 3),
-            "an integer >= 1 or a pair of them, the smaller first",
-        ),
-        (
-            "docs_per_query",
-            (3,),
-            "an integer >= 1 or a pair of them, the smaller first",
-        ),
+        ("docs_per_query", (9, 3), "an integer >= 1 or a pair of them, the smaller first"),
+        ("docs_per_query", (3,), "an integer >= 1 or a pair of them, the smaller first"),
         ("n_features", 2.5, "an integer >= 1"),
         ("n_grades", 1, "an integer >= 2"),
         ("missing", 1.0, "a number >= 0 and < 1"),

@@ -8,15 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from peckorder._core import text_files
-from peckorder.datasets import (
-    Qrels,
-    Run,
-    dump_qrels,
-    dump_run,
-    from_runs,
-    load_qrels,
-    load_run,
-)
+from peckorder.datasets import Qrels, Run, dump_qrels, dump_run, from_runs, load_qrels, load_run
 from peckorder.exceptions import DataError
 
 RUN = "7 Q0 d2 1 9.5 bm25\n7\tQ0  d1 2 -1e-3 bm25\r\n\né 0 d:1 0 3 other"
@@ -42,9 +34,7 @@ def test_a_run_has_six_columns(monkeypatch, block):
     assert len(run) == 3
 
 
-@pytest.mark.parametrize(
-    "text", ["7 0 d1 1\n7 0 d2 -1\n8 0 d1 2\n", "7\td1\t1\n7 d2 -1\r\n8 d1 2"]
-)
+@pytest.mark.parametrize("text", ["7 0 d1 1\n7 0 d2 -1\n8 0 d1 2\n", "7\td1\t1\n7 d2 -1\r\n8 d1 2"])
 def test_judgements_have_three_or_four_columns(text):
     qrels = qrels_of(text)
     assert qrels.qid.tolist() == ["7", "7", "8"]
@@ -121,8 +111,7 @@ def test_damaged_runs_are_refused(load, line, sentence):
         ("7 a 1\n7 b inf", "line 2 must be 'qid docid grade'; got '7 b inf'."),
         (
             "7 a 1\n7 a 1",
-            "line 2 must list a document that is new to its query; got 'a' again for "
-            "query '7'.",
+            "line 2 must list a document that is new to its query; got 'a' again for query '7'.",
         ),
     ],
 )
@@ -137,13 +126,9 @@ def test_damaged_judgements_are_refused(text, sentence):
     [
         (
             lambda: Run(["a"], ["d", "e"], [1.0]),
-            "Run: docid must be one value per row, 1 in all; got an array of shape "
-            "(2,).",
+            "Run: docid must be one value per row, 1 in all; got an array of shape (2,).",
         ),
-        (
-            lambda: Run(["a b"], ["d"], [1.0]),
-            "Run: qid must be words without spaces; got 'a b'.",
-        ),
+        (lambda: Run(["a b"], ["d"], [1.0]), "Run: qid must be words without spaces; got 'a b'."),
         (
             lambda: Run(["a", "b"], ["", "e f"], [1.0, 2.0]),
             "Run: docid must be words without spaces; got ''.",
@@ -152,28 +137,18 @@ def test_damaged_judgements_are_refused(text, sentence):
             lambda: Run([["a"]], ["d"], [1.0]),
             "Run: qid must be one-dimensional; got an array of shape (1, 1).",
         ),
-        (
-            lambda: Run(["a"], ["d"], [np.nan]),
-            "Run: score must be finite; got nan in row 0.",
-        ),
-        (
-            lambda: Run(["a"], ["d"], ["x"]),
-            "Run: score must be numbers; got <U1 values.",
-        ),
+        (lambda: Run(["a"], ["d"], [np.nan]), "Run: score must be finite; got nan in row 0."),
+        (lambda: Run(["a"], ["d"], ["x"]), "Run: score must be numbers; got <U1 values."),
         (
             lambda: Run(["a"], ["d"], [1.0], [0.5]),
             "Run: rank must be integers; got float64 values.",
         ),
         (
             lambda: Qrels(["a"], ["d"], [1, 2]),
-            "Qrels: grade must be one value per row, 1 in all; got an array of shape "
-            "(2,).",
+            "Qrels: grade must be one value per row, 1 in all; got an array of shape (2,).",
         ),
         (lambda: load_run(3), "load_run: path must be a path or an open file; got 3."),
-        (
-            lambda: load_qrels(3),
-            "load_qrels: path must be a path or an open file; got 3.",
-        ),
+        (lambda: load_qrels(3), "load_qrels: path must be a path or an open file; got 3."),
         (lambda: dump_run(3, "x"), "dump_run: run must be a Run; got 3."),
         (lambda: dump_qrels(3, "x"), "dump_qrels: qrels must be a Qrels; got 3."),
         (
@@ -201,8 +176,7 @@ def test_damaged_judgements_are_refused(text, sentence):
         ),
         (
             lambda: from_runs([Run([], [], [])], Qrels([1, 1], ["d", "d"], [1, 2])),
-            "from_runs: qrels must judge a document once per query; got 'd' again for "
-            "query '1'.",
+            "from_runs: qrels must judge a document once per query; got 'd' again for query '1'.",
         ),
     ],
 )
@@ -215,9 +189,7 @@ def test_refusals(make, sentence):
 def by_definition(runs, qrels, feature):
     """Put runs side by side, cell by cell."""
     keys = list(
-        dict.fromkeys(
-            pair for run in runs for pair in zip(run.qid, run.docid, strict=True)
-        )
+        dict.fromkeys(pair for run in runs for pair in zip(run.qid, run.docid, strict=True))
     )
     queries = list(dict.fromkeys(q for run in runs for q in run.qid))
     keys.sort(key=lambda key: queries.index(key[0]))
@@ -275,7 +247,5 @@ def test_judgements_of_other_documents_are_told_of():
 
 
 def test_columns_of_a_run_are_as_long():
-    with pytest.raises(
-        DataError, match=r"score must be one value per row, 2 in all; got"
-    ):
+    with pytest.raises(DataError, match=r"score must be one value per row, 2 in all; got"):
         Run(["a", "b"], ["x", "y"], [1.0])

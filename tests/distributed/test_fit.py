@@ -31,9 +31,7 @@ def arrays(letor, n_parts, *names):
     """Dask arrays with the queries whole, a partition without rows among them."""
     chunks = cut(letor["bounds"], n_parts)
     return [
-        da.from_array(
-            letor[name], chunks=(chunks, 7) if letor[name].ndim == 2 else (chunks,)
-        )
+        da.from_array(letor[name], chunks=(chunks, 7) if letor[name].ndim == 2 else (chunks,))
         for name in names
     ]
 
@@ -58,9 +56,7 @@ class TestMPRank:
     @pytest.mark.parametrize("n_parts", [1, 9])
     @pytest.mark.parametrize("has_queries", [True, False])
     @pytest.mark.parametrize("has_weights", [True, False])
-    def test_is_the_fit_of_one_process(
-        self, client, letor, n_parts, has_queries, has_weights
-    ):
+    def test_is_the_fit_of_one_process(self, client, letor, n_parts, has_queries, has_weights):
         X, y, qid, weight = arrays(letor, n_parts, "X", "y", "qid", "weight")
         there, here = {}, {}
         if has_queries:
@@ -77,9 +73,7 @@ class TestMPRank:
         weight[: letor["bounds"][15]] = 0.0  # the first partition weighs nothing
         there = {"qid": qid, "sample_weight": da.from_array(weight, y.chunks)}
         model = fit(MPRank(), X, y, **there)
-        expected = MPRank().fit(
-            letor["X"], letor["y"], qid=letor["qid"], sample_weight=weight
-        )
+        expected = MPRank().fit(letor["X"], letor["y"], qid=letor["qid"], sample_weight=weight)
         check_same(model, expected, letor["X"])
 
     def test_sparse_rows_and_single_precision(self, client, letor):
@@ -164,9 +158,7 @@ def by_shards(estimator, X, y, chunks):
     for k in range(p):
         rows = slice(ends[k], ends[k + 1])
         shard = clone(estimator).set_params(
-            n_estimators=n // p + (k < n % p),
-            random_state=int(seeds[k]),
-            classes=np.unique(y),
+            n_estimators=n // p + (k < n % p), random_state=int(seeds[k]), classes=np.unique(y)
         )
         parts.append(shard.fit(X[rows], y[rows]))
     return reduce(AggregatePRank.merge, parts)
@@ -269,9 +261,7 @@ class TestForms:
         rng = np.random.default_rng(0)
         X = rng.integers(0, 9, size=(40, 2)).astype(float)
         X[[3, 25], [0, 1]] = np.nan
-        frame = pd.DataFrame(X, columns=["a", "b"]).astype(
-            {"a": "Int8", "b": "Float32"}
-        )
+        frame = pd.DataFrame(X, columns=["a", "b"]).astype({"a": "Int8", "b": "Float32"})
         frame = frame.assign(y=rng.integers(0, 3, 40), q=np.repeat(np.arange(4), 10))
         data = dd.from_pandas(frame, npartitions=2)
         model = fit(RankBoost(n_rounds=9), data, target="y", qid="q")

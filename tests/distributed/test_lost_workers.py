@@ -73,9 +73,7 @@ def by_value():
     cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
 
 
-@pytest.mark.parametrize(
-    "estimator", [MPRank(), pytest.param(SVRank(), marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("estimator", [MPRank(), pytest.param(SVRank(), marks=pytest.mark.slow)])
 def test_a_worker_killed_in_the_middle(client, tmp_path, estimator):
     X, y, qid = slow_data(str(tmp_path), 0.1)
     pids = list(client.run(os.getpid).values())
@@ -101,9 +99,7 @@ def test_rows_that_were_only_in_memory(client):
         client.scatter(part, workers=[where], direct=False)
         for part, where in zip(rows, (address, other), strict=True)
     ]
-    X = da.concatenate(
-        [da.from_delayed(dask.delayed(part), (10, 2), float) for part in places]
-    )
+    X = da.concatenate([da.from_delayed(dask.delayed(part), (10, 2), float) for part in places])
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: address not in client.nthreads())
     model = MPRank()

@@ -21,9 +21,7 @@ def there(letor):
     ends = letor["bounds"][[0, 20, 20, 33, 60]]
     chunks = tuple(np.diff(ends).tolist())
     return {
-        name: da.from_array(
-            letor[name], chunks=(chunks, 7) if letor[name].ndim == 2 else (chunks,)
-        )
+        name: da.from_array(letor[name], chunks=(chunks, 7) if letor[name].ndim == 2 else (chunks,))
         for name in ("X", "grade", "qid", "weight")
     }
 
@@ -51,14 +49,7 @@ def test_ties_and_undefined_queries(client, letor, there, model, ties):
     expected = evaluate(letor["grade"], predicted, "ap", qid=letor["qid"], **options)
     assert found["ap"] == pytest.approx(expected["ap"], rel=1e-13)
     with pytest.raises(DataError, match=r"every query must have.* of partition"):
-        score(
-            model,
-            there["X"],
-            there["grade"],
-            "tau",
-            qid=there["qid"],
-            undefined="raise",
-        )
+        score(model, there["X"], there["grade"], "tau", qid=there["qid"], undefined="raise")
 
 
 def test_weights(client, letor, there, model):
@@ -67,9 +58,7 @@ def test_weights(client, letor, there, model):
     with pytest.warns(UndefinedMetricWarning):
         found = score(model, there["X"], there["grade"], names, **columns)
     y, weight, predicted = letor["grade"], letor["weight"], model.predict(letor["X"])
-    expected = evaluate(
-        y, predicted, "disagreement", qid=letor["qid"], sample_weight=weight
-    )
+    expected = evaluate(y, predicted, "disagreement", qid=letor["qid"], sample_weight=weight)
     assert found == pytest.approx(
         {
             "disagreement": expected["disagreement"],

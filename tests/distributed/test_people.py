@@ -128,9 +128,7 @@ def test_a_personal_ranker_is_what_its_own_people_are(is_fitted):
         if len(held) and given.min() < given.max():
             measured = disagreement(given, wanted.predict(user, held))
             assert table["disagreement"][place] == measured
-    assert_array_equal(
-        everybody.fit_people().to_bytes(), wanted.fit_people().to_bytes()
-    )
+    assert_array_equal(everybody.fit_people().to_bytes(), wanted.fit_people().to_bytes())
     item = TRAIN.items.tolist()[0]
     assert people[USERS[0]].explain(item).score == wanted.explain(USERS[0], item).score
 
@@ -139,9 +137,7 @@ def test_a_person_brings_no_others_along():
     ranker = PersonalRanker(n_factors=2, random_state=0)
     people = alone(USERS[:5], ranker)
     persons = [people[user] for user in USERS[:5]]
-    assert [list(person.ranker._people) for person in persons] == [
-        [user] for user in USERS[:5]
-    ]
+    assert [list(person.ranker._people) for person in persons] == [[user] for user in USERS[:5]]
     assert persons[0].ranker._shared is persons[1].ranker._shared
     assert persons[0].ranker._ratings is persons[1].ranker._ratings
     # What is done to one is done to no other, nor to who is asked for later.
@@ -176,14 +172,7 @@ def test_new_people_on_top_of_a_fitted_ranker(tmp_path):
 def test_metrics_are_those_of_the_held_out_ratings():
     people = alone(USERS[:6], MPRank(), test=TEST, metrics=["ndcg@3", "disagreement"])
     table = people.columns()
-    assert list(table) == [
-        "person",
-        "n_ratings",
-        "seconds",
-        "ndcg@3",
-        "disagreement",
-        "reason",
-    ]
+    assert list(table) == ["person", "n_ratings", "seconds", "ndcg@3", "disagreement", "reason"]
     others = people.about["references"]
     for place, user in enumerate(table["person"]):
         assert table["n_ratings"][place] == len(TRAIN.of(user).items)
@@ -201,9 +190,7 @@ def test_metrics_are_those_of_the_held_out_ratings():
 @STORES
 def test_too_few_ratings_are_a_reason_and_no_end(name, tmp_path):
     ratings = Ratings(
-        ["ann"] * 3 + ["bob"] + ["cat"] * 3,
-        [1, 2, 3, 1, 1, 2, 3],
-        [1, 2, 3, 1, 3, 2, 2],
+        ["ann"] * 3 + ["bob"] + ["cat"] * 3, [1, 2, 3, 1, 1, 2, 3], [1, 2, 3, 1, 3, 2, 2]
     )
     path = tmp_path / name
     people = fit_people(ratings, None, RankBoost(n_rounds=3), store=path, n_jobs=1)
@@ -271,9 +258,7 @@ def test_the_same_call_goes_on(name, error, tmp_path):
     # All that came in is kept, the last one too.
     assert n_before == calls[-1]
     told = []
-    people = alone(
-        None, model, store=path, progress=lambda *so_far: told.append(so_far)
-    )
+    people = alone(None, model, store=path, progress=lambda *so_far: told.append(so_far))
     assert told[0] == (n_before, 30)
     assert told[-1] == (30, 30)
     assert all_of(people) == all_of(alone(None, model))

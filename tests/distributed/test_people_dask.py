@@ -37,14 +37,10 @@ class KillOne:
             os.kill(self.killed[0], signal.SIGKILL)
 
 
-@pytest.mark.parametrize(
-    "name", ["people", pytest.param("people.sqlite", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("name", ["people", pytest.param("people.sqlite", marks=pytest.mark.slow)])
 def test_a_killed_worker_changes_nothing(client, name, tmp_path):
     model, killer = RankBoost(n_rounds=20), KillOne(client, after=5)
-    people = fit_people(
-        RATINGS, None, model, client=client, store=tmp_path / name, progress=killer
-    )
+    people = fit_people(RATINGS, None, model, client=client, store=tmp_path / name, progress=killer)
     assert len(killer.killed) == 1
     assert all_of(people) == all_of(fit_people(RATINGS, None, model, n_jobs=1))
 
@@ -141,17 +137,12 @@ def test_a_cluster_that_loses_all_workers(start_cluster, monkeypatch, tmp_path):
         sentence = "fit_people: the cluster must have "
         path = tmp_path / "people.sqlite"
         with pytest.raises(ClusterError, match=sentence):
-            fit_people(
-                RATINGS, None, RankBoost(), client=client, store=path, progress=retire
-            )
+            fit_people(RATINGS, None, RankBoost(), client=client, store=path, progress=retire)
     people = fit_people(RATINGS, None, RankBoost(), n_jobs=1, store=path)
     assert all_of(people) == all_of(fit_people(RATINGS, None, RankBoost(), n_jobs=1))
 
 
 def test_what_is_no_client():
-    sentence = (
-        "fit_people: client must be a dask.distributed.Client; got an object of type "
-        "str."
-    )
+    sentence = "fit_people: client must be a dask.distributed.Client; got an object of type str."
     with pytest.raises(TypeError, match=exactly(sentence)):
         fit_people(RATINGS, None, RankBoost(), client="tcp://localhost:8786")

@@ -27,14 +27,10 @@ def ratings():
 def test_all_people_of_movielens(ratings, tmp_path):
     train, test = ratings.split(0.2, random_state=0)
     ranker = PersonalRanker(factorizer="svd", random_state=0).fit(train)
-    people = fit_people(
-        train, None, ranker, n_jobs=2, store=tmp_path / "people", test=test
-    )
+    people = fit_people(train, None, ranker, n_jobs=2, store=tmp_path / "people", test=test)
     assert sorted(people) == train.users.tolist()
     assert people.reasons == {}
-    assert all_of(people) == all_of(
-        fit_people(train, None, ranker, n_jobs=1, test=test)
-    )
+    assert all_of(people) == all_of(fit_people(train, None, ranker, n_jobs=1, test=test))
     everybody = people.ranker()
     with threadpool_limits(1):  # several threads of algebra round in another way
         for user in train.users[::50].tolist():

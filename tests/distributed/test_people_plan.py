@@ -54,12 +54,7 @@ def test_ratings_that_a_metric_refuses_are_refused_before_any_work(tmp_path):
     test = test.restrict(users=list("abc"), items=[1, 2, 3])
     for estimator in (PRank(), PERSONAL["estimator"]):
         with pytest.raises(DataError) as caught:
-            fit(
-                estimator,
-                test=test,
-                metrics=["disagreement", "ndcg@5"],
-                store=tmp_path / "people",
-            )
+            fit(estimator, test=test, metrics=["disagreement", "ndcg@5"], store=tmp_path / "people")
         assert str(caught.value) == (
             "fit_people: test must have ratings that 'ndcg@5' can be measured on; got "
             "others: ndcg: y_true must be >= 0 to be a gain; got -1.0."
@@ -76,13 +71,7 @@ def test_scores_that_a_metric_refuses_are_measured_as_nan():
     test = Ratings(list("aab"), [3, 1, 2], [2, 5, 3])
     test = test.restrict(users=list("ab"), items=[1, 2, 3])
     people = fit_people(
-        train,
-        None,
-        MPRank(),
-        features=features,
-        test=test,
-        metrics=["msd", "misranking"],
-        n_jobs=1,
+        train, None, MPRank(), features=features, test=test, metrics=["msd", "misranking"], n_jobs=1
     )
     assert sorted(people) == ["a", "b"]
     table = people.columns()

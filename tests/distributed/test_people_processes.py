@@ -28,8 +28,7 @@ def workers_of(process):
     return [
         child
         for child in process.children(recursive=True)
-        if child.status() != psutil.STATUS_ZOMBIE
-        and "LokyProcess" in " ".join(child.cmdline())
+        if child.status() != psutil.STATUS_ZOMBIE and "LokyProcess" in " ".join(child.cmdline())
     ]
 
 
@@ -55,9 +54,7 @@ RANKER = PersonalRanker(n_factors=3, random_state=0)
     [
         ("people", RANKER, 1),
         pytest.param("people", RANKER, 2, marks=pytest.mark.slow),
-        pytest.param(
-            "people.sqlite", RankBoost(n_rounds=20), 2, marks=pytest.mark.slow
-        ),
+        pytest.param("people.sqlite", RankBoost(n_rounds=20), 2, marks=pytest.mark.slow),
     ],
     ids=["one", "parquet", "sqlite"],
 )
@@ -67,9 +64,7 @@ def test_a_killed_process_changes_nothing(name, model, n_jobs, tmp_path, monkeyp
     killer, path = KillOne(after=5), tmp_path / name
     train, test = RATINGS.split(0.3, random_state=0)
     asked = {"test": test, "metrics": ["disagreement", "ndcg@5"]}
-    people = fit_people(
-        train, None, model, n_jobs=2, store=path, progress=killer, **asked
-    )
+    people = fit_people(train, None, model, n_jobs=2, store=path, progress=killer, **asked)
     assert len(killer.killed) == 1
     monkeypatch.undo()
     assert all_of(people) == all_of(fit_people(train, None, model, n_jobs=1, **asked))
@@ -191,12 +186,7 @@ def test_a_driver_that_is_stopped_goes_on_where_it_was(name, number, n_jobs, tmp
     check_all_is_taken_away(held)
     model, told = RankBoost(n_rounds=20), []
     people = fit_people(
-        RATINGS,
-        None,
-        model,
-        n_jobs=1,
-        store=path,
-        progress=lambda *so_far: told.append(so_far),
+        RATINGS, None, model, n_jobs=1, store=path, progress=lambda *so_far: told.append(so_far)
     )
     assert told[0] == (kept, RATINGS.n_users)
     assert all_of(people) == all_of(fit_people(RATINGS, None, model, n_jobs=1))

@@ -41,21 +41,12 @@ def fit(people=None, estimator=None, ratings=RATINGS, **options):
             DataError,
             "fit_people: people must be distinct; got 'a' again.",
         ),
-        (
-            {"people": []},
-            DataError,
-            "fit_people: people must be None or name somebody; got none.",
-        ),
-        (
-            {"people": "ab"},
-            DataError,
-            "fit_people: people must be a list of ids; got 'ab'.",
-        ),
+        ({"people": []}, DataError, "fit_people: people must be None or name somebody; got none."),
+        ({"people": "ab"}, DataError, "fit_people: people must be a list of ids; got 'ab'."),
         (
             {"estimator": "PRank"},
             TypeError,
-            "fit_people: estimator must be an object with fit, such as MPRank(); got "
-            "'PRank'.",
+            "fit_people: estimator must be an object with fit, such as MPRank(); got 'PRank'.",
         ),
         (
             {"estimator": PRank},
@@ -85,11 +76,7 @@ def fit(people=None, estimator=None, ratings=RATINGS, **options):
             DataError,
             "fit_people: features must have a row for each of the 3 items; got 2 rows.",
         ),
-        (
-            {"references": 0},
-            ValueError,
-            "fit_people: references must be an integer >= 1; got 0.",
-        ),
+        ({"references": 0}, ValueError, "fit_people: references must be an integer >= 1; got 0."),
         (
             {"references": []},
             DataError,
@@ -98,14 +85,12 @@ def fit(people=None, estimator=None, ratings=RATINGS, **options):
         (
             {"references": ["z"]},
             DataError,
-            "fit_people: references: user must be one of the 3 that are known; got "
-            "'z'.",
+            "fit_people: references: user must be one of the 3 that are known; got 'z'.",
         ),
         (
             {"fill": "mode"},
             ValueError,
-            "fit_people: fill must be one of 'median', 'mean', 'zero', 'abstain'; got "
-            "'mode'.",
+            "fit_people: fill must be one of 'median', 'mean', 'zero', 'abstain'; got 'mode'.",
         ),
         (
             {"fill": "abstain"},
@@ -159,10 +144,7 @@ def test_n_jobs():
 
 def test_ids_that_no_column_holds(tmp_path):
     ratings = Ratings([1.5, 1.5, 2.5], [1, 2, 1], [1, 2, 3])
-    sentence = (
-        "fit_people: people must be texts, or integers of 64 bits, to be stored; got "
-        "float."
-    )
+    sentence = "fit_people: people must be texts, or integers of 64 bits, to be stored; got float."
     with pytest.raises(DataError, match=exactly(sentence)):
         fit(ratings=ratings, store=tmp_path / "people")
     assert sorted(fit([1.5], ratings=ratings)) == [1.5]
@@ -184,9 +166,7 @@ def test_ids_that_no_column_holds(tmp_path):
         ({"fill": "zero"}, "fill"),
         ({"features": np.ones((3, 1))}, "features"),
     ],
-    ids=lambda value: (
-        None if value is None or isinstance(value, str) else next(iter(value))
-    ),
+    ids=lambda value: None if value is None or isinstance(value, str) else next(iter(value)),
 )
 def test_another_call_is_refused(name, change, named, tmp_path):
     path = tmp_path / name
@@ -280,10 +260,7 @@ def test_a_folder_that_is_not_there(name, tmp_path):
     sentence = f"fit_people: store must be in a folder that exists; got {str(path)!r}."
     with pytest.raises(FileNotFoundError, match=exactly(sentence)):
         fit(store=path)
-    sentence = (
-        f"people: path must be a store of people; got {str(path)!r}, which does not "
-        "exist."
-    )
+    sentence = f"people: path must be a store of people; got {str(path)!r}, which does not exist."
     with pytest.raises(FileNotFoundError, match=exactly(sentence)):
         open_people(path)
 
@@ -320,10 +297,7 @@ def test_a_database_of_something_else(tmp_path):
 def test_a_file_where_a_folder_should_be(tmp_path):
     path = tmp_path / "people"
     path.write_text("text")
-    sentence = (
-        f"fit_people: store must be a folder, or end in .sqlite; got {str(path)!r}, a "
-        "file."
-    )
+    sentence = f"fit_people: store must be a folder, or end in .sqlite; got {str(path)!r}, a file."
     with pytest.raises(DataError, match=exactly(sentence)):
         fit(store=path)
 
@@ -376,8 +350,7 @@ def test_a_damaged_model(tmp_path):
 
 def test_models_that_share_nothing_make_no_ranker():
     sentence = (
-        "people: estimator must be a PersonalRanker, to have a part that all share; "
-        "got 'PRank'."
+        "people: estimator must be a PersonalRanker, to have a part that all share; got 'PRank'."
     )
     with pytest.raises(TypeError, match=exactly(sentence)):
         fit().ranker()

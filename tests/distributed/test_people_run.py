@@ -7,12 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from peckorder.distributed.people.tasks import Record
-from peckorder.distributed.people.workers import (
-    _MAX_CRASHES,
-    Completed,
-    Run,
-    WorkerCrashes,
-)
+from peckorder.distributed.people.workers import _MAX_CRASHES, Completed, Run, WorkerCrashes
 
 
 def record_of(row, seconds=0.01):
@@ -28,11 +23,7 @@ class Mortal:
 
     def __init__(self, deadly, chance, max_batches, attempts, *, all_are_lost):
         self.deadly, self.chance = Counter(deadly), chance
-        self.max_batches, self.attempts, self.all_are_lost = (
-            max_batches,
-            attempts,
-            all_are_lost,
-        )
+        self.max_batches, self.attempts, self.all_are_lost = (max_batches, attempts, all_are_lost)
         self.out = []
         self.n_accidents = 3
 
@@ -52,9 +43,7 @@ class Mortal:
             lost = [rows, *self.out] if self.all_are_lost else [rows]
             self.out = self.out if not self.all_are_lost else []
             return Completed([], lost)
-        return Completed(
-            [[record_of(row, 0.01 * (1 + self.chance(9))) for row in rows]], []
-        )
+        return Completed([[record_of(row, 0.01 * (1 + self.chance(9))) for row in rows]], [])
 
 
 @given(
@@ -65,13 +54,9 @@ class Mortal:
     attempts=st.integers(1, 4),
     all_are_lost=st.booleans(),
 )
-def test_everybody_is_learnt_once_or_to_blame(
-    n, deadly, seed, max_batches, attempts, all_are_lost
-):
+def test_everybody_is_learnt_once_or_to_blame(n, deadly, seed, max_batches, attempts, all_are_lost):
     deadly = {row: times for row, times in deadly.items() if row < n}
-    workers = Mortal(
-        deadly, seed.randrange, max_batches, attempts, all_are_lost=all_are_lost
-    )
+    workers = Mortal(deadly, seed.randrange, max_batches, attempts, all_are_lost=all_are_lost)
     learnt, guilty, is_complete = [], [], True
     try:
         take = lambda records: learnt.extend(r.row for r in records)  # noqa: E731
@@ -103,17 +88,12 @@ def test_those_who_kill_are_found_among_those_out_with_them():
 @pytest.mark.parametrize("killers", [range(4), range(5, 11), (0, 4, 5, 6, 11)])
 @pytest.mark.parametrize("all_are_lost", [True, False])
 def test_several_who_kill_keep_nobody_else_from_being_learnt(killers, all_are_lost):
-    workers = Mortal(
-        dict.fromkeys(killers, 99), lambda n: n - 1, 4, 3, all_are_lost=all_are_lost
-    )
+    workers = Mortal(dict.fromkeys(killers, 99), lambda n: n - 1, 4, 3, all_are_lost=all_are_lost)
     learnt = []
     run = Run(workers, range(12), lambda records: learnt.extend(r.row for r in records))
     with pytest.raises(WorkerCrashes) as caught:
         run.finish()
-    assert (sorted(caught.value.rows), caught.value.is_complete) == (
-        list(killers),
-        True,
-    )
+    assert (sorted(caught.value.rows), caught.value.is_complete) == (list(killers), True)
     assert sorted(learnt) == sorted(set(range(12)) - set(killers))
 
 
@@ -148,9 +128,7 @@ def test_lots_grow_with_speed_and_are_small_at_the_end():
         def wait(self):
             return Completed([[record_of(row, 1e-5) for row in self.out.pop(0)]], [])
 
-    Run(
-        Quick({}, None, 2, 1, all_are_lost=True), range(5000), lambda records: None
-    ).finish()
+    Run(Quick({}, None, 2, 1, all_are_lost=True), range(5000), lambda records: None).finish()
     assert sizes[:2] == [1, 1]
     assert 100 < max(sizes) <= 256
     assert sizes[-1] == 1

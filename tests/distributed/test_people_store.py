@@ -14,8 +14,7 @@ def test_drafts_are_removed_and_hidden_files_of_others_are_not(tmp_path):
     path = tmp_path / "people"
     fit(["a"], path)
     drafts = {
-        f".{name}.0123abcd"
-        for name in ("_people.json", "_shared.peckorder", "part-00001.parquet")
+        f".{name}.0123abcd" for name in ("_people.json", "_shared.peckorder", "part-00001.parquet")
     }
     theirs = {".notes.metadata", ".letter.0123abcd", "._people.json.01234567890"}
     for name in drafts | theirs:

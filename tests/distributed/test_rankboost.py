@@ -33,18 +33,14 @@ def in_chunks(*columns, n_chunks=5):
     """Return arrays of Dask whose chunks have whole queries."""
     n_rows = len(columns[0])
     size = 30 * -(-n_rows // 30 // n_chunks)
-    return [
-        da.from_array(column, chunks=(size, *column.shape[1:])) for column in columns
-    ]
+    return [da.from_array(column, chunks=(size, *column.shape[1:])) for column in columns]
 
 
 def fitted(client, model, X, y, qid, weight=None):
     return fit(model, X, y, qid=qid, sample_weight=weight, client=client)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "weighted"), [(np.float64, True), (np.float32, False)]
-)
+@pytest.mark.parametrize(("dtype", "weighted"), [(np.float64, True), (np.float32, False)])
 def test_the_model_is_that_of_one_process(client, dtype, weighted):
     X, y, qid, weight = problem(dtype=dtype)
     parameters = {"max_bins": 20, "n_rounds": 25, "query_weight": "equal"}
@@ -79,11 +75,7 @@ def test_partitions_do_not_matter_and_traffic_is_as_said(client, n_chunks):
 # while columns are cut, the others in rounds.
 @pytest.mark.parametrize(
     "n_before",
-    [
-        pytest.param(0, marks=pytest.mark.slow),
-        pytest.param(5, marks=pytest.mark.slow),
-        30,
-    ],
+    [pytest.param(0, marks=pytest.mark.slow), pytest.param(5, marks=pytest.mark.slow), 30],
 )
 def test_a_worker_killed_does_not_change_the_model(client, monkeypatch, n_before):
     X, y, qid, _ = problem()
@@ -148,9 +140,7 @@ def test_data_are_refused_as_in_one_process(client):
         "queries with one grade only."
     )
     X[100, 2] = np.inf
-    with pytest.raises(
-        ValueError, match=r"infinity.* This is of partition 0\.$"
-    ) as caught:
+    with pytest.raises(ValueError, match=r"infinity.* This is of partition 0\.$") as caught:
         fitted(client, RankBoost(max_bins=9), *in_chunks(X, y, qid))
 
 
@@ -163,10 +153,7 @@ def test_many_values_need_bins(client):
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        (
-            {"alpha": "analytic"},
-            "alpha must be 'approximate' on a cluster; got 'analytic'.",
-        ),
+        ({"alpha": "analytic"}, "alpha must be 'approximate' on a cluster; got 'analytic'."),
         ({"warm_start": True}, "warm_start must be False on a cluster; got True."),
     ],
 )

@@ -91,21 +91,9 @@ class TestPartitions:
     @pytest.mark.parametrize(
         ("name", "values", "said"),
         [
-            (
-                "a",
-                [1, 2],
-                "'a' must be of type double, as in partition 0 .*; got int64",
-            ),
-            (
-                "y",
-                ["1", "2"],
-                "'y' must be of type int64, as in partition 0 .*; got str",
-            ),
-            (
-                "q",
-                [1.0, 2.0],
-                "'q' must be of type int64, as in partition 0 .*; got dou",
-            ),
+            ("a", [1, 2], "'a' must be of type double, as in partition 0 .*; got int64"),
+            ("y", ["1", "2"], "'y' must be of type int64, as in partition 0 .*; got str"),
+            ("q", [1.0, 2.0], "'q' must be of type int64, as in partition 0 .*; got dou"),
         ],
     )
     def test_other_types(self, client, tmp_path, name, values, said):
@@ -159,10 +147,7 @@ class TestPartitions:
     def test_the_partition_is_named(self, client):
         X, y = rows(9)
         X = X.map_blocks(lambda x, block_id=None: x / (block_id[0] != 2), meta=X._meta)
-        with (
-            np.errstate(divide="ignore"),
-            pytest.raises(ValueError, match="partition 2"),
-        ):
+        with np.errstate(divide="ignore"), pytest.raises(ValueError, match="partition 2"):
             fit(MPRank(), X, y)
 
 
@@ -176,9 +161,7 @@ class TestArguments:
 
     def test_lengths(self, client):
         X, y = rows()
-        with pytest.raises(
-            DataError, match="y must be one value per row, 6 in all; got 5"
-        ):
+        with pytest.raises(DataError, match="y must be one value per row, 6 in all; got 5"):
             fit(MPRank(), X, y[:5])
 
     @pytest.mark.parametrize(
@@ -279,10 +262,7 @@ class TestCluster:
             fit(MPRank(), None)
         """
         run = subprocess.run(
-            [sys.executable, "-c", dedent(script)],
-            capture_output=True,
-            text=True,
-            check=False,
+            [sys.executable, "-c", dedent(script)], capture_output=True, text=True, check=False
         )
         assert "MissingExtraError: fit: Dask must be installed" in run.stderr
         assert "pip install 'peckorder[dask]'" in run.stderr

@@ -85,9 +85,7 @@ def test_frames(client):
 
 def test_refused(client):
     X = da.ones((4, 1), chunks=(2, 1))
-    with pytest.raises(
-        TypeError, match="qid must be a Dask array of one value per row"
-    ):
+    with pytest.raises(TypeError, match="qid must be a Dask array of one value per row"):
         repartition_by_qid(X, qid="q")
     with pytest.raises(TypeError, match="data must be a Dask array of two dimensions"):
         repartition_by_qid(["a.parquet"], qid="q")

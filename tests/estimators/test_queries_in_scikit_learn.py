@@ -62,9 +62,7 @@ TAKE_QID = {
     "Dummy": (Dummy, {"size": [1.0, 3.0, 2.0]}),
     "RankBoost": (partial(RankBoost, n_rounds=4), {"n_rounds": [1, 3, 2]}),
 }
-every_estimator = pytest.mark.parametrize(
-    ("make", "grid"), TAKE_QID.values(), ids=TAKE_QID
-)
+every_estimator = pytest.mark.parametrize(("make", "grid"), TAKE_QID.values(), ids=TAKE_QID)
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3))
@@ -95,9 +93,7 @@ def routing():
 @pytest.mark.usefixtures("routing")
 def test_cross_validate_hands_queries_on(make, grid, qid):
     options = {"params": {"qid": qid}, "error_score": "raise"}
-    result = cross_validate(
-        make(), X, Y, cv=QueryKFold(4), return_indices=True, **options
-    )
+    result = cross_validate(make(), X, Y, cv=QueryKFold(4), return_indices=True, **options)
     assert np.isfinite(result["test_score"]).all()
     tests = result["indices"]["test"]
     assert_array_equal(np.sort(np.concatenate(tests)), np.arange(60))
@@ -149,9 +145,7 @@ def test_our_scorers_are_handed_queries_too(make, grid):
     options = {"cv": QueryKFold(3), "error_score": "raise"}
     scoring = {name: metrics.scorer(name) for name in ("disagreement", "ndcg@5")}
     for model in (make(), make_pipeline(StandardScaler(), make())):
-        result = cross_validate(
-            model, X, Y, scoring=scoring, params={"qid": QID}, **options
-        )
+        result = cross_validate(model, X, Y, scoring=scoring, params={"qid": QID}, **options)
         for name in scoring:
             assert np.isfinite(result[f"test_{name}"]).all()
 
@@ -191,9 +185,7 @@ def test_halving_over_rows_cuts_queries():
             return super().fit(X, y, qid=qid)
 
     cv, grid = QueryKFold(2), {"size": [1.0, 2.0, 3.0]}
-    search = HalvingGridSearchCV(
-        Watcher(), grid, cv=cv, min_resources=12, return_train_score=False
-    )
+    search = HalvingGridSearchCV(Watcher(), grid, cv=cv, min_resources=12, return_train_score=False)
     search.fit(X, Y, qid=QID)
     whole = np.bincount(QID)
     assert max(map(max, sizes[:6])) < max(whole)
@@ -208,9 +200,7 @@ def test_groups_are_not_handed_on_in_silence():
 @every_estimator
 def test_without_routing_the_switch_is_named(make, grid):
     with pytest.raises(ValueError, match="enable_metadata_routing=True"):
-        cross_validate(
-            make(), X, Y, cv=QueryKFold(3), params={"qid": QID}, error_score="raise"
-        )
+        cross_validate(make(), X, Y, cv=QueryKFold(3), params={"qid": QID}, error_score="raise")
     sentence = (
         "QueryKFold: qid or groups must be one value per row; got None for both. "
         "Scikit-learn passes groups as it is, and qid after "
@@ -231,9 +221,7 @@ class WithoutQueries(Dummy):
 @every_form
 def test_without_routing_groups_reach_the_splitter(qid):
     cv = QueryKFold(3)
-    result = cross_validate(
-        WithoutQueries(), X, Y, groups=qid, cv=cv, return_indices=True
-    )
+    result = cross_validate(WithoutQueries(), X, Y, groups=qid, cv=cv, return_indices=True)
     ours = [test for _, test in cv.split(X, qid=qid)]
     for test, expected in zip(result["indices"]["test"], ours, strict=True):
         assert_array_equal(test, expected)

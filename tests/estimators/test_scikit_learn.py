@@ -49,9 +49,7 @@ ESTIMATORS = [
 RANKERS = [
     RankBoost(n_rounds=5, smoothing=0.1),
     RankBoost(n_rounds=5, smoothing=0.1, alpha="analytic", missing="abstain"),
-    RankBoost(
-        n_rounds=5, smoothing=0.1, alpha="numeric", weak="feature", cumulative=False
-    ),
+    RankBoost(n_rounds=5, smoothing=0.1, alpha="numeric", weak="feature", cumulative=False),
     MPRank(),
     # Of several C the best need not be that of rows repeated.
     MPRankCV(Cs=[1.0], keep="C_prime"),

@@ -103,9 +103,7 @@ def test_other_tables_have_baselines(outcome):
 
 
 def test_a_seed_decides_everything():
-    one = only(
-        "movielens", "convergence", "left-out", repetitions=1, online_reviewers=1
-    )
+    one = only("movielens", "convergence", "left-out", repetitions=1, online_reviewers=1)
     first = experiments.run(one, "quick").results()
     assert experiments.run(one, "quick").results() == first
     assert experiments.run(one, "quick", seed=1).results()["parts"] != first["parts"]
@@ -235,9 +233,7 @@ def test_a_path_is_mprank_and_kernel_ridge(problem, C):
     K = np.exp(-0.3 * problem.distances)
     model = MPRank(C=C, kernel="precomputed").fit(K[:n, :n], problem.train)
     wanted = model.predict(K[n:, :n]) - model.intercept_
-    [path] = rankers.ridge_path(
-        K, problem.y, n, np.array([n / (2 * C)]), is_free=True
-    ).T
+    [path] = rankers.ridge_path(K, problem.y, n, np.array([n / (2 * C)]), is_free=True).T
     np.testing.assert_allclose(path, wanted, atol=1e-9)
     ridge = KernelRidge(alpha=0.5, kernel="precomputed")
     centred = problem.train - problem.train.mean()
@@ -311,9 +307,7 @@ def test_errors_of_the_other_half_are_over_pairs_of_two(problem):
 
 
 def test_books_are_kept_as_the_paper_says(tmp_path):
-    ratings = Ratings(
-        [0, 0, 0, 1, 1, 2, 2, 2], list("abcabbcd"), [5, 4, 3, 2, 1, 5, 4, 3]
-    )
+    ratings = Ratings([0, 0, 0, 1, 1, 2, 2, 2], list("abcabbcd"), [5, 4, 3, 2, 1, 5, 4, 3])
     kept = data.frequent(ratings, 3, 2)
     assert kept.users.tolist() == [0, 2]
     assert kept.items.tolist() == ["b", "c"]
@@ -356,9 +350,7 @@ RANGES = {
 
 
 @pytest.mark.paper
-@pytest.mark.skipif(
-    not FOLDER, reason="PECKORDER_DATA does not name a folder of real data"
-)
+@pytest.mark.skipif(not FOLDER, reason="PECKORDER_DATA does not name a folder of real data")
 @pytest.mark.parametrize("name", ["movielens", "jester", "netflix"])
 def test_ranges_on_real_data(name):
     # RankBoost and SVRank take most of the time, and have no ranges.

@@ -25,13 +25,7 @@ def found(**gaps):
 
 @pytest.mark.parametrize(
     ("differences", "expected"),
-    [
-        (STEADY, 1),
-        (1.0 + STEADY, -1),
-        (-1.0 + STEADY, -1),
-        (0.05 + STEADY, 0),
-        (STEADY[:1], 0),
-    ],
+    [(STEADY, 1), (1.0 + STEADY, -1), (-1.0 + STEADY, -1), (0.05 + STEADY, 0), (STEADY[:1], 0)],
 )
 def test_within_a_margin_is_told_by_the_interval(differences, expected):
     assert within(differences, 0.05) == expected
@@ -70,8 +64,7 @@ def test_one_repetition_leaves_everything_open():
 
 
 @pytest.mark.parametrize(
-    ("group", "expected"),
-    [("Books", ["yes", "yes", "yes"]), (BOOKS_SUBSET, ["not tried"] * 3)],
+    ("group", "expected"), [("Books", ["yes", "yes", "yes"]), (BOOKS_SUBSET, ["not tried"] * 3)]
 )
 def test_books_are_judged_if_they_are_the_papers(group, expected):
     unit = {"group": group}
@@ -163,6 +156,4 @@ def test_choices_at_an_end_of_the_grid_are_named():
         "SVRank's gamma, greatest (0.3), 1 of 2, SVRank's C, least (10), 1 of 2, "
         "RankBoost's rounds, most (80), 1 of 2"
     )
-    assert "grid" not in tables.choices_text(
-        QUICK, [{**asdict(inside), "n_rounds": 40}]
-    )
+    assert "grid" not in tables.choices_text(QUICK, [{**asdict(inside), "n_rounds": 40}])

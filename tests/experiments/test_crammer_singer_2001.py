@@ -294,12 +294,7 @@ def movie_units(levels):
 
 @pytest.mark.parametrize(
     ("levels", "holds"),
-    [
-        ((1, 2, 3), "yes"),
-        ((3, 2, 1), "no"),
-        ((2, 2, 2), "open"),
-        ((2, 1, 3), "in part"),
-    ],
+    [((1, 2, 3), "yes"), ((3, 2, 1), "no"), ((2, 2, 2), "open"), ((2, 1, 3), "in part")],
 )
 def test_the_claim_on_movies_is_of_both_rivals(levels, holds):
     kinds = ("PRank", "Widrow-Hoff", "multiclass perceptron")
@@ -327,9 +322,7 @@ def batch_units(published, others, machines, regression):
         ([2, 2, 2], [3, 1, 3], [1, 3, 1], "no"),
     ],
 )
-def test_first_in_a_batch_is_first_before_both_machines(
-    published, machines, regression, holds
-):
+def test_first_in_a_batch_is_first_before_both_machines(published, machines, regression, holds):
     # With more passes it comes first always, and that is ours, not the paper's.
     units = batch_units(published, [0, 0, 0], machines, regression)
     (claim,) = batch.show_square(QUICK, units, []).claims

@@ -80,9 +80,7 @@ def test_tables_have_the_rows_that_figures_are_read_against(outcome):
     for name, place in (("figure-5", 0), ("figure-7", 1), ("ideas", 0)):
         rows = labels(shown[name].tables[place])
         assert {*films.PRINTED, films.MEAN, films.CONSTANT} <= set(rows)
-    assert {*learners.LEARNERS, "item mean", "constant"} == set(
-        labels(shown["figure-4"].tables[0])
-    )
+    assert {*learners.LEARNERS, "item mean", "constant"} == set(labels(shown["figure-4"].tables[0]))
     rows = labels(shown["table-1-mq2007"].tables[0])
     assert rows[:7] == [
         "RankBoost",
@@ -94,9 +92,7 @@ def test_tables_have_the_rows_that_figures_are_read_against(outcome):
         "random",
     ]
     assert len(rows) == 7 + len(lists.PRINTED)
-    assert {"constant", "RankBoost, published"} <= set(
-        labels(shown["ohsumed"].tables[0])
-    )
+    assert {"constant", "RankBoost, published"} <= set(labels(shown["ohsumed"].tables[0]))
 
 
 def test_figure_7_says_how_many_targets_there_were(outcome):
@@ -178,9 +174,7 @@ def test_presets_differ_in_size_alone():
 
 
 @pytest.mark.paper
-@pytest.mark.skipif(
-    not FOLDER, reason="PECKORDER_DATA does not name a folder of real data"
-)
+@pytest.mark.skipif(not FOLDER, reason="PECKORDER_DATA does not name a folder of real data")
 def test_films_are_ordered_as_well_as_measured_before():
     full = EXPERIMENT.presets["full"]
     config = dataclasses.replace(full, sizes=(100, 1000), splits=10, targets=40)
@@ -190,9 +184,7 @@ def test_films_are_ordered_as_well_as_measured_before():
     if outcome.parts[0].left_out:
         pytest.skip(outcome.parts[0].left_out)
     mean = {
-        name: np.mean(
-            [u["rankers"][name]["disagreement"][1] for u in outcome.parts[0].units]
-        )
+        name: np.mean([u["rankers"][name]["disagreement"][1] for u in outcome.parts[0].units])
         for name in outcome.parts[0].units[0]["rankers"]
     }
     assert 0.325 <= mean[films.BOOST] <= 0.35

@@ -63,9 +63,7 @@ BEHIND = {films.BOOST: [-0.1, -0.15, -0.2]}
     ],
 )
 def test_more_features(better, n_units, expected):
-    rivals, large, _, gains, cum = features._claims_on_sizes(
-        QUICK, units(better, n_units), 2
-    )
+    rivals, large, _, gains, cum = features._claims_on_sizes(QUICK, units(better, n_units), 2)
     assert_verdicts([rivals, large, gains, cum], expected)
     assert "above 20 features" in large.found
 
@@ -165,11 +163,7 @@ def idea_units(better, n_units=3):
             3,
             ["yes", "yes", "yes", "yes"],
         ),
-        (
-            {films.BOOST: -0.1, ideas.HYBRID: -0.2, ideas.ADABOOST: 0.1},
-            3,
-            ["no", "no", "no", "no"],
-        ),
+        ({films.BOOST: -0.1, ideas.HYBRID: -0.2, ideas.ADABOOST: 0.1}, 3, ["no", "no", "no", "no"]),
         (
             {"5 nearest": -0.1, ideas.HYBRID: 0.1, films.SIMILARITY: 0.2},
             3,
@@ -247,6 +241,4 @@ def test_tallies_and_draws():
     found = figures.tally(np.array([1, 1, 0, -1]))
     assert found == "better in 2, open in 1, worse in 1 of 4"
     assert figures.drawn([{"targets": 3}] * 2) == "2 draws of 3 targets"
-    assert (
-        figures.drawn([{"targets": 3}, {"targets": 1}]) == "2 draws of 1 to 3 targets"
-    )
+    assert figures.drawn([{"targets": 3}, {"targets": 1}]) == "2 draws of 1 to 3 targets"

@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from peckorder import RankBoost
-from peckorder.collaborative import (
-    ItemMean,
-    MinNormRegression,
-    NearestRanker,
-    VectorSimilarity,
-)
+from peckorder.collaborative import ItemMean, MinNormRegression, NearestRanker, VectorSimilarity
 from peckorder.datasets import make_ratings
 from peckorder.experiments.freund_2003 import feedback, ideas
 from peckorder.experiments.freund_2003 import films as films_module
@@ -41,9 +36,7 @@ def test_halves_are_disjoint_and_all_that_was_rated(films):
 def test_who_cannot_be_ordered_is_passed_over():
     ratings = make_ratings(3, 12, density=1.0, random_state=0).csr.copy()
     ratings.data[ratings.indptr[1] : ratings.indptr[2]] = 4.0
-    targets = films_module.draw_targets(
-        ratings, np.array([1, 0, 2]), 3, np.random.default_rng(0)
-    )
+    targets = films_module.draw_targets(ratings, np.array([1, 0, 2]), 3, np.random.default_rng(0))
     assert len(targets) == 2
 
 

@@ -223,9 +223,7 @@ def test_losses_are_those_of_the_estimators(small_race):
         assert_allclose(small_race.test[name], rank_loss(y_test, model.predict(X_test)))
 
 
-@pytest.mark.parametrize(
-    ("name", "how"), [("OAP-Bagg", "bagging"), ("OAP-VP", "voted")]
-)
+@pytest.mark.parametrize(("name", "how"), [("OAP-Bagg", "bagging"), ("OAP-VP", "voted")])
 def test_means_on_the_way_are_those_before_each_row(small_race, name, how):
     X, y = small_race.task.train
     model, lost = members(0.6, how), []
@@ -364,9 +362,7 @@ def synthetic_units(outcome, part, level, n=3):
             for name, each in values.items()
         }
 
-    unit = {
-        key: filled(each, "") for key, each in template.items() if key != "n_learnt"
-    }
+    unit = {key: filled(each, "") for key, each in template.items() if key != "n_learnt"}
     return [unit | {"n_learnt": template.get("n_learnt")}] * n
 
 
@@ -394,8 +390,7 @@ def all_alike(name, share, form):
 
 
 @pytest.mark.parametrize(
-    ("level", "holds"),
-    [(as_the_paper_says, "yes"), (the_reverse, "no"), (all_alike, "open")],
+    ("level", "holds"), [(as_the_paper_says, "yes"), (the_reverse, "no"), (all_alike, "open")]
 )
 def test_claims_on_the_square_have_known_verdicts(outcome, level, holds):
     lowest, spread, online, step = verdicts(outcome, "square", level)
@@ -425,8 +420,7 @@ def test_the_claim_on_intervals_is_of_spreads(sign, holds):
 
 
 @pytest.mark.parametrize(
-    ("level", "holds"),
-    [(as_the_paper_says, "yes"), (the_reverse, "no"), (all_alike, "open")],
+    ("level", "holds"), [(as_the_paper_says, "yes"), (the_reverse, "no"), (all_alike, "open")]
 )
 @pytest.mark.parametrize("part", ["cystic-fibrosis", "movielens"])
 def test_claims_on_ratings_have_known_verdicts(outcome, part, level, holds):
@@ -526,9 +520,7 @@ def mean_of(outcome, name, *keys):
         *((f"OAP-VP {tau}", f"VPseen{tau}(round)") for tau in methods.TAUS),
     ],
 )
-def test_the_square_problem_is_in_the_accepted_ranges(
-    on_real_data, golden, ours, theirs
-):
+def test_the_square_problem_is_in_the_accepted_ranges(on_real_data, golden, ours, theirs):
     reference = golden("experiment_synthetic")["reference"][theirs]
     low, high = reference["accept_mean_of_20_trials"]
     assert low <= mean_of(on_real_data, "square", "test", ours) <= high

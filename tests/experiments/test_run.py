@@ -68,10 +68,7 @@ def test_equal_seeds_give_equal_results_and_others_do_not():
     first, again = experiments.run(toy()).results(), experiments.run(toy()).results()
     assert first == again
     other = experiments.run(toy(), seed=1).results()
-    assert (
-        other["parts"]["first"]["repetitions"]
-        != (first["parts"]["first"]["repetitions"])
-    )
+    assert other["parts"]["first"]["repetitions"] != (first["parts"]["first"]["repetitions"])
     assert json.loads(json.dumps(first, allow_nan=False)) == first
 
 
@@ -212,8 +209,7 @@ def test_missing_data_are_told_without_the_users_own_folder(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("argument", "value"),
-    [("preset", "slow"), ("seed", -1), ("seed", 0.5), ("jobs", 0)],
+    ("argument", "value"), [("preset", "slow"), ("seed", -1), ("seed", 0.5), ("jobs", 0)]
 )
 def test_wrong_arguments_are_refused_before_any_work(argument, value, tmp_path):
     journal = tmp_path / "j"
@@ -294,10 +290,7 @@ def test_files_are_written_whole(tmp_path):
     page, results = experiments.write(outcome, tmp_path, "peckorder reproduce toy")
     assert json.loads(results.read_text()) == outcome.results()
     assert "peckorder reproduce toy" in page.read_text()
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "toy-quick.html",
-        "toy-quick.json",
-    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["toy-quick.html", "toy-quick.json"]
 
 
 def timed(config, data, unit, rng):

@@ -198,9 +198,7 @@ def test_the_model_is_left_as_it_was(make):
 
 @settings(deadline=None, max_examples=20)
 @given(
-    seed=seeds,
-    make=st.sampled_from(MAGNITUDES),
-    dtype=st.sampled_from([np.float64, np.float32]),
+    seed=seeds, make=st.sampled_from(MAGNITUDES), dtype=st.sampled_from([np.float64, np.float32])
 )
 def test_magnitudes(seed, make, dtype):
     X, _ = drawn(seed)
@@ -231,11 +229,7 @@ def around_thresholds(model, X):
     rows = []
     rankers = model.weak_rankers_[np.isfinite(model.weak_rankers_["threshold"])]
     for feature, threshold, *_ in rankers.tolist():
-        for value in (
-            threshold,
-            np.nextafter(threshold, 9),
-            np.nextafter(threshold, 0),
-        ):
+        for value in (threshold, np.nextafter(threshold, 9), np.nextafter(threshold, 0)):
             row = X[len(rows) % len(X)].copy()
             row[feature] = value
             rows.append(row)

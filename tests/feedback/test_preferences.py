@@ -19,9 +19,7 @@ CLICKS = Preferences([2, 2, 0], [0, 1, 1], [1, 3, 1])
 
 
 def listed(preferences):
-    return sorted(
-        zip(*(column.tolist() for column in preferences.pairs()), strict=True)
-    )
+    return sorted(zip(*(column.tolist() for column in preferences.pairs()), strict=True))
 
 
 def test_grades_worked_by_hand():
@@ -46,8 +44,7 @@ def test_a_pair_may_repeat_and_be_contradicted():
 
 
 @pytest.mark.parametrize(
-    "form",
-    [list, tuple, np.array, pd.Series, pl.Series, lambda v: np.array(v, np.uint8)],
+    "form", [list, tuple, np.array, pd.Series, pl.Series, lambda v: np.array(v, np.uint8)]
 )
 def test_columns_of_every_kind_are_taken(form):
     assert listed(Preferences(form([2, 1]), form([0, 0]), form([3, 4]))) == [
@@ -166,10 +163,7 @@ REFUSED = {
         lambda: Preferences([1, 2, 3], [0, 0]),
         "worse must be as long as better, 3 in all; got 2.",
     ),
-    "empty": (
-        lambda: Preferences([], []),
-        "better must be at least one row number; got [].",
-    ),
+    "empty": (lambda: Preferences([], []), "better must be at least one row number; got []."),
     "half empty": (
         lambda: Preferences([], [1]),
         "worse must be as long as better, 0 in all; got 1.",
@@ -196,8 +190,7 @@ REFUSED = {
     ),
     "huge row": (
         lambda: Preferences(np.array([2**63], dtype=np.uint64), [0]),
-        "better must be row numbers, integers >= 0; got 9223372036854775808 in place "
-        "0.",
+        "better must be row numbers, integers >= 0; got 9223372036854775808 in place 0.",
     ),
     "matrix": (
         lambda: Preferences([[1, 2]], [0]),
@@ -235,10 +228,7 @@ REFUSED = {
         lambda: Preferences([1, 2], [0, 0], [1e308, 1e308]),
         "weight must be small enough for a finite sum of weights; got an overflow.",
     ),
-    "no grades": (
-        lambda: Preferences.from_grades([]),
-        "y must be at least one grade; got [].",
-    ),
+    "no grades": (lambda: Preferences.from_grades([]), "y must be at least one grade; got []."),
     "nan grade": (
         lambda: Preferences.from_grades([1.0, np.nan]),
         "y must be finite numbers; got nan in row 1.",

@@ -23,9 +23,7 @@ grades = st.integers(0, 4)
 @st.composite
 def graded(draw, grade=grades):
     """Return grades and the queries of a few rows."""
-    rows = draw(
-        st.lists(st.tuples(grade, st.sampled_from("abc")), min_size=1, max_size=9)
-    )
+    rows = draw(st.lists(st.tuples(grade, st.sampled_from("abc")), min_size=1, max_size=9))
     return [g for g, _ in rows], [q for _, q in rows]
 
 
@@ -137,9 +135,6 @@ def test_the_order_of_rows_and_the_names_of_queries_do_not_matter(rows):
 def test_the_pairs_of_queries_add_up(rows):
     y, qid = rows
     whole = Preferences.from_grades(y, qid, weight="gap")
-    parts = [
-        whole.restrict([row for row, q in enumerate(qid) if q == name])
-        for name in set(qid)
-    ]
+    parts = [whole.restrict([row for row, q in enumerate(qid) if q == name]) for name in set(qid)]
     assert sum(part.n_pairs for part in parts) == whole.n_pairs
     assert_allclose(sum(part.total_weight for part in parts), whole.total_weight)

@@ -180,14 +180,8 @@ REFUSED = {
     "too few": ([1, 2], "qid must be one value per row, 3 in all; got 2."),
     "too many": (list("abcd"), "qid must be one value per row, 3 in all; got 4."),
     "empty": ([], "qid must be one value per row, 3 in all; got 0."),
-    "a matrix": (
-        np.zeros((3, 1)),
-        "qid must be one-dimensional; got an array of shape (3, 1).",
-    ),
-    "a number": (
-        np.array(3),
-        "qid must be one-dimensional; got an array of shape ().",
-    ),
+    "a matrix": (np.zeros((3, 1)), "qid must be one-dimensional; got an array of shape (3, 1)."),
+    "a number": (np.array(3), "qid must be one-dimensional; got an array of shape ()."),
     "a frame": (
         pd.DataFrame({"a": [1, 2, 3]}),
         "qid must be one-dimensional; got an array of shape (3, 1).",
@@ -226,18 +220,12 @@ REFUSED = {
         np.array([1, 2, np.nan], dtype=np.float32),
         "qid must be without gaps; got nan in row 2.",
     ),
-    "a pandas nan": (
-        pd.Series([np.nan, 1, 2]),
-        "qid must be without gaps; got nan in row 0.",
-    ),
+    "a pandas nan": (pd.Series([np.nan, 1, 2]), "qid must be without gaps; got nan in row 0."),
     "a pandas NA": (
         pd.Series([1, None, 2], dtype="Int64"),
         "qid must be without gaps; got nan in row 1.",
     ),
-    "a polars null": (
-        pl.Series([1, None, 2]),
-        "qid must be without gaps; got nan in row 1.",
-    ),
+    "a polars null": (pl.Series([1, None, 2]), "qid must be without gaps; got nan in row 1."),
 }
 
 

@@ -86,9 +86,7 @@ def test_frames(frame, ratings):
 
 
 def test_categories_are_ids():
-    frame = pd.DataFrame(
-        {"user": pd.Categorical(["b", "a"]), "item": [1, 1], "rating": [1, 2]}
-    )
+    frame = pd.DataFrame({"user": pd.Categorical(["b", "a"]), "item": [1, 1], "rating": [1, 2]})
     assert Ratings.from_frame(frame).users.tolist() == ["a", "b"]
 
 
@@ -208,27 +206,14 @@ KNOWN = "must be one of the 3 that are known; got"
         ),
         (
             lambda r: Ratings([1], [1], [1], duplicates="first"),
-            "Ratings: duplicates must be one of 'refuse', 'last', 'mean', 'max'; got "
-            "'first'.",
+            "Ratings: duplicates must be one of 'refuse', 'last', 'mean', 'max'; got 'first'.",
         ),
-        (
-            lambda r: r.of("anne"),
-            f"Ratings: user {KNOWN} 'anne'. Did you mean 'ann'?",
-        ),
+        (lambda r: r.of("anne"), f"Ratings: user {KNOWN} 'anne'. Did you mean 'ann'?"),
         (lambda r: r.of("Bob"), f"Ratings: user {KNOWN} 'Bob'. Did you mean 'bob'?"),
-        (
-            lambda r: r.item_index("9"),
-            f"Ratings: item {KNOWN} '9'. Did you mean 9?",
-        ),
+        (lambda r: r.item_index("9"), f"Ratings: item {KNOWN} '9'. Did you mean 9?"),
         (lambda r: r.of([1]), f"Ratings: user {KNOWN} [1]."),
-        (
-            lambda r: r.restrict(users="ann"),
-            "Ratings: users must be a list of ids; got 'ann'.",
-        ),
-        (
-            lambda r: r.restrict(items=[9, 3, 9]),
-            "Ratings: items must be distinct; got 9 again.",
-        ),
+        (lambda r: r.restrict(users="ann"), "Ratings: users must be a list of ids; got 'ann'."),
+        (lambda r: r.restrict(items=[9, 3, 9]), "Ratings: items must be distinct; got 9 again."),
         (
             lambda r: r.filter(min_per_user=3),
             "Ratings: bounds must leave a rating; got none left with min_per_user=3.",
@@ -237,10 +222,7 @@ KNOWN = "must be one of the 3 that are known; got"
             lambda r: r.filter(min_per_item=0),
             "Ratings: min_per_item must be None or an integer >= 1; got 0.",
         ),
-        (
-            lambda r: r.split(1.0),
-            "Ratings: test must be a number > 0 and < 1; got 1.0.",
-        ),
+        (lambda r: r.split(1.0), "Ratings: test must be a number > 0 and < 1; got 1.0."),
         (lambda r: r.matrix("x"), "Ratings: missing must be a number; got 'x'."),
         (
             lambda r: Ratings.from_matrix([1, 2]),
@@ -251,14 +233,10 @@ KNOWN = "must be one of the 3 that are known; got"
             lambda r: Ratings.from_matrix([[1], [2]], users=["a", "a"]),
             "Ratings: users must be distinct; got some again.",
         ),
-        (
-            lambda r: Ratings.from_frame([1]),
-            "Ratings: frame must have columns; got a list.",
-        ),
+        (lambda r: Ratings.from_frame([1]), "Ratings: frame must have columns; got a list."),
         (
             lambda r: Ratings.from_frame(pd.DataFrame({"users": [1]})),
-            "Ratings: user must be a column of the frame; got 'user'. Did you mean "
-            "'users'?",
+            "Ratings: user must be a column of the frame; got 'user'. Did you mean 'users'?",
         ),
         (
             lambda r: of_stars(pd.DataFrame, [4, 2, "good"]),

@@ -223,11 +223,7 @@ def test_refusals(text, options, sentence):
 
 def test_a_matrix():
     text = io.StringIO("5 0 1\n\n0 0 3\n")
-    assert rows(load_ratings_matrix(text, scale=(1, 5))) == [
-        (0, 0, 5.0),
-        (0, 2, 1.0),
-        (1, 2, 3.0),
-    ]
+    assert rows(load_ratings_matrix(text, scale=(1, 5))) == [(0, 0, 5.0), (0, 2, 1.0), (1, 2, 3.0)]
     ratings = load_ratings_matrix(io.StringIO("5,99\n0,1\n"), missing=99, sep=",")
     assert rows(ratings) == [(0, 0, 5.0), (1, 0, 0.0), (1, 1, 1.0)]
 
@@ -237,14 +233,8 @@ def test_a_matrix():
     [
         ("1 2\n1\n", "line 2 must be 2 numbers; got '1'."),
         ("1 2\n1 x\n", "line 2 must be 2 numbers; got '1 x'."),
-        (
-            "1 2\n\n1 6\n",
-            "line 3 must be ratings from 1 to 5, or 0 for none; got 6.",
-        ),
-        (
-            "1 nan\n",
-            "line 1 must be ratings from 1 to 5, or 0 for none; got nan.",
-        ),
+        ("1 2\n\n1 6\n", "line 3 must be ratings from 1 to 5, or 0 for none; got 6."),
+        ("1 nan\n", "line 1 must be ratings from 1 to 5, or 0 for none; got nan."),
         ("", "path must hold at least one row; got none."),
     ],
 )

@@ -56,8 +56,7 @@ def test_filters(rows, least_of_user, least_of_item, most_of_user):
         kept = {
             pair: value
             for pair, value in expected.items()
-            if least_of_user <= users[pair[0]] <= most_of_user
-            and items[pair[1]] >= least_of_item
+            if least_of_user <= users[pair[0]] <= most_of_user and items[pair[1]] >= least_of_item
         }
         if kept == expected:
             break

@@ -216,9 +216,7 @@ def test_few_features_take_a_short_way_that_is_given_up_in_doubt():
     for cost in ("squared", "absolute", "misranking"):
         found = model.leave_pair_out_error(cost)
         assert found == pytest.approx(long.leave_pair_out_error(cost))
-    np.testing.assert_allclose(
-        model.leave_one_out_predictions(), long.leave_one_out_predictions()
-    )
+    np.testing.assert_allclose(model.leave_one_out_predictions(), long.leave_one_out_predictions())
     X, y = make(16, 3)
     X[:, 2] = 0.0
     X[0, 2] = 1e3  # a row with a feature of its own: almost nothing is left of it

@@ -76,8 +76,7 @@ class Exact:
 
     def minimum(self):
         weighed = [
-            [f * x for f, x in zip(self.factor, column, strict=True)]
-            for column in self.columns
+            [f * x for f, x in zip(self.factor, column, strict=True)] for column in self.columns
         ]
         A = [[dot(a, b) for b in self.columns] for a in weighed]
         for j in range(len(A)):
@@ -243,9 +242,7 @@ def test_kernels_of_few_features_given_as_a_matrix(more, solver, C):
     assert abs(model.dual_coef_.sum()) <= 1e-12 * np.abs(model.dual_coef_).max()
     least = float(exact.objective(best))
     assert model.objective_ == pytest.approx(least, rel=1e-7)
-    reached = exact.objective(
-        [dot(rational(x), rational(model.dual_coef_)) for x in X.T]
-    )
+    reached = exact.objective([dot(rational(x), rational(model.dual_coef_)) for x in X.T])
     above = float(reached - exact.objective(best))
     assert above <= model.dual_gap_ + 1e-7 * least
 

@@ -55,12 +55,8 @@ def test_rbf(case, solver):
     assert_close(model.dual_coef_, wanted["alpha"], **loose)
     assert_close(model.intercept_, wanted["intercept"], **loose)
     assert_close(model.objective_, wanted["objective"])
-    assert_close(
-        model.predict(case["X_test"]) - model.intercept_, wanted["test"], **loose
-    )
-    assert_close(
-        model.predict(case["X"]) - model.intercept_, wanted["h_train"], **loose
-    )
+    assert_close(model.predict(case["X_test"]) - model.intercept_, wanted["test"], **loose)
+    assert_close(model.predict(case["X"]) - model.intercept_, wanted["h_train"], **loose)
 
 
 @pytest.mark.parametrize("case", KERNEL_CASES)

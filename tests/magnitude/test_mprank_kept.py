@@ -100,9 +100,7 @@ def test_rows_that_are_nobody_elses_are_not_copied(kernel):
 
 
 @pytest.mark.parametrize("kernel", ["linear", "precomputed"])
-def test_large_rows_are_not_copied_and_refused_once_they_have_changed(
-    kernel, monkeypatch
-):
+def test_large_rows_are_not_copied_and_refused_once_they_have_changed(kernel, monkeypatch):
     monkeypatch.setattr(solve, "_LARGE", 0)
     X, y, _ = make(kernel)
     model = MPRank(kernel=kernel).fit(X, y)

@@ -133,6 +133,4 @@ def test_as_many_or_few_features_as_may_be(shape, form):
     for cost in ("squared", "absolute", "misranking"):
         wanted = given.leave_pair_out_error(cost)
         assert model.leave_pair_out_error(cost) == pytest.approx(wanted)
-    np.testing.assert_allclose(
-        model.leave_one_out_predictions(), given.leave_one_out_predictions()
-    )
+    np.testing.assert_allclose(model.leave_one_out_predictions(), given.leave_one_out_predictions())

@@ -45,9 +45,7 @@ def test_joined_moments_are_those_of_a_stream(seed, sizes, has_queries, power):
     assert joined.unit == stream.unit
     assert joined.mass == pytest.approx(stream.mass, rel=1e-12)
     assert joined.squared_masses == pytest.approx(stream.squared_masses, rel=1e-12)
-    assert_allclose(
-        joined.origin + joined.mean, stream.origin + stream.mean, rtol=1e-12
-    )
+    assert_allclose(joined.origin + joined.mean, stream.origin + stream.mean, rtol=1e-12)
 
 
 def test_moments_too_large_to_be_joined():

@@ -74,9 +74,7 @@ SETTINGS = {"gamma": 0.3, "coef0": 0.7, "degree": 3}
 )
 def test_minimises_the_sum_over_pairs(problem, kernel, solver, form):
     X, y, qid, weight, offset, C = problem
-    model = MPRank(
-        C=C, kernel=kernel, solver=solver, tol=1e-20, max_iter=10_000, **SETTINGS
-    )
+    model = MPRank(C=C, kernel=kernel, solver=solver, tol=1e-20, max_iter=10_000, **SETTINGS)
     model.fit(form(X), y, qid=qid, sample_weight=weight, offset=offset)
     K = KERNELS[kernel](X, X)
     wanted = by_pairs(K, y - offset, qid, weight, C)
@@ -111,9 +109,7 @@ def test_a_stream_gives_the_batch_solution(problem, cut):
     stream = MPRank(C=C, solver="eigh")
     for some in (slice(0, cut), slice(cut, cut + 2), slice(cut + 2, None)):
         if len(y[some]):
-            stream.partial_fit(
-                X[some], y[some], sample_weight=weight[some], offset=offset[some]
-            )
+            stream.partial_fit(X[some], y[some], sample_weight=weight[some], offset=offset[some])
     np.testing.assert_allclose(stream.coef_, whole.coef_, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(stream.intercept_, whole.intercept_, atol=1e-8)
     np.testing.assert_allclose(stream.objective_, whole.objective_, atol=1e-8)
@@ -154,9 +150,7 @@ def retrained(K, y, qid, weight, offset, C, keep, cost):
             continue
         rest = [k for k in range(len(y)) if k not in (i, j)]
         if keep == "C":
-            a = by_pairs(
-                K[np.ix_(rest, rest)], (y - offset)[rest], qid[rest], weight[rest], C
-            )
+            a = by_pairs(K[np.ix_(rest, rest)], (y - offset)[rest], qid[rest], weight[rest], C)
         else:
             a = same_rows(K, y - offset, qid, weight, C / masses, rest)
         h = K[:, rest] @ a + offset
@@ -197,9 +191,7 @@ def test_leaves_pairs_out_as_retraining_does(problem, kernel, cost, keep):
 
 
 @given(
-    problems(least=3),
-    st.sampled_from([1e-20, 1e-8, 1e-5, 1e-2]),
-    st.sampled_from(["C", "C_prime"]),
+    problems(least=3), st.sampled_from([1e-20, 1e-8, 1e-5, 1e-2]), st.sampled_from(["C", "C_prime"])
 )
 def test_small_scores_are_put_in_order_as_retraining_does(problem, scale, keep):
     X, y, qid, weight, offset, C = problem

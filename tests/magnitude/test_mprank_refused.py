@@ -35,18 +35,12 @@ def raises_sentence(sentence, call, error=ValueError):
             "MPRank: solver must be one of 'auto', 'cholesky', 'eigh', 'cg', "
             "'coordinate', 'gradient'; got 'svd'. Did you mean 'eigh'?",
         ),
-        (
-            {"step": 0.1},
-            "MPRank: step must be None unless solver='gradient'; got 0.1.",
-        ),
+        ({"step": 0.1}, "MPRank: step must be None unless solver='gradient'; got 0.1."),
         (
             {"step": 50.0, "solver": "gradient", "max_iter": 10_000},
             "MPRank: step must be shorter to converge, None for a safe one; got 50.0.",
         ),
-        (
-            {"stopping": "never"},
-            "MPRank: stopping must be one of 'gap', 'relative'; got 'never'.",
-        ),
+        ({"stopping": "never"}, "MPRank: stopping must be one of 'gap', 'relative'; got 'never'."),
         ({"tol": 0.0}, "MPRank: tol must be a finite number > 0; got 0.0."),
         ({"max_iter": 0}, "MPRank: max_iter must be an integer >= 1; got 0."),
     ],
@@ -70,22 +64,15 @@ def test_parameters(parameters, sentence):
             {"Cs": [[1], [1, 2]]},
             "MPRankCV: Cs must be one or more finite numbers > 0; got [[1], [1, 2]].",
         ),
-        (
-            {"Cs": "123"},
-            "MPRankCV: Cs must be one or more finite numbers > 0; got '123'.",
-        ),
+        ({"Cs": "123"}, "MPRankCV: Cs must be one or more finite numbers > 0; got '123'."),
         (
             {"Cs": [10**400]},
             f"MPRankCV: Cs must be one or more finite numbers > 0; got [{10**400}].",
         ),
-        (
-            {"Cs": []},
-            "MPRankCV: Cs must be one or more finite numbers > 0; got [].",
-        ),
+        ({"Cs": []}, "MPRankCV: Cs must be one or more finite numbers > 0; got []."),
         (
             {"gammas": [1.0]},
-            "MPRankCV: gammas must be None unless kernel is 'rbf' or 'poly'; got "
-            "[1.0].",
+            "MPRankCV: gammas must be None unless kernel is 'rbf' or 'poly'; got [1.0].",
         ),
         (
             {"method": "diagonal", "cost": "absolute"},
@@ -127,10 +114,7 @@ def test_kernels_with_negative_eigenvalues(solver, C):
         assert vars(model) == before
 
 
-LARGE = (
-    "X and y must be small enough for their squares to be finite; got an objective "
-    "that is not."
-)
+LARGE = "X and y must be small enough for their squares to be finite; got an objective that is not."
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
@@ -141,9 +125,7 @@ def test_numbers_too_large_to_be_squared(kernel, solver, form):
     before = dict(vars(model))
     for size in (1e155, 1e200, 1e307):
         raises_sentence(
-            f"MPRank: {LARGE}",
-            lambda size=size: model.fit(form(X * size), Y),
-            DataError,
+            f"MPRank: {LARGE}", lambda size=size: model.fit(form(X * size), Y), DataError
         )
     raises_sentence(f"MPRank: {LARGE}", lambda: model.fit(form(X), Y * 1e200))
     wide = form((X * 1e200).reshape(2, 6))
@@ -159,9 +141,7 @@ def test_numbers_too_large_for_a_search(kernel):
         for form in (np.array, sparse.csr_array):
             raises_sentence(
                 f"MPRankCV: {LARGE}",
-                lambda rows=rows, labels=labels, form=form: search.fit(
-                    form(rows), labels
-                ),
+                lambda rows=rows, labels=labels, form=form: search.fit(form(rows), labels),
                 DataError,
             )
     assert not hasattr(search, "errors_")
@@ -216,18 +196,14 @@ CALLS = [
     ),
     (
         lambda: MPRankCV(method="diagonal", keep="C_prime").fit(X, Y, qid=[1, 2] * 3),
-        "MPRankCV: method must be 'exact' with queries or unequal weights; got "
-        "'diagonal'.",
+        "MPRankCV: method must be 'exact' with queries or unequal weights; got 'diagonal'.",
     ),
     (
         lambda: MPRank(kernel="precomputed").fit(X, Y),
         "MPRank: X must be square with kernel='precomputed', one column per row; "
         "got 6 rows and 2 columns.",
     ),
-    (
-        lambda: MPRank().fit(X, Y[:5]),
-        "MPRank: y must be one number per row, 6 in all; got 5.",
-    ),
+    (lambda: MPRank().fit(X, Y[:5]), "MPRank: y must be one number per row, 6 in all; got 5."),
     (
         lambda: fitted(sample_weight=np.zeros(6)),
         "MPRank: sample_weight must be > 0 for some row; got zero for all (there must "
@@ -242,9 +218,7 @@ CALLS = [
     (lambda: fitted(sample_weight=1 + Y).leave_pair_out_error(), KEEP),
     (lambda: fitted(sample_weight=1 + Y).leave_one_out_predictions(), KEEP),
     (
-        lambda: fitted(sample_weight=1 + Y).leave_pair_out_error(
-            keep="C_prime", method="paper"
-        ),
+        lambda: fitted(sample_weight=1 + Y).leave_pair_out_error(keep="C_prime", method="paper"),
         "MPRank: method must be 'exact' for a model fitted with queries or unequal "
         "weights; got 'paper'.",
     ),

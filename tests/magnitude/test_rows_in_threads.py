@@ -48,9 +48,7 @@ def test_threads_change_nothing_but_rounding(dtype, monkeypatch):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("jump", [0.0, 1.0, 1e4])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_mean_of_many_rows_is_found_beside_their_products(
-    dtype, jump, weighted, monkeypatch
-):
+def test_the_mean_of_many_rows_is_found_beside_their_products(dtype, jump, weighted, monkeypatch):
     X, y = problem(5_000, dtype)
     X[:700] += dtype(jump)  # the first rows are not like the others
     weight = np.linspace(0.5, 2.0, len(y)) if weighted else None
@@ -95,9 +93,7 @@ def test_rows_changed_in_any_part_are_noticed():
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("place", [(0, 0), (3, 20), (24, 24)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_given_kernels_that_are_not_finite_are_found_while_copied(
-    solver, value, place, dtype
-):
+def test_given_kernels_that_are_not_finite_are_found_while_copied(solver, value, place, dtype):
     K = np.eye(25, dtype=dtype)
     K[place] = K[place[::-1]] = value
     with pytest.raises(ValueError, match="Input X contains"):

@@ -124,8 +124,7 @@ def test_says_that_it_has_not_converged(power):
         ),
         (
             {"loss": "mp"},
-            "loss must be one of 'svr', 'hmpc'; got 'mp'. 'mp' is 'svr' with "
-            "epsilon=0.",
+            "loss must be one of 'svr', 'hmpc'; got 'mp'. 'mp' is 'svr' with epsilon=0.",
         ),
         ({"loss": "hinge"}, "loss must be one of 'svr', 'hmpc'; got 'hinge'."),
     ],

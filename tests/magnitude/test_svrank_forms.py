@@ -107,9 +107,7 @@ def test_squares_do_not_see_the_size_of_labels(power, loss, size):
         pytest.skip("no such C")
     model = SVRank(C=C, **settings).fit(X, size * Y)
     wanted = SVRank(C=30.0, **settings).fit(X, Y)
-    assert model.objective_ == pytest.approx(
-        size**2 * wanted.objective_, rel=1e-8, abs=0
-    )
+    assert model.objective_ == pytest.approx(size**2 * wanted.objective_, rel=1e-8, abs=0)
     assert_allclose(model.coef_ / size, wanted.coef_, atol=1e-3)
 
 
@@ -223,15 +221,9 @@ def test_a_c_without_finite_squares_is_refused(power, loss):
             "sample_weight must be > 0 for some row; got zero for all (there must be "
             "at least one non-zero sample weight).",
         ),
-        (
-            {"sample_weight": -np.ones(60)},
-            "sample_weight must be >= 0; got -1.0 in row 0.",
-        ),
+        ({"sample_weight": -np.ones(60)}, "sample_weight must be >= 0; got -1.0 in row 0."),
         ({"qid": [1, 2]}, "qid must be one value per row, 60 in all; got 2."),
-        (
-            {"offset": np.full(60, np.nan)},
-            "offset must be finite; got nan in row 0.",
-        ),
+        ({"offset": np.full(60, np.nan)}, "offset must be finite; got nan in row 0."),
     ],
 )
 def test_data_are_refused_and_the_model_stays(data, sentence):

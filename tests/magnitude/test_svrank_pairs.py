@@ -57,9 +57,7 @@ def lower_bound(K, c, D, t, epsilon, power, loss):
     methods = [("L-BFGS-B", {"maxiter": 5000, "ftol": 1e-16, "gtol": 1e-12})]
     methods += [("SLSQP", {"maxiter": 500, "ftol": 1e-14})] if k < 100 else []
     for method, options in methods:
-        found = minimize(
-            dual, x, jac=True, bounds=bounds, method=method, options=options
-        )
+        found = minimize(dual, x, jac=True, bounds=bounds, method=method, options=options)
         better = np.clip(found.x, 0.0, most)
         x = better if dual(better)[0] < dual(x)[0] else x
     return -dual(x)[0]
@@ -107,9 +105,7 @@ def test_reaches_the_bound_of_all_pairs(problem, kernel, power, loss, epsilon, t
 
     scores = model.predict(X, offset=np.zeros(len(X))) - model.intercept_
     w_square = (
-        model.coef_ @ model.coef_
-        if kernel == "linear"
-        else model.dual_coef_ @ K @ model.dual_coef_
+        model.coef_ @ model.coef_ if kernel == "linear" else model.dual_coef_ @ K @ model.dual_coef_
     )
     miss = D @ scores - t
     miss = -miss if loss == "hmpc" else np.abs(miss)
@@ -126,9 +122,7 @@ def test_reaches_the_bound_of_all_pairs(problem, kernel, power, loss, epsilon, t
 @pytest.mark.parametrize("C", [1.0, 50.0])
 @pytest.mark.parametrize("loss", ["svr", "hmpc"])
 @pytest.mark.parametrize("power", [1, 2])
-def test_is_the_optimum_of_the_program_over_the_pairs_of_thirty_rows(
-    power, loss, C, top_weight
-):
+def test_is_the_optimum_of_the_program_over_the_pairs_of_thirty_rows(power, loss, C, top_weight):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(30, 3))
     y = X @ [1.0, -2.0, 0.5] + rng.standard_t(3, size=30)

@@ -19,9 +19,7 @@ every_loss = pytest.mark.parametrize(("power", "loss"), LOSSES)
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_the_objective_is_the_norm_and_the_pair_loss(power, loss, kernel):
     weight, offset = RNG.random(50), RNG.normal(size=50)
-    model = SVRank(
-        C=20.0, epsilon=0.2, power=power, loss=loss, kernel=kernel, top_weight=3.0
-    )
+    model = SVRank(C=20.0, epsilon=0.2, power=power, loss=loss, kernel=kernel, top_weight=3.0)
     model.fit(X, Y, qid=QID, sample_weight=weight, offset=offset)
     if kernel == "linear":
         square = model.coef_ @ model.coef_

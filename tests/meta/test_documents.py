@@ -39,7 +39,5 @@ def test_every_requirement_has_a_lowest_version():
 def test_the_upper_bound_of_numba_is_above_the_pinned_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     (bound,) = re.findall(r"numba>=[\d.]+,<(\d+)\.(\d+)", str(project["dependencies"]))
-    (pinned,) = re.findall(
-        r"^numba==(\d+)\.(\d+)", (ROOT / "constraints.txt").read_text(), re.M
-    )
+    (pinned,) = re.findall(r"^numba==(\d+)\.(\d+)", (ROOT / "constraints.txt").read_text(), re.M)
     assert tuple(map(int, bound)) == (int(pinned[0]), int(pinned[1]) + 1)

@@ -46,9 +46,7 @@ def check_command() -> None:
     command = shutil.which("peckorder", path=str(Path(sys.executable).parent))
     assert command is not None
     subprocess.run([command, "--help"], check=True)
-    subprocess.run(
-        [command, "compare", "--repeats", "2", "-o", "page.html"], check=True
-    )
+    subprocess.run([command, "compare", "--repeats", "2", "-o", "page.html"], check=True)
     assert "</html>" in Path("page.html").read_text(encoding="utf-8")
 
 

@@ -128,9 +128,7 @@ def test_expected_with_a_mask_is_the_mean_over_all_orders(name, columns):
 def test_best_with_a_mask_is_the_best_of_all_orders(name, columns):
     metric, (truth, score, mask) = METRICS[name], columns
     values, _ = metric.of_all(truth, score, mask)
-    assert_same(
-        value(metric, truth, score, good=mask, ties="best"), best(metric)(values)
-    )
+    assert_same(value(metric, truth, score, good=mask, ties="best"), best(metric)(values))
 
 
 @every_metric_of_good_rows
@@ -139,9 +137,7 @@ def test_best_with_a_mask_is_the_best_of_all_orders(name, columns):
 def test_worst_with_a_mask_is_the_worst_of_all_orders(name, columns):
     metric, (truth, score, mask) = METRICS[name], columns
     values, _ = metric.of_all(truth, score, mask)
-    assert_same(
-        value(metric, truth, score, good=mask, ties="worst"), worst(metric)(values)
-    )
+    assert_same(value(metric, truth, score, good=mask, ties="worst"), worst(metric)(values))
 
 
 @every_metric_of_good_rows
@@ -171,9 +167,7 @@ def test_the_probability_of_a_rank_is_the_share_of_orders_with_it(columns, which
     got = metrics.rank_probability(truth, score, k)
     orders = list(metrics_by_enumeration.orders(score))
     places = [
-        metrics_by_enumeration.ranks(
-            metrics_by_enumeration.in_order(order, truth, is_good)
-        )[k - 1]
+        metrics_by_enumeration.ranks(metrics_by_enumeration.in_order(order, truth, is_good))[k - 1]
         for order in orders
     ]
     assert_same(got, np.bincount(places, minlength=len(truth) + 1)[1:] / len(orders))
@@ -233,9 +227,7 @@ def test_misranking_weighs_its_pairs(columns):
 @given(weighted_lists)
 def test_kendall_tau_weighs_its_pairs(columns):
     truth, score, weight = columns
-    wanted = 1 - 2 * share(
-        metrics_by_enumeration.weights_of_pairs(truth, score, weight), 0.5
-    )
+    wanted = 1 - 2 * share(metrics_by_enumeration.weights_of_pairs(truth, score, weight), 0.5)
     assert_same(value(metrics.kendall_tau, truth, score, sample_weight=weight), wanted)
 
 
@@ -312,11 +304,7 @@ WAYS = {
     "reals": ("rankings.pairs", REAL, {}),
     "weighted reals": ("weighted.pairs", REAL, {"sample_weight": [1, 2, 3]}),
     "a very long list": ("_count_in_parts", 2**17 * REAL, {}),
-    "two long lists": (
-        "rankings.pairs",
-        2**17 * REAL,
-        {"qid": 2**16 * [1, 2, 3, 4, 5, 6]},
-    ),
+    "two long lists": ("rankings.pairs", 2**17 * REAL, {"qid": 2**16 * [1, 2, 3, 4, 5, 6]}),
 }
 
 
@@ -329,9 +317,7 @@ def test_every_way_of_counting_is_used(way):
         metrics.disagreement(truth, score, **options)
 
 
-@pytest.mark.parametrize(
-    "truth", [[0, 0, 1], [0.5, 0.5, 0.7]], ids=["counted", "sorted"]
-)
+@pytest.mark.parametrize("truth", [[0, 0, 1], [0.5, 0.5, 0.7]], ids=["counted", "sorted"])
 def test_weights_may_be_of_very_different_sizes(truth):
     # Two pairs count, one of them is wrong; the third weighs 1e20 times as much.
     weight = [1e10, 1e10, 1e-10]
@@ -347,7 +333,5 @@ def test_mean_differences_are_those_of_all_pairs(power, columns):
     ours = {1: metrics.mean_absolute_difference, 2: metrics.mean_squared_difference}
     wanted = metrics_by_enumeration.mean_difference(truth, score, weight, power)
     assert_same(value(ours[power], truth, score, sample_weight=weight), wanted)
-    wanted = metrics_by_enumeration.mean_difference(
-        truth, score, [1.0] * len(truth), power
-    )
+    wanted = metrics_by_enumeration.mean_difference(truth, score, [1.0] * len(truth), power)
     assert_same(value(ours[power], truth, score), wanted)

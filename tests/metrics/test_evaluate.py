@@ -35,9 +35,7 @@ BY_NAME = {
     "ndcg": metrics.ndcg,
     "rr@2(2)": lambda *a, **o: metrics.reciprocal_rank(*a, k=2, good=2, **o),
     "precision_at@5": lambda *a, **o: metrics.precision_at(*a, 5, **o),
-    "ndcg@4(exponential)": lambda *a, **o: metrics.ndcg(
-        *a, k=4, gain="exponential", **o
-    ),
+    "ndcg@4(exponential)": lambda *a, **o: metrics.ndcg(*a, k=4, gain="exponential", **o),
     "ndcg@10": lambda *a, **o: metrics.ndcg(*a, k=10, **o),
     "tau": metrics.kendall_tau,
     "disagreement": metrics.disagreement,
@@ -71,9 +69,7 @@ def test_ties_and_docids_reach_the_metrics():
 
 def test_an_interval_surrounds_its_mean():
     table = evaluate(Y, POOR, ["ndcg", "tau"], qid=QID)
-    assert all(
-        low < table[name] < high for name, (low, high) in table.intervals.items()
-    )
+    assert all(low < table[name] < high for name, (low, high) in table.intervals.items())
 
 
 def test_an_interval_is_as_wide_as_theory_says():
@@ -163,11 +159,7 @@ def test_an_unknown_name_is_refused(name, hint):
 
 
 @pytest.mark.parametrize(
-    ("name", "rule"),
-    [
-        ("p", "with a cut-off, as in 'p@10'"),
-        ("tau@3", "without a cut-off"),
-    ],
+    ("name", "rule"), [("p", "with a cut-off, as in 'p@10'"), ("tau@3", "without a cut-off")]
 )
 def test_a_name_with_the_wrong_cutoff_is_refused(name, rule):
     word = name.split("@")[0].split("(")[0]
@@ -183,9 +175,7 @@ def test_a_cutoff_of_nothing_is_refused():
 
 
 def test_capitals_are_as_good():
-    assert evaluate(Y, GOOD, "NDCG@3", qid=QID)["NDCG@3"] == metrics.ndcg(
-        Y, GOOD, k=3, qid=QID
-    )
+    assert evaluate(Y, GOOD, "NDCG@3", qid=QID)["NDCG@3"] == metrics.ndcg(Y, GOOD, k=3, qid=QID)
 
 
 def test_tells_by_how_much_one_is_better():
@@ -229,8 +219,7 @@ def test_other_metrics_cannot_be_compared():
 
 
 @pytest.mark.parametrize(
-    ("rows", "got"),
-    [(slice(10, None), "none called 0"), (slice(None, -10), "none called 29")],
+    ("rows", "got"), [(slice(10, None), "none called 0"), (slice(None, -10), "none called 29")]
 )
 def test_other_queries_cannot_be_compared(rows, got):
     a, b = (evaluate(Y[r], GOOD[r], qid=QID[r]) for r in (slice(None), rows))
@@ -349,9 +338,7 @@ def test_undefined_queries_may_count_as_zero():
 
 
 def test_undefined_queries_may_be_refused():
-    sentence = (
-        "average_precision: every query must have a good row; got query 2 without."
-    )
+    sentence = "average_precision: every query must have a good row; got query 2 without."
     with pytest.raises(DataError, match=exactly(sentence)):
         evaluate([1, 0, 0], [1.0, 0.0, 0.0], "ap", qid=[1, 1, 2], undefined="raise")
 
@@ -404,10 +391,7 @@ def test_a_query_without_weight_has_no_say_in_chance():
 
 def test_the_seed_decides_chance():
     a, b = (evaluate(Y, RNG.random(300), "tau", qid=QID) for _ in range(2))
-    ps = {
-        compare(a, b, n_permutations=50, random_state=s).p_values["tau"]
-        for s in range(9)
-    }
+    ps = {compare(a, b, n_permutations=50, random_state=s).p_values["tau"] for s in range(9)}
     assert len(ps) > 1
 
 

@@ -123,12 +123,7 @@ def test_the_order_of_rows_does_not_count_with_names(name, seed):
     rng = np.random.default_rng(seed)
     docid, mixed = rng.permutation(len(truth)), rng.permutation(len(truth))
     got = values(
-        METRICS[name],
-        truth[mixed],
-        score[mixed],
-        qid[mixed],
-        ties="docid",
-        docid=docid[mixed],
+        METRICS[name], truth[mixed], score[mixed], qid[mixed], ties="docid", docid=docid[mixed]
     )
     wanted = values(METRICS[name], truth, score, qid, ties="docid", docid=docid)
     assert_array_equal(got, wanted[list(dict.fromkeys(qid[mixed].tolist()))])
@@ -153,13 +148,7 @@ def test_weights_go_with_their_rows(name, seed):
     truth, score, qid = queries(seed)
     rng = np.random.default_rng(seed)
     weight, mixed = rng.random(len(truth)), rng.permutation(len(truth))
-    got = values(
-        EVERY[name],
-        truth[mixed],
-        score[mixed],
-        qid[mixed],
-        sample_weight=weight[mixed],
-    )
+    got = values(EVERY[name], truth[mixed], score[mixed], qid[mixed], sample_weight=weight[mixed])
     wanted = values(EVERY[name], truth, score, qid, sample_weight=weight)
     assert_allclose(got, wanted[list(dict.fromkeys(qid[mixed].tolist()))], atol=1e-13)
 
@@ -191,9 +180,7 @@ LABELS = {
     "dates": lambda q: np.datetime64("2000-01-01") + q,
     "unsigned": lambda q: q.astype(np.uint8),
     "large integers": lambda q: [2**70 + int(i) for i in q],
-    "integers of either sign and 64 bits": lambda q: [
-        int(i) + 2**63 if i else -1 for i in q
-    ],
+    "integers of either sign and 64 bits": lambda q: [int(i) + 2**63 if i else -1 for i in q],
     "objects": lambda q: q.astype(object),
 }
 
@@ -276,13 +263,7 @@ def test_one_query_is_no_query(name):
 
 # --- how the work is done ---
 
-WAYS = [
-    {},
-    {"ties": "best"},
-    {"ties": "worst"},
-    {"ties": "order"},
-    {"ties": "docid"},
-]
+WAYS = [{}, {"ties": "best"}, {"ties": "worst"}, {"ties": "order"}, {"ties": "docid"}]
 every_way = pytest.mark.parametrize("options", WAYS, ids=lambda way: way.get("ties"))
 
 
@@ -310,9 +291,7 @@ def test_threads_do_not_show(monkeypatch, options, n_queries, real):
 @pytest.mark.parametrize("length", [0, 100, 10**9], ids=["all", "some", "none"])
 @pytest.mark.parametrize("mixed", [False, True], ids=["in order", "mixed"])
 @every_way
-def test_long_lists_and_short_ones_are_sorted_the_same(
-    monkeypatch, options, mixed, length
-):
+def test_long_lists_and_short_ones_are_sorted_the_same(monkeypatch, options, mixed, length):
     table = queries(3, 40, longest=200)
     if mixed:
         order = np.random.default_rng(0).permutation(len(table[0]))

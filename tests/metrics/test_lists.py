@@ -168,9 +168,7 @@ def test_undefined_queries_may_count_as_zero(name):
 @every_metric_that_can_fail
 def test_undefined_queries_may_be_refused(name):
     metric = METRICS[name]
-    sentence = (
-        f"{metric.name}: every query must have {needs(metric)}; got query 'a' without."
-    )
+    sentence = f"{metric.name}: every query must have {needs(metric)}; got query 'a' without."
     with pytest.raises(DataError, match=exactly(sentence)):
         metric.function(**undefined(metric), **metric.options, undefined="raise")
 
@@ -178,9 +176,7 @@ def test_undefined_queries_may_be_refused(name):
 @pytest.mark.parametrize("name", [7, 2.5, "b", ("b", 1)])
 def test_the_refused_query_is_called_by_its_name(name):
     other = type(name)([*"ab"]) if isinstance(name, tuple) else type(name)(0)
-    sentence = (
-        f"ndcg: every query must have a row with a gain; got query {name!r} without."
-    )
+    sentence = f"ndcg: every query must have a row with a gain; got query {name!r} without."
     with pytest.raises(DataError, match=exactly(sentence)):
         metrics.ndcg([1, 0, 0], [1, 2, 3], qid=[other, name, name], undefined="raise")
 
@@ -215,13 +211,9 @@ def test_a_query_always_has_a_highest_grade(name):
     assert got == 1.0
 
 
-@pytest.mark.parametrize(
-    "function", ["mean_squared_difference", "mean_absolute_difference"]
-)
+@pytest.mark.parametrize("function", ["mean_squared_difference", "mean_absolute_difference"])
 def test_queries_without_weight_have_no_mean_difference(function):
-    sentence = (
-        f"{function}: 1 of 2 queries are left out of the mean, having no weight > 0."
-    )
+    sentence = f"{function}: 1 of 2 queries are left out of the mean, having no weight > 0."
     with pytest.warns(UndefinedMetricWarning, match=exactly(sentence)):
         got = getattr(metrics, function)(
             [1, 2, 1, 2], [1, 3, 1, 2], qid=[*"aabb"], sample_weight=[0, 0, 1, 1]
@@ -230,9 +222,7 @@ def test_queries_without_weight_have_no_mean_difference(function):
 
 
 def test_pairs_without_weight_are_no_pairs():
-    got = metrics.disagreement(
-        [1, 2, 3], [3, 2, 1], sample_weight=[0, 0, 1], per_query=True
-    )
+    got = metrics.disagreement([1, 2, 3], [3, 2, 1], sample_weight=[0, 0, 1], per_query=True)
     assert_array_equal(got, [np.nan])
 
 
@@ -268,11 +258,7 @@ def test_a_warning_points_at_its_caller():
 
 # --- weights of queries ---
 
-PAIRS = {
-    "y_true": [0, 1, 0, 1, 0, 1],
-    "y_score": [2, 1, 1, 2, 1, 1],
-    "qid": [*"bbaacc"],
-}
+PAIRS = {"y_true": [0, 1, 0, 1, 0, 1], "y_score": [2, 1, 1, 2, 1, 1], "qid": [*"bbaacc"]}
 
 
 def test_queries_weigh_the_same():

@@ -24,9 +24,7 @@ def test_the_loss_is_the_mean_distance(pairs):
 @given(ranks)
 def test_the_loss_at_a_time_is_that_of_the_rows_so_far(pairs):
     true, guessed = zip(*pairs, strict=True)
-    expected = [
-        online_oracles.rank_loss(true[:t], guessed[:t]) for t in range(1, len(true) + 1)
-    ]
+    expected = [online_oracles.rank_loss(true[:t], guessed[:t]) for t in range(1, len(true) + 1)]
     assert_allclose(time_averaged_rank_loss(true, guessed), expected, rtol=1e-12)
 
 
@@ -59,17 +57,13 @@ def test_booleans_are_one_step_apart():
 
 
 def test_words_are_counted_along_classes():
-    steps = time_averaged_rank_loss(
-        ["lo", "hi"], ["hi", "hi"], classes=["lo", "mid", "hi"]
-    )
+    steps = time_averaged_rank_loss(["lo", "hi"], ["hi", "hi"], classes=["lo", "mid", "hi"])
     assert_array_equal(steps, [2.0, 1.0])
 
 
 @either
 def test_other_numbers_of_labels_are_refused(metric):
-    sentence = (
-        f"{metric.__name__}: y_pred must be as long as y_true; got 1 labels for 2."
-    )
+    sentence = f"{metric.__name__}: y_pred must be as long as y_true; got 1 labels for 2."
     with pytest.raises(ValueError, match=exactly(sentence)):
         metric([1, 2], [1])
 

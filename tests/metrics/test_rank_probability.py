@@ -123,14 +123,10 @@ def test_the_first_of_many_good_rows_is_soon_found():
 
 
 def test_a_k_may_be_of_a_small_type():
-    assert_array_equal(
-        among_equals(300, 299, np.uint8(200)), among_equals(300, 299, 200)
-    )
+    assert_array_equal(among_equals(300, 299, np.uint8(200)), among_equals(300, 299, 200))
 
 
 def test_a_mask_of_rows_of_different_lengths_is_refused():
-    sentence = (
-        "rank_probability: good must be a grade, 'top' or a mask; got [[1], [2, 3]]."
-    )
+    sentence = "rank_probability: good must be a grade, 'top' or a mask; got [[1], [2, 3]]."
     with pytest.raises(DataError, match=exactly(sentence)):
         rank_probability([1, 0], [1, 2], 1, good=[[1], [2, 3]])

@@ -51,9 +51,7 @@ def test_a_score_that_is_nan_is_refused(name):
     differences = metric.name in {"mean_squared_difference", "mean_absolute_difference"}
     rule = "finite" if differences else "without gaps"
     hint = "" if differences else " Fill them, with -inf to rank these rows last."
-    with raises_refusal(
-        f"{metric.name}: y_score must be {rule}; got nan in row 1.{hint}"
-    ):
+    with raises_refusal(f"{metric.name}: y_score must be {rule}; got nan in row 1.{hint}"):
         metric([0, 1, 2], [1.0, np.nan, 2.0])
 
 
@@ -65,9 +63,7 @@ def test_a_truth_that_is_not_finite_is_refused(name, value):
         metric([0, 1, value], [1.0, 3.0, 2.0])
 
 
-@pytest.mark.parametrize(
-    "name", ["mean_squared_difference", "mean_absolute_difference"]
-)
+@pytest.mark.parametrize("name", ["mean_squared_difference", "mean_absolute_difference"])
 def test_differences_of_infinite_scores_are_refused(name):
     with raises_refusal(f"{name}: y_score must be finite; got inf in row 0."):
         getattr(metrics, name)([0, 1], [np.inf, 0])
@@ -156,9 +152,7 @@ def test_truths_may_be_as_far_apart_as_can_be():
 
 
 def test_scores_may_be_too_large_for_single_precision():
-    got = metrics.reciprocal_rank(
-        [0, 1], [1e300, 2e300], ties="docid", docid=["b", "a"]
-    )
+    got = metrics.reciprocal_rank([0, 1], [1e300, 2e300], ties="docid", docid=["b", "a"])
     assert got == 0.5
 
 
@@ -260,9 +254,7 @@ def test_grades_too_large_for_a_power_of_two_are_refused():
 
 @pytest.mark.parametrize("name", [*OF_GOOD_ROWS, "rank probability"])
 @pytest.mark.parametrize(
-    "good",
-    ["best", None, True, np.nan, np.inf, [1, 0], ["a", "b"], [[True], [False]]],
-    ids=repr,
+    "good", ["best", None, True, np.nan, np.inf, [1, 0], ["a", "b"], [[True], [False]]], ids=repr
 )
 def test_what_is_no_grade_nor_a_mask_is_refused(name, good):
     metric = EVERY[name]
@@ -285,9 +277,7 @@ def test_a_mask_of_another_length_is_refused(name):
 @every_metric_with_ties
 def test_ties_by_names_need_names(name):
     metric = METRICS[name]
-    sentence = (
-        f"{metric.name}: docid must be one name per row with ties='docid'; got None."
-    )
+    sentence = f"{metric.name}: docid must be one name per row with ties='docid'; got None."
     with raises_refusal(sentence):
         metric([0, 1], [1.0, 2.0], ties="docid")
 
@@ -312,9 +302,7 @@ def test_names_without_an_order_are_refused(docid):
 @every_metric_with_queries
 def test_other_numbers_of_queries_are_refused(name):
     metric = EVERY[name]
-    with raises_refusal(
-        f"{metric.name}: qid must be one value per row, 2 in all; got 3."
-    ):
+    with raises_refusal(f"{metric.name}: qid must be one value per row, 2 in all; got 3."):
         metric([0, 1], [1.0, 2.0], qid=[1, 1, 2])
 
 
@@ -329,16 +317,12 @@ def test_a_query_that_is_nan_is_refused(name, qid):
 
 
 def test_a_table_of_queries_is_refused():
-    with raises_refusal(
-        "ndcg: qid must be one-dimensional; got an array of shape (2, 1)."
-    ):
+    with raises_refusal("ndcg: qid must be one-dimensional; got an array of shape (2, 1)."):
         metrics.ndcg([0, 1], [1, 2], qid=np.zeros((2, 1)))
 
 
 def test_queries_that_cannot_be_hashed_are_refused():
-    with raises_refusal(
-        "ndcg: qid must be hashable values; got unhashable type: 'dict'."
-    ):
+    with raises_refusal("ndcg: qid must be hashable values; got unhashable type: 'dict'."):
         metrics.ndcg([0, 1], [1, 2], qid=[{}, {}])
 
 
@@ -384,10 +368,7 @@ def of_queries(got):
         ({"a": -1, "b": 0}, of_queries([-1.0, 0.0])),
         ([1, np.nan], "query_weight must be finite; got nan in row 1."),
         (["x", "y"], "query_weight must be numbers; got ['x', 'y']."),
-        (
-            {"a": 1},
-            "query_weight must have a weight for every query; got none for 'b'.",
-        ),
+        ({"a": 1}, "query_weight must have a weight for every query; got none for 'b'."),
     ],
 )
 def test_bad_weights_of_queries_are_refused(name, weight, sentence):
@@ -396,13 +377,10 @@ def test_bad_weights_of_queries_are_refused(name, weight, sentence):
         metric([0, 1, 0, 1], [1, 2, 3, 4], qid=[*"aabb"], query_weight=weight)
 
 
-@pytest.mark.parametrize(
-    "name", ["mean_squared_difference", "mean_absolute_difference"]
-)
+@pytest.mark.parametrize("name", ["mean_squared_difference", "mean_absolute_difference"])
 def test_errors_too_large_to_be_squared_are_refused(name):
     sentence = (
-        f"{name}: y_score must be within 1e+145 of y_true, so that squares are "
-        "finite; got 1e+200."
+        f"{name}: y_score must be within 1e+145 of y_true, so that squares are finite; got 1e+200."
     )
     with pytest.raises(DataError, match=exactly(sentence)):
         getattr(metrics, name)([1e200, 0.0], [0.0, 1.0])
@@ -416,18 +394,12 @@ def test_names_of_rows_that_would_not_matter_are_refused():
 
 def test_categories_are_locate_errors_their_numbers_are():
     pandas = pytest.importorskip("pandas")
-    y = pandas.Series(
-        pandas.Categorical(["low", "high"], ["low", "high"], ordered=True)
-    )
-    with pytest.raises(
-        DataError, match=r"Of ordered categories .*: y_true\.cat\.codes\."
-    ):
+    y = pandas.Series(pandas.Categorical(["low", "high"], ["low", "high"], ordered=True))
+    with pytest.raises(DataError, match=r"Of ordered categories .*: y_true\.cat\.codes\."):
         metrics.ndcg(y, [1.0, 0.0])
 
 
 def test_a_ragged_mask_is_refused():
-    sentence = (
-        "average_precision: good must be a grade, 'top' or a mask; got [[1], [2, 3]]."
-    )
+    sentence = "average_precision: good must be a grade, 'top' or a mask; got [[1], [2, 3]]."
     with raises_refusal(sentence):
         metrics.average_precision([1, 0], [1.0, 2.0], good=[[1], [2, 3]])

@@ -62,9 +62,7 @@ def test_an_interval_is_that_of_scipy():
 def test_missing_values_are_left_out_of_means_and_intervals():
     values = RNG.random((2, 400))
     values[1, ::2] = np.nan
-    assert_allclose(
-        weighted_means(values, np.ones(400)), np.nanmean(values, axis=1), rtol=1e-14
-    )
+    assert_allclose(weighted_means(values, np.ones(400)), np.nanmean(values, axis=1), rtol=1e-14)
     low, high = intervals(values, np.ones(400), 5000, 0)[1]
     spread = np.nanstd(values[1]) / np.sqrt(200)
     assert high - low == pytest.approx(2 * 1.96 * spread, rel=0.1)
@@ -74,9 +72,7 @@ def test_a_chance_is_that_of_all_signs():
     gaps = np.array([0.3, -0.1, 0.2, 0.4, -0.2, 0.1, 0.05])
     all_signs = np.array(list(product([1, -1], repeat=7))) @ gaps
     exact = (np.abs(all_signs) >= abs(gaps.sum()) - 1e-9).mean()
-    assert chances(gaps[np.newaxis], np.ones(7), 50_000, 0)[0] == pytest.approx(
-        exact, abs=0.01
-    )
+    assert chances(gaps[np.newaxis], np.ones(7), 50_000, 0)[0] == pytest.approx(exact, abs=0.01)
 
 
 def test_the_number_of_samples_need_not_be_a_multiple():

@@ -81,9 +81,7 @@ def test_queries_reach_fit_splitter_and_scorer():
         error_score="raise",
     )
     assert [model.n_queries_ for model in found["estimator"]] == [8, 8, 8]
-    expected = [
-        ndcg(Y[test], X[test, 0], qid=QID[test]) for test in found["indices"]["test"]
-    ]
+    expected = [ndcg(Y[test], X[test, 0], qid=QID[test]) for test in found["indices"]["test"]]
     assert found["test_score"].tolist() == expected
 
 
@@ -171,8 +169,7 @@ def test_classes_that_are_numbers_are_scores(model):
 @pytest.mark.parametrize("kind", [np.asarray, list])
 def test_truths_that_are_words_are_refused(kind):
     sentence = (
-        "scorer: y must be numbers for 'ndcg@3'; got 'poor'. Number the classes in "
-        "their order."
+        "scorer: y must be numbers for 'ndcg@3'; got 'poor'. Number the classes in their order."
     )
     with pytest.raises(DataError, match=exactly(sentence)):
         scorer("ndcg@3")(LinearRegression(), X, kind(WORDS[Y]))

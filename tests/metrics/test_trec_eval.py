@@ -65,18 +65,14 @@ def by_query(values, qid, docid):
 
 def ours(name, table):
     truth, score, qid, docid = table
-    values = OURS[name](
-        truth, score, qid=qid, ties="docid", docid=docid, per_query=True
-    )
+    values = OURS[name](truth, score, qid=qid, ties="docid", docid=docid, per_query=True)
     return dict(zip(dict.fromkeys(qid.tolist()), values.tolist(), strict=True))
 
 
 @every_kind
 @every_measure
 def test_values_are_those_of_trec_eval(name, table):
-    pytrec_eval = pytest.importorskip(
-        "pytrec_eval", reason="pytrec-eval-terrier is not installed"
-    )
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec-eval-terrier is not installed")
     truth, score, qid, docid = table
     evaluator = pytrec_eval.RelevanceEvaluator(
         by_query(truth, qid, docid),
@@ -103,9 +99,7 @@ def test_values_are_those_of_trec_eval(name, table):
 )
 def test_means_are_those_of_ir_measures(measure, name, table):
     pytest.importorskip("pytrec_eval", reason="pytrec-eval-terrier is not installed")
-    ir_measures = pytest.importorskip(
-        "ir_measures", reason="ir-measures is not installed"
-    )
+    ir_measures = pytest.importorskip("ir_measures", reason="ir-measures is not installed")
     truth, score, qid, docid = table
     wanted = ir_measures.pytrec_eval.calc_aggregate(
         [ir_measures.parse_measure(measure)],

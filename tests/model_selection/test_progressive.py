@@ -120,11 +120,7 @@ def test_an_empty_stream_yields_nothing():
 
 
 def test_progress_is_a_small_tuple():
-    assert Progress(3, 0.5, 1.0)._asdict() == {
-        "rounds": 3,
-        "rank_loss": 0.5,
-        "batch_loss": 1.0,
-    }
+    assert Progress(3, 0.5, 1.0)._asdict() == {"rounds": 3, "rank_loss": 0.5, "batch_loss": 1.0}
 
 
 REFUSED_STREAMS = {

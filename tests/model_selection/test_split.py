@@ -20,9 +20,7 @@ from support.helpers import exactly
 
 FEW = settings(max_examples=40)
 ids = st.lists(
-    st.integers(0, 6) | st.sampled_from("ab") | st.tuples(st.booleans()),
-    min_size=2,
-    max_size=25,
+    st.integers(0, 6) | st.sampled_from("ab") | st.tuples(st.booleans()), min_size=2, max_size=25
 ).filter(lambda qid: len(set(qid)) > 1)
 
 
@@ -66,8 +64,7 @@ def test_shuffling_changes_the_order_of_equals_alone():
 
 
 @pytest.mark.parametrize(
-    "X",
-    [None, [[1.0]] * 4, sparse.csr_array((4, 2)), pl.DataFrame({"a": [1, 2, 3, 4]})],
+    "X", [None, [[1.0]] * 4, sparse.csr_array((4, 2)), pl.DataFrame({"a": [1, 2, 3, 4]})]
 )
 def test_only_the_number_of_rows_matters(X):
     cv, qid = QueryKFold(2), ["x", "y", "x", "z"]
@@ -129,11 +126,7 @@ REFUSED_SPLITS = {
         {"qid": [1, 2, 3, 4]},
         f"QueryKFold: {SEED} -1.",
     ),
-    "a number": (
-        {"n_splits": 2},
-        {"qid": 3},
-        "QueryKFold: qid must be one value per row; got 3.",
-    ),
+    "a number": ({"n_splits": 2}, {"qid": 3}, "QueryKFold: qid must be one value per row; got 3."),
     "a number for groups": (
         {"n_splits": 2},
         {"groups": np.int64(3)},
@@ -167,9 +160,7 @@ def test_refused_splits(options, given_as, sentence):
 
 
 @pytest.mark.parametrize(
-    "X",
-    [5, "abcd", {1, 2}, {"a": [1, 2]}, np.array(3), list, Preferences([0], [1])],
-    ids=repr,
+    "X", [5, "abcd", {1, 2}, {"a": [1, 2]}, np.array(3), list, Preferences([0], [1])], ids=repr
 )
 def test_what_has_no_rows_is_refused(X):
     sentence = f"QueryKFold: X must be rows; got {short(X)}."
@@ -249,10 +240,7 @@ def test_preferences_are_restricted_to_each_side():
         y, graded, qid=QID, test_size=0.5, random_state=0
     )
     ours_train, ours_test, qid_train, qid_test = parts
-    for ours, y_part, qid in (
-        (ours_train, y_train, qid_train),
-        (ours_test, y_test, qid_test),
-    ):
+    for ours, y_part, qid in ((ours_train, y_train, qid_train), (ours_test, y_test, qid_test)):
         expected = Preferences.from_grades(y_part, qid)
         for a, b in zip(ours.pairs(), expected.pairs(), strict=True):
             assert_array_equal(a, b)
@@ -292,11 +280,7 @@ REFUSED_HALVES = {
     ),
     "number": ([5], {"qid": [1, 2]}, "array 0 must be rows; got 5."),
     "set": ([{1, 2}], {"qid": [1, 2]}, "array 0 must be rows; got {1, 2}."),
-    "scalar": (
-        [np.array(3)],
-        {"qid": [1, 2]},
-        "array 0 must be rows; got array(3).",
-    ),
+    "scalar": ([np.array(3)], {"qid": [1, 2]}, "array 0 must be rows; got array(3)."),
     "one id": ([], {"qid": 3}, "qid must be one value per row; got 3."),
     "one word": ([], {"qid": "abc"}, "qid must be one value per row; got 'abc'."),
     "an id without a dimension": (
@@ -335,11 +319,7 @@ REFUSED_HALVES = {
     "nan": ([], {"qid": [1, 2], "test_size": np.nan}, f"{SIZE}nan."),
     "true": ([], {"qid": [1, 2], "test_size": True}, f"{SIZE}True."),
     "word": ([], {"qid": [1, 2], "test_size": "half"}, f"{SIZE}'half'."),
-    "empty": (
-        [],
-        {"qid": []},
-        "test_size must leave a query to learn from; got 0.25 of 0.",
-    ),
+    "empty": ([], {"qid": []}, "test_size must leave a query to learn from; got 0.25 of 0."),
 }
 
 

@@ -15,15 +15,7 @@ from peckorder import AggregatePRank
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD
 from peckorder.ordinal.learners import base
 from peckorder.ordinal.learners import ensemble as linear
-from support.helpers import (
-    AGGREGATES,
-    PAPER,
-    integer_data,
-    make,
-    real_data,
-    same,
-    shown,
-)
+from support.helpers import AGGREGATES, PAPER, integer_data, make, real_data, same, shown
 
 X, Y = real_data(2)
 CLASSES = range(1, 5)
@@ -40,8 +32,7 @@ every_aggregate = pytest.mark.parametrize("aggregate", AGGREGATES)
 
 def ensemble(name="linear", n=5, **options):
     return AggregatePRank(
-        n_estimators=n,
-        **{"random_state": 0, "classes": CLASSES} | KERNELS[name] | options,
+        n_estimators=n, **{"random_state": 0, "classes": CLASSES} | KERNELS[name] | options
     )
 
 
@@ -58,9 +49,7 @@ def streams(draw):
 @every_aggregate
 @settings(max_examples=8)
 @given(streams(), st.sampled_from([1, 2, 3]), st.integers(1, 40))
-def test_neither_threads_nor_cuts_nor_blocks_show(
-    name, aggregate, stream, n_jobs, block
-):
+def test_neither_threads_nor_cuts_nor_blocks_show(name, aggregate, stream, n_jobs, block):
     whole = ensemble(name, aggregate=aggregate, n_jobs=1).fit(X, Y)
     model = ensemble(name, aggregate=aggregate, n_jobs=n_jobs)
     with pytest.MonkeyPatch.context() as patch:
@@ -76,9 +65,7 @@ def test_neither_threads_nor_cuts_nor_blocks_show(
 @every_aggregate
 @settings(max_examples=8)
 @given(streams(), st.sampled_from([1, 2, 3]))
-def test_what_is_predicted_on_the_way_depends_on_neither(
-    name, aggregate, stream, n_jobs
-):
+def test_what_is_predicted_on_the_way_depends_on_neither(name, aggregate, stream, n_jobs):
     # In integers, so that it does not matter when the parts of a sum are added up.
     rows, y = integer_data(2, n=len(Y))
     view = {"unit_norm": False}
@@ -235,9 +222,7 @@ def test_thresholds_stay_in_order(name):
 
 @every_kernel
 @every_aggregate
-@pytest.mark.parametrize(
-    "copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))]
-)
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
 def test_a_copy_predicts_and_goes_on_the_same(name, aggregate, copied):
     model = ensemble(name, aggregate=aggregate).fit(X, Y)
     revived = copied(model)

@@ -17,11 +17,7 @@ from support.helpers import messy_csr
 pytestmark = pytest.mark.jit_off
 
 X = np.array([[3.0, 4.0], [0.0, 0.0], [-1.0, 2.0]])
-FORMS = {
-    "dense": np.asarray,
-    "csr": sparse.csr_array,
-    "messy": lambda X: messy_csr(X, 1),
-}
+FORMS = {"dense": np.asarray, "csr": sparse.csr_array, "messy": lambda X: messy_csr(X, 1)}
 
 
 @settings(max_examples=40)
@@ -61,9 +57,7 @@ def test_encode_has_nothing_to_say_of_no_labels():
 def test_scores_are_products(form, intercept, expected):
     weights = np.array([1.0, 2.0, 10.0][: 2 + intercept])
     score = np.empty(3)
-    linear.scores(
-        as_rows(FORMS[form](X)), RowTransform(intercept, False), weights, score
-    )
+    linear.scores(as_rows(FORMS[form](X)), RowTransform(intercept, False), weights, score)
     assert_array_equal(score, expected)
 
 
@@ -74,9 +68,7 @@ def test_scores_at_unit_norm_are_divided_by_it(form):
     assert_allclose(score, [11 / 5, 0, 3 / np.sqrt(5)], rtol=1e-15)
 
 
-@pytest.mark.skipif(
-    numba.config.DISABLE_JIT, reason="NumPy warns of what Numba does in silence"
-)
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="NumPy warns of what Numba does in silence")
 def test_scores_of_a_norm_that_overflows_are_not_finite():
     score = np.empty(1)
     rows = as_rows(np.array([[1e200, 1.0]]))

@@ -31,19 +31,13 @@ EXACT = {
     "poly": ({"kernel": "poly", "gamma": 1}, online_oracles.polynomial()),
     "function": ({"kernel": plus_one_squared}, online_oracles.polynomial()),
     "linear budget": ({"budget": 3}, online_oracles.dot),
-    "poly budget": (
-        {"kernel": "poly", "gamma": 1, "budget": 2},
-        online_oracles.polynomial(),
-    ),
+    "poly budget": ({"kernel": "poly", "gamma": 1, "budget": 2}, online_oracles.polynomial()),
 }
 REAL = {
     "linear": ({}, None),
     "poly": ({"kernel": "poly", "gamma": 0.5}, online_oracles.polynomial(0.5)),
     "rbf": ({"kernel": "rbf", "gamma": 0.5}, online_oracles.gaussian(0.5)),
-    "rbf budget": (
-        {"kernel": "rbf", "gamma": 0.5, "budget": 4},
-        online_oracles.gaussian(0.5),
-    ),
+    "rbf budget": ({"kernel": "rbf", "gamma": 0.5, "budget": 4}, online_oracles.gaussian(0.5)),
 }
 exact_kernels = pytest.mark.parametrize("name", EXACT)
 real_kernels = pytest.mark.parametrize("name", REAL)
@@ -100,9 +94,7 @@ def both_run(case, aggregate, ensemble, problem):
     def member():
         if kernel is None:
             return online_oracles.PRank(X.shape[1], k, "last", **seen)
-        return online_oracles.KernelPRank(
-            k, kernel, "last", options.get("budget"), **seen
-        )
+        return online_oracles.KernelPRank(k, kernel, "last", options.get("budget"), **seen)
 
     members = [member() for _ in range(model.n_estimators)]
     oracle = online_oracles.Ensemble(members, coins_of(model).tolist(), aggregate)
@@ -168,12 +160,8 @@ def test_votes_are_counted_exactly_as_defined(aggregate, name, ensemble, problem
     _, _, X_test, _, form, _ = problem
     model, oracle, _, _ = both_run(EXACT[name], aggregate, ensemble, problem)
     rows = FORMS[form](X_test, 2)
-    assert_array_equal(
-        model.mean_rank(rows), [oracle.mean_rank(x) for x in X_test.tolist()]
-    )
-    assert_array_equal(
-        model.predict_proba(rows), [oracle.shares(x) for x in X_test.tolist()]
-    )
+    assert_array_equal(model.mean_rank(rows), [oracle.mean_rank(x) for x in X_test.tolist()])
+    assert_array_equal(model.predict_proba(rows), [oracle.shares(x) for x in X_test.tolist()])
 
 
 @every_aggregate
@@ -198,9 +186,7 @@ def test_real_numbers_are_learnt_as_defined(name, ensemble, problem):
     model, oracle, _, _ = both_run(REAL[name], "bayes_point", ensemble, problem)
     assume(oracle.closest > 1e-9)
     assert_same(model, oracle, close)
-    scores = [
-        np.mean([m.score(x) for m in oracle.members]).item() for x in X_test.tolist()
-    ]
+    scores = [np.mean([m.score(x) for m in oracle.members]).item() for x in X_test.tolist()]
     close(model.decision_function(FORMS[form](X_test, 2)), scores)
 
 
@@ -264,10 +250,7 @@ def test_members_that_see_all_rows_are_one_prank(name, n_members, problem):
     ensemble = {"n_estimators": n_members, "tau": 1, "classes": range(1, k + 1)}
     model = AggregatePRank(**ensemble, **options, **view).fit(FORMS[form](X, 1), y)
     alone = last_prank(model, FORMS[form](X, 1), y)
-    assume(
-        np.abs(alone.decision_function(X_test)[:, None] - alone.thresholds_).min()
-        > 1e-9
-    )
+    assume(np.abs(alone.decision_function(X_test)[:, None] - alone.thresholds_).min() > 1e-9)
     assert_array_equal(model.predict(X_test), alone.predict(X_test))
     assert_array_equal(model.thresholds_, alone.thresholds_)
     if kernel is None:

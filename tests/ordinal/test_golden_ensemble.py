@@ -47,9 +47,7 @@ class ByWeights:
         none, shape = np.empty(0, np.int64), (self.n, case["k"])
         self.moves = np.zeros((self.n, case["k"] - 1))
         self.votes, self.right_votes = np.zeros(shape, int), np.zeros(shape, int)
-        self.outcome = Outcome(
-            np.zeros(self.n), self.moves, self.votes, self.right_votes
-        )
+        self.outcome = Outcome(np.zeros(self.n), self.moves, self.votes, self.right_votes)
         self.block = RowBlock(rows, rows, 0, none, level, none)
         self.stopped = ensemble.learn(
             self.block,
@@ -173,19 +171,12 @@ def golden_model(request, case, monkeypatch):
         X, X_test = products(X, X), products(X_test, X)
 
     def model(aggregate):
-        return AggregatePRank(
-            n_estimators=len(masks), kernel=kernel, aggregate=aggregate, **PAPER
-        )
+        return AggregatePRank(n_estimators=len(masks), kernel=kernel, aggregate=aggregate, **PAPER)
 
     return model, X, X_test
 
 
-PREDICTED = {
-    "bayes_point": "bpm",
-    "bagging": "bagg",
-    "median": "bagg_median",
-    "voted": "vp_seen",
-}
+PREDICTED = {"bayes_point": "bpm", "bagging": "bagg", "median": "bagg_median", "voted": "vp_seen"}
 
 
 @pytest.mark.parametrize("aggregate", PREDICTED)
@@ -206,9 +197,7 @@ def test_the_public_class_predicts_on_the_way(case, golden_model, aggregate):
 @pytest.mark.parametrize("aggregate", ["bayes_point", "bagging", "median"])
 def test_the_public_class_tells_the_golden_mean_rank(case, golden_model, aggregate):
     model, X, X_test = golden_model
-    assert_close(
-        model(aggregate).fit(X, case["y"]).mean_rank(X_test), case["bagg_mean"]
-    )
+    assert_close(model(aggregate).fit(X, case["y"]).mean_rank(X_test), case["bagg_mean"])
 
 
 def test_the_voted_mean_rank_is_that_of_the_golden_votes(case, golden_model):

@@ -83,9 +83,7 @@ def test_has_neither_weights_nor_a_constant(way):
 def test_the_golden_features_learn_the_golden_weights(case):
     root = np.sqrt(2)
     a, b = np.array(case["X"]).T
-    features = np.column_stack(
-        [np.ones_like(a), root * a, root * b, a**2, b**2, root * a * b]
-    )
+    features = np.column_stack([np.ones_like(a), root * a, root * b, a**2, b**2, root * a * b])
     model = PRank(rule="last", **PAPER).fit(features, case["y"])
     assert_allclose(model.coef_, case["explicit_w"], rtol=0, atol=1e-9)
     assert_array_equal(model.predict(case["feature_map"]), case["test_preds"])

@@ -24,10 +24,7 @@ def published(case, **options):
 def started(case, n_rows):
     """Fit the first rows from the start that the case gives."""
     return published(case).fit(
-        case["X"][:n_rows],
-        case["y"][:n_rows],
-        coef_init=case["w0"],
-        thresholds_init=case["b0"],
+        case["X"][:n_rows], case["y"][:n_rows], coef_init=case["w0"], thresholds_init=case["b0"]
     )
 
 
@@ -80,10 +77,7 @@ def test_refuses_the_start_whose_thresholds_would_cross(golden):
     )
     with pytest.raises(ValueError, match=expected):
         published(case).fit(
-            [case["x"]],
-            [case["y"]],
-            coef_init=case["w0"],
-            thresholds_init=case["b0"],
+            [case["x"]], [case["y"]], coef_init=case["w0"], thresholds_init=case["b0"]
         )
 
 

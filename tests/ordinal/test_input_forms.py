@@ -121,9 +121,7 @@ def test_kernels_see_read_only_rows(form):
 @every_learner
 def test_dense_rows_are_never_changed(name):
     rows = X.copy()
-    make(name, max_iter=2, shuffle=True, random_state=1).fit(rows, Y).progressive(
-        rows, Y
-    )
+    make(name, max_iter=2, shuffle=True, random_state=1).fit(rows, Y).progressive(rows, Y)
     assert rows.tobytes() == X.tobytes()
     assert rows.flags.writeable
 
@@ -132,9 +130,7 @@ def test_dense_rows_are_never_changed(name):
 def test_sparse_rows_are_never_changed(name):
     rows = messy_csr(X, 1)
     before = [a.copy() for a in (rows.data, rows.indices, rows.indptr)]
-    make(name, max_iter=2, shuffle=True, random_state=1).fit(rows, Y).progressive(
-        rows, Y
-    )
+    make(name, max_iter=2, shuffle=True, random_state=1).fit(rows, Y).progressive(rows, Y)
     assert all(map(same, before, [rows.data, rows.indices, rows.indptr]))
 
 
@@ -203,9 +199,7 @@ def test_scores_that_overflow_when_predicting_are_refused(name, wrong, form):
 def test_norms_that_overflow_are_refused(name, form, method):
     model = make(name).fit(X, Y)
     rows = form(np.vstack([X[:2], np.full((1, 3), 1e160)]))
-    with raises_unchanged(
-        model, DataError, overflow(type(model).__name__, 2, unit_norm=True)
-    ):
+    with raises_unchanged(model, DataError, overflow(type(model).__name__, 2, unit_norm=True)):
         getattr(model, method)(rows, [1, 2, 4])
 
 

@@ -28,15 +28,12 @@ FEW = settings(max_examples=25)
     st.data(),
 )
 def test_thresholds_stay_in_order_after_every_round(rule, k, X, seed, unit_norm, data):
-    start = sorted(
-        data.draw(st.lists(st.integers(-5, 5), min_size=k - 1, max_size=k - 1))
-    )
+    start = sorted(data.draw(st.lists(st.integers(-5, 5), min_size=k - 1, max_size=k - 1)))
     y = np.random.default_rng(seed).integers(1, k + 1, 12)
     model = PRank(rule=rule, unit_norm=unit_norm, classes=range(1, k + 1))
     model.fit(X[:1], y[:1], thresholds_init=start)
     seen = [model.thresholds_] + [
-        model.partial_fit([x], [label]).thresholds_
-        for x, label in zip(X[1:], y[1:], strict=True)
+        model.partial_fit([x], [label]).thresholds_ for x, label in zip(X[1:], y[1:], strict=True)
     ]
     assert np.all(np.diff(seen, axis=1) >= 0)
 
@@ -176,7 +173,5 @@ def test_the_score_is_minus_the_mean_loss_in_steps(name, seed):
     X, y = real_data(seed)
     # Labels far apart are one step apart all the same.
     model = make(name).fit(X, 10 * y)
-    loss = online_oracles.rank_loss(
-        (y - 1).tolist(), (model.predict(X) // 10 - 1).tolist()
-    )
+    loss = online_oracles.rank_loss((y - 1).tolist(), (model.predict(X) // 10 - 1).tolist())
     assert model.score(X, 10 * y) == pytest.approx(-loss, rel=1e-12)

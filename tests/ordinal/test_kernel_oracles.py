@@ -90,12 +90,7 @@ def both_run(options, kernel, rule, budget, problem):
     X, y, _, k, form, view = problem
     model = PRank(rule=rule, budget=budget, classes=range(1, k + 1), **view, **options)
     oracle = online_oracles.KernelPRank(
-        k,
-        kernel,
-        rule,
-        budget,
-        intercept=view["fit_intercept"],
-        unit_norm=view["unit_norm"],
+        k, kernel, rule, budget, intercept=view["fit_intercept"], unit_norm=view["unit_norm"]
     )
     said = model.progressive(FORMS[form](X, 1), y)
     return model, oracle, said, oracle.progressive(X.tolist(), y.tolist())
@@ -231,9 +226,7 @@ def test_features_and_sums_learn_the_same_integers(rule, problem, poly):
 @pytest.mark.parametrize("aggregate", ["bayes_point", "bagging", "voted", "median"])
 @EXAMPLES
 @given(integer_problems(), polynomials())
-def test_members_learn_the_same_integers_by_features_and_by_sums(
-    aggregate, problem, poly
-):
+def test_members_learn_the_same_integers_by_features_and_by_sums(aggregate, problem, poly):
     X, y, X_test, k, form, view = problem
     options = {"classes": range(1, k + 1), "n_estimators": 3, "random_state": 1}
     model = AggregatePRank(aggregate=aggregate, **options, **view, **poly)

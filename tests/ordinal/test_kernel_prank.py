@@ -8,11 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.metrics.pairwise import (
-    laplacian_kernel,
-    polynomial_kernel,
-    rbf_kernel,
-)
+from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils import get_tags
 
@@ -39,11 +35,7 @@ from support.helpers import (
 
 X, Y = integer_data(3)
 POLY = {"kernel": "poly", "gamma": 1}
-FORMS = {
-    "dense": np.asarray,
-    "csr": sparse.csr_array,
-    "messy": lambda X: messy_csr(X, 1),
-}
+FORMS = {"dense": np.asarray, "csr": sparse.csr_array, "messy": lambda X: messy_csr(X, 1)}
 WAYS = {"features": 1024, "sums": 0}
 every_way = pytest.mark.parametrize("few", WAYS.values(), ids=WAYS)
 two_rules = pytest.mark.parametrize("rule", ["last", "averaged"])
@@ -69,9 +61,7 @@ def assert_expansion(model, oracle):
 @two_rules
 @every_way
 @pytest.mark.parametrize("n_passes", [2, 4])
-def test_a_row_that_is_added_in_several_passes_counts_once(
-    rule, few, n_passes, monkeypatch
-):
+def test_a_row_that_is_added_in_several_passes_counts_once(rule, few, n_passes, monkeypatch):
     monkeypatch.setattr(estimators, "FEW", few)
     model = PRank(rule=rule, max_iter=n_passes, **POLY, **PAPER).fit(X, Y)
     oracle = passes_of_oracle(rule, n_passes)
@@ -153,9 +143,7 @@ def test_the_size_of_blocks_does_not_show(name, size, form, monkeypatch):
 
 @pytest.mark.parametrize("name", BLOCKED)
 @pytest.mark.parametrize("size", [1, 7, 59])
-def test_the_size_of_blocks_does_not_show_in_progressive_predictions(
-    name, size, monkeypatch
-):
+def test_the_size_of_blocks_does_not_show_in_progressive_predictions(name, size, monkeypatch):
     whole = make(name, unit_norm=False).progressive(X, Y)
     monkeypatch.setattr(kernel_function, "block_size", lambda n_support: size)
     monkeypatch.setattr(polynomial, "_VALUES", 10 * size)
@@ -182,14 +170,10 @@ def test_given_values_predict_on_the_way_as_their_kernel_does(rule):
     assert_array_equal(said, expected)
 
 
-@pytest.mark.parametrize(
-    "model", [PRank(), AggregatePRank(n_estimators=3, random_state=0)]
-)
+@pytest.mark.parametrize("model", [PRank(), AggregatePRank(n_estimators=3, random_state=0)])
 def test_given_values_are_cut_both_ways_in_cross_validation(model):
     given = model.__class__(**model.get_params() | {"kernel": "precomputed"})
-    function = model.__class__(
-        **model.get_params() | {"kernel": plus_one_squared} | PAPER
-    )
+    function = model.__class__(**model.get_params() | {"kernel": plus_one_squared} | PAPER)
     said = cross_val_predict(given, plus_one_squared(X, X), Y, cv=3)
     assert_array_equal(said, cross_val_predict(function, X, Y, cv=3))
 
@@ -236,9 +220,7 @@ def test_gamma_is_one_over_the_number_of_features_by_default(kernel):
 
 
 @two_rules
-@pytest.mark.parametrize(
-    "options", [POLY, {"kernel": "rbf", "gamma": 0.5}, {"budget": 9}]
-)
+@pytest.mark.parametrize("options", [POLY, {"kernel": "rbf", "gamma": 0.5}, {"budget": 9}])
 def test_the_coefficients_shown_give_the_scores(rule, options):
     rows, y = real_data(7)
     model = PRank(rule=rule, **options, **PAPER).fit(rows, y)

@@ -16,9 +16,7 @@ RARE = 1e-4
 def masks_of(seed, n_members=64, n_rounds=4096, tau=0.6, first=0):
     """Return masks (rounds, members)."""
     masks = np.empty((n_rounds, n_members), dtype=np.uint8)
-    draw_masks(
-        member_keys(seed, n_members), np.uint64(first), mask_threshold(tau), masks
-    )
+    draw_masks(member_keys(seed, n_members), np.uint64(first), mask_threshold(tau), masks)
     return masks
 
 

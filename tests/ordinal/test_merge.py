@@ -216,19 +216,13 @@ def test_ensembles_of_which_one_knows_no_rows_yet_can_be_merged():
 
 REFUSED = {
     "tau": ({"tau": 0.5}, "one with tau=0.6; got 0.5"),
-    "aggregate": (
-        {"aggregate": "median"},
-        "one with aggregate='bayes_point'; got 'median'",
-    ),
+    "aggregate": ({"aggregate": "median"}, "one with aggregate='bayes_point'; got 'median'"),
     "kernel": ({"kernel": "rbf"}, "one with kernel='linear'; got 'rbf'"),
     "gamma": ({"gamma": 2}, "one with gamma=None; got 2"),
     "degree": ({"degree": 3}, "one with degree=2; got 3"),
     "coef0": ({"coef0": 0.0}, "one with coef0=1.0; got 0.0"),
     "budget": ({"budget": 9}, "one with budget=None; got 9"),
-    "fit_intercept": (
-        {"fit_intercept": True},
-        "one with fit_intercept=False; got True",
-    ),
+    "fit_intercept": ({"fit_intercept": True}, "one with fit_intercept=False; got True"),
     "unit_norm": ({"unit_norm": True}, "one with unit_norm=False; got True"),
     "classes": (
         {"classes": [1, 2, 3, 4, 5]},
@@ -261,10 +255,7 @@ def test_other_feature_names_are_refused():
     pd = pytest.importorskip("pandas")
     a = ensemble().fit(pd.DataFrame(X, columns=["p", "q", "r"]), Y)
     b = ensemble().fit(pd.DataFrame(X, columns=["p", "r", "q"]), Y)
-    sentence = (
-        "AggregatePRank: other must be of the features ['p', 'q', 'r']; got ['p', "
-        "'r', 'q']."
-    )
+    sentence = "AggregatePRank: other must be of the features ['p', 'q', 'r']; got ['p', 'r', 'q']."
     with raises_unchanged(a, ValueError, sentence):
         a.merge(b)
 
@@ -281,10 +272,7 @@ def test_features_without_names_go_with_any():
 )
 def test_something_else_is_refused(other, kind):
     a = ensemble().fit(X, Y)
-    sentence = (
-        "AggregatePRank: other must be an AggregatePRank; got an object of type "
-        f"{kind}."
-    )
+    sentence = f"AggregatePRank: other must be an AggregatePRank; got an object of type {kind}."
     with raises_unchanged(a, TypeError, sentence):
         a.merge(other)
 

@@ -27,13 +27,7 @@ def test_standardised_columns_are_learnt(file, bound):
         pytest.skip(f"{path} is not there")
     table = np.loadtxt(path, delimiter=",", skiprows=1)
     X, y = table[:, :-1], table[:, -1].astype(int)
-    ranker = PRank(
-        max_iter=20,
-        shuffle=True,
-        unit_norm=False,
-        random_state=0,
-        classes=np.unique(y),
-    )
+    ranker = PRank(max_iter=20, shuffle=True, unit_norm=False, random_state=0, classes=np.unique(y))
     model = make_pipeline(StandardScaler(), ranker)
     splits = ShuffleSplit(5, random_state=0)
     assert -cross_val_score(model, X, y, cv=splits).mean() < bound

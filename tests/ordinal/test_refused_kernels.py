@@ -69,9 +69,7 @@ def test_bad_parameters_of_a_kernel_are_refused(who, parameter, rule, value):
 )
 def test_words_for_gamma_are_explained(who, value, hint):
     model = BOTH[who](kernel="rbf", gamma=value)
-    sentence = (
-        f"{who}: gamma must be None or a finite number > 0; got {value!r}. {hint}"
-    )
+    sentence = f"{who}: gamma must be None or a finite number > 0; got {value!r}. {hint}"
     with raises_unchanged(model, ValueError, sentence):
         model.fit(X, Y)
 
@@ -104,10 +102,7 @@ def test_any_other_share_of_the_rows_will_do(tau):
         ("radial", " Did you mean 'rbf'?"),
         ("rbff", " Did you mean 'rbf'?"),
         ("Linear", " Did you mean 'linear'?"),
-        (
-            "laplacian",
-            " Pass the function sklearn.metrics.pairwise.laplacian_kernel itself.",
-        ),
+        ("laplacian", " Pass the function sklearn.metrics.pairwise.laplacian_kernel itself."),
         ("chi2", " Pass the function sklearn.metrics.pairwise.chi2_kernel itself."),
         ("", ""),
         ("something", ""),
@@ -297,9 +292,7 @@ def test_a_kernel_that_is_not_finite_is_refused(who, method, value):
     kernel = Kernel()
     model = BOTH[who](kernel=kernel).fit(X, Y)
     kernel.spoil = lambda values: np.where(values > 0.5, value, values)
-    sentence = (
-        f"{who}: kernel must be a function that returns finite numbers; got {value!r}."
-    )
+    sentence = f"{who}: kernel must be a function that returns finite numbers; got {value!r}."
     with raises_unchanged(model, DataError, sentence):
         getattr(model, method)(X, Y)
 
@@ -377,13 +370,9 @@ def test_given_kernel_values_must_be_finite(who, value, method):
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(
-    "options", [{}, {"kernel": "poly"}, {"kernel": "rbf"}, {"budget": 9}]
-)
+@pytest.mark.parametrize("options", [{}, {"kernel": "poly"}, {"kernel": "rbf"}, {"budget": 9}])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_a_missing_value_is_refused_though_no_member_is_offered_the_row(
-    seed, options, form
-):
+def test_a_missing_value_is_refused_though_no_member_is_offered_the_row(seed, options, form):
     rows = X.copy()
     rows[30, 1] = np.nan
     model = AggregatePRank(n_estimators=1, tau=1e-9, random_state=seed, **options)
@@ -392,11 +381,7 @@ def test_a_missing_value_is_refused_though_no_member_is_offered_the_row(
     assert vars(model) == model.get_params()
 
 
-LARGE = [
-    {"kernel": "poly"},
-    {"kernel": "poly", "budget": 9},
-    {"budget": 9},
-]
+LARGE = [{"kernel": "poly"}, {"kernel": "poly", "budget": 9}, {"budget": 9}]
 
 
 @both
@@ -529,9 +514,4 @@ def test_a_changed_kernel_takes_effect_in_fit(who):
 
 def test_only_the_bayes_point_has_a_score():
     offered = {a: hasattr(few(aggregate=a), "decision_function") for a in AGGREGATES}
-    assert offered == {
-        "bayes_point": True,
-        "bagging": False,
-        "voted": False,
-        "median": False,
-    }
+    assert offered == {"bayes_point": True, "bagging": False, "voted": False, "median": False}

@@ -168,14 +168,10 @@ BAD_CLASSES = {
 
 
 @every_learner
-@pytest.mark.parametrize(
-    ("error", "classes", "said"), BAD_CLASSES.values(), ids=BAD_CLASSES
-)
+@pytest.mark.parametrize(("error", "classes", "said"), BAD_CLASSES.values(), ids=BAD_CLASSES)
 def test_classes_that_are_no_scale_are_refused(name, error, classes, said):
     model = make(name, classes=classes)
-    with raises_unchanged(
-        model, error, f"{type(model).__name__}: classes must be {said}"
-    ):
+    with raises_unchanged(model, error, f"{type(model).__name__}: classes must be {said}"):
         model.fit(X, Y)
 
 
@@ -183,8 +179,7 @@ def test_classes_that_are_no_scale_are_refused(name, error, classes, said):
 def test_other_classes_later_are_refused(name):
     model, who = fitted(name)
     sentence = (
-        f"{who}: classes must be [1, 2, 3] as given before; got [3, 2, 1]. Call fit to "
-        "start anew."
+        f"{who}: classes must be [1, 2, 3] as given before; got [3, 2, 1]. Call fit to start anew."
     )
     with raises_unchanged(model, ValueError, sentence):
         model.partial_fit(X, Y, classes=[3, 2, 1])
@@ -226,14 +221,10 @@ def test_a_rule_set_after_fitting_does_not_change_what_can_be_asked():
     assert not hasattr(model, "mean_rank")
 
 
-@pytest.mark.parametrize(
-    "classes", [{"a", "b"}, {"a": 1, "b": 2}, "ab", 3, (c for c in "ab")]
-)
+@pytest.mark.parametrize("classes", [{"a", "b"}, {"a": 1, "b": 2}, "ab", 3, (c for c in "ab")])
 def test_classes_without_an_order_are_refused(classes):
     model = PRank(classes=classes)
-    expected = (
-        f"PRank: classes must be a list of labels, lowest first; got {classes!r}."
-    )
+    expected = f"PRank: classes must be a list of labels, lowest first; got {classes!r}."
     with pytest.raises(TypeError, match=exactly(expected)):
         model.fit([[0.0], [1.0]], ["a", "b"])
     assert not hasattr(model, "classes_")
@@ -249,8 +240,7 @@ def test_classes_that_are_lists_are_refused():
 def test_a_quantity_taken_for_classes_is_warned_of():
     y = np.random.default_rng(0).normal(size=300)
     expected = (
-        "PRank: y has 300 classes in 300 rows; if it is a quantity, cut it into grades "
-        "first."
+        "PRank: y has 300 classes in 300 rows; if it is a quantity, cut it into grades first."
     )
     with pytest.warns(UserWarning, match=exactly(expected)):
         PRank().fit(np.zeros((300, 1)), y)
@@ -260,8 +250,6 @@ def test_lists_as_labels_are_refused():
     y = np.empty(2, dtype=object)
     y[:] = [["a"], ["b"]]
     model = PRank(classes=["a", "b"])
-    expected = (
-        "PRank: y must be labels that can be compared; got an unhashable type: 'list'."
-    )
+    expected = "PRank: y must be labels that can be compared; got an unhashable type: 'list'."
     with raises_unchanged(model, DataError, expected):
         model.fit([[0.0], [1.0]], y)

@@ -139,17 +139,13 @@ CONSTANT = f"{COEF}, and one for the constant; got an array of shape"
 NUMBER = "thresholds_init must be one threshold between each two classes, 2 in all; got"
 NO_NUMBERS = "thresholds_init must be finite numbers; got"
 CROSS = (
-    "thresholds_init must be integers in ascending order, else they could cross while "
-    "learning; got"
+    "thresholds_init must be integers in ascending order, else they could cross while learning; got"
 )
 STARTS = [
     ({"coef_init": [1.0]}, f"{CONSTANT} (1,)."),
     ({"coef_init": np.ones(5)}, f"{CONSTANT} (5,)."),
     ({"coef_init": [[1, 2, 3]]}, f"{CONSTANT} (1, 3)."),
-    (
-        {"coef_init": [1.0, np.nan, 2.0]},
-        "coef_init must be finite numbers; got [1.0, nan, 2.0].",
-    ),
+    ({"coef_init": [1.0, np.nan, 2.0]}, "coef_init must be finite numbers; got [1.0, nan, 2.0]."),
     ({"thresholds_init": [1]}, f"{NUMBER} an array of shape (1,)."),
     ({"thresholds_init": [0, 1, 2]}, f"{NUMBER} an array of shape (3,)."),
     ({"thresholds_init": 0}, f"{NUMBER} an array of shape ()."),

@@ -14,18 +14,13 @@ LEARNERS = {
     "PRank-avg": (PRank(rule="averaged", **PAPER), "predict"),
     "PRank-voted(round)": (PRank(rule="voted", **PAPER), "predict"),
     "PRank-voted(raw)": (PRank(rule="voted", **PAPER), "mean_rank"),
-    **{
-        f"WH{eta}": (WidrowHoff(eta=eta, **PAPER), "predict")
-        for eta in (0.2, 0.1, 0.05, 0.01)
-    },
+    **{f"WH{eta}": (WidrowHoff(eta=eta, **PAPER), "predict") for eta in (0.2, 0.1, 0.05, 0.01)},
     "MCP": (MulticlassPerceptron(**PAPER), "predict"),
 }
 
 
 def members(aggregate, tau):
-    return AggregatePRank(
-        n_estimators=100, tau=tau, aggregate=aggregate, random_state=0, **PAPER
-    )
+    return AggregatePRank(n_estimators=100, tau=tau, aggregate=aggregate, random_state=0, **PAPER)
 
 
 # Names of the reference: how members are made one rule, and what is asked of it.
@@ -52,9 +47,7 @@ ON_THE_WAY = {
 
 def one_trial(learner, method, protocol, seed):
     n = protocol["T"]
-    X, y = make_square(
-        n + protocol["test"], noise=protocol["noise_sd"], random_state=seed
-    )
+    X, y = make_square(n + protocol["test"], noise=protocol["noise_sd"], random_state=seed)
     said = getattr(learner.fit(X[:n], y[:n]), method)(X[n:])
     return rank_loss(y[n:], said)
 

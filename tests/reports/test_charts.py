@@ -17,9 +17,7 @@ def test_every_dot_has_its_name_and_its_interval():
     assert "Loss. mean &lt;loss&gt;: PRank &amp; co 0.4; other 0.6; third -0.2." in page
     assert page.count("<svg") == 2  # wide and narrow, no legend
     assert 'class="legend"' not in page
-    assert len(set(re.findall(r'id="([^"]+)"', page))) == len(
-        re.findall(r'id="([^"]+)"', page)
-    )
+    assert len(set(re.findall(r'id="([^"]+)"', page))) == len(re.findall(r'id="([^"]+)"', page))
 
 
 def test_long_names_are_cut_where_they_would_not_fit():

@@ -11,8 +11,7 @@ import pytest
 from peckorder.reports import Chart, Curve, Report, Section, Table, render
 
 BROWSER = next(
-    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])),
-    None,
+    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
 )
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 
@@ -30,9 +29,7 @@ document.title = JSON.stringify({
 
 def report():
     x = np.arange(1, 50)
-    chart = Chart(
-        "Loss", "round", "loss", (Curve("PRank", x, 1 / x), Curve("OAP", x, 2 / x))
-    )
+    chart = Chart("Loss", "round", "loss", (Curve("PRank", x, 1 / x), Curve("OAP", x, 2 / x)))
     cells = ("a ranker", "0.123 ± 0.004", "a sentence that is far too long for a phone")
     table = Table(("ranker", "loss", "said of it"), (cells,) * 3, "A caption.")
     section = Section("Findings", ("Text. " * 40,), (table,), (chart, chart))

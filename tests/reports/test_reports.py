@@ -9,16 +9,7 @@ import numpy as np
 import pytest
 
 from peckorder.exceptions import MissingExtraError
-from peckorder.reports import (
-    Chart,
-    Curve,
-    Report,
-    Section,
-    Table,
-    charts,
-    render,
-    write,
-)
+from peckorder.reports import Chart, Curve, Report, Section, Table, charts, render, write
 from peckorder.reports import html as rendering
 
 
@@ -31,9 +22,7 @@ def curve(label="PRank", n_points=50, end=0.4):
 def report(*chosen, table=None, **changes):
     table = table or Table(("method", "loss"), (("PRank", 0.41), ("Widrow", 12.5)))
     section = Section("Findings", ("Seven learners.",), (table,), chosen)
-    whole = Report(
-        "Trial", "It wins.", (section,), "peckorder compare", (("seed", "7"),)
-    )
+    whole = Report("Trial", "It wins.", (section,), "peckorder compare", (("seed", "7"),))
     return dataclasses.replace(whole, **changes)
 
 

@@ -85,10 +85,7 @@ def test_missing_values_are_null_or_omitted():
         ({"ends": np.array([0, 1, 5])}, "ends must be from 0 to below 5"),
         ({"scale": -1.0}, "scale must be a finite number >= 0"),
         ({"note_": [1, 2]}, "note must be texts"),
-        (
-            {"point": SimpleNamespace(at=np.zeros(2))},
-            "point.at must be of shape (3)",
-        ),
+        ({"point": SimpleNamespace(at=np.zeros(2))}, "point.at must be of shape (3)"),
     ],
 )
 def test_what_does_not_fit_is_refused(changes, rule):
@@ -98,17 +95,13 @@ def test_what_does_not_fit_is_refused(changes, rule):
 
 def test_a_size_that_no_field_has_set_is_refused():
     node = node_of(TABLE, owner())
-    with pytest.raises(
-        Damaged, match=exactly("in which ends must be null without total")
-    ):
+    with pytest.raises(Damaged, match=exactly("in which ends must be null without total")):
         TABLE.read(node)
 
 
 def test_derived_tables_complete_after_their_base():
     calls = []
     base = Table(Field("n", whole()), complete=lambda node: calls.append("base"))
-    more = base.extended(
-        Field("m", whole()), complete=lambda node: calls.append(node.values["m"])
-    )
+    more = base.extended(Field("m", whole()), complete=lambda node: calls.append(node.values["m"]))
     assert read(SimpleNamespace(n=1, m=7), more) == {"n": 1, "m": 7}
     assert calls == ["base", 7]

@@ -18,9 +18,7 @@ def test_bytes_are_those_of_the_file(name, tmp_path):
     assert data == (tmp_path / "model").read_bytes()
     loaded = from_bytes(memoryview(b" " + data)[1:])
     assert loaded.to_bytes() == data
-    for mine, theirs in zip(
-        CASES[name].ask(model), CASES[name].ask(loaded), strict=True
-    ):
+    for mine, theirs in zip(CASES[name].ask(model), CASES[name].ask(loaded), strict=True):
         assert np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
 
 

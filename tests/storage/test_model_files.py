@@ -40,9 +40,7 @@ def assert_same_answers(case, one, other):
 def public(model):
     names = {name for name in dir(type(model)) if name[-1] == "_" and name[0] != "_"}
     names |= {name for name in vars(model) if name[-1] == "_" and name[0] != "_"}
-    return {
-        name: getattr(model, name) for name in sorted(names) if hasattr(model, name)
-    }
+    return {name: getattr(model, name) for name in sorted(names) if hasattr(model, name)}
 
 
 def assert_same_attributes(one, other):
@@ -172,9 +170,7 @@ def test_labels_of_any_plain_kind_come_back(classes, tmp_path):
     loaded = saved_and_loaded(model, tmp_path)
     assert loaded.classes_.dtype == model.classes_.dtype
     assert loaded.classes_.tolist() == model.classes_.tolist()
-    assert list(map(type, loaded.classes_.tolist())) == list(
-        map(type, model.classes_.tolist())
-    )
+    assert list(map(type, loaded.classes_.tolist())) == list(map(type, model.classes_.tolist()))
     assert loaded.predict(NEW).tolist() == model.predict(NEW).tolist()
     loaded.partial_fit(X, labels[Y - 1])
 
@@ -186,10 +182,7 @@ def test_an_ordered_categorical_goes_on_after_loading(tmp_path):
     model = PRank(classes=pandas.Index(words)).fit(X, y)
     loaded = saved_and_loaded(model, tmp_path)
     assert loaded.classes == words
-    assert (
-        loaded.partial_fit(X, y).coef_.tolist()
-        == model.partial_fit(X, y).coef_.tolist()
-    )
+    assert loaded.partial_fit(X, y).coef_.tolist() == model.partial_fit(X, y).coef_.tolist()
 
 
 @pytest.mark.parametrize(
@@ -233,11 +226,7 @@ def test_exact_floats_and_large_seeds_come_back(tmp_path):
 def test_numbers_of_numpy_become_those_of_python(tmp_path):
     model = PRank(gamma=np.float64(0.5), max_iter=np.int64(2), shuffle=np.True_)
     loaded = saved_and_loaded(model.fit(X, Y), tmp_path)
-    assert [type(v) for v in (loaded.gamma, loaded.max_iter, loaded.shuffle)] == [
-        float,
-        int,
-        bool,
-    ]
+    assert [type(v) for v in (loaded.gamma, loaded.max_iter, loaded.shuffle)] == [float, int, bool]
 
 
 def test_learning_does_not_change_what_another_load_gives(tmp_path):
@@ -277,10 +266,6 @@ def test_a_parameter_that_a_file_does_not_know_has_its_default(tmp_path):
 def test_files_are_no_burden_until_one_is_asked_for():
     program = "import sys, peckorder; print('peckorder.storage.format' in sys.modules)"
     folder = str(Path(peckorder.__file__).parent.parent)
-    command = [
-        sys.executable,
-        "-c",
-        f"import sys; sys.path[:0] = [{folder!r}]; {program}",
-    ]
+    command = [sys.executable, "-c", f"import sys; sys.path[:0] = [{folder!r}]; {program}"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

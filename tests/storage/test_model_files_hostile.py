@@ -127,8 +127,7 @@ HOSTILE = {
     "a parameter against its rule": (
         "prank",
         put(-1, "parameters", "max_iter"),
-        "in which parameters break a rule: PRank: max_iter must be an integer >= 1; "
-        "got -1",
+        "in which parameters break a rule: PRank: max_iter must be an integer >= 1; got -1",
     ),
     "a degree without end": (
         "prank-poly",
@@ -157,11 +156,7 @@ HOSTILE = {
         put(4, "n_features"),
         r"in which state.is_text must be of shape \(4\)",
     ),
-    "a scale of nothing": (
-        "table",
-        fill(0.0, 1, "scale"),
-        "in which state.scale must be positive",
-    ),
+    "a scale of nothing": ("table", fill(0.0, 1, "scale"), "in which state.scale must be positive"),
     "a mean beyond all numbers": (
         "table",
         fill(np.inf, 1, "shift"),
@@ -202,11 +197,7 @@ HOSTILE = {
         put(2**60, "n_features"),
         "in which n_features must be an integer from 1 to 2147483647",
     ),
-    "a seed that is none": (
-        "prank",
-        put("x", "parameters", "random_state"),
-        "in which ",
-    ),
+    "a seed that is none": ("prank", put("x", "parameters", "random_state"), "in which "),
     "features beyond the weights": (
         "prank",
         put(2**30, "n_features"),

@@ -39,9 +39,7 @@ def fitted(name="prank"):
 
 
 def test_a_missing_file(path):
-    sentence = (
-        f"load: path must be a model file; got {str(path)!r}, which does not exist."
-    )
+    sentence = f"load: path must be a model file; got {str(path)!r}, which does not exist."
     with pytest.raises(FileNotFoundError, match=exactly(sentence)):
         peckorder.load(path)
 
@@ -74,8 +72,7 @@ def test_what_is_no_path(given):
         (b"\x89pko\n\x1a\n" + bytes(64), "which does not begin as one"),
         (
             b"\x89pko\r\n\x1a\n" + struct.pack("<II", 7, 40) + bytes(99),
-            "which is of format version 7, beyond 1: a newer version of peckorder "
-            "wrote it",
+            "which is of format version 7, beyond 1: a newer version of peckorder wrote it",
         ),
         (
             b"\x89pko\r\n\x1a\n" + struct.pack("<II", 0, 40) + bytes(99),
@@ -159,11 +156,7 @@ def with_function(kind, **later):
 
 
 def with_learner(**later):
-    return (
-        RankBoost(n_rounds=2, weak=Ridge(), alpha="numeric")
-        .fit(X, Y)
-        .set_params(**later)
-    )
+    return RankBoost(n_rounds=2, weak=Ridge(), alpha="numeric").fit(X, Y).set_params(**later)
 
 
 NO_CODE = "to be saved, as a file holds no code; got an object of type"
@@ -199,8 +192,7 @@ NOT_SAVED = [
     (
         lambda: with_labels([1 + 2j, 2 + 2j]).set_params(classes=None),
         TypeError,
-        "PRank: labels must be plain values to be saved; got labels of type "
-        "complex128.",
+        "PRank: labels must be plain values to be saved; got labels of type complex128.",
     ),
     (
         in_a_place,
@@ -223,9 +215,7 @@ NOT_SAVED = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "sentence"), NOT_SAVED, ids=range(len(NOT_SAVED))
-)
+@pytest.mark.parametrize(("make", "error", "sentence"), NOT_SAVED, ids=range(len(NOT_SAVED)))
 def test_what_cannot_be_saved(make, error, sentence, path):
     check_not_saved(make(), path, error, sentence)
 
@@ -296,9 +286,7 @@ def test_the_layout_is_as_documented(path):
     header = json.loads(content[16 : 16 + n_header])
     assert header["model"] == "PRank"
     assert header["peckorder"] == peckorder.__version__
-    kind, shape, order = header["arrays"][
-        header["state"]["learner"]["weights"]["array"]
-    ]
+    kind, shape, order = header["arrays"][header["state"]["learner"]["weights"]["array"]]
     assert (kind, shape, order) == ("<f8", [4], "C")
     assert aligned(len(content) - 32) == len(content) - 32
     compact = json.dumps(header, separators=(",", ":"), sort_keys=True).encode()

@@ -4,14 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peckorder.storage.format import (
-    Contents,
-    Node,
-    pack,
-    read_file,
-    read_value,
-    write_file,
-)
+from peckorder.storage.format import Contents, Node, pack, read_file, read_value, write_file
 from peckorder.storage.format.labels import as_objects
 from peckorder.storage.format.packing import labels, parameter
 from support.helpers import same

@@ -124,12 +124,7 @@ def test_a_running_fit_goes_on():
 
 @pytest.mark.parametrize(
     "model",
-    [
-        ItemMean(),
-        MinNormRegression(),
-        NearestRanker(ratings=[1, 2, 3, 4, 5]),
-        VectorSimilarity(),
-    ],
+    [ItemMean(), MinNormRegression(), NearestRanker(ratings=[1, 2, 3, 4, 5]), VectorSimilarity()],
 )
 def test_baselines_of_viewers(model):
     table = np.random.default_rng(1).integers(1, 6, (12, 4)).astype(float)
@@ -150,9 +145,7 @@ def test_ratings_and_personal_rankers():
     assert again.users.tolist() == ratings.users.tolist()
 
 
-@pytest.mark.parametrize(
-    "again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
-)
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 @pytest.mark.parametrize(
     "kind", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.csc_matrix]
 )

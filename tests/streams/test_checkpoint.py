@@ -117,9 +117,7 @@ def test_killed_again_and_again_it_ends_with_the_same_model(
     assert killed == (tmp_path / "whole.peckorder").read_bytes()
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
     model = stream_child.ESTIMATORS[estimator]()
-    expected = fit(
-        model, stream_child.STREAMS[kind](tmp_path / kind), n_passes=n_passes
-    )
+    expected = fit(model, stream_child.STREAMS[kind](tmp_path / kind), n_passes=n_passes)
     check_same(peckorder.load(tmp_path / "killed.peckorder"), expected, X)
 
 
@@ -142,9 +140,7 @@ def test_a_fit_goes_on_where_it_was(begun):
     X, y, file = begun
     told = []
     stream = from_arrays(X, y, rows=10)
-    model = fit(
-        PRank(), stream, checkpoint=file, progress=lambda done, _: told.append(done)
-    )
+    model = fit(PRank(), stream, checkpoint=file, progress=lambda done, _: told.append(done))
     assert told == [30, 40, 50, 60]
     check_same(model, PRank().fit(X, y), X)
 
@@ -163,13 +159,7 @@ def test_rows_of_passes_before_are_known_after_a_stop(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         fit(PRank(), stream, n_passes=2, checkpoint=file, progress=stop)
     told = []
-    fit(
-        PRank(),
-        stream,
-        n_passes=2,
-        checkpoint=file,
-        progress=lambda *seen: told.append(seen),
-    )
+    fit(PRank(), stream, n_passes=2, checkpoint=file, progress=lambda *seen: told.append(seen))
     assert told == [(110, 120), (120, 120)]
 
 

@@ -169,10 +169,7 @@ def test_classes_are_found_before_the_first_block():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (
-            ["a", "b", "a"],
-            "PRank: y must be numbers, an ordered categorical, or labels",
-        ),
+        (["a", "b", "a"], "PRank: y must be numbers, an ordered categorical, or labels"),
         ([1, 1, 1], "PRank: y must hold at least two classes; got one class"),
         ([1, np.nan, 2], "from_arrays: y must be without gaps; got nan in row 1."),
     ],
@@ -280,14 +277,10 @@ def test_rows_that_cannot_be_learnt_are_placed(tmp_path):
     with pytest.raises(DataError, match=said):
         fit(model, from_arrays(X, y, rows=10), checkpoint=file)
     assert not hasattr(model, "classes_")
-    check_same(
-        peckorder.load(file), PRank(classes=range(1, 5)).fit(X[:30], y[:30]), X[:9]
-    )
+    check_same(peckorder.load(file), PRank(classes=range(1, 5)).fit(X[:30], y[:30]), X[:9])
 
 
-def test_an_interrupt_between_a_block_and_its_place_loses_neither(
-    tmp_path, monkeypatch
-):
+def test_an_interrupt_between_a_block_and_its_place_loses_neither(tmp_path, monkeypatch):
     X, y = real_data(2)
     file = tmp_path / "model.peckorder"
     partial_fit, n_calls = PRank.partial_fit, 0

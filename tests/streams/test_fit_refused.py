@@ -16,13 +16,7 @@ WEIGHED = from_arrays(np.eye(3), [1, 2, 3], weight=[1.0, 1.0, 2.0])
     [
         (PRank, STREAM, {}, TypeError, "estimator must be an object with get_params"),
         (7, STREAM, {}, TypeError, "estimator must be an object with get_params"),
-        (
-            SVRank(),
-            STREAM,
-            {},
-            TypeError,
-            "estimator must be one with partial_fit, or a ",
-        ),
+        (SVRank(), STREAM, {}, TypeError, "estimator must be one with partial_fit, or a "),
         (
             MPRank(kernel="rbf"),
             STREAM,
@@ -31,90 +25,18 @@ WEIGHED = from_arrays(np.eye(3), [1, 2, 3], weight=[1.0, 1.0, 2.0])
             "estimator must be one with partial_fit, or a RankBoost; got "
             r"MPRank\(kernel='rbf'\). MPRank: kernel must be 'linear' for partial_fit",
         ),
-        (
-            PRank(),
-            [1],
-            {},
-            TypeError,
-            "stream must be one of peckorder.streams, from_p",
-        ),
-        (
-            PRank(),
-            WEIGHED,
-            {},
-            TypeError,
-            "stream must be without weights for PRank, whi",
-        ),
-        (
-            MPRank(),
-            STREAM,
-            {"classes": [1]},
-            TypeError,
-            "classes must be None for MPRan",
-        ),
-        (
-            RankBoost(),
-            STREAM,
-            {"classes": [1, 2]},
-            TypeError,
-            "classes must be None for RankB",
-        ),
-        (
-            PRank(),
-            STREAM,
-            {"classes": [1]},
-            ValueError,
-            "classes must be at least two l",
-        ),
-        (
-            PRank(),
-            STREAM,
-            {"classes": "ab"},
-            TypeError,
-            "classes must be a list of labe",
-        ),
-        (
-            PRank(),
-            STREAM,
-            {"n_passes": 0},
-            ValueError,
-            "n_passes must be an integer >= ",
-        ),
-        (
-            MPRank(),
-            STREAM,
-            {"n_passes": 2},
-            ValueError,
-            "n_passes must be 1 for MPRank,",
-        ),
-        (
-            PRank(),
-            STREAM,
-            {"every": -1},
-            ValueError,
-            "every must be a finite number >= ",
-        ),
-        (
-            PRank(),
-            STREAM,
-            {"prefetch": -1},
-            ValueError,
-            "prefetch must be an integer >=",
-        ),
-        (
-            PRank(),
-            STREAM,
-            {"progress": 1},
-            ValueError,
-            "progress must be None or a func",
-        ),
-        (
-            PRank(),
-            STREAM,
-            {"checkpoint": 1},
-            TypeError,
-            "checkpoint must be None or a p",
-        ),
+        (PRank(), [1], {}, TypeError, "stream must be one of peckorder.streams, from_p"),
+        (PRank(), WEIGHED, {}, TypeError, "stream must be without weights for PRank, whi"),
+        (MPRank(), STREAM, {"classes": [1]}, TypeError, "classes must be None for MPRan"),
+        (RankBoost(), STREAM, {"classes": [1, 2]}, TypeError, "classes must be None for RankB"),
+        (PRank(), STREAM, {"classes": [1]}, ValueError, "classes must be at least two l"),
+        (PRank(), STREAM, {"classes": "ab"}, TypeError, "classes must be a list of labe"),
+        (PRank(), STREAM, {"n_passes": 0}, ValueError, "n_passes must be an integer >= "),
+        (MPRank(), STREAM, {"n_passes": 2}, ValueError, "n_passes must be 1 for MPRank,"),
+        (PRank(), STREAM, {"every": -1}, ValueError, "every must be a finite number >= "),
+        (PRank(), STREAM, {"prefetch": -1}, ValueError, "prefetch must be an integer >="),
+        (PRank(), STREAM, {"progress": 1}, ValueError, "progress must be None or a func"),
+        (PRank(), STREAM, {"checkpoint": 1}, TypeError, "checkpoint must be None or a p"),
         (
             PRank(),
             STREAM,
@@ -153,10 +75,6 @@ def test_what_cannot_be(estimator, stream, options, error, message):
 def test_parameters_that_cannot_be_saved_are_refused_before_any_work(tmp_path):
     told = []
     model = WidrowHoff(random_state=np.random.RandomState(0))
-    with pytest.raises(
-        TypeError, match="random_state must be None or an integer to be"
-    ):
-        fit(
-            model, STREAM, checkpoint=tmp_path / "f", progress=lambda *_: told.append(1)
-        )
+    with pytest.raises(TypeError, match="random_state must be None or an integer to be"):
+        fit(model, STREAM, checkpoint=tmp_path / "f", progress=lambda *_: told.append(1))
     assert told == []

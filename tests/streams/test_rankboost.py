@@ -128,16 +128,10 @@ def test_progress_is_told_of_rows():
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        (
-            {"alpha": "numeric"},
-            "alpha must be 'approximate' on a stream; got 'numeric'.",
-        ),
+        ({"alpha": "numeric"}, "alpha must be 'approximate' on a stream; got 'numeric'."),
         ({"weak": "feature"}, "weak must be 'threshold' on a stream; got 'feature'."),
         ({"warm_start": True}, "warm_start must be False on a stream; got True."),
-        (
-            {"validation_fraction": 0.2},
-            "validation_fraction must be None on a stream; got 0.2.",
-        ),
+        ({"validation_fraction": 0.2}, "validation_fraction must be None on a stream; got 0.2."),
     ],
 )
 def test_what_needs_all_rows_is_refused(parameters, sentence):
@@ -152,8 +146,7 @@ def test_a_stream_without_queries_is_refused():
     with pytest.raises(DataError) as caught:
         fit_boosted(RankBoost(), from_arrays(X, y))
     assert str(caught.value) == (
-        "RankBoost: stream must have queries, of which a block holds whole ones; got "
-        "one without."
+        "RankBoost: stream must have queries, of which a block holds whole ones; got one without."
     )
 
 
@@ -181,9 +174,7 @@ def test_a_disk_that_is_too_small_is_refused_before_work(monkeypatch, tmp_path):
     )
     X, y, qid = problem()
     with pytest.raises(DataError) as caught:
-        fit_boosted(
-            RankBoost(max_bins=9), from_arrays(X, y, qid, rows=99), folder=tmp_path
-        )
+        fit_boosted(RankBoost(max_bins=9), from_arrays(X, y, qid, rows=99), folder=tmp_path)
     assert str(caught.value) == (
         "RankBoost: folder must be on a disk with 135,000 bytes free for all rows; got "
         f"{str(tmp_path)!r}, with 100,000 bytes."
@@ -195,9 +186,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path):
     path = tmp_path / "none"
     with pytest.raises(NotADirectoryError) as caught:
         fit_boosted(RankBoost(), from_arrays(X, y, qid), folder=path)
-    assert str(caught.value) == (
-        f"fit: folder must be a folder that exists; got {str(path)!r}."
-    )
+    assert str(caught.value) == (f"fit: folder must be a folder that exists; got {str(path)!r}.")
 
 
 class Failing(Stream):
@@ -234,6 +223,5 @@ def test_blocks_of_two_types_are_refused():
     with pytest.raises(DataError) as caught:
         fit_boosted(RankBoost(max_bins=9), Mixed())
     assert str(caught.value) == (
-        "RankBoost: X must be of one type in all blocks, float64 as in the first; got "
-        "float32."
+        "RankBoost: X must be of one type in all blocks, float64 as in the first; got float32."
     )

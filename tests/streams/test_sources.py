@@ -76,9 +76,7 @@ def test_a_stream_says_who_it_is(tmp_path, kind):
     X[-1, 0] += 1.0
     other = written(kind, tmp_path / "again", X, y, rows=6).identity()
     assert identity["rows"] != other["rows"]
-    assert identity.get("files", identity.get("X")) != other.get(
-        "files", other.get("X")
-    )
+    assert identity.get("files", identity.get("X")) != other.get("files", other.get("X"))
 
 
 def test_types_are_kept(tmp_path):
@@ -248,9 +246,7 @@ def test_row_groups_without_rows(tmp_path):
 
 def test_files_of_a_folder_are_in_the_order_of_their_numbers(tmp_path):
     for number in (10, 9, 2):
-        frame_of(np.full((1, 1), number), [number]).to_parquet(
-            tmp_path / f"part.{number}.parquet"
-        )
+        frame_of(np.full((1, 1), number), [number]).to_parquet(tmp_path / f"part.{number}.parquet")
     (tmp_path / "_SUCCESS.parquet").write_text("not to be read")
     (tmp_path / "notes.txt").write_text("not to be read")
     assert rows_of(from_parquet(tmp_path, "y"))["y"] == [2, 9, 10]
@@ -303,9 +299,7 @@ def resident(path):
 @pytest.mark.skipif(
     not Path("/proc/self/smaps").exists(), reason="the system tells no sizes of maps"
 )
-@pytest.mark.parametrize(
-    "has_queries", [pytest.param(False, marks=pytest.mark.slow), True]
-)
+@pytest.mark.parametrize("has_queries", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_pages_of_a_map_are_given_back(tmp_path, has_queries):
     # Large beside what a system brings to memory with a page.
     n_rows = 400_000

@@ -31,14 +31,9 @@ def folder(tmp_path):
         (
             {"target": "grade", "qid": "session"},
             DataError,
-            "qid must be a column of 'f.SUFFIX', which has 'a', 'b', 'grade'; got "
-            "'session'.",
+            "qid must be a column of 'f.SUFFIX', which has 'a', 'b', 'grade'; got 'session'.",
         ),
-        (
-            {"target": None},
-            TypeError,
-            "target must be the name of a column; got None.",
-        ),
+        ({"target": None}, TypeError, "target must be the name of a column; got None."),
         (
             {"target": "grade", "qid": "grade"},
             DataError,
@@ -77,13 +72,9 @@ def test_columns_that_cannot_be(folder, reader, options, error, sentence):
 @pytest.mark.parametrize("reader", [from_parquet, from_csv, from_letor])
 def test_paths_that_lead_nowhere(tmp_path, reader):
     who, target = reader.__name__, [] if reader is from_letor else ["y"]
-    with pytest.raises(
-        FileNotFoundError, match=f"^{who}: path must be a file or a folder"
-    ):
+    with pytest.raises(FileNotFoundError, match=f"^{who}: path must be a file or a folder"):
         reader(tmp_path / "none", *target)
-    with pytest.raises(
-        DataError, match=f"^{who}: path must be a file, or a folder with"
-    ):
+    with pytest.raises(DataError, match=f"^{who}: path must be a file, or a folder with"):
         reader(tmp_path, *target)
     with pytest.raises(TypeError, match=f"^{who}: path must be a path or a list of"):
         reader(7, *target)
@@ -130,16 +121,13 @@ def test_one_of_several_files_is_unlike_the_first(folder):
     with pytest.raises(
         DataError,
         match=exactly(
-            "from_csv: g.csv: column 'a' must be numbers, as in 'f.csv'; got 'x' in "
-            "row 1."
+            "from_csv: g.csv: column 'a' must be numbers, as in 'f.csv'; got 'x' in row 1."
         ),
     ):
         from_csv(folder, "grade")
 
 
-@pytest.mark.parametrize(
-    ("reader", "suffix"), [(from_parquet, "parquet"), (from_csv, "csv")]
-)
+@pytest.mark.parametrize(("reader", "suffix"), [(from_parquet, "parquet"), (from_csv, "csv")])
 def test_a_later_file_has_a_column_more(reader, suffix, folder):
     other = pd.DataFrame({"b": [1.0], "grade": [1], "c": [2.0], "a": [1.0]})
     other.to_parquet(folder / "g.parquet")
@@ -155,8 +143,7 @@ def test_a_later_file_has_a_column_more(reader, suffix, folder):
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "rule"),
-    [("true", "0.5", "true or false"), ("3", "false", "numbers")],
+    ("first", "second", "rule"), [("true", "0.5", "true or false"), ("3", "false", "numbers")]
 )
 @pytest.mark.parametrize("name", ["y", "a"])
 def test_numbers_beside_true_and_false(tmp_path, name, first, second, rule):
@@ -166,8 +153,7 @@ def test_numbers_beside_true_and_false(tmp_path, name, first, second, rule):
     if name == "y":
         (tmp_path / "h.csv").write_text("y,a\n,2\n")  # nothing is of any kind
     sentence = (
-        f"from_csv: g.csv: column {name!r} must be {rule}, as in 'f.csv'; got "
-        f"{second!r} in row 1."
+        f"from_csv: g.csv: column {name!r} must be {rule}, as in 'f.csv'; got {second!r} in row 1."
     )
     with pytest.raises(DataError, match=exactly(sentence)):
         from_csv(tmp_path, "y")
@@ -228,8 +214,7 @@ def test_a_quotation_mark_that_is_open(tmp_path):
 def test_labels_that_are_not_there(tmp_path):
     (tmp_path / "f.csv").write_text("y,a\n1,2\n,3\n")
     with pytest.raises(
-        DataError,
-        match=exactly("from_csv: y must be without gaps; got nan in row 1 ('f.csv')."),
+        DataError, match=exactly("from_csv: y must be without gaps; got nan in row 1 ('f.csv').")
     ):
         list(from_csv(tmp_path / "f.csv", "y"))
     (tmp_path / "f.csv").write_text("y,q,a\ngood,u,2\n,u,3\n")
@@ -247,9 +232,7 @@ def test_no_rows(tmp_path):
     pd.DataFrame({"y": [1.0], "a": 1.0})[:0].to_parquet(tmp_path / "f.parquet")
     assert list(from_parquet(tmp_path / "f.parquet", "y")) == []
     (tmp_path / "f.csv").write_text("")
-    with pytest.raises(
-        DataError, match="the file must begin with names of columns; got none"
-    ):
+    with pytest.raises(DataError, match="the file must begin with names of columns; got none"):
         from_csv(tmp_path / "f.csv", "y")
     (tmp_path / "f.csv").write_text("y,a\n")
     assert list(from_csv(tmp_path / "f.csv", "y")) == []
@@ -257,9 +240,7 @@ def test_no_rows(tmp_path):
     with pytest.raises(DataError, match="path must hold one row at least; got none"):
         from_letor(tmp_path / "f.txt")
     (tmp_path / "f.txt").write_text("1 qid:1\n")
-    with pytest.raises(
-        DataError, match="path must hold one feature at least; got none"
-    ):
+    with pytest.raises(DataError, match="path must hold one feature at least; got none"):
         from_letor(tmp_path / "f.txt")
 
 
@@ -267,20 +248,15 @@ def test_lines_that_are_damaged_are_named_with_their_file(tmp_path):
     (tmp_path / "a.txt").write_text("1 qid:1 1:2\n")
     (tmp_path / "b.txt").write_text("1 qid:2 1:2\n1 qid:3 one:2\n")
     sentence = (
-        "from_letor: b.txt: line 2 must be 'grade qid:ID index:value ...'; got "
-        "'1 qid:3 one:2'."
+        "from_letor: b.txt: line 2 must be 'grade qid:ID index:value ...'; got '1 qid:3 one:2'."
     )
     with pytest.raises(DataError, match=exactly(sentence)):
         list(from_letor(tmp_path, n_features=1))
     (tmp_path / "b.txt").write_text("1 1:2\n")
-    with pytest.raises(
-        DataError, match="line 1 must have a qid, as the lines before it"
-    ):
+    with pytest.raises(DataError, match="line 1 must have a qid, as the lines before it"):
         list(from_letor(tmp_path, n_features=1))
     (tmp_path / "b.txt").write_text("1 qid:x 1:2\n")
-    with pytest.raises(
-        DataError, match="line 1 must have an integer as qid, or qid_dty"
-    ):
+    with pytest.raises(DataError, match="line 1 must have an integer as qid, or qid_dty"):
         list(from_letor(tmp_path, n_features=1))
 
 
@@ -289,18 +265,13 @@ def test_lines_that_are_damaged_are_named_with_their_file(tmp_path):
     [
         (
             ([1.0], [1]),
-            "X must be numbers in rows and columns; got an array of shape (1,) and "
-            "type float64.",
+            "X must be numbers in rows and columns; got an array of shape (1,) and type float64.",
         ),
         (
             ([["a"]], [1]),
-            "X must be numbers in rows and columns; got an array of shape (1, 1) and "
-            "type <U1.",
+            "X must be numbers in rows and columns; got an array of shape (1, 1) and type <U1.",
         ),
-        (
-            ([[1.0]], [1, 2]),
-            "y must be one value per row, 1 in all; got an array of shape (2,).",
-        ),
+        (([[1.0]], [1, 2]), "y must be one value per row, 1 in all; got an array of shape (2,)."),
         (
             ([[1.0]], [1], [[1]]),
             "qid must be one value per row, 1 in all; got an array of shape (1, 1).",

@@ -27,11 +27,7 @@ from support.helpers import (
 
 K, N = 4, 60
 CLASSES = range(1, K + 1)
-FORMS = {
-    "dense": np.asarray,
-    "csr": sparse.csr_array,
-    "messy": lambda X: messy_csr(X, 1),
-}
+FORMS = {"dense": np.asarray, "csr": sparse.csr_array, "messy": lambda X: messy_csr(X, 1)}
 every_learner = pytest.mark.parametrize("name", MAKERS)
 # Those that number no rows, and so cannot tell one that comes again.
 without_numbers = pytest.mark.parametrize("name", LEARNERS)
@@ -39,9 +35,7 @@ with_numbers = pytest.mark.parametrize(
     "name", [name for name in KERNEL_LEARNERS if "members" not in name]
 )
 every_form = pytest.mark.parametrize("form", FORMS)
-views = st.fixed_dictionaries(
-    {"fit_intercept": st.booleans(), "unit_norm": st.booleans()}
-)
+views = st.fixed_dictionaries({"fit_intercept": st.booleans(), "unit_norm": st.booleans()})
 cuts = st.sets(st.integers(1, N - 1), max_size=8).map(sorted)
 seeds = st.integers(0, 10_000)
 FEW = settings(max_examples=20)
@@ -93,9 +87,7 @@ def test_blocks_do_not_show_in_progressive_predictions(name, block, monkeypatch)
 def test_progressive_predictions_do_not_depend_on_the_cuts(name, seed, where):
     X, y = real_data(seed, N, k=K)
     model = make(name)
-    parts = [
-        model.progressive(*batch, classes=CLASSES) for batch in batches(X, y, where)
-    ]
+    parts = [model.progressive(*batch, classes=CLASSES) for batch in batches(X, y, where)]
     assert_array_equal(np.concatenate(parts), make(name).progressive(X, y))
 
 

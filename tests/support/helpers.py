@@ -18,18 +18,9 @@ PAPER = {"fit_intercept": False, "unit_norm": False}
 # Every learner there is: how it is made, and how its oracle is.
 LEARNERS = {
     "last": (partial(PRank, rule="last"), partial(online_oracles.PRank, rule="last")),
-    "averaged": (
-        partial(PRank, rule="averaged"),
-        partial(online_oracles.PRank, rule="averaged"),
-    ),
-    "voted": (
-        partial(PRank, rule="voted"),
-        partial(online_oracles.PRank, rule="voted"),
-    ),
-    "constant": (
-        partial(WidrowHoff, eta=0.25),
-        partial(online_oracles.WidrowHoff, eta=0.25),
-    ),
+    "averaged": (partial(PRank, rule="averaged"), partial(online_oracles.PRank, rule="averaged")),
+    "voted": (partial(PRank, rule="voted"), partial(online_oracles.PRank, rule="voted")),
+    "constant": (partial(WidrowHoff, eta=0.25), partial(online_oracles.WidrowHoff, eta=0.25)),
     "normalized": (
         partial(WidrowHoff, eta=0.25, step="normalized"),
         partial(online_oracles.WidrowHoff, eta=0.25, step="normalized"),
@@ -63,14 +54,9 @@ KERNEL_LEARNERS = {
     "rbf members": partial(_few, kernel="rbf", gamma=0.5, aggregate="bagging"),
     "budget members": partial(_few, budget=8),
 }
-ENSEMBLES = {
-    f"{aggregate} members": partial(_few, aggregate=aggregate)
-    for aggregate in AGGREGATES
-}
+ENSEMBLES = {f"{aggregate} members": partial(_few, aggregate=aggregate) for aggregate in AGGREGATES}
 # How every learner is made.
-MAKERS = (
-    {name: model for name, (model, _) in LEARNERS.items()} | KERNEL_LEARNERS | ENSEMBLES
-)
+MAKERS = {name: model for name, (model, _) in LEARNERS.items()} | KERNEL_LEARNERS | ENSEMBLES
 
 
 def make(name, **options):
@@ -193,8 +179,5 @@ def opened(value):
     if sparse.issparse(value):
         return value.toarray()
     if dataclasses.is_dataclass(value):
-        return {
-            field.name: getattr(value, field.name)
-            for field in dataclasses.fields(value)
-        }
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     return value

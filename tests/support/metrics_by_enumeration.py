@@ -31,9 +31,7 @@ def as_they_stand(score):
 
 def as_trec_eval_does(score, docid):
     """Return the order by descending scores in single precision, then names."""
-    return sorted(
-        range(len(score)), key=lambda i: (np.float32(score[i]), docid[i]), reverse=True
-    )
+    return sorted(range(len(score)), key=lambda i: (np.float32(score[i]), docid[i]), reverse=True)
 
 
 def good_by(truth, good):
@@ -149,12 +147,8 @@ top = partial(Metric, good=1)
 METRICS = {
     "average precision": top(metrics.average_precision, average_precision),
     "reciprocal rank": top(metrics.reciprocal_rank, reciprocal_rank),
-    "reciprocal rank at 2": top(
-        metrics.reciprocal_rank, reciprocal_rank, options={"k": 2}
-    ),
-    "rank of top": Metric(
-        metrics.predicted_rank_of_top, reciprocal_rank, "top", takes_good=False
-    ),
+    "reciprocal rank at 2": top(metrics.reciprocal_rank, reciprocal_rank, options={"k": 2}),
+    "rank of top": Metric(metrics.predicted_rank_of_top, reciprocal_rank, "top", takes_good=False),
     "coverage": Metric(metrics.coverage, coverage, "top"),
     "precision at 1": top(metrics.precision_at, precision_at, options={"k": 1}),
     "precision at 3": top(metrics.precision_at, precision_at, options={"k": 3}),
@@ -165,17 +159,12 @@ METRICS = {
     "hits at 3": top(metrics.hits_at, hits_at, options={"k": 3}),
     "expected rank": top(metrics.expected_rank, expected_rank, larger_is_better=False),
     "expected rank up to 3": top(
-        metrics.expected_rank,
-        expected_rank,
-        options={"cap": 3},
-        larger_is_better=False,
+        metrics.expected_rank, expected_rank, options={"cap": 3}, larger_is_better=False
     ),
     "ndcg": Metric(metrics.ndcg, ndcg),
     "ndcg at 3": Metric(metrics.ndcg, ndcg, options={"k": 3}),
     "exponential ndcg": Metric(metrics.ndcg, ndcg, options={"gain": "exponential"}),
-    "exponential ndcg at 2": Metric(
-        metrics.ndcg, ndcg, options={"gain": "exponential", "k": 2}
-    ),
+    "exponential ndcg at 2": Metric(metrics.ndcg, ndcg, options={"gain": "exponential", "k": 2}),
     "disagreement": Metric(metrics.disagreement, disagreement, larger_is_better=False),
     "kendall tau": Metric(metrics.kendall_tau, kendall_tau),
 }

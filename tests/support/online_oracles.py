@@ -85,9 +85,7 @@ class PRank(Learner):
         if votes == 0:
             return self.rank(*self.rules[-1][:2], x, self.mistakes)
         # The rule with number i is the one after i mistakes.
-        ranks = [
-            v * self.rank(w, b, x, i) for i, (w, b, v) in enumerate(self.rules) if v
-        ]
+        ranks = [v * self.rank(w, b, x, i) for i, (w, b, v) in enumerate(self.rules) if v]
         return sum(ranks) / votes
 
     def predict(self, x):
@@ -107,10 +105,7 @@ class PRank(Learner):
             self.rules[-1] = w, b, votes + 1
         else:
             z = [-1 if y <= r else 1 for r in range(1, self.k)]
-            tau = [
-                zr if (s - br) * zr <= 0 else 0
-                for zr, br in zip(z, self.b, strict=True)
-            ]
+            tau = [zr if (s - br) * zr <= 0 else 0 for zr, br in zip(z, self.b, strict=True)]
             self.w = [w + sum(tau) * v for w, v in zip(self.w, x, strict=True)]
             self.b = [b - t for b, t in zip(self.b, tau, strict=True)]
             self.rules.append((list(self.w), list(self.b), 0))
@@ -133,9 +128,7 @@ def polynomial(gamma=1.0, degree=2, coef0=1.0):
 
 
 def gaussian(gamma):
-    return lambda x, z: exp(
-        -gamma * sum((a - b) ** 2 for a, b in zip(x, z, strict=True))
-    )
+    return lambda x, z: exp(-gamma * sum((a - b) ** 2 for a, b in zip(x, z, strict=True)))
 
 
 class Kept:
@@ -200,9 +193,7 @@ class KernelPRank(Learner):
         votes = sum(v for _, _, v in self.rules)
         if votes == 0:
             return self.rank(*self.rules[-1][:2], x, self.mistakes)
-        ranks = [
-            v * self.rank(w, b, x, i) for i, (w, b, v) in enumerate(self.rules) if v
-        ]
+        ranks = [v * self.rank(w, b, x, i) for i, (w, b, v) in enumerate(self.rules) if v]
         return sum(ranks) / votes
 
     def predict(self, x):
@@ -247,10 +238,7 @@ class KernelPRank(Learner):
             self.rules[-1] = weighed, b, votes + 1
         else:
             z = [-1 if y <= r else 1 for r in range(1, self.k)]
-            tau = [
-                zr if (s - br) * zr <= 0 else 0
-                for zr, br in zip(z, self.b, strict=True)
-            ]
+            tau = [zr if (s - br) * zr <= 0 else 0 for zr, br in zip(z, self.b, strict=True)]
             self.b = [b - t for b, t in zip(self.b, tau, strict=True)]
             if sum(tau):
                 self.keep(self.rounds if number is None else number, x, sum(tau))
@@ -262,9 +250,7 @@ class KernelPRank(Learner):
         """Return numbers and coefficients of rows, in order and without zeros."""
         weights, _, n_rounds = self.averaged()
         pairs = zip(self.kept, weights, strict=True)
-        return sorted(
-            (kept.number, weight / n_rounds) for kept, weight in pairs if weight
-        )
+        return sorted((kept.number, weight / n_rounds) for kept, weight in pairs if weight)
 
     def thresholds(self):
         _, thresholds, n_rounds = self.averaged()
@@ -298,10 +284,7 @@ class Ensemble:
     def shares(self, x):
         votes = list(zip(self.weights(), self.ranks(x), strict=True))
         total = sum(self.weights())
-        return [
-            sum(v for v, rank in votes if rank == r) / total
-            for r in range(1, self.k + 1)
-        ]
+        return [sum(v for v, rank in votes if rank == r) / total for r in range(1, self.k + 1)]
 
     def predict(self, x):
         if self.aggregate == "bayes_point":

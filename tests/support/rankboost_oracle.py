@@ -33,10 +33,7 @@ def pairs_of(grades, qid=None, *, gap="unit", sample_weight=None, query_weight="
                 pairs.append((worse, better, weight * of_row[worse] * of_row[better]))
     pairs = weighing(pairs)
     if query_weight == "equal":
-        of_query = {
-            query: fsum(w for worse, _, w in pairs if qid[worse] == query)
-            for query in qid
-        }
+        of_query = {query: fsum(w for worse, _, w in pairs if qid[worse] == query) for query in qid}
         pairs = [(a, b, w / of_query[qid[a]]) for a, b, w in pairs]
     return pairs
 
@@ -344,14 +341,10 @@ def note_rivals(result, best, scored, feedback, total, cumulative):
 
 def alike(h, g, rows):
     """Tell whether two rankings are the same, or complements, but for a constant."""
-    return (
-        len({h[x] - g[x] for x in rows}) == 1 or len({h[x] + g[x] for x in rows}) == 1
-    )
+    return len({h[x] - g[x] for x in rows}) == 1 or len({h[x] + g[x] for x in rows}) == 1
 
 
-def bipartite(
-    features, is_good, *, n_rounds, default=None, smoothing=0.0, sample_weight=None
-):
+def bipartite(features, is_good, *, n_rounds, default=None, smoothing=0.0, sample_weight=None):
     """Run RankBoost.B, which keeps a weight for each row instead of each pair.
 
     A row is good, or not, or None: neither. Alpha is the approximate one.
@@ -363,11 +356,7 @@ def bipartite(
     bad = [x for x in bad if of_row[x] > 0]
     good = [x for x in good if of_row[x] > 0]
     candidates = weak_rankings(features, sorted(bad + good), "threshold", default)
-    v = {
-        x: of_row[x] / fsum(of_row[z] for z in part)
-        for part in (bad, good)
-        for x in part
-    }
+    v = {x: of_row[x] / fsum(of_row[z] for z in part) for part in (bad, good) for x in part}
     result = Boosted(H=[0.0] * n_rows, D=[], bounds=[1.0])
     for _ in range(n_rounds):
 

@@ -120,9 +120,7 @@ def _viewers(model: Any) -> Case:
 def _personal(model: Any) -> Case:
     def fit() -> Any:
         model.fit(RATINGS).fit_people(["u00", "u03"])
-        return (
-            model.update("new", 10, 4.0).update("new", 20, 1.0).update("new", 40, 2.0)
-        )
+        return model.update("new", 10, 4.0).update("new", 20, 1.0).update("new", 40, 2.0)
 
     def ask(fitted: Any) -> list[Any]:
         scores = [fitted.predict(user) for user in ("u00", "u01", "u03", "new")]
@@ -206,9 +204,7 @@ CASES: dict[str, Case] = {
     ),
     "table": _table(TableRanker(MPRank(C=10.0))),
     "table-text": _table(TableRanker(PRank(classes=[1, 2, 3, 4])), Y, text=True),
-    "table-boosted": _table(
-        TableRanker(RankBoost(n_rounds=7), scale=False), Y, text=True
-    ),
+    "table-boosted": _table(TableRanker(RankBoost(n_rounds=7), scale=False), Y, text=True),
     "item-mean": _viewers(ItemMean(damping=2.0)),
     "min-norm": _viewers(MinNormRegression()),
     "min-norm-normalized": _viewers(MinNormRegression(normalize=True)),

@@ -39,12 +39,7 @@ def workbook(cells):
     stream = stream.ljust(n_data * SECTOR, b"\0")
     n_table = -(-(n_data + 2) // 127)
     last, free, table = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD
-    following = (
-        [table] * n_table
-        + [last]
-        + [n_table + 2 + i for i in range(n_data - 1)]
-        + [last]
-    )
+    following = [table] * n_table + [last] + [n_table + 2 + i for i in range(n_data - 1)] + [last]
     following += [free] * (n_table * 128 - len(following))
     places = [*range(n_table), *[free] * (109 - n_table)]
     head = bytes.fromhex("d0cf11e0a1b11ae1") + bytes(16)

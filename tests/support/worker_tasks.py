@@ -19,9 +19,7 @@ def all_of(people):
     for place, person in enumerate(source.columns["person"]):
         reason = source.columns["reason"][place]
         model = source.model(place) if reason is None else None
-        measures = [
-            repr(source.columns[name][place]) for name in source.about["metrics"]
-        ]
+        measures = [repr(source.columns[name][place]) for name in source.about["metrics"]]
         n_ratings = source.columns["n_ratings"][place]
         records[person] = n_ratings, measures, reason, model
     # Nobody twice.

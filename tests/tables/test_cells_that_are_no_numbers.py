@@ -16,9 +16,7 @@ def test_marks_of_what_is_not_known_are_empty_cells(tmp_path, mark):
     table = read_columns(path)
     np.testing.assert_array_equal(table.arrays["size"], [1.5, np.nan, 2.0])
     assert table.arrays["colour"].tolist() == ["red", mark, "blue"]
-    assert table.notes == (
-        f"size: {mark.strip()!r} was taken for an empty cell, 1 time.",
-    )
+    assert table.notes == (f"size: {mark.strip()!r} was taken for an empty cell, 1 time.",)
     (block,) = iter_columns(path, numbers=["size"])
     np.testing.assert_array_equal(block.arrays["size"], [1.5, np.nan, 2.0])
 
@@ -28,9 +26,7 @@ def test_a_column_with_few_odd_cells_is_named(tmp_path):
     cells = [*map(str, range(30)), "3 kg"]
     path.write_text("size,word\n" + "".join(f"{c},w{c}\n" for c in cells))
     (note,) = read_columns(path).notes
-    assert note == (
-        "size: text, since '3 kg' in row 31 is no number; all but 1 of 31 cells are."
-    )
+    assert note == ("size: text, since '3 kg' in row 31 is no number; all but 1 of 31 cells are.")
 
 
 def test_decimal_commas(tmp_path):

@@ -35,9 +35,7 @@ def check_same(one, other):
 
 
 SOME = columns(
-    size=[1, -2, 2**53],
-    weight=[0.1, np.nan, 1e-300],
-    name=text("a,b", None, 'say "ü"\n'),
+    size=[1, -2, 2**53], weight=[0.1, np.nan, 1e-300], name=text("a,b", None, 'say "ü"\n')
 )
 
 
@@ -254,10 +252,7 @@ WRONG = {
     "e.txt": (b"what, ever", "the file must have rows; got none."),
     "x.foo": (b"a", "the file must have rows; got none."),
     "b.foo": (b"PAR1\0", "the file must be text; got one with zero bytes."),
-    "n.csv": (
-        b"a,b\n1,\xff\n",
-        "text must be UTF-8; got other bytes in column 'b' in line 2.",
-    ),
+    "n.csv": (b"a,b\n1,\xff\n", "text must be UTF-8; got other bytes in column 'b' in line 2."),
     "n2.csv": (b"\xff,b\n1,2\n", r"text must be UTF-8; got b'\xff,b' in line 1"),
     "u.csv": ("a,b\n1,2\n".encode("utf-16"), "text must be UTF-8; got UTF-16."),
     "z.csv": (b"a,b\n1,\0\n", "the file must be text; got one with zero bytes."),

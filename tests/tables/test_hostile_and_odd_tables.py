@@ -76,10 +76,7 @@ def test_letor_remarks_stay_in_their_lines(tmp_path, end):
     path = tmp_path / "o.letor"
     ids = np.array([f"a{end}2 qid:9 1:7", "b"], dtype=object)
     write_columns(path, Columns({"target": np.array([1, 0]), "docid": ids}, "t"))
-    assert path.read_text().splitlines() == [
-        "1 #docid = a 2 qid:9 1:7",
-        "0 #docid = b",
-    ]
+    assert path.read_text().splitlines() == ["1 #docid = a 2 qid:9 1:7", "0 #docid = b"]
 
 
 def test_letor_has_no_words_for_targets(tmp_path):
@@ -91,8 +88,7 @@ def test_letor_has_no_words_for_targets(tmp_path):
     with pytest.raises(DataError) as caught:
         write_columns(path, Columns({"target": bad}, "t"))
     assert str(caught.value) == (
-        f"{path}: column 'target' must be numbers to be written as LETOR; got 'good' "
-        "in row 2."
+        f"{path}: column 'target' must be numbers to be written as LETOR; got 'good' in row 2."
     )
     assert read_columns(path).arrays["target"].tolist() == [1, 2.5]
 

@@ -36,9 +36,7 @@ NUMBERS = FRAME[["size", "width"]]
 
 def test_is_a_pipeline_of_scikit_learn():
     numbers = make_pipeline(SimpleImputer(), StandardScaler())
-    text = make_pipeline(
-        OneHotEncoder(sparse_output=False, categories=[["blue", "green", "red"]]),
-    )
+    text = make_pipeline(OneHotEncoder(sparse_output=False, categories=[["blue", "green", "red"]]))
     both = make_column_transformer((numbers, ["size", "width"]))
     wanted = both.fit_transform(FRAME)
     # Filled before scaling the deviations differ: those of known cells are meant.
@@ -72,9 +70,7 @@ def test_a_frame_is_read_by_name_and_an_array_by_place():
     with pytest.raises(DataError, match=r"got none called 'width'\."):
         model.predict(FRAME[["size", "colour"]])
     plain = TableRanker(MPRank()).fit(NUMBERS.to_numpy(), Y)
-    assert_array_equal(
-        plain.predict(NUMBERS.to_numpy().tolist()), plain.predict(NUMBERS)
-    )
+    assert_array_equal(plain.predict(NUMBERS.to_numpy().tolist()), plain.predict(NUMBERS))
 
 
 def test_what_the_ranker_has_can_be_asked():
@@ -170,8 +166,7 @@ def test_what_cannot_be_written_as_a_graph():
             TableRanker(MPRank),
             NUMBERS,
             ValueError,
-            f"TableRanker: ranker must be an estimator with fit and predict; got "
-            f"{MPRank!r}.",
+            f"TableRanker: ranker must be an estimator with fit and predict; got {MPRank!r}.",
         ),
         (
             TableRanker(MPRank(), scale=1),

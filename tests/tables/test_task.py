@@ -90,9 +90,7 @@ def test_flags_overrule():
     assert {t.column: t.why for t in task.column_roles}["size"] == "--target"
     assert recognise(columns, task="magnitude").kind == "magnitude"
     one = recognise(columns, user="group", item="size", rating="other")
-    assert (one.kind, one.user, one.item, one.target) == (
-        *("ratings", "group", "size", "other"),
-    )
+    assert (one.kind, one.user, one.item, one.target) == (*("ratings", "group", "size", "other"),)
     assert recognise(columns, drop=["size,other"]).features == ("group",)
 
 
@@ -148,9 +146,7 @@ def test_classes_that_are_numbers_are_the_same_by_value():
 
 def test_classes_that_are_text_want_an_order():
     columns = table(size=SIZE, taste=text(*["good", "bad", "fair"] * 20))
-    assert recognise(columns, classes=["bad,fair,good"]).classes == (
-        *("bad", "fair", "good"),
-    )
+    assert recognise(columns, classes=["bad,fair,good"]).classes == (*("bad", "fair", "good"),)
     with pytest.raises(DataError, match=r"classes must be given, lowest first"):
         recognise(columns)
     expected = (
@@ -206,13 +202,11 @@ def test_classes_that_are_text_want_an_order():
         ),
         (
             {"qid": "size", "user": "quality"},
-            "user must only be given where there are no queries ('size' has "
-            "some); got 'quality'.",
+            "user must only be given where there are no queries ('size' has some); got 'quality'.",
         ),
         (
             {"drop": ["size"]},
-            "some.csv must have a column to predict and one to learn from; "
-            "got quality.",
+            "some.csv must have a column to predict and one to learn from; got quality.",
         ),
     ],
 )

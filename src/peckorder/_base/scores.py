@@ -59,16 +59,12 @@ class ScoreEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ig
         if self._has_offset:
             warn(
                 "fitted with an offset, asked without one: the scores "
-                "are what was learnt on top of it.",
+                "are what was learnt on top of it."
             )
         return scores
 
     def rank(
-        self,
-        X: MatrixLike,
-        qid: VectorLike | None = None,
-        *,
-        offset: ArrayLike | None = None,
+        self, X: MatrixLike, qid: VectorLike | None = None, *, offset: ArrayLike | None = None
     ) -> Ints:
         """Return the rank of each row in the list of its query, 1 for the best.
 

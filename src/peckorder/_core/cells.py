@@ -15,9 +15,7 @@ from peckorder._core.typing import Ints
 
 _SMALL = ("?", "na", "n/a", "n.a.", "#n/a", "null", "none", "nil", "-", "--", "missing")
 # What stands for a value that is not known. Among text these are text.
-MARKS: Final = tuple(
-    sorted({w for s in _SMALL for w in (s, s.upper(), s.title(), s.capitalize())})
-)
+MARKS: Final = tuple(sorted({w for s in _SMALL for w in (s, s.upper(), s.title(), s.capitalize())}))
 GAPS: Final = ("", "NaN", "nan", "-nan", "-NaN", *MARKS)
 # Patterns of both re and RE2: a number, and one with a decimal comma.
 NUMBER: Final = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"

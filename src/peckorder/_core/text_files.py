@@ -25,8 +25,7 @@ ENCODING = ("utf-8", "surrogateescape")
 _OPEN = re.compile(r"/dev/(stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)")
 _PATH = Rule("a path", lambda value: isinstance(value, str | os.PathLike))
 _SOURCE = Rule(
-    "a path or an open file",
-    lambda value: _PATH.accepts(value) or hasattr(value, "read"),
+    "a path or an open file", lambda value: _PATH.accepts(value) or hasattr(value, "read")
 )
 
 
@@ -74,23 +73,17 @@ def _check_path(what: str, path: PathLike) -> None:
     if final.is_dir():
         raise refusal(what, "be a file, not a folder", shown, error=IsADirectoryError)
     if not final.parent.is_dir():
-        raise refusal(
-            what, "be in a folder that exists", shown, error=FileNotFoundError
-        )
+        raise refusal(what, "be in a folder that exists", shown, error=FileNotFoundError)
     if final.exists() and not final.is_file():
         if not (final.is_fifo() or final.is_char_device()):
             raise refusal(what, "be a file or a pipe", shown, error=OSError)
         if not os.access(final, os.W_OK):
-            raise refusal(
-                what, "be one that can be written to", shown, error=PermissionError
-            )
+            raise refusal(what, "be one that can be written to", shown, error=PermissionError)
 
 
 def _has_draft(path: PathLike) -> bool:
     """Whether a draft replaces what is there; pipes and devices are written to."""
-    return _descriptor(path) is None and (
-        Path(path).is_file() or not Path(path).exists()
-    )
+    return _descriptor(path) is None and (Path(path).is_file() or not Path(path).exists())
 
 
 def _draft_of(path: PathLike) -> Path:
@@ -110,10 +103,7 @@ def _create(what: str, path: PathLike, draft: Path) -> IO[bytes]:
         ) from None
     except OSError as error:
         raise refusal(
-            what,
-            "be where a file can be made",
-            f"{shown} ({error.strerror})",
-            error=OSError,
+            what, "be where a file can be made", f"{shown} ({error.strerror})", error=OSError
         ) from None
 
 

@@ -88,12 +88,7 @@ class Team:
             self._ended.get()
         self._inboxes = []
 
-    def share(
-        self,
-        n: int,
-        work: Callable[[slice, Stop], T],
-        most: int | None = None,
-    ) -> list[T]:
+    def share(self, n: int, work: Callable[[slice, Stop], T], most: int | None = None) -> list[T]:
         """Split 0..n into one range per thread, and call `work` for each in its thread.
 
         `work` gets its range, and a function to call now and then that returns whether

@@ -33,11 +33,7 @@ class Rule:
         """Raise if `value` breaks the rule."""
         if not self.accepts(value):
             raise refusal(
-                name,
-                f"be {self.text}",
-                repr(value),
-                hint=self.hint(value),
-                error=ValueError,
+                name, f"be {self.text}", repr(value), hint=self.hint(value), error=ValueError
             )
 
 
@@ -70,30 +66,23 @@ def _plain(value: Any) -> Any:
 
 # Compared, not converted: an integer may be too large for a float.
 positive = Rule(
-    "a finite number > 0",
-    lambda value: _is_number(value) and 0 < _plain(value) < LARGEST,
+    "a finite number > 0", lambda value: _is_number(value) and 0 < _plain(value) < LARGEST
 )
 not_negative = Rule(
-    "a finite number >= 0",
-    lambda value: _is_number(value) and 0 <= _plain(value) < LARGEST,
+    "a finite number >= 0", lambda value: _is_number(value) and 0 <= _plain(value) < LARGEST
 )
 
 
 finite = Rule(
-    "a finite number",
-    lambda value: _is_number(value) and -LARGEST < _plain(value) < LARGEST,
+    "a finite number", lambda value: _is_number(value) and -LARGEST < _plain(value) < LARGEST
 )
-fraction = Rule(
-    "a number > 0 and <= 1", lambda value: _is_number(value) and 0 < value <= 1
-)
+fraction = Rule("a number > 0 and <= 1", lambda value: _is_number(value) and 0 < value <= 1)
 
 
 def optional(rule: Rule) -> Rule:
     """Accept None as well."""
     return Rule(
-        f"None or {rule.text}",
-        lambda value: value is None or rule.accepts(value),
-        rule.hint,
+        f"None or {rule.text}", lambda value: value is None or rule.accepts(value), rule.hint
     )
 
 
@@ -107,9 +96,7 @@ def one_of(*choices: str, aliases: Mapping[str, str] | None = None) -> Rule:
     )
 
 
-def did_you_mean(
-    value: object, choices: Iterable[str], aliases: Mapping[str, str]
-) -> str:
+def did_you_mean(value: object, choices: Iterable[str], aliases: Mapping[str, str]) -> str:
     """Return a sentence that suggests what was meant, or nothing."""
     word = value.lower() if isinstance(value, str) else ""
     if word in aliases:
@@ -124,9 +111,7 @@ def check_parameters(owner: object, rules: Rules) -> None:
         rule.check(name, getattr(owner, name))
 
 
-def check_rows(
-    estimator: BaseEstimator, X: MatrixLike, *, reset: bool, norms: bool
-) -> Rows:
+def check_rows(estimator: BaseEstimator, X: MatrixLike, *, reset: bool, norms: bool) -> Rows:
     """Return the rows of `X` for compiled functions, copied only if they must be.
 
     Shape, dtype and feature names are checked by scikit-learn, in its own words.
@@ -245,9 +230,7 @@ def numbers(name: str, values: object, *, finite: bool = False) -> Floats:
         given = np.asarray(values)
     except ValueError:
         given = np.array("of rows of different lengths")
-    if given.dtype.kind == "O" and all(
-        v is None or isinstance(v, Real) for v in given.ravel()
-    ):
+    if given.dtype.kind == "O" and all(v is None or isinstance(v, Real) for v in given.ravel()):
         given = given.astype(np.float64)
     if given.dtype.kind not in "biuf":
         hint = ""
@@ -256,15 +239,11 @@ def numbers(name: str, values: object, *, finite: bool = False) -> Floats:
         raise refusal(name, "be numbers", short(values), hint=hint)
     if given.ndim != 1 or given.size == 0:
         raise refusal(
-            name,
-            "be one number per row, of one row at least",
-            f"an array of shape {given.shape}",
+            name, "be one number per row, of one row at least", f"an array of shape {given.shape}"
         )
     if given.dtype.kind in "iu" and int(np.abs(given).max()) >= 2**53:
         raise refusal(
-            name,
-            "be below 2**53, exact as float64",
-            repr(int(given[np.argmax(np.abs(given))])),
+            name, "be below 2**53, exact as float64", repr(int(given[np.argmax(np.abs(given))]))
         )
     array = given.astype(np.float64, copy=False)
     is_bad = ~np.isfinite(array) if finite else np.isnan(array)
@@ -272,9 +251,7 @@ def numbers(name: str, values: object, *, finite: bool = False) -> Floats:
         row = int(np.argmax(is_bad))
         rule = "finite" if finite else "without gaps"
         hint = "" if finite else " Fill them, with -inf to rank these rows last."
-        raise refusal(
-            name, f"be {rule}", f"{float(array[row])!r} in row {row}", hint=hint
-        )
+        raise refusal(name, f"be {rule}", f"{float(array[row])!r} in row {row}", hint=hint)
     return array
 
 
@@ -291,7 +268,5 @@ def weights(sample_weight: object, n_rows: int) -> Floats:
     weight = one_per_row("sample_weight", sample_weight, n_rows)
     if weight.min() < 0:
         row = int(np.argmin(weight))
-        raise refusal(
-            "sample_weight", "be >= 0", f"{float(weight[row])!r} in row {row}"
-        )
+        raise refusal("sample_weight", "be >= 0", f"{float(weight[row])!r} in row {row}")
     return weight

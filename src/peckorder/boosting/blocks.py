@@ -10,21 +10,12 @@ from peckorder._core.errors import refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Floats, Ints, Matrix, MatrixLike
 from peckorder.boosting.distribution import GradedBlocks
-from peckorder.boosting.rankboost import (
-    NO_WEIGHT,
-    RankBoost,
-    refuse_feedback,
-    without_pairs,
-)
+from peckorder.boosting.rankboost import NO_WEIGHT, RankBoost, refuse_feedback, without_pairs
 from peckorder.boosting.run_rounds import FinishedBooster, Options
 from peckorder.feedback import Preferences
 
 # Parameters that other values need all rows in memory for.
-_REQUIRED = {
-    "alpha": "approximate",
-    "validation_fraction": None,
-    "warm_start": False,
-}
+_REQUIRED = {"alpha": "approximate", "validation_fraction": None, "warm_start": False}
 
 
 def options_for_blocks(model: RankBoost, where: str) -> Options:
@@ -34,15 +25,11 @@ def options_for_blocks(model: RankBoost, where: str) -> Options:
     """
     model._check()
     if model.weak not in ("threshold", ["threshold"], ("threshold",)):
-        raise refusal(
-            "weak", f"be 'threshold' {where}", repr(model.weak), error=ValueError
-        )
+        raise refusal("weak", f"be 'threshold' {where}", repr(model.weak), error=ValueError)
     for name, required in _REQUIRED.items():
         value = getattr(model, name)
         if value != required:
-            raise refusal(
-                name, f"be {required!r} {where}", repr(value), error=ValueError
-            )
+            raise refusal(name, f"be {required!r} {where}", repr(value), error=ValueError)
     return model._options()
 
 
@@ -60,11 +47,7 @@ class CheckedBlocks:
         self.n_rows, self.n_queries, self.n_flat = 0, 0, 0
 
     def add(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        qid: ArrayLike | None,
-        weight: ArrayLike | None,
+        self, X: MatrixLike, y: ArrayLike, qid: ArrayLike | None, weight: ArrayLike | None
     ) -> tuple[Floats, Ints]:
         """Return a block's X, dense, and its rows that are in pairs, in order."""
         model = self._model

@@ -97,13 +97,7 @@ def allocate_cells() -> Ints:
 
 
 def cut_columns(
-    X: Matrix,
-    rows: Ints,
-    *,
-    unstored: bool,
-    max_bins: int | None,
-    team: Team,
-    sort: bool = False,
+    X: Matrix, rows: Ints, *, unstored: bool, max_bins: int | None, team: Team, sort: bool = False
 ) -> tuple[BinnedColumns, SortedColumns]:
     """Cut the columns of X into groups, looking at the given rows only.
 
@@ -122,9 +116,7 @@ def cut_columns(
     return binned, _sort_dense(X, rows, others, max_bins)
 
 
-def _bin(
-    X: Floats, rows: Ints, max_bins: int | None, team: Team
-) -> tuple[BinnedColumns, Ints]:
+def _bin(X: Floats, rows: Ints, max_bins: int | None, team: Team) -> tuple[BinnedColumns, Ints]:
     """Bin dense columns; return also which have too many values."""
     n_rows, n_columns = len(rows), X.shape[1]
     # Pages that are never written take no memory.
@@ -156,9 +148,7 @@ def no_sorted() -> SortedColumns:
     return _Joined(0).columns(np.empty(0, dtype=np.int64))
 
 
-def _sort_dense(
-    X: Floats, rows: Ints, columns: Ints, max_bins: int | None
-) -> SortedColumns:
+def _sort_dense(X: Floats, rows: Ints, columns: Ints, max_bins: int | None) -> SortedColumns:
     """Sort dense columns by their values, a block at a time."""
     step = max(1, _CHUNK // max(len(rows), 1))
     joined = _Joined(len(rows) * len(columns))
@@ -167,9 +157,7 @@ def _sort_dense(
     return joined.columns(columns)
 
 
-def _sort_block(
-    X: Floats, rows: Ints, columns: Ints, max_bins: int | None
-) -> SortedColumns:
+def _sort_block(X: Floats, rows: Ints, columns: Ints, max_bins: int | None) -> SortedColumns:
     n_rows = len(rows)
     values = X[np.ix_(rows, columns)].T.astype(np.float64)
     order = np.argsort(-values, axis=1, kind="stable")  # NaN last
@@ -228,9 +216,7 @@ def _small(largest: int) -> type:
     return np.int32 if largest < 1 << 31 else np.int64
 
 
-def _sort_sparse(
-    X: SparseMatrix, unstored: bool, max_bins: int | None
-) -> SortedColumns:
+def _sort_sparse(X: SparseMatrix, unstored: bool, max_bins: int | None) -> SortedColumns:
     """Sort the stored entries of each column of a CSC matrix by their values."""
     n_rows, n_columns = X.shape
     column = np.repeat(np.arange(n_columns), np.diff(X.indptr))
@@ -273,9 +259,7 @@ def _grouped(
     extra = np.zeros(len(heads), dtype=np.int64)
     if unstored:
         n_unstored = n_rows - n_stored
-        lacking = np.setdiff1d(
-            np.flatnonzero(n_unstored), group_column[group_value == 0.0]
-        )
+        lacking = np.setdiff1d(np.flatnonzero(n_unstored), group_column[group_value == 0.0])
         group_column = np.concatenate([group_column, lacking])
         group_value = np.concatenate([group_value, np.zeros(len(lacking))])
         group_size = np.concatenate([group_size, np.zeros(len(lacking), np.int64)])
@@ -290,16 +274,12 @@ def _grouped(
         group_size = np.bincount(joined, group_size).astype(np.int64)
         extra = np.bincount(joined, extra).astype(np.int64)
         group_column, group_value = group_column[kept], group_value[kept]
-    groups = np.concatenate(
-        [[0], np.cumsum(np.bincount(group_column, minlength=n_columns))]
-    )
+    groups = np.concatenate([[0], np.cumsum(np.bincount(group_column, minlength=n_columns))])
     with_zero = np.flatnonzero(extra)
     own_column = group_column[with_zero]
     zero[own_column] = with_zero - groups[own_column]
     before = np.cumsum(group_size) - group_size
-    ends = (
-        before + group_size - before[groups[:-1][group_column]] + starts[group_column]
-    )
+    ends = before + group_size - before[groups[:-1][group_column]] + starts[group_column]
     is_last = np.zeros(len(row), dtype=np.uint8)
     is_last[ends[group_size > 0] - 1] = 1
     return SortedColumns(

@@ -14,12 +14,7 @@ from numpy.typing import DTypeLike
 from peckorder._core.errors import refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Array, Floats, Ints
-from peckorder.boosting.columns import (
-    COPIED_TOGETHER,
-    MOST_BINS,
-    Cuts,
-    allocate_cells,
-)
+from peckorder.boosting.columns import COPIED_TOGETHER, MOST_BINS, Cuts, allocate_cells
 from peckorder.boosting.compiled.binned_columns import copy_columns
 
 Shape: TypeAlias = int | tuple[int, ...]
@@ -158,9 +153,7 @@ class Spool:
         """Append the given rows of X."""
         if X.dtype != self.dtype:
             raise refusal(
-                "X",
-                f"be of one type in all blocks, {self.dtype} as in the first",
-                X.dtype,
+                "X", f"be of one type in all blocks, {self.dtype} as in the first", X.dtype
             )
         n_added, capacity = 0, self._chunk.shape[1]
         while n_added < len(rows):
@@ -194,8 +187,7 @@ class Spool:
             if len(self._seen[c]) > MOST_BINS:
                 raise refusal(
                     "max_bins",
-                    "be an integer from 2 to 255 on a stream if a feature has "
-                    "more than 255 values",
+                    "be an integer from 2 to 255 on a stream if a feature has more than 255 values",
                     f"None, and more of feature {c}",
                     hint="Use max_bins=255.",
                 )

@@ -27,9 +27,7 @@ class GradedPairSet:
     `allocate` makes the arrays that are as long as there are rows.
     """
 
-    def __init__(
-        self, pairs: GradedPairs, allocate: Callable[[int], Floats] = np.empty
-    ) -> None:
+    def __init__(self, pairs: GradedPairs, allocate: Callable[[int], Floats] = np.empty) -> None:
         self.pairs = pairs
         self.n_rows, n_levels = int(pairs.starts[-1]), len(pairs.starts) - 1
         self.sums = graded_pairs.PairSums(
@@ -76,9 +74,7 @@ class GradedPairSet:
         levels, log_mass = self.pairs.levels, self.sums.log_mass
         return graded_pairs.total(0, self.n_masses, levels, log_mass, top, unit)
 
-    def spread(
-        self, log_total: float, overwrite: bool, potentials: Ints, team: Team
-    ) -> int:
+    def spread(self, log_total: float, overwrite: bool, potentials: Ints, team: Team) -> int:
         """Add the potentials of rows, in units.
 
         With `overwrite` earlier ones are replaced, and the result is the most by which
@@ -122,9 +118,7 @@ class ListedPairSet:
         """Return the sum of the masses over exp(top), in units."""
         return compiled.total_listed(self.pairs, self._scores, top, unit)
 
-    def spread(
-        self, log_total: float, overwrite: bool, potentials: Ints, team: Team
-    ) -> int:
+    def spread(self, log_total: float, overwrite: bool, potentials: Ints, team: Team) -> int:
         """Add the potentials of rows, in units, or overwrite them."""
         before = potentials.copy() if overwrite else potentials
         if overwrite:
@@ -182,9 +176,7 @@ class Distribution:
             for pairs in pair_sets:
                 pairs.spread(self.log_total, False, potentials, self.team)
             moved = compiled.drift(potentials, before)
-        self.total_drift[0] = rounds.add_drift(
-            float(self.total_drift[0]), moved, len(potentials)
-        )
+        self.total_drift[0] = rounds.add_drift(float(self.total_drift[0]), moved, len(potentials))
 
     def add(self, alpha: float, ranking: Floats) -> None:
         """Add a ranking with its weight to the scores, in place."""
@@ -202,9 +194,7 @@ class Distribution:
 
         D is divided by the total at the scores moved to last, so that the first is Z.
         """
-        moments = [
-            pairs.moments(scores, self.log_total, ranking) for pairs in self.pair_sets
-        ]
+        moments = [pairs.moments(scores, self.log_total, ranking) for pairs in self.pair_sets]
         mass, first, second = (sum(column) for column in zip(*moments, strict=True))
         return mass, first, second
 

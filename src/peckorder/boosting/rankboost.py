@@ -29,12 +29,7 @@ from peckorder._core.validation import (
     whole,
 )
 from peckorder.boosting.rounds import RECORD, EarlyStopping, MatrixColumns, ScoreTable
-from peckorder.boosting.run_rounds import (
-    FinishedBooster,
-    InMemoryBooster,
-    NoPairs,
-    Options,
-)
+from peckorder.boosting.run_rounds import FinishedBooster, InMemoryBooster, NoPairs, Options
 from peckorder.boosting.storage import BOOSTED
 from peckorder.boosting.weak_learners import ranked
 from peckorder.feedback import GradedRows, Preferences
@@ -205,8 +200,7 @@ class RankBoost(ScoreEstimator, stored=True):
         "n_iter_no_change": optional(whole(1)),
         "warm_start": boolean,
         "n_jobs": Rule(
-            "-1 or an integer >= 1",
-            lambda value: whole(-1).accepts(value) and value != 0,
+            "-1 or an integer >= 1", lambda value: whole(-1).accepts(value) and value != 0
         ),
     }
 
@@ -280,9 +274,7 @@ class RankBoost(ScoreEstimator, stored=True):
             self._fit(X, y, qid, sample_weight, offset, team)
         return self
 
-    def staged_predict(
-        self, X: ArrayLike, *, offset: ArrayLike | None = None
-    ) -> Iterator[Floats]:
+    def staged_predict(self, X: ArrayLike, *, offset: ArrayLike | None = None) -> Iterator[Floats]:
         """Yield the scores of rows after each round.
 
         Parameters
@@ -356,10 +348,7 @@ class RankBoost(ScoreEstimator, stored=True):
         words = [weak for weak in several if isinstance(weak, str)]
         if "threshold" in words and self.default not in (None, 0, 1):
             raise refusal(
-                "default",
-                "be None, 0 or 1 for thresholds",
-                repr(self.default),
-                error=ValueError,
+                "default", "be None, 0 or 1 for thresholds", repr(self.default), error=ValueError
             )
         if "feature" in words and self.alpha == "analytic":
             raise refusal(
@@ -370,10 +359,7 @@ class RankBoost(ScoreEstimator, stored=True):
             )
         if self.n_iter_no_change is not None and self.validation_fraction is None:
             raise refusal(
-                "validation_fraction",
-                "be a number with n_iter_no_change",
-                "None",
-                error=ValueError,
+                "validation_fraction", "be a number with n_iter_no_change", "None", error=ValueError
             )
         if self.warm_start and self.validation_fraction is not None:
             raise refusal(
@@ -405,9 +391,7 @@ class RankBoost(ScoreEstimator, stored=True):
             graded: Any = preferences.parts[0]
             stopping, weight = self._hold_out(X, graded, weight, start)
         try:
-            booster = InMemoryBooster(
-                X, preferences, weight, start, self._options(), team
-            )
+            booster = InMemoryBooster(X, preferences, weight, start, self._options(), team)
         except NoPairs:
             self._refuse_feedback(preferences)
         if is_warm:
@@ -445,19 +429,14 @@ class RankBoost(ScoreEstimator, stored=True):
         refuse_feedback(got)
 
     def _hold_out(
-        self,
-        X: Matrix,
-        graded: GradedRows,
-        weight: Floats | None,
-        offset: Floats | None,
+        self, X: Matrix, graded: GradedRows, weight: Floats | None, offset: Floats | None
     ) -> tuple[EarlyStopping, Floats]:
         """Hold out queries; return the monitor of them, and weights of zero there."""
         n_queries = len(graded.offsets) - 1
         if n_queries < 2:
             raise refusal(
                 "qid",
-                "have two queries at least with validation_fraction, which "
-                "holds out whole ones",
+                "have two queries at least with validation_fraction, which holds out whole ones",
                 n_queries,
             )
         metric = metric_by_name(self.metric)
@@ -514,9 +493,7 @@ class RankBoost(ScoreEstimator, stored=True):
         )
         return rows if isinstance(rows, np.ndarray) else check_csr(rows)
 
-    def _publish(
-        self, booster: FinishedBooster, stopping: EarlyStopping | None
-    ) -> None:
+    def _publish(self, booster: FinishedBooster, stopping: EarlyStopping | None) -> None:
         """Set the fitted attributes."""
         log = booster.log
         n_rounds = len(log.rounds) if stopping is None else stopping.best
@@ -552,9 +529,7 @@ class RankBoost(ScoreEstimator, stored=True):
         falls = -np.diff(log_bounds[: self.n_rounds_ + 1])
         feature = self.weak_rankers_["feature"]
         is_feature = feature >= 0
-        shares = np.bincount(
-            feature[is_feature], falls[is_feature], minlength=self.n_features_in_
-        )
+        shares = np.bincount(feature[is_feature], falls[is_feature], minlength=self.n_features_in_)
         total = falls.sum()
         return shares / total if total > 0 else np.zeros(self.n_features_in_)
 
@@ -572,7 +547,5 @@ def without_pairs(n_rows: int, n_queries: int, n_flat: int) -> str:
 def refuse_feedback(got: str) -> NoReturn:
     """Refuse feedback without a pair to learn from."""
     raise refusal(
-        "y",
-        "contain two rows of one query with different grades and positive weights",
-        got,
+        "y", "contain two rows of one query with different grades and positive weights", got
     )

@@ -116,9 +116,7 @@ class ScoreTable:
         order = order[~is_slope[order]]
         alpha, threshold, position = alpha[order], threshold[order], position[order]
         is_first = np.ones(len(order), dtype=bool)
-        is_first[1:] = (threshold[1:] != threshold[:-1]) | (
-            position[1:] != position[:-1]
-        )
+        is_first[1:] = (threshold[1:] != threshold[:-1]) | (position[1:] != position[:-1])
         added = np.bincount(np.cumsum(is_first) - 1, alpha).astype(np.float64)
         n_cuts = np.bincount(position[is_first], minlength=n_features)
         starts = np.concatenate([[0], np.cumsum(n_cuts)])
@@ -146,9 +144,7 @@ class ScoreTable:
         share(n_rows, max(1, min(n_cores(), worth)), work)
         return scores
 
-    def _sparse(
-        self, n_columns: int, unstored: bool
-    ) -> tuple[FeatureTables, Ints, Floats, float]:
+    def _sparse(self, n_columns: int, unstored: bool) -> tuple[FeatureTables, Ints, Floats, float]:
         position_of = np.full(n_columns, -1)
         position_of[self.features] = np.arange(len(self.features))
         scores = self._zero_scores() if unstored else self.missing

@@ -161,9 +161,7 @@ class Booster:
         self.log.add(round_, self.distribution.log_total - before)
 
     def boost(
-        self,
-        monitor: Callable[[RoundLog], bool] | None = None,
-        watch: Watch | None = None,
+        self, monitor: Callable[[RoundLog], bool] | None = None, watch: Watch | None = None
     ) -> None:
         """Add rounds until there are `n_rounds`, or no ranking is of any use.
 
@@ -284,9 +282,7 @@ class InMemoryBooster(Booster):
                 values = columns.rank(feature, threshold, default)
                 at = default if learner_type is Features else threshold
                 cut = learner.cut_at(feature, at)
-            weak = Weak(
-                feature, threshold, default, 0.0, 0.0, values, cut, ranking=ranking
-            )
+            weak = Weak(feature, threshold, default, 0.0, 0.0, values, cut, ranking=ranking)
             self.add_round(learner, weak, alpha)
 
 
@@ -304,11 +300,7 @@ class _CompiledRounds:
 
     def __init__(self, booster: Booster, learner: Thresholds) -> None:
         self._booster, self._learner = booster, learner
-        distribution, binned, sorted_ = (
-            booster.distribution,
-            learner.binned,
-            learner.sorted,
-        )
+        distribution, binned, sorted_ = (booster.distribution, learner.binned, learner.sorted)
         graded: Any = distribution.pair_sets[0]
         n_rows, n_features = len(distribution.potentials), learner.candidates.n_features
         self._distribution = compiled.GradedDistribution(
@@ -322,9 +314,7 @@ class _CompiledRounds:
         column_of = np.full(n_features, -1)
         column_of[sorted_.features] = np.arange(len(sorted_.features))
         self._columns = compiled.Columns(binned, sorted_, column_of)
-        self._n_entries = (
-            len(binned.features) * n_rows + len(sorted_.rows) + n_rows + n_features
-        )
+        self._n_entries = len(binned.features) * n_rows + len(sorted_.rows) + n_rows + n_features
         self._n_threads = n_threads = learner.n_threads(n_rows, "round_entries")
         self._workspace = compiled.Workspace(
             ceilings=learner.ceilings,

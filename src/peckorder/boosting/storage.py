@@ -64,12 +64,7 @@ BOOSTED = Table(
     Field("bounds", floats("rounds+1"), "bounds_"),
     Field("smoothing", number(low=0.0), "smoothing_"),
     Field("importances", floats("features"), "feature_importances_"),
-    Field(
-        "validation_scores",
-        floats(None, finite=False),
-        "validation_scores_",
-        optional=True,
-    ),
+    Field("validation_scores", floats(None, finite=False), "validation_scores_", optional=True),
     Field("unstored", flag(), "_unstored"),
     Field("has_offset", flag(), "_has_offset"),
     complete=_complete,

@@ -112,9 +112,7 @@ class Thresholds:
         values = self._values
         self._rank(feature, cut, default, values)
         threshold = self.threshold(feature, cut)
-        return Weak(
-            feature, threshold, float(default), r / UNIT, size / UNIT, values, cut
-        )
+        return Weak(feature, threshold, float(default), r / UNIT, size / UNIT, values, cut)
 
     def may_add(self, weak: Weak, alpha: float) -> bool:
         """Return whether a ranking may be added with a weight."""
@@ -157,16 +155,12 @@ class Thresholds:
 
         def search_binned(thread: slice, give_up: Callable[[], bool]) -> Ints:
             best, workspace = nothing_chosen(), self._histograms[thread.start]
-            search_by_r.search_binned(
-                binned_queue, binned, potentials, *rules, workspace, best
-            )
+            search_by_r.search_binned(binned_queue, binned, potentials, *rules, workspace, best)
             return best
 
         def search_sorted(thread: slice, give_up: Callable[[], bool]) -> Ints:
             best, sums = nothing_chosen(), np.empty(self.most_groups, dtype=np.int64)
-            search_by_r.search_sorted(
-                sorted_queue, sorted_, potentials, *rules, sums, best
-            )
+            search_by_r.search_sorted(sorted_queue, sorted_, potentials, *rules, sums, best)
             return best
 
         choices = []
@@ -178,9 +172,7 @@ class Thresholds:
         size, feature = search_by_r.SIZE, search_by_r.FEATURE
         return max(choices, key=lambda best: (best[size], -best[feature]))
 
-    def _queue(
-        self, features: Ints, n_threads: int, turns: Ints
-    ) -> search_by_r.ColumnQueue:
+    def _queue(self, features: Ints, n_threads: int, turns: Ints) -> search_by_r.ColumnQueue:
         order = np.empty(len(features), dtype=np.int64)
         n_ahead = search_by_r.AHEAD * n_threads
         search_by_r.order_by_ceilings(n_ahead, features, self.ceilings, order)
@@ -273,9 +265,7 @@ class PairWeights:
         if self._graded is not None:
             self._weigh_graded(self._graded, scores, log_total, distribution.team)
         if self._listed is not None:
-            pair_functions.masses_listed(
-                self._listed.pairs, scores, log_total, self.arrays.weight
-            )
+            pair_functions.masses_listed(self._listed.pairs, scores, log_total, self.arrays.weight)
 
     def _weigh_graded(
         self, graded: GradedPairSet, scores: Floats, log_total: float, team: Team
@@ -396,9 +386,7 @@ class ThresholdsByZ(Thresholds):
                 queue=np.zeros(n_rows, dtype=np.int32),
                 stops=np.empty(max(self.most_groups, N_BINS) + 1, dtype=np.uintp),
             )
-            search_by_z.search(
-                thread.start, n_threads, order, best_gain, *rules, workspace, best
-            )
+            search_by_z.search(thread.start, n_threads, order, best_gain, *rules, workspace, best)
             return best
 
         choices = self.team.share(n_threads, search)

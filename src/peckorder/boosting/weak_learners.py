@@ -12,11 +12,7 @@ from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints, Matrix, Predictor
 from peckorder.boosting.compiled.pairs import UNIT
 from peckorder.boosting.compiled.rounds import NOTHING, approximate_alpha
-from peckorder.boosting.compiled.sorted_columns import (
-    SortedColumns,
-    rank_by_values,
-    sum_values,
-)
+from peckorder.boosting.compiled.sorted_columns import SortedColumns, rank_by_values, sum_values
 from peckorder.boosting.distribution import Distribution
 from peckorder.exceptions import DataError
 
@@ -139,10 +135,7 @@ class Features:
         column, end = divmod(int(np.argmax(size.T)), 2)
         if size[end, column] == 0.0:
             return None
-        default, values = (
-            float(self._ends[end, column]),
-            np.empty_like(distribution.scores),
-        )
+        default, values = (float(self._ends[end, column]), np.empty_like(distribution.scores))
         rank_by_values(columns, column, default, values)
         feature, own_r = int(columns.features[column]), float(r[end, column])
         return Weak(feature, float("nan"), default, own_r, abs(own_r), values, end)
@@ -224,9 +217,7 @@ class CustomLearner:
             return Scaled(clone(self.learner).fit(self.X, potentials))
         ranking: Ranking = self.learner(self.X, potentials)
         if not callable(ranking):
-            raise refusal(
-                "what weak returns", "be a function of X, the ranking", repr(ranking)
-            )
+            raise refusal("what weak returns", "be a function of X, the ranking", repr(ranking))
         return ranking
 
     def _check(self, values: Floats, distribution: Distribution) -> None:
@@ -265,9 +256,7 @@ def ranked(ranking: Ranking, X: Matrix) -> Floats:
         values = np.asarray(ranking(X), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise refusal("a ranking by weak", "be numbers", error) from error
-    rule = (
-        f"RankBoost: a ranking by weak must be one number per row, {X.shape[0]} in all"
-    )
+    rule = f"RankBoost: a ranking by weak must be one number per row, {X.shape[0]} in all"
     if values.shape != (X.shape[0],):
         raise DataError(f"{rule}; got an array of shape {values.shape}.")
     if not np.isfinite(values).all():

@@ -85,6 +85,4 @@ def _leave(message: str, code: int) -> None:
 
 
 def _print(message: str, style: str) -> None:
-    Console(stderr=True, soft_wrap=True).print(
-        message, style=style, markup=False, highlight=False
-    )
+    Console(stderr=True, soft_wrap=True).print(message, style=style, markup=False, highlight=False)

@@ -34,9 +34,7 @@ class ResultPrinter:
     def __init__(self, output: OutputOptions, out: object = None) -> None:
         is_piped = is_standard(out)
         if output.json and is_piped:
-            raise refusal(
-                "--json", "not be given where rows go to standard output", "--out -"
-            )
+            raise refusal("--json", "not be given where rows go to standard output", "--out -")
         self._json = output.json
         is_silent = output.quiet or output.json
         self.console = Console(quiet=is_silent, stderr=is_piped, soft_wrap=True)
@@ -74,9 +72,7 @@ class ResultPrinter:
         with Progress(*columns, console=self._bars, transient=True) as bar:
             task = bar.add_task(label, total=None)
 
-            def report_progress(
-                done: int, total: int | None = None, label: str = label
-            ) -> None:
+            def report_progress(done: int, total: int | None = None, label: str = label) -> None:
                 bar.update(task, completed=done, total=total, description=label)
 
             yield report_progress
@@ -131,9 +127,7 @@ def as_plain(value: object) -> Any:
     return str(value)
 
 
-def screen(
-    title: str, headings: tuple[str, ...], rows: Iterable[Iterable[str | float]]
-) -> Screen:
+def screen(title: str, headings: tuple[str, ...], rows: Iterable[Iterable[str | float]]) -> Screen:
     """Return a table for the terminal; the first column is text, others numbers."""
     table = Screen(title=title, title_justify="left", title_style="bold")
     for k, heading in enumerate(headings):

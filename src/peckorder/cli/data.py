@@ -62,11 +62,7 @@ def _how(entry: "Entry") -> str:
 @data.command
 @entry_named("data")
 def fetch(
-    name: str | None = None,
-    /,
-    *,
-    url: str | None = None,
-    output: OutputOptions = PRINTED,
+    name: str | None = None, /, *, url: str | None = None, output: OutputOptions = PRINTED
 ) -> None:
     """Download a data set from its publisher, unless it is here; check and read it.
 
@@ -94,10 +90,7 @@ def fetch(
     published = entries[name].published
     if published.fetch is None:
         raise refusal(
-            "name",
-            rule,
-            repr(name),
-            hint=f"Get {published.get.rstrip(',')} from {published.page}.",
+            "name", rule, repr(name), hint=f"Get {published.get.rstrip(',')} from {published.page}."
         )
     printer = ResultPrinter(output)
     options = {} if url is None else {"url": url}

@@ -57,9 +57,7 @@ def info(model: str, /, *, output: OutputOptions = PRINTED) -> None:
     }
     for name in ("parameters", "learnt"):
         pairs: Any = result[name]
-        shown[name] = ", ".join(
-            f"{key}={_short_text(value)}" for key, value in pairs.items()
-        )
+        shown[name] = ", ".join(f"{key}={_short_text(value)}" for key, value in pairs.items())
     width = max(map(len, shown))
     printer.emit(
         result,
@@ -77,10 +75,7 @@ def _table_columns(ranker: Any) -> tuple[list[str], list[str]]:
     if ranker.shift_ is None or ranker.scale_ is None:
         return names, []
     scaling = zip(
-        ranker.prepared_names_,
-        ranker.shift_.tolist(),
-        ranker.scale_.tolist(),
-        strict=True,
+        ranker.prepared_names_, ranker.shift_.tolist(), ranker.scale_.tolist(), strict=True
     )
     return names, [f"({name} - {m!r}) / {s!r}" for name, m, s in scaling]
 
@@ -98,11 +93,7 @@ def _learnt(ranker: object) -> dict[str, object]:
     """Return the plain values among what was learnt, and the sizes of the rest."""
     values: dict[str, object] = {}
     for name in sorted(vars(ranker)):
-        if (
-            name.startswith("_")
-            or not name.endswith("_")
-            or name == "feature_names_in_"
-        ):
+        if name.startswith("_") or not name.endswith("_") or name == "feature_names_in_":
             continue
         value = getattr(ranker, name)
         if isinstance(value, bool | int | float | str):

@@ -33,14 +33,10 @@ def check_outputs(
         if path is None or is_standard(path):
             continue
         if any(_is_same(path, other) for other in read):
-            raise refusal(
-                option, "be another file than what is read", f"{str(path)!r} for both"
-            )
+            raise refusal(option, "be another file than what is read", f"{str(path)!r} for both")
         for before, other in seen.items():
             if _is_same(path, other):
-                raise refusal(
-                    f"{before} and {option}", "be two files", f"{str(path)!r} for both"
-                )
+                raise refusal(f"{before} and {option}", "be two files", f"{str(path)!r} for both")
         seen[option] = path
         check_target(path)
 

@@ -83,13 +83,9 @@ def reproduce(
     jobs = effective_n_jobs(-1) if options.jobs is None else options.jobs
     experiments.check(experiment, preset, seed=seed, jobs=jobs)
     if data is not None and not data.is_dir():
-        raise refusal(
-            "data", "be a folder that exists", repr(str(data)), error=FileNotFoundError
-        )
+        raise refusal("data", "be a folder that exists", repr(str(data)), error=FileNotFoundError)
     if out.exists() and not out.is_dir():
-        raise refusal(
-            "out", "be a folder", f"the file {str(out)!r}", error=NotADirectoryError
-        )
+        raise refusal("out", "be a folder", f"the file {str(out)!r}", error=NotADirectoryError)
     out.mkdir(parents=True, exist_ok=True)
     journal = out / f"{experiments.stem_of(name, preset, seed)}.journal"
     with printer.progress("Reading data") as report_progress:
@@ -104,9 +100,7 @@ def reproduce(
                 on_progress=report_progress,
             )
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                "Interrupted. The same command goes on from here."
-            ) from None
+            raise KeyboardInterrupt("Interrupted. The same command goes on from here.") from None
     if not any(part.units for part in outcome.parts):
         # Files of an earlier run are worth more than a page without a figure.
         journal.unlink()
@@ -150,9 +144,7 @@ def print_outcome(console: Console, outcome: "Outcome") -> None:
             console.print(f"{part.part.title}: left out. {part.left_out}\n")
             continue
         for table in part.shown.tables:
-            console.print(
-                _screen(part.part.title, table.columns, table.rows, table.caption)
-            )
+            console.print(_screen(part.part.title, table.columns, table.rows, table.caption))
     claims = [
         (claim.text, claim.holds, claim.found)
         for part in outcome.parts
@@ -163,15 +155,10 @@ def print_outcome(console: Console, outcome: "Outcome") -> None:
 
 
 def _screen(
-    title: str,
-    headings: Sequence[str],
-    rows: Sequence[Sequence["Cell"]],
-    caption: str = "",
+    title: str, headings: Sequence[str], rows: Sequence[Sequence["Cell"]], caption: str = ""
 ) -> Screen:
     """Return a table of the report as one for the terminal."""
-    table = Screen(
-        title=title, caption=caption, title_justify="left", caption_justify="left"
-    )
+    table = Screen(title=title, caption=caption, title_justify="left", caption_justify="left")
     for k, heading in enumerate(headings):
         is_prose = any(len(str(row[k])) > 30 for row in rows)
         table.add_column(heading, justify="left" if is_prose or not k else "right")

@@ -2,9 +2,7 @@
 
 # Names imported "as" themselves are for the other packages of the library.
 from peckorder.collaborative._means import damped_means as damped_means
-from peckorder.collaborative._problem import (
-    check_fill_and_center as check_fill_and_center,
-)
+from peckorder.collaborative._problem import check_fill_and_center as check_fill_and_center
 from peckorder.collaborative._problem import check_fillable as check_fillable
 from peckorder.collaborative._problem import check_ratings as check_ratings
 from peckorder.collaborative._problem import problem

@@ -135,17 +135,11 @@ def check_fillable(viewers: Ratings, fill: str) -> None:
         return
     for viewer, count in zip(viewers.users.tolist(), viewers.per_user, strict=True):
         if count == 0:
-            raise refusal(
-                "references", "have ratings to fill gaps with", f"none of {viewer!r}"
-            )
+            raise refusal("references", "have ratings to fill gaps with", f"none of {viewer!r}")
 
 
 def viewer_table(
-    ratings: Ratings,
-    viewers: Ratings,
-    selected: Ratings,
-    fill: str,
-    center: str | float | None,
+    ratings: Ratings, viewers: Ratings, selected: Ratings, fill: str, center: str | float | None
 ) -> Floats:
     """Return the ratings of viewers, one row per item and one column per viewer.
 

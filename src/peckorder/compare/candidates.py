@@ -15,13 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import RidgeCV
 
 from peckorder._core.typing import Estimator, Floats, Ints, Labels, Predictor
-from peckorder.compare.third_party import (
-    LightGBM,
-    Mord,
-    XGBoost,
-    installed,
-    tree_stages,
-)
+from peckorder.compare.third_party import LightGBM, Mord, XGBoost, installed, tree_stages
 from peckorder.compare.tuning import (
     Calibrated,
     GridTuned,
@@ -95,9 +89,7 @@ class FittedCandidate:
 
     def answers(self, scores: Floats) -> Floats:
         """Turn scores into what the task asks for."""
-        return (
-            self.model.answer(scores) if isinstance(self.model, Calibrated) else scores
-        )
+        return self.model.answer(scores) if isinstance(self.model, Calibrated) else scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +186,7 @@ class StandardizedLabels(Wrapper):
         self.model = model
 
     def fit(
-        self,
-        X: Floats,
-        y: Floats,
-        qid: Ints | None = None,
-        groups: Ints | None = None,
+        self, X: Floats, y: Floats, qid: Ints | None = None, groups: Ints | None = None
     ) -> Self:
         """Fit to standardised labels."""
         self.mean_, self.scale_ = float(y.mean()), float(y.std()) or 1.0
@@ -245,9 +233,7 @@ class GradesAsClasses(Wrapper):
 def rankboost(info: TaskInfo) -> RoundsTuned:
     """Return RankBoost, which chooses its number of rounds on rows left out."""
     grid = {"cumulative": [True, False]}
-    return RoundsTuned(
-        RankBoost(), boosted_stages, "n_rounds", grid, info.loss, info.seed
-    )
+    return RoundsTuned(RankBoost(), boosted_stages, "n_rounds", grid, info.loss, info.seed)
 
 
 def linear_mprank(info: TaskInfo) -> SampledMPRank:
@@ -263,9 +249,7 @@ def boosted_trees(trees: type[LightGBM | XGBoost]) -> Make:
 
 
 def _to_classes(make: Make) -> Make:
-    return lambda info: ToClasses(
-        make(info._replace(loss=pair_loss)), info.n_levels, info.seed
-    )
+    return lambda info: ToClasses(make(info._replace(loss=pair_loss)), info.n_levels, info.seed)
 
 
 def _gammas(info: TaskInfo) -> tuple[float, ...]:
@@ -295,10 +279,7 @@ def _rbf_prank(info: TaskInfo) -> GridTuned:
 
 def _prank_ensemble(info: TaskInfo) -> AggregatePRank:
     return AggregatePRank(
-        unit_norm=False,
-        classes=list(range(info.n_levels)),
-        max_iter=10,
-        random_state=info.seed,
+        unit_norm=False, classes=list(range(info.n_levels)), max_iter=10, random_state=info.seed
     )
 
 
@@ -339,9 +320,7 @@ def ordinal_candidates() -> tuple[Candidate, ...]:
         Candidate("PRank, quadratic", lambda i: _prank(i, kernel="poly", degree=2)),
         Candidate("OAP-BPM (100 PRanks)", _prank_ensemble),
         Candidate("MPRank", _to_classes(linear_mprank)),
-        Candidate(
-            "MPRank, RBF kernel", _to_classes(_rbf_mprank), most_rows=KERNEL_ROWS
-        ),
+        Candidate("MPRank, RBF kernel", _to_classes(_rbf_mprank), most_rows=KERNEL_ROWS),
         Candidate("RankBoost", _to_classes(rankboost), scaled=False),
         *_other_libraries(_to_classes),
     ]
@@ -357,9 +336,7 @@ def magnitude_candidates() -> tuple[Candidate, ...]:
         Candidate("MPRank", linear_mprank),
         Candidate("MPRank, RBF kernel", _rbf_mprank, most_rows=KERNEL_ROWS),
         Candidate("SVRank", lambda i: StandardizedLabels(_svrank(i))),
-        Candidate(
-            "RankBoost", lambda i: ToLabelScale(rankboost(i), i.seed), scaled=False
-        ),
+        Candidate("RankBoost", lambda i: ToLabelScale(rankboost(i), i.seed), scaled=False),
         # Least squares, whatever the queries.
         *_other_libraries(lambda make: lambda i: IgnoringQueries(make(i))),
         Candidate("(the same score for all)", lambda i: Constant(), origin=""),
@@ -374,8 +351,6 @@ def graded_candidates() -> tuple[Candidate, ...]:
         Candidate("SVRank", _svrank),
         Candidate("PRank on grades", lambda i: GradesAsClasses(_prank(i))),
         *_other_libraries(lambda make: make),
-        Candidate(
-            "(the best feature)", lambda i: BestSignedFeature(), scaled=False, origin=""
-        ),
+        Candidate("(the best feature)", lambda i: BestSignedFeature(), scaled=False, origin=""),
         Candidate("(a random order)", lambda i: Constant(), origin=""),
     )

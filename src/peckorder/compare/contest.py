@@ -27,13 +27,10 @@ Progress = Callable[[int, int, str], None]
 
 # NumPy's generators take no larger seed, and every repetition adds one.
 SEED: Final = Rule(
-    "an integer from 0 to 2**31",
-    lambda value: whole(0).accepts(value) and value <= 2**31,
+    "an integer from 0 to 2**31", lambda value: whole(0).accepts(value) and value <= 2**31
 )
 # Rankers of other tasks exist too, whatever their names look like.
-_RANKERS: Final = {
-    name.lower(): name for name in (*estimators.__all__, "PersonalRanker")
-}
+_RANKERS: Final = {name.lower(): name for name in (*estimators.__all__, "PersonalRanker")}
 
 
 class Behind(NamedTuple):
@@ -291,10 +288,7 @@ def choose_candidates(
             if name.lower() in _RANKERS:
                 hint = f" {_RANKERS[name.lower()]} is not for this task."
             raise refusal(
-                "rankers",
-                f"be some of {', '.join(map(repr, names))}",
-                repr(name),
-                hint=hint,
+                "rankers", f"be some of {', '.join(map(repr, names))}", repr(name), hint=hint
             )
         chosen.update(same)
     return tuple(c for c in candidates if not c.origin or c.name in chosen)
@@ -315,8 +309,6 @@ def ranked(results: Iterable[Result], first: Measure) -> tuple[Result, ...]:
     kept = tuple(results)
     if not kept or np.isnan([result.mean(first) for result in kept]).any():
         raise refusal(
-            first.name,
-            "be defined somewhere, of labels that differ",
-            "none to measure it on",
+            first.name, "be defined somewhere, of labels that differ", "none to measure it on"
         )
     return tuple(sorted(kept, key=lambda result: sign * result.mean(first)))

@@ -118,11 +118,7 @@ class Repetition:
         self._add(result, problem.measure(model, split), seconds, curve)
 
     def _add(
-        self,
-        result: Result,
-        measured: tuple[float, ...],
-        seconds: float,
-        curve: Floats | None,
+        self, result: Result, measured: tuple[float, ...], seconds: float, curve: Floats | None
     ) -> None:
         for name, value in zip(self.problem.measures, measured, strict=True):
             result.values[name] = np.append(result.values.get(name, []), value)
@@ -200,9 +196,7 @@ def run(
             if on_progress is not None:
                 on_progress(before + done, sum(n_steps), label)
 
-        contest = run_contest(
-            case, n_splits=repeats, seed=seed, on_progress=report_progress
-        )
+        contest = run_contest(case, n_splits=repeats, seed=seed, on_progress=report_progress)
         comparisons.append(Comparison(case.problem, _outcomes(contest)))
     return tuple(comparisons)
 

@@ -42,9 +42,7 @@ from peckorder.tables.sampling import drawn
 from peckorder.tables.task import Task, kind_of_labels, recognise, split_names
 
 RANKERS: Final[dict[str, Any]] = {
-    name: getattr(estimators, name)
-    for name in estimators.__all__
-    if name != "TableRanker"
+    name: getattr(estimators, name) for name in estimators.__all__ if name != "TableRanker"
 } | {"PersonalRanker": collaborative.PersonalRanker}
 _ORDINAL: Final = ("AggregatePRank", "MulticlassPerceptron", "PRank", "WidrowHoff")
 _NAMES_IN_COMPARE: Final = {"AggregatePRank": "OAP-BPM (100 PRanks)"}
@@ -74,9 +72,7 @@ class Settings(NamedTuple):
 
 
 def _assignments(values: Mapping[str, object]) -> str:
-    texts = {
-        k: f"{v:.4g}" if isinstance(v, float) else repr(v) for k, v in values.items()
-    }
+    texts = {k: f"{v:.4g}" if isinstance(v, float) else repr(v) for k, v in values.items()}
     return ", ".join(f"{name}={text}" for name, text in texts.items())
 
 
@@ -111,9 +107,7 @@ def make_ranker(name: str, settings: Iterable[str]) -> tuple[Any, dict[str, obje
         lower = {ranker.lower(): ranker for ranker in RANKERS}
         near = [lower[word] for word in get_close_matches(name.lower(), lower)]
         hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise refusal(
-            "ranker", f"be one of {', '.join(RANKERS)}", repr(name), hint=hint
-        )
+        raise refusal("ranker", f"be one of {', '.join(RANKERS)}", repr(name), hint=hint)
     ranker_class = RANKERS[name]
     signature = inspect.signature(ranker_class.__init__)
     names = [parameter for parameter in signature.parameters if parameter != "self"]
@@ -123,10 +117,7 @@ def make_ranker(name: str, settings: Iterable[str]) -> tuple[Any, dict[str, obje
         if not is_set or key.strip() not in names:
             hint = did_you_mean(key.strip(), names, {})
             raise refusal(
-                "set",
-                f"be NAME=VALUE, NAME one of {', '.join(names)}",
-                repr(setting),
-                hint=hint,
+                "set", f"be NAME=VALUE, NAME one of {', '.join(names)}", repr(setting), hint=hint
             )
         parameters[key.strip()] = _value(value.strip())
     ranker = ranker_class(**parameters)
@@ -243,9 +234,7 @@ def _fit(
     train = TrainingRows(X, y, query, groups)
     if is_sample:
         sample = drawn(len(y), groups, MOST_ROWS, seed=0)
-        train = TrainingRows(
-            X[sample], y[sample], rows_of(query, sample), rows_of(groups, sample)
-        )
+        train = TrainingRows(X[sample], y[sample], rows_of(query, sample), rows_of(groups, sample))
     with warnings.catch_warnings():
         # Of fits on parts of the rows.
         warnings.simplefilter("ignore")
@@ -296,9 +285,7 @@ def fixed_settings(candidate: Candidate, info: TaskInfo) -> dict[str, object]:
     }
 
 
-def set_as_in_compare(
-    ranker: Any, kind: str, by_hand: Mapping[str, object]
-) -> dict[str, object]:
+def set_as_in_compare(ranker: Any, kind: str, by_hand: Mapping[str, object]) -> dict[str, object]:
     """Give a ranker the fixed settings that `compare` gives it; return these."""
     name = type(ranker).__name__
     candidate = candidate_of(name, "ordinal" if name in _ORDINAL else kind)

@@ -89,18 +89,13 @@ def fuse(
     documents = from_runs(runs, qrels)
     ranks = 1 / documents.X
     queries = Queries.of(documents.qid, len(documents))
-    scores = {
-        BORDA: _borda(ranks, queries),
-        RRF: np.nansum(1 / (RRF_SHIFT + ranks), axis=1),
-    }
+    scores = {BORDA: _borda(ranks, queries), RRF: np.nansum(1 / (RRF_SHIFT + ranks), axis=1)}
     if qrels is None:
         none = np.zeros(len(documents), dtype=bool)
         return Fused(tuple(runs), documents, scores, none)
     relevant = np.unique(qrels.qid[qrels.grade > 0])
     is_judged = np.isin(np.asarray(documents.qid), relevant)
-    plan = _Boosting(
-        n_rounds, n_folds, TaskInfo(seed, len(runs), loss=list_loss(metric))
-    )
+    plan = _Boosting(n_rounds, n_folds, TaskInfo(seed, len(runs), loss=list_loss(metric)))
     learnt, model = _boosted_scores(documents, is_judged, plan, on_progress)
     return Fused(tuple(runs), documents, {LEARNT: learnt, **scores}, is_judged, model)
 
@@ -129,10 +124,7 @@ class _Boosting(NamedTuple):
 
 
 def _boosted_scores(
-    documents: Documents,
-    is_judged: Bools,
-    plan: _Boosting,
-    on_progress: Callable[[int, int], None],
+    documents: Documents, is_judged: Bools, plan: _Boosting, on_progress: Callable[[int, int], None]
 ) -> tuple[Floats, RankBoost]:
     n_folds = plan.n_folds
     rows = np.flatnonzero(is_judged)
@@ -164,8 +156,7 @@ def _check_judgements(y: Floats, qid: Ints, n_folds: int) -> None:
     if n_informative < n_folds:
         raise refusal(
             "qrels",
-            f"tell documents apart in {n_folds} of the runs' queries or more, "
-            "one a fold",
+            f"tell documents apart in {n_folds} of the runs' queries or more, one a fold",
             n_informative,
         )
 

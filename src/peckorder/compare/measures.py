@@ -30,9 +30,7 @@ class Measure(NamedTuple):
         return cls(metric.name, metric.kind.larger_is_better)
 
 
-def of_lists_by_name(
-    metric: str | None, usual: Sequence[str], least: float
-) -> tuple[Measure, ...]:
+def of_lists_by_name(metric: str | None, usual: Sequence[str], least: float) -> tuple[Measure, ...]:
     """Return measures of lists whose least label is `least`; the first one decides.
 
     `usual` are shown beside it; the first of them decides by default. Labels below
@@ -42,8 +40,7 @@ def of_lists_by_name(
         if metric is not None and metric.startswith(_GAINS):
             raise refusal(
                 "metric",
-                "be one without gains, such as 'disagreement', where labels "
-                "are below 0",
+                "be one without gains, such as 'disagreement', where labels are below 0",
                 repr(metric),
             )
         usual = [name for name in usual if not name.startswith(_GAINS)]
@@ -143,9 +140,7 @@ def of_runs(
         listed = ~np.isnan(scores)
         values = {name: np.zeros(len(queries)) for name in names}
         if listed.any():
-            measured = evaluate(
-                y[listed], scores[listed], names, qid=qid[listed], n_bootstrap=1
-            )
+            measured = evaluate(y[listed], scores[listed], names, qid=qid[listed], n_bootstrap=1)
             row = np.searchsorted(queries, np.asarray(measured.queries, dtype=np.int64))
             for name in names:
                 values[name][row] = np.nan_to_num(measured.values[name])

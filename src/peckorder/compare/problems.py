@@ -192,8 +192,7 @@ class OrdinalProblem(Problem):
 
     measures: ClassVar[tuple[str, ...]] = ("mean rank loss",)
     meaning: ClassVar[str] = (
-        "Steps between the predicted and the true class on rows that were not learnt "
-        "from"
+        "Steps between the predicted and the true class on rows that were not learnt from"
     )
     ignorant: ClassVar[str] = "(always the median class)"
     rankers: ClassVar[Mapping[str, Estimator]] = ORDINAL_RANKERS
@@ -235,9 +234,7 @@ def _draw_square(seed: int) -> Split:
     return Split(X[:5000], y[:5000], X[5000:], y[5000:])
 
 
-def _diabetes_split(
-    seed: int, target: Callable[[Floats, Ints], Floats | Ints]
-) -> Split:
+def _diabetes_split(seed: int, target: Callable[[Floats, Ints], Floats | Ints]) -> Split:
     """Return 300 patients to learn from and the other 142, with standardised features.
 
     `target` makes labels out of the progression and the rows to learn from.
@@ -247,9 +244,7 @@ def _diabetes_split(
     train, test = order[:300], order[300:]
     scaler = StandardScaler().fit(X[train])
     y = target(progression, train)
-    return Split(
-        scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test]
-    )
+    return Split(scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test])
 
 
 def _draw_diabetes(seed: int) -> Split:
@@ -438,10 +433,7 @@ class MagnitudeProblem(Problem):
 
 
 def _measured(scores: Floats, split: Split) -> tuple[float, float]:
-    return (
-        mean_squared_difference(split.y_test, scores),
-        disagreement(split.y_test, scores),
-    )
+    return (mean_squared_difference(split.y_test, scores), disagreement(split.y_test, scores))
 
 
 def _draw_progression(seed: int) -> Split:

@@ -16,12 +16,7 @@ from sklearn.linear_model import Ridge
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
-from peckorder.collaborative import (
-    NearestRanker,
-    PersonalRanker,
-    VectorSimilarity,
-    damped_means,
-)
+from peckorder.collaborative import NearestRanker, PersonalRanker, VectorSimilarity, damped_means
 from peckorder.compare.candidates import Candidate, TaskInfo
 from peckorder.compare.contest import Case, Plan, Result
 from peckorder.compare.measures import Measure, of_lists, of_lists_by_name
@@ -105,13 +100,7 @@ class RatingsCase(Case):
         return Plan(
             n_folds,
             (
-                PeopleFold(
-                    f"fold {k + 1}",
-                    self.sample,
-                    held_out,
-                    np.flatnonzero(fold == k),
-                    seed,
-                )
+                PeopleFold(f"fold {k + 1}", self.sample, held_out, np.flatnonzero(fold == k), seed)
                 for k in range(n_folds)
             ),
             lambda result: result.values.update(measuring(result.predictions())),
@@ -122,12 +111,7 @@ class PeopleFold:
     """The people of one fold: what is known of them, and what is held out."""
 
     def __init__(
-        self,
-        name: str,
-        ratings: Ratings,
-        held_out: HeldOutRatings,
-        test: Ints,
-        seed: int,
+        self, name: str, ratings: Ratings, held_out: HeldOutRatings, test: Ints, seed: int
     ) -> None:
         self.name = name
         self._info = TaskInfo(seed, 0)
@@ -206,8 +190,7 @@ class UserItemRidge:
         n, one = len(rows.data), np.ones(2 * len(rows.data))
         column = np.concatenate([rows.row, ratings.n_users + rows.col])
         X = sparse.csr_matrix(
-            (one, (np.tile(np.arange(n), 2), column)),
-            shape=(n, ratings.n_users + ratings.n_items),
+            (one, (np.tile(np.arange(n), 2), column)), shape=(n, ratings.n_users + ratings.n_items)
         )
         self.model_ = Ridge(5.0, solver="sparse_cg").fit(X, rows.data)
         self._levels = self.model_.coef_[ratings.n_users :]
@@ -226,13 +209,9 @@ class ByViewers:
 
     def fit(self, ratings: Ratings) -> Self:
         """Lay the ratings out as a table."""
-        self._viewers = np.sort(
-            np.argsort(-ratings.per_user, kind="stable")[:_N_VIEWERS]
-        )
+        self._viewers = np.sort(np.argsort(-ratings.per_user, kind="stable")[:_N_VIEWERS])
         if len(self._viewers) * ratings.n_items > _MOST_CELLS:
-            raise DataError(
-                f"more than {_MOST_CELLS:,} cells in the table of people and items"
-            )
+            raise DataError(f"more than {_MOST_CELLS:,} cells in the table of people and items")
         self._csr = ratings.csr
         self._table = np.full((ratings.n_items, len(self._viewers)), np.nan)
         for column, user in enumerate(self._viewers.tolist()):
@@ -259,9 +238,7 @@ def ratings_candidates() -> tuple[Candidate, ...]:
     def personal(**options: Any) -> Callable[[TaskInfo], Any]:
         return lambda info: Personal(info.seed, **options)
 
-    def candidate(
-        name: str, make: Callable[[], Any], origin: str = "peckorder"
-    ) -> Candidate:
+    def candidate(name: str, make: Callable[[], Any], origin: str = "peckorder") -> Candidate:
         return Candidate(name, lambda info: make(), origin=origin)
 
     return (

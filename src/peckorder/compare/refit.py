@@ -32,9 +32,7 @@ def keepable(contest: Contest) -> Result:
     """Return the best of our own rankers; raise if there is none."""
     best = best_own(contest)
     if best is None:
-        raise refusal(
-            "save", "have a ranker of peckorder's to keep", "none in the contest"
-        )
+        raise refusal("save", "have a ranker of peckorder's to keep", "none in the contest")
     return best
 
 
@@ -70,9 +68,7 @@ def refit(case: TableCase | RatingsCase, contest: Contest, name: str) -> Any:
 
 
 def table_model(
-    ranker: Any,
-    levels: Mapping[str, Sequence[str] | None],
-    scaling: Scaling | None,
+    ranker: Any, levels: Mapping[str, Sequence[str] | None], scaling: Scaling | None
 ) -> TableRanker:
     """Return a model of columns as they are in a file, found by their names."""
     parts = None if scaling is None else (scaling.mean, scaling.scale)

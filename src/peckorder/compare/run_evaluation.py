@@ -157,13 +157,7 @@ def _values(rows: Judged, name: str, ids: Array, ties: str) -> Floats:
     """Return a metric for each query; NaN where it is undefined."""
     docid = rows.docid if ties == "docid" else None
     table = evaluate(
-        rows.grade,
-        rows.score,
-        name,
-        qid=rows.qid,
-        docid=docid,
-        ties=ties,
-        n_bootstrap=1,
+        rows.grade, rows.score, name, qid=rows.qid, docid=docid, ties=ties, n_bootstrap=1
     )
     values = np.full(len(ids), np.nan)
     values[np.searchsorted(ids, table.queries)] = table.values[name]

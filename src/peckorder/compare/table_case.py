@@ -197,9 +197,7 @@ def folds_of_queries(
     """Return the fold of each row, queries being whole and numbered from 0 on."""
     n_queries = int(qid.max()) + 1
     if n_queries < 2:
-        raise refusal(
-            source, f"have at least two {unit}, so that some can be left out", n_queries
-        )
+        raise refusal(source, f"have at least two {unit}, so that some can be left out", n_queries)
     folds = QueryKFold(min(n_folds, n_queries), shuffle=True, random_state=seed)
     fold = np.empty(len(qid), dtype=np.int64)
     for k, (_, test) in enumerate(folds.split(None, qid=qid)):
@@ -253,16 +251,10 @@ def _with_measures(case: TableCase, metric: str | None) -> TableCase:
     if case.kind == "ordinal":
         _refuse_metric(metric, ("mean rank loss",), case.kind)
         measures = (Measure("mean rank loss"), Measure("exactly right", True))
-        return replace(
-            case, measures=measures, candidates=ordinal_candidates(), loss=step_loss
-        )
+        return replace(case, measures=measures, candidates=ordinal_candidates(), loss=step_loss)
     if case.kind == "magnitude":
         _refuse_metric(metric, ("msd", "disagreement"), case.kind)
-        names = (
-            ("disagreement", "msd")
-            if metric == "disagreement"
-            else ("msd", "disagreement")
-        )
+        names = ("disagreement", "msd") if metric == "disagreement" else ("msd", "disagreement")
         return replace(
             case,
             measures=tuple(map(Measure, names)),
@@ -310,9 +302,7 @@ def select_rows(
     rows = np.flatnonzero(is_kept)
     if len(rows) < fewest:
         raise refusal(
-            columns.source,
-            f"have at least {fewest} rows with a {task.target!r}",
-            len(rows),
+            columns.source, f"have at least {fewest} rows with a {task.target!r}", len(rows)
         )
     is_sample = len(rows) > most_rows
     if is_sample:
@@ -320,8 +310,7 @@ def select_rows(
         keys = None if group is None else group_keys(columns.arrays[group][rows])
         sample = rows[drawn(len(rows), keys, most_rows, seed, fewest=2)]
         notes.append(
-            f"{len(sample):,} of {len(rows):,} rows were drawn at random to compare on "
-            "(--rows)."
+            f"{len(sample):,} of {len(rows):,} rows were drawn at random to compare on (--rows)."
         )
         rows = sample
     if len(rows) < len(columns):
@@ -335,9 +324,7 @@ def group_keys(array: Array) -> Array:
     return array if numeric(array) else array.astype(str)
 
 
-def _numbered(
-    columns: Columns, name: str | None
-) -> tuple[tuple[Hashable, ...], Ints | None]:
+def _numbered(columns: Columns, name: str | None) -> tuple[tuple[Hashable, ...], Ints | None]:
     """Return the values of a column, and for each row the number of its value."""
     if name is None:
         return (), None

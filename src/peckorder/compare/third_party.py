@@ -20,9 +20,7 @@ def installed(package: str) -> bool:
 class _Trees(BaseEstimator):  # type: ignore[misc]
     """The settings of boosted trees."""
 
-    def __init__(
-        self, n_estimators: int = 100, learning_rate: float = 0.1, seed: int = 0
-    ) -> None:
+    def __init__(self, n_estimators: int = 100, learning_rate: float = 0.1, seed: int = 0) -> None:
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.seed = seed
@@ -48,9 +46,7 @@ class LightGBM(_Trees):
             self.model_ = lightgbm.LGBMRegressor(**common).fit(X, y)
             return self
         order, sizes = _by_query(qid)
-        self.model_ = lightgbm.LGBMRanker(**common).fit(
-            X[order], _grades(y)[order], group=sizes
-        )
+        self.model_ = lightgbm.LGBMRanker(**common).fit(X[order], _grades(y)[order], group=sizes)
         return self
 
     def predict(self, X: Floats, rounds: int | None = None) -> Floats:
@@ -77,18 +73,14 @@ class XGBoost(_Trees):
             self.model_ = xgboost.XGBRegressor(**common).fit(X, y)
             return self
         order, _ = _by_query(qid)
-        ranker = xgboost.XGBRanker(
-            objective="rank:ndcg", lambdarank_pair_method="topk", **common
-        )
+        ranker = xgboost.XGBRanker(objective="rank:ndcg", lambdarank_pair_method="topk", **common)
         self.model_ = ranker.fit(X[order], _grades(y)[order], qid=qid[order])
         return self
 
     def predict(self, X: Floats, rounds: int | None = None) -> Floats:
         """Return scores, after all rounds or the first few."""
         first = (0, 0 if rounds is None else rounds)
-        return np.asarray(
-            self.model_.predict(X, iteration_range=first), dtype=np.float64
-        )
+        return np.asarray(self.model_.predict(X, iteration_range=first), dtype=np.float64)
 
 
 class Mord(BaseEstimator):  # type: ignore[misc]

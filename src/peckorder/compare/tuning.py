@@ -47,9 +47,7 @@ def step_loss(y: Floats, guesses: Floats, qid: Ints | None) -> float:
     return float(np.abs(y - guesses).mean())
 
 
-def inner_folds(
-    n_rows: int, groups: Ints | None, seed: int
-) -> Iterator[tuple[Ints, Ints]]:
+def inner_folds(n_rows: int, groups: Ints | None, seed: int) -> Iterator[tuple[Ints, Ints]]:
     """Yield rows to learn from and rows left out, whole groups at a time.
 
     Groups are queries or people; if all rows are of one group, its rows are divided.
@@ -66,11 +64,7 @@ def inner_folds(
 
 
 def fit_model(
-    model: Estimator,
-    X: Floats,
-    y: Floats,
-    qid: Ints | None,
-    groups: Ints | None = None,
+    model: Estimator, X: Floats, y: Floats, qid: Ints | None, groups: Ints | None = None
 ) -> Any:
     """Fit a model, with the queries and groups if its `fit` takes them.
 
@@ -139,11 +133,7 @@ class GridTuned(Wrapper):
         self.seed = seed
 
     def fit(
-        self,
-        X: Floats,
-        y: Floats,
-        qid: Ints | None = None,
-        groups: Ints | None = None,
+        self, X: Floats, y: Floats, qid: Ints | None = None, groups: Ints | None = None
     ) -> Self:
         """Try the grid on inner folds of whole groups; fit the best on all rows."""
         groups = qid if groups is None else groups
@@ -186,11 +176,7 @@ class RoundsTuned(Wrapper):
         self.seed = seed
 
     def fit(
-        self,
-        X: Floats,
-        y: Floats,
-        qid: Ints | None = None,
-        groups: Ints | None = None,
+        self, X: Floats, y: Floats, qid: Ints | None = None, groups: Ints | None = None
     ) -> Self:
         """Choose the rounds, and what the grid has, on inner folds; fit all rows."""
         groups = qid if groups is None else groups
@@ -256,9 +242,9 @@ class SampledMPRank(Wrapper):
         rows = drawn(len(y), qid, self.most_rows, self.seed)
         # With queries every pair left out would change the weights of the others.
         keep = "C" if qid is None else "C_prime"
-        sample = MPRankCV(
-            Cs=self.Cs, gammas=self.gammas, kernel=self.kernel, keep=keep
-        ).fit(X[rows], y[rows], qid=rows_of(qid, rows))
+        sample = MPRankCV(Cs=self.Cs, gammas=self.gammas, kernel=self.kernel, keep=keep).fit(
+            X[rows], y[rows], qid=rows_of(qid, rows)
+        )
         chosen: dict[str, Any] = {"C": sample.C_ * len(y) / len(rows)}
         if self.gammas is not None:
             chosen["gamma"] = sample.gamma_
@@ -283,11 +269,7 @@ class Calibrated(Wrapper):
         self.seed = seed
 
     def fit(
-        self,
-        X: Floats,
-        y: Floats,
-        qid: Ints | None = None,
-        groups: Ints | None = None,
+        self, X: Floats, y: Floats, qid: Ints | None = None, groups: Ints | None = None
     ) -> Self:
         """Fit the scorer; then what turns scores into answers."""
         groups = qid if groups is None else groups
@@ -374,9 +356,7 @@ def least_errors(scores: Floats, levels: Ints, n_levels: int) -> Floats:
     # Cuts stand before the first row, between two that differ, and behind the last.
     between = np.flatnonzero(ranked[1:] > ranked[:-1]) + 1
     cuts = np.concatenate([[0], between, [len(ranked)]])
-    edges = np.concatenate(
-        [[-np.inf], (ranked[between - 1] + ranked[between]) / 2, [np.inf]]
-    )
+    edges = np.concatenate([[-np.inf], (ranked[between - 1] + ranked[between]) / 2, [np.inf]])
     thresholds = np.empty(n_levels - 1)
     for r in range(1, n_levels):
         above = np.concatenate([[0], np.cumsum(level >= r)])[cuts]

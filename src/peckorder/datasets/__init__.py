@@ -3,15 +3,9 @@
 from peckorder.datasets.formats.letor import dump_letor, iter_letor, load_letor
 from peckorder.datasets.formats.runs import Documents, Qrels, Run, from_runs
 from peckorder.datasets.formats.trec import dump_qrels, dump_run, load_qrels, load_run
-from peckorder.datasets.published.book_crossing import (
-    fetch_book_crossing,
-    load_book_crossing,
-)
+from peckorder.datasets.published.book_crossing import fetch_book_crossing, load_book_crossing
 from peckorder.datasets.published.jester import fetch_jester, load_jester
-from peckorder.datasets.published.judged_collections import (
-    load_cystic_fibrosis,
-    load_ohsumed_trec9,
-)
+from peckorder.datasets.published.judged_collections import load_cystic_fibrosis, load_ohsumed_trec9
 from peckorder.datasets.published.letor_collections import (
     load_lightgbm_lambdarank,
     load_mq2007_agg_fold,
@@ -30,11 +24,7 @@ from peckorder.datasets.published.rating_tables import (
 )
 from peckorder.datasets.synthetic.letor import make_letor
 from peckorder.datasets.synthetic.ratings import make_ratings
-from peckorder.datasets.synthetic.square import (
-    make_square,
-    square_features,
-    square_labels,
-)
+from peckorder.datasets.synthetic.square import make_square, square_features, square_labels
 
 __all__ = [
     "Documents",

@@ -22,14 +22,7 @@ from peckorder.distributed.cluster.partitions import Partitions, map_partitions
 from peckorder.distributed.cluster.sources import source_of
 from peckorder.distributed.fitting.common import refuse_weightless
 from peckorder.feedback import read_labels
-from peckorder.metrics import (
-    TIES,
-    UNDEFINED,
-    Metric,
-    RankedLists,
-    metric_by_name,
-    rank_steps,
-)
+from peckorder.metrics import TIES, UNDEFINED, Metric, RankedLists, metric_by_name, rank_steps
 from peckorder.streams.block import Block
 
 if TYPE_CHECKING:
@@ -117,9 +110,7 @@ def score(
     if ties not in _TIES:
         raise refusal("ties", f"be one of {_TIES}", repr(ties), error=ValueError)
     if isinstance(estimator, type) or not hasattr(estimator, "predict"):
-        raise refusal(
-            "estimator", "be a model that can predict", repr(estimator), error=TypeError
-        )
+        raise refusal("estimator", "be a model that can predict", repr(estimator), error=TypeError)
     if sample_weight is not None:
         for metric in metrics:
             if isinstance(metric, Metric):
@@ -130,13 +121,8 @@ def score(
     if features is None and target is not None and names_in is not None:
         features = names_in.tolist()  # other columns may be there as well
     source = source_of(data, y, qid, sample_weight, target, features)
-    with (
-        reporting_lost_scheduler(client),
-        ReleasingClient(client) as releasing,
-    ):
-        partitions = map_partitions(
-            releasing, source, sums_of, bare, metrics, ties, undefined
-        )
+    with reporting_lost_scheduler(client), ReleasingClient(client) as releasing:
+        partitions = map_partitions(releasing, source, sums_of, bare, metrics, ties, undefined)
         _check_names(partitions, names_in)
         _check_queries(partitions, metrics)
         sums = partitions.joined(joined)
@@ -190,11 +176,7 @@ def _check_queries(partitions: Partitions, metrics: list[Metric | str]) -> None:
 
 @entry_named("score")
 def sums_of(
-    block: Block,
-    estimator: Predictor,
-    metrics: list[Metric | str],
-    ties: str,
-    undefined: str,
+    block: Block, estimator: Predictor, metrics: list[Metric | str], ties: str, undefined: str
 ) -> list[Sums]:
     """Return what a partition adds to each metric."""
     predicted = estimator.predict(block.X)
@@ -212,9 +194,7 @@ def sums_of(
             lists = RankedLists.of(block.y, predicted, block.qid, ties)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedMetricWarning)
-            values = metric.per_query(
-                block.y, predicted, block.qid, lists, weight, undefined
-            )
+            values = metric.per_query(block.y, predicted, block.qid, lists, weight, undefined)
         is_known = ~np.isnan(values)
         n_known = int(is_known.sum())
         total = float(values[is_known].sum())

@@ -4,21 +4,9 @@ from importlib import import_module
 
 from peckorder._core.errors import entry_named
 from peckorder._core.validation import Rule
-from peckorder.experiments.framework.experiment import (
-    Claim,
-    Experiment,
-    Measured,
-    Part,
-    Shown,
-)
+from peckorder.experiments.framework.experiment import Claim, Experiment, Measured, Part, Shown
 from peckorder.experiments.framework.report import report, stem_of, write
-from peckorder.experiments.framework.run import (
-    Outcome,
-    PartOutcome,
-    check,
-    fingerprint,
-    run,
-)
+from peckorder.experiments.framework.run import Outcome, PartOutcome, check, fingerprint, run
 
 # Imported on demand, because every paper imports the rankers that it compares.
 _MODULES = {

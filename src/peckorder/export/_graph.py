@@ -52,9 +52,7 @@ class Graph:
         is_wide = np.dtype(dtype) == np.float64
         self.X = "X" if is_wide else self.cast("X", np.float64)
 
-    def __call__(
-        self, operator: str, *names: str, domain: str = "", **options: object
-    ) -> str:
+    def __call__(self, operator: str, *names: str, domain: str = "", **options: object) -> str:
         """Add a node and return the name of its output."""
         name = f"{operator}_{len(self._nodes)}"
         node = self._onnx.helper.make_node(
@@ -105,17 +103,13 @@ class Graph:
 
     def output(self, source: str, name: str, dtype: DTypeLike, *shape: int) -> None:
         """Show a value under a name; `shape` is what follows the rows."""
-        self._nodes.append(
-            self._onnx.helper.make_node("Identity", [source], [name], name=name)
-        )
+        self._nodes.append(self._onnx.helper.make_node("Identity", [source], [name], name=name))
         self._outputs.append(self._value(name, dtype, ["rows", *shape]))
 
     def model(self, name: str) -> "ModelProto":
         """Return what was written, checked."""
         helper = self._onnx.helper
-        graph = helper.make_graph(
-            self._nodes, name, self._inputs, self._outputs, self._constants
-        )
+        graph = helper.make_graph(self._nodes, name, self._inputs, self._outputs, self._constants)
         opsets = [helper.make_opsetid(*item) for item in self._domains.items()]
         model: ModelProto = helper.make_model(
             graph,
@@ -131,9 +125,7 @@ class Graph:
         # Of objects, ONNX knows strings.
         return int(self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
-    def _value(
-        self, name: str, dtype: DTypeLike, shape: list[str | int]
-    ) -> "ValueInfoProto":
+    def _value(self, name: str, dtype: DTypeLike, shape: list[str | int]) -> "ValueInfoProto":
         make = self._onnx.helper.make_tensor_value_info
         value: ValueInfoProto = make(name, self._type(dtype), shape)
         return value
@@ -151,9 +143,7 @@ class _Trees:
         self.high: list[tuple[int, bool]] = []
         self.weight: list[float] = []
 
-    def add(
-        self, feature: int, thresholds: Floats, steps: Floats, missing: float
-    ) -> None:
+    def add(self, feature: int, thresholds: Floats, steps: Floats, missing: float) -> None:
         """Add a tree: steps[k] for a value above k thresholds, `missing` for NaN.
 
         NaN is not <= inf, so that the root tells it from all values.
@@ -172,9 +162,7 @@ class _Trees:
         half = len(thresholds) // 2
         node = self._node(feature, thresholds[half])
         self.low[node] = self._search(feature, thresholds[:half], steps[: half + 1])
-        self.high[node] = self._search(
-            feature, thresholds[half + 1 :], steps[half + 1 :]
-        )
+        self.high[node] = self._search(feature, thresholds[half + 1 :], steps[half + 1 :])
         return node, False
 
     def _node(self, feature: int, split: float) -> int:

@@ -181,9 +181,7 @@ def _writable(classes: Labels) -> Labels:
     if classes.dtype.kind == "b":
         return classes
     if classes.dtype.kind in "iuf":
-        wide: Labels = classes.astype(
-            np.float64 if classes.dtype.kind == "f" else np.int64
-        )
+        wide: Labels = classes.astype(np.float64 if classes.dtype.kind == "f" else np.int64)
         if wide.tolist() == labels:
             return wide
     raise refusal(
@@ -234,9 +232,7 @@ def write_widrow_hoff(graph: Graph, model: WidrowHoff, classes: Labels) -> None:
     _write_labels(graph, level, scores, classes)
 
 
-def write_perceptron(
-    graph: Graph, model: MulticlassPerceptron, classes: Labels
-) -> None:
+def write_perceptron(graph: Graph, model: MulticlassPerceptron, classes: Labels) -> None:
     """Take the class with the largest score, the lowest of equal ones."""
     learner = model._learner
     scale = _scale(graph, learner.transform)
@@ -255,9 +251,7 @@ def write_magnitudes(graph: Graph, model: MPRank | MPRankCV | SVRank) -> None:
     graph.output(scores, "scores", np.float64)
 
 
-def _scores(
-    graph: Graph, transform: RowTransform, weights: Floats, scale: str | None
-) -> str:
+def _scores(graph: Graph, transform: RowTransform, weights: Floats, scale: str | None) -> str:
     """Return a column of scores for each column of weights, or for the only one."""
     if transform.intercept:
         products = graph.times(graph.X, weights[:-1])

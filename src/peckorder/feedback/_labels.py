@@ -111,9 +111,7 @@ def read_grades(y: Any, weight: str = "unit") -> Floats:
         raise refusal("y", "be at least one grade", "[]")
     if column.categories is None and not column.is_numeric:
         raise refusal(
-            "y",
-            "be numbers or an ordered categorical",
-            f"{column.label(0)!r} in place 0",
+            "y", "be numbers or an ordered categorical", f"{column.label(0)!r} in place 0"
         )
     if column.categories is not None:
         rule, is_grade = "without missing grades", values >= 0

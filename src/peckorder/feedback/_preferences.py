@@ -81,23 +81,17 @@ class Preferences:
         if len(above) == 0 and len(below) == 0:
             raise refusal("better", "be at least one row number", "[]")
         if len(above) != len(below):
-            raise refusal(
-                "worse", f"be as long as better, {len(above)} in all", len(below)
-            )
+            raise refusal("worse", f"be as long as better, {len(above)} in all", len(below))
         if np.any(above == below):
             pair = int(np.argmax(above == below))
             raise refusal(
-                "worse",
-                "be other rows than better",
-                f"row {above[pair]} for both in pair {pair}",
+                "worse", "be other rows than better", f"row {above[pair]} for both in pair {pair}"
             )
         part = PairList(Pairs(above, below, _weights(weight, len(above))))
         object.__setattr__(self, "parts", _checked((part,), "weight"))
 
     @classmethod
-    def from_grades(
-        cls, y: ArrayLike, qid: ArrayLike | None = None, weight: str = "unit"
-    ) -> Self:
+    def from_grades(cls, y: ArrayLike, qid: ArrayLike | None = None, weight: str = "unit") -> Self:
         """Prefer every row to those of its query that have a lower grade.
 
         The weight of a pair with grades g1 > g0 is 1, g1 - g0 or 2**g1 - 2**g0.
@@ -136,11 +130,7 @@ class Preferences:
     @classmethod
     @unnamed
     def of_labels(
-        cls,
-        y: ArrayLike,
-        qid: ArrayLike | None,
-        weight: str = "unit",
-        n_rows: int | None = None,
+        cls, y: ArrayLike, qid: ArrayLike | None, weight: str = "unit", n_rows: int | None = None
     ) -> Self:
         """Return the same as `from_grades`, for authors of estimators.
 
@@ -192,9 +182,7 @@ class Preferences:
         return self.n_pairs
 
     def __repr__(self) -> str:
-        return (
-            f"Preferences(n_pairs={self.n_pairs}, total_weight={self.total_weight!r})"
-        )
+        return f"Preferences(n_pairs={self.n_pairs}, total_weight={self.total_weight!r})"
 
     def pairs(self) -> Pairs:
         """List all pairs: O(n_pairs) time and memory.
@@ -243,9 +231,7 @@ class Preferences:
             last = max(part.last_row for part in self.parts)
             if last >= len(row_numbers):
                 raise refusal(
-                    "rows",
-                    f"be a mask of all rows, {last + 1} at least",
-                    len(row_numbers),
+                    "rows", f"be a mask of all rows, {last + 1} at least", len(row_numbers)
                 )
             row_numbers = np.flatnonzero(row_numbers)
         kept = _row_numbers("rows", row_numbers)
@@ -277,9 +263,7 @@ class Preferences:
         """
         last = max(part.last_row for part in self.parts)
         if last >= n_rows:
-            raise refusal(
-                "y", f"be preferences among the {n_rows} rows of X", f"row {last}"
-            )
+            raise refusal("y", f"be preferences among the {n_rows} rows of X", f"row {last}")
         if not self.total_weight > 0:
             what = "weights of zero only" if self.n_pairs else "no pair at all"
             raise refusal("y", "be at least one pair with a weight > 0", what)
@@ -309,9 +293,7 @@ def _checked(parts: tuple[Part, ...], what: str) -> tuple[Part, ...]:
     with np.errstate(over="ignore", invalid="ignore"):
         total = sum(part.total_weight for part in parts)
     if not np.isfinite(total):
-        raise refusal(
-            what, "be small enough for a finite sum of weights", "an overflow"
-        )
+        raise refusal(what, "be small enough for a finite sum of weights", "an overflow")
     return parts
 
 

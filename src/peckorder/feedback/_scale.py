@@ -32,9 +32,7 @@ class Scale:
 
     @cached_property
     def _is_in_order(self) -> bool:
-        return self._ascending is not None and np.array_equal(
-            self._ascending, self.classes
-        )
+        return self._ascending is not None and np.array_equal(self._ascending, self.classes)
 
     @cached_property
     def _first_of_run(self) -> int | None:
@@ -57,9 +55,7 @@ class Scale:
         return int(self.classes.size)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Scale) and (
-            self.classes.tolist() == other.classes.tolist()
-        )
+        return isinstance(other, Scale) and (self.classes.tolist() == other.classes.tolist())
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -69,31 +65,20 @@ class Scale:
         unordered = isinstance(classes, str | bytes | Set | Mapping)
         if unordered or not hasattr(classes, "__len__"):
             raise refusal(
-                "classes",
-                "be a list of labels, lowest first",
-                repr(classes),
-                error=TypeError,
+                "classes", "be a list of labels, lowest first", repr(classes), error=TypeError
             )
         labels = classes.tolist() if hasattr(classes, "tolist") else list(classes)
         if not all(isinstance(label, Hashable) for label in labels):
             raise refusal(
-                "classes",
-                "be a list of labels, not of lists",
-                _few(labels),
-                error=TypeError,
+                "classes", "be a list of labels, not of lists", _few(labels), error=TypeError
             )
         if len(labels) < 2:
-            raise refusal(
-                "classes", "be at least two labels", repr(labels), error=ValueError
-            )
+            raise refusal("classes", "be at least two labels", repr(labels), error=ValueError)
         if len(set(labels)) < len(labels) or any(
             label is not None and is_missing(label) for label in labels
         ):
             raise refusal(
-                "classes",
-                "be distinct labels, lowest first",
-                _few(labels),
-                error=ValueError,
+                "classes", "be distinct labels, lowest first", _few(labels), error=ValueError
             )
         return cls(_label_array(labels))
 
@@ -109,15 +94,12 @@ class Scale:
         if labels.size < 2:
             number = "one class" if labels.size else "no class"
             raise refusal(
-                "y",
-                "hold at least two classes",
-                f"{number}, {labels.tolist()!r}",
-                hint=hint,
+                "y", "hold at least two classes", f"{number}, {labels.tolist()!r}", hint=hint
             )
         if labels.size > max(100, len(column) // 2):
             warn(
                 f"y has {labels.size} classes in {len(column)} rows; if it is "
-                "a quantity, cut it into grades first.",
+                "a quantity, cut it into grades first."
             )
         return cls(labels)
 
@@ -146,9 +128,7 @@ class Scale:
             level = np.argsort(self.classes)[level]
         return level, wrong
 
-    def _levels_of_objects(
-        self, column: LabelColumn, values: Labels, name: str
-    ) -> Ints:
+    def _levels_of_objects(self, column: LabelColumn, values: Labels, name: str) -> Ints:
         """Return levels, -1 for labels that are no class."""
         look_up = self._level_of_label.get
         if column.categories is not None:
@@ -166,9 +146,7 @@ class Scale:
         try:
             return np.fromiter(levels_of_labels, dtype=np.int64, count=values.size)
         except TypeError as error:
-            raise refusal(
-                name, "be labels that can be compared", f"an {error}"
-            ) from None
+            raise refusal(name, "be labels that can be compared", f"an {error}") from None
 
     def _refuse(self, column: LabelColumn, row: int, name: str) -> NoReturn:
         label = column.label(row)

@@ -62,10 +62,7 @@ def load(path: PathLike) -> Any:
         return read_model(Node.of(*contents), MODELS)
     except FileNotFoundError:
         raise refusal(
-            "path",
-            "be a model file",
-            f"{shown}, which does not exist",
-            error=FileNotFoundError,
+            "path", "be a model file", f"{shown}, which does not exist", error=FileNotFoundError
         ) from None
     except Damaged as error:
         raise refusal(
@@ -107,10 +104,7 @@ def from_bytes(data: bytes | bytearray | memoryview) -> Any:
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise refusal(
-            "data",
-            "be bytes",
-            f"an object of type {type(data).__name__}",
-            error=TypeError,
+            "data", "be bytes", f"an object of type {type(data).__name__}", error=TypeError
         )
     try:
         return read_model(Node.of(*formats.from_bytes(data)), MODELS)

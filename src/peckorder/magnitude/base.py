@@ -24,9 +24,7 @@ from peckorder.similarity.parameters import KERNEL_RULES
 
 # The name of a kernel, or a function of two matrices.
 Kernel: TypeAlias = str | Callable[..., Any]
-RULES: Final[Rules] = {
-    name: KERNEL_RULES[name] for name in ("kernel", "gamma", "degree", "coef0")
-}
+RULES: Final[Rules] = {name: KERNEL_RULES[name] for name in ("kernel", "gamma", "degree", "coef0")}
 
 
 class TrainingData(NamedTuple):
@@ -86,9 +84,7 @@ class MagnitudeModel(ScoreEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def _rows(
-        self, X: MatrixLike, *, reset: bool, checks_later: bool = False
-    ) -> Matrix:
+    def _rows(self, X: MatrixLike, *, reset: bool, checks_later: bool = False) -> Matrix:
         # Dense training rows are checked for NaN below, by several threads.
         by_ourselves = reset and not sparse.issparse(X)
         rows: Matrix = validate_data(

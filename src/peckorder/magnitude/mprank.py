@@ -12,25 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from peckorder._base.transaction import all_or_nothing
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Floats, MatrixLike, VectorLike
-from peckorder._core.validation import (
-    Rules,
-    check_parameters,
-    one_of,
-    optional,
-    positive,
-    whole,
-)
+from peckorder._core.validation import Rules, check_parameters, one_of, optional, positive, whole
 from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel, TrainingData
 from peckorder.magnitude.mprank_solver.iterative import Diverged, Limits
 from peckorder.magnitude.mprank_solver.leave_out import COSTS, LeaveOut
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
 from peckorder.magnitude.mprank_solver.query_weights import refuse_large
-from peckorder.magnitude.mprank_solver.solve import (
-    Method,
-    Problem,
-    Solution,
-    TrainingRows,
-)
+from peckorder.magnitude.mprank_solver.solve import Method, Problem, Solution, TrainingRows
 from peckorder.magnitude.storage import SQUARED
 
 COST = one_of(*COSTS)
@@ -145,9 +133,7 @@ class SquaredModel(MagnitudeModel):
         training = self._training_to_leave_out("leave_pair_out_error", keep, 3)
         if method == "paper" and not training.weights.is_plain:
             raise refusal(
-                "method",
-                "be 'exact' for a model fitted with queries or unequal weights",
-                "'paper'",
+                "method", "be 'exact' for a model fitted with queries or unequal weights", "'paper'"
             )
         leave_out = LeaveOut(training)
         ridge = training.weights.ridge(self._fitted_C, 2 if keep == "C" else 0)
@@ -218,9 +204,7 @@ class SquaredModel(MagnitudeModel):
             state.pop("_training", None)
         return state
 
-    def _solve(
-        self, data: TrainingData, gamma: float | None, C: float, method: Method
-    ) -> None:
+    def _solve(self, data: TrainingData, gamma: float | None, C: float, method: Method) -> None:
         """Solve the problem, and store the result."""
         training = self._training_rows(data, gamma)
         solution = Problem(training, float(C)).solve(method)
@@ -474,10 +458,7 @@ class MPRank(SquaredModel, stored=True):
         check_parameters(self, self._rules)
         if self.step is not None and self.solver != "gradient":
             raise refusal(
-                "step",
-                "be None unless solver='gradient'",
-                repr(self.step),
-                error=ValueError,
+                "step", "be None unless solver='gradient'", repr(self.step), error=ValueError
             )
 
     def _fit(self, data: TrainingData) -> None:
@@ -510,9 +491,7 @@ class MPRank(SquaredModel, stored=True):
         if before.has_queries != data.has_queries:
             rule = "given" if before.has_queries else "None"
             raise refusal(
-                "qid",
-                f"be {rule}, as in the calls before",
-                "another" if data.has_queries else None,
+                "qid", f"be {rule}, as in the calls before", "another" if data.has_queries else None
             )
         moments = before.add(data.X, data.label, data.query, data.weight)
         had_offset = not is_first and self._has_offset

@@ -9,13 +9,7 @@ from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rule, Rules, check_parameters, one_of, positive
 from peckorder.magnitude.base import RULES, Kernel, TrainingData
-from peckorder.magnitude.mprank import (
-    COST,
-    KEEP,
-    SquaredModel,
-    check_keep,
-    refuse_few,
-)
+from peckorder.magnitude.mprank import COST, KEEP, SquaredModel, check_keep, refuse_few
 from peckorder.magnitude.mprank_solver.iterative import Limits
 from peckorder.magnitude.mprank_solver.leave_out import LeaveOut
 from peckorder.magnitude.mprank_solver.solve import Method, TrainingRows
@@ -98,8 +92,7 @@ class MPRankCV(SquaredModel, stored=True):
     _rules: ClassVar[Rules] = {
         "Cs": _numbers,
         "gammas": Rule(
-            f"None or {_numbers.text}",
-            lambda value: value is None or _are_positive(value),
+            f"None or {_numbers.text}", lambda value: value is None or _are_positive(value)
         ),
         **{name: rule for name, rule in RULES.items() if name != "gamma"},
         "cost": COST,
@@ -152,10 +145,7 @@ class MPRankCV(SquaredModel, stored=True):
             )
         if self.method == "diagonal" and self.cost != "squared":
             raise refusal(
-                "cost",
-                "be 'squared' with method='diagonal'",
-                repr(self.cost),
-                error=ValueError,
+                "cost", "be 'squared' with method='diagonal'", repr(self.cost), error=ValueError
             )
 
     def _errors(self, training: TrainingRows) -> Floats:
@@ -166,9 +156,7 @@ class MPRankCV(SquaredModel, stored=True):
         check_keep(self.keep, training)
         is_exact = self.method == "exact"
         if not is_exact and not weights.is_plain:
-            raise refusal(
-                "method", "be 'exact' with queries or unequal weights", "'diagonal'"
-            )
+            raise refusal("method", "be 'exact' with queries or unequal weights", "'diagonal'")
         leave_out = LeaveOut(training)
         errors = []
         for C in self.Cs:

@@ -82,9 +82,7 @@ def _complete_magnitude(node: Node) -> None:
         if kept is not None:
             raise node.refuse("kept", "null without rows of a kernel")
         # Without weights a kernel matrix was given, with one column per training row.
-        if "coef_" not in values and (
-            dual_coef is None or len(dual_coef) != n_features
-        ):
+        if "coef_" not in values and (dual_coef is None or len(dual_coef) != n_features):
             raise node.refuse("dual_coef", f"of shape ({n_features},)")
         return
     if dual_coef is None:
@@ -104,9 +102,7 @@ MAGNITUDE = Table(
     Field("n_iter", whole(), "n_iter_"),
     Field("has_offset", flag(), "_has_offset"),
     Field("gram", nullable(nested(_GRAM, _gram)), "_gram"),
-    Field(
-        "kept", ints("support", below="rows", rising=True), _kept_rows, optional=True
-    ),
+    Field("kept", ints("support", below="rows", rising=True), _kept_rows, optional=True),
     complete=_complete_magnitude,
 )
 
@@ -140,9 +136,7 @@ _SAMPLE = Table(
     Field("y", floats("support"), attrgetter("_training.y")),
     Field("offset", nullable(floats("support")), attrgetter("_training.offset")),
     Field("weight", nullable(floats("support")), attrgetter("_training.weight")),
-    Field(
-        "query", ints("support", below="support"), attrgetter("_training.weights.query")
-    ),
+    Field("query", ints("support", below="support"), attrgetter("_training.weights.query")),
     Field("has_queries", flag(), "_has_queries"),
     complete=_check_sample,
 )
@@ -160,11 +154,7 @@ def _complete_squared(node: Node) -> None:
 
 
 def _sample(
-    gram: Gram,
-    y: Floats,
-    offset: Floats | None,
-    weight: Floats | None,
-    query: Ints,
+    gram: Gram, y: Floats, offset: Floats | None, weight: Floats | None, query: Ints
 ) -> TrainingRows:
     label = y if offset is None else y - offset
     weights = QueryWeights.of(query, weight)

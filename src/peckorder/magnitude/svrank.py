@@ -284,7 +284,5 @@ class SVRank(MagnitudeModel, stored=True):
                 f"(now {float(self.C):g}), or raise tol (now {limits.tol:g})."
             )
         else:
-            what += (
-                f". Raise max_iter (now {limits.max_iter}) or tol (now {limits.tol:g})."
-            )
+            what += f". Raise max_iter (now {limits.max_iter}) or tol (now {limits.tol:g})."
         warn(what, ConvergenceWarning)

@@ -12,12 +12,7 @@ from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.typing import Floats, Frame, Ints, Labels, VectorLike
 from peckorder._core.validation import optional, whole
 from peckorder.exceptions import MissingExtraError
-from peckorder.metrics._lists import (
-    UNDEFINED,
-    RankedLists,
-    WeightsOfQueries,
-    query_weights,
-)
+from peckorder.metrics._lists import UNDEFINED, RankedLists, WeightsOfQueries, query_weights
 from peckorder.metrics._names import metrics_by_name
 from peckorder.metrics._resampling import chances, intervals, weighted_means
 
@@ -70,9 +65,7 @@ class Evaluation:
         means = weighted_means(rows, weight).tolist()
         bounds = map(tuple, intervals(rows, weight, n_bootstrap, seed).tolist())
         by_name = dict(zip(values, means, strict=True))
-        return cls(
-            values, queries, by_name, dict(zip(values, bounds, strict=True)), weight
-        )
+        return cls(values, queries, by_name, dict(zip(values, bounds, strict=True)), weight)
 
     def __getitem__(self, name: str) -> float:
         """Return the mean of a metric."""
@@ -196,9 +189,7 @@ def evaluate(
     lists = RankedLists.of(y_true, y_score, qid, ties, docid)
     weight = query_weights(query_weight, lists.queries)
     values = {
-        metric.name: metric.per_query(
-            y_true, y_score, qid, lists, sample_weight, undefined
-        )
+        metric.name: metric.per_query(y_true, y_score, qid, lists, sample_weight, undefined)
         for metric in metrics
     }
     return Evaluation.of(values, lists.queries.ids, weight, n_bootstrap, random_state)
@@ -333,9 +324,7 @@ def _aligned(a: Evaluation, b: Evaluation) -> tuple[list[str], Ints]:
     """Return the metrics of both, and where the queries of `a` are in `b`."""
     names = [name for name in a.values if name in b.values]
     if not names:
-        raise refusal(
-            "b", f"have a metric of a, {', '.join(a.values)}", ", ".join(b.values)
-        )
+        raise refusal("b", f"have a metric of a, {', '.join(a.values)}", ", ".join(b.values))
     position = {query: i for i, query in enumerate(b.queries.tolist())}
     queries = a.queries.tolist()
     missing = next((query for query in queries if query not in position), None)

@@ -66,9 +66,7 @@ class RankedLists:
         check_lengths(len(truth), y_score=len(score))
         queries = Queries.of(qid, len(truth))
         if docid is not None and ties != "docid":
-            raise refusal(
-                "ties", "be 'docid' for docid to matter", repr(ties), error=ValueError
-            )
+            raise refusal("ties", "be 'docid' for docid to matter", repr(ties), error=ValueError)
         if ties == "docid":
             # As trec_eval does, which holds scores in single precision.
             with np.errstate(over="ignore"):
@@ -124,9 +122,7 @@ def n_threads(n_rows: int) -> int:
     return max(1, min(n_cores(), n_rows // MIN_ITEMS_PER_THREAD["rows"]))
 
 
-def share_lists(
-    offsets: Ints, function: Callable[..., None], *arguments: object
-) -> None:
+def share_lists(offsets: Ints, function: Callable[..., None], *arguments: object) -> None:
     """Call ``function(offsets, first, last, ...)`` for ranges of lists, in threads."""
 
     def work(block: slice, stopped: Stop) -> None:
@@ -146,11 +142,7 @@ def ranks(scores: Floats, qid: VectorLike | None) -> Ints:
 
 
 def _ranked(
-    score: Floats,
-    worth: Floats,
-    queries: Queries,
-    ties: str,
-    docid: VectorLike | None,
+    score: Floats, worth: Floats, queries: Queries, ties: str, docid: VectorLike | None
 ) -> tuple[Ints, Floats]:
     """Return the rows in the order of queries and scores, and their scores."""
     if ties in {"expected", "order"}:
@@ -173,9 +165,7 @@ def _ranked(
     return order, score[order]
 
 
-def sort_within_lists(
-    key: Floats, item: Array, offsets: Ints, *, stable: bool = True
-) -> None:
+def sort_within_lists(key: Floats, item: Array, offsets: Ints, *, stable: bool = True) -> None:
     """Sort the keys of each list, descending, and the items with them, in place."""
     sizes = np.diff(offsets)
     spare_key, spare_item = np.empty_like(key), np.empty_like(item)
@@ -249,8 +239,7 @@ def query_weights(given: WeightsOfQueries, queries: Queries) -> Floats:
     if len(weight) != len(queries) or weight.min() < 0:
         raise refusal(
             "query_weight",
-            f"be one weight >= 0 per query, {len(queries)} in the order of "
-            "their first rows",
+            f"be one weight >= 0 per query, {len(queries)} in the order of their first rows",
             repr_(weight.tolist()),
         )
     return weight

@@ -61,12 +61,8 @@ METRICS: Final = {
     "tau": MetricKind(kendall_tau, takes_weight=True),
     "disagreement": MetricKind(disagreement, False, takes_weight=True),
     "misranking": MetricKind(misranking, False, takes_ties=False, takes_weight=True),
-    "msd": MetricKind(
-        mean_squared_difference, False, takes_ties=False, takes_weight=True
-    ),
-    "mad": MetricKind(
-        mean_absolute_difference, False, takes_ties=False, takes_weight=True
-    ),
+    "msd": MetricKind(mean_squared_difference, False, takes_ties=False, takes_weight=True),
+    "mad": MetricKind(mean_absolute_difference, False, takes_ties=False, takes_weight=True),
 }
 _ALIASES: Final = {kind.function.__name__: word for word, kind in METRICS.items()} | {
     "map": "ap",
@@ -122,9 +118,7 @@ class Metric:
                 error=ValueError,
             )
 
-    def mean(
-        self, y_true: ArrayLike, y_score: ArrayLike, qid: VectorLike | None
-    ) -> float:
+    def mean(self, y_true: ArrayLike, y_score: ArrayLike, qid: VectorLike | None) -> float:
         """Return the mean over queries."""
         return float(self.kind.function(y_true, y_score, qid=qid, **self.options))
 
@@ -153,21 +147,13 @@ def metric_by_name(name: object, what: str = "names") -> Metric:
         words = ", ".join(map(repr, METRICS))
         hint = did_you_mean(re.split(r"[@(]", str(name))[0], METRICS, _ALIASES)
         raise refusal(
-            what,
-            f"be {rule}",
-            repr(name),
-            hint=f"{hint} There are {words}.",
-            error=ValueError,
+            what, f"be {rule}", repr(name), hint=f"{hint} There are {words}.", error=ValueError
         )
     options: dict[str, Any] = {}
     cutoff, in_brackets = match[2], match[3]
     if (cutoff is None and kind.needs_cutoff) or (cutoff and kind.cutoff is None):
-        rule = (
-            f"with a cut-off, as in '{word}@10'" if kind.cutoff else "without a cut-off"
-        )
-        raise refusal(
-            f"the name of {word!r}", f"be {rule}", repr(name), error=ValueError
-        )
+        rule = f"with a cut-off, as in '{word}@10'" if kind.cutoff else "without a cut-off"
+        raise refusal(f"the name of {word!r}", f"be {rule}", repr(name), error=ValueError)
     if cutoff is not None and int(cutoff) < 1:
         raise refusal("the cut-off", "be >= 1", repr(name), error=ValueError)
     if cutoff:
@@ -236,10 +222,7 @@ class MetricScorer:
         """Return the metric of what the estimator predicts; larger is better."""
         if isinstance(estimator, type) or not hasattr(estimator, "predict"):
             raise refusal(
-                "estimator",
-                "be a model that can predict",
-                repr_(estimator),
-                error=TypeError,
+                "estimator", "be a model that can predict", repr_(estimator), error=TypeError
             )
         self._check_numbers("y", y)
         options = {} if offset is None else {"offset": offset}

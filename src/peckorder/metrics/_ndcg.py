@@ -6,12 +6,7 @@ from numpy.typing import ArrayLike
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, VectorLike
 from peckorder._core.validation import one_of, optional, whole
-from peckorder.metrics._lists import (
-    MetricValue,
-    RankedLists,
-    WeightsOfQueries,
-    mean_over_queries,
-)
+from peckorder.metrics._lists import MetricValue, RankedLists, WeightsOfQueries, mean_over_queries
 from peckorder.metrics._top import good_rows
 from peckorder.metrics.compiled import rankings
 
@@ -81,9 +76,7 @@ def ndcg(
         longest if k is None else min(k, longest),
         value,
     )
-    return mean_over_queries(
-        lists, value, "a row with a gain", per_query, undefined, query_weight
-    )
+    return mean_over_queries(lists, value, "a row with a gain", per_query, undefined, query_weight)
 
 
 @entry

@@ -72,9 +72,7 @@ def time_averaged_rank_loss(
     return np.cumsum(steps) / np.arange(1, steps.size + 1)
 
 
-def rank_steps(
-    y_true: VectorLike, y_pred: VectorLike, classes: VectorLike | None
-) -> Floats:
+def rank_steps(y_true: VectorLike, y_pred: VectorLike, classes: VectorLike | None) -> Floats:
     """Return the distance between predicted and true class per row, in steps."""
     truth = read_labels(y_true, "y_true")
     guess = read_labels(y_pred, "y_pred")

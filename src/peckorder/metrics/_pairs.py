@@ -200,9 +200,7 @@ def mean_squared_difference(
     0.4444444444444444
     """
     lists, squared, _ = _differences(y_true, y_score, qid, sample_weight)
-    return mean_over_queries(
-        lists, squared, "a weight > 0", per_query, undefined, query_weight
-    )
+    return mean_over_queries(lists, squared, "a weight > 0", per_query, undefined, query_weight)
 
 
 @entry
@@ -237,9 +235,7 @@ def mean_absolute_difference(
     0.4444444444444444
     """
     lists, _, absolute = _differences(y_true, y_score, qid, sample_weight)
-    return mean_over_queries(
-        lists, absolute, "a weight > 0", per_query, undefined, query_weight
-    )
+    return mean_over_queries(lists, absolute, "a weight > 0", per_query, undefined, query_weight)
 
 
 def _pairs(
@@ -266,9 +262,7 @@ def _pairs(
         weight = row_weights(lists, weights)
         spares = np.empty(len(lists)), np.empty(len(lists))
         truth, is_broken = lists.truth.copy(), lists.broken
-        lists.measure(
-            weighted.pairs, lists.score, truth, weight, *spares, is_broken, counts
-        )
+        lists.measure(weighted.pairs, lists.score, truth, weight, *spares, is_broken, counts)
     elif len(lists.queries) == 1 and len(lists) >= _VERY_LONG:
         counts[0] = _count_in_parts(lists)
     else:
@@ -325,10 +319,7 @@ def _share(counts: Floats, of_ties: float) -> Floats:
 
 
 def _differences(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    qid: VectorLike | None,
-    weights: ArrayLike | None,
+    y_true: ArrayLike, y_score: ArrayLike, qid: VectorLike | None, weights: ArrayLike | None
 ) -> tuple[RankedLists, Floats, Floats]:
     """Return the mean squared and the mean absolute difference per query."""
     truth = numbers("y_true", y_true, finite=True)

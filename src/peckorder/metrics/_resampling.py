@@ -19,9 +19,7 @@ def weighted_means(values: Floats, weight: Floats) -> Floats:
         return np.asarray(tops.sum(axis=1) / masses.sum(axis=1))
 
 
-def intervals(
-    values: Floats, weight: Floats, n_samples: int, seed: int | None
-) -> Floats:
+def intervals(values: Floats, weight: Floats, n_samples: int, seed: int | None) -> Floats:
     """Return the 95 % bootstrap intervals (m, 2) of `weighted_means`.
 
     All m share the samples. NaN where fewer than two of n have a value.

@@ -370,9 +370,7 @@ def hits_at(
     return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
-def first_good(
-    lists: RankedLists, is_good: Ints, cap: int
-) -> tuple[Floats, Floats, Floats]:
+def first_good(lists: RankedLists, is_good: Ints, cap: int) -> tuple[Floats, Floats, Floats]:
     """Return the expected 1 / rank, rank and hit of the first good row."""
     values = lists.empty(), lists.empty(), lists.empty()
     cap = min(cap, len(lists) + 1)
@@ -427,14 +425,12 @@ def _checked_mask(good: ArrayLike, n_rows: int) -> Bools:
     return mask
 
 
-def _warn_of_only_good(
-    lists: RankedLists, is_good: Bools, what: str, hint: str = ""
-) -> None:
+def _warn_of_only_good(lists: RankedLists, is_good: Bools, what: str, hint: str = "") -> None:
     """Warn the caller of a metric of lists in which all rows are good."""
     starts = lists.queries.offsets[:-1]
     all_good = int(np.logical_and.reduceat(is_good, starts).sum())
     if all_good:
         warn(
             f"in {all_good} of {len(lists.queries)} queries {what}, so "
-            f"that every order is perfect.{hint}",
+            f"that every order is perfect.{hint}"
         )

@@ -3,9 +3,4 @@
 from peckorder.model_selection._progressive import Progress, progressive_validation
 from peckorder.model_selection._split import QueryKFold, train_test_split_queries
 
-__all__ = [
-    "Progress",
-    "QueryKFold",
-    "progressive_validation",
-    "train_test_split_queries",
-]
+__all__ = ["Progress", "QueryKFold", "progressive_validation", "train_test_split_queries"]

@@ -31,10 +31,7 @@ class Progress(NamedTuple):
 
 @entry
 def progressive_validation(
-    estimator: OnlineEstimator,
-    stream: Iterable[Batch],
-    *,
-    classes: VectorLike | None = None,
+    estimator: OnlineEstimator, stream: Iterable[Batch], *, classes: VectorLike | None = None
 ) -> Iterator[Progress]:
     """Predict a stream before learning it, and return the losses after each batch.
 
@@ -159,16 +156,12 @@ def _shape_of(batch: object) -> str:
 
 
 @entry_named("progressive_validation")
-def _progress(
-    runner: _ByRows | _ByBatches, stream: Iterable[Batch]
-) -> Iterator[Progress]:
+def _progress(runner: _ByRows | _ByBatches, stream: Iterable[Batch]) -> Iterator[Progress]:
     rounds, total = 0, 0.0
     for number, batch in enumerate(stream):
         if not isinstance(batch, tuple | list) or len(batch) != 2:
             raise refusal(
-                "stream",
-                "be batches (X, y), two each",
-                f"{_shape_of(batch)} as batch {number}",
+                "stream", "be batches (X, y), two each", f"{_shape_of(batch)} as batch {number}"
             )
         X, y = batch
         predicted = runner.predict_and_learn(X, y)

@@ -130,23 +130,15 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
             _check_n_rows("y", y, int(queries.offsets[-1]))
         if len(queries) < self.n_splits:
             raise refusal(
-                "qid",
-                f"be at least n_splits={self.n_splits} different queries",
-                len(queries),
+                "qid", f"be at least n_splits={self.n_splits} different queries", len(queries)
             )
         fold = self._fold_of_queries(queries.sizes)[queries.of_rows()]
         return (
-            (np.flatnonzero(fold != k), np.flatnonzero(fold == k))
-            for k in range(self.n_splits)
+            (np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(self.n_splits)
         )
 
     def get_n_splits(
-        self,
-        X: object = None,
-        y: object = None,
-        groups: object = None,
-        *,
-        qid: object = None,
+        self, X: object = None, y: object = None, groups: object = None, *, qid: object = None
     ) -> int:
         """Return the number of folds.
 
@@ -185,9 +177,7 @@ class QueryKFold(BaseEstimator):  # type: ignore[misc]
         fold = np.empty(len(sizes), dtype=np.int64)
         folds = [(0, k) for k in range(self.n_splits)]
         heapify(folds)
-        for query, size in zip(
-            largest_first.tolist(), sizes[largest_first].tolist(), strict=True
-        ):
+        for query, size in zip(largest_first.tolist(), sizes[largest_first].tolist(), strict=True):
             n_rows, fold[query] = folds[0]
             heapreplace(folds, (n_rows + size, folds[0][1]))
         return fold
@@ -267,9 +257,7 @@ def train_test_split_queries(
     n_test = ceil(test_size * len(queries)) if is_share else int(test_size)
     if n_test >= len(queries):
         raise refusal(
-            "test_size",
-            "leave a query to learn from",
-            f"{test_size!r} of {len(queries)}",
+            "test_size", "leave a query to learn from", f"{test_size!r} of {len(queries)}"
         )
     is_tested = np.zeros(len(queries), dtype=bool)
     is_tested[rng.permutation(len(queries))[:n_test]] = True
@@ -295,13 +283,9 @@ def _check_n_rows(name: str, array: object, n_rows: int) -> None:
     if isinstance(array, Preferences):
         last = max(part.last_row for part in array.parts)
         if last >= n_rows:
-            raise refusal(
-                name, f"be preferences among the {n_rows} rows", f"row {last}"
-            )
+            raise refusal(name, f"be preferences among the {n_rows} rows", f"row {last}")
     elif _count(name, array) != n_rows:
-        raise refusal(
-            name, f"be one entry per row, {n_rows} in all", _count(name, array)
-        )
+        raise refusal(name, f"be one entry per row, {n_rows} in all", _count(name, array))
 
 
 def _count(name: str, array: object) -> int:

@@ -21,19 +21,12 @@ from peckorder._core.typing import Floats, Ints, MatrixLike, Seed, VectorLike
 from peckorder._core.validation import Rule, Rules, fraction, one_of, optional, whole
 from peckorder.ordinal.base import KernelEstimator, OrdinalEstimator
 from peckorder.ordinal.learners.ensemble import EnsembleLearner
-from peckorder.ordinal.learners.ensemble_base import (
-    AggregateLearner,
-    mask_threshold,
-    member_keys,
-)
+from peckorder.ordinal.learners.ensemble_base import AggregateLearner, mask_threshold, member_keys
 from peckorder.ordinal.learners.kernel_ensemble import KernelEnsembleLearner
 from peckorder.ordinal.learners.polynomial import Monomials, PolynomialLearner
 from peckorder.similarity.parameters import KERNEL_RULES
 
-_jobs = Rule(
-    "an integer, not zero",
-    lambda value: whole(-(2**31)).accepts(value) and value != 0,
-)
+_jobs = Rule("an integer, not zero", lambda value: whole(-(2**31)).accepts(value) and value != 0)
 
 
 _Learner: TypeAlias = EnsembleLearner | KernelEnsembleLearner | PolynomialLearner
@@ -188,9 +181,7 @@ class AggregatePRank(KernelEstimator, stored=True):
         | {
             "n_estimators": whole(1),
             "tau": fraction,
-            "aggregate": one_of(
-                "bayes_point", "bagging", "voted", "median", aliases=_ALIASES
-            ),
+            "aggregate": one_of("bayes_point", "bagging", "voted", "median", aliases=_ALIASES),
             "n_jobs": optional(_jobs),
         }
         | KERNEL_RULES
@@ -342,11 +333,7 @@ class AggregatePRank(KernelEstimator, stored=True):
         return tags
 
     def _new_learner(
-        self,
-        n_features: int,
-        n_levels: int,
-        rng: RandomState,
-        **start: ArrayLike | None,
+        self, n_features: int, n_levels: int, rng: RandomState, **start: ArrayLike | None
     ) -> _Learner:
         seed = int(rng.randint(2**63 - 1, dtype=np.int64))
         members: dict[str, Any] = {
@@ -359,9 +346,7 @@ class AggregatePRank(KernelEstimator, stored=True):
         }
         if self._is_primal():
             weights = np.zeros((self.n_estimators, n_features + self.fit_intercept))
-            return EnsembleLearner(
-                transform=self._transform(), weights=weights, **members
-            )
+            return EnsembleLearner(transform=self._transform(), weights=weights, **members)
         kernel = self._kernel_function(n_features)
         if self._has_few_monomials(kernel):
             monomials = Monomials.of_kernel(kernel)
@@ -445,16 +430,11 @@ def _check_mergeable(mine: AggregatePRank, other: AggregatePRank) -> None:
     if type(other) is not type(mine):
         got = type(other).__name__
         raise refusal(
-            "other",
-            f"be an {type(mine).__name__}",
-            f"an object of type {got}",
-            error=TypeError,
+            "other", f"be an {type(mine).__name__}", f"an object of type {got}", error=TypeError
         )
     if not hasattr(other, "classes_"):
         hint = "Call its fit first."
-        raise refusal(
-            "other", "be fitted", repr(other), hint=hint, error=NotFittedError
-        )
+        raise refusal("other", "be fitted", repr(other), hint=hint, error=NotFittedError)
     if mine._begun_with["kernel"] == "precomputed":
         raise refusal(
             "kernel",

@@ -15,15 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from peckorder._base.transaction import all_or_nothing
 from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform, UnusableRow
-from peckorder._core.typing import (
-    Array,
-    Ints,
-    Labels,
-    MatrixLike,
-    Rows,
-    Seed,
-    VectorLike,
-)
+from peckorder._core.typing import Array, Ints, Labels, MatrixLike, Rows, Seed, VectorLike
 from peckorder._core.validation import (
     Rules,
     boolean,
@@ -73,11 +65,7 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
 
     @abstractmethod
     def _new_learner(
-        self,
-        n_features: int,
-        n_levels: int,
-        rng: RandomState,
-        **start: ArrayLike | None,
+        self, n_features: int, n_levels: int, rng: RandomState, **start: ArrayLike | None
     ) -> Learner:
         """Return a learner that has learnt nothing yet, started from `start`."""
 
@@ -104,9 +92,7 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
             self._fit(X, y)
         return self
 
-    def partial_fit(
-        self, X: MatrixLike, y: VectorLike, classes: VectorLike | None = None
-    ) -> Self:
+    def partial_fit(self, X: MatrixLike, y: VectorLike, classes: VectorLike | None = None) -> Self:
         """Continue learning: one pass over the rows in the order given.
 
         Parameters
@@ -238,12 +224,7 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         self._store(learner, n_iter=self.max_iter)
 
     def _continue(
-        self,
-        X: MatrixLike,
-        y: VectorLike,
-        classes: VectorLike | None,
-        *,
-        predict: bool = False,
+        self, X: MatrixLike, y: VectorLike, classes: VectorLike | None, *, predict: bool = False
     ) -> Ints:
         """Learn one pass from the current state; return predictions if wanted."""
         self._check()
@@ -332,12 +313,7 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         levels = partial(scale.levels, column)
         try:
             learn(
-                learner,
-                rows,
-                levels,
-                order=order,
-                predicted=predicted,
-                first_number=first_number,
+                learner, rows, levels, order=order, predicted=predicted, first_number=first_number
             )
         except UnusableRow as unusable:
             self._refuse_to_learn(rows, unusable.row)
@@ -467,8 +443,7 @@ class KernelEstimator(OrdinalEstimator):
         is_voted = isinstance(learner, KernelVotedLearner)
         if is_voted or not hasattr(learner, "expansion"):
             raise refusal(
-                f"{name} exists once fitted with a kernel or a budget, but for "
-                "the voted rule",
+                f"{name} exists once fitted with a kernel or a budget, but for the voted rule",
                 error=AttributeError,
             )
         number, coef = learner.expansion()

@@ -112,11 +112,7 @@ class MulticlassPerceptron(OrdinalEstimator, stored=True):
         return self._from_learner("scores", X)
 
     def _new_learner(
-        self,
-        n_features: int,
-        n_levels: int,
-        rng: RandomState,
-        **start: ArrayLike | None,
+        self, n_features: int, n_levels: int, rng: RandomState, **start: ArrayLike | None
     ) -> PerceptronLearner:
         weights = np.zeros((n_levels, n_features + bool(self.fit_intercept)))
         return PerceptronLearner(transform=self._transform(), weights=weights)

@@ -13,10 +13,7 @@ from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, MatrixLike, Seed, VectorLike
 from peckorder._core.validation import Rules, one_of
 from peckorder.ordinal.base import KernelEstimator, OrdinalEstimator
-from peckorder.ordinal.learners.kernel_prank import (
-    KernelPRankLearner,
-    KernelVotedLearner,
-)
+from peckorder.ordinal.learners.kernel_prank import KernelPRankLearner, KernelVotedLearner
 from peckorder.ordinal.learners.polynomial import Monomials, PolynomialLearner
 from peckorder.ordinal.learners.prank import PRankLearner
 from peckorder.ordinal.learners.voted import VotedLearner
@@ -216,16 +213,10 @@ class PRank(KernelEstimator, stored=True):
     """
 
     _rules: ClassVar[Rules] = (
-        OrdinalEstimator._rules
-        | {"rule": one_of("averaged", "voted", "last")}
-        | KERNEL_RULES
+        OrdinalEstimator._rules | {"rule": one_of("averaged", "voted", "last")} | KERNEL_RULES
     )
     _learner: _Learner
-    _fixed: ClassVar[tuple[str, ...]] = (
-        "rule",
-        *OrdinalEstimator._fixed,
-        *KERNEL_RULES,
-    )
+    _fixed: ClassVar[tuple[str, ...]] = ("rule", *OrdinalEstimator._fixed, *KERNEL_RULES)
 
     def __init__(
         self,
@@ -325,9 +316,7 @@ class PRank(KernelEstimator, stored=True):
         """The rounds each successive rule got right; of the voted rule alone."""
         votes: Ints | None = getattr(vars(self).get("_learner"), "votes", None)
         if votes is None:
-            raise refusal(
-                "votes_ exists once fitted with rule='voted'", error=AttributeError
-            )
+            raise refusal("votes_ exists once fitted with rule='voted'", error=AttributeError)
         return votes
 
     def _check(self) -> None:
@@ -335,18 +324,13 @@ class PRank(KernelEstimator, stored=True):
         if self.budget is not None and self.rule == "voted":
             raise refusal(
                 "budget",
-                "be None with rule='voted', in which every row that was ever "
-                "misplaced has a part",
+                "be None with rule='voted', in which every row that was ever misplaced has a part",
                 repr(self.budget),
                 error=ValueError,
             )
 
     def _new_learner(
-        self,
-        n_features: int,
-        n_levels: int,
-        rng: RandomState,
-        **start: ArrayLike | None,
+        self, n_features: int, n_levels: int, rng: RandomState, **start: ArrayLike | None
     ) -> _Learner:
         thresholds = self._first_thresholds(n_levels - 1, start.get("thresholds"))
         averaged, voted = self.rule == "averaged", self.rule == "voted"

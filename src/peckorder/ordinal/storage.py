@@ -18,10 +18,7 @@ from peckorder.ordinal.learners.base import Learner, Tally
 from peckorder.ordinal.learners.baselines import PerceptronLearner, WidrowHoffLearner
 from peckorder.ordinal.learners.ensemble import EnsembleLearner
 from peckorder.ordinal.learners.kernel_ensemble import KernelEnsembleLearner
-from peckorder.ordinal.learners.kernel_prank import (
-    KernelPRankLearner,
-    KernelVotedLearner,
-)
+from peckorder.ordinal.learners.kernel_prank import KernelPRankLearner, KernelVotedLearner
 from peckorder.ordinal.learners.polynomial import FEW, PolynomialLearner, n_monomials
 from peckorder.ordinal.learners.prank import PRankLearner
 from peckorder.ordinal.learners.voted import Updates, VotedLearner, joined
@@ -109,8 +106,7 @@ def _record(width: int) -> FieldType:
 # Learners with a kernel.
 
 _ITEMS = Table(
-    Field("matrix", matrix("support", "columns")),
-    Field("number", ints("support", below="numbers")),
+    Field("matrix", matrix("support", "columns")), Field("number", ints("support", below="numbers"))
 )
 
 
@@ -118,9 +114,7 @@ def _read_support(node: Node, name: str) -> Items:
     """Read rows that others are compared with, as wide as these will be."""
     kernel = node.owner.kernel
     is_precomputed, n_columns = kernel.is_precomputed, kernel.n_columns
-    node.sizes["columns"] = (
-        0 if is_precomputed else n_columns + kernel.transform.intercept
-    )
+    node.sizes["columns"] = 0 if is_precomputed else n_columns + kernel.transform.intercept
     node.sizes["numbers"] = n_columns if is_precomputed else MOST_ROUNDS
     support: Items = NO_ITEMS
     if node.has(name):
@@ -133,8 +127,7 @@ def _read_support(node: Node, name: str) -> Items:
 
 
 _SUPPORT = Field(
-    "support",
-    FieldType(_read_support, lambda items: _ITEMS.write(items) if len(items) else None),
+    "support", FieldType(_read_support, lambda items: _ITEMS.write(items) if len(items) else None)
 )
 _KERNEL_PRANK = (
     *_TALLY,
@@ -221,10 +214,7 @@ _LEARNERS: Final[dict[type, Table]] = {
         *_MEMBERS, Field("weights", floats("rules", "weights")), complete=_check_members
     ),
     KernelEnsembleLearner: Table(
-        *_MEMBERS,
-        Field("coef", floats("support", "rules")),
-        _SUPPORT,
-        complete=_check_members,
+        *_MEMBERS, Field("coef", floats("support", "rules")), _SUPPORT, complete=_check_members
     ),
     WidrowHoffLearner: Table(*_TALLY, Field("weights", floats("weights"))),
     PerceptronLearner: Table(*_TALLY, Field("weights", floats("rules", "weights"))),
@@ -232,9 +222,7 @@ _LEARNERS: Final[dict[type, Table]] = {
         Field(
             "linear",
             FieldType(
-                lambda node, name: _learner(
-                    node.owner.linear, node.child(name, inherit=True)
-                ),
+                lambda node, name: _learner(node.owner.linear, node.child(name, inherit=True)),
                 _write_learner,
             ),
         ),
@@ -280,9 +268,7 @@ def _write_scale(scale: Scale) -> dict[str, Any]:
 
 
 def _begun_with(model: "OrdinalEstimator") -> dict[str, Any]:
-    return {
-        name: stored_parameter(name, value) for name, value in model._begun_with.items()
-    }
+    return {name: stored_parameter(name, value) for name, value in model._begun_with.items()}
 
 
 def _read_begun(node: Node, name: str) -> "OrdinalEstimator":

@@ -131,11 +131,7 @@ class WidrowHoff(OrdinalEstimator, stored=True):
         return bool(self.unit_norm) or self.step == "normalized"
 
     def _new_learner(
-        self,
-        n_features: int,
-        n_levels: int,
-        rng: RandomState,
-        **start: ArrayLike | None,
+        self, n_features: int, n_levels: int, rng: RandomState, **start: ArrayLike | None
     ) -> WidrowHoffLearner:
         return WidrowHoffLearner(
             transform=self._transform(),
@@ -151,9 +147,7 @@ class WidrowHoff(OrdinalEstimator, stored=True):
 
     def _publish(self) -> None:
         self.coef_ = self._learner.weights[: self.n_features_in_]
-        self.intercept_ = (
-            float(self._learner.weights[-1]) if self.fit_intercept else 0.0
-        )
+        self.intercept_ = float(self._learner.weights[-1]) if self.fit_intercept else 0.0
 
     def _refuse_to_learn(self, rows: Rows, row: int | None) -> NoReturn:
         if row is None or check_unusable_row(rows, row, self.n_features_in_):

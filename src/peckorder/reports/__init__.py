@@ -5,16 +5,7 @@ the page, and rendering the same report twice gives the same text.
 """
 
 from peckorder.reports.html import check_path, render, write
-from peckorder.reports.model import (
-    Cell,
-    Chart,
-    Curve,
-    Dot,
-    Dots,
-    Report,
-    Section,
-    Table,
-)
+from peckorder.reports.model import Cell, Chart, Curve, Dot, Dots, Report, Section, Table
 
 __all__ = [
     "Cell",

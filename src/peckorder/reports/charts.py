@@ -125,9 +125,7 @@ def thin(x: Floats | Ints, n_points: int, *, log_x: bool) -> Ints:
     return np.unique(chosen)
 
 
-def draw_svg(
-    shape: Shape, height: float, name: str, paint: Callable[[Figure, Axes], None]
-) -> str:
+def draw_svg(shape: Shape, height: float, name: str, paint: Callable[[Figure, Axes], None]) -> str:
     """Return a picture that `paint` fills, as SVG text ready to stand in a page."""
     file = io.StringIO()
     with mpl.rc_context(), warnings.catch_warnings():
@@ -159,9 +157,7 @@ def draw_shape(chart: Chart, shape: Shape, name: str, has_labels: bool) -> str:
             points = thin(curve.x, shape.n_points, log_x=chart.log_x)
             draw_curve(axes, curve, k, points)
         if chart.reference is not None:
-            axes.axhline(
-                chart.reference[1], color=SOFT, linewidth=1.2, dashes=REFERENCE_DASHES
-            )
+            axes.axhline(chart.reference[1], color=SOFT, linewidth=1.2, dashes=REFERENCE_DASHES)
         if has_labels:
             draw_labels(figure, axes, chart)
 
@@ -182,9 +178,7 @@ def prepare_axes(axes: Axes, chart: Chart, shape: Shape) -> None:
         axes.xaxis.set_major_locator(LogLocator(subs=subs))
         axes.xaxis.set_minor_locator(NullLocator())
     else:
-        axes.xaxis.set_major_locator(
-            MaxNLocator(6 if shape is WIDE else 5, steps=ROUND_STEPS)
-        )
+        axes.xaxis.set_major_locator(MaxNLocator(6 if shape is WIDE else 5, steps=ROUND_STEPS))
     # Not matplotlib's own: the logarithmic one would write mathtext, whose
     # exponents are placed for a font that the page does not use.
     axes.xaxis.set_major_formatter(Ticks(is_linear=not chart.log_x))
@@ -207,10 +201,7 @@ class Ticks(Formatter):
         if not self.is_linear or any("e" in text for text in texts):
             return texts
         n_decimals = max((len(text.partition(".")[2]) for text in texts), default=0)
-        return [
-            f"{value:,.{n_decimals}f}".replace("-", "\N{MINUS SIGN}")
-            for value in values
-        ]
+        return [f"{value:,.{n_decimals}f}".replace("-", "\N{MINUS SIGN}") for value in values]
 
 
 def draw_curve(axes: Axes, curve: Curve, index: int, chosen: Ints) -> None:
@@ -297,9 +288,7 @@ def draw_dots(chart: Dots, shape: Shape, name: str) -> str:
         axes.grid(axis="x", color=RULE, linewidth=0.8)
         axes.set_xlabel(plain(chart.x_label), color=INK, parse_math=False, labelpad=6)
         axes.tick_params(axis="y", labelcolor=INK)
-        axes.xaxis.set_major_locator(
-            MaxNLocator(6 if shape is WIDE else 4, steps=ROUND_STEPS)
-        )
+        axes.xaxis.set_major_locator(MaxNLocator(6 if shape is WIDE else 4, steps=ROUND_STEPS))
         axes.xaxis.set_major_formatter(Ticks(is_linear=True))
         labels = [shorten(dot.label, MOST_LETTERS[shape.name]) for dot in chart.dots]
         axes.set_yticks(np.arange(n), labels, parse_math=False)

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 # How numbers begin, and what stands in for one.
-_FIGURES = re.compile(
-    r"[<+\-\N{MINUS SIGN}]?\s*[\d.]|-?[\N{MINUS SIGN}\N{EN DASH}\N{INFINITY}]"
-)
+_FIGURES = re.compile(r"[<+\-\N{MINUS SIGN}]?\s*[\d.]|-?[\N{MINUS SIGN}\N{EN DASH}\N{INFINITY}]")
 
 
 def render(report: Report) -> str:
@@ -68,15 +66,10 @@ def render(report: Report) -> str:
         {
             "section": section,
             "tables": [
-                (table, write_cells(table), kinds_of_columns(table))
-                for table in section.tables
+                (table, write_cells(table), kinds_of_columns(table)) for table in section.tables
             ],
             "charts": [
-                (
-                    chart,
-                    draw(chart, f"chart{next(numbers)}"),
-                    describe(chart),
-                )
+                (chart, draw(chart, f"chart{next(numbers)}"), describe(chart))
                 for chart in section.charts
             ],
         }
@@ -203,9 +196,7 @@ def write_cell(cell: Cell, n_decimals: int) -> str:
     """Write one cell; a number that is missing is a dash."""
     if isinstance(cell, str):
         # A line may end before an interval, not within.
-        return cell.replace("± ", "±\N{NO-BREAK SPACE}").replace(
-            " ≈", "\N{NO-BREAK SPACE}≈"
-        )
+        return cell.replace("± ", "±\N{NO-BREAK SPACE}").replace(" ≈", "\N{NO-BREAK SPACE}≈")
     if isinstance(cell, int | np.integer):
         text = f"{int(cell):,}"
     elif isnan(cell):

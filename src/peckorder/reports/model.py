@@ -43,9 +43,7 @@ class Curve:
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
             given = "low" if self.high is None else "high"
-            raise refusal(
-                "low and high", "be given together", f"{given} alone", error=ValueError
-            )
+            raise refusal("low and high", "be given together", f"{given} alone", error=ValueError)
         for name in ("x", "y", "low", "high"):
             if (values := getattr(self, name)) is not None:
                 object.__setattr__(self, name, np.asarray(values, dtype=float))
@@ -60,10 +58,7 @@ class Curve:
             values = getattr(self, name)
             if values is not None and values.shape != self.x.shape:
                 raise refusal(
-                    name,
-                    f"be of the shape of x, {self.x.shape}",
-                    values.shape,
-                    error=ValueError,
+                    name, f"be of the shape of x, {self.x.shape}", values.shape, error=ValueError
                 )
         if not np.isfinite(self.x).all() or (np.diff(self.x) < 0).any():
             raise refusal(
@@ -113,14 +108,10 @@ class Chart:
 
     def __post_init__(self) -> None:
         if not self.curves:
-            raise refusal(
-                "curves", "be at least one curve", repr(self.curves), error=ValueError
-            )
+            raise refusal("curves", "be at least one curve", repr(self.curves), error=ValueError)
         smallest = min(float(curve.x[0]) for curve in self.curves)
         if self.log_x and smallest <= 0:
-            raise refusal(
-                "x", "be > 0 in every curve when log_x=True", smallest, error=ValueError
-            )
+            raise refusal("x", "be > 0 in every curve when log_x=True", smallest, error=ValueError)
 
 
 @entry
@@ -152,9 +143,7 @@ class Dot:
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
             given = "low" if self.high is None else "high"
-            raise refusal(
-                "low and high", "be given together", f"{given} alone", error=ValueError
-            )
+            raise refusal("low and high", "be given together", f"{given} alone", error=ValueError)
 
 
 @entry

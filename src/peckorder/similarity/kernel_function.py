@@ -46,8 +46,7 @@ class Items(SavedPlainly):
         if len(other) == 0:
             return self
         return type(self)(
-            stack([self.matrix, other.matrix]),
-            np.concatenate([self.number, other.number]),
+            stack([self.matrix, other.matrix]), np.concatenate([self.number, other.number])
         )
 
 
@@ -86,9 +85,7 @@ class KernelFunction:
             return Items(dense, number)
         return Items(transform_rows(self.transform, matrix), number)
 
-    def map_blocks(
-        self, rows: Rows, support: Items, work: Callable[[slice, Floats], T]
-    ) -> list[T]:
+    def map_blocks(self, rows: Rows, support: Items, work: Callable[[slice, Floats], T]) -> list[T]:
         """Call `work` for blocks of rows with their kernels with `support`."""
 
         def compute(block: slice) -> T:
@@ -133,9 +130,7 @@ class KernelFunction:
             compiled.squares(z_rows, np.zeros(size), z_square)
         values = np.empty((x.shape[0], z.shape[0]))
 
-        parameters = compiled.Parameters(
-            _KINDS[self.name], self.gamma, self.coef0, self.degree
-        )
+        parameters = compiled.Parameters(_KINDS[self.name], self.gamma, self.coef0, self.degree)
 
         def compute(block: slice, give_up: Stop) -> None:
             compiled.gram(

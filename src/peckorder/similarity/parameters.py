@@ -3,24 +3,11 @@
 from dataclasses import replace
 from typing import Final
 
-from peckorder._core.validation import (
-    Rule,
-    Rules,
-    did_you_mean,
-    finite,
-    optional,
-    positive,
-    whole,
-)
+from peckorder._core.validation import Rule, Rules, did_you_mean, finite, optional, positive, whole
 
 NAMES: Final = ("linear", "poly", "rbf", "precomputed")
 # What people call them elsewhere.
-_ALIASES: Final = {
-    "polynomial": "poly",
-    "gauss": "rbf",
-    "gaussian": "rbf",
-    "radial": "rbf",
-}
+_ALIASES: Final = {"polynomial": "poly", "gauss": "rbf", "gaussian": "rbf", "radial": "rbf"}
 
 
 def _hint(value: str) -> str:

@@ -66,15 +66,11 @@ class Table:
     of them, and may add to ``node.values`` and remove from it.
     """
 
-    def __init__(
-        self, *fields: Field, complete: Callable[[Node], None] | None = None
-    ) -> None:
+    def __init__(self, *fields: Field, complete: Callable[[Node], None] | None = None) -> None:
         self.fields = fields
         self._complete = [] if complete is None else [complete]
 
-    def extended(
-        self, *fields: Field, complete: Callable[[Node], None] | None = None
-    ) -> "Table":
+    def extended(self, *fields: Field, complete: Callable[[Node], None] | None = None) -> "Table":
         """Return the table of a derived class, with more fields."""
         table = Table(*self.fields, *fields)
         table._complete = [*self._complete, *([] if complete is None else [complete])]
@@ -138,14 +134,12 @@ def texts() -> FieldType:
 def nullable(inner: FieldType) -> FieldType:
     """Return the type of values that may be None."""
     return FieldType(
-        lambda node, name: inner.read(node, name) if node.has(name) else None,
-        inner.write,
+        lambda node, name: inner.read(node, name) if node.has(name) else None, inner.write
     )
 
 
 def nested(table: Table, make: Callable[..., Any]) -> FieldType:
     """Return the type of objects with a table; `make` gets the values by name."""
     return FieldType(
-        lambda node, name: make(**table.read(node.child(name, inherit=True))),
-        table.write,
+        lambda node, name: make(**table.read(node.child(name, inherit=True))), table.write
     )

@@ -67,13 +67,9 @@ def packed(model: StoredModel, stream: dict[str, Any] | None = None) -> Contents
         header = pack(document(model) | first, arrays)
         read_model(Node.of(header, arrays), MODELS)
     except Unstorable as error:
-        raise refusal(
-            "labels", "be plain values to be saved", error, error=TypeError
-        ) from None
+        raise refusal("labels", "be plain values to be saved", error, error=TypeError) from None
     except Damaged as error:
-        raise refusal(
-            "a model", "be sound to be saved", f"one {error}", error=ValueError
-        ) from None
+        raise refusal("a model", "be sound to be saved", f"one {error}", error=ValueError) from None
     return Contents(header, arrays)
 
 
@@ -180,9 +176,7 @@ def _instance(kind: type[Any], parameters: dict[str, Any]) -> Any:
     try:
         model = kind(**parameters)
     except TypeError:  # one without a default is missing
-        raise Damaged(
-            f"in which parameters must be all that {kind.__name__} needs"
-        ) from None
+        raise Damaged(f"in which parameters must be all that {kind.__name__} needs") from None
     with refused_parameters(), named(kind.__name__):
         check_parameters(model, kind._rules)
     check_bounds(parameters)

@@ -7,12 +7,4 @@ from peckorder.streams.sources.csv import from_csv
 from peckorder.streams.sources.letor import from_letor
 from peckorder.streams.sources.parquet import from_parquet
 
-__all__ = [
-    "Block",
-    "Stream",
-    "fit",
-    "from_arrays",
-    "from_csv",
-    "from_letor",
-    "from_parquet",
-]
+__all__ = ["Block", "Stream", "fit", "from_arrays", "from_csv", "from_letor", "from_parquet"]

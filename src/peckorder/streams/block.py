@@ -137,9 +137,7 @@ class Stream(ABC):
     n_rows: int | None = None
 
     @abstractmethod
-    def pieces(
-        self, start: int, skipped: Callable[[Labels], object]
-    ) -> Iterator[Block]:
+    def pieces(self, start: int, skipped: Callable[[Labels], object]) -> Iterator[Block]:
         """Yield the rows from number `start` on, in pieces of any size.
 
         If there are queries, those of the rows before `start` are handed to `skipped`

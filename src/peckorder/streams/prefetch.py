@@ -36,9 +36,7 @@ def prefetched(source: Iterator[T], size: int) -> Iterator[Iterator[T]]:
         return
     queue: Queue[T | _End] = Queue(size)
     stopped = Event()
-    thread = Thread(
-        target=_read, args=(source, queue, stopped), name="prefetch", daemon=True
-    )
+    thread = Thread(target=_read, args=(source, queue, stopped), name="prefetch", daemon=True)
     thread.start()
     try:
         yield _items(queue)

@@ -29,8 +29,7 @@ def _where(stream: Stream, block: Block, first: int, said: str) -> str:
     if row is not None:
         return f"This is in {stream.called(first + row)} of the stream."
     return (
-        f"This is of {len(block)} rows of the stream, of which the first is "
-        f"{stream.called(first)}."
+        f"This is of {len(block)} rows of the stream, of which the first is {stream.called(first)}."
     )
 
 

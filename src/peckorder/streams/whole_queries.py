@@ -52,13 +52,9 @@ def check_piece(stream: Stream, piece: Block, number: int) -> None:
             f"{len(y)} labels from row {number} on",
         )
     check_gaps(stream, "y", y, number)
-    if (qid is not None) != stream.has_queries or (
-        piece.weight is not None
-    ) != stream.has_weights:
+    if (qid is not None) != stream.has_queries or (piece.weight is not None) != stream.has_weights:
         raise refusal(
-            "all rows",
-            "have a query and a weight, or none of them",
-            f"others from row {number} on",
+            "all rows", "have a query and a weight, or none of them", f"others from row {number} on"
         )
     if qid is not None:
         check_gaps(stream, "qid", qid, number)

@@ -10,8 +10,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 QUERY: Final = _words(
-    "qid query query_id queryid q topic topic_id search search_id srch_id "
-    "session session_id"
+    "qid query query_id queryid q topic topic_id search search_id srch_id session session_id"
 )
 USER: Final = _words(
     "user user_id userid uid user_name username viewer viewer_id customer customer_id "
@@ -22,12 +21,9 @@ ITEM: Final = _words(
     "productid book book_id isbn joke joke_id song song_id track track_id business_id "
     "artist artist_id"
 )
-RATING: Final = _words(
-    "rating ratings stars user_rating book_rating movie_rating vote score"
-)
+RATING: Final = _words("rating ratings stars user_rating book_rating movie_rating vote score")
 TARGET: Final = _words(
-    "target label y relevance rel grade rating quality class out1 out outcome response "
-    "stars score"
+    "target label y relevance rel grade rating quality class out1 out outcome response stars score"
 )
 _NAMES: Final = _words(
     "id docid doc_id doc document document_id row row_id index key uuid guid url name "
@@ -53,9 +49,7 @@ def plain(name: str) -> str:
 
 def first_named(names: Iterable[str], words: frozenset[str]) -> str | None:
     """Return the first column whose name is one of some words."""
-    return next(
-        (name for name in names if {plain(name), plain(name.lower())} & words), None
-    )
+    return next((name for name in names if {plain(name), plain(name.lower())} & words), None)
 
 
 def carried(name: str) -> str:
@@ -67,11 +61,7 @@ def carried(name: str) -> str:
     >>> carried("Date"), carried("comment"), carried("doc id"), carried("alcohol")
     ('a date or time, by its name', 'a remark, by its name', 'an id, by its name', '')
     """
-    for kind, known in (
-        ("an id", _NAMES),
-        ("a date or time", _TIMES),
-        ("a remark", _REMARKS),
-    ):
+    for kind, known in (("an id", _NAMES), ("a date or time", _TIMES), ("a remark", _REMARKS)):
         if first_named([name], known):
             return f"{kind}, by its name"
     return ""

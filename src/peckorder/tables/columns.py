@@ -80,14 +80,10 @@ def distinct(array: Array) -> Array:
 def is_empty(array: Array) -> Bools:
     """Say which cells of a column are empty."""
     if numeric(array):
-        return (
-            np.isnan(array) if array.dtype.kind == "f" else np.zeros(len(array), bool)
-        )
+        return np.isnan(array) if array.dtype.kind == "f" else np.zeros(len(array), bool)
     return np.array([value is None for value in array.tolist()])
 
 
 def is_whole(values: Array) -> bool:
     """Say whether numbers are whole, or halves, as grades are."""
-    return bool(
-        np.isfinite(values).all() and (2 * values == np.round(2 * values)).all()
-    )
+    return bool(np.isfinite(values).all() and (2 * values == np.round(2 * values)).all())

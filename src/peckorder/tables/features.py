@@ -37,9 +37,7 @@ class Coding:
     levels: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, columns: Columns, names: Iterable[str], whole: Columns | None = None
-    ) -> Self:
+    def of(cls, columns: Columns, names: Iterable[str], whole: Columns | None = None) -> Self:
         """Look at columns; leave out what says nothing, or what cannot be coded.
 
         `whole` is the table of which `columns` are some rows: numbers of rows are told
@@ -104,9 +102,7 @@ def values_of(columns: Columns, feature: str) -> Floats:
         name, level = feature[:at], feature[at + 1 :]
         if name in columns.arrays:
             return one_hot(columns.arrays[name], [level])[:, 0]
-    raise refusal(
-        columns.source, "have what the model learnt from", f"no column for {feature!r}"
-    )
+    raise refusal(columns.source, "have what the model learnt from", f"no column for {feature!r}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

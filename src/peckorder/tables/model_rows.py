@@ -142,11 +142,7 @@ class ModelRows:
         return tuple(coded_names(names, levels)), coded(names, arrays, levels)
 
     def check_cells(
-        self,
-        source: str,
-        X: Any,
-        n_before: int = 0,
-        names: Sequence[str] | None = None,
+        self, source: str, X: Any, n_before: int = 0, names: Sequence[str] | None = None
     ) -> None:
         """Refuse cells that are empty or infinite where the model cannot take them."""
         cells = X.data if sp.issparse(X) else X

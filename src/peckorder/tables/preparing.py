@@ -50,9 +50,7 @@ def learn_levels(name: str, column: Array) -> tuple[str, ...] | None:
     if column.dtype.kind in "biuf":
         return None
     if column.dtype != object:
-        raise refusal(
-            f"column {name!r}", "be numbers or text", column.dtype, error=TypeError
-        )
+        raise refusal(f"column {name!r}", "be numbers or text", column.dtype, error=TypeError)
     known = [cell for cell in column.tolist() if not is_missing(cell)]
     if all(isinstance(cell, Real) for cell in known):
         return None
@@ -77,9 +75,7 @@ def as_numbers(name: str, column: Array) -> Floats:
         try:
             numbers[row] = np.nan if is_missing(cell) else float(cell)
         except (TypeError, ValueError):
-            raise refusal(
-                f"column {name!r}", "be numbers", f"{short(cell)} in row {row}"
-            ) from None
+            raise refusal(f"column {name!r}", "be numbers", f"{short(cell)} in row {row}") from None
     return numbers
 
 

@@ -42,25 +42,13 @@ class ColumnRole(NamedTuple):
 
 
 @overload
-def column_of(
-    columns: Columns, what: str, given: str | None, usual: Iterable[str]
-) -> str: ...
+def column_of(columns: Columns, what: str, given: str | None, usual: Iterable[str]) -> str: ...
 @overload
 def column_of(
-    columns: Columns,
-    what: str,
-    given: str | None,
-    usual: Iterable[str],
-    *,
-    optional: bool,
+    columns: Columns, what: str, given: str | None, usual: Iterable[str], *, optional: bool
 ) -> str | None: ...
 def column_of(
-    columns: Columns,
-    what: str,
-    given: str | None,
-    usual: Iterable[str],
-    *,
-    optional: bool = False,
+    columns: Columns, what: str, given: str | None, usual: Iterable[str], *, optional: bool = False
 ) -> str | None:
     """Return the column that was named, or the first that has a usual name."""
     if given is not None:
@@ -114,16 +102,12 @@ def find_row_roles(
     if features is None:
         features = [name for name in names if name not in others]
     elif isinstance(features, str) or not isinstance(features, Iterable):
-        raise refusal(
-            "features", "be None or a list of columns", repr(features), error=TypeError
-        )
+        raise refusal("features", "be None or a list of columns", repr(features), error=TypeError)
     wanted = list(features)
     for name in wanted:
         check_one_column("features", name, names, where)
         if name in others or wanted.count(name) > 1:
-            raise refusal(
-                "features", "be columns of their own, each once", f"{name!r} again"
-            )
+            raise refusal("features", "be columns of their own, each once", f"{name!r} again")
     if not wanted:
         raise refusal("features", "be one column at least", "none")
     return RowRoles(
@@ -148,18 +132,11 @@ def check_one_column(role: str, name: object, names: Sequence[str], where: str) 
             hint=did_you_mean(name, names, {}),
         )
     if count > 1:
-        raise refusal(
-            role, f"be one column of {where!r}", f"{name!r}, of which there are {count}"
-        )
+        raise refusal(role, f"be one column of {where!r}", f"{name!r}, of which there are {count}")
 
 
 def check_same_columns(
-    roles: RowRoles,
-    names: Sequence[str],
-    where: str,
-    first: str,
-    *,
-    may_have_more: bool,
+    roles: RowRoles, names: Sequence[str], where: str, first: str, *, may_have_more: bool
 ) -> None:
     """Refuse a file that lacks a column of the first, or has another one."""
     for name in roles.columns:

@@ -5,9 +5,7 @@ import numpy as np
 from peckorder._core.typing import Ints
 
 
-def drawn(
-    n_rows: int, groups: Ints | None, most: float, seed: int, fewest: int = 1
-) -> Ints:
+def drawn(n_rows: int, groups: Ints | None, most: float, seed: int, fewest: int = 1) -> Ints:
     """Return the places of at most so many rows, drawn at random; all if they are few.
 
     Rows of a group come together; `fewest` groups come in any case, though they have

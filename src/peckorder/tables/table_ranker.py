@@ -8,17 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import (
-    check_is_fitted,
-    has_fit_parameter,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from peckorder._base.scores import (
-    ROUTED_TO_FIT,
-    ROUTED_TO_PREDICT,
-    ROUTED_TO_SCORE,
-)
+from peckorder._base.scores import ROUTED_TO_FIT, ROUTED_TO_PREDICT, ROUTED_TO_SCORE
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Array, Estimator, Floats, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, boolean, check_parameters
@@ -35,9 +27,7 @@ from peckorder.tables.storage import TABLE
 _ranker = Rule(
     "an estimator with fit and predict",
     lambda value: (
-        hasattr(value, "fit")
-        and hasattr(value, "predict")
-        and not isinstance(value, type)
+        hasattr(value, "fit") and hasattr(value, "predict") and not isinstance(value, type)
     ),
 )
 
@@ -225,9 +215,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         return float(self.ranker_.score(prepared, y, **fit_params))
 
     @_passed("rank")  # type: ignore[untyped-decorator]
-    def rank(
-        self, X: MatrixLike, qid: VectorLike | None = None, **params: object
-    ) -> Any:
+    def rank(self, X: MatrixLike, qid: VectorLike | None = None, **params: object) -> Any:
         """Return the place of each row in the list of its query, 1 for the best."""
         prepared = self.prepare(X)
         return self.ranker_.rank(prepared, qid, **params)
@@ -353,6 +341,4 @@ def _frame_names(X: MatrixLike) -> list[str] | None:
 
 
 def _takes_gaps(ranker: object) -> bool:
-    return isinstance(ranker, BaseEstimator) and bool(
-        get_tags(ranker).input_tags.allow_nan
-    )
+    return isinstance(ranker, BaseEstimator) and bool(get_tags(ranker).input_tags.allow_nan)

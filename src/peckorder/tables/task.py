@@ -10,14 +10,7 @@ from peckorder._core.errors import refusal
 from peckorder._core.typing import Array
 from peckorder._core.validation import one_of, optional
 from peckorder.tables import column_names as words
-from peckorder.tables.columns import (
-    Columns,
-    check_column,
-    distinct,
-    is_empty,
-    is_whole,
-    numeric,
-)
+from peckorder.tables.columns import Columns, check_column, distinct, is_empty, is_whole, numeric
 from peckorder.tables.roles import ColumnRole, Role
 
 TASKS: Final = ("ordinal", "magnitude", "graded", "ratings")
@@ -96,13 +89,7 @@ def recognise(
     _TASK.check("task", task)
     if not len(columns):
         raise refusal(columns.source, "have rows", "none")
-    asked = {
-        "target": target,
-        "qid": qid,
-        "user": user,
-        "item": item,
-        "rating": rating,
-    }
+    asked = {"target": target, "qid": qid, "user": user, "item": item, "rating": rating}
     for name, column in asked.items():
         if column is not None:
             check_column(columns, name, column)
@@ -131,9 +118,7 @@ def _check_apart(given: Mapping[str, str], dropped: tuple[str, ...]) -> None:
             raise refusal("drop", f"not name what --{role} does", repr(column))
         others = [other for other in given if given[other] == column and other != role]
         if others and {role, *others} != {"target", "rating"}:
-            raise refusal(
-                f"{role} and {others[0]}", "be two columns", f"{column!r} for both"
-            )
+            raise refusal(f"{role} and {others[0]}", "be two columns", f"{column!r} for both")
 
 
 def _check_alone(given: Mapping[str, str], role: str, when: str) -> None:
@@ -168,8 +153,7 @@ def _ratings(table: Columns, given: Mapping[str, str], *, must: bool) -> Task | 
     if missing and wanted:
         raise refusal(
             missing[0],
-            f"be a column of {table.source}, given by --{missing[0]}, where "
-            "none is named so",
+            f"be a column of {table.source}, given by --{missing[0]}, where none is named so",
             ", ".join(table.names),
         )
     if missing:
@@ -177,9 +161,7 @@ def _ratings(table: Columns, given: Mapping[str, str], *, must: bool) -> Task | 
     user, item, rating = (str(found[role]) for role in ("user", "item", "rating"))
     if len({user, item, rating}) < 3:
         raise refusal(
-            "user, item and rating",
-            "be three columns",
-            f"{user!r}, {item!r} and {rating!r}",
+            "user, item and rating", "be three columns", f"{user!r}, {item!r} and {rating!r}"
         )
     if not numeric(table.arrays[rating]):
         if not wanted:
@@ -197,8 +179,7 @@ def _shaped_ratings(table: Columns) -> dict[str, str]:
     if not all(numeric(column) for column in table.arrays.values()):
         return {}
     are_ids = all(
-        is_whole(column) and 10 < len(distinct(column)) < len(table)
-        for column in (first, second)
+        is_whole(column) and 10 < len(distinct(column)) < len(table) for column in (first, second)
     )
     pairs = len(np.unique(np.stack([first, second]), axis=1).T) if are_ids else 0
     if pairs != len(table) or len(distinct(third)) > MOST_GRADES:
@@ -207,10 +188,7 @@ def _shaped_ratings(table: Columns) -> dict[str, str]:
 
 
 def _rows(
-    table: Columns,
-    task: str | None,
-    given: Mapping[str, str],
-    classes: tuple[str, ...] | None,
+    table: Columns, task: str | None, given: Mapping[str, str], classes: tuple[str, ...] | None
 ) -> Task:
     """Take a table for rows of features with something to predict."""
     query = given.get("qid")
@@ -291,9 +269,7 @@ def _unnamed_target(table: Columns, names: list[str]) -> str | None:
     return names[0] if not numeric(last) and numeric(first) else names[-1]
 
 
-def kind_of_labels(
-    labels: Array, query: str | None, classes: tuple[Hashable, ...] | None
-) -> str:
+def kind_of_labels(labels: Array, query: str | None, classes: tuple[Hashable, ...] | None) -> str:
     """Return the kind of task by its labels, where nobody says it."""
     values = distinct(labels)
     if query is not None:
@@ -316,9 +292,7 @@ def _with_roles(
         task.user: Role.USER if is_ratings else Role.GROUP,
         task.item: Role.ITEM,
     }
-    options = {
-        column: f"--{option}" for option, column in reversed(list(given.items()))
-    }
+    options = {column: f"--{option}" for option, column in reversed(list(given.items()))}
 
     def role_of(name: str) -> ColumnRole:
         if name in dropped:
@@ -389,8 +363,7 @@ def ordered_classes(
     if missing or unknown or len(set(ordered)) < max(len(ordered), 2):
         raise refusal(
             "classes",
-            f"be the labels in {target!r}, each once, lowest first: "
-            f"{', '.join(map(str, seen))}",
+            f"be the labels in {target!r}, each once, lowest first: {', '.join(map(str, seen))}",
             ", ".join(map(str, classes or ())),
         )
     return ordered

@@ -19,11 +19,7 @@ F = TypeVar("F", bound=Callable[..., object])
 Options: TypeAlias = dict[str, Any]
 
 # An inlined function is never called from Python, and has no cache entry of its own.
-_INLINED: Options = {
-    "forceinline": True,
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
+_INLINED: Options = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def compiled(function: F) -> F:
@@ -163,9 +159,7 @@ else:
         base = context.make_array(signature.args[0])(context, builder, array).data
         return builder.gep(base, [index])
 
-    def _call(
-        builder: ir.IRBuilder, name: str, returns: ir.Type, args: Sequence[ir.Value]
-    ) -> None:
+    def _call(builder: ir.IRBuilder, name: str, returns: ir.Type, args: Sequence[ir.Value]) -> None:
         """Call a function of the system or of LLVM."""
         signature = ir.FunctionType(returns, [arg.type for arg in args])
         function = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
@@ -183,9 +177,7 @@ else:
         )
 
     @intrinsic
-    def atomic_store(
-        typing_context: Context, array: Type, index: Type, value: Type
-    ) -> Intrinsic:
+    def atomic_store(typing_context: Context, array: Type, index: Type, value: Type) -> Intrinsic:
         """Set ``array[index]``, for other threads to see."""
 
         def generate(
@@ -198,9 +190,7 @@ else:
         return types.void(array, types.intp, types.int64), generate
 
     @intrinsic
-    def atomic_add(
-        typing_context: Context, array: Type, index: Type, value: Type
-    ) -> Intrinsic:
+    def atomic_add(typing_context: Context, array: Type, index: Type, value: Type) -> Intrinsic:
         """Add to ``array[index]`` and return what it was, with no other in between."""
         return types.int64(array, types.intp, types.int64), (
             lambda context, builder, signature, args: builder.atomic_rmw(
@@ -232,9 +222,7 @@ else:
     def from_bits(typing_context: Context, bits: Type) -> Intrinsic:
         """Return the floating-point number that has these 64 bits."""
         return types.float64(types.int64), (
-            lambda _, builder, signature, args: builder.bitcast(
-                args[0], ir.DoubleType()
-            )
+            lambda _, builder, signature, args: builder.bitcast(args[0], ir.DoubleType())
         )
 
     @intrinsic

@@ -15,13 +15,7 @@ _RUN = 16
 
 @inlined
 def merge(
-    key: Floats,
-    item: Floats,
-    to_key: Floats,
-    to_item: Floats,
-    first: int,
-    middle: int,
-    last: int,
+    key: Floats, item: Floats, to_key: Floats, to_item: Floats, first: int, middle: int, last: int
 ) -> float:
     """Merge two runs, sorted descending, into the same positions of other arrays.
 
@@ -59,12 +53,7 @@ def merge(
 
 @inlined
 def sort(
-    key: Floats,
-    item: Floats,
-    spare_key: Floats,
-    spare_item: Floats,
-    first: int,
-    last: int,
+    key: Floats, item: Floats, spare_key: Floats, spare_item: Floats, first: int, last: int
 ) -> float:
     """Sort keys descending in the positions first..last, their items with them; stable.
 

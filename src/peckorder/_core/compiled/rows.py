@@ -154,9 +154,7 @@ def row_scale(rows: Rows, i: int, intercept: bool, unit_norm: bool) -> float:
 
 
 @inlined
-def row_score(
-    rows: Rows, i: int, weights: Floats, intercept: bool, scale: float
-) -> float:
+def row_score(rows: Rows, i: int, weights: Floats, intercept: bool, scale: float) -> float:
     """Return the score of row `i`, multiplied by `scale`."""
     last: int = weights.shape[0] - 1
     if intercept:

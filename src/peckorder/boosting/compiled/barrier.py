@@ -6,13 +6,7 @@ must be short, and all threads must be running. `state` (3,) is what they share.
 
 from typing import Any
 
-from peckorder._core.compiled.jit import (
-    atomic_add,
-    atomic_load,
-    atomic_store,
-    inlined,
-    sched_yield,
-)
+from peckorder._core.compiled.jit import atomic_add, atomic_load, atomic_store, inlined, sched_yield
 from peckorder._core.typing import Ints
 
 # How many have arrived, how often all have, whether a thread has left for good.

@@ -96,9 +96,7 @@ def search_tops(value: float, tops: Floats) -> int:
 
 
 @inlined
-def fill_cells(
-    tops: Floats, n_groups: int, low: float, scale: float, cells: Ints
-) -> int:
+def fill_cells(tops: Floats, n_groups: int, low: float, scale: float, cells: Ints) -> int:
     """Write to cells the first group that a value in each cell may belong to.
 
     A value v is in the cell ``(v - low) * scale``. Returns the largest number of tops
@@ -152,12 +150,7 @@ def fill_bins(
 
 @inlined
 def order_binned_rows(
-    bins: Ints,
-    n_groups: int,
-    abstainers_first: bool,
-    counts: Ints,
-    queue: Ints,
-    stops: Ints,
+    bins: Ints, n_groups: int, abstainers_first: bool, counts: Ints, queue: Ints, stops: Ints
 ) -> None:
     """Write to queue (n,) the rows in the order in which they pass the threshold.
 
@@ -228,13 +221,7 @@ def sum_column(bins: Ints, potentials: Ints, sums: Ints) -> None:
 
 @compiled
 def sum_columns(
-    first: int,
-    last: int,
-    features: Ints,
-    bins: Ints,
-    potentials: Ints,
-    workspace: Ints,
-    sums: Ints,
+    first: int, last: int, features: Ints, bins: Ints, potentials: Ints, workspace: Ints, sums: Ints
 ) -> None:
     """Write to sums (k, b) the potentials of the bins of features first..last.
 

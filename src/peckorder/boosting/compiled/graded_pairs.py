@@ -109,13 +109,7 @@ def add_logs(a: float, b: float) -> float:
 
 @inlined_exact
 def level_sums(
-    first: int,
-    last: int,
-    rows: Ints,
-    log_weight: Floats,
-    scores: Floats,
-    up: Floats,
-    down: Floats,
+    first: int, last: int, rows: Ints, log_weight: Floats, scores: Floats, up: Floats, down: Floats
 ) -> tuple[float, float, float, float]:
     """Write to `up` exp(-H) and to `down` exp(H) over their largest in one level.
 
@@ -193,9 +187,7 @@ def weigh_narrow(
         down[i] = both / value
     below, mass = 0.0, 0.0
     for level in range(begin, end):
-        up_sum, down_sum = sum_both(
-            np.uintp(starts[level]), np.uintp(starts[level + 1]), up, down
-        )
+        up_sum, down_sum = sum_both(np.uintp(starts[level]), np.uintp(starts[level + 1]), up, down)
         up_scale[level] = below
         down_scale[level] = up_sum
         mass += below * up_sum
@@ -209,9 +201,7 @@ def weigh_narrow(
 
 
 @compiled
-def weigh(
-    first: int, last: int, pairs: GradedPairs, scores: Floats, sums: PairSums
-) -> None:
+def weigh(first: int, last: int, pairs: GradedPairs, scores: Floats, sums: PairSums) -> None:
     """Write the sums of queries first..last at some scores.
 
     A sum over the levels below, or above, grows from level to level by positive terms
@@ -273,9 +263,7 @@ def largest(first: int, last: int, levels: Ints, log_mass: Floats) -> float:
 
 
 @compiled
-def total(
-    first: int, last: int, levels: Ints, log_mass: Floats, top: float, unit: float
-) -> int:
+def total(first: int, last: int, levels: Ints, log_mass: Floats, top: float, unit: float) -> int:
     """Return the weights of queries over exp(top), in units: exact integers."""
     mass = 0
     for q in range(first, last):
@@ -291,13 +279,7 @@ def log_of_total(top: float, mass: int, unit: float) -> float:
 
 @inlined_exact
 def write_potentials(
-    first: Any,
-    last: Any,
-    rise: float,
-    fall: float,
-    up: Floats,
-    down: Floats,
-    potentials: Ints,
+    first: Any, last: Any, rise: float, fall: float, up: Floats, down: Floats, potentials: Ints
 ) -> tuple[int, int]:
     """Write the potentials of rows first..last; return their sum, and all that rose."""
     total, rose = 0, 0
@@ -345,9 +327,7 @@ def spread(
             begin, end = np.uintp(starts[level]), np.uintp(starts[level + 1])
             if overwrite and rows.shape[0] == 0:
                 # Changes of a query add up to zero: the positive ones are half.
-                total, rose = write_potentials(
-                    begin, end, rise, fall, up, down, potentials
-                )
+                total, rose = write_potentials(begin, end, rise, fall, up, down, potentials)
                 rest += total
                 moved += rose
                 continue

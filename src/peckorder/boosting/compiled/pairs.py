@@ -74,9 +74,7 @@ def total_listed(pairs: ListedPairs, scores: Floats, top: float, unit: float) ->
 
 
 @compiled
-def spread_listed(
-    pairs: ListedPairs, scores: Floats, log_total: float, potentials: Ints
-) -> None:
+def spread_listed(pairs: ListedPairs, scores: Floats, log_total: float, potentials: Ints) -> None:
     """Add to potentials (m,) the weights of pairs over exp(log_total), in units."""
     better, worse, log_weight = pairs.better, pairs.worse, pairs.log_weight
     for p in range(better.shape[0]):
@@ -113,9 +111,7 @@ def span_listed(pairs: ListedPairs, ranking: Floats) -> float:
 
 
 @compiled
-def masses_listed(
-    pairs: ListedPairs, scores: Floats, log_total: float, weight: Floats
-) -> None:
+def masses_listed(pairs: ListedPairs, scores: Floats, log_total: float, weight: Floats) -> None:
     """Write to weight (p,) the share of each listed pair in the total."""
     better, worse, log_weight = pairs.better, pairs.worse, pairs.log_weight
     for p in range(better.shape[0]):
@@ -130,12 +126,7 @@ def add_moments(a: Moments, b: Moments) -> Moments:
     if scale == -inf:
         return a
     of_a, of_b = exp(a[0] - scale), exp(b[0] - scale)
-    return (
-        scale,
-        of_a * a[1] + of_b * b[1],
-        of_a * a[2] + of_b * b[2],
-        of_a * a[3] + of_b * b[3],
-    )
+    return (scale, of_a * a[1] + of_b * b[1], of_a * a[2] + of_b * b[2], of_a * a[3] + of_b * b[3])
 
 
 @inlined
@@ -188,9 +179,7 @@ def moments_graded(
             mass += factor * weighted[1] * better[1]
             first += factor * (weighted[2] * better[1] - weighted[1] * better[2])
             second += factor * (
-                weighted[3] * better[1]
-                - 2.0 * weighted[2] * better[2]
-                + weighted[1] * better[3]
+                weighted[3] * better[1] - 2.0 * weighted[2] * better[2] + weighted[1] * better[3]
             )
             worse = level_moments(level, pairs, scores, ranking, 1.0)
             below = add_moments(below, worse)

@@ -15,11 +15,7 @@ from peckorder.boosting.compiled import graded_pairs
 from peckorder.boosting.compiled import search_by_r as search
 from peckorder.boosting.compiled.barrier import barrier_wait
 from peckorder.boosting.compiled.binned_columns import BinnedColumns
-from peckorder.boosting.compiled.candidates import (
-    Candidates,
-    Settings,
-    add_to_candidate,
-)
+from peckorder.boosting.compiled.candidates import Candidates, Settings, add_to_candidate
 from peckorder.boosting.compiled.pairs import UNIT, GradedPairs
 from peckorder.boosting.compiled.sorted_columns import SortedColumns, rank_by_cut
 from peckorder.boosting.compiled.weak_rankings import add_binned, add_ranking
@@ -191,12 +187,8 @@ def boost(  # noqa: PLR0911, PLR0915
         if thread == 0:
             best_size[0], turns[0], turns[1] = 0, 0, 0
             n_ahead = search.AHEAD * n_threads
-            search.order_by_ceilings(
-                n_ahead, binned.features, ceilings, workspace.binned_order
-            )
-            search.order_by_ceilings(
-                n_ahead, sorted_.features, ceilings, workspace.sorted_order
-            )
+            search.order_by_ceilings(n_ahead, binned.features, ceilings, workspace.binned_order)
+            search.order_by_ceilings(n_ahead, sorted_.features, ceilings, workspace.sorted_order)
         for k in range(best.shape[0]):
             best[k] = 0
         best[search.FEATURE] = -1
@@ -244,9 +236,7 @@ def boost(  # noqa: PLR0911, PLR0915
         if not barrier_wait(n_threads, barrier):
             return t, size
         graded_pairs.weigh(first_query, last_query, pairs, scores, sums)
-        shared.tops[thread] = graded_pairs.largest(
-            first_query, last_query, levels, log_mass
-        )
+        shared.tops[thread] = graded_pairs.largest(first_query, last_query, levels, log_mass)
         if not barrier_wait(n_threads, barrier):
             return t, size
         top = largest_of(shared.tops)

@@ -62,8 +62,7 @@ def consider(best: Ints, r: int, feature: int, cut: int, q: int) -> None:
     """Replace the best threshold by a better one, or by one as good and earlier."""
     size = abs(r)
     is_earlier = feature < best[FEATURE] or (
-        feature == best[FEATURE]
-        and (cut < best[CUT] or (cut == best[CUT] and q < best[DEFAULT]))
+        feature == best[FEATURE] and (cut < best[CUT] or (cut == best[CUT] and q < best[DEFAULT]))
     )
     if size > best[SIZE] or (size == best[SIZE] and is_earlier):
         best[SIZE] = size
@@ -74,9 +73,7 @@ def consider(best: Ints, r: int, feature: int, cut: int, q: int) -> None:
 
 
 @inlined
-def ceiling(
-    high: int, low: int, ranked: int, abstains: bool, default: int, positive: bool
-) -> int:
+def ceiling(high: int, low: int, ranked: int, abstains: bool, default: int, positive: bool) -> int:
     """Return the largest |r| of a column, or the largest r if `positive`.
 
     high >= 0 and low <= 0 are the extremes of L, the potentials above a cut.
@@ -154,9 +151,7 @@ def search_sums(
 
 
 @compiled
-def order_by_ceilings(
-    n_ahead: int, features: Ints, ceilings: Floats, order: Ints
-) -> None:
+def order_by_ceilings(n_ahead: int, features: Ints, ceilings: Floats, order: Ints) -> None:
     """Write to order (columns,) all columns, those with the highest ceilings first.
 
     So that the others can be skipped. Behind those n_ahead they keep their order.
@@ -223,9 +218,7 @@ def search_sorted(
                 at_cut = above if is_last[k] != 0 else 0
                 high, low = max(at_cut, high), min(at_cut, low)
             is_new = settings.cumulative and candidates.heads[feature] < 0
-            limit = ceiling(
-                high, low, above, abstains[c] != 0, settings.default, is_new
-            )
+            limit = ceiling(high, low, above, abstains[c] != 0, settings.default, is_new)
             if limit < best_size[0]:
                 ceilings[feature] = height(limit, drift)
                 continue

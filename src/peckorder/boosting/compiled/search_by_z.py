@@ -27,11 +27,7 @@ from peckorder.boosting.compiled.binned_columns import (
     order_binned_rows,
     sum_four_columns,
 )
-from peckorder.boosting.compiled.candidates import (
-    Candidates,
-    Settings,
-    find_candidate,
-)
+from peckorder.boosting.compiled.candidates import Candidates, Settings, find_candidate
 from peckorder.boosting.compiled.pairs import DOWN, UNIT, UP
 from peckorder.boosting.compiled.search_by_r import LEARNT
 from peckorder.boosting.compiled.sorted_columns import SortedColumns, order_sorted_rows
@@ -128,9 +124,7 @@ def heights_binned(sums: Ints, n_groups: int, heights: Floats) -> None:
 
 
 @inlined
-def heights_sorted(
-    columns: SortedColumns, c: int, potentials: Ints, heights: Floats
-) -> None:
+def heights_sorted(columns: SortedColumns, c: int, potentials: Ints, heights: Floats) -> None:
     """Write to heights (groups + 1,) the potentials above the cuts of a column."""
     start, zero = columns.starts[c], columns.zero[c]
     rows = columns.rows[start : columns.starts[c + 1]]
@@ -226,9 +220,7 @@ def limit_binned(
         sum_four_columns(binned.bins, together, potentials, sums)
         for k in range(n_together):
             heights_binned(sums[k], binned.n_bins[c + k], heights)
-            columns.limits[c + k] = limit_of(
-                c + k, columns, heights, settings, candidates
-            )
+            columns.limits[c + k] = limit_of(c + k, columns, heights, settings, candidates)
 
 
 @compiled
@@ -251,9 +243,7 @@ def limit_sorted(
 
 
 @inlined
-def raise_graded(
-    x: Any, own: Any, weights: PairMasses, above: Floats
-) -> tuple[float, float]:
+def raise_graded(x: Any, own: Any, weights: PairMasses, above: Floats) -> tuple[float, float]:
     """Put a row of level `own` above the threshold; see `pass_rows`.
 
     above (2 levels,) has of each query, behind a zero, for every level but the lowest
@@ -299,12 +289,7 @@ def raise_listed(x: Any, weights: PairMasses, is_above: Ints) -> tuple[float, fl
 
 @inlined
 def pass_rows(
-    first: Any,
-    last: Any,
-    queue: Ints,
-    weights: PairMasses,
-    above: Floats,
-    is_above: Ints,
+    first: Any, last: Any, queue: Ints, weights: PairMasses, above: Floats, is_above: Ints
 ) -> tuple[float, float]:
     """Put the rows first..last of a queue above the threshold.
 
@@ -353,8 +338,7 @@ def consider(
         return
     gain = np.rint((sqrt(good) - sqrt(bad)) ** 2 * _GAIN_UNIT)
     is_earlier = feature < best[FEATURE] or (
-        feature == best[FEATURE]
-        and (cut < best[CUT] or (cut == best[CUT] and q < best[DEFAULT]))
+        feature == best[FEATURE] and (cut < best[CUT] or (cut == best[CUT] and q < best[DEFAULT]))
     )
     if gain < best[GAIN] or gain == 0.0 or (gain == best[GAIN] and not is_earlier):
         return

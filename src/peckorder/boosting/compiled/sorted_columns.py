@@ -92,9 +92,7 @@ def order_sorted_rows(
 
 
 @compiled
-def sum_values(
-    columns: SortedColumns, potentials: Ints, weighted: Floats, ranked: Floats
-) -> None:
+def sum_values(columns: SortedColumns, potentials: Ints, weighted: Floats, ranked: Floats) -> None:
     """Write what potentials give with the values of columns, and without them.
 
     To weighted (c,) the sums of ``f(x) pi(x)`` over the rows that have a value, to
@@ -123,9 +121,7 @@ def sum_values(
 
 
 @compiled
-def rank_by_cut(
-    columns: SortedColumns, c: int, cut: int, default: float, ranking: Floats
-) -> None:
+def rank_by_cut(columns: SortedColumns, c: int, cut: int, default: float, ranking: Floats) -> None:
     """Write to ranking (n,) 1 above a cut of a column, 0 below, the default elsewhere.
 
     Rows on which the column abstains get the default.
@@ -145,9 +141,7 @@ def rank_by_cut(
 
 
 @compiled
-def rank_by_values(
-    columns: SortedColumns, c: int, default: float, ranking: Floats
-) -> None:
+def rank_by_values(columns: SortedColumns, c: int, default: float, ranking: Floats) -> None:
     """Write to ranking (n,) the values of a column, the default where it abstains."""
     unstored = 0.0 if columns.zero[c] >= 0 else default
     for i in range(ranking.shape[0]):

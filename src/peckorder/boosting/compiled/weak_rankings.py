@@ -47,9 +47,7 @@ def add_ranking(alpha: float, ranking: Floats, scores: Floats) -> float:
 
 
 @compiled
-def add_binned(
-    alpha: float, bins: Ints, cut: int, default: float, scores: Floats
-) -> float:
+def add_binned(alpha: float, bins: Ints, cut: int, default: float, scores: Floats) -> float:
     """Add alpha times a column of bins (n,), cut; return the largest absolute score."""
     largest = 0
     for i in range(np.uintp(scores.shape[0])):
@@ -90,9 +88,7 @@ def look_up(value: float, u: int, tables: FeatureTables) -> Any:
 
 
 @compiled
-def dense_scores(
-    first: int, last: int, X: Floats, tables: FeatureTables, scores: Floats
-) -> None:
+def dense_scores(first: int, last: int, X: Floats, tables: FeatureTables, scores: Floats) -> None:
     """Add to scores (n,) those of the rows first..last of X."""
     features = tables.features
     for i in range(first, last):

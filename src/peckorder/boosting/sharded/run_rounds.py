@@ -178,9 +178,7 @@ class ShardedBooster:
         self.log.add(round_, self._log_total - log_total)
         traffic.rounds.append(
             RoundTraffic(
-                traffic.n_bytes - bytes_before,
-                traffic.n_questions - asked_before,
-                self._n_asked,
+                traffic.n_bytes - bytes_before, traffic.n_questions - asked_before, self._n_asked
             )
         )
         return best
@@ -240,11 +238,7 @@ def n_bytes(message: object) -> int:
 
 
 def find_cuts(
-    ask: Callable[..., Any],
-    first: int,
-    last: int,
-    max_bins: int | None,
-    dtype: FloatType,
+    ask: Callable[..., Any], first: int, last: int, max_bins: int | None, dtype: FloatType
 ) -> Cuts:
     """Return where to cut columns first..last, whose values are of a type.
 
@@ -266,8 +260,7 @@ def find_cuts(
         elif max_bins is None:
             raise refusal(
                 "max_bins",
-                "be an integer from 2 to 255 on a cluster if a feature has "
-                "more than 255 values",
+                "be an integer from 2 to 255 on a cluster if a feature has more than 255 values",
                 f"None, and more of feature {first + c}",
                 hint="Use max_bins=255.",
             )
@@ -298,8 +291,7 @@ def _select(
     not exceed.
     """
     low, high = (
-        np.broadcast_to(keys_of(end, dtype)[:, np.newaxis], ranks.shape).copy()
-        for end in ends
+        np.broadcast_to(keys_of(end, dtype)[:, np.newaxis], ranks.shape).copy() for end in ends
     )
     while (is_open := low < high).any():
         probes = _between(low[is_open], high[is_open])
@@ -333,11 +325,7 @@ def _between(low: Ints, high: Ints) -> Ints:
 
 
 def _count(
-    ask: Callable[..., Any],
-    bounds: tuple[int, int],
-    column: Ints,
-    probes: Ints,
-    dtype: FloatType,
+    ask: Callable[..., Any], bounds: tuple[int, int], column: Ints, probes: Ints, dtype: FloatType
 ) -> Ints:
     """Return how many values of columns do not exceed probes (k, 16).
 

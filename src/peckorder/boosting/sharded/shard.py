@@ -13,11 +13,7 @@ import numpy as np
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.columns import MOST_BINS, ZERO, Cuts, allocate_cells
-from peckorder.boosting.compiled.binned_columns import (
-    copy_columns,
-    cut_points,
-    sum_columns,
-)
+from peckorder.boosting.compiled.binned_columns import copy_columns, cut_points, sum_columns
 from peckorder.boosting.compiled.weak_rankings import add_binned
 from peckorder.boosting.distribution import GradedQueries
 from peckorder.boosting.thresholds import allocate_histograms
@@ -36,10 +32,7 @@ class Shard:
     """
 
     def __init__(
-        self,
-        blocks: Sequence[tuple[Floats, Ints]],
-        queries: GradedQueries,
-        n_columns: int,
+        self, blocks: Sequence[tuple[Floats, Ints]], queries: GradedQueries, n_columns: int
     ) -> None:
         self._blocks = list(blocks)
         self._pairs = queries.pair_set()
@@ -72,9 +65,7 @@ class Shard:
                 ends[:, c] = ordered[0], ordered[n - 1]
         return n_values, ends, n_tops, np.concatenate(all_tops)
 
-    def count(
-        self, first: int, last: int, starts: Ints, probes: Floats, team: Team
-    ) -> Ints:
+    def count(self, first: int, last: int, starts: Ints, probes: Floats, team: Team) -> Ints:
         """Return how many values are not above probes.
 
         Column first + c has the probes ``starts[c] : starts[c + 1]``.
@@ -129,13 +120,7 @@ class Shard:
     # Rounds. A question that comes twice is answered twice, and changes nothing more.
 
     def weigh(
-        self,
-        n_rounds: int,
-        feature: int,
-        cut: int,
-        default: float,
-        alpha: float,
-        team: Team,
+        self, n_rounds: int, feature: int, cut: int, default: float, alpha: float, team: Team
     ) -> Floats:
         """Add round number n_rounds (0: none); weigh the pairs.
 
@@ -156,9 +141,7 @@ class Shard:
         """Return the sum of masses over exp(top), in units."""
         return self._pairs.total(top, unit)
 
-    def spread(
-        self, log_total: float, features: Ints, n_bins: int, team: Team
-    ) -> tuple[int, Ints]:
+    def spread(self, log_total: float, features: Ints, n_bins: int, team: Team) -> tuple[int, Ints]:
         """Find potentials; return their drift, and the sums of the given features."""
         moved = self._pairs.spread(log_total, True, self._potentials, team)
         return moved, self.sums(features, n_bins, team)
@@ -229,9 +212,4 @@ def _joined_values(
             if len(union) <= MOST_BINS:
                 n_joined[c] = len(union)
                 columns.append(union[::-1])
-    return (
-        np.sum(n_values, axis=0),
-        all_ends,
-        n_joined,
-        np.concatenate([_NONE, *columns]),
-    )
+    return (np.sum(n_values, axis=0), all_ends, n_joined, np.concatenate([_NONE, *columns]))

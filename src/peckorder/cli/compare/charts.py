@@ -137,12 +137,9 @@ def _by_class(case: TableCase, contest: Contest, shown: Sequence[Result]) -> Cha
 def _confusion(case: TableCase, contest: Contest) -> Table:
     assert case.classes is not None
     n = len(case.classes)
-    table = confusion(
-        case.y.astype(np.int64), contest.best.predictions().astype(np.int64), n
-    )
+    table = confusion(case.y.astype(np.int64), contest.best.predictions().astype(np.int64), n)
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (str(name), *row)
-        for name, row in zip(case.classes, table.tolist(), strict=True)
+        (str(name), *row) for name, row in zip(case.classes, table.tolist(), strict=True)
     )
     return Table(
         ("true class", *(f"said {name}" for name in case.classes)),
@@ -162,10 +159,7 @@ def _by_size(case: TableCase, contest: Contest, shown: Sequence[Result]) -> Char
         "Which rows are hard",
         case.target,
         measure.name,
-        tuple(
-            Curve(r.name, middles, means_by(r, measure, tenth, range(10)))
-            for r in shown
-        ),
+        tuple(Curve(r.name, middles, means_by(r, measure, tenth, range(10))) for r in shown),
         f"Rows in ten parts of equal size by their {case.target}: the mean over pairs "
         "of each part's rows with all others of their fold"
         + (
@@ -176,9 +170,7 @@ def _by_size(case: TableCase, contest: Contest, shown: Sequence[Result]) -> Char
     )
 
 
-def _by_known(
-    contest: Contest, held_out: HeldOutRatings, shown: Sequence[Result]
-) -> Chart:
+def _by_known(contest: Contest, held_out: HeldOutRatings, shown: Sequence[Result]) -> Chart:
     measure = contest.measures[0]
     _, first = np.unique(held_out.user, return_index=True)
     n_known = held_out.n_known[first]
@@ -190,9 +182,7 @@ def _by_known(
         "Few ratings or many",
         "known ratings of a person",
         measure.name,
-        tuple(
-            Curve(r.name, middles, means_by(r, measure, fifth, fifths)) for r in shown
-        ),
+        tuple(Curve(r.name, middles, means_by(r, measure, fifth, fifths)) for r in shown),
         "People in fifths by how many of their ratings were known; a point stands at "
         "the median of its fifth.",
         log_x=True,
@@ -339,9 +329,7 @@ class Weights(NamedTuple):
     high: Floats
 
 
-def reliability(
-    y: Floats, scores: Floats, group: Ints, seed: int = 0
-) -> Reliability | None:
+def reliability(y: Floats, scores: Floats, group: Ints, seed: int = 0) -> Reliability | None:
     """Compare predicted distances with true ones, over pairs of a group.
 
     Pairs are turned so that the predicted distance is positive, and divided into ten
@@ -398,9 +386,7 @@ def shares_won(contest: Contest, results: Sequence[Result]) -> Floats:
     return np.asarray((is_best / is_best.sum(axis=0)).mean(axis=1))
 
 
-def means_by(
-    result: Result, measure: Measure, part_of: Ints, parts: Sequence[int]
-) -> Floats:
+def means_by(result: Result, measure: Measure, part_of: Ints, parts: Sequence[int]) -> Floats:
     """Return the mean of a measure over the units of each part; NaN for none."""
     values = result.values[measure.name]
     means = []

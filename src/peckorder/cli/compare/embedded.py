@@ -28,9 +28,7 @@ def compare_embedded(options: CompareOptions, output: OutputOptions) -> None:
     check_report(out)
     printer = ResultPrinter(output)
     with printer.progress("Comparing") as report_progress:
-        comparisons = engine.run(
-            repeats=repeats, seed=seed, on_progress=report_progress
-        )
+        comparisons = engine.run(repeats=repeats, seed=seed, on_progress=report_progress)
         report_progress(0, None, "Writing the report")
         reports.write(build_report(comparisons, repeats, seed), out)
     printer.emit(
@@ -53,9 +51,7 @@ def _as_json(comparison: Comparison) -> list[dict[str, str | float]]:
             "ranker": outcome.ranker,
             **dict(
                 zip(
-                    comparison.problem.measures,
-                    outcome.measured.mean(axis=0).tolist(),
-                    strict=True,
+                    comparison.problem.measures, outcome.measured.mean(axis=0).tolist(), strict=True
                 )
             ),
             "half_width": float(engine.half_width(outcome.losses)),
@@ -86,9 +82,7 @@ def leaderboard(comparison: Comparison, repeats: int) -> Screen:
     for heading in (*problem.measures, "seconds to fit"):
         table.add_column(heading, justify="right", no_wrap=True)
     for outcome in comparison.outcomes:
-        table.add_row(
-            outcome.ranker, *map(with_interval, outcome.measured.T), seconds(outcome)
-        )
+        table.add_row(outcome.ranker, *map(with_interval, outcome.measured.T), seconds(outcome))
     return table
 
 
@@ -103,9 +97,7 @@ def seconds(outcome: Outcome) -> str:
     return "" if isnan(median) else f"{median:.4f}"
 
 
-def build_report(
-    comparisons: tuple[Comparison, ...], repeats: int, seed: int
-) -> reports.Report:
+def build_report(comparisons: tuple[Comparison, ...], repeats: int, seed: int) -> reports.Report:
     """Return the comparison as a page."""
     best = "; ".join(
         f"{c.problem.name}: {c.outcomes[0].ranker} "
@@ -143,8 +135,7 @@ def section(comparison: Comparison, repeats: int) -> reports.Section:
             for outcome in outcomes
             if outcome.curves is not None
         ),
-        caption=f"{axes.caption}; bands are 95 % intervals of the mean over "
-        "repetitions.",
+        caption=f"{axes.caption}; bands are 95 % intervals of the mean over repetitions.",
         reference=problem.reference,
         log_x=True,
     )

@@ -104,14 +104,10 @@ def _checksum(file: str) -> str:
 def _lead(contest: Contest) -> str:
     measure, best = contest.measures[0], contest.best
     floor = [result for result in contest.results if not result.origin]
-    text = (
-        f"{level_text(contest)} Its {measure.name} is {written(contest, best, measure)}"
-    )
+    text = f"{level_text(contest)} Its {measure.name} is {written(contest, best, measure)}"
     if floor:
         worst = floor[-1]
-        text += (
-            f", against {written(contest, worst, measure)} for {worst.name.strip('()')}"
-        )
+        text += f", against {written(contest, worst, measure)} for {worst.name.strip('()')}"
     ours = next((r for r in contest.results if r.origin == "peckorder"), None)
     if ours is not None and ours is not best:
         reached = written(contest, ours, measure)
@@ -119,9 +115,7 @@ def _lead(contest: Contest) -> str:
     return f"{text}."
 
 
-def _task(
-    options: CompareOptions, case: TableCase | RatingsCase, contest: Contest
-) -> Section:
+def _task(options: CompareOptions, case: TableCase | RatingsCase, contest: Contest) -> Section:
     kind = case.kind
     how = _SPLITS[kind]
     if kind in ("ordinal", "magnitude") and contest.unit != "rows":
@@ -144,8 +138,7 @@ def _task(
         "Which of these runs, or which fusion of them, is best?"
         if kind == "runs"
         else f"The file was taken for {KINDS[kind]}, because of {because}.",
-        f"Cross-validation with {contest.n_splits} folds; every ranker sees the same "
-        f"ones. {how}",
+        f"Cross-validation with {contest.n_splits} folds; every ranker sees the same ones. {how}",
         *inside,
         *case.notes,
     )
@@ -165,9 +158,7 @@ def _role_table(case: TableCase | RatingsCase) -> tuple[Table, ...]:
         rows = [*rows[:_MOST_LINES], (f"{n_more} more", "", "not shown")]
     n_plain = sum(role.role is Role.FEATURE for role in case.column_roles)
     if n_plain:
-        rows.append(
-            (counted(n_plain, "other", "others"), "features", "numbers; see below")
-        )
+        rows.append((counted(n_plain, "other", "others"), "features", "numbers; see below"))
     caption = "What each column was taken for, and why."
     return (Table(("column", "taken for", "why"), tuple(rows), caption),)
 
@@ -175,10 +166,7 @@ def _role_table(case: TableCase | RatingsCase) -> tuple[Table, ...]:
 def _data(case: TableCase | RatingsCase) -> Section:
     if isinstance(case, RatingsCase):
         return _ratings_data(case)
-    facts: list[tuple[Cell, ...]] = [
-        ("rows", len(case.y)),
-        ("features", len(case.features)),
-    ]
+    facts: list[tuple[Cell, ...]] = [("rows", len(case.y)), ("features", len(case.features))]
     if case.qid is not None:
         sizes = np.bincount(case.qid)
         facts += [
@@ -190,9 +178,7 @@ def _data(case: TableCase | RatingsCase) -> Section:
     tables = [Table(("what", "number"), tuple(facts))]
     if case.classes is not None or case.kind in ("graded", "runs"):
         values, counts = np.unique(case.y, return_counts=True)
-        names = [
-            str(case.classes[int(v)]) if case.classes else f"{v:g}" for v in values
-        ]
+        names = [str(case.classes[int(v)]) if case.classes else f"{v:g}" for v in values]
         rows = tuple(
             (name, int(n), float(100 * n / len(case.y)))
             for name, n in zip(names, counts, strict=True)
@@ -257,10 +243,7 @@ def _ratings_data(case: RatingsCase) -> Section:
         (f"{value:g}", int(n), float(100 * n / len(ratings)))
         for value, n in zip(values.tolist(), counts.tolist(), strict=True)
     )[:_MOST_LINES]
-    tables = (
-        Table(("what", "number"), facts),
-        Table(("rating", "times", "percent"), rows),
-    )
+    tables = (Table(("what", "number"), facts), Table(("rating", "times", "percent"), rows))
     return Section("The data at a glance", tables=tables)
 
 
@@ -329,11 +312,7 @@ def _seconds(result: Result) -> str:
 
 
 def _settings(contest: Contest) -> tuple[Section, ...]:
-    rows = tuple(
-        (result.name, text)
-        for result in contest.results
-        if (text := chosen_text(result))
-    )
+    rows = tuple((result.name, text) for result in contest.results if (text := chosen_text(result)))
     if not rows:
         return ()
     caption = "What rankers chose for themselves; one value per fold where they differ."
@@ -341,10 +320,7 @@ def _settings(contest: Contest) -> tuple[Section, ...]:
 
 
 def _next_steps(
-    files: tuple[str, ...],
-    options: CompareOptions,
-    case: TableCase | RatingsCase,
-    contest: Contest,
+    files: tuple[str, ...], options: CompareOptions, case: TableCase | RatingsCase, contest: Contest
 ) -> Section:
     """Return what to do with the result, as commands."""
     command = options.command(files)

@@ -16,8 +16,7 @@ KINDS: Final = {
 MEANINGS: Final = {
     "mean rank loss": "steps between the predicted and the true class; less is better",
     "exactly right": "share of rows whose class is predicted; more is better",
-    "msd": "squared difference between predicted and true distances of pairs; less is "
-    "better",
+    "msd": "squared difference between predicted and true distances of pairs; less is better",
     "disagreement": "share of pairs that are ranked the wrong way; less is better",
     "ap": "average precision; more is better",
 }

@@ -18,12 +18,7 @@ from peckorder.cli.compare.text import KINDS, chosen_text, level_text, signed, w
 from peckorder.cli.console import ResultPrinter, role_lines, roles_as_json
 from peckorder.cli.model_limits import model_limits
 from peckorder.cli.options import OutputOptions, separate_columns
-from peckorder.cli.outputs import (
-    check_encodable,
-    check_model,
-    check_outputs,
-    check_report,
-)
+from peckorder.cli.outputs import check_encodable, check_model, check_outputs, check_report
 from peckorder.compare.contest import SEED, Contest, Result, run_contest
 from peckorder.compare.fusion import make_runs_case
 from peckorder.compare.ratings_case import MOST_PEOPLE, RatingsCase, make_ratings_case
@@ -33,13 +28,7 @@ from peckorder.datasets import Qrels, Run
 from peckorder.tables.columns import Columns
 from peckorder.tables.files.read import format_of, guess_format, read_columns
 from peckorder.tables.files.runs import as_run, read_qrels, read_run_columns, run_names
-from peckorder.tables.files.source import (
-    STDIN,
-    check_is_file,
-    is_standard,
-    name_of,
-    opened,
-)
+from peckorder.tables.files.source import STDIN, check_is_file, is_standard, name_of, opened
 from peckorder.tables.task import recognise
 
 
@@ -61,9 +50,7 @@ class CompareResult:
     is_new: bool = True
 
 
-def compare_files(
-    files: tuple[str, ...], options: CompareOptions, output: OutputOptions
-) -> None:
+def compare_files(files: tuple[str, ...], options: CompareOptions, output: OutputOptions) -> None:
     """Read, recognise, compare; write the report and the model; print."""
     files = tuple(STDIN if is_standard(file) else file for file in files)
     printer = ResultPrinter(output)
@@ -89,9 +76,7 @@ def compare_files(
             report_progress(0, None, f"Fitting {kept.name} to all rows")
             model = refit(case, contest, kept.name)
         limits = "" if model is None else model_limits(model, case.kind)
-        result = CompareResult(
-            files, options, case, contest, seconds, kept, limits, is_new
-        )
+        result = CompareResult(files, options, case, contest, seconds, kept, limits, is_new)
         report_progress(0, None, "Writing the report")
         reports.write(build_report(files, options, case, contest, seconds), options.out)
         if model is not None:
@@ -112,45 +97,29 @@ def check_paths(files: tuple[str, ...], options: CompareOptions) -> None:
     check_model("--save", options.save)
 
 
-def load_case(
-    files: tuple[str, ...], options: CompareOptions
-) -> TableCase | RatingsCase:
+def load_case(files: tuple[str, ...], options: CompareOptions) -> TableCase | RatingsCase:
     """Read the files, and prepare what candidates are compared on."""
     if options.qrels is not None:
         runs, qrels = read_runs(files, options.qrels)
         return make_runs_case(runs, qrels, metric=options.metric)
     if len(files) > 1:
         raise refusal("file", "be one, or runs with --qrels", ", ".join(files))
-    roles = {
-        name: getattr(options, name)
-        for name in ("target", "qid", "user", "item", "rating")
-    }
+    roles = {name: getattr(options, name) for name in ("target", "qid", "user", "item", "rating")}
     ids = [name for role in ("qid", "user", "item") if (name := roles[role])]
-    columns = read_table(
-        files[0], options.format, separate_columns(options.columns), ids
-    )
+    columns = read_table(files[0], options.format, separate_columns(options.columns), ids)
     task = recognise(
-        columns,
-        task=options.task,
-        drop=options.drop or (),
-        classes=options.classes,
-        **roles,
+        columns, task=options.task, drop=options.drop or (), classes=options.classes, **roles
     )
     metric, seed = options.metric, options.seed
     if task.kind == "ratings":
         most = options.rows or MOST_PEOPLE
-        return make_ratings_case(
-            columns, task, metric=metric, most_people=most, seed=seed
-        )
+        return make_ratings_case(columns, task, metric=metric, most_people=most, seed=seed)
     most = options.rows or MOST_ROWS
     return make_table_case(columns, task, metric=metric, most_rows=most, seed=seed)
 
 
 def read_table(
-    path: str,
-    format: str | None,
-    names: tuple[str, ...] | None,
-    ids: Collection[str] = (),
+    path: str, format: str | None, names: tuple[str, ...] | None, ids: Collection[str] = ()
 ) -> Columns:
     """Read a table; one without a line of names has those given, or numbers.
 
@@ -165,9 +134,7 @@ def read_table(
             table_format = guess_format(file.head)
     if table_format in ("run", "qrels"):
         raise refusal(
-            "qrels",
-            "be given, by --qrels FILE, to compare runs",
-            f"{name_of(path)} alone",
+            "qrels", "be given, by --qrels FILE, to compare runs", f"{name_of(path)} alone"
         )
     return read_columns(path, format=table_format, ids=ids, names=names)
 
@@ -175,10 +142,7 @@ def read_table(
 def read_runs(paths: tuple[str, ...], qrels: str) -> tuple[Mapping[str, Run], Qrels]:
     """Read TREC runs, called by the names of their files, and judgements."""
     names = run_names(paths)
-    runs = {
-        name: as_run(read_run_columns(path))
-        for name, path in zip(names, paths, strict=True)
-    }
+    runs = {name: as_run(read_run_columns(path)) for name, path in zip(names, paths, strict=True)}
     return runs, read_qrels(qrels)
 
 

@@ -62,11 +62,7 @@ DEFAULTS = EvaluateOptions()
 
 
 def evaluate(
-    file: str,
-    /,
-    *,
-    options: EvaluateOptions = DEFAULTS,
-    output: OutputOptions = PRINTED,
+    file: str, /, *, options: EvaluateOptions = DEFAULTS, output: OutputOptions = PRINTED
 ) -> None:
     """Measure predictions, or a TREC run: means over queries, 95 % intervals.
 

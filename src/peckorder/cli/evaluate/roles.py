@@ -63,8 +63,7 @@ def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
     if target is None and set(columns.names) >= {"qid", "docid", "score"}:
         raise refusal(
             "qrels",
-            "be given, by --qrels FILE, to measure a run (or targets, by "
-            "--target NAME)",
+            "be given, by --qrels FILE, to measure a run (or targets, by --target NAME)",
             f"{columns.source} alone",
         )
     if target is None:

@@ -21,14 +21,7 @@ from peckorder.cli.outputs import check_outputs
 from peckorder.compare.run_evaluation import check_measures, judge, measure
 from peckorder.feedback import is_missing
 from peckorder.metrics import intervals
-from peckorder.tables.columns import (
-    Columns,
-    counted,
-    distinct,
-    is_empty,
-    listed,
-    numeric,
-)
+from peckorder.tables.columns import Columns, counted, distinct, is_empty, listed, numeric
 from peckorder.tables.files.arrow import to_columns
 from peckorder.tables.files.arrow_cells import numbers_of, typed
 from peckorder.tables.files.read import read_columns, write_columns
@@ -43,12 +36,7 @@ LOSS: Final = "mean rank loss"
 RIGHT: Final = "exactly right"
 WRONG: Final = "zero-one loss"
 MEASURES: Final = (LOSS, RIGHT, WRONG)
-_ALIASES: Final = {
-    "rank loss": LOSS,
-    "accuracy": RIGHT,
-    "zero one": WRONG,
-    "zero one loss": WRONG,
-}
+_ALIASES: Final = {"rank loss": LOSS, "accuracy": RIGHT, "zero one": WRONG, "zero one loss": WRONG}
 
 # The mean of a measure of classes, its interval, and the number of rows.
 ClassValues: TypeAlias = dict[str, str | float]
@@ -70,10 +58,7 @@ def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> 
     printer = ResultPrinter(output, per_query)
     if ties not in _TIES:
         raise refusal(
-            "ties",
-            f"be one of {', '.join(_TIES)}",
-            repr(ties),
-            hint=did_you_mean(ties, _TIES, {}),
+            "ties", f"be one of {', '.join(_TIES)}", repr(ties), hint=did_you_mean(ties, _TIES, {})
         )
     check_outputs({"--per-query": per_query}, [file, options.qrels])
     whole(1).check("bootstrap", options.bootstrap)
@@ -121,11 +106,7 @@ def _of_run(file: str, qrels: str, options: EvaluateOptions) -> Measured:
     run = read_run_columns(file, options.format)
     judged = judge(run, qrels_columns(qrels))
     table = measure(
-        judged,
-        names,
-        ties=options.ties,
-        n_bootstrap=options.bootstrap,
-        seed=options.seed,
+        judged, names, ties=options.ties, n_bootstrap=options.bootstrap, seed=options.seed
     )
     return Measured(int(np.isfinite(judged.score).sum()), table, notes=judged.notes)
 
@@ -158,9 +139,7 @@ def _of_table(file: str, options: EvaluateOptions) -> Measured:
         numbers_of(columns, roles.score, gaps=True)[rows],
         of_lists,
         qid=None if roles.query is None else columns.arrays[roles.query][rows],
-        docid=columns.arrays[_docid(columns)][rows]
-        if options.ties == "docid"
-        else None,
+        docid=columns.arrays[_docid(columns)][rows] if options.ties == "docid" else None,
         ties=options.ties,
         n_bootstrap=options.bootstrap,
         random_state=options.seed,
@@ -199,12 +178,8 @@ def _targets(
 
 def _shown(file: str, measured: Measured, rows: Sequence[Any]) -> list[RenderableType]:
     """Return what is printed: the roles of columns, then tables."""
-    lines: list[RenderableType] = [
-        f"  {line}" for line in role_lines(measured.column_roles)
-    ]
-    if measured.column_roles and not any(
-        t.role is Role.QUERY for t in measured.column_roles
-    ):
+    lines: list[RenderableType] = [f"  {line}" for line in role_lines(measured.column_roles)]
+    if measured.column_roles and not any(t.role is Role.QUERY for t in measured.column_roles):
         lines.append("  no column of queries: all rows are one list (--qid NAME)")
     title = f"{file} ({counted(measured.n_rows, 'row', 'rows')}, 95 % intervals)"
     headings: tuple[str, ...]
@@ -221,8 +196,7 @@ def _shown(file: str, measured: Measured, rows: Sequence[Any]) -> list[Renderabl
 def _missing(columns: Columns, what: str, metric: str) -> Exception:
     return refusal(
         columns.source,
-        f"have a column of the {what} for {metric!r}, which has "
-        f"{listed(columns.names)}",
+        f"have a column of the {what} for {metric!r}, which has {listed(columns.names)}",
         "none by its usual names",
         hint=f"Add --{what} NAME.",
     )
@@ -278,9 +252,7 @@ def known_rows(columns: Columns, names: Sequence[str]) -> tuple[Bools, tuple[str
         is_known &= ~is_gap
     if not is_known.any():
         raise refusal(
-            columns.source,
-            f"have rows with all of {', '.join(map(repr, names))}",
-            "none",
+            columns.source, f"have rows with all of {', '.join(map(repr, names))}", "none"
         )
     return is_known, tuple(notes)
 
@@ -299,9 +271,7 @@ def class_measure(name: str) -> str | None:
     return (plain | _ALIASES).get(word)
 
 
-def levels_of(
-    columns: Columns, names: Iterable[str], classes: Iterable[str] | None
-) -> list[Ints]:
+def levels_of(columns: Columns, names: Iterable[str], classes: Iterable[str] | None) -> list[Ints]:
     """Return the levels of labels on their scale, from 0 on; -1 of empty cells.
 
     Without `classes` the scale is of all numbers there are, ascending: a step is one
@@ -315,8 +285,7 @@ def levels_of(
                 raise refusal(
                     "classes",
                     "be given, lowest first, for labels that are text, by --classes",
-                    f"none for {name!r}, which has "
-                    f"{', '.join(map(str, distinct(array)[:12]))}",
+                    f"none for {name!r}, which has {', '.join(map(str, distinct(array)[:12]))}",
                 )
         every = sorted({v for a in arrays.values() for v in distinct(a).tolist()})
         scale = _Scale(tuple(map(_text, every)), {v: k for k, v in enumerate(every)})

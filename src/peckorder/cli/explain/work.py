@@ -18,12 +18,7 @@ from peckorder.cli.rank.rows import joined
 from peckorder.collaborative import PersonalRanker
 from peckorder.datasets import Documents
 from peckorder.tables.columns import Columns, counted
-from peckorder.tables.files.read import (
-    iter_columns,
-    letor_documents,
-    read_table,
-    write_columns,
-)
+from peckorder.tables.files.read import iter_columns, letor_documents, read_table, write_columns
 from peckorder.tables.files.source import check_is_file, name_of, shown_out
 from peckorder.tables.files.trec import documents_to_columns
 from peckorder.tables.model_rows import ModelRows
@@ -45,8 +40,7 @@ def run_explain(
             if given is not None:
                 raise refusal(
                     name,
-                    "not be given for a PersonalRanker, which is asked by user "
-                    "and item",
+                    "not be given for a PersonalRanker, which is asked by user and item",
                     "one",
                 )
         _explain_person(printer, ranker, options)
@@ -101,11 +95,7 @@ def _rows(
 
 
 def _explained(
-    names: tuple[str, ...],
-    raw: Any,
-    added: Floats,
-    constant: Floats,
-    row: int,
+    names: tuple[str, ...], raw: Any, added: Floats, constant: Floats, row: int
 ) -> dict[str, Any]:
     values = raw[[row]].toarray()[0] if hasattr(raw, "toarray") else raw[row]
     order = np.argsort(-np.abs(added[row]), kind="stable")
@@ -114,11 +104,7 @@ def _explained(
         "score": float(added[row].sum() + constant[row]),
         "constant": float(constant[row]),
         "features": [
-            {
-                "feature": names[k],
-                "value": float(values[k]),
-                "adds": float(added[row, k]),
-            }
+            {"feature": names[k], "value": float(values[k]), "adds": float(added[row, k])}
             for k in order.tolist()
         ],
     }
@@ -141,17 +127,13 @@ def _explain_person(
     user, item, top = options.user, options.item, options.top
     if user is None or item is None:
         raise refusal(
-            "user and item",
-            "be given for a PersonalRanker",
-            f"user={user!r}, item={item!r}",
+            "user and item", "be given for a PersonalRanker", f"user={user!r}, item={item!r}"
         )
     user_id = known_id("user", user, ranker.users_)
     item_id = known_id("item", item, ranker.items_)
     reasons = ranker.explain(user_id, item_id)
     items = list(zip(reasons.items.tolist(), reasons.by_items.tolist(), strict=True))
-    viewers = list(
-        zip(reasons.viewers.tolist(), reasons.by_viewers.tolist(), strict=True)
-    )
+    viewers = list(zip(reasons.viewers.tolist(), reasons.by_viewers.tolist(), strict=True))
     printer.emit(
         {
             "user": user,

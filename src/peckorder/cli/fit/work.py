@@ -53,15 +53,12 @@ def run_fit(file: str, options: FitOptions, output: OutputOptions) -> None:
             "notes": [*fitted.notes, *limits],
         },
         *_lines(fitted),
-        f"{options.ranker}: fitted to {counted(fitted.n_rows, 'row', 'rows')}, in "
-        f"{options.out}",
+        f"{options.ranker}: fitted to {counted(fitted.n_rows, 'row', 'rows')}, in {options.out}",
         *limits,
     )
 
 
-def _fit(
-    ranker: Any, by_hand: dict[str, object], file: str, options: FitOptions
-) -> Fitted:
+def _fit(ranker: Any, by_hand: dict[str, object], file: str, options: FitOptions) -> Fitted:
     roles = options.roles
     ids = [name for role in ("qid", "user", "item") if (name := roles[role])]
     names = separate_columns(options.columns)
@@ -95,9 +92,7 @@ def _fit_sparse(
         value = getattr(options, name)
         if value and value != own.get(name):
             raise refusal(
-                name,
-                "not be asked for where most features of a LETOR file are absent",
-                f"--{name}",
+                name, "not be asked for where most features of a LETOR file are absent", f"--{name}"
             )
     task = Task("graded", TARGET, query)
     fixed = set_as_in_compare(ranker, task.kind, by_hand)

@@ -53,11 +53,7 @@ DEFAULTS = FuseOptions()
 
 
 def fuse(
-    runs: list[str],
-    /,
-    *,
-    options: FuseOptions = DEFAULTS,
-    output: OutputOptions = PRINTED,
+    runs: list[str], /, *, options: FuseOptions = DEFAULTS, output: OutputOptions = PRINTED
 ) -> None:
     """Fuse TREC runs into one: learnt from judgements, or by counts of places.
 

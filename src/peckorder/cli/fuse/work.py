@@ -18,12 +18,7 @@ from peckorder.compare.run_evaluation import check_measures, judge, measure
 from peckorder.datasets import Qrels
 from peckorder.tables.columns import Columns, counted
 from peckorder.tables.files.read import format_to_write, write_columns
-from peckorder.tables.files.runs import (
-    as_run,
-    qrels_columns,
-    read_run_columns,
-    run_names,
-)
+from peckorder.tables.files.runs import as_run, qrels_columns, read_run_columns, run_names
 from peckorder.tables.files.source import is_standard, shown_out
 
 
@@ -92,9 +87,7 @@ def _as_json(board: Contest) -> dict[str, object]:
             for result in board.results
         },
         "behind": {
-            result.name: dict(
-                zip(("mean", "half_width"), board.behind(result), strict=True)
-            )
+            result.name: dict(zip(("mean", "half_width"), board.behind(result), strict=True))
             for result in board.results
         },
     }
@@ -145,9 +138,7 @@ def _method(method: str | None, qrels: str | None) -> str:
             hint=did_you_mean(method, METHODS, {}),
         )
     if qrels is None and METHODS[method] == LEARNT:
-        raise refusal(
-            "method", "be borda or rrf without qrels to learn from", repr(method)
-        )
+        raise refusal("method", "be borda or rrf without qrels to learn from", repr(method))
     return METHODS[method]
 
 

@@ -75,11 +75,7 @@ DEFAULTS = RankOptions()
 
 
 def rank(
-    model: str,
-    /,
-    *files: str,
-    options: RankOptions = DEFAULTS,
-    output: OutputOptions = PRINTED,
+    model: str, /, *files: str, options: RankOptions = DEFAULTS, output: OutputOptions = PRINTED
 ) -> None:
     """Score the rows of a file, and number them within their queries.
 

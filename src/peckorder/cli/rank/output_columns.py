@@ -64,10 +64,7 @@ def with_grades(blocks: Iterator[Columns], notes: Notes) -> Iterator[Columns]:
         if targets is None:
             yield block
             continue
-        name = next(
-            (t.column for t in notes.column_roles if t.role is Role.KNOWN_TARGET),
-            TARGET,
-        )
+        name = next((t.column for t in notes.column_roles if t.role is Role.KNOWN_TARGET), TARGET)
         is_gap = is_empty(targets)
         if targets.dtype == object:
             _check_grades(block.source, name, targets[~is_gap].tolist())

@@ -57,13 +57,8 @@ def ranked_ratings(
     columns = without_added(joined(list(blocks)), notes)
     user = _column(columns, "user", options.user, USER, 0)
     item = _column(columns, "item", options.item, ITEM, 1)
-    for role, name, option in (
-        (Role.USER, user, options.user),
-        (Role.ITEM, item, options.item),
-    ):
-        notes.add_role(
-            ColumnRole(name, role, f"--{role.value}" if option else "its name or place")
-        )
+    for role, name, option in ((Role.USER, user, options.user), (Role.ITEM, item, options.item)):
+        notes.add_role(ColumnRole(name, role, f"--{role.value}" if option else "its name or place"))
     users = like(columns.arrays[user], model.users_)
     items = like(columns.arrays[item], model.items_)
     is_known = _among(users, model.users_) & _among(items, model.items_)
@@ -167,9 +162,7 @@ def _column(
     return name
 
 
-def recommended(
-    model: PersonalRanker, options: RankOptions, notes: Notes
-) -> Iterator[Columns]:
+def recommended(model: PersonalRanker, options: RankOptions, notes: Notes) -> Iterator[Columns]:
     """Yield what a person is expected to like most."""
     user_id = _given_id("user", options.user, model.users_)
     best = model.recommend(user_id, options.max_rows or _N_SHOWN)
@@ -194,9 +187,7 @@ def one_score(model: PersonalRanker, options: RankOptions) -> Iterator[Columns]:
     """Yield what a person is expected to give to one item."""
     user_id = _given_id("user", options.user, model.users_)
     item_id = _given_id("item", options.item, model.items_)
-    named = (
-        ("qid", "docid") if options.out_format in ("run", "letor") else ("user", "item")
-    )
+    named = ("qid", "docid") if options.out_format in ("run", "letor") else ("user", "item")
     arrays: dict[str, Array] = {
         named[0]: np.array([options.user], dtype=object),
         named[1]: np.array([options.item], dtype=object),

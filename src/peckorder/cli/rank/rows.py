@@ -30,9 +30,7 @@ from peckorder.tables.scoring import classes_of, scores_of
 _DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
 
 
-def ranked_blocks(
-    model: Any, file: str, options: RankOptions, notes: Notes
-) -> Iterator[Columns]:
+def ranked_blocks(model: Any, file: str, options: RankOptions, notes: Notes) -> Iterator[Columns]:
     """Yield rows with scores and positions, as soon as their lists are complete."""
     blocks = scored_blocks(ModelRows.of(model), file, options, notes)
     return listed_blocks(blocks, options, notes)
@@ -80,9 +78,7 @@ def _rows(
     if documents is not None:
         for block in documents:
             n_shown, X = _document_features(source, model_rows, block, n_before, notes)
-            kept = documents_to_columns(
-                source, block, n_shown if options.features else 0
-            )
+            kept = documents_to_columns(source, block, n_shown if options.features else 0)
             yield kept, X
             n_before += len(block)
         return
@@ -161,9 +157,7 @@ def listed_blocks(
         yield numbered(block, resolved, notes)
 
 
-def _one_list(
-    blocks: Iterable[Columns], options: RankOptions, notes: Notes
-) -> Iterator[Columns]:
+def _one_list(blocks: Iterable[Columns], options: RankOptions, notes: Notes) -> Iterator[Columns]:
     """Yield all rows as one list; its rows wait on the disk until all are scored.
 
     Sorted, those that are to be written are held in memory.
@@ -221,9 +215,7 @@ def _last_run(ids: Array) -> int:
     return int(changes[-1]) + 1 if len(changes) else 0
 
 
-def _check_together(
-    columns: Columns, seen: set[Hashable], name: str, n_before: int
-) -> None:
+def _check_together(columns: Columns, seen: set[Hashable], name: str, n_before: int) -> None:
     ids = columns.arrays[name]
     starts = np.r_[0, np.flatnonzero(ids[1:] != ids[:-1]) + 1]
     for row, query in zip(starts.tolist(), ids[starts].tolist(), strict=True):
@@ -254,8 +246,7 @@ def joined(pieces: list[Columns]) -> Columns:
     if len(pieces) == 1:
         return pieces[0]
     arrays = {
-        name: np.concatenate([piece.arrays[name] for piece in pieces])
-        for name in pieces[0].names
+        name: np.concatenate([piece.arrays[name] for piece in pieces]) for name in pieces[0].names
     }
     return Columns(arrays, pieces[0].source)
 

@@ -10,12 +10,7 @@ import numpy as np
 import peckorder
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.validation import not_negative, optional, whole
-from peckorder.cli.console import (
-    ReportProgress,
-    ResultPrinter,
-    role_lines,
-    roles_as_json,
-)
+from peckorder.cli.console import ReportProgress, ResultPrinter, role_lines, roles_as_json
 from peckorder.cli.options import OutputOptions
 from peckorder.cli.outputs import check_outputs
 from peckorder.cli.rank.command import RankOptions
@@ -27,19 +22,9 @@ from peckorder.collaborative import PersonalRanker
 from peckorder.datasets import from_runs
 from peckorder.estimators import TableRanker
 from peckorder.tables.columns import Columns, listed
-from peckorder.tables.files.read import (
-    file_format,
-    format_of,
-    format_to_write,
-    write_columns,
-)
+from peckorder.tables.files.read import file_format, format_of, format_to_write, write_columns
 from peckorder.tables.files.runs import as_run, read_run_columns, run_names
-from peckorder.tables.files.source import (
-    check_is_file,
-    is_standard,
-    name_of,
-    shown_out,
-)
+from peckorder.tables.files.source import check_is_file, is_standard, name_of, shown_out
 from peckorder.tables.model_rows import ModelRows
 from peckorder.tables.roles import ColumnRole, Role
 from peckorder.tables.scoring import scores_of
@@ -97,9 +82,7 @@ def _blocks(
         lines = fused_runs(ranker, files, notes)
         blocks = listed_blocks(lines, options, notes)
     elif len(files) > 1:
-        raise refusal(
-            "file", "be one, unless the model has learnt from runs", ", ".join(files)
-        )
+        raise refusal("file", "be one, unless the model has learnt from runs", ", ".join(files))
     elif isinstance(ranker, PersonalRanker):
         blocks = ranked_people(ranker, file, options, notes)
     elif file is None:
@@ -122,18 +105,14 @@ def _are_runs(ranker: Any, files: tuple[str, ...], format: str | None) -> bool:
     path = files[0].partition("=")[2] or files[0]
     is_run = not is_standard(path) and format_of(path, format) == "run"
     # A run may be a table of features itself: its ranks and scores.
-    return is_run and not {"rank", "score"} & set(
-        getattr(ranker, "feature_names_in_", ())
-    )
+    return is_run and not {"rank", "score"} & set(getattr(ranker, "feature_names_in_", ()))
 
 
 def _check_without_positions(options: RankOptions) -> None:
     for name in ("cut", "max_rows", "sort"):
         if getattr(options, name):
             option = name.replace("_", "-")
-            raise refusal(
-                option, "be left out with --no-positions, which it needs", f"--{option}"
-            )
+            raise refusal(option, "be left out with --no-positions, which it needs", f"--{option}")
 
 
 def _out_format(options: RankOptions, files: tuple[str, ...]) -> str:
@@ -148,9 +127,7 @@ def _out_format(options: RankOptions, files: tuple[str, ...]) -> str:
 
 
 @entry_named("rank")  # not the name of the file that is written
-def _counted(
-    blocks: Iterator[Columns], report_progress: ReportProgress
-) -> Iterator[Columns]:
+def _counted(blocks: Iterator[Columns], report_progress: ReportProgress) -> Iterator[Columns]:
     """Report how many rows were written so far."""
     n_rows = 0
     for block in blocks:
@@ -175,13 +152,10 @@ def fused_runs(model: Any, files: Sequence[str], notes: Notes) -> Iterator[Colum
     if _is_of_columns(model_rows.table):
         raise refusal(
             "file",
-            "be a table, with the columns that the model learnt from, "
-            f"{listed(model_rows.names)}",
+            f"be a table, with the columns that the model learnt from, {listed(model_rows.names)}",
             listed(files),
         )
-    tables = {
-        name: read_run_columns(path) for name, path in _named(files, model_rows.names)
-    }
+    tables = {name: read_run_columns(path) for name, path in _named(files, model_rows.names)}
     documents = from_runs({n: as_run(tables[n]) for n in tables})
     X = np.full((len(documents), len(model_rows.names)), np.nan)
     positions = [model_rows.names.index(name) for name in tables]
@@ -217,10 +191,7 @@ def _named(files: Sequence[str], known: Sequence[str]) -> list[tuple[str, str]]:
     ]
     for name in called:
         if name not in known:
-            advice = (
-                f"Say which it is: {known[0]}=FILE; or give a table if these are its "
-                "columns."
-            )
+            advice = f"Say which it is: {known[0]}=FILE; or give a table if these are its columns."
             raise _unknown(name, known, advice)
         if called.count(name) > 1:
             raise refusal("runs", "differ", f"{name!r} twice")

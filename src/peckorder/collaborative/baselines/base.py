@@ -93,17 +93,14 @@ class ViewerModel(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: ignor
 
     def _person(self, y: ArrayLike | None, X: Floats) -> Floats:
         if y is None:
-            raise ValueError(
-                f"{caller()} requires y to be passed, but the target y is None"
-            )
+            raise ValueError(f"{caller()} requires y to be passed, but the target y is None")
         person: Floats = column_or_1d(y, warn=True, dtype=np.float64)
         check_consistent_length(X, person)
         if np.isinf(person).any():
             raise refusal(
                 "y",
                 "be finite, or NaN where there is no rating",
-                f"infinity in row {int(np.argmax(np.isinf(person)))}: Input y "
-                "contains infinity",
+                f"infinity in row {int(np.argmax(np.isinf(person)))}: Input y contains infinity",
             )
         if np.isnan(person).all():
             raise refusal("y", "have a rating", "NaN alone")

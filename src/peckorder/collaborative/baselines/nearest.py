@@ -78,8 +78,7 @@ class NearestRanker(ViewerModel, stored=True):
 
     _rules: ClassVar[Rules] = {
         "ratings": Rule(
-            "None or one or more finite numbers",
-            lambda value: value is None or _are_ratings(value),
+            "None or one or more finite numbers", lambda value: value is None or _are_ratings(value)
         ),
         "n_neighbors": whole(1),
         "shrinkage": not_negative,

@@ -65,9 +65,7 @@ class VectorSimilarity(ViewerModel, stored=True):
         values = np.where(np.isnan(X), 0.0, X)
         product = y[rated] @ values[rated]
         size = np.linalg.norm(y[rated]) * np.linalg.norm(values, axis=0)
-        self.weights_ = np.divide(
-            product, size, out=np.zeros(len(product)), where=size > 0
-        )
+        self.weights_ = np.divide(product, size, out=np.zeros(len(product)), where=size > 0)
         self.means_ = column_means(X)
         self.mean_ = float(y[rated].mean())
 

@@ -57,11 +57,7 @@ class _Side:
         return second.reshape(len(second), -1), by_bias
 
     def learn(
-        self,
-        rated: SparseMatrix,
-        ratings: SparseMatrix,
-        other: "_Side",
-        noise: float,
+        self, rated: SparseMatrix, ratings: SparseMatrix, other: "_Side", noise: float
     ) -> None:
         """Compute the posterior given the other side, then the prior that fits it."""
         second, by_bias = other.moments()
@@ -131,9 +127,7 @@ def _unit(values: Floats) -> float:
     return float(2.0 ** np.floor(np.log2(size)))
 
 
-def _noise(
-    rated: SparseMatrix, ratings: SparseMatrix, people: _Side, items: _Side
-) -> float:
+def _noise(rated: SparseMatrix, ratings: SparseMatrix, people: _Side, items: _Side) -> float:
     """Return the mean of the expected squared residuals."""
     item_covariance = items.covariance[:, 1:, 1:].reshape(len(items.mean), -1)
     squares = _squares(items.mean[:, 1:])

@@ -8,12 +8,7 @@ from scipy import sparse
 
 from peckorder._core.pickling import SavedPlainly
 from peckorder._core.typing import Floats, Ints, SparseMatrix
-from peckorder.collaborative.personal.factors import (
-    Factors,
-    indicators,
-    residuals,
-    unit_columns,
-)
+from peckorder.collaborative.personal.factors import Factors, indicators, residuals, unit_columns
 
 # Up to this many items all cosines are stored: 4 bytes per pair, at most 256 MiB.
 MAX_STORED_ITEMS = 8192
@@ -37,11 +32,7 @@ class ItemKernel(SavedPlainly):
 
     @classmethod
     def learn(
-        cls,
-        csr: SparseMatrix,
-        factors: Factors,
-        cosine_weight: float,
-        audience_weight: float,
+        cls, csr: SparseMatrix, factors: Factors, cosine_weight: float, audience_weight: float
     ) -> Self:
         """Compute the cosines of residuals, and of who rated what, from all ratings.
 

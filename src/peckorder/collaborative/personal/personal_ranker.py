@@ -49,19 +49,14 @@ _C = Rule(
     "None, 'leave_pair_out' or a finite number > 0",
     lambda value: (
         value is None
-        or (
-            value == "leave_pair_out"
-            if isinstance(value, str)
-            else positive.accepts(value)
-        )
+        or (value == "leave_pair_out" if isinstance(value, str) else positive.accepts(value))
     ),
 )
 
 
 def _is_estimator(value: object) -> bool:
     return value is None or (
-        callable(getattr(value, "fit", None))
-        and callable(getattr(value, "predict", None))
+        callable(getattr(value, "fit", None)) and callable(getattr(value, "predict", None))
     )
 
 
@@ -245,11 +240,7 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
             most = np.argsort(-ratings.per_user, kind="stable")
             return most[:references]
         if len(references) == 0:
-            raise refusal(
-                "references",
-                "be a number of people, or a list of some",
-                "an empty list",
-            )
+            raise refusal("references", "be a number of people, or a list of some", "an empty list")
         rows = [ratings.user_index(user) for user in references]
         return np.array(rows, dtype=np.intp)
 
@@ -277,10 +268,7 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
             The ranker.
         """
         check_is_fitted(self)
-        chosen = [
-            *self._rows,
-            *(user for user in self._changed if user not in self._rows),
-        ]
+        chosen = [*self._rows, *(user for user in self._changed if user not in self._rows)]
         for user in chosen if users is None else self._ids("users", users):
             self._person(user)
         return self
@@ -306,9 +294,7 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         if items is not None:
             ids = self._ids("items", items)
             columns = np.array(list(map(self._ratings.item_index, ids)), dtype=np.intp)
-        return self.item_means_[columns] + self._person(user, with_warning=True).scores(
-            columns
-        )
+        return self.item_means_[columns] + self._person(user, with_warning=True).scores(columns)
 
     def recommend(
         self, user: Hashable, n: int = 10, *, exclude_rated: bool = True
@@ -366,9 +352,7 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         if isinstance(person, ConstantModel):
             none, nobody = np.zeros(0), np.zeros(0, dtype=object)
             score = mean + person.shift
-            return Explanation(
-                score, mean, person.shift, nobody, none, nobody, none, 0.0
-            )
+            return Explanation(score, mean, person.shift, nobody, none, nobody, none, 0.0)
         if isinstance(person, KernelModel):
             return _explain(person, column, mean, self.items_, self.users_)
         raise refusal(
@@ -408,10 +392,7 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
         rated, values = self._rated(user) if is_known else nothing
         low, high = self._range
         if not low <= rating <= high:
-            warn(
-                f"rating should be from {low:g} to {high:g}, as those of "
-                f"fit are; got {rating!r}.",
-            )
+            warn(f"rating should be from {low:g} to {high:g}, as those of fit are; got {rating!r}.")
         others = rated != column
         columns = np.append(rated[others], column)
         order = np.argsort(columns)
@@ -433,7 +414,7 @@ class PersonalRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[m
                 used += f", shifted by {person.shift:+.2f} {level}"
             warn(
                 f"too few different ratings of user {user!r} to learn "
-                f"from, {len(rated)} in all: {used}.",
+                f"from, {len(rated)} in all: {used}."
             )
         return person
 

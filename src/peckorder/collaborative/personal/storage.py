@@ -171,9 +171,7 @@ def _read_people(parent: Node, name: str) -> dict[Any, PersonModel]:
     coef = node.floats("coef", "rated")
     models = iter(node.children("models"))
     people: dict[Any, PersonModel] = {}
-    for (user, part, rated), code, shift, ridge in zip(
-        lists, kinds, shifts, ridges, strict=True
-    ):
+    for (user, part, rated), code, shift, ridge in zip(lists, kinds, shifts, ridges, strict=True):
         kind, kernel = _KINDS[code], shared.kernel
         if kind in (ConstantModel, ShiftModel):
             people[user] = kind(shift)
@@ -189,9 +187,7 @@ def _read_people(parent: Node, name: str) -> dict[Any, PersonModel]:
             if estimator.n_features_in_ != width or (
                 kind is not EstimatorOnFeatures and kernel is None
             ):
-                raise node.refuse(
-                    "models", "of features, or of kernels, that there are"
-                )
+                raise node.refuse("models", "of features, or of kernels, that there are")
             if kind is EstimatorOnFeatures:
                 people[user] = EstimatorOnFeatures(estimator, features)
             elif kernel is not None:
@@ -215,11 +211,7 @@ def _complete(node: Node) -> None:
 PERSONAL = Table(
     Field("users", _ids("users"), attrgetter("_ratings.users")),
     Field("items", _ids("items"), attrgetter("_ratings.items")),
-    Field(
-        "ratings",
-        sparse("users", "items", kinds="f8", rising=True),
-        attrgetter("_ratings.csr"),
-    ),
+    Field("ratings", sparse("users", "items", kinds="f8", rising=True), attrgetter("_ratings.csr")),
     Field("shared", FieldType(_read_shared, _write_shared), "_shared"),
     _CHANGED,
     _PEOPLE,
@@ -227,9 +219,7 @@ PERSONAL = Table(
 )
 
 
-def person_bytes(
-    user: Any, learnt: PersonModel, rated: tuple[Ints, Floats] | None = None
-) -> bytes:
+def person_bytes(user: Any, learnt: PersonModel, rated: tuple[Ints, Floats] | None = None) -> bytes:
     """Return what was learnt of one person, without what is shared.
 
     With what the person rated, where the ranker does not know it.

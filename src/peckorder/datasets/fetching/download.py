@@ -13,18 +13,8 @@ from urllib.request import Request, urlopen
 
 from peckorder._core.errors import refusal
 from peckorder._core.validation import Rule, boolean, optional
-from peckorder.datasets.fetching.checksums import (
-    check_record,
-    digest,
-    read_records,
-    write_record,
-)
-from peckorder.datasets.fetching.folders import (
-    FOLDER_RULE,
-    Folder,
-    cache_folder,
-    sound_zip,
-)
+from peckorder.datasets.fetching.checksums import check_record, digest, read_records, write_record
+from peckorder.datasets.fetching.folders import FOLDER_RULE, Folder, cache_folder, sound_zip
 from peckorder.datasets.fetching.publishers import KNOWN, Published
 from peckorder.exceptions import DataError, DownloadError
 
@@ -34,18 +24,12 @@ _TIMEOUT_S: Final = 60.0
 _URL = Rule(
     "None or an address that begins with http:// or https://",
     lambda value: (
-        value is None
-        or (isinstance(value, str) and value.startswith(("http://", "https://")))
+        value is None or (isinstance(value, str) and value.startswith(("http://", "https://")))
     ),
 )
 
 
-def fetch(
-    data: Published,
-    folder: Folder,
-    url: str | None,
-    progress: bool | None,
-) -> Path:
+def fetch(data: Published, folder: Folder, url: str | None, progress: bool | None) -> Path:
     """Download the missing files; return the parent of the folder of the set.
 
     A file gets its name when it is complete, opens as an archive and has the checksum
@@ -70,11 +54,7 @@ def fetch(
 
 
 def _download(
-    url: str,
-    path: Path,
-    known: str | None,
-    member: str | None,
-    progress: bool | None,
+    url: str, path: Path, known: str | None, member: str | None, progress: bool | None
 ) -> None:
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
@@ -101,19 +81,9 @@ def _check_archive(url: str, draft: Path, member: str | None) -> None:
             url, "be a zip file", "another, or a part of one", error=DownloadError
         ) from None
     if damaged is not None:
-        raise refusal(
-            url,
-            "be a sound zip file",
-            f"{damaged!r} damaged in it",
-            error=DownloadError,
-        )
+        raise refusal(url, "be a sound zip file", f"{damaged!r} damaged in it", error=DownloadError)
     if member is not None and not any(name.endswith(member) for name in names):
-        raise refusal(
-            url,
-            f"hold {member}",
-            ", ".join(names[:5]) or "nothing",
-            error=DownloadError,
-        )
+        raise refusal(url, f"hold {member}", ", ".join(names[:5]) or "nothing", error=DownloadError)
 
 
 def _check_digest(url: str, draft: Path, expected: str | None, origin: str) -> None:
@@ -144,13 +114,9 @@ def _save(url: str, draft: Path, show: Callable[[int, int], None]) -> None:
     except (OSError, HTTPException, ValueError) as error:
         if isinstance(error, OSError) and error.filename == os.fspath(draft):
             raise
-        raise refusal(
-            url, "be there to be downloaded", error, error=DownloadError
-        ) from None
+        raise refusal(url, "be there to be downloaded", error, error=DownloadError) from None
     if total and done != total:
-        raise refusal(
-            url, f"come whole, {total:,} bytes", f"{done:,}", error=DownloadError
-        )
+        raise refusal(url, f"come whole, {total:,} bytes", f"{done:,}", error=DownloadError)
 
 
 def _progress_bar(name: str, progress: bool | None) -> Callable[[int, int], None]:

@@ -32,8 +32,7 @@ from peckorder.exceptions import MissingDataError
 Folder: TypeAlias = str | os.PathLike[str] | None
 
 FOLDER_RULE = Rule(
-    "None or a path",
-    lambda value: value is None or isinstance(value, str | os.PathLike),
+    "None or a path", lambda value: value is None or isinstance(value, str | os.PathLike)
 )
 
 
@@ -202,9 +201,7 @@ def read_lines(source: DataFile, encoding: str) -> Iterator[tuple[int, str]]:
                     yield number, line.decode(encoding).rstrip("\r")
                 except UnicodeDecodeError:
                     raise refusal(
-                        f"line {number} of {source.name}",
-                        f"be {encoding} text",
-                        shown(line),
+                        f"line {number} of {source.name}", f"be {encoding} text", shown(line)
                     ) from None
 
 
@@ -241,9 +238,7 @@ _LOADERS = (
 @entry
 def catalogue() -> tuple[Entry, ...]:
     """Return all data sets; looks at names of folders and archives only."""
-    return tuple(
-        Entry(data.folder, loader, data, _folder_of(data)) for loader, data in _LOADERS
-    )
+    return tuple(Entry(data.folder, loader, data, _folder_of(data)) for loader, data in _LOADERS)
 
 
 def _folder_of(data: Published) -> Path | None:

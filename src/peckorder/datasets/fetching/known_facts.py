@@ -12,26 +12,18 @@ from peckorder.feedback import Ratings
 Fact: TypeAlias = int | float | tuple[int, ...]
 
 
-def check_facts(
-    title: str, known: Mapping[str, Fact], actual: Mapping[str, Fact]
-) -> None:
+def check_facts(title: str, known: Mapping[str, Fact], actual: Mapping[str, Fact]) -> None:
     """Warn if data differ from the published set; a subset may be intended."""
     differ = [name for name in known if known[name] != actual[name]]
     if differ:
         published = ", ".join(f"{_shown(known[name])} {name}" for name in differ)
         here = ", ".join(f"{_shown(actual[name])} {name}" for name in differ)
-        warn(
-            f"{title} must have {published} to be the published set; got {here}.",
-        )
+        warn(f"{title} must have {published} to be the published set; got {here}.")
 
 
 def ratings_facts(ratings: Ratings, items: str) -> dict[str, Fact]:
     """Return the counts of ratings, users and items."""
-    return {
-        "ratings": len(ratings),
-        "users": ratings.n_users,
-        items: ratings.n_items,
-    }
+    return {"ratings": len(ratings), "users": ratings.n_users, items: ratings.n_items}
 
 
 def counts(values: Floats, levels: range) -> tuple[int, ...]:

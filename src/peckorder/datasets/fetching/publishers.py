@@ -4,12 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 _GROUPLENS = "https://files.grouplens.org/datasets/movielens/"
-_GROUPLENS_TERMS = (
-    "for research; not to be redistributed or used commercially without permission"
-)
+_GROUPLENS_TERMS = "for research; not to be redistributed or used commercially without permission"
 _LETOR = (
-    "https://www.microsoft.com/en-us/research/project/"
-    "letor-learning-rank-information-retrieval/"
+    "https://www.microsoft.com/en-us/research/project/letor-learning-rank-information-retrieval/"
 )
 # Checksums, where they are known. GroupLens gives MD5 sums beside its archives
 # (ml-100k.zip.md5); those of Jester are taken from the archives that go around.

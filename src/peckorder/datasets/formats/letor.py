@@ -13,12 +13,7 @@ from peckorder._core.errors import caller, entry, entry_named, refusal
 from peckorder._core.text_files import Source, check_source, write_text
 from peckorder._core.typing import MatrixLike
 from peckorder._core.validation import Rule, boolean, optional, whole
-from peckorder.datasets.formats.letor_reader import (
-    LetorBlock,
-    LetorReader,
-    documents,
-    rechunk,
-)
+from peckorder.datasets.formats.letor_reader import LetorBlock, LetorReader, documents, rechunk
 from peckorder.datasets.formats.runs import Documents
 
 
@@ -30,9 +25,7 @@ def _is_float(value: DTypeLike) -> bool:
 
 
 DTYPE = Rule("float64 or float32", _is_float)
-_ZERO_BASED = Rule(
-    "True, False or 'auto'", lambda value: boolean.accepts(value) or value == "auto"
-)
+_ZERO_BASED = Rule("True, False or 'auto'", lambda value: boolean.accepts(value) or value == "auto")
 MISSING = Rule("a number", lambda value: isinstance(value, int | float | np.number))
 QID_DTYPE = Rule("None, int or str", lambda value: value in (None, int, str))
 _RULES = {
@@ -127,9 +120,7 @@ def load_letor(
     highest = max(int(block.column.max(initial=-1)) for block in blocks)
     width = highest + 1 if n_features is None else n_features
     if highest >= width:
-        raise refusal(
-            "indices", f"be from 0 to {width - 1} where 0 is one of them", highest
-        )
+        raise refusal("indices", f"be from 0 to {width - 1} where 0 is one of them", highest)
     return documents(blocks, width, dtype, sparse)
 
 
@@ -276,9 +267,7 @@ def dump_letor(
         columns["comments"] = [_checked_text("comments", c) for c in comments]
     for name, column in columns.items():
         if len(column) != matrix.shape[0]:
-            raise refusal(
-                name, f"be one value per row, {matrix.shape[0]} in all", len(column)
-            )
+            raise refusal(name, f"be one value per row, {matrix.shape[0]} in all", len(column))
     write_text(path, _lines(matrix, columns, 0 if zero_based else 1))
 
 
@@ -310,9 +299,7 @@ def _lines(X: Any, columns: dict[str, list[str]], base: int) -> Iterator[str]:
 
 
 def _grade_text(grade: float) -> str:
-    return (
-        repr(int(grade)) if grade.is_integer() and abs(grade) < 2**53 else repr(grade)
-    )
+    return repr(int(grade)) if grade.is_integer() and abs(grade) < 2**53 else repr(grade)
 
 
 def _checked_text(what: str, value: object, never: str = "") -> str:

@@ -216,9 +216,7 @@ def _is_end_of_word(character: int) -> bool:
 @inlined
 def _is_word(text: NDArray[np.uint8], at: int, a: int, b: int, c: int, d: int) -> bool:
     """Whether the text has these four characters at a position."""
-    return bool(
-        text[at] == a and text[at + 1] == b and text[at + 2] == c and text[at + 3] == d
-    )
+    return bool(text[at] == a and text[at + 1] == b and text[at + 2] == c and text[at + 3] == d)
 
 
 @inlined
@@ -234,9 +232,7 @@ def _index(text: NDArray[np.uint8], at: int) -> tuple[int, int]:
 
 
 @inlined
-def _query(
-    text: NDArray[np.uint8], at: int, row: int, qid: Ints, span: Ints, flags: Ints
-) -> int:
+def _query(text: NDArray[np.uint8], at: int, row: int, qid: Ints, span: Ints, flags: Ints) -> int:
     """Record the query whose id begins at a position; return the position after it."""
     begin, number = at, 0
     is_text = False

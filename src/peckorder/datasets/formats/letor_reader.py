@@ -285,9 +285,7 @@ def _first(rows: RowArrays, n_rows: int) -> RowArrays:
     """Return the first rows and their entries, as views."""
     n_entries = rows.ends[n_rows]
     sizes = {"ends": n_rows + 1, "column": n_entries, "value": n_entries}
-    return RowArrays(
-        *(array[: sizes.get(n, n_rows)] for n, array in rows._asdict().items())
-    )
+    return RowArrays(*(array[: sizes.get(n, n_rows)] for n, array in rows._asdict().items()))
 
 
 def _words(line: bytes) -> list[str]:

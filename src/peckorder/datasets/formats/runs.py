@@ -193,16 +193,10 @@ def from_runs(
     sizes = [len(run) for run in by_name.values()]
     n_listed = sum(sizes)
     tables: list[Run | Qrels] = [*by_name.values(), qrels]
-    queries, query = np.unique(
-        np.concatenate([table.qid for table in tables]), return_inverse=True
-    )
-    names, name = np.unique(
-        np.concatenate([table.docid for table in tables]), return_inverse=True
-    )
+    queries, query = np.unique(np.concatenate([table.qid for table in tables]), return_inverse=True)
+    names, name = np.unique(np.concatenate([table.docid for table in tables]), return_inverse=True)
     pair = query * len(names) + name
-    pairs, first, row = np.unique(
-        pair[:n_listed], return_index=True, return_inverse=True
-    )
+    pairs, first, row = np.unique(pair[:n_listed], return_index=True, return_inverse=True)
     column = np.repeat(np.arange(len(sizes)), sizes)
     _check_once(by_name, row, column)
     grade, judged = _grades(qrels, pair[n_listed:])
@@ -224,7 +218,7 @@ def from_runs(
             warn(
                 f"none of the {len(pairs)} documents listed is judged, so "
                 "that all grades are 0. Are queries and documents called the same in "
-                "runs and qrels?",
+                "runs and qrels?"
             )
         y = np.where(is_judged, grade[nearest], 0.0)
     kept = first[order]
@@ -275,9 +269,7 @@ def _grades(qrels: Qrels, pair: Ints) -> tuple[Floats, Ints]:
     if len(again):
         document, query = str(qrels.docid[again[0]]), str(qrels.qid[again[0]])
         raise refusal(
-            "qrels",
-            "judge a document once per query",
-            f"{document!r} again for query {query!r}",
+            "qrels", "judge a document once per query", f"{document!r} again for query {query!r}"
         )
     return qrels.grade[order].astype(np.float64), judged
 
@@ -326,9 +318,7 @@ def _numbers(what: str, values: ArrayLike) -> Array:
     if column.dtype.kind not in "iuf" and column.size:
         raise refusal(what, "be numbers", f"{column.dtype} values")
     if column.ndim != 1:
-        raise refusal(
-            what, "be one number per row", f"an array of shape {column.shape}"
-        )
+        raise refusal(what, "be one number per row", f"an array of shape {column.shape}")
     if not np.isfinite(column).all():
         row = int(np.argmin(np.isfinite(column)))
         raise refusal(what, "be finite", f"{column[row]} in row {row}")
@@ -341,8 +331,6 @@ def _store(owner: Run | Qrels, **columns: Array) -> None:
     for name, column in columns.items():
         if column.shape != (n_rows,):
             raise refusal(
-                name,
-                f"be one value per row, {n_rows} in all",
-                f"an array of shape {column.shape}",
+                name, f"be one value per row, {n_rows} in all", f"an array of shape {column.shape}"
             )
         object.__setattr__(owner, name, column)

@@ -9,14 +9,7 @@ from typing import NoReturn, Self, TypeVar
 import numpy as np
 
 from peckorder._core.errors import entry, refusal
-from peckorder._core.text_files import (
-    ENCODING,
-    Source,
-    check_source,
-    read_text,
-    shown,
-    write_text,
-)
+from peckorder._core.text_files import ENCODING, Source, check_source, read_text, shown, write_text
 from peckorder._core.typing import Labels
 from peckorder.datasets.formats.runs import IS_QRELS, IS_RUN, Qrels, Run
 

@@ -10,18 +10,9 @@ from peckorder.datasets.fetching.known_facts import Fact, check_facts, ratings_f
 from peckorder.datasets.fetching.publishers import BOOK_CROSSING
 from peckorder.feedback import CsvForm, Ratings, read_rows
 
-_BOOK_COLUMNS = (
-    ("User-ID", "user"),
-    ("ISBN", "book", "item"),
-    ("Book-Rating", "rating"),
-)
+_BOOK_COLUMNS = (("User-ID", "user"), ("ISBN", "book", "item"), ("Book-Rating", "rating"))
 _BOOKS_PUBLISHED = CsvForm(
-    *_BOOK_COLUMNS,
-    sep=";",
-    encoding="latin-1",
-    scale=(0.0, 10.0),
-    item_dtype=str,
-    escape="\\",
+    *_BOOK_COLUMNS, sep=";", encoding="latin-1", scale=(0.0, 10.0), item_dtype=str, escape="\\"
 )
 _BOOKS_CSV = CsvForm(*_BOOK_COLUMNS, scale=(0.0, 10.0), item_dtype=str)
 _BOOK_PART = "BX_Book_Ratings_explicit_171k.csv"

@@ -118,11 +118,7 @@ def _jokes(table: Floats) -> Floats:
     if not is_sound.all():
         row = int(np.argmin(is_sound))
         value = matrix[row][~is_rating[row] & (matrix[row] != _NOT_RATED)][0]
-        raise refusal(
-            f"row {row + 1}",
-            "have ratings from -10 to 10, or 99 for none",
-            f"{value:g}",
-        )
+        raise refusal(f"row {row + 1}", "have ratings from -10 to 10, or 99 for none", f"{value:g}")
     is_counted = is_rating.sum(axis=1) == count
     if not is_counted.all():
         row = int(np.argmin(is_counted))

@@ -166,9 +166,7 @@ def load_ohsumed_trec9(folder: Folder = None) -> Bunch:
     topics = find(OHSUMED_TREC9, ("query.ohsu.1-63",), folder)
     facts = {"queries": len(np.unique(qrels.qid)), "judgements": len(qrels)}
     check_facts(found.name, _TREC9_FACTS, facts)
-    return Bunch(
-        runs=runs, qrels=qrels, queries={} if topics is None else _topics(topics)
-    )
+    return Bunch(runs=runs, qrels=qrels, queries={} if topics is None else _topics(topics))
 
 
 def _topics(found: DataFile) -> dict[str, str]:
@@ -179,8 +177,6 @@ def _topics(found: DataFile) -> dict[str, str]:
             query = line.rpartition(":")[2].strip()
         elif line.startswith("<title>"):
             if not query:
-                refuse_line(
-                    found, number, "the title of a query that has a <num>", line
-                )
+                refuse_line(found, number, "the title of a query that has a <num>", line)
             titles[query] = line.removeprefix("<title>").strip()
     return titles

@@ -20,21 +20,14 @@ from peckorder.datasets.fetching.publishers import (
 from peckorder.datasets.formats.letor import load_letor
 from peckorder.datasets.formats.runs import Documents
 
-_FOLD = Rule(
-    "1, 2, 3, 4 or 5", lambda value: whole(1).accepts(value) and int(value) <= 5
-)
+_FOLD = Rule("1, 2, 3, 4 or 5", lambda value: whole(1).accepts(value) and int(value) <= 5)
 _OHSUMED_FACTS: dict[str, Fact] = {
     "features": 25,
     "queries": 106,
     "documents": 16_140,
     "documents of grade 0/1/2": (11_303, 2_585, 2_252),
 }
-_MQ2007_FACTS = {
-    "features": 21,
-    "queries": 1_692,
-    "documents": 69_623,
-    "as highest grade": 2.0,
-}
+_MQ2007_FACTS = {"features": 21, "queries": 1_692, "documents": 69_623, "as highest grade": 2.0}
 _LIGHTGBM_FACTS = {
     "train": {"documents": 3_005, "queries": 201, "as highest grade": 4.0},
     "test": {"documents": 768, "queries": 50, "as highest grade": 4.0},
@@ -105,8 +98,7 @@ def load_mq2007_agg_fold(fold: int, folder: Folder = None) -> Bunch:
     """
     _FOLD.check("fold", fold)
     parts = [
-        Documents(-part.X, part.y, part.qid, part.docid)
-        for part in _parts(MQ2007_AGG, "A", folder)
+        Documents(-part.X, part.y, part.qid, part.docid) for part in _parts(MQ2007_AGG, "A", folder)
     ]
     check_facts(MQ2007_AGG.title, _MQ2007_FACTS, _facts(parts))
     return _fold(parts, int(fold))
@@ -182,9 +174,7 @@ def _parts(data: Published, stem: str, folder: Folder) -> list[Documents]:
     widths = [part.X.shape[1] for part in parts]
     if len(set(widths)) > 1:
         raise refusal(
-            "all parts",
-            "have the same features",
-            f"{', '.join(map(str, widths))} of them",
+            "all parts", "have the same features", f"{', '.join(map(str, widths))} of them"
         )
     return parts
 

@@ -15,17 +15,8 @@ from peckorder.datasets.fetching.folders import (
     refuse_line,
     require,
 )
-from peckorder.datasets.fetching.known_facts import (
-    Fact,
-    check_facts,
-    counts,
-    ratings_facts,
-)
-from peckorder.datasets.fetching.publishers import (
-    MOVIELENS_1M,
-    MOVIELENS_100K,
-    Published,
-)
+from peckorder.datasets.fetching.known_facts import Fact, check_facts, counts, ratings_facts
+from peckorder.datasets.fetching.publishers import MOVIELENS_1M, MOVIELENS_100K, Published
 from peckorder.feedback import CsvForm, Ratings, read_rows
 
 _SCALE = (1.0, 5.0)

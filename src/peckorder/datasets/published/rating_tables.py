@@ -97,10 +97,7 @@ def load_ratings_matrix(
 
 
 def _matrix(
-    path: Source,
-    missing: float,
-    scale: tuple[float, float] | None,
-    sep: str | None,
+    path: Source, missing: float, scale: tuple[float, float] | None, sep: str | None
 ) -> Ratings:
     low, high = scale or (-np.inf, np.inf)
     mark = None if sep is None else sep.encode()
@@ -160,10 +157,7 @@ def load_ratings(path: str | os.PathLike[str], **options: Any) -> Ratings:
     Ratings(n_ratings=2, n_users=2, n_items=1)
     """
     check_source(path)
-    is_parquet = isinstance(path, str | os.PathLike) and Path(path).suffix in (
-        ".parquet",
-        ".pq",
-    )
+    is_parquet = isinstance(path, str | os.PathLike) and Path(path).suffix in (".parquet", ".pq")
     if is_parquet:
         return Ratings.read_parquet(path, **options)
     if Path(path).name.lower().removesuffix(".gz").endswith(".tsv"):

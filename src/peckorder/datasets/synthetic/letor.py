@@ -23,9 +23,7 @@ def _is_size(value: object) -> bool:
 
 
 _SIZE = Rule("an integer >= 1 or a pair of them, the smaller first", _is_size)
-_SHARE = Rule(
-    "a number >= 0 and < 1", lambda value: not_negative.accepts(value) and value < 1
-)
+_SHARE = Rule("a number >= 0 and < 1", lambda value: not_negative.accepts(value) and value < 1)
 
 
 @entry
@@ -106,9 +104,7 @@ def make_letor(
     shift = (_SHIFT * rng.standard_normal(n_queries))[query]
     relevance = shift + rng.standard_normal(len(query))
     y = _grades(relevance + _ERROR * rng.standard_normal(len(query)), n_grades)
-    features = [
-        _feature(j, relevance, shift, query, missing, rng) for j in range(n_features)
-    ]
+    features = [_feature(j, relevance, shift, query, missing, rng) for j in range(n_features)]
     return Documents(np.column_stack(features), y, query + 1)
 
 

@@ -11,9 +11,7 @@ from peckorder.feedback import Ratings
 
 # Standard deviations of the quality of items, the kindness of users, and moods.
 _QUALITY, _KINDNESS, _MOOD = 0.5, 0.4, 0.4
-_DENSITY = Rule(
-    "a number > 0 and <= 1", lambda value: finite.accepts(value) and 0 < value <= 1
-)
+_DENSITY = Rule("a number > 0 and <= 1", lambda value: finite.accepts(value) and 0 < value <= 1)
 # The standard deviation of the logarithm of the number of ratings per user.
 _SPREAD = 0.8
 

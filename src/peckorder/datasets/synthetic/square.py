@@ -15,11 +15,7 @@ _DEGREE = Rule("1 or 2", lambda value: whole(1).accepts(value) and value <= 2)
 
 @entry
 def make_square(
-    n_samples: int = 5000,
-    *,
-    noise: float = 0.125,
-    degree: int = 2,
-    random_state: Seed = None,
+    n_samples: int = 5000, *, noise: float = 0.125, degree: int = 2, random_state: Seed = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Draw points of the unit square with five ordered classes.
 
@@ -121,9 +117,7 @@ def square_features(points: ArrayLike) -> NDArray[np.float64]:
     """
     x1, x2 = _coordinates(points)
     root = np.sqrt(2.0)
-    return np.column_stack(
-        [np.ones_like(x1), root * x1, root * x2, x1**2, x2**2, root * x1 * x2]
-    )
+    return np.column_stack([np.ones_like(x1), root * x1, root * x2, x1**2, x2**2, root * x1 * x2])
 
 
 def _coordinates(points: ArrayLike) -> NDArray[np.float64]:

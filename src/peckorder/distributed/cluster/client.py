@@ -48,8 +48,7 @@ def usable_client(client: "Client | None" = None) -> "Client":
                 "client",
                 "be a Client of a Dask cluster",
                 "None, and there is none at hand",
-                hint="Start one first: from dask.distributed import Client; "
-                "client = Client()",
+                hint="Start one first: from dask.distributed import Client; client = Client()",
                 error=ClusterError,
             ) from None
     elif not isinstance(client, Client):

@@ -59,21 +59,15 @@ def check_alike(facts: list[Facts], titles: list[str]) -> None:
                 got = f"{odd!r} {'more' if odd in columns else 'less'}"
             elif other.n_features == model.n_features:
                 got = "the same ones in another order"
-            raise refusal(
-                "every partition", f"have the columns of {at}", f"{got} in {name_of}"
-            )
+            raise refusal("every partition", f"have the columns of {at}", f"{got} in {name_of}")
         for (name, kind), (_, rule) in zip(other.types, model.types, strict=True):
             if kind != rule:
                 raise refusal(
-                    f"the column {name!r}",
-                    f"be of type {rule}, as in {at}",
-                    f"{kind} in {name_of}",
+                    f"the column {name!r}", f"be of type {rule}, as in {at}", f"{kind} in {name_of}"
                 )
 
 
-def check_whole(
-    names: list[Labels], positions: list[int], files: tuple[str, ...] | None
-) -> None:
+def check_whole(names: list[Labels], positions: list[int], files: tuple[str, ...] | None) -> None:
     """Refuse a query that is among the names of two partitions."""
     if not names:
         return

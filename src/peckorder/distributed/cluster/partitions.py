@@ -14,12 +14,7 @@ from peckorder._core.errors import refusal, with_location
 from peckorder._core.threads import at_most
 from peckorder._core.typing import Labels
 from peckorder._version import __version__
-from peckorder.distributed.cluster.client import (
-    check_version,
-    naming_partition,
-    results,
-    wait_for,
-)
+from peckorder.distributed.cluster.client import check_version, naming_partition, results, wait_for
 from peckorder.distributed.cluster.partition_facts import (
     Facts,
     check_alike,
@@ -118,9 +113,7 @@ class Partitions:
             groups.setdefault(address, []).append(position)
         return list(groups.items())
 
-    def ask(
-        self, function: Callable[..., T], *arguments: object, apart: bool = False
-    ) -> list[T]:
+    def ask(self, function: Callable[..., T], *arguments: object, apart: bool = False) -> list[T]:
         """Return ``function(block, *arguments)`` of each partition, in their order.
 
         One task per worker, as a task costs milliseconds whatever it does; or, `apart`,
@@ -130,9 +123,7 @@ class Partitions:
         """
         groups = self.groups()
         if apart:
-            groups = [
-                (address, [k]) for address, positions in groups for k in positions
-            ]
+            groups = [(address, [k]) for address, positions in groups for k in positions]
         futures = []
         for address, positions in groups:
             where = {} if address is None else {"workers": [address]}
@@ -238,9 +229,7 @@ def map_partitions(
         some = partitions.only(overlapping(partitions.facts))
         names = client.map(_queries_in, some.outputs, pure=False)
         check_whole(results(client, names), some.positions, source.files)
-    return replace(
-        partitions, outputs=client.map(_output_of, partitions.outputs, pure=False)
-    )
+    return replace(partitions, outputs=client.map(_output_of, partitions.outputs, pure=False))
 
 
 def _unchecked(
@@ -265,9 +254,7 @@ def _facts(part: Part) -> Facts:
     return facts_of(part, _queries(part))
 
 
-def _made_and_scanned(
-    version: str, name: str, shared: tuple[Any, ...], *item: object
-) -> Scanned:
+def _made_and_scanned(version: str, name: str, shared: tuple[Any, ...], *item: object) -> Scanned:
     make, find, arguments = shared
     part = _made(version, name, make, *item)
     queries = in_partition(name, _queries, part)
@@ -345,7 +332,5 @@ def _without_empty(partitions: Partitions) -> Partitions:
     """Drop partitions without rows."""
     kept = [k for k, facts in enumerate(partitions.facts) if facts.n_rows]
     if not kept:
-        raise refusal(
-            "data", "have rows", f"{len(partitions.facts)} partitions without any"
-        )
+        raise refusal("data", "have rows", f"{len(partitions.facts)} partitions without any")
     return partitions.only(kept)

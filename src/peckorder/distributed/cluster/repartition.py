@@ -106,9 +106,7 @@ def _frame(
     frames = data.to_delayed()
     names = [delayed(_column, pure=False)(frame, qid) for frame in frames]
     moves = _moves(client, names)
-    parts = moves.tasks(
-        [(frame, name) for frame, name in zip(frames, names, strict=True)]
-    )
+    parts = moves.tasks([(frame, name) for frame, name in zip(frames, names, strict=True)])
     return dd.from_delayed([part[0] for part in parts], meta=data._meta)
 
 
@@ -128,9 +126,7 @@ def _arrays(
     for column, name in enumerate(kept):
         array = given[name]
         blocks = [
-            da.from_delayed(
-                part[column], (size, *array.shape[1:]), array.dtype, array._meta
-            )
+            da.from_delayed(part[column], (size, *array.shape[1:]), array.dtype, array._meta)
             for part, size in zip(parts, sizes, strict=True)
         ]
         made.append(da.concatenate(blocks))
@@ -189,9 +185,7 @@ def _moves(client: "Client", names: list["Delayed"]) -> _Moves:
         return moves
     ids = np.concatenate([ids for ids, _ in counted])
     counts = np.concatenate([counts for _, counts in counted])
-    positions = np.repeat(
-        [scanned.positions[k] for k in near], [len(ids) for ids, _ in counted]
-    )
+    positions = np.repeat([scanned.positions[k] for k in near], [len(ids) for ids, _ in counted])
     queries = Queries.of(ids)
     counts, positions = queries.arrange(counts), queries.arrange(positions)
     for q in np.flatnonzero(queries.sizes > 1).tolist():
@@ -230,8 +224,7 @@ def _taken(*arguments: Any) -> tuple[Any, ...]:
     is_named = np.array([name in wanted for name in queries.ids.tolist()], dtype=bool)
     rows = np.flatnonzero(is_named[queries.of_rows()] == is_wanted)
     return tuple(
-        column.iloc[rows] if hasattr(column, "iloc") else column[rows]
-        for column in columns
+        column.iloc[rows] if hasattr(column, "iloc") else column[rows] for column in columns
     )
 
 

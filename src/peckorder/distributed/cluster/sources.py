@@ -90,12 +90,7 @@ def title(place: int, files: tuple[str, ...] | None) -> str:
 
 
 def source_of(
-    data: Any,
-    y: Any,
-    qid: Any,
-    sample_weight: Any,
-    target: Any,
-    features: Any,
+    data: Any, y: Any, qid: Any, sample_weight: Any, target: Any, features: Any
 ) -> Source:
     """Return what the data is, and refuse what it cannot be."""
     import dask.array as da
@@ -105,10 +100,7 @@ def source_of(
         for name, value in (("target", target), ("features", features)):
             if value is not None:
                 raise refusal(
-                    name,
-                    "be None for arrays, whose labels are y",
-                    repr(value),
-                    error=TypeError,
+                    name, "be None for arrays, whose labels are y", repr(value), error=TypeError
                 )
         return _of_arrays(data, y, qid, sample_weight)
     is_frame = isinstance(data, dd.DataFrame)
@@ -155,9 +147,7 @@ def _check_apart(names: list[Any]) -> None:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise refusal(
-            "target, qid, sample_weight and features",
-            "be different columns",
-            f"{twice[0]!r} twice",
+            "target, qid, sample_weight and features", "be different columns", f"{twice[0]!r} twice"
         )
 
 
@@ -168,10 +158,7 @@ def _feature_names(features: Any) -> tuple[Any, ...] | None:
     names = tuple(features) if is_list else ()
     if not names or len(set(names)) < len(names):
         raise refusal(
-            "features",
-            "be a list of names of columns, each once",
-            short(features),
-            error=TypeError,
+            "features", "be a list of names of columns, each once", short(features), error=TypeError
         )
     return names
 
@@ -220,9 +207,7 @@ def cut_alike(
         n_dims = 2 if name == "data" else 1
         if not isinstance(array, da.Array) or array.ndim != n_dims:
             rule = "of two dimensions" if n_dims == 2 else "of one value per row"
-            raise refusal(
-                name, f"be a Dask array {rule}", short(array), error=TypeError
-            )
+            raise refusal(name, f"be a Dask array {rule}", short(array), error=TypeError)
         if np.isnan(np.array(array.shape, dtype=float)).any():
             raise refusal(
                 name,
@@ -234,9 +219,7 @@ def cut_alike(
     rows = given["data"]
     for name, array in given.items():
         if array.shape[0] != rows.shape[0]:
-            raise refusal(
-                name, f"be one value per row, {rows.shape[0]} in all", array.shape[0]
-            )
+            raise refusal(name, f"be one value per row, {rows.shape[0]} in all", array.shape[0])
     if rows.numblocks[1] > 1:
         rows = rows.rechunk({1: -1})
     cut: tuple[int, ...] = rows.chunks[0]
@@ -257,9 +240,7 @@ def part_of_arrays(X: Any, y: Any, qid: Any, weight: Any) -> Part:
     if X.dtype.kind in "biuf" and X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     types += [(name, type_of(column)) for name, column in kept.items()]
-    return Part(
-        X, kept["y"], kept.get("qid"), kept.get("sample_weight"), None, tuple(types)
-    )
+    return Part(X, kept["y"], kept.get("qid"), kept.get("sample_weight"), None, tuple(types))
 
 
 def type_of(column: Any) -> str:
@@ -318,8 +299,7 @@ def part_of_file(path: str, roles: Roles) -> Part:
 
     columns = [read(name, number_array) for name in given]
     others = {
-        name: read(name, query_array if name == roles.qid else label_array)
-        for name in roles.others
+        name: read(name, query_array if name == roles.qid else label_array) for name in roles.others
     }
     return _part(columns, len(names), others, roles, names, types)
 

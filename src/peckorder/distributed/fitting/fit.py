@@ -200,23 +200,17 @@ def fit_aggregate(estimator: AggregatePRank, source: Source, client: "Client") -
     labels = union(partitions.ask(labels_of, unfitted(estimator)))
     with named_after(estimator):
         scale = _scale(estimator, labels, partitions.n_rows)
-    counts = [
-        n_members // n_shards + (k < n_members % n_shards) for k in range(n_shards)
-    ]
+    counts = [n_members // n_shards + (k < n_members % n_shards) for k in range(n_shards)]
     rng = check_random_state(estimator.random_state)
     seeds = rng.randint(2**31 - 1, size=n_shards).tolist()
     shards = PerPartition(
-        unfitted(estimator).set_params(
-            n_estimators=count, random_state=seed, classes=scale.classes
-        )
+        unfitted(estimator).set_params(n_estimators=count, random_state=seed, classes=scale.classes)
         for count, seed in zip(counts, seeds, strict=True)
     )
     merged = reduce(AggregatePRank.merge, partitions.ask(train, shards, apart=True))
     set_features(estimator, partitions)
     estimator._begin(scale)
-    estimator._store(
-        merged._learner.with_threads(estimator._n_threads()), n_iter=merged.n_iter_
-    )
+    estimator._store(merged._learner.with_threads(estimator._n_threads()), n_iter=merged.n_iter_)
 
 
 def _check(estimator: AggregatePRank, source: Source) -> None:
@@ -268,7 +262,7 @@ def _scale(estimator: AggregatePRank, labels: Labels | None, n_rows: int) -> Sca
     if len(scale) > max(100, n_rows // 2):
         warn(
             f"y has {len(scale)} classes in {n_rows} rows; if it is "
-            "a quantity, cut it into grades first.",
+            "a quantity, cut it into grades first."
         )
     return scale
 

@@ -45,8 +45,7 @@ def check_linear(estimator: MagnitudeModel) -> None:
     if estimator.kernel != "linear":
         raise refusal(
             "kernel",
-            "be 'linear' for a distributed fit, since kernels are of rows of "
-            "different workers",
+            "be 'linear' for a distributed fit, since kernels are of rows of different workers",
             repr(estimator.kernel),
             error=ValueError,
         )
@@ -70,9 +69,7 @@ def fit_mprank(estimator: MPRank, source: Source, client: "Client") -> None:
     with named_after(estimator):
         estimator._check()
         check_linear(estimator)
-    partitions = map_partitions(
-        client, source, moments_of, unfitted(estimator), source.has_queries
-    )
+    partitions = map_partitions(client, source, moments_of, unfitted(estimator), source.has_queries)
     moments = partitions.joined(join)
     if moments is None:
         refuse_weightless()
@@ -81,9 +78,7 @@ def fit_mprank(estimator: MPRank, source: Source, client: "Client") -> None:
     set_features(estimator, partitions)
 
 
-def moments_of(
-    block: Block, estimator: MPRank, has_queries: bool
-) -> RunningMoments | None:
+def moments_of(block: Block, estimator: MPRank, has_queries: bool) -> RunningMoments | None:
     """Return the moments of a partition; None if nothing in it weighs anything."""
     given = read(estimator, block)
     if given is None:
@@ -248,9 +243,7 @@ class _State:
         """Return scores, at hand or computed."""
         key = w.tobytes()
         scores = self.scores.pop(key, None)
-        return self.keep(
-            key, self.space.scores(w[np.newaxis]) if scores is None else scores
-        )
+        return self.keep(key, self.space.scores(w[np.newaxis]) if scores is None else scores)
 
     def keep(self, key: bytes, scores: Floats) -> Floats:
         self.scores[key] = scores
@@ -293,12 +286,7 @@ def _weights(block: Block, estimator: SVRank, fit: str) -> tuple[float, float, f
 
 
 def _plane(
-    block: Block,
-    estimator: SVRank,
-    fit: str,
-    start: Floats,
-    along: Floats | None,
-    length: float,
+    block: Block, estimator: SVRank, fit: str, start: Floats, along: Floats | None, length: float
 ) -> Floats:
     """Return the risk of a partition, and its gradient in w, as d + 1 numbers."""
     state = _state(block, estimator, fit)

@@ -12,12 +12,7 @@ import numpy as np
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Ints
-from peckorder.boosting.blocks import (
-    CheckedBlocks,
-    options_for_blocks,
-    publish,
-    refuse_blocks,
-)
+from peckorder.boosting.blocks import CheckedBlocks, options_for_blocks, publish, refuse_blocks
 from peckorder.boosting.columns import Cuts
 from peckorder.boosting.sharded.run_rounds import Lost, Rows, ShardedBooster, answered
 from peckorder.boosting.sharded.shard import Shard, joined
@@ -33,9 +28,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 # Messages of a round.
-TRAFFIC = np.dtype(
-    [("bytes", np.int64), ("questions", np.int64), ("columns", np.int64)]
-)
+TRAFFIC = np.dtype([("bytes", np.int64), ("questions", np.int64), ("columns", np.int64)])
 
 
 def fit_rankboost(estimator: RankBoost, source: Source, client: "Client") -> None:
@@ -147,12 +140,8 @@ class DaskShards:
 
     def rows(self) -> tuple[Rows, Counts]:
         """Return what is known of all rows."""
-        answers = answered(
-            lambda: self.ask("counts"), lambda: self.replace(Cuts(0), None, nan)
-        )
-        counts_of_shards = np.array(
-            [counts for worker in answers for counts, _ in worker]
-        )
+        answers = answered(lambda: self.ask("counts"), lambda: self.replace(Cuts(0), None, nan))
+        counts_of_shards = np.array([counts for worker in answers for counts, _ in worker])
         counts = Counts(*counts_of_shards.sum(axis=0).tolist())
         dtype = np.dtype(answers[0][0][1])
         most = int(counts_of_shards[:, 0].max())
@@ -183,9 +172,7 @@ class DaskShards:
             self._wait_for_partitions()
             self._make("repeat", *arguments)
 
-    def _ask(
-        self, shards: dict[int, ShardHandle], question: str, *arguments: object
-    ) -> list[Any]:
+    def _ask(self, shards: dict[int, ShardHandle], question: str, *arguments: object) -> list[Any]:
         """Ask some shards; return one answer per worker."""
         addresses = _addresses(shards)
         keys = [self._name + str(number) for number in shards]
@@ -195,10 +182,7 @@ class DaskShards:
             )
         except OSError as error:
             raise refusal(
-                "the scheduler",
-                "stay in reach",
-                type(error).__name__,
-                error=ClusterError,
+                "the scheduler", "stay in reach", type(error).__name__, error=ClusterError
             ) from error
         answers, n_answers = [], 0
         for address in addresses:
@@ -271,9 +255,7 @@ class DaskShards:
         self._shards |= made
         self._unassigned = []
 
-    def _submit(
-        self, number: int, address: str | None, positions: list[int]
-    ) -> ShardHandle:
+    def _submit(self, number: int, address: str | None, positions: list[int]) -> ShardHandle:
         if address is None:
             raise Lost
         future = self._client.submit(
@@ -326,10 +308,7 @@ def _is_gone(error: BaseException | None) -> bool:
 
 
 async def _answer(
-    keys: list[str],
-    question: str,
-    arguments: tuple[object, ...],
-    dask_worker: Any = None,
+    keys: list[str], question: str, arguments: tuple[object, ...], dask_worker: Any = None
 ) -> tuple[int, Any]:
     """Let the shards of this worker answer; return how many did, and what in all.
 

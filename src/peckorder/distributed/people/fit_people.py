@@ -231,9 +231,7 @@ def _crash_error(people: list[object], crashes: WorkerCrashes) -> Exception:
     )
 
 
-def progress_callback(
-    progress: bool | ProgressCallback | None, n_stored: int
-) -> ProgressCallback:
+def progress_callback(progress: bool | ProgressCallback | None, n_stored: int) -> ProgressCallback:
     """Return the function to be called with (people done, people in all).
 
     `n_stored` were in the store before.

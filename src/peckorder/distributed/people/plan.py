@@ -63,14 +63,10 @@ class Table(NamedTuple):
         for name in ("references", "fill", "center"):
             value = getattr(self, name)
             if value is not None:
-                raise refusal(
-                    name, f"be None with {with_what}", short(value), error=TypeError
-                )
+                raise refusal(name, f"be None with {with_what}", short(value), error=TypeError)
 
 
-def check_held_out(
-    ratings: Ratings, test: Ratings | None, metrics: str | Sequence[str]
-) -> HeldOut:
+def check_held_out(ratings: Ratings, test: Ratings | None, metrics: str | Sequence[str]) -> HeldOut:
     """Check held-out ratings and metrics, the latter also without ratings."""
     names = [metric.name for metric in metrics_by_name(metrics)]
     if len(set(names)) < len(names):
@@ -82,18 +78,14 @@ def check_held_out(
     for name in ("users", "items"):
         if not np.array_equal(getattr(test, name), getattr(ratings, name)):
             raise refusal(
-                "test",
-                f"have the same {name} as ratings, as after ratings.split()",
-                "others",
+                "test", f"have the same {name} as ratings, as after ratings.split()", "others"
             )
     held_out = HeldOut(test, tuple(names))
     held_out.check()
     return held_out
 
 
-def make_plan(
-    ratings: Ratings, estimator: Estimator, held_out: HeldOut, table: Table
-) -> Plan:
+def make_plan(ratings: Ratings, estimator: Estimator, held_out: HeldOut, table: Table) -> Plan:
     """Check everything; compute what identifies a store."""
     _check_estimator(estimator)
     about: About = {
@@ -114,10 +106,7 @@ def make_plan(
 def _check_estimator(estimator: object) -> None:
     if isinstance(estimator, type) or not callable(getattr(estimator, "fit", None)):
         raise refusal(
-            "estimator",
-            "be an object with fit, such as MPRank()",
-            repr(estimator),
-            error=TypeError,
+            "estimator", "be an object with fit, such as MPRank()", repr(estimator), error=TypeError
         )
     if MODELS.get(type(estimator).__name__) is not type(estimator):
         raise refusal(
@@ -143,11 +132,7 @@ def _digests_of_parameters(estimator: Estimator) -> dict[str, str]:
 
 
 def _on_shared(
-    about: About,
-    ratings: Ratings,
-    ranker: PersonalRanker,
-    held_out: HeldOut,
-    table: Table,
+    about: About, ratings: Ratings, ranker: PersonalRanker, held_out: HeldOut, table: Table
 ) -> Plan:
     if table.features is not None:
         raise refusal(
@@ -186,11 +171,7 @@ def _task_on_shared(
 
 
 def _on_rows(
-    about: About,
-    ratings: Ratings,
-    estimator: Estimator,
-    held_out: HeldOut,
-    table: Table,
+    about: About, ratings: Ratings, estimator: Estimator, held_out: HeldOut, table: Table
 ) -> Plan:
     takes_nan = bool(get_tags(estimator).input_tags.allow_nan)
     own = np.full(ratings.n_users, -1, dtype=np.intp)

@@ -94,9 +94,7 @@ class People(Mapping[Any, Any]):
         self._source, self.about = source, source.about
         persons, reasons = source.columns["person"], source.columns["reason"]
         records = list(enumerate(zip(persons, reasons, strict=True)))
-        self._positions = {
-            person: position for position, (person, no) in records if no is None
-        }
+        self._positions = {person: position for position, (person, no) in records if no is None}
         self.reasons = {person: no for _, (person, no) in records if no is not None}
         if len(self._positions) + len(self.reasons) != len(persons):
             raise refusal(
@@ -235,10 +233,7 @@ def shared_ranker(data: bytes | None) -> PersonalRanker:
     ranker = None if not data else from_bytes(data)
     if not isinstance(ranker, PersonalRanker):
         raise refusal(
-            "a store of PersonalRanker",
-            "have what is shared",
-            "none",
-            error=ModelFileError,
+            "a store of PersonalRanker", "have what is shared", "none", error=ModelFileError
         )
     return ranker
 

@@ -94,10 +94,7 @@ def open_store(path: object, about: About, shared: Shared) -> Store:
     there = Path(path)
     if not there.exists() and not there.parent.is_dir():
         raise refusal(
-            "store",
-            "be in a folder that exists",
-            repr(str(path)),
-            error=FileNotFoundError,
+            "store", "be in a folder that exists", repr(str(path)), error=FileNotFoundError
         )
     if there.suffix in SUFFIXES:
         from peckorder.distributed.people.store_sqlite import SqliteStore
@@ -116,9 +113,7 @@ def check_ids(users: Labels) -> None:
     if all(type(user) is int and -(2**63) <= user < 2**63 for user in ids):
         return
     kinds = sorted({type(user).__name__ for user in ids})
-    raise refusal(
-        "people", "be texts, or integers of 64 bits, to be stored", ", ".join(kinds)
-    )
+    raise refusal("people", "be texts, or integers of 64 bits, to be stored", ", ".join(kinds))
 
 
 def check_same(path: object, known: About, about: About) -> None:

@@ -41,8 +41,7 @@ def parquet() -> Any:
             "pyarrow",
             "be installed for a folder of Parquet files",
             "none",
-            hint="Type pip install 'peckorder[frames]', or choose a store that "
-            "ends in .sqlite.",
+            hint="Type pip install 'peckorder[frames]', or choose a store that ends in .sqlite.",
             error=MissingExtraError,
         ) from None
     return parquet
@@ -56,9 +55,7 @@ class ParquetStore(Store):
     def __init__(self, folder: Path, about: About, shared: Shared) -> None:
         parquet()
         if folder.exists() and not folder.is_dir():
-            raise refusal(
-                "store", "be a folder, or end in .sqlite", f"{str(folder)!r}, a file"
-            )
+            raise refusal("store", "be a folder, or end in .sqlite", f"{str(folder)!r}, a file")
         is_new = not folder.exists()
         self.folder, self.about = folder, about
         if not is_new and not (folder / ABOUT).exists():
@@ -114,10 +111,7 @@ class ParquetStore(Store):
             pa.float64(),
             pa.string(),
         ]
-        columns = [
-            pa.array(by_name[name], kind)
-            for name, kind in zip(COLUMNS, kinds, strict=True)
-        ]
+        columns = [pa.array(by_name[name], kind) for name, kind in zip(COLUMNS, kinds, strict=True)]
         names = [*COLUMNS, *self.about["metrics"], "model"]
         columns += [
             pa.array([record.measures[number] for record in records])

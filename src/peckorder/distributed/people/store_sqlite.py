@@ -119,9 +119,7 @@ class SqliteSource:
             with closing(self._open()) as base:
                 self.about = decoded(path, _about(base, "about"))
                 asked = ", ".join(f'"{name}"' for name in _COLUMNS)
-                rows = base.execute(
-                    f'SELECT {asked} FROM people ORDER BY "row"'
-                ).fetchall()
+                rows = base.execute(f'SELECT {asked} FROM people ORDER BY "row"').fetchall()
         except sqlite3.DatabaseError:
             raise not_a_store(path) from None
         *plain, written = zip(*rows, strict=True) if rows else [()] * len(_COLUMNS)

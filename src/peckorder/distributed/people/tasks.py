@@ -141,10 +141,7 @@ class OnShared(SavedPlainly):
         rated = self.positions[rated]
         order = np.argsort(rated)
         rated, values = rated[order], values[order]
-        return self.ranker._learn_person(self._person(row), rated, values), (
-            rated,
-            values,
-        )
+        return self.ranker._learn_person(self._person(row), rated, values), (rated, values)
 
     def scores(self, row: int, model: Any, items: Ints) -> Floats:
         """Return the ratings that are expected of the person."""
@@ -156,9 +153,7 @@ class OnShared(SavedPlainly):
     def stored(self, row: int, model: Any) -> bytes:
         """Return a few numbers for each rating, without what is shared."""
         learnt, rated = model
-        return person_bytes(
-            self._person(row), learnt, None if self.has_same_ratings else rated
-        )
+        return person_bytes(self._person(row), learnt, None if self.has_same_ratings else rated)
 
     def _person(self, row: int) -> Any:
         return id_list(self.ratings.users[row : row + 1])[0]

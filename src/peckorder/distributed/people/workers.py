@@ -19,17 +19,8 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from peckorder._core.errors import refusal
-from peckorder.distributed.cluster.client import (
-    PATIENCE,
-    ReleasingClient,
-    check_version,
-)
-from peckorder.distributed.people.tasks import (
-    Record,
-    Task,
-    learn_from_file,
-    learn_people,
-)
+from peckorder.distributed.cluster.client import PATIENCE, ReleasingClient, check_version
+from peckorder.distributed.people.tasks import Record, Task, learn_from_file, learn_people
 from peckorder.exceptions import ClusterError
 
 if TYPE_CHECKING:
@@ -182,9 +173,7 @@ class OnDask:
 
         if self._shared is None:
             self._shared = self._scattered()
-        future = self._client.submit(
-            _learn_on_worker, self._shared, __version__, rows, pure=False
-        )
+        future = self._client.submit(_learn_on_worker, self._shared, __version__, rows, pure=False)
         self._running[future] = rows
 
     def wait(self) -> Completed:
@@ -264,9 +253,7 @@ class OnDask:
         from distributed import wait as wait_for
 
         copies = [
-            self._client.submit(
-                _has, sent, workers=[address], allow_other_workers=True, pure=False
-            )
+            self._client.submit(_has, sent, workers=[address], allow_other_workers=True, pure=False)
             for address in self._client.nthreads()
         ]
         with suppress(TimeoutError, CancelledError):
@@ -350,10 +337,7 @@ class Run:
     """
 
     def __init__(
-        self,
-        workers: Workers,
-        rows: Sequence[int],
-        on_records: Callable[[list[Record]], None],
+        self, workers: Workers, rows: Sequence[int], on_records: Callable[[list[Record]], None]
     ) -> None:
         self._workers, self._on_records = workers, on_records
         self._waiting, self._to_isolate = deque(rows), deque[int]()

@@ -54,8 +54,7 @@ EXPERIMENT = Experiment(
     name="cortes-2007",
     title="An Alternative Ranking Problem for Search Engines",
     citation=(
-        "Cortes, Mohri and Rastogi, An Alternative Ranking Problem for Search Engines, "
-        "WEA 2007."
+        "Cortes, Mohri and Rastogi, An Alternative Ranking Problem for Search Engines, WEA 2007."
     ),
     presets={"quick": QUICK, "full": FULL, "paper": PAPER},
     parts=(*TABLES, *FIGURES, LEFT_OUT),

@@ -44,9 +44,7 @@ class Config:
     gammas: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0)
     Cs: tuple[float, ...] = (1, 3, 10, 30, 100, 300, 1e3, 3e3, 1e4, 3e4, 1e5)
     ridges: tuple[float, ...] = (0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
-    svrank_weights: tuple[float, ...] = (
-        *(0.1, 1, 3, 10, 30, 100, 300, 1e3, 3e3, 1e4, 3e4, 1e5),
-    )
+    svrank_weights: tuple[float, ...] = (*(0.1, 1, 3, 10, 30, 100, 300, 1e3, 3e3, 1e4, 3e4, 1e5),)
     epsilons: tuple[float, ...] = (0.0, 0.5, 1.0)
     rounds: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640, 1000, 2000, 3000)
 
@@ -109,9 +107,7 @@ PAPER = replace(
 Printed: TypeAlias = tuple[float, float]
 
 
-def _of_three(
-    mprank: Printed, svrank: Printed, rankboost: Printed
-) -> Mapping[str, Printed]:
+def _of_three(mprank: Printed, svrank: Printed, rankboost: Printed) -> Mapping[str, Printed]:
     return {"MPRank": mprank, "SVRank": svrank, "RankBoost": rankboost}
 
 
@@ -214,9 +210,7 @@ class Problem:
     def training_half(self) -> "Problem":
         """Return the training half, itself divided into halves."""
         n = self.n_train
-        return Problem(
-            self.rows[:n], self.distances[:n, :n], self.y[:n], n // 2, self.popular[:n]
-        )
+        return Problem(self.rows[:n], self.distances[:n, :n], self.y[:n], n // 2, self.popular[:n])
 
 
 def _bins(name: str) -> tuple[Group, ...]:
@@ -264,9 +258,7 @@ def load_books(config: Config, folder: Path | None) -> Reviews:
     for the subset that is often distributed.
     """
     if config.synthetic:
-        ratings = datasets.make_ratings(
-            45, 80, density=0.3, levels=10, choice=0.0, random_state=4
-        )
+        ratings = datasets.make_ratings(45, 80, density=0.3, levels=10, choice=0.0, random_state=4)
         return Reviews(ratings, (Group("Books"),), 4, ALL)
     with warnings.catch_warnings():
         # The report says that it is a subset.
@@ -308,9 +300,7 @@ def draw_reviewers(reviews: Reviews, count: int, rng: Generator) -> list[Reviewe
     return [halved(reviews.ratings, int(row), rng) for row in rows]
 
 
-def halved(
-    ratings: Ratings, row: int, rng: Generator, n_train: int | None = None
-) -> Reviewer:
+def halved(ratings: Ratings, row: int, rng: Generator, n_train: int | None = None) -> Reviewer:
     """Shuffle a reviewer's ratings; by default half of them are for training."""
     csr = ratings.csr
     first, last = csr.indptr[row : row + 2]
@@ -320,11 +310,7 @@ def halved(
 
 
 def draw_features(
-    reviews: Reviews,
-    group: Group,
-    without: Sequence[Reviewer],
-    count: int,
-    rng: Generator,
+    reviews: Reviews, group: Group, without: Sequence[Reviewer], count: int, rng: Generator
 ) -> Floats:
     """Return (n_items, count) ratings of reference reviewers not in `without`.
 

@@ -24,21 +24,8 @@ from peckorder.experiments.cortes_2007.data import (
     squared_distances,
 )
 from peckorder.experiments.cortes_2007.rankers import centred, gaussian, mean_of
-from peckorder.experiments.framework.experiment import (
-    Claim,
-    Measured,
-    Part,
-    Shown,
-    Units,
-    Values,
-)
-from peckorder.experiments.framework.statistics import (
-    column,
-    mean_curve,
-    mean_text,
-    side,
-    verdict,
-)
+from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units, Values
+from peckorder.experiments.framework.statistics import column, mean_curve, mean_text, side, verdict
 from peckorder.magnitude.compiled.mprank import sweep
 from peckorder.reports import Cell, Chart, Curve, Table
 
@@ -95,9 +82,7 @@ def choose_by_leave_pair_out(
     return config.gammas[int(i)], config.Cs[int(j)]
 
 
-def measure_convergence(
-    config: Config, data: Reviews, unit: int, rng: Generator
-) -> Measured:
+def measure_convergence(config: Config, data: Reviews, unit: int, rng: Generator) -> Measured:
     """Record the sweeps of one reviewer, with C by leave-pair-out, and larger ones."""
     sizes = data.ratings.per_user
     row = int(rng.choice(np.flatnonzero(sizes >= data.low)))
@@ -186,9 +171,7 @@ def show_convergence(config: Config, units: Units, seconds: Units) -> Shown:
             reference=("batch", 1.0),
         ),
     )
-    return Shown(
-        tables=(_stops(units, caption),), charts=charts, claims=(_claim(config, units),)
-    )
+    return Shown(tables=(_stops(units, caption),), charts=charts, claims=(_claim(config, units),))
 
 
 def _stops(units: Units, caption: str) -> Table:
@@ -209,8 +192,7 @@ def _stops(units: Units, caption: str) -> Table:
             )
         rows.append((f"batch, C times {factor}", "", "", mean_text(batch, 3), ""))
     rows.extend(
-        (name, "", "", mean_text(column(units, name), 3), "")
-        for name in ("item mean", "constant")
+        (name, "", "", mean_text(column(units, name), 3), "") for name in ("item mean", "constant")
     )
     columns = ("solver", "rounds", "cost above, %", "MSD", "minus batch")
     return Table(
@@ -287,9 +269,7 @@ def measure_time(config: Config, data: Reviews, unit: int, rng: Generator) -> Me
     order = rng.permutation(csr.shape[1])
     scale = 2.0 * float(table.var(axis=0).sum())
     few = order[: min(config.sizes[-1], 800)]
-    gamma, C = choose_by_leave_pair_out(
-        config, table[few], label[few], scale, "diagonal"
-    )
+    gamma, C = choose_by_leave_pair_out(config, table[few], label[few], scale, "diagonal")
     values: Values = {"C": C, "gamma": gamma, "iterations": {}}
     seconds: Values = {}
     for n in config.sizes:
@@ -342,9 +322,7 @@ def show_time(config: Config, units: Units, seconds: Units) -> Shown:
     timed = [INVERSE, *names]
     table = Table(
         ("films", *timed),
-        tuple(
-            (n, *(f"{1e3 * seconds[0][n][name]:.1f}" for name in timed)) for n in sizes
-        ),
+        tuple((n, *(f"{1e3 * seconds[0][n][name]:.1f}" for name in timed)) for n in sizes),
         "Figure 1(b): milliseconds, one thread, the least of three times, without the "
         f"computation of kernels. {caption}",
     )
@@ -353,10 +331,7 @@ def show_time(config: Config, units: Units, seconds: Units) -> Shown:
         "Figure 1(b): training time",
         "training films",
         "log10 of seconds",
-        tuple(
-            Curve(name, x, np.log10([seconds[0][n][name] for n in sizes]))
-            for name in timed
-        ),
+        tuple(Curve(name, x, np.log10([seconds[0][n][name] for n in sizes])) for name in timed),
         caption,
         log_x=True,
     )

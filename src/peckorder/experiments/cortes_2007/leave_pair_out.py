@@ -16,13 +16,7 @@ from peckorder.experiments.cortes_2007.data import (
 )
 from peckorder.experiments.cortes_2007.rankers import gaussian, judge, ridge_path
 from peckorder.experiments.cortes_2007.tables import HALF
-from peckorder.experiments.framework.experiment import (
-    Claim,
-    Measured,
-    Part,
-    Shown,
-    Units,
-)
+from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units
 from peckorder.experiments.framework.statistics import (
     column,
     difference_text,
@@ -39,17 +33,13 @@ from peckorder.reports import Chart, Curve, Table
 _NEAR, _LINEAR = 0.05, 0.9
 
 
-def measure_left_out(
-    config: Config, data: Reviews, unit: int, rng: Generator
-) -> Measured:
+def measure_left_out(config: Config, data: Reviews, unit: int, rng: Generator) -> Measured:
     """Estimate the error of every gamma and C in both ways, for some reviewers."""
     drawn = draw_reviewers(data, config.left_out_reviewers, rng)
     table = draw_features(data, data.groups[-1], drawn, config.references, rng)
     features = Features.of(data.ratings, table)
     problems = [features.problem(reviewer) for reviewer in drawn]
-    estimates = np.stack(
-        [estimated(problem, config, features.scale) for problem in problems]
-    )
+    estimates = np.stack([estimated(problem, config, features.scale) for problem in problems])
     errors = np.stack([held_out(problem, config) for problem in problems])
     flat = errors.reshape(len(problems), -1)
     own = estimates.reshape(flat.shape).argmin(axis=1)

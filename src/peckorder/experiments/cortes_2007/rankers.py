@@ -57,9 +57,7 @@ def mean_of(tests: Sequence[Floats], scores: Sequence[Floats], name: str) -> flo
     return float(np.nanmean(judge(tests, scores, name)))
 
 
-def ridge_path(
-    K: Floats, y: Floats, n_train: int, ridges: Floats, *, is_free: bool
-) -> Floats:
+def ridge_path(K: Floats, y: Floats, n_train: int, ridges: Floats, *, is_free: bool) -> Floats:
     """Return test scores (n_test, n_ridges) of kernel ridge regression.
 
     Labels are centred, and scores are up to a constant. With a free constant it is
@@ -73,9 +71,7 @@ def ridge_path(
     return scores
 
 
-def choose(
-    problems: Sequence[Problem], config: Config, unit: float, most_rounds: int
-) -> Chosen:
+def choose(problems: Sequence[Problem], config: Config, unit: float, most_rounds: int) -> Chosen:
     """Choose all parameters on these reviewers.
 
     MPRank's and kernel ridge's by MSD, SVRank's by M1D, RankBoost's by misrankings.
@@ -85,9 +81,7 @@ def choose(
     gamma, C = _choose_mprank(problems, tests, config)
     ridges = np.array(config.ridges)
     paths = [
-        ridge_path(
-            gaussian(problem, gamma), problem.y, problem.n_train, ridges, is_free=False
-        )
+        ridge_path(gaussian(problem, gamma), problem.y, problem.n_train, ridges, is_free=False)
         for problem in problems
     ]
     ridge = config.ridges[int(np.argmin(_path_errors(tests, paths, "msd")))]
@@ -121,11 +115,7 @@ def _choose_mprank(
 
 
 def _choose_svrank(
-    problems: Sequence[Problem],
-    tests: Sequence[Floats],
-    config: Config,
-    unit: float,
-    gamma: float,
+    problems: Sequence[Problem], tests: Sequence[Floats], config: Config, unit: float, gamma: float
 ) -> tuple[float, float, float]:
     """Choose one parameter after the other: C, epsilon, then the adjacent widths.
 
@@ -161,16 +151,12 @@ def _choose_svrank(
     return best
 
 
-def _path_errors(
-    tests: Sequence[Floats], paths: Sequence[Floats], name: str
-) -> list[float]:
+def _path_errors(tests: Sequence[Floats], paths: Sequence[Floats], name: str) -> list[float]:
     columns = range(paths[0].shape[1])
     return [mean_of(tests, [path[:, c] for path in paths], name) for c in columns]
 
 
-def _boosted(
-    problems: Sequence[Problem], rounds: Sequence[int], *, is_cumulative: bool
-) -> Floats:
+def _boosted(problems: Sequence[Problem], rounds: Sequence[int], *, is_cumulative: bool) -> Floats:
     """Return the mean misranking after each of these numbers of rounds."""
     errors = np.full((len(problems), len(rounds)), np.nan)
     for i, problem in enumerate(problems):
@@ -185,9 +171,7 @@ def _boosted(
     return np.asarray(np.nanmean(errors, axis=0))
 
 
-def _booster(
-    problem: Problem, n_rounds: int, *, is_cumulative: bool
-) -> RankBoost | None:
+def _booster(problem: Problem, n_rounds: int, *, is_cumulative: bool) -> RankBoost | None:
     """Return RankBoost on the training half; None if all its ratings are equal."""
     if np.ptp(problem.train) == 0:
         return None
@@ -206,9 +190,7 @@ def centred(K: Floats) -> Floats:
     return np.asarray(K - by_row - by_row[:, None] + by_row.mean())
 
 
-def _svrank(
-    K: Floats, problem: Problem, C: float, epsilon: float, tol: float
-) -> Floats:
+def _svrank(K: Floats, problem: Problem, C: float, epsilon: float, tol: float) -> Floats:
     n = problem.n_train
     model = SVRank(C=C, epsilon=epsilon, kernel="precomputed", tol=tol)
     scores: Floats = model.fit(K[:n, :n], problem.train).predict(K[n:, :n])
@@ -238,9 +220,7 @@ def predictions(problem: Problem, chosen: Chosen) -> dict[str, Floats]:
     }
 
 
-def all_measures(
-    problems: Iterable[Problem], chosen: Chosen
-) -> dict[str, dict[str, Floats]]:
+def all_measures(problems: Iterable[Problem], chosen: Chosen) -> dict[str, dict[str, Floats]]:
     """Return every measure of every ranker, one value per reviewer."""
     tests: list[Floats] = []
     scores: dict[str, list[Floats]] = {name: [] for name in RANKERS}

@@ -27,20 +27,8 @@ from peckorder.experiments.cortes_2007.data import (
     load_netflix,
     others,
 )
-from peckorder.experiments.cortes_2007.rankers import (
-    RANKERS,
-    all_measures,
-    choices_text,
-    choose,
-)
-from peckorder.experiments.framework.experiment import (
-    Claim,
-    Measured,
-    Part,
-    Shown,
-    Units,
-    Values,
-)
+from peckorder.experiments.cortes_2007.rankers import RANKERS, all_measures, choices_text, choose
+from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units, Values
 from peckorder.experiments.framework.statistics import (
     column,
     difference_text,
@@ -67,19 +55,13 @@ _RATIO = (
 )
 
 
-def magnitude_claims(
-    name: str, groups: Sequence[str], values_of: ValuesOf
-) -> Iterable[Claim]:
+def magnitude_claims(name: str, groups: Sequence[str], values_of: ValuesOf) -> Iterable[Claim]:
     """Judge the claims about MSD and M1D."""
     text = partial(_by_group, name, groups)
 
     def shares(ranker: str, measure: str) -> str:
-        pairs = zip(
-            values_of(ranker, measure), values_of("constant", measure), strict=True
-        )
-        return ", ".join(
-            f"{np.nanmean(one) / np.nanmean(other):.3f}" for one, other in pairs
-        )
+        pairs = zip(values_of(ranker, measure), values_of("constant", measure), strict=True)
+        return ", ".join(f"{np.nanmean(one) / np.nanmean(other):.3f}" for one, other in pairs)
 
     svrank, boost = (gaps(values_of, other, "msd") for other in ("SVRank", "RankBoost"))
     yield Claim(
@@ -116,8 +98,7 @@ def misranking_claim(name: str, groups: Sequence[str], values_of: ValuesOf) -> C
     misrank = gaps(values_of, "RankBoost", "misranking")
     halves = gaps(values_of, "RankBoost", "ties half")
     return Claim(
-        f"{name}: the pairwise misranking error of MPRank is comparable to that of "
-        "RankBoost.",
+        f"{name}: the pairwise misranking error of MPRank is comparable to that of RankBoost.",
         verdict(side(CLOSE - gap) for gap in misrank),
         f"MPRank minus RankBoost, {HALF}: {_by_group(name, groups, misrank)}; with "
         f"ties as half errors: {_by_group(name, groups, halves)}. Judged by whether "
@@ -165,9 +146,7 @@ def measure_groups(
     return Measured(values)
 
 
-def measure_sparse(
-    config: Config, data: Reviews, unit: int, rng: Generator
-) -> Measured:
+def measure_sparse(config: Config, data: Reviews, unit: int, rng: Generator) -> Measured:
     """Run one repetition on MovieLens or Jester."""
     sizes = config.reviewers, config.held_out, config.most_rounds
     return measure_groups(data, rng, config, *sizes)
@@ -185,9 +164,7 @@ def spread_text(values: Floats) -> str:
     return mean if len(values) < 2 else f"{mean} ± {values.std(ddof=1):.3f}"
 
 
-def show_groups(
-    config: Config, units: Units, seconds: Units, *, name: str, title: str
-) -> Shown:
+def show_groups(config: Config, units: Units, seconds: Units, *, name: str, title: str) -> Shown:
     """Show the repetitions on one set of ratings."""
     groups = list(units[0]["groups"])
     caption = (
@@ -207,10 +184,7 @@ def show_groups(
         (f"Chosen on held-out reviewers (medians). {'. '.join(choices)}.",),
         tuple(_tables(units, groups, caption)),
         (_ratio_chart(units, groups, caption),),
-        (
-            *magnitude_claims(name, groups, values_of),
-            misranking_claim(name, groups, values_of),
-        ),
+        (*magnitude_claims(name, groups, values_of), misranking_claim(name, groups, values_of)),
     )
 
 
@@ -236,8 +210,7 @@ def _tables(units: Units, groups: Sequence[str], caption: str) -> Iterable[Table
         for group in groups:
             figures = printed.get(group, {})
             rows += (
-                (group, *_row(r, of(units, group, r, measure), figures.get(r)))
-                for r in RANKERS
+                (group, *_row(r, of(units, group, r, measure), figures.get(r))) for r in RANKERS
             )
             if measure == "msd":
                 rows.append((group, *_ratio_row(units, group, figures.get("MPRank"))))
@@ -257,9 +230,7 @@ def _tables(units: Units, groups: Sequence[str], caption: str) -> Iterable[Table
     )
 
 
-def _row(
-    ranker: str, ours: Floats, printed: Printed | None, decimals: int = 2
-) -> tuple[Cell, ...]:
+def _row(ranker: str, ours: Floats, printed: Printed | None, decimals: int = 2) -> tuple[Cell, ...]:
     """Return the cells of a ranker: ours, printed, and the gap between the means."""
     gap = "" if printed is None else signed(ours.mean() - printed[0], 3)
     return ranker, spread_text(ours), printed_text(printed, decimals), gap
@@ -399,16 +370,7 @@ TABLES = (
         load_netflix,
         lambda config: config.dense_repetitions,
         measure_dense,
-        partial(
-            show_groups, name="Netflix", title="A matrix of 1200 x 1200, 77 % filled"
-        ),
+        partial(show_groups, name="Netflix", title="A matrix of 1200 x 1200, 77 % filled"),
     ),
-    Part(
-        "books",
-        "Table 1: Books",
-        load_books,
-        lambda config: 1,
-        measure_books,
-        show_books,
-    ),
+    Part("books", "Table 1: Books", load_books, lambda config: 1, measure_books, show_books),
 )

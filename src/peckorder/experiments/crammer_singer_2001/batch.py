@@ -12,12 +12,7 @@ from sklearn.svm import SVC, SVR
 from peckorder import PRank
 from peckorder._core.typing import Floats, Ints
 from peckorder.datasets import make_square
-from peckorder.experiments.crammer_singer_2001.movies import (
-    ITEM_MEAN,
-    Viewers,
-    load_few,
-    stream_of,
-)
+from peckorder.experiments.crammer_singer_2001.movies import ITEM_MEAN, Viewers, load_few, stream_of
 from peckorder.experiments.crammer_singer_2001.online import (
     AVERAGED,
     LAST,
@@ -48,10 +43,7 @@ from peckorder.reports import Chart, Table
 MACHINE, REGRESSION = "multiclass SVM", "support vector regression"
 MEDIAN = "median of the ranks learnt"
 PEERS = (MACHINE, REGRESSION)
-CLAIM = (
-    "In a batch, {}: PRank comes first, before multiclass SVM and support vector "
-    "regression."
-)
+CLAIM = "In a batch, {}: PRank comes first, before multiclass SVM and support vector regression."
 
 
 def many_passes(name: str, n_passes: int) -> str:
@@ -74,12 +66,7 @@ def pranks(config: Config, rng: Generator, **settings: bool) -> dict[str, PRank]
     seed = int(rng.integers(2**31))
     return {
         many_passes(name, n_passes): PRank(
-            rule=rule,
-            max_iter=n_passes,
-            shuffle=True,
-            random_state=seed,
-            classes=RANKS,
-            **settings,
+            rule=rule, max_iter=n_passes, shuffle=True, random_state=seed, classes=RANKS, **settings
         )
         for name, rule in ((LAST, "last"), (AVERAGED, "averaged"))
         for n_passes in config.passes
@@ -91,9 +78,7 @@ def costs_of(name: str, config: Config) -> tuple[float, ...]:
     return config.class_costs if name == MACHINE else config.regression_costs
 
 
-def predicted(
-    name: str, cost: float, gram: Floats, y: Ints, train: Ints, test: Ints
-) -> Floats:
+def predicted(name: str, cost: float, gram: Floats, y: Ints, train: Ints, test: Ints) -> Floats:
     """Train an SVM on rows of a Gram matrix and predict the ranks of others."""
     labels = y[train]
     if (labels == labels[0]).all():
@@ -104,9 +89,7 @@ def predicted(
     return np.clip(np.floor(ranks + 0.5), RANKS[0], RANKS[-1])
 
 
-def chosen_cost(
-    name: str, config: Config, gram: Floats, y: Ints, train: Ints, seed: int
-) -> float:
+def chosen_cost(name: str, config: Config, gram: Floats, y: Ints, train: Ints, seed: int) -> float:
     """Return the first C with the lowest rank loss in cross-validation."""
     costs = costs_of(name, config)
     lost = np.zeros(len(costs))
@@ -126,19 +109,14 @@ def losses_of(
     product = X @ X[train].T
     gram = product.toarray() if sparse.issparse(product) else product
     predictions: Values = {}
-    for name, model in pranks(
-        config, rng, fit_intercept=False, unit_norm=False
-    ).items():
+    for name, model in pranks(config, rng, fit_intercept=False, unit_norm=False).items():
         predictions[name] = model.fit(X[train], y[train]).predict(X[test])
     for name in PEERS:
         seed = int(rng.integers(2**31))
         cost = chosen_cost(name, config, gram, y, train, seed)
         predictions[name] = predicted(name, cost, gram, y, train, test)
     predictions[MEDIAN] = np.quantile(y[train], 0.5, method="lower")
-    return {
-        name: float(np.abs(ranks - y[test]).mean())
-        for name, ranks in predictions.items()
-    }
+    return {name: float(np.abs(ranks - y[test]).mean()) for name, ranks in predictions.items()}
 
 
 def measure_square(config: Config, data: Values, unit: int, rng: Generator) -> Measured:
@@ -156,8 +134,7 @@ def show_square(config: Config, units: Units, seconds: Units) -> Shown:
     """Show the loss by the size of the sample."""
     losses = {name: column(units, "tested", name) for name in units[0]["tested"]}
     rows = [
-        (name, *(mean_text(losses_at) for losses_at in values.T))
-        for name, values in losses.items()
+        (name, *(mean_text(losses_at) for losses_at in values.T)) for name, values in losses.items()
     ]
     rows.append(("no rule can do better", *([f"{LEAST_LOSS:.3f}"] * len(config.sizes))))
     caption = (
@@ -184,26 +161,15 @@ def show_square(config: Config, units: Units, seconds: Units) -> Shown:
             "It says that PRank came first, in the setting of another paper; it prints "
             "no number.",
         ),
-        tables=(
-            Table(
-                ("ranker", *(f"{s:,} points" for s in config.sizes)),
-                tuple(rows),
-                caption,
-            ),
-        ),
+        tables=(Table(("ranker", *(f"{s:,} points" for s in config.sizes)), tuple(rows), caption),),
         charts=(chart,),
-        claims=(
-            _claim(
-                "the square", config, losses, [f" ({s:,} points)" for s in config.sizes]
-            ),
-        ),
+        claims=(_claim("the square", config, losses, [f" ({s:,} points)" for s in config.sizes]),),
     )
 
 
 def _grids_text(config: Config) -> str:
     grids = "; ".join(
-        f"{', '.join(f'{cost:g}' for cost in costs_of(name, config))} for {name}"
-        for name in PEERS
+        f"{', '.join(f'{cost:g}' for cost in costs_of(name, config))} for {name}" for name in PEERS
     )
     return (
         f"The C of the SVMs is chosen by the rank loss in {config.folds}-fold "
@@ -213,18 +179,14 @@ def _grids_text(config: Config) -> str:
     )
 
 
-def _claim(
-    where: str, config: Config, losses: dict[str, Floats], columns: Sequence[str]
-) -> Claim:
+def _claim(where: str, config: Config, losses: dict[str, Floats], columns: Sequence[str]) -> Claim:
     """Judge the paper's PRank against both SVMs at once, column by column."""
     gaps = []
     for ours in (PUBLISHED, *most_passes(config)):
         for name in PEERS:
             texts = [
                 difference_text(paired) + label
-                for paired, label in zip(
-                    (losses[ours] - losses[name]).T, columns, strict=True
-                )
+                for paired, label in zip((losses[ours] - losses[name]).T, columns, strict=True)
             ]
             gaps.append(f"{ours}, minus {name}: {', '.join(texts)}")
     sides = [
@@ -235,9 +197,7 @@ def _claim(
     return Claim(CLAIM.format(where), verdict(sides), lead + "; ".join(gaps) + ".")
 
 
-def measure_movies(
-    config: Config, data: Viewers, unit: int, rng: Generator
-) -> Measured:
+def measure_movies(config: Config, data: Viewers, unit: int, rng: Generator) -> Measured:
     """Train on half of a viewer's ratings, and test on the other half."""
     target = int(rng.integers(data.by_viewer.shape[0]))
     stream = stream_of(data, target, rng)
@@ -258,10 +218,7 @@ def show_movies(config: Config, units: Units, seconds: Units) -> Shown:
         (
             name,
             mean_text(values),
-            *(
-                "" if name == peer else difference_text(values - losses[peer])
-                for peer in PEERS
-            ),
+            *("" if name == peer else difference_text(values - losses[peer]) for peer in PEERS),
         )
         for name, values in losses.items()
     )

@@ -31,18 +31,8 @@ from peckorder.experiments.crammer_singer_2001.online import (
     sides_below,
     stepped,
 )
-from peckorder.experiments.framework.experiment import (
-    Claim,
-    Measured,
-    Part,
-    Shown,
-    Units,
-)
-from peckorder.experiments.framework.online import (
-    centred,
-    rounds_shown,
-    running_median,
-)
+from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units
+from peckorder.experiments.framework.online import centred, rounds_shown, running_median
 from peckorder.experiments.framework.statistics import (
     column,
     difference_text,
@@ -145,9 +135,7 @@ def plain(key: str, form: str) -> str:
     return key.removesuffix(f" ({form})")
 
 
-def measure(
-    config: Config, data: Viewers, unit: int, rng: Generator, *, which: int
-) -> Measured:
+def measure(config: Config, data: Viewers, unit: int, rng: Generator, *, which: int) -> Measured:
     """Run all rankers over the ratings of one random viewer."""
     target = int(rng.integers(data.by_viewer.shape[0]))
     stream = stream_of(data, target, rng)
@@ -202,10 +190,7 @@ def show(config: Config, units: Units, seconds: Units, *, which: int) -> Shown:
             _table(config, units, curves, passes, best, more_than),
             _scale_table(config, units, passes),
         ),
-        charts=(
-            _chart(rounds, curves, best),
-            _scale_chart(config, units, passes),
-        ),
+        charts=(_chart(rounds, curves, best), _scale_chart(config, units, passes)),
         claims=(_claim(curves, rounds, best, more_than),),
     )
 
@@ -239,9 +224,7 @@ def _table(
 ) -> Table:
     labels = [(name, "", name) for name in BASELINES]
     for form in FORMS:
-        labels += [
-            (name, form, in_form(name, form)) for name in (LAST, AVERAGED, PERCEPTRON)
-        ]
+        labels += [(name, form, in_form(name, form)) for name in (LAST, AVERAGED, PERCEPTRON)]
         labels.append((plain(best[form], form), form, best[form]))
     rows = tuple(
         (

@@ -21,12 +21,7 @@ from peckorder.experiments.framework.experiment import (
     Units,
     Values,
 )
-from peckorder.experiments.framework.online import (
-    LEAST_LOSS,
-    NOISE,
-    rounds_shown,
-    running_median,
-)
+from peckorder.experiments.framework.online import LEAST_LOSS, NOISE, rounds_shown, running_median
 from peckorder.experiments.framework.statistics import (
     column,
     difference_text,
@@ -165,10 +160,7 @@ def measure_square(config: Config, data: Values, unit: int, rng: Generator) -> M
         losses = np.concatenate([first, progressive_losses(learner, X[cut:], y[cut:])])
         lost[name] = lost_after(losses, rounds)
     median = running_median(y, len(RANKS))
-    for name, predicted, last in (
-        (MEDIAN, median, median[cut]),
-        (CONSTANT, MIDDLE, MIDDLE),
-    ):
+    for name, predicted, last in ((MEDIAN, median, median[cut]), (CONSTANT, MIDDLE, MIDDLE)):
         lost[name] = lost_after(np.abs(predicted - y), rounds)
         tested[name] = rank_loss(y_test, np.full(len(y_test), last))
     return Measured({"lost": lost, "tested": tested})
@@ -234,9 +226,7 @@ def _square_chart(n: int, curves: Curves, rounds: Ints, best: str) -> Chart:
     )
 
 
-def _square_claim(
-    config: Config, curves: Curves, rounds: Ints, steps: Sequence[str]
-) -> Claim:
+def _square_claim(config: Config, curves: Curves, rounds: Ints, steps: Sequence[str]) -> Claim:
     """Judge the three rankers with every step of Widrow-Hoff, as the paper's is lost.
 
     A comparison is of one ranker with the two others at a round shown: PRank's is at

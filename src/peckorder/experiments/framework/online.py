@@ -33,12 +33,7 @@ def running_median(y: Ints, n_ranks: int) -> Ints:
 
 
 def rounds_shown(
-    n_rounds: int,
-    n_points: int,
-    *,
-    first: int = 1,
-    log: bool = False,
-    include: Iterable[int] = (),
+    n_rounds: int, n_points: int, *, first: int = 1, log: bool = False, include: Iterable[int] = ()
 ) -> Ints:
     """Return about `n_points` rounds at which curves are stored, and those to include.
 

@@ -30,10 +30,7 @@ def report(outcome: Outcome, command: str) -> Report:
         For `peckorder.reports.write`.
     """
     experiment = outcome.experiment
-    sections = [
-        *_what_holds(outcome.parts),
-        *(_section(result) for result in outcome.parts),
-    ]
+    sections = [*_what_holds(outcome.parts), *(_section(result) for result in outcome.parts)]
     if experiment.departures:
         sections.append(Section("Departures from the paper", experiment.departures))
     settings = json.dumps(as_json(asdict(outcome.config)))
@@ -61,9 +58,7 @@ def report(outcome: Outcome, command: str) -> Report:
 
 def _what_holds(parts: Iterable[PartOutcome]) -> Iterable[Section]:
     rows = [
-        (claim.text, claim.holds, claim.found)
-        for result in parts
-        for claim in result.shown.claims
+        (claim.text, claim.holds, claim.found) for result in parts for claim in result.shown.claims
     ]
     if rows:
         table = Table(("the paper says", "holds", "here"), tuple(rows))

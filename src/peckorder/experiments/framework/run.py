@@ -23,14 +23,7 @@ from peckorder._core.errors import entry_named
 from peckorder._core.validation import Rule, whole
 from peckorder._version import __version__
 from peckorder.exceptions import MissingDataError
-from peckorder.experiments.framework.experiment import (
-    Data,
-    Experiment,
-    Part,
-    Preset,
-    Shown,
-    Values,
-)
+from peckorder.experiments.framework.experiment import Data, Experiment, Part, Preset, Shown, Values
 from peckorder.experiments.framework.journal import Entry, Journal, as_json
 
 Progress: TypeAlias = Callable[[int, int, str], None]
@@ -195,9 +188,7 @@ def run(
 def check(experiment: Experiment, preset: str, *, seed: int, jobs: int) -> None:
     """Raise as `run` does for invalid arguments."""
     presets = tuple(experiment.presets)
-    Rule(f"one of {', '.join(presets)}", lambda value: value in presets).check(
-        "preset", preset
-    )
+    Rule(f"one of {', '.join(presets)}", lambda value: value in presets).check("preset", preset)
     whole(0).check("seed", seed)
     whole(1).check("jobs", jobs)
 
@@ -211,9 +202,7 @@ class _PartRun:
     seed: int
     folder: Path | None
 
-    def run(
-        self, book: Journal | None, jobs: int, report: Callable[[int], None]
-    ) -> PartOutcome:
+    def run(self, book: Journal | None, jobs: int, report: Callable[[int], None]) -> PartOutcome:
         """Run the repetitions that are not in the journal, and show all of them."""
         part = self.part
         report(0)
@@ -240,9 +229,7 @@ class _PartRun:
         shown = part.show(self.config, units, seconds)
         return PartOutcome(part, data, units, seconds, shown)
 
-    def _measure_all(
-        self, units: Sequence[int], jobs: int
-    ) -> Iterator[tuple[int, Entry]]:
+    def _measure_all(self, units: Sequence[int], jobs: int) -> Iterator[tuple[int, Entry]]:
         if jobs == 1 or len(units) < 2:
             yield from map(self.measure, units)
             return

@@ -65,11 +65,7 @@ def printed_text(printed: Printed, decimals: int = 2) -> str:
 
 
 def beside_printed(
-    heading: str,
-    rows: Iterable[tuple[str, Floats, Printed]],
-    caption: str,
-    *,
-    decimals: int = 3,
+    heading: str, rows: Iterable[tuple[str, Floats, Printed]], caption: str, *, decimals: int = 3
 ) -> Table:
     """Return a table of (label, our value per repetition, printed figure or None).
 

@@ -7,13 +7,7 @@ from numpy.random import Generator
 from scipy import sparse
 
 from peckorder._core.typing import Ints
-from peckorder.experiments.framework.experiment import (
-    Claim,
-    Measured,
-    Part,
-    Shown,
-    Units,
-)
+from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units
 from peckorder.experiments.framework.statistics import (
     beside_printed,
     column,
@@ -60,9 +54,7 @@ PRINTED_RANDOM = {"disagreement": 0.5, "AP": 0.41, "PROT": 0.45}
 _LITTLE_BETTER = 0.45
 
 
-def measure_sizes(
-    config: Config, films: Ratings, unit: int, rng: Generator
-) -> Measured:
+def measure_sizes(config: Config, films: Ratings, unit: int, rng: Generator) -> Measured:
     """Draw viewers and targets; compare on the first 100, 200 and so on of them."""
     order = rng.permutation(films.n_users)
     most = max(config.sizes)
@@ -89,8 +81,7 @@ def show_sizes(config: Config, units: Units, seconds: Units) -> Shown:
             (name, of(units, CONSTANT, name)[:, point], PRINTED_RANDOM.get(name))
             for name in MEASURES
         ],
-        "A constant score, all orders of ties averaged; printed for EachMovie. "
-        f"{INTERVALS}",
+        f"A constant score, all orders of ties averaged; printed for EachMovie. {INTERVALS}",
     )
     return Shown(
         tables=(
@@ -147,9 +138,7 @@ def _claims_on_sizes(config: Config, units: Units, point: int) -> tuple[Claim, .
             + ", ".join(
                 f"{difference_text(gains)} with {size:,} features"
                 for gains, size in zip(
-                    gain(units, BOOST, PLAIN, "disagreement").T,
-                    config.sizes,
-                    strict=True,
+                    gain(units, BOOST, PLAIN, "disagreement").T, config.sizes, strict=True
                 )
             )
             + ".",
@@ -194,9 +183,7 @@ def in_bin(films: Ratings, people: Ints, limits: tuple[int, int]) -> Ints:
     return people[(count >= limits[0]) & (count <= limits[1])]
 
 
-def measure_densities(
-    config: Config, films: Ratings, unit: int, rng: Generator
-) -> Measured:
+def measure_densities(config: Config, films: Ratings, unit: int, rng: Generator) -> Measured:
     """Compare on viewers of each density, for the same targets."""
     order = rng.permutation(films.n_users)
     spare = 2 * config.density_targets + 10
@@ -235,25 +222,15 @@ def show_densities(config: Config, units: Units, seconds: Units) -> Shown:
         "drawn at random are kept, since the set has few such viewers.",
     )
     note = (
-        f"Means over {drawn(units)}; T = 40 + N/10 rounds for the N viewers of a bin. "
-        f"{INTERVALS}"
+        f"Means over {drawn(units)}; T = 40 + N/10 rounds for the N viewers of a bin. {INTERVALS}"
     )
     x_label = "mean number of ratings of a feature"
     of_chart = slice(1, None)
     caption = f"{note} The first point is of the thinned viewers."
     return Shown(
-        tables=(
-            sizes,
-            *(by_point(units, measure, names, note) for measure in MEASURES),
-        ),
-        charts=charts(
-            units, "Figure 6", x_label, density[of_chart], of_chart, caption, log_x=True
-        ),
-        claims=(
-            _claim_on_gains(
-                units, "RankBoost gains most from denser features.", of_chart
-            ),
-        ),
+        tables=(sizes, *(by_point(units, measure, names, note) for measure in MEASURES)),
+        charts=charts(units, "Figure 6", x_label, density[of_chart], of_chart, caption, log_x=True),
+        claims=(_claim_on_gains(units, "RankBoost gains most from denser features.", of_chart),),
     )
 
 

@@ -6,13 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from peckorder._core.typing import Floats
-from peckorder.experiments.framework.experiment import (
-    Claim,
-    Measured,
-    Part,
-    Shown,
-    Units,
-)
+from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units
 from peckorder.experiments.framework.statistics import (
     beside_printed,
     column,
@@ -22,13 +16,7 @@ from peckorder.experiments.framework.statistics import (
     verdict,
 )
 from peckorder.experiments.freund_2003.features import PRINTED_RANDOM, bin_name, in_bin
-from peckorder.experiments.freund_2003.figures import (
-    INTERVALS,
-    by_point,
-    charts,
-    gain,
-    of,
-)
+from peckorder.experiments.freund_2003.figures import INTERVALS, by_point, charts, gain, of
 from peckorder.experiments.freund_2003.films import (
     BOOST,
     MEASURES,
@@ -57,9 +45,7 @@ FRACTIONS = (1 / 5, 1 / 4, 1 / 3, 1 / 2)
 N_FILMS = (8, 12, 20, 40, 60, 100, 200)
 
 
-def measure_feedback(
-    config: Config, films: Ratings, unit: int, rng: Generator
-) -> Measured:
+def measure_feedback(config: Config, films: Ratings, unit: int, rng: Generator) -> Measured:
     """Compare for targets of each density, with the same viewers as features."""
     order = rng.permutation(films.n_users)
     size = config.feedback_features
@@ -98,10 +84,7 @@ def show_feedback(config: Config, units: Units, seconds: Units) -> Shown:
     )
     x_label = "mean number of films rated by a target"
     return Shown(
-        tables=(
-            drawn,
-            *(by_point(units, measure, names, note) for measure in MEASURES),
-        ),
+        tables=(drawn, *(by_point(units, measure, names, note) for measure in MEASURES)),
         charts=charts(units, "Figure 7", x_label, density, caption=note, log_x=True),
         claims=_claims_on_feedback(config, units),
     )
@@ -113,9 +96,7 @@ def _claims_on_feedback(config: Config, units: Units) -> tuple[Claim, ...]:
     for i in few:
         for which in ("disagreement", "AP", "PROT"):
             gains = [
-                gain(units, SIMILARITY, name, which)[:, i]
-                for name in PRINTED
-                if name != SIMILARITY
+                gain(units, SIMILARITY, name, which)[:, i] for name in PRINTED if name != SIMILARITY
             ]
             sides.append(side(min(gains, key=lambda values: float(values.mean()))))
         over = difference_text(gain(units, SIMILARITY, BOOST, "disagreement")[:, i])
@@ -137,8 +118,7 @@ def _claims_on_feedback(config: Config, units: Units) -> tuple[Claim, ...]:
             f"{'; '.join(texts)}.",
         ),
         Claim(
-            "Denser feedback degrades AP and coverage; RankBoost's disagreement "
-            "improves with it.",
+            "Denser feedback degrades AP and coverage; RankBoost's disagreement improves with it.",
             verdict([*degrade, side(rises)]),
             "RankBoost, last bin minus first: AP "
             f"{difference_text(falls['AP'])}, coverage "
@@ -148,9 +128,7 @@ def _claims_on_feedback(config: Config, units: Units) -> tuple[Claim, ...]:
     )
 
 
-def measure_chance(
-    config: Config, films: Ratings, unit: int, rng: Generator
-) -> Measured:
+def measure_chance(config: Config, films: Ratings, unit: int, rng: Generator) -> Measured:
     """Count good films of all people by density; rank test halves at random."""
     bins = []
     all_targets: list[Target] = []
@@ -210,10 +188,7 @@ def show_chance(config: Config, units: Units, seconds: Units) -> Shown:
     )
     for_all = beside_printed(
         "random guessing",
-        [
-            (name, np.array([units[0]["all"][name]]), PRINTED_RANDOM.get(name))
-            for name in MEASURES
-        ],
+        [(name, np.array([units[0]["all"][name]]), PRINTED_RANDOM.get(name)) for name in MEASURES],
         "On the test halves of everybody; printed for EachMovie.",
     )
     return Shown(
@@ -228,8 +203,7 @@ def show_chance(config: Config, units: Units, seconds: Units) -> Shown:
 
 def _chart(values: Units, x: Sequence[float], x_label: str) -> Chart:
     curves = tuple(
-        Curve(which, np.array(x), np.array([point[which] for point in values]))
-        for which in TOP
+        Curve(which, np.array(x), np.array([point[which] for point in values])) for which in TOP
     )
     caption = "Closed form, over all orders."
     return Chart("Figure 8: random guessing", x_label, "measure", curves, caption)

@@ -7,18 +7,11 @@ from numpy.typing import ArrayLike
 
 from peckorder._core.typing import Floats
 from peckorder.experiments.framework.experiment import Units
-from peckorder.experiments.framework.statistics import (
-    column,
-    mean_curve,
-    mean_text,
-    side,
-)
+from peckorder.experiments.framework.statistics import column, mean_curve, mean_text, side
 from peckorder.experiments.freund_2003.films import MEASURES
 from peckorder.reports import Chart, Table
 
-INTERVALS = (
-    "± is half the 95 % interval of the mean over the draws; so are bands in charts."
-)
+INTERVALS = "± is half the 95 % interval of the mean over the draws; so are bands in charts."
 
 
 def rankers(units: Units) -> list[str]:
@@ -48,8 +41,7 @@ def charts(
             x_label,
             measure,
             tuple(
-                mean_curve(name, x, of(units, name, measure)[:, points])
-                for name in rankers(units)
+                mean_curve(name, x, of(units, name, measure)[:, points]) for name in rankers(units)
             ),
             caption,
             log_x=log_x,
@@ -58,9 +50,7 @@ def charts(
     )
 
 
-def by_point(
-    units: Units, measure: str, headings: Sequence[str], caption: str
-) -> Table:
+def by_point(units: Units, measure: str, headings: Sequence[str], caption: str) -> Table:
     """Return a table of one measure: one row per ranker, one column per point."""
     rows = tuple(
         (name, *(mean_text(values) for values in of(units, name, measure).T))

@@ -19,12 +19,7 @@ from peckorder.collaborative import MinNormRegression, NearestRanker, damped_mea
 from peckorder.datasets import load_movielens_1m, make_ratings
 from peckorder.experiments.framework.experiment import Values
 from peckorder.feedback import Ratings
-from peckorder.metrics import (
-    average_precision,
-    coverage,
-    disagreement,
-    predicted_rank_of_top,
-)
+from peckorder.metrics import average_precision, coverage, disagreement, predicted_rank_of_top
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +195,7 @@ class Viewers:
         self.means: Floats = np.asarray(table.sum(axis=1)).ravel() / count
         squares = np.asarray(table.power(2).sum(axis=1)).ravel()
         self.norms: Floats = np.sqrt(squares)
-        self.deviations: Floats = np.sqrt(
-            np.maximum(squares / count - self.means**2, 0.0)
-        )
+        self.deviations: Floats = np.sqrt(np.maximum(squares / count - self.means**2, 0.0))
         self.by_item = sparse.csr_array(table.T)
         self._table = table
         self.density = float(np.diff(table.indptr).mean())
@@ -238,9 +231,7 @@ class Tables:
     @classmethod
     def of(cls, viewers: Viewers, target: Target) -> "Tables":
         """Read the rows of both halves."""
-        rows = [
-            viewers.by_item[items].toarray() for items in (target.learnt, target.tested)
-        ]
+        rows = [viewers.by_item[items].toarray() for items in (target.learnt, target.tested)]
         learnt, tested = (np.where(row == 0.0, np.nan, row) for row in rows)
         return cls(viewers, target, learnt, tested)
 
@@ -371,6 +362,5 @@ def tabulated(
 def joined(parts: Sequence[Mapping[str, Mapping[str, Sequence[float]]]]) -> Values:
     """Return ranker, then measure, then the first value of every part."""
     return {
-        name: {key: [part[name][key][0] for part in parts] for key in MEASURES}
-        for name in parts[0]
+        name: {key: [part[name][key][0] for part in parts] for key in MEASURES} for name in parts[0]
     }

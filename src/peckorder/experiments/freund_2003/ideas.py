@@ -12,14 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from peckorder import RankBoost
 from peckorder._core.typing import Floats
 from peckorder.datasets import Documents, load_ohsumed_fold, make_letor
-from peckorder.experiments.framework.experiment import (
-    Claim,
-    Data,
-    Measured,
-    Part,
-    Shown,
-    Units,
-)
+from peckorder.experiments.framework.experiment import Claim, Data, Measured, Part, Shown, Units
 from peckorder.experiments.framework.statistics import (
     column,
     difference_text,
@@ -139,9 +132,7 @@ def only_best(target: Target) -> Target:
     return Target(target.learnt, target.tested, target.given, loved)
 
 
-def measure_ideas(
-    config: Config, films: Ratings, unit: int, rng: Generator
-) -> Measured:
+def measure_ideas(config: Config, films: Ratings, unit: int, rng: Generator) -> Measured:
     """Compare for some targets, by all ratings and by the highest alone."""
     order = rng.permutation(films.n_users)
     size = config.idea_features
@@ -205,9 +196,7 @@ def _claims(units: Units, two: Units) -> tuple[Claim, ...]:
     one, other = lead(HYBRID, BOOST), lead(HYBRID, SIMILARITY)
     ada = {name: lead(name, ADABOOST, two) for name in (BIPARTITE, BIPARTITE_PLAIN)}
     chosen = column(units, "chosen").mean()
-    over = "; ".join(
-        f"{k} nearest {difference_text(gains)}" for k, gains in averaged.items()
-    )
+    over = "; ".join(f"{k} nearest {difference_text(gains)}" for k, gains in averaged.items())
     return (
         Claim(
             "Proposed: averaging k nearest neighbours would show whether relative "
@@ -273,9 +262,7 @@ def load_folds(config: Config, folder: Path | None) -> list[Fold]:
         return [dict(load_ohsumed_fold(k, folder)) for k in range(1, 6)]
     parts = [make_letor(8, 15, 6, n_grades=3, random_state=k) for k in range(3)]
     names = ("train", "validation", "test")
-    return [
-        {name: parts[(i + k) % 3] for i, name in enumerate(names)} for k in range(5)
-    ]
+    return [{name: parts[(i + k) % 3] for i, name in enumerate(names)} for k in range(5)]
 
 
 def ndcg_and_map(documents: Documents, scores: Floats) -> Floats:
@@ -309,9 +296,7 @@ def _ndcg(gain: Floats, scores: Floats) -> Floats:
     return np.asarray(ratio[last])
 
 
-def measure_folds(
-    config: Config, folds: list[Fold], unit: int, rng: Generator
-) -> Measured:
+def measure_folds(config: Config, folds: list[Fold], unit: int, rng: Generator) -> Measured:
     """Train; use 50 rounds, or the number that is best on the validation fold."""
     fold = folds[unit]
     train, validation, test = (fold[name] for name in ("train", "validation", "test"))
@@ -327,9 +312,7 @@ def measure_folds(
         {
             "chosen": best + 1,
             "rows": {
-                f"RankBoost, {config.fold_rounds} rounds": ndcg_and_map(
-                    test, staged[fixed]
-                ),
+                f"RankBoost, {config.fold_rounds} rounds": ndcg_and_map(test, staged[fixed]),
                 "RankBoost, rounds chosen": ndcg_and_map(test, staged[best]),
                 "best single feature": ndcg_and_map(test, test.X[:, single]),
                 "constant": ndcg_and_map(test, np.zeros(len(test))),

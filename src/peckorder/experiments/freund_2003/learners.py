@@ -73,15 +73,10 @@ def errors(truths: Sequence[Floats], staged: Sequence[Sequence[Floats]]) -> list
     truth = np.concatenate(truths)
     person = np.repeat(np.arange(len(truths)), [len(truth) for truth in truths])
     columns = zip(*staged, strict=True)
-    return [
-        float(disagreement(truth, np.concatenate(scores), qid=person))
-        for scores in columns
-    ]
+    return [float(disagreement(truth, np.concatenate(scores), qid=person)) for scores in columns]
 
 
-def measure_learners(
-    config: Config, films: Ratings, unit: int, rng: Generator
-) -> Measured:
+def measure_learners(config: Config, films: Ratings, unit: int, rng: Generator) -> Measured:
     """Boost for some targets with each weak learner; measure errors on both halves."""
     order = rng.permutation(films.n_users)
     size, rounds = config.learner_features, rounds_of(config)
@@ -115,11 +110,7 @@ def learner_table(config: Config, units: Units, caption: str) -> Table:
     rounds = rounds_of(config)
     tabled = _tabled(config)
     positions = np.searchsorted(rounds, tabled)
-    headings = [
-        f"{half}, {n_rounds} rounds"
-        for half in ("train", "test")
-        for n_rounds in tabled
-    ]
+    headings = [f"{half}, {n_rounds} rounds" for half in ("train", "test") for n_rounds in tabled]
     rows = []
     for name in units[0]["learners"]:
         cells = [
@@ -142,9 +133,7 @@ def learner_charts(config: Config, units: Units, title: str) -> tuple[Chart, ...
             "round",
             "disagreement",
             tuple(
-                mean_curve(
-                    name, rounds_of(config), column(units, "learners", name, half)
-                )
+                mean_curve(name, rounds_of(config), column(units, "learners", name, half))
                 for name in LEARNERS
             ),
             f"Means over {len(units)} repetitions; bands are their 95 % intervals.",
@@ -162,10 +151,7 @@ def learner_claims(units: Units, title: str) -> tuple[Claim, ...]:
     two, three = last("WeakLearn.2", "train"), last("WeakLearn.3", "train")
     cum = [last(f"WeakLearn.{n}.cum", "train") for n in (2, 3)]
     hampered = [side(errors - three) for errors in cum]
-    gains = [
-        last(f"WeakLearn.{n}", "test") - last(f"WeakLearn.{n}.cum", "test")
-        for n in (2, 3)
-    ]
+    gains = [last(f"WeakLearn.{n}", "test") - last(f"WeakLearn.{n}.cum", "test") for n in (2, 3)]
     difference = last("WeakLearn.2.cum", "test") - last("WeakLearn.3.cum", "test")
     overfit = []
     for n in ("3", "3.cum"):
@@ -173,15 +159,13 @@ def learner_claims(units: Units, title: str) -> tuple[Claim, ...]:
         overfit.append(errors_[:, -1] - errors_[:, errors_.mean(axis=0).argmin()])
     return (
         Claim(
-            "WeakLearn.2 has the lowest train error, then WeakLearn.3, then .cum "
-            f"({title}).",
+            f"WeakLearn.2 has the lowest train error, then WeakLearn.3, then .cum ({title}).",
             verdict([side(three - two), *hampered]),
             f"After the last round {two.mean():.4f}, {three.mean():.4f}; .2.cum "
             f"{cum[0].mean():.4f}, .3.cum {cum[1].mean():.4f}.",
         ),
         Claim(
-            f"Positive cumulative weights lower the test error and resist overfitting "
-            f"({title}).",
+            f"Positive cumulative weights lower the test error and resist overfitting ({title}).",
             verdict([*map(side, gains), side(overfit[0] - overfit[1])]),
             f"Gain of .cum: second method {difference_text(gains[0], 4)}, third "
             f"{difference_text(gains[1], 4)}; rise from the best round to the last: "
@@ -189,8 +173,7 @@ def learner_claims(units: Units, title: str) -> tuple[Claim, ...]:
             f"{overfit[1].mean():.4f}.",
         ),
         Claim(
-            f"With .cum there is no difference between the second and the third method "
-            f"({title}).",
+            f"With .cum there is no difference between the second and the third method ({title}).",
             verdict([within(difference, _ALIKE)]),
             "Test error of .2.cum minus that of .3.cum: "
             f"{difference_text(difference, 4)}; no difference is within {_ALIKE}.",
@@ -201,8 +184,7 @@ def learner_claims(units: Units, title: str) -> tuple[Claim, ...]:
 def show_learners(config: Config, units: Units, seconds: Units) -> Shown:
     """Show figure 4 on films."""
     caption = (
-        f"{drawn(units)}, {config.learner_features:,} features; ties count one half. "
-        f"{INTERVALS}"
+        f"{drawn(units)}, {config.learner_features:,} features; ties count one half. {INTERVALS}"
     )
     return Shown(
         paragraphs=(

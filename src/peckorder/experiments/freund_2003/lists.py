@@ -18,20 +18,8 @@ from peckorder.datasets import (
     load_ohsumed_trec9,
     make_letor,
 )
-from peckorder.experiments.framework.experiment import (
-    Claim,
-    Measured,
-    Part,
-    Shown,
-    Units,
-    Values,
-)
-from peckorder.experiments.framework.statistics import (
-    column,
-    not_behind,
-    signed,
-    verdict,
-)
+from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units, Values
+from peckorder.experiments.framework.statistics import column, not_behind, signed, verdict
 from peckorder.experiments.freund_2003.films import Config
 from peckorder.experiments.freund_2003.learners import (
     LEARNERS,
@@ -153,9 +141,7 @@ def fusion(lists: Lists) -> Floats:
 
 def target_ranks(lists: Lists, scores: Floats) -> Floats:
     """Return one row per query: chances of a target in the top k, and its rank."""
-    columns = [
-        hits_at(lists.target, scores, k, qid=lists.query, per_query=True) for k in TOPS
-    ]
+    columns = [hits_at(lists.target, scores, k, qid=lists.query, per_query=True) for k in TOPS]
     rank = expected_rank(lists.target, scores, cap=CAP, qid=lists.query, per_query=True)
     return np.column_stack([*columns, rank])
 
@@ -165,9 +151,7 @@ def summed(by_query: Floats) -> Floats:
     return np.append(by_query[:, :-1].sum(axis=0), by_query[:, -1].mean())
 
 
-def boost(
-    config: Config, lists: Lists, fold: Ints, settings: Values
-) -> tuple[Values, Floats]:
+def boost(config: Config, lists: Lists, fold: Ints, settings: Values) -> tuple[Values, Floats]:
     """Train on three folds and rank the fourth, in turn.
 
     Returns the errors after some rounds, means over the folds, and the scores of all
@@ -221,10 +205,7 @@ def measure_lists(config: Config, lists: Lists, unit: int, rng: Generator) -> Me
         ("random", np.zeros(len(lists.query))),
     ):
         rows[name] = summed(target_ranks(lists, by_list))
-    lead = [
-        _lead(boosted[:, i], [by_query[:, i] for by_query in single])
-        for i in range(len(TOPS))
-    ]
+    lead = [_lead(boosted[:, i], [by_query[:, i] for by_query in single]) for i in range(len(TOPS))]
     rank = _lead(-boosted[:, -1], [-by_query[:, -1] for by_query in single])
     return Measured(
         {
@@ -236,9 +217,7 @@ def measure_lists(config: Config, lists: Lists, unit: int, rng: Generator) -> Me
             "rank lead": list(rank),
             "learners": curves,
             "others": {
-                "reciprocal ranks": error(
-                    lists, np.arange(len(lists.query)), fusion(lists)
-                ),
+                "reciprocal ranks": error(lists, np.arange(len(lists.query)), fusion(lists)),
                 "random": 0.5,
             },
         }
@@ -304,10 +283,7 @@ def _claim_on_lists(title: str, units: Units) -> Claim:
     lead = column(units, "lead").mean(axis=0)
     half = column(units, "lead half").mean(axis=0)
     rank, rank_half = column(units, "rank lead").mean(axis=0)
-    sides = [
-        not_behind(m, h, MARGIN)
-        for m, h in zip(lead.tolist(), half.tolist(), strict=True)
-    ]
+    sides = [not_behind(m, h, MARGIN) for m, h in zip(lead.tolist(), half.tolist(), strict=True)]
     sides.append(not_behind(float(rank), float(rank_half), RANK_MARGIN))
     by_k = ", ".join(_text(m, h) for m, h in zip(lead, half, strict=True))
     return Claim(

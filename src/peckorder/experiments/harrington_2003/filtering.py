@@ -21,11 +21,7 @@ from peckorder.experiments.framework.experiment import (
     Values,
 )
 from peckorder.experiments.framework.online import centred
-from peckorder.experiments.framework.statistics import (
-    difference_text,
-    mean_text,
-    verdict,
-)
+from peckorder.experiments.framework.statistics import difference_text, mean_text, verdict
 from peckorder.experiments.harrington_2003.methods import (
     AVERAGED,
     BAGGED,
@@ -86,9 +82,7 @@ class Judged:
         """Return the name of the data in captions."""
         return f"synthetic data for {self.title}" if config.synthetic else self.title
 
-    def measure(
-        self, config: Config, data: Data, unit: int, rng: Generator
-    ) -> Measured:
+    def measure(self, config: Config, data: Data, unit: int, rng: Generator) -> Measured:
         """Draw targets and an order of the items; run every method on every form."""
         others, target = self.draw(data, rng)
         order = rng.permutation(len(target))
@@ -178,10 +172,7 @@ CYSTIC_FIBROSIS = Judged(
     draw_judged,
     0,
     3,
-    (
-        Form("centred, with a constant", True, True, False),
-        Form("as given", False, False, False),
-    ),
+    (Form("centred, with a constant", True, True, False), Form("as given", False, False, False)),
     "Four judges gave each pair of a query and a document 0, 1 or 2. For every pair "
     "one score is drawn as the target; the other three, in the order of the judges, "
     "are the instance. {n_train} pairs are learned in random order, the others are the "
@@ -215,11 +206,7 @@ EarlyClaim = tuple[str, str, tuple[str, ...]]
 
 
 def show(
-    judged: Judged,
-    claims: Sequence[EarlyClaim],
-    config: Config,
-    units: Units,
-    seconds: Units,
+    judged: Judged, claims: Sequence[EarlyClaim], config: Config, units: Units, seconds: Units
 ) -> Shown:
     """Show Table 2's column and Figure 3's chart of a data set."""
     name, form = judged.named(config), judged.forms[0].label
@@ -232,14 +219,9 @@ def show(
     tables = (
         _table(judged, units, f"Rank loss on {name}; {trials}."),
         tau_table(
-            by_form[form],
-            WITH_TAU[:-1],
-            f"Table 2: test rank loss on {caption.format(form)}.",
+            by_form[form], WITH_TAU[:-1], f"Table 2: test rank loss on {caption.format(form)}."
         ),
-        *(
-            _differences(test, f"{name}, {label}; {trials}")
-            for label, test in by_form.items()
-        ),
+        *(_differences(test, f"{name}, {label}; {trials}") for label, test in by_form.items()),
     )
     charts = (
         *(
@@ -393,8 +375,7 @@ PARTS = (
                     (LAST, POINT, BAGGED, VOTING),
                 ),
                 (
-                    "OAP-VP converges faster than OAP-Bagg and OAP-BPM on cystic "
-                    "fibrosis.",
+                    "OAP-VP converges faster than OAP-Bagg and OAP-BPM on cystic fibrosis.",
                     VOTING,
                     (BAGGED, POINT),
                 ),

@@ -96,9 +96,7 @@ class Race:
     online: dict[str, Floats] = field(default_factory=dict)
     test: dict[str, float] = field(default_factory=dict)
 
-    def add(
-        self, name: str, progressive: ArrayLike | None, tested: ArrayLike | None
-    ) -> None:
+    def add(self, name: str, progressive: ArrayLike | None, tested: ArrayLike | None) -> None:
         """Add the losses of progressive and of test predictions, if there are any."""
         if progressive is not None:
             losses = time_averaged_rank_loss(self.task.train[1], progressive)
@@ -118,9 +116,7 @@ def named(method: str, setting: float) -> str:
     return f"{method} {setting:g}"
 
 
-def race(
-    task: Task, form: Form, rounds: Ints, members: int, seed: int, *, online: bool
-) -> Race:
+def race(task: Task, form: Form, rounds: Ints, members: int, seed: int, *, online: bool) -> Race:
     """Train all methods on a task; without `online` only the test is measured."""
     result = Race(task, rounds)
     add_constants(result, online=online)
@@ -156,9 +152,7 @@ def single_learners(form: Form) -> Iterator[tuple[str, PRank | WidrowHoff]]:
         yield named(REGRESSION, eta), WidrowHoff(eta=eta, step=form.step, **form.rows)
 
 
-def _add_single(
-    result: Race, name: str, model: PRank | WidrowHoff, *, online: bool
-) -> None:
+def _add_single(result: Race, name: str, model: PRank | WidrowHoff, *, online: bool) -> None:
     X_test, _ = result.task.test
     try:
         progressive = _learn(model, result.task, online=online)
@@ -240,11 +234,7 @@ class RecordingEnsemble(AggregatePRank):
     _learner: _RecordingLearner
 
     def _new_learner(
-        self,
-        n_features: int,
-        n_levels: int,
-        rng: RandomState,
-        **start: ArrayLike | None,
+        self, n_features: int, n_levels: int, rng: RandomState, **start: ArrayLike | None
     ) -> _RecordingLearner:
         learner = super()._new_learner(n_features, n_levels, rng, **start)
         values = {f.name: getattr(learner, f.name) for f in fields(learner)}
@@ -340,29 +330,19 @@ def difference_table(losses: Losses, rivals: Sequence[str], caption: str) -> Tab
 def tau_table(losses: Losses, methods: Sequence[str], caption: str) -> Table:
     """Return the paper's table: one row per method, one column per tau."""
     rows = [
-        (method, *(mean_text(losses[with_tau(method, tau)]) for tau in TAUS))
-        for method in methods
+        (method, *(mean_text(losses[with_tau(method, tau)]) for tau in TAUS)) for method in methods
     ]
-    rows += [
-        (name, *[mean_text(losses[name])] * len(TAUS))
-        for name in (CONSTANT, RUNNING_MEDIAN)
-    ]
+    rows += [(name, *[mean_text(losses[name])] * len(TAUS)) for name in (CONSTANT, RUNNING_MEDIAN)]
     caption += " The best constant, in hindsight, and the running median have no tau."
     return Table(("method", *(f"tau = {tau}" for tau in TAUS)), tuple(rows), caption)
 
 
-def curves(
-    units: Units, rounds: Ints, names: Iterable[str], *keys: str
-) -> tuple[Curve, ...]:
+def curves(units: Units, rounds: Ints, names: Iterable[str], *keys: str) -> tuple[Curve, ...]:
     """Return the mean on-line curves of some methods, with their intervals."""
-    return tuple(
-        mean_curve(name, rounds, column(units, "online", *keys, name)) for name in names
-    )
+    return tuple(mean_curve(name, rounds, column(units, "online", *keys, name)) for name in names)
 
 
-def tau_charts(
-    units: Units, rounds: Ints, caption: str, *keys: str
-) -> tuple[Chart, ...]:
+def tau_charts(units: Units, rounds: Ints, caption: str, *keys: str) -> tuple[Chart, ...]:
     """Return one chart per ensemble, with all its taus."""
     return tuple(
         Chart(

@@ -8,13 +8,7 @@ from numpy.random import Generator
 
 from peckorder._core.typing import Floats, Ints
 from peckorder.datasets import make_square, square_features, square_labels
-from peckorder.experiments.framework.experiment import (
-    Claim,
-    Measured,
-    Part,
-    Shown,
-    Units,
-)
+from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units
 from peckorder.experiments.framework.online import LEAST_LOSS, NOISE
 from peckorder.experiments.framework.statistics import (
     beside_printed,
@@ -128,8 +122,7 @@ def show(config: Config, units: Units, seconds: Units) -> Shown:
         difference_table(
             test,
             (*rivals, BAGGED, VOTING, MEDIAN_OF, VOTED, AVERAGED),
-            "OAP-BPM in the test, minus each of the others on the same points; "
-            f"{trials}.",
+            f"OAP-BPM in the test, minus each of the others on the same points; {trials}.",
         ),
         _long_table(config, test, long, trials),
         _online_table(config, units),
@@ -143,10 +136,7 @@ def show(config: Config, units: Units, seconds: Units) -> Shown:
 
 
 def _long_table(config: Config, test: Losses, long: Losses, trials: str) -> Table:
-    names = [
-        *WITHOUT_TAU,
-        *(named(method, tau) for method in (POINT, VOTING) for tau in TAUS),
-    ]
+    names = [*WITHOUT_TAU, *(named(method, tau) for method in (POINT, VOTING) for tau in TAUS)]
     rows = tuple((name, mean_text(test[name]), mean_text(long[name])) for name in names)
     return Table(
         ("method", f"{config.rounds} rounds", f"{config.long_rounds} rounds"),
@@ -178,9 +168,7 @@ def _online_table(config: Config, units: Units) -> Table:
 def _charts(config: Config, units: Units, members: str) -> tuple[Chart, ...]:
     rounds = square_rounds(config)
     last = losses_at(units, -1)
-    caption = (
-        f"Mean rank loss so far, {len(units)} trials with 95 % intervals, {members}"
-    )
+    caption = f"Mean rank loss so far, {len(units)} trials with 95 % intervals, {members}"
     names = [best(last, method) for method in FIGURE]
     first = Chart(
         "Figure 2: on-line rank loss",

@@ -47,9 +47,7 @@ _COLUMN = Rule(
 )
 _SEP = Rule(
     "one or more characters, no quotes or ends of lines",
-    lambda value: (
-        isinstance(value, str) and bool(value) and not set(value) & set('"\r\n')
-    ),
+    lambda value: isinstance(value, str) and bool(value) and not set(value) & set('"\r\n'),
 )
 _ENCODING = Rule("the name of an encoding with plain ends of lines", _is_encoding)
 _SCALE = Rule("None or (lowest, highest)", _is_scale)
@@ -235,9 +233,7 @@ class _Reader:
             )
         return advice
 
-    def _columns(
-        self, lines: list[str], before: int
-    ) -> tuple[Ints, Ints, Floats, Ints]:
+    def _columns(self, lines: list[str], before: int) -> tuple[Ints, Ints, Floats, Ints]:
         assert self.positions is not None
         try:
             rows = list(self._parsed(lines))
@@ -249,9 +245,7 @@ class _Reader:
                 rows = list(filter(None, rows))
             if rows and set(map(len, rows)) != {self.n_fields}:
                 self._refuse(lines, before)
-            users, items, texts = (
-                list(map(itemgetter(p), rows)) for p in self.positions
-            )
+            users, items, texts = (list(map(itemgetter(p), rows)) for p in self.positions)
         except csv.Error:
             self._refuse(lines, before)
         value = self._ratings(texts)
@@ -283,11 +277,7 @@ class _Reader:
         if len(sep) == 1:
             escape = self.form.escape
             return csv.reader(
-                lines,
-                delimiter=sep,
-                skipinitialspace=sep != " ",
-                escapechar=escape,
-                strict=True,
+                lines, delimiter=sep, skipinitialspace=sep != " ", escapechar=escape, strict=True
             )
         # Its two halves may stand in other fields alone: what it marks is replaced.
         plain = (line.replace(sep, _UNIT) for line in lines)

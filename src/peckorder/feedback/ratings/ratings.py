@@ -58,12 +58,7 @@ class Ratings(RatingTable):
     """
 
     def __init__(
-        self,
-        user: ArrayLike,
-        item: ArrayLike,
-        value: ArrayLike,
-        *,
-        duplicates: str = "refuse",
+        self, user: ArrayLike, item: ArrayLike, value: ArrayLike, *, duplicates: str = "refuse"
     ) -> None:
         DUPLICATES.check("duplicates", duplicates)
         values = numbers("value", value, finite=True)
@@ -124,10 +119,7 @@ class Ratings(RatingTable):
             if name not in listed:
                 words = [word for word in listed if isinstance(word, str)]
                 raise refusal(
-                    role,
-                    "be a column of the frame",
-                    repr(name),
-                    hint=did_you_mean(name, words, {}),
+                    role, "be a column of the frame", repr(name), hint=did_you_mean(name, words, {})
                 )
         values = _rating_column(rating, frame[rating])
         return cls(frame[user], frame[item], values, duplicates=duplicates)
@@ -238,16 +230,7 @@ class Ratings(RatingTable):
         """
         DUPLICATES.check("duplicates", duplicates)
         form = CsvForm(
-            user,
-            item,
-            rating,
-            header,
-            sep,
-            encoding,
-            scale,
-            user_dtype,
-            item_dtype,
-            advise=True,
+            user, item, rating, header, sep, encoding, scale, user_dtype, item_dtype, advise=True
         )
         return cls.from_rows(read_rows(path, form), duplicates)
 
@@ -298,8 +281,6 @@ def _rating_column(name: str, column: ArrayLike) -> Floats:
         if not all(is_number):
             row = is_number.index(False)
             raise refusal(
-                f"column {name!r}",
-                "be numbers",
-                f"{values.tolist()[row]!r} in row {row}",
+                f"column {name!r}", "be numbers", f"{values.tolist()[row]!r} in row {row}"
             )
     return numbers(f"column {name!r}", values, finite=True)

@@ -11,26 +11,13 @@ from sklearn.utils import check_random_state
 
 from peckorder._core.errors import entry, refusal
 from peckorder._core.pickling import SavedPlainly
-from peckorder._core.typing import (
-    Bools,
-    Floats,
-    Ints,
-    Labels,
-    Seed,
-    SparseMatrix,
-    VectorLike,
-)
+from peckorder._core.typing import Bools, Floats, Ints, Labels, Seed, SparseMatrix, VectorLike
 from peckorder._core.validation import Rule, boolean, finite, one_of, optional, whole
 from peckorder.feedback._ids import Ids
 from peckorder.feedback._pairs import read_only
 
-_SHARE = Rule(
-    "a number > 0 and < 1",
-    lambda value: finite.accepts(value) and 0 < value < 1,
-)
-_MISSING = Rule(
-    "a number", lambda value: isinstance(value, int | float | np.integer | np.floating)
-)
+_SHARE = Rule("a number > 0 and < 1", lambda value: finite.accepts(value) and 0 < value < 1)
+_MISSING = Rule("a number", lambda value: isinstance(value, int | float | np.integer | np.floating))
 
 
 DUPLICATES = one_of("refuse", "last", "mean", "max")
@@ -256,9 +243,7 @@ class RatingTable(SavedPlainly):
         matrix[row, self.csr.indices] = self.csr.data
         return matrix
 
-    def restrict(
-        self, *, users: VectorLike | None = None, items: VectorLike | None = None
-    ) -> Self:
+    def restrict(self, *, users: VectorLike | None = None, items: VectorLike | None = None) -> Self:
         """Keep these users and items, in the order in which they are given.
 
         Ids without ratings stay, so that the shape is as requested.
@@ -399,11 +384,7 @@ class RatingTable(SavedPlainly):
     def _with(self, is_kept: NDArray[np.bool_]) -> Self:
         """Return the ratings of a mask, with all ids."""
         before = np.concatenate([[0], np.cumsum(is_kept)])
-        parts = (
-            self.csr.data[is_kept],
-            self.csr.indices[is_kept],
-            before[self.csr.indptr],
-        )
+        parts = (self.csr.data[is_kept], self.csr.indices[is_kept], before[self.csr.indptr])
         csr = sparse.csr_array(parts, shape=self.csr.shape)
         return self._of(self._users, self._items, csr)
 

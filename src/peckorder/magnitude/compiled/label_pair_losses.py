@@ -104,9 +104,7 @@ def fill(
 
 
 @inlined
-def discordant_few(
-    rows: LabelledRows, first: int, last: int, power: int, slope: Floats
-) -> float:
+def discordant_few(rows: LabelledRows, first: int, last: int, power: int, slope: Floats) -> float:
     """Do what `discordant_between` does for all pairs of a few rows, one by one."""
     y, key, values = rows.y, rows.key, rows.values
     loss = 0.0
@@ -123,13 +121,7 @@ def discordant_few(
 
 @inlined
 def discordant_between(
-    table: Floats,
-    values: Floats,
-    is_key: bool,
-    first: int,
-    middle: int,
-    last: int,
-    power: int,
+    table: Floats, values: Floats, is_key: bool, first: int, middle: int, last: int, power: int
 ) -> float:
     """Add the slopes of pairs of two runs, now one; return their loss, each pair once.
 
@@ -232,9 +224,7 @@ def discordant(
                 end = ends[a + r + 1] if r + 1 < n_runs else middle
                 merge(table, to, start, middle, end)
                 if middle < end:
-                    loss += discordant_between(
-                        to, values, is_key, start, middle, end, power
-                    )
+                    loss += discordant_between(to, values, is_key, start, middle, end, power)
                 ends[a + r // 2] = end
                 start = end
             n_runs, side = (n_runs + 1) // 2, 1 - side
@@ -246,12 +236,7 @@ def discordant(
 
 @inlined
 def band_few(
-    rows: LabelledRows,
-    first: int,
-    last: int,
-    epsilon: float,
-    power: int,
-    slope: Floats,
+    rows: LabelledRows, first: int, last: int, epsilon: float, power: int, slope: Floats
 ) -> float:
     """Do what `band_between` does for all pairs of a few rows, one by one."""
     error, loss = rows.key, 0.0
@@ -269,13 +254,7 @@ def band_few(
 
 @inlined
 def band_between(
-    table: Floats,
-    first: int,
-    middle: int,
-    last: int,
-    descends: bool,
-    epsilon: float,
-    power: int,
+    table: Floats, first: int, middle: int, last: int, descends: bool, epsilon: float, power: int
 ) -> float:
     """Sum the losses of rows of either run with those of the other, on one side.
 

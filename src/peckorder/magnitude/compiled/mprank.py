@@ -4,13 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._core.compiled.jit import (
-    bits_of,
-    compiled,
-    from_bits,
-    inlined,
-    inlined_sum,
-)
+from peckorder._core.compiled.jit import bits_of, compiled, from_bits, inlined, inlined_sum
 from peckorder._core.typing import Floats, Ints
 
 # Costs of a pair that is left out.
@@ -164,13 +158,7 @@ def _is_misranked(truth: float, predicted: float, size: float) -> float:
 
 @compiled
 def leave_pairs_out(
-    cost_kind: int,
-    G: Floats,
-    e: Floats,
-    y: Floats,
-    root: Floats,
-    weight: Floats,
-    result: Floats,
+    cost_kind: int, G: Floats, e: Floats, y: Floats, root: Floats, weight: Floats, result: Floats
 ) -> None:
     """Add up the costs of the pairs of one query, each left out of training.
 
@@ -342,9 +330,7 @@ def add_rows(X: Floats, share: Floats, part_sum: Floats, total: Floats) -> None:
 
 
 @compiled
-def centre(
-    X: Floats, query: Ints, means: Floats, root: Floats, out: Floats, sums: Floats
-) -> None:
+def centre(X: Floats, query: Ints, means: Floats, root: Floats, out: Floats, sums: Floats) -> None:
     """Write rows less the mean of their query, times their root, in out's precision.
 
     What is written, times the root, is added to sums (d,), unless that is empty.

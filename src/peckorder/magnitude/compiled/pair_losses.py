@@ -49,13 +49,7 @@ def middle_value(values: Floats, weight: Floats, first: int, last: int) -> float
 
 @compiled
 def errors(
-    offsets: Ints,
-    first: int,
-    last: int,
-    scores: Floats,
-    y: Floats,
-    weight: Floats,
-    error: Floats,
+    offsets: Ints, first: int, last: int, scores: Floats, y: Floats, weight: Floats, error: Floats
 ) -> None:
     """Write to error (n,) scores less truths, up to one constant per query.
 
@@ -97,9 +91,7 @@ def lift(
 
 
 @inlined
-def squares(
-    error: Floats, weight: Floats, first: int, last: int, gradient: Floats
-) -> float:
+def squares(error: Floats, weight: Floats, first: int, last: int, gradient: Floats) -> float:
     """Do what `band` does for squares without a band: no need to sort."""
     total, mean = 0.0, 0.0
     for i in range(first, last):

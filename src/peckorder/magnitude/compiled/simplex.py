@@ -18,9 +18,7 @@ _NOISE = 1e-15
 
 
 @inlined
-def add_row(
-    A: Floats, row: int, first: int, last: int, factor: float, to: Floats
-) -> None:
+def add_row(A: Floats, row: int, first: int, last: int, factor: float, to: Floats) -> None:
     """Add to `to` a factor times the columns first..last of a row."""
     i = np.uintp(row)
     for j in range(np.uintp(first), np.uintp(last)):
@@ -129,14 +127,7 @@ def advance(x: Floats, order: Ints, n: int, move: Floats, longest: float) -> int
 
 @inlined
 def climb(
-    G: Floats,
-    b: Floats,
-    x: Floats,
-    order: Ints,
-    n: int,
-    R: Floats,
-    slope: Floats,
-    work: Floats,
+    G: Floats, b: Floats, x: Floats, order: Ints, n: int, R: Floats, slope: Floats, work: Floats
 ) -> int:
     """Move to the best mixture of the planes in use; return how many remain in use.
 
@@ -168,14 +159,7 @@ def climb(
 
 @inlined
 def exchange(
-    G: Floats,
-    lift: float,
-    x: Floats,
-    order: Ints,
-    n: int,
-    plane: int,
-    R: Floats,
-    work: Floats,
+    G: Floats, lift: float, x: Floats, order: Ints, n: int, plane: int, R: Floats, work: Floats
 ) -> int:
     """Add a plane that is a mixture of those in use, of which one or more leave.
 
@@ -200,9 +184,7 @@ def exchange(
 
 
 @inlined
-def start(
-    G: Floats, lift: float, x: Floats, order: Ints, R: Floats, work: Floats
-) -> int:
+def start(G: Floats, lift: float, x: Floats, order: Ints, R: Floats, work: Floats) -> int:
     """Write the factor of planes that have a share; return their number.
 
     Those that rounding has made mixtures of others lose theirs.
@@ -222,13 +204,7 @@ def start(
 
 @compiled
 def best_mixture(
-    G: Floats,
-    b: Floats,
-    x: Floats,
-    order: Ints,
-    R: Floats,
-    work: Floats,
-    max_changes: int,
+    G: Floats, b: Floats, x: Floats, order: Ints, R: Floats, work: Floats, max_changes: int
 ) -> int:
     """Move the shares x (T,) to the largest ``b'x - x' G x / 4``.
 

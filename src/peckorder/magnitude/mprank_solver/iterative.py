@@ -88,13 +88,7 @@ def conjugate_gradients(
 
 
 def sweeps(
-    K: Floats,
-    target: Floats,
-    ridge: float,
-    step: Floats,
-    limits: Limits,
-    *,
-    by_gap: bool,
+    K: Floats, target: Floats, ridge: float, step: Floats, limits: Limits, *, by_gap: bool
 ) -> IterationResult:
     """Relax ``(K + ridge) beta = target`` one coordinate after the other.
 

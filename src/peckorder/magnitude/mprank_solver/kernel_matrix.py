@@ -121,9 +121,7 @@ class Gram(SavedPlainly):
         self._refuse_asymmetric(given, extremes, tolerance)
         return K, float(extremes[0])
 
-    def _refuse_asymmetric(
-        self, given: Matrix, extremes: Floats, tolerance: float
-    ) -> None:
+    def _refuse_asymmetric(self, given: Matrix, extremes: Floats, tolerance: float) -> None:
         if not np.isfinite(extremes[0]):
             name = "X" if self.function.is_precomputed else "kernel"
             assert_all_finite(given, estimator_name=caller(), input_name=name)
@@ -132,8 +130,7 @@ class Gram(SavedPlainly):
             raise refusal(
                 what,
                 "be symmetric, the kernels of rows among themselves",
-                f"entries that differ by {float(extremes[1])!r} from those of "
-                "the transpose",
+                f"entries that differ by {float(extremes[1])!r} from those of the transpose",
             )
 
     def product(self, x: Floats) -> Floats:
@@ -190,9 +187,7 @@ class Gram(SavedPlainly):
             scores[block] = K @ coef[chosen]
         return scores
 
-    def _values(
-        self, x: Matrix, z: Matrix, columns: Any, x_square: Floats | None = None
-    ) -> Floats:
+    def _values(self, x: Matrix, z: Matrix, columns: Any, x_square: Floats | None = None) -> Floats:
         """Return kernels of `x` with `z`, the training rows `columns`."""
         if self.function.is_precomputed:
             return np.asarray(_dense(x)[:, columns], dtype=np.float64)
@@ -331,9 +326,7 @@ class DenseKernelMatrix:
         """
         self.centre(self.weights.direction, 0.0, drop=False)
         # For BLAS, the lower triangle is the upper one.
-        return lambda beta: self.weights.project(
-            blas.dsymv(1.0, self.K.T, beta, lower=0)
-        )
+        return lambda beta: self.weights.project(blas.dsymv(1.0, self.K.T, beta, lower=0))
 
     def centred_matrix(self) -> Floats:
         """Return ``R V K V R``, in place."""

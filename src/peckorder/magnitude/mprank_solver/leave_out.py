@@ -11,11 +11,7 @@ from scipy.linalg import blas, qr, svd
 
 from peckorder._core.typing import Floats, Ints
 from peckorder.magnitude.compiled import mprank as compiled
-from peckorder.magnitude.mprank_solver.kernel_matrix import (
-    DenseKernelMatrix,
-    Gram,
-    Spectrum,
-)
+from peckorder.magnitude.mprank_solver.kernel_matrix import DenseKernelMatrix, Gram, Spectrum
 from peckorder.magnitude.mprank_solver.primal import ScaledRows, triangle
 from peckorder.magnitude.mprank_solver.query_weights import LARGEST, refuse_large
 from peckorder.magnitude.mprank_solver.solve import TrainingRows
@@ -219,9 +215,7 @@ class LeaveOut:
         U = (K @ spectrum.vectors / (spectrum.values + ridge)) @ spectrum.vectors.T
         score = U @ (label - label.mean())
         result = np.empty(2)
-        compiled.leave_pairs_out_as_printed(
-            COSTS[cost], U, score, label, self.training.y, result
-        )
+        compiled.leave_pairs_out_as_printed(COSTS[cost], U, score, label, self.training.y, result)
         return float(result[0] / result[1]) if result[1] else np.nan
 
 

@@ -8,12 +8,7 @@ from scipy import sparse
 from scipy.linalg import lapack, solve_triangular, svd
 
 from peckorder._core.typing import Floats, Ints
-from peckorder.magnitude.mprank_solver.primal import (
-    ScaledRows,
-    blocks,
-    times_transposed,
-    triangle,
-)
+from peckorder.magnitude.mprank_solver.primal import ScaledRows, blocks, times_transposed, triangle
 from peckorder.magnitude.mprank_solver.query_weights import (
     LARGEST,
     LARGEST_RIDGE,

@@ -79,9 +79,7 @@ class ScaledRows:
 
             total: Floats = np.sum(share_rows(X, add), axis=0, keepdims=True)
             return total
-        return self._averages(
-            lambda block: self.X[block].astype(np.float64, copy=False)
-        )
+        return self._averages(lambda block: self.X[block].astype(np.float64, copy=False))
 
     @cached_property
     def _left(self) -> Floats:
@@ -280,9 +278,7 @@ class ScaledRows:
         # The first block is far from the others.
         return self._products(self.means, target, dtype)[:2]
 
-    def _products(
-        self, means: Floats, target: Floats, dtype: Any
-    ) -> tuple[Floats, Floats, Floats]:
+    def _products(self, means: Floats, target: Floats, dtype: Any) -> tuple[Floats, Floats, Floats]:
         """Return products of dense rows less `means`, those with a target, and sums.
 
         The sums of rows times their weights are not computed, but zero, if `means` are
@@ -299,12 +295,7 @@ class ScaledRows:
             rows = buffer[: block.stop - block.start]
             query = weights.query[block]
             compiled.centre(
-                X[block],
-                query,
-                means,
-                root[block],
-                rows,
-                sums if needs_sums else sums[:0],
+                X[block], query, means, root[block], rows, sums if needs_sums else sums[:0]
             )
             A += rows.T @ rows
             g += right[block] @ rows
@@ -330,10 +321,7 @@ def inverse(A: Floats, ridge: float, *, by_eigenvalues: bool) -> tuple[Apply, fl
         factor, info = lapack.dpotrf(B.T.copy(order="F"), lower=0, overwrite_a=1)
         if info == 0:
             share, _ = lapack.dpocon(factor, float(np.abs(B).sum(axis=0).max()))
-            return (
-                lambda g: scale * lapack.dpotrs(factor, scale * g, lower=0)[0],
-                float(share),
-            )
+            return (lambda g: scale * lapack.dpotrs(factor, scale * g, lower=0)[0], float(share))
     values, vectors = eigh(B, driver="evd")
     largest = values.max(initial=0.0)
     noise = len(values) * np.finfo(np.float64).eps * largest

@@ -171,9 +171,7 @@ def refuse_indefinite(value: float) -> NoReturn:
 def refuse_large() -> NoReturn:
     """Refuse numbers that are too large to be multiplied."""
     raise refusal(
-        "X and y",
-        "be small enough for their squares to be finite",
-        "an objective that is not",
+        "X and y", "be small enough for their squares to be finite", "an objective that is not"
     )
 
 

@@ -71,9 +71,7 @@ class TrainingRows:
     def protected(self) -> Self:
         """Copy rows that may change, or store their fingerprint if they are large."""
         rows = self.rows
-        if self.is_copy or (
-            isinstance(rows, Gram) and not rows.function.is_precomputed
-        ):
+        if self.is_copy or (isinstance(rows, Gram) and not rows.function.is_precomputed):
             return self
         if self._matrix.data.nbytes > _LARGE:
             return replace(self, fingerprint=_fingerprint(self._matrix))
@@ -91,10 +89,7 @@ def _fingerprint(X: Matrix) -> int:
 
 
 def _fingerprint_of_bits(bits: Ints) -> int:
-    parts = share_rows(
-        bits,
-        lambda block, stopped: compiled.fingerprint(bits[block], block.start),
-    )
+    parts = share_rows(bits, lambda block, stopped: compiled.fingerprint(bits[block], block.start))
     return int(np.sum(parts, dtype=np.int64))
 
 
@@ -212,9 +207,7 @@ class Problem:
         spectrum = None
         if name == "cg":
             near = rows.nearer()
-            result = self._cg(
-                lambda beta: near.times(near.times_transposed(beta)), np.inf, method
-            )
+            result = self._cg(lambda beta: near.times(near.times_transposed(beta)), np.inf, method)
         else:
             K = rows.gram()
             if not K.diagonal().max() < LARGEST:
@@ -257,9 +250,7 @@ class Problem:
         else:
             steps = 1.0 / curvature
         try:
-            return sweeps(
-                K, self.target, self.ridge, steps, method.limits, by_gap=method.by_gap
-            )
+            return sweeps(K, self.target, self.ridge, steps, method.limits, by_gap=method.by_gap)
         except Diverged as error:
             if not is_safe:
                 raise
@@ -365,9 +356,7 @@ class Problem:
             if best is None or not np.isfinite(best.objective):
                 best = self._point(rows, solve(g))
             is_better, is_done = True, False
-            while is_better and not (
-                is_done := _is_precise(best, solve, dtype, is_sound)
-            ):
+            while is_better and not (is_done := _is_precise(best, solve, dtype, is_sound)):
                 point = self._point(rows, best.coef + solve(best.descent))
                 is_better = point.gap < 0.25 * best.gap
                 best = point if is_better else best
@@ -393,9 +382,7 @@ class Problem:
         )
 
 
-def _is_precise(
-    point: Point, solve: primal.Apply, dtype: np.dtype[Any], is_sound: bool
-) -> bool:
+def _is_precise(point: Point, solve: primal.Apply, dtype: np.dtype[Any], is_sound: bool) -> bool:
     """Return whether coefficients are as precise as the type of the rows allows.
 
     A gap is no less than their squared error, but may be far more. Another step is

@@ -68,26 +68,15 @@ class PairRisk:
         work.share(pair_losses.errors, scores, work.label, work.weight, work.error)
         result = work.slope, work.value
         if self.one_sided:
-            work.share(
-                discordant, work.labelled, True, self.power, work.scratch, *result
-            )
+            work.share(discordant, work.labelled, True, self.power, work.scratch, *result)
         elif self.is_by_label:
-            work.share(
-                lifted_band,
-                work.labelled,
-                self.epsilon,
-                self.power,
-                work.scratch,
-                *result,
-            )
+            work.share(lifted_band, work.labelled, self.epsilon, self.power, work.scratch, *result)
         else:
             if self.power == 1 or self.epsilon > 0.0:
                 work.sort_long()
             rows = pair_losses.ErrorRows(work.error, work.weight, work.scratch.ends)
             spares = work.scratch.spares
-            work.share(
-                pair_losses.band, rows, self.epsilon, self.power, spares, *result
-            )
+            work.share(pair_losses.band, rows, self.epsilon, self.power, spares, *result)
         slope = np.empty_like(work.slope)
         order = slice(None) if work.order is None else work.order
         slope[order] = self._scale * work.slope

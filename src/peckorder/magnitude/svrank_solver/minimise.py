@@ -103,9 +103,7 @@ def cutting_planes(space: Space, risk: Risk, limits: Limits) -> Minimum:
     return Minimum(here.w, here.scores, here.objective, gap, n_iter, is_converged)
 
 
-def _lower_end(
-    risk: Risk, start: Point, direction: Floats, along: Floats
-) -> tuple[float, Point]:
+def _lower_end(risk: Risk, start: Point, direction: Floats, along: Floats) -> tuple[float, Point]:
     """Return a length up to 1 that lowers the objective, and the point there.
 
     A few steps of false position towards where the objective begins to rise; more of
@@ -206,12 +204,7 @@ def _times_inverse(steps: list[tuple[Floats, Floats]], gradient: Floats) -> Floa
 
 
 def _line_minimum(
-    risk: Risk,
-    w: Floats,
-    scores: Floats,
-    direction: Floats,
-    along: Floats,
-    descent: float,
+    risk: Risk, w: Floats, scores: Floats, direction: Floats, along: Floats, descent: float
 ) -> tuple[float, float, Floats]:
     """Return a length at which the slope is nearly zero, with the risk there.
 

@@ -95,10 +95,7 @@ class Features:
             stored = slice(X.indptr[first], X.indptr[last])
             pointers = X.indptr[first : last + 1] - X.indptr[first]
             parts = X.data[stored].astype(np.float64), X.indices[stored], pointers
-            yield (
-                slice(first, last),
-                sparse.csr_array(parts, shape=(last - first, d)),
-            )
+            yield (slice(first, last), sparse.csr_array(parts, shape=(last - first, d)))
 
 
 @dataclass(eq=False)

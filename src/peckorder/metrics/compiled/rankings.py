@@ -29,13 +29,7 @@ def count_good(good: Ints, first: int, last: int) -> int:
 
 @compiled
 def average_precision(
-    offsets: Ints,
-    first: int,
-    last: int,
-    score: Floats,
-    good: Ints,
-    broken: bool,
-    value: Floats,
+    offsets: Ints, first: int, last: int, score: Floats, good: Ints, broken: bool, value: Floats
 ) -> None:
     """Write to value (q,) the mean of ``k / rank`` of the k-th good row."""
     for list_ in range(first, last):
@@ -111,13 +105,7 @@ def first_good(
 
 @compiled
 def last_good(
-    offsets: Ints,
-    first: int,
-    last: int,
-    score: Floats,
-    good: Ints,
-    broken: bool,
-    value: Floats,
+    offsets: Ints, first: int, last: int, score: Floats, good: Ints, broken: bool, value: Floats
 ) -> None:
     """Write to value (q,) the number of good rows over the rank of the last one."""
     for list_ in range(first, last):
@@ -326,9 +314,7 @@ def equal_pairs(key: Floats, first: int, last: int) -> int:
 
 
 @inlined
-def sort_ties(
-    score: Floats, truth: Floats, spare: Floats, first: int, last: int
-) -> int:
+def sort_ties(score: Floats, truth: Floats, spare: Floats, first: int, last: int) -> int:
     """Sort the truths of equal scores, best first; return their pairs that differ."""
     tied = 0
     start = first
@@ -362,9 +348,7 @@ def pairs(
 
 
 @compiled
-def tied_pairs(
-    score: Floats, truth: Floats, spare: Floats, first: int, last: int
-) -> int:
+def tied_pairs(score: Floats, truth: Floats, spare: Floats, first: int, last: int) -> int:
     """Prepare a list too long for one thread: see `sort_ties`."""
     return sort_ties(score, truth, spare, first, last)
 
@@ -376,9 +360,7 @@ def sort_part(key: Floats, spare: Floats, first: int, last: int) -> int:
 
 
 @compiled
-def join_parts(
-    key: Floats, spare: Floats, first: int, middle: int, last: int
-) -> tuple[int, int]:
+def join_parts(key: Floats, spare: Floats, first: int, middle: int, last: int) -> tuple[int, int]:
     """Merge two sorted parts into `spare`; return pairs out of order, and equal."""
     out = merge(key, spare, first, middle, last)
     return out, equal_pairs(spare, first, last)

@@ -181,9 +181,7 @@ def prank(
 
 
 @inlined
-def record_update(
-    updates: UpdateLog, position: int, t: int, step: float, score: float
-) -> None:
+def record_update(updates: UpdateLog, position: int, t: int, step: float, score: float) -> None:
     """Write an update to the log."""
     updates.round[position] = t
     updates.step[position] = step
@@ -202,9 +200,7 @@ def level_of_sum(total: float, time: float, thresholds: Floats, lag: Floats) -> 
 @inlined
 def is_kept(coef: Averaged, s: int, averaged: bool) -> bool:
     """Whether a rule that predicts, now or later, uses the row in position `s`."""
-    return coef.value[s] != 0.0 or (
-        averaged and (coef.lag[s] != 0.0 or coef.newer[s] != 0.0)
-    )
+    return coef.value[s] != 0.0 or (averaged and (coef.lag[s] != 0.0 or coef.newer[s] != 0.0))
 
 
 @inlined
@@ -238,11 +234,7 @@ def start_newer_average(average: Averaged, time: float, clock: Ints) -> None:
 
 @compiled
 def vote(
-    past: Floats,
-    thresholds: Floats,
-    position: Ints,
-    rules: VotingRules,
-    voted: VotedRows,
+    past: Floats, thresholds: Floats, position: Ints, rules: VotingRules, voted: VotedRows
 ) -> int:
     """Compute the mean rank that voted PRank gives to n rows.
 
@@ -326,9 +318,7 @@ def learn(
         if scores_before.shape[0]:
             for j in range(n_members):
                 scores_before[t, j] = scores[j]
-        if votes.shape[0] and not count_votes(
-            scores, thresholds, right, votes, right_votes, t
-        ):
+        if votes.shape[0] and not count_votes(scores, thresholds, right, votes, right_votes, t):
             return t
         # In place: a member that is drawn comes no earlier than its turn.
         for c in range(n_drawn):

@@ -9,21 +9,10 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from peckorder._core.compiled.jit import compiled, inlined, inlined_sum
-from peckorder._core.compiled.rows import (
-    row_add,
-    row_is_sound,
-    row_scale,
-    row_score,
-    rows_ahead,
-)
+from peckorder._core.compiled.rows import row_add, row_is_sound, row_scale, row_score, rows_ahead
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Rows
-from peckorder.ordinal.compiled.linear import (
-    RowBlock,
-    level_of,
-    next_row,
-    threshold_move,
-)
+from peckorder.ordinal.compiled.linear import RowBlock, level_of, next_row, threshold_move
 
 _LOW, _GOLDEN = np.uint64(0xFFFFFFFF), np.uint64(0x9E3779B9)
 SMALLEST = np.finfo(np.float64).min
@@ -88,9 +77,7 @@ def scramble(x: np.uint64) -> np.uint64:
 
 
 @compiled
-def draw_masks(
-    key: Ints, first_round: np.uint64, threshold: np.uint64, masks: Ints
-) -> None:
+def draw_masks(key: Ints, first_round: np.uint64, threshold: np.uint64, masks: Ints) -> None:
     """Write to masks (rounds, members) ones, with probability threshold / 2**32.
 
     The mask of member j in a round depends on ``key[j]`` and the number of the round
@@ -169,13 +156,9 @@ def member_scores(
         j, k = np.uintp(drawn[c]), np.uintp(drawn[c + 1])
         m, n = np.uintp(drawn[c + 2]), np.uintp(drawn[c + 3])
         if len(rows) == 1:
-            four = dense_dots(
-                rows[0], i, weights[j], weights[k], weights[m], weights[n]
-            )
+            four = dense_dots(rows[0], i, weights[j], weights[k], weights[m], weights[n])
         else:
-            four = sparse_dots(
-                rows, i, size, weights[j], weights[k], weights[m], weights[n]
-            )
+            four = sparse_dots(rows, i, size, weights[j], weights[k], weights[m], weights[n])
         if intercept:
             scores[c] = (four[0] + weights[j, size]) * scale
             scores[c + 1] = (four[1] + weights[k, size]) * scale
@@ -191,12 +174,7 @@ def member_scores(
 
 @inlined
 def count_votes(
-    scores: Floats,
-    thresholds: Floats,
-    right: Ints,
-    votes: Ints,
-    right_votes: Ints,
-    t: int,
+    scores: Floats, thresholds: Floats, right: Ints, votes: Ints, right_votes: Ints, t: int
 ) -> bool:
     """Add the members' votes on row `t`; return False without a finite score."""
     for j in range(thresholds.shape[0]):
@@ -220,12 +198,7 @@ def select_members(masks: Ints, t: int, drawn: Ints) -> int:
 
 @inlined
 def keep_wrong(
-    drawn: Ints,
-    n_drawn: int,
-    scores: Floats,
-    thresholds: Floats,
-    truth: int,
-    right: Ints,
+    drawn: Ints, n_drawn: int, scores: Floats, thresholds: Floats, truth: int, right: Ints
 ) -> int:
     """Keep of the drawn members, and their scores, those that misplace the row."""
     n_thresholds = thresholds.shape[1]
@@ -260,9 +233,7 @@ def move_thresholds(score: float, truth: int, thresholds: Floats) -> tuple[float
 
 
 @inlined
-def add_moves(
-    score: float, truth: int, thresholds: Floats, moves: Floats, t: int
-) -> None:
+def add_moves(score: float, truth: int, thresholds: Floats, moves: Floats, t: int) -> None:
     """Add to ``moves[t]``, unless empty, how far the thresholds are going to move."""
     if moves.shape[0]:
         for r in range(thresholds.shape[0]):

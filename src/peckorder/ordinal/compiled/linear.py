@@ -192,11 +192,7 @@ def next_row(rows: Rows, start: int, order: Ints, t: int, ahead: int) -> int:
 
 @compiled
 def prank(
-    block: RowBlock,
-    transform: RowTransform,
-    state: PRankState,
-    updates: UpdateLog,
-    tally: Ints,
+    block: RowBlock, transform: RowTransform, state: PRankState, updates: UpdateLog, tally: Ints
 ) -> int:
     """Learn a block of rows by PRank, from each row that is misplaced.
 
@@ -253,9 +249,7 @@ def prank(
 
 
 @inlined
-def add_votes(
-    t: int, n: int, is_latest: bool, thresholds: Floats, voted: VotedRows
-) -> None:
+def add_votes(t: int, n: int, is_latest: bool, thresholds: Floats, voted: VotedRows) -> None:
     """Add the n votes of a rule on row `t`; one if it is the last, without any."""
     if n > 0 or (is_latest and voted.n_votes[t] == 0):
         rank = 1 + level_of(voted.score[t], thresholds)
@@ -376,9 +370,7 @@ def widrow_hoff(
 
 
 @compiled
-def perceptron(
-    block: RowBlock, transform: RowTransform, weights: Floats, tally: Ints
-) -> int:
+def perceptron(block: RowBlock, transform: RowTransform, weights: Floats, tally: Ints) -> int:
     """Learn a block of rows by the multiclass perceptron; weights (k, d).
 
     Returns the first row with a score that is not finite, or -1.

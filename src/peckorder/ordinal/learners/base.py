@@ -34,9 +34,7 @@ class Tally:
 
     def __add__(self, other: Self) -> Self:
         return type(self)(
-            self.rounds + other.rounds,
-            self.mistakes + other.mistakes,
-            self.loss + other.loss,
+            self.rounds + other.rounds, self.mistakes + other.mistakes, self.loss + other.loss
         )
 
 
@@ -141,9 +139,7 @@ def nearest_level(rank: Floats, n_levels: int) -> Ints:
     return level
 
 
-def appended(
-    record: tuple[P, ...], new: P, join: Callable[[tuple[P, P]], P]
-) -> tuple[P, ...]:
+def appended(record: tuple[P, ...], new: P, join: Callable[[tuple[P, P]], P]) -> tuple[P, ...]:
     """Append to a record, joining pieces of like size: O(log n) copies of each entry.
 
     The pieces are never written to, so that copies of a record may share them.

@@ -41,13 +41,7 @@ class WidrowHoffLearner(_WeightsLearner):
         """Learn a block; return the position of an unusable row, or -1."""
         counts = np.zeros(2, dtype=np.int64)
         unusable = linear.widrow_hoff(
-            block,
-            self.transform,
-            self.weights,
-            self.eta,
-            self.normalized,
-            self.n_levels,
-            counts,
+            block, self.transform, self.weights, self.eta, self.normalized, self.n_levels, counts
         )
         self.tally.add(block.n_rows, counts)
         return unusable

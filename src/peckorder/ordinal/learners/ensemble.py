@@ -14,11 +14,7 @@ from peckorder.ordinal.compiled import ensemble
 from peckorder.ordinal.compiled.ensemble import Members, Outcome, Scratch
 from peckorder.ordinal.compiled.linear import RowBlock
 from peckorder.ordinal.learners.base import scores
-from peckorder.ordinal.learners.ensemble_base import (
-    NO_BALLOTS,
-    AggregateLearner,
-    Ballots,
-)
+from peckorder.ordinal.learners.ensemble_base import NO_BALLOTS, AggregateLearner, Ballots
 from peckorder.ordinal.learners.prank import LinearRule
 
 # Masks drawn at a time: they stay in the processor's cache until they are used.
@@ -103,9 +99,7 @@ class EnsembleLearner(AggregateLearner):
             ballots = Ballots(result.outcome.votes, result.outcome.right_votes)
             block.predicted[:] = self.decide(ballots)
         if before is not None:
-            unusable = ensemble.predict_by_total(
-                block, self.transform, *before, result.outcome
-            )
+            unusable = ensemble.predict_by_total(block, self.transform, *before, result.outcome)
             result = result._replace(unusable=unusable)
         return result
 
@@ -116,9 +110,7 @@ class EnsembleLearner(AggregateLearner):
         n_members = members.stop - members.start
         outcome = wanted.allocate(block.n_rows, self.n_levels)
         counts = np.zeros(2, dtype=np.int64)
-        state = Members(
-            self.weights[members], self.thresholds[members], self.right[members]
-        )
+        state = Members(self.weights[members], self.thresholds[members], self.right[members])
         scratch = Scratch.allocate(n_members)
         size = max(1, _MASKS // n_members)
         for first in range(0, block.n_rows, size):
@@ -173,18 +165,14 @@ class EnsembleLearner(AggregateLearner):
                 raise UnusableRow(unusable)
         return ballots
 
-    def _vote(
-        self, rows: Rows, ballots: Ballots, positions: slice, give_up: Stop
-    ) -> int:
+    def _vote(self, rows: Rows, ballots: Ballots, positions: slice, give_up: Stop) -> int:
         state = Members(self.weights, self.thresholds, self.right)
         scratch = Scratch.allocate(len(self))
         size = max(1, _MASKS // len(self))
         for first in range(positions.start, positions.stop, size):
             now = slice(first, min(first + size, positions.stop))
             votes = (votes[now] for votes in ballots)
-            unusable = ensemble.vote(
-                rows, first, self.transform, state, scratch, *votes
-            )
+            unusable = ensemble.vote(rows, first, self.transform, state, scratch, *votes)
             if unusable >= 0:
                 return first + unusable
             if give_up():

@@ -15,11 +15,7 @@ from peckorder.ordinal.compiled.dual import KernelMembers, KernelValues
 from peckorder.ordinal.compiled.ensemble import Outcome
 from peckorder.ordinal.compiled.linear import RowBlock
 from peckorder.ordinal.learners.base import learn_in_blocks
-from peckorder.ordinal.learners.ensemble_base import (
-    NO_BALLOTS,
-    AggregateLearner,
-    Ballots,
-)
+from peckorder.ordinal.learners.ensemble_base import NO_BALLOTS, AggregateLearner, Ballots
 from peckorder.ordinal.learners.kernel_prank import (
     NO_VALUES,
     add_up,
@@ -27,11 +23,7 @@ from peckorder.ordinal.learners.kernel_prank import (
     keep_items,
     kernel_scores,
 )
-from peckorder.similarity.kernel_function import (
-    NO_ITEMS,
-    Items,
-    KernelFunction,
-)
+from peckorder.similarity.kernel_function import NO_ITEMS, Items, KernelFunction
 
 _NO_STEPS = np.empty(0)
 

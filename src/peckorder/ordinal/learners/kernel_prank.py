@@ -10,12 +10,7 @@ from peckorder._core.row_transform import NONE, RowTransform, UnusableRow
 from peckorder._core.typing import Array, Bools, Floats, Ints, Rows
 from peckorder.ordinal.compiled import dual
 from peckorder.ordinal.compiled.dual import Averaged, Averaging, KernelValues
-from peckorder.ordinal.compiled.linear import (
-    RowBlock,
-    UpdateLog,
-    VotedRows,
-    VotingRules,
-)
+from peckorder.ordinal.compiled.linear import RowBlock, UpdateLog, VotedRows, VotingRules
 from peckorder.ordinal.learners.base import (
     Tally,
     appended,
@@ -24,11 +19,7 @@ from peckorder.ordinal.learners.base import (
     nearest_level,
 )
 from peckorder.ordinal.learners.voted import votes_between
-from peckorder.similarity.kernel_function import (
-    NO_ITEMS,
-    Items,
-    KernelFunction,
-)
+from peckorder.similarity.kernel_function import NO_ITEMS, Items, KernelFunction
 
 NO_VALUES = np.empty((0, 0))
 _no_numbers = partial(np.empty, 0)
@@ -109,9 +100,7 @@ class KernelPRankLearner:
             return damaged.row or 0
         n, before = block.n_rows, self.tally.rounds
         past = self.kernel.values(items, self.support)
-        coef = Averaged(
-            *(np.append(old, np.zeros(n)) for old in (self.coef, self.lag, self.newer))
-        )
+        coef = Averaged(*(np.append(old, np.zeros(n)) for old in (self.coef, self.lag, self.newer)))
         log, counts = UpdateLog.allocate(n), np.zeros(2, dtype=np.int64)
         window = max(1, self.budget // 8)
         unusable = dual.prank(
@@ -270,9 +259,7 @@ class KernelVotedLearner(KernelPRankLearner):
         return mean
 
 
-def kernel_scores(
-    kernel: KernelFunction, rows: Rows, support: Items, coef: Floats
-) -> Floats:
+def kernel_scores(kernel: KernelFunction, rows: Rows, support: Items, coef: Floats) -> Floats:
     """Return the sum of the kernels of every row with the support."""
 
     def score(block: slice, past: Floats) -> Floats:

@@ -34,9 +34,7 @@ _VALUES = 1 << 20
 
 def n_monomials(kernel: KernelFunction) -> int:
     """Return how many monomials a polynomial kernel has."""
-    return comb(
-        kernel.n_columns + kernel.transform.intercept + kernel.degree, kernel.degree
-    )
+    return comb(kernel.n_columns + kernel.transform.intercept + kernel.degree, kernel.degree)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +83,7 @@ def _weight(kernel: KernelFunction, features: tuple[int, ...]) -> float:
     orders = map(factorial, (rest, *Counter(features).values()))
     ways = factorial(kernel.degree) // prod(orders)
     with np.errstate(over="ignore", under="ignore"):
-        powers = (
-            np.float64(kernel.gamma) ** len(features),
-            np.float64(kernel.coef0) ** rest,
-        )
+        powers = (np.float64(kernel.gamma) ** len(features), np.float64(kernel.coef0) ** rest)
         return float(ways * powers[0] * powers[1])
 
 

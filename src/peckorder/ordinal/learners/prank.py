@@ -40,11 +40,7 @@ class PRankLearner:
 
     @classmethod
     def start(
-        cls,
-        transform: RowTransform,
-        averaged: bool,
-        weights: Floats,
-        thresholds: Floats,
+        cls, transform: RowTransform, averaged: bool, weights: Floats, thresholds: Floats
     ) -> Self:
         """Start from the given rule."""
         lag, threshold_lag = np.zeros_like(weights), np.zeros_like(thresholds)
@@ -102,8 +98,7 @@ class PRankLearner:
         if not self.averaged or rounds == 0:
             return LinearRule(self.weights, self.thresholds)
         return LinearRule(
-            rounds * self.weights - self.lag,
-            rounds * self.thresholds - self.threshold_lag,
+            rounds * self.weights - self.lag, rounds * self.thresholds - self.threshold_lag
         )
 
     def mean_rule(self) -> LinearRule:

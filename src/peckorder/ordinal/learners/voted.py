@@ -11,12 +11,7 @@ from peckorder._core.row_transform import NONE, UnusableRow
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import as_rows, count_rows
 from peckorder.ordinal.compiled import linear
-from peckorder.ordinal.compiled.linear import (
-    RowBlock,
-    UpdateLog,
-    VotedRows,
-    VotingRules,
-)
+from peckorder.ordinal.compiled.linear import RowBlock, UpdateLog, VotedRows, VotingRules
 from peckorder.ordinal.learners.base import appended, nearest_level
 from peckorder.ordinal.learners.prank import PRankLearner
 from peckorder.similarity.kernel_function import Matrix, select_rows, stack
@@ -125,9 +120,7 @@ class VotedLearner(PRankLearner):
                 support,
                 support_row,
                 VotingRules(step, score, truth, votes[: latest[-1] + 1]),
-                VotedRows.allocate(
-                    latest, now - changes[latest] - 1, mean[first : first + _BLOCK]
-                ),
+                VotedRows.allocate(latest, now - changes[latest] - 1, mean[first : first + _BLOCK]),
                 np.zeros_like(self.weights),
             )
             if unusable >= 0:

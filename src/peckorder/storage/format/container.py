@@ -248,11 +248,7 @@ _NO_BRACKETS = pattern(rb"[^\[\]{}]+")
 def encoded(header: dict[str, Any]) -> bytes:
     """Write a header, equal ones as equal bytes. Floats come back to the bit."""
     text = json.dumps(
-        header,
-        allow_nan=False,
-        sort_keys=True,
-        separators=(",", ":"),
-        check_circular=False,
+        header, allow_nan=False, sort_keys=True, separators=(",", ":"), check_circular=False
     )
     return text.encode("ascii")
 

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 _LAST_CHARACTER = 0x10FFFF
 _MOST_ALIKE = 64
 _NUMBERS = "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8"
-_KINDS = (
-    *("numbers", "texts", "bytes", "dates"),
-    *("durations", "objects", "strings", "values"),
-)
+_KINDS = (*("numbers", "texts", "bytes", "dates"), *("durations", "objects", "strings", "values"))
 
 
 def parts_of(labels: Labels) -> dict[str, Any]:
@@ -102,10 +99,7 @@ def _texts(node: "Node") -> list[str]:
     text = node.array("text", "u1", None).tobytes()
     ends = node.pointers("ends", len(text)).tolist()
     try:
-        return [
-            text[first:last].decode("utf-8", "surrogatepass")
-            for first, last in pairwise(ends)
-        ]
+        return [text[first:last].decode("utf-8", "surrogatepass") for first, last in pairwise(ends)]
     except UnicodeDecodeError:
         raise broken(f"{node.path}.text", "UTF-8") from None
 

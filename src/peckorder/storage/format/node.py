@@ -76,9 +76,7 @@ class Node:
 
     def _close(self) -> None:
         if self._entries:
-            raise Damaged(
-                f"in which {self.path} must not have {short(sorted(self._entries)[0])}"
-            )
+            raise Damaged(f"in which {self.path} must not have {short(sorted(self._entries)[0])}")
         for child in self._children:
             child._close()
 
@@ -191,9 +189,7 @@ class Node:
     def array(self, name: str, kinds: str, *shape: Size) -> Array:
         """Read an array of one of several types, such as "f4 f8"."""
         node = self.raw(name)
-        number = (
-            node.get("array") if isinstance(node, dict) and len(node) == 1 else None
-        )
+        number = node.get("array") if isinstance(node, dict) and len(node) == 1 else None
         array = self._arrays_left.pop(self._at(name), number)
         code = f"{array.dtype.kind}{array.dtype.itemsize}"
         if code not in kinds.split():
@@ -269,9 +265,7 @@ class Node:
             raise self.refuse(name, f"from 0 to {last}, never falling")
         return array
 
-    def matrix(
-        self, name: str, n_rows: Size, n_columns: int | str, *, kinds: str = "f4 f8"
-    ) -> Any:
+    def matrix(self, name: str, n_rows: Size, n_columns: int | str, *, kinds: str = "f4 f8") -> Any:
         """Read a matrix, dense or in CSR form."""
         n_columns = self._known(name, n_columns)
         node = self._entries.get(name)
@@ -293,9 +287,7 @@ class Node:
         part = self.child(name, inherit=True)
         given = part.plain_list("shape")
         n_columns = self._known(name, n_columns)
-        is_shape = len(given) == 2 and all(
-            type(n) is int and 0 <= n < LARGEST for n in given
-        )
+        is_shape = len(given) == 2 and all(type(n) is int and 0 <= n < LARGEST for n in given)
         n_rows = self._size(n_rows, given[0]) if is_shape else None
         if not is_shape or n_rows not in (None, given[0]) or given[1] != n_columns:
             rule = f"({'any' if n_rows is None else n_rows}, {n_columns})"

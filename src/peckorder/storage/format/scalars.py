@@ -16,9 +16,7 @@ from peckorder.storage.format.damaged import broken
 # Longer integers take too long to be written in tens.
 _LARGEST = 1 << 4096
 # In which NumPy counts time.
-UNITS: Final = frozenset(
-    ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as")
-)
+UNITS: Final = frozenset(("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"))
 
 
 def unsuited(value: object) -> str:

@@ -23,11 +23,7 @@ from peckorder._version import __version__
 from peckorder.exceptions import ModelFileError
 from peckorder.storage.format import Damaged, Node, pack, read_file, write_file
 from peckorder.storage.mixin import StoredModel, inner_models
-from peckorder.storage.models import (
-    packed,
-    parameters_of,
-    read_model,
-)
+from peckorder.storage.models import packed, parameters_of, read_model
 from peckorder.streams.block import Stream
 
 # How terms begin that are parameters.
@@ -164,17 +160,11 @@ def _checked(path: object) -> Path:
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise refusal(
-            "checkpoint",
-            "be a file",
-            f"{str(path)!r}, a folder",
-            error=IsADirectoryError,
+            "checkpoint", "be a file", f"{str(path)!r}, a folder", error=IsADirectoryError
         )
     if not target.parent.is_dir():
         raise refusal(
-            "checkpoint",
-            "be in a folder that exists",
-            repr(str(path)),
-            error=FileNotFoundError,
+            "checkpoint", "be in a folder that exists", repr(str(path)), error=FileNotFoundError
         )
     return target
 
@@ -188,10 +178,7 @@ def _stream_of(header: dict[str, Any]) -> tuple[dict[str, object], Position]:
     if not isinstance(terms, dict):
         raise node.refuse("terms", "an object")
     position = Position(
-        node.whole("passes"),
-        node.whole("rows"),
-        node.flag("finished"),
-        node.whole("rows_of_pass"),
+        node.whole("passes"), node.whole("rows"), node.flag("finished"), node.whole("rows_of_pass")
     )
     node.close()
     return terms, position

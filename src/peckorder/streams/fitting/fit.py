@@ -238,9 +238,7 @@ class _Run:
             if isinstance(self.model, MPRank) and _has_zero_weight(block):
                 # MPRank refuses such rows if there are no others: only check them.
                 is_first = _is_untrained(self.model, vars(self.model))
-                copy(self.model)._read(
-                    block.X, block.y, block.qid, None, None, reset=is_first
-                )
+                copy(self.model)._read(block.X, block.y, block.qid, None, None, reset=is_first)
             else:
                 self.model.partial_fit(block.X, block.y, **fit_params)
 
@@ -304,10 +302,7 @@ def _check(
     optional(_CALLABLE).check("progress", progress)
     if isinstance(estimator, RankBoost) and classes is not None:
         raise refusal(
-            "classes",
-            "be None for RankBoost, which knows none",
-            repr(classes),
-            error=TypeError,
+            "classes", "be None for RankBoost, which knows none", repr(classes), error=TypeError
         )
     if not isinstance(estimator, RankBoost) and folder is not None:
         raise refusal(
@@ -319,16 +314,13 @@ def _check(
     if isinstance(estimator, MPRank | RankBoost) and n_passes != 1:
         raise refusal(
             "n_passes",
-            f"be 1 for {type(estimator).__name__}, which learns no more from "
-            "the same rows",
+            f"be 1 for {type(estimator).__name__}, which learns no more from the same rows",
             repr(n_passes),
             error=ValueError,
         )
 
 
-def _check_learner(
-    model: Any, stream: Stream, classes: VectorLike | None
-) -> Array | None:
+def _check_learner(model: Any, stream: Stream, classes: VectorLike | None) -> Array | None:
     """Refuse what an estimator does not take; return the classes, checked."""
     name = type(model).__name__
     try:

@@ -15,19 +15,9 @@ import numpy as np
 from peckorder._core.errors import entry_named, named, refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Ints, PathLike
-from peckorder.boosting.blocks import (
-    CheckedBlocks,
-    options_for_blocks,
-    publish,
-)
+from peckorder.boosting.blocks import CheckedBlocks, options_for_blocks, publish
 from peckorder.boosting.columns import Cuts, no_sorted
-from peckorder.boosting.columns_on_disk import (
-    Scratch,
-    Spool,
-    check_disk,
-    on_one_disk,
-    reserve,
-)
+from peckorder.boosting.columns_on_disk import Scratch, Spool, check_disk, on_one_disk, reserve
 from peckorder.boosting.distribution import Distribution, GradedQueries
 from peckorder.boosting.run_rounds import Booster, Options, Watch
 from peckorder.estimators import RankBoost
@@ -160,9 +150,7 @@ class KeptRows:
         return self._folder / name
 
 
-def check_room(
-    scratch: Scratch, beside: KeptRows | None, n_entries: int, itemsize: int
-) -> None:
+def check_room(scratch: Scratch, beside: KeptRows | None, n_entries: int, itemsize: int) -> None:
     """Refuse disks that have no room for rows as they are, and for their bins."""
     if beside is None or beside.shares_disk(scratch.folder):
         scratch.check(n_entries * (itemsize + 1), "all rows")
@@ -171,9 +159,7 @@ def check_room(
     beside.check_disk(n_entries)
 
 
-def room_for_bins(
-    scratch: Scratch, beside: KeptRows | None, shape: tuple[int, int]
-) -> Ints:
+def room_for_bins(scratch: Scratch, beside: KeptRows | None, shape: tuple[int, int]) -> Ints:
     """Return room for bins in a file, beside a checkpoint or without a name."""
     if beside is not None:
         return beside.bins(shape)

@@ -96,16 +96,12 @@ class _Arrays(Stream):
         self._X = X
         self._y = _column("y", y, self.n_rows)
         self._qid = None if qid is None else _column("qid", qid, self.n_rows)
-        self._weight = (
-            None if weight is None else _column("weight", weight, self.n_rows)
-        )
+        self._weight = None if weight is None else _column("weight", weight, self.n_rows)
         self.has_queries = qid is not None
         self.has_weights = weight is not None
         self.rows = rows or default_rows(self.n_features, _item_size(X), OF_ARRAYS)
 
-    def pieces(
-        self, start: int, skipped: Callable[[Labels], object]
-    ) -> Iterator[Block]:
+    def pieces(self, start: int, skipped: Callable[[Labels], object]) -> Iterator[Block]:
         """Yield the rows from number `start` on, pieces that are blocks already."""
         if self._qid is not None:
             for first in range(0, start, _MANY):
@@ -168,9 +164,7 @@ def _features(X: Any) -> Any:
         X = np.asarray(X)
     if X.ndim != 2 or X.shape[1] == 0 or X.dtype.kind not in "biuf":
         raise refusal(
-            "X",
-            "be numbers in rows and columns",
-            f"an array of shape {X.shape} and type {X.dtype}",
+            "X", "be numbers in rows and columns", f"an array of shape {X.shape} and type {X.dtype}"
         )
     return X
 
@@ -186,9 +180,7 @@ def _column(name: str, values: ArrayLike, n_rows: int | None) -> Array:
     column = values if isinstance(values, np.ndarray) else np.asarray(values)
     if column.ndim != 1 or len(column) != n_rows:
         raise refusal(
-            name,
-            f"be one value per row, {n_rows} in all",
-            f"an array of shape {column.shape}",
+            name, f"be one value per row, {n_rows} in all", f"an array of shape {column.shape}"
         )
     if name == "qid" and column.dtype.kind == "O":
         if not all(isinstance(value, str) for value in column):
@@ -289,8 +281,6 @@ def _digest(array: Any) -> list[object]:
     for first in positions:
         some = np.ascontiguousarray(array[first : first + size])
         mixed.update(
-            repr(some.tolist()).encode()
-            if array.dtype.kind == "O"
-            else some.view(np.uint8).data
+            repr(some.tolist()).encode() if array.dtype.kind == "O" else some.view(np.uint8).data
         )
     return [*parts, mixed.hexdigest()]

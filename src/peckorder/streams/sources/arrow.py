@@ -29,9 +29,7 @@ def require_pyarrow() -> None:
         ) from None
 
 
-def block_of(
-    batch: "pa.RecordBatch | pa.Table", roles: RowRoles, dtype: DTypeLike
-) -> Block:
+def block_of(batch: "pa.RecordBatch | pa.Table", roles: RowRoles, dtype: DTypeLike) -> Block:
     """Return the rows of a record batch."""
     from peckorder.tables.files.arrow import label_array, number_array, query_array
 
@@ -47,7 +45,5 @@ def block_of(
         X,
         label_array(batch.column(roles.target)),
         None if qid is None else query_array(batch.column(qid)),
-        None
-        if weight is None
-        else number_array(batch.column(weight)).astype(np.float64),
+        None if weight is None else number_array(batch.column(weight)).astype(np.float64),
     )

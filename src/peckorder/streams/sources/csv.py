@@ -24,9 +24,7 @@ _SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.zst", ".tsv", ".tsv.gz")
 # Bytes of text that become a piece of rows.
 _TEXT = 1 << 20
 
-_DELIMITER = Rule(
-    "a character", lambda value: isinstance(value, str) and len(value) == 1
-)
+_DELIMITER = Rule("a character", lambda value: isinstance(value, str) and len(value) == 1)
 _QID_DTYPE = Rule("None, int or str", lambda value: value in (None, int, str))
 
 
@@ -120,16 +118,10 @@ def from_csv(
     paths = found_files(path, _SUFFIXES)
     files = [_File.of(path, delimiter) for path in paths]
     first, where = files[0].header.names, paths[0].name
-    roles = find_row_roles(
-        first, where, target=target, qid=qid, weight=weight, features=features
-    )
+    roles = find_row_roles(first, where, target=target, qid=qid, weight=weight, features=features)
     for file in files[1:]:
         check_same_columns(
-            roles,
-            file.header.names,
-            file.path.name,
-            where,
-            may_have_more=features is not None,
+            roles, file.header.names, file.path.name, where, may_have_more=features is not None
         )
     kinds = _kinds_of(files[0], roles, qid_dtype)
     for file in files:
@@ -153,9 +145,7 @@ class _File(NamedTuple):
         with opened(path, streamed=True, bounded=False, name=name) as file:
             return cls(path, read_header(file.head, delimiter, is_named=True))
 
-    def texts(
-        self, columns: Sequence[str], parsed: Collection[str] = ()
-    ) -> "Iterator[pa.Table]":
+    def texts(self, columns: Sequence[str], parsed: Collection[str] = ()) -> "Iterator[pa.Table]":
         """Yield some columns as text, those in `parsed` as numbers, a MB at a time."""
         from peckorder.tables.files.csv import text_blocks
         from peckorder.tables.files.source import opened
@@ -194,8 +184,7 @@ class _File(NamedTuple):
                 if n_read <= n_rows:
                     continue
                 arrays = [
-                    self.read(name, new.column(name), kinds[name], n_rows)
-                    for name in columns
+                    self.read(name, new.column(name), kinds[name], n_rows) for name in columns
                 ]
                 n_rows = n_read
                 yield pa.RecordBatch.from_arrays(arrays, list(columns))
@@ -216,12 +205,7 @@ class _File(NamedTuple):
         beginning.close()  # type: ignore[attr-defined]
 
     def read(
-        self,
-        name: str,
-        cells: "pa.ChunkedArray",
-        kind: _Kind,
-        n_before: int,
-        first: str = "",
+        self, name: str, cells: "pa.ChunkedArray", kind: _Kind, n_before: int, first: str = ""
     ) -> "pa.Array":
         """Return the values of cells, the first of which is in row `n_before` + 1."""
         found = _converted(cells, kind, self.header.has_commas)
@@ -230,12 +214,7 @@ class _File(NamedTuple):
         return found.chunk(0) if found.num_chunks == 1 else found.combine_chunks()
 
     def _refuse(
-        self,
-        name: str,
-        cells: "pa.ChunkedArray",
-        kind: _Kind,
-        n_before: int,
-        first: str,
+        self, name: str, cells: "pa.ChunkedArray", kind: _Kind, n_before: int, first: str
     ) -> NoReturn:
         from peckorder.tables.files.arrow_cells import first_cell
 
@@ -252,9 +231,7 @@ class _File(NamedTuple):
         )
 
 
-def _converted(
-    cells: "pa.ChunkedArray", kind: _Kind, has_commas: bool
-) -> "pa.ChunkedArray | None":
+def _converted(cells: "pa.ChunkedArray", kind: _Kind, has_commas: bool) -> "pa.ChunkedArray | None":
     """Return the values of cells; None if one is of another kind."""
     from peckorder.tables.files.arrow_cells import (
         decimals,
@@ -304,11 +281,7 @@ class _CSVFiles(Stream):
     who = "from_csv"
 
     def __init__(
-        self,
-        files: list[_File],
-        roles: RowRoles,
-        kinds: dict[str, _Kind],
-        rows: int | None,
+        self, files: list[_File], roles: RowRoles, kinds: dict[str, _Kind], rows: int | None
     ) -> None:
         self._files, self._roles, self._kinds = files, roles, kinds
         self._source = FileRows([file.path for file in files])
@@ -318,9 +291,7 @@ class _CSVFiles(Stream):
         self.has_weights = roles.weight is not None
         self.rows = rows or default_rows(self.n_features, 8)
 
-    def pieces(
-        self, start: int, skipped: Callable[[Labels], object]
-    ) -> Iterator[Block]:
+    def pieces(self, start: int, skipped: Callable[[Labels], object]) -> Iterator[Block]:
         from peckorder.tables.files.arrow import query_array
 
         roles = self._roles

@@ -32,14 +32,11 @@ def found_files(path: Paths, suffixes: tuple[str, ...]) -> list[Path]:
                 raise refusal("path", "be paths", repr(one), error=TypeError)
             files += _files_of(Path(one), suffixes)
     else:
-        raise refusal(
-            "path", "be a path or a list of paths", repr(path), error=TypeError
-        )
+        raise refusal("path", "be a path or a list of paths", repr(path), error=TypeError)
     if not files:
         raise refusal(
             "path",
-            "be a file, or a folder with files whose names end in "
-            f"{' or '.join(suffixes)}",
+            f"be a file, or a folder with files whose names end in {' or '.join(suffixes)}",
             repr(path),
         )
     return files

@@ -130,9 +130,7 @@ class _LetorFiles(Stream):
                 return
         raise refusal("path", "hold one row at least", "none")
 
-    def pieces(
-        self, start: int, skipped: Callable[[Labels], object]
-    ) -> Iterator[Block]:
+    def pieces(self, start: int, skipped: Callable[[Labels], object]) -> Iterator[Block]:
         for lines in self._lines():
             n_before = min(start, len(lines))
             start -= n_before
@@ -140,9 +138,7 @@ class _LetorFiles(Stream):
                 skipped(lines.qid[:n_before])
             if n_before < len(lines):
                 rest = lines.rows(n_before, len(lines)) if n_before else lines
-                X, y, qid = documents(
-                    [rest], self.n_features, self._dtype, self._sparse
-                )
+                X, y, qid = documents([rest], self.n_features, self._dtype, self._sparse)
                 yield Block(X, y, qid)
 
     def where(self, row: int) -> str:

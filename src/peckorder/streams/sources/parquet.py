@@ -12,12 +12,7 @@ from peckorder._core.validation import optional, whole
 from peckorder.streams.block import Block, Stream, default_rows
 from peckorder.streams.sources.arrow import block_of, require_pyarrow
 from peckorder.streams.sources.files import FileRows, Paths, file_identity, found_files
-from peckorder.tables.roles import (
-    RowRoles,
-    check_one_column,
-    check_same_columns,
-    find_row_roles,
-)
+from peckorder.tables.roles import RowRoles, check_one_column, check_same_columns, find_row_roles
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,22 +96,13 @@ def from_parquet(
     first = files[0]
     where = first.path.name
     roles = find_row_roles(
-        first.schema.names,
-        where,
-        target=target,
-        qid=qid,
-        weight=weight,
-        features=features,
+        first.schema.names, where, target=target, qid=qid, weight=weight, features=features
     )
     _check_numbers(first, roles)
     for file in files[1:]:
         _check_types(file, first, roles)
         check_same_columns(
-            roles,
-            file.schema.names,
-            file.path.name,
-            where,
-            may_have_more=features is not None,
+            roles, file.schema.names, file.path.name, where, may_have_more=features is not None
         )
     return _ArrowFiles(files, roles, rows)
 
@@ -150,9 +136,7 @@ class _File(NamedTuple):
                 return cls(path, True, file.schema_arrow, sizes)
         if not head.startswith(b"ARROW1"):
             raise refusal(
-                "path",
-                "be Parquet or Arrow files",
-                f"{path.name!r}, which does not begin as one",
+                "path", "be Parquet or Arrow files", f"{path.name!r}, which does not begin as one"
             )
         # A column is enough to count rows.
         one = pa.ipc.IpcReadOptions(included_fields=[0])
@@ -163,9 +147,7 @@ class _File(NamedTuple):
             sizes = tuple(file.get_batch(k).num_rows for k in numbers)
             return cls(path, False, schema, sizes)
 
-    def batches(
-        self, columns: list[str], rows: int, start: int
-    ) -> "Iterator[pa.RecordBatch]":
+    def batches(self, columns: list[str], rows: int, start: int) -> "Iterator[pa.RecordBatch]":
         """Yield some columns of the rows from number `start` on."""
         first = 0
         while first < len(self.sizes) and start >= self.sizes[first]:
@@ -182,9 +164,7 @@ class _File(NamedTuple):
             yield batch.slice(start)
             start = 0
 
-    def _parquet(
-        self, columns: list[str], rows: int, left: range
-    ) -> "Iterator[pa.RecordBatch]":
+    def _parquet(self, columns: list[str], rows: int, left: range) -> "Iterator[pa.RecordBatch]":
         from peckorder.tables.files.arrow import open_parquet
 
         # Through a buffer, and not all of a column in advance.
@@ -194,9 +174,7 @@ class _File(NamedTuple):
                 rows, row_groups=list(left), columns=columns, use_threads=False
             )
 
-    def _arrow(
-        self, columns: list[str], rows: int, left: range
-    ) -> "Iterator[pa.RecordBatch]":
+    def _arrow(self, columns: list[str], rows: int, left: range) -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa
 
         from peckorder.tables.files.arrow import sound
@@ -230,9 +208,7 @@ class _ArrowFiles(Stream):
         self._dtype = np.dtype(np.float32 if kinds == {pa.float32()} else np.float64)
         self.rows = rows or default_rows(self.n_features, self._dtype.itemsize)
 
-    def pieces(
-        self, start: int, skipped: Callable[[Labels], object]
-    ) -> Iterator[Block]:
+    def pieces(self, start: int, skipped: Callable[[Labels], object]) -> Iterator[Block]:
         from peckorder.tables.files.arrow import query_array
 
         if self._roles.qid is not None and start:
@@ -270,9 +246,7 @@ class _ArrowFiles(Stream):
             yield values
 
     @entry_named("from_parquet")
-    def _batches(
-        self, columns: list[str], rows: int, start: int
-    ) -> "Iterator[pa.RecordBatch]":
+    def _batches(self, columns: list[str], rows: int, start: int) -> "Iterator[pa.RecordBatch]":
         for file in self._files:
             n_rows = sum(file.sizes)
             if start < n_rows:

@@ -49,11 +49,7 @@ def parquet_blocks(
 
 @contextmanager
 def open_parquet(
-    source: Path | io.BytesIO,
-    what: str,
-    rule: str,
-    got: str = "",
-    **options: bool | int,
+    source: Path | io.BytesIO, what: str, rule: str, got: str = "", **options: bool | int
 ) -> Iterator[pq.ParquetFile]:
     """Open a Parquet file; refuse a damaged one as `sound` does."""
     with sound(what, rule, got), pq.ParquetFile(source, **options) as file:

@@ -35,9 +35,7 @@ def id_columns(names: Iterable[str], given: Iterable[str]) -> frozenset[str]:
     return frozenset([*usual, *given])
 
 
-def typed(
-    name: str, column: pa.ChunkedArray, *, is_id: bool, has_commas: bool
-) -> pa.ChunkedArray:
+def typed(name: str, column: pa.ChunkedArray, *, is_id: bool, has_commas: bool) -> pa.ChunkedArray:
     """Return a column of text as numbers if all cells are, else as it stands.
 
     An id is never changed: digits with zeros before them, or more than 64 bits hold,
@@ -107,9 +105,7 @@ def remark(name: str, column: pa.ChunkedArray, found: pa.ChunkedArray) -> str | 
     )
 
 
-def numbers(
-    column: pa.ChunkedArray, *, has_commas: bool = False
-) -> pa.ChunkedArray | None:
+def numbers(column: pa.ChunkedArray, *, has_commas: bool = False) -> pa.ChunkedArray | None:
     """Return a column of text as numbers, true and false as 1 and 0; None if not all.
 
     Examples
@@ -130,9 +126,7 @@ def numbers(
     return None if found is None else found.cast(pa.int8()).cast(pa.float64())
 
 
-def decimals(
-    column: pa.ChunkedArray, *, has_commas: bool = False
-) -> pa.ChunkedArray | None:
+def decimals(column: pa.ChunkedArray, *, has_commas: bool = False) -> pa.ChunkedArray | None:
     """Return a column of text as numbers; None if not all are.
 
     Numbers may have decimal commas where `has_commas`, if none has a decimal point.
@@ -254,9 +248,7 @@ def numbers_of(columns: Columns, name: str, *, gaps: bool = False) -> Floats:
         row = int(np.argmax(is_refused))
         got = "an empty cell" if is_missing(column[row]) else short(column[row])
         raise refusal(
-            f"column {short(name)} of {columns.source}",
-            "be numbers",
-            f"{got} in row {row + 1}",
+            f"column {short(name)} of {columns.source}", "be numbers", f"{got} in row {row + 1}"
         )
     return found
 

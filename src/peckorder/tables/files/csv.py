@@ -15,20 +15,8 @@ from pyarrow import csv
 
 from peckorder._core.cells import GAPS, has_names, is_number, may_have_commas
 from peckorder._core.errors import refusal
-from peckorder.tables.files.arrow_cells import (
-    first_cell,
-    id_columns,
-    numbers,
-    remark,
-    typed,
-)
-from peckorder.tables.files.source import (
-    HEAD,
-    Inflated,
-    check_text,
-    not_utf_8,
-    short,
-)
+from peckorder.tables.files.arrow_cells import first_cell, id_columns, numbers, remark, typed
+from peckorder.tables.files.source import HEAD, Inflated, check_text, not_utf_8, short
 
 # Names of columns that are numbers, or a function that returns them of all names.
 Numbers: TypeAlias = Collection[str] | Callable[[tuple[str, ...]], Collection[str]]
@@ -83,14 +71,10 @@ def read_csv(
     kept = id_columns(header.names, (*ids, *unnamed))
     found = _map_columns(
         table,
-        lambda name, cells: typed(
-            name, cells, is_id=name in kept, has_commas=header.has_commas
-        ),
+        lambda name, cells: typed(name, cells, is_id=name in kept, has_commas=header.has_commas),
     )
     remarks = (
-        remark(name, table[name], found[name])
-        for name in table.column_names
-        if name not in kept
+        remark(name, table[name], found[name]) for name in table.column_names if name not in kept
     )
     notes = [note for note in remarks if note]
     n_more = len(notes) - _MAX_NOTES
@@ -100,10 +84,7 @@ def read_csv(
 
 
 def csv_blocks(
-    file: Inflated,
-    delimiter: str | None,
-    wanted: Numbers,
-    names: tuple[str, ...] | None = None,
+    file: Inflated, delimiter: str | None, wanted: Numbers, names: tuple[str, ...] | None = None
 ) -> Iterator[pa.Table]:
     """Yield the rows of a CSV file in blocks.
 
@@ -123,9 +104,7 @@ def csv_blocks(
                 cells, lambda cell: numbers(cell, has_commas=header.has_commas) is None
             )
             raise refusal(
-                f"column {short(name)}",
-                "be numbers",
-                f"{short(text)} in row {n_before + row + 1}",
+                f"column {short(name)}", "be numbers", f"{short(text)} in row {n_before + row + 1}"
             )
         return found
 
@@ -179,9 +158,7 @@ class NotParsedError(Exception):
     """A cell is no number to Arrow."""
 
 
-def _text_tables(
-    source: Inflated, reading: _Reading, *, whole: bool
-) -> Iterator[pa.Table]:
+def _text_tables(source: Inflated, reading: _Reading, *, whole: bool) -> Iterator[pa.Table]:
     """Yield cells, all at once or in blocks."""
     header, positions = reading.header, reading.positions
     wrong_rows: list[Any] = []
@@ -200,9 +177,7 @@ def _text_tables(
     kept = [header.names[k] for k in positions]
     options: dict[str, Any] = {
         "read_options": csv.ReadOptions(
-            block_size=reading.block_size,
-            column_names=numbered,
-            use_threads=reading.ahead,
+            block_size=reading.block_size, column_names=numbered, use_threads=reading.ahead
         ),
         "parse_options": csv.ParseOptions(
             delimiter=_ONE if is_two else header.delimiter,
@@ -228,9 +203,7 @@ def _text_tables(
         raise _csv_refusal(str(error), wrong, reading, source.head) from None
     text = None if is_two else _open_quotation(file, reading)
     if text is not None:
-        raise refusal(
-            "quotation marks", "be closed", f"the end of the file behind {short(text)}"
-        )
+        raise refusal("quotation marks", "be closed", f"the end of the file behind {short(text)}")
 
 
 def _parsed(
@@ -333,9 +306,7 @@ def read_header(
     before = head[: len(head) - len(rest[0])] if rest else head
     if not rest and len(text) >= HEAD:
         raise refusal(
-            "the line of names",
-            "be shorter than 1 MB",
-            short(first.decode("utf-8", "replace")),
+            "the line of names", "be shorter than 1 MB", short(first.decode("utf-8", "replace"))
         )
     line = first.decode("utf-8")
     if delimiter is None:

@@ -87,9 +87,7 @@ def read_columns(
     """
     known_format = format_of(path, format)
     with opened(path) as file:
-        return _read_all(
-            known_format or guess_format(file.head), path, file, ids, names
-        )
+        return _read_all(known_format or guess_format(file.head), path, file, ids, names)
 
 
 def read_table(
@@ -144,8 +142,7 @@ def iter_columns(
                 block = _with_columns_of(previous, block)  # noqa: PLW2901
             for begin in range(0, len(block), rows):
                 slices = {
-                    name: column[begin : begin + rows]
-                    for name, column in block.arrays.items()
+                    name: column[begin : begin + rows] for name, column in block.arrays.items()
                 }
                 yield Columns(slices, file.source)
             previous = block
@@ -173,10 +170,7 @@ def letor_documents(
 
 
 def write_columns(
-    path: str | os.PathLike[str],
-    columns: Columns | Iterable[Columns],
-    *,
-    format: str | None = None,
+    path: str | os.PathLike[str], columns: Columns | Iterable[Columns], *, format: str | None = None
 ) -> int:
     """Write rows to a file, atomically.
 
@@ -230,11 +224,7 @@ def file_format(path: str | os.PathLike[str], format: str | None) -> str:
 
 
 def format_to_write(
-    path: str | os.PathLike[str],
-    format: str | None,
-    *,
-    text: str = "letor",
-    advice: str = "",
+    path: str | os.PathLike[str], format: str | None, *, text: str = "letor", advice: str = ""
 ) -> str:
     """Return the format of a file to write: `text` if it is called .txt.
 
@@ -302,9 +292,7 @@ def _renamed(columns: Columns, names: tuple[str, ...] | None) -> Columns:
     if names is None:
         return columns
     check_names(names, len(columns.names))
-    return Columns(
-        dict(zip(names, columns.arrays.values(), strict=True)), columns.source
-    )
+    return Columns(dict(zip(names, columns.arrays.values(), strict=True)), columns.source)
 
 
 def _blocks(
@@ -354,9 +342,7 @@ def _with_columns_of(previous: Columns, block: Columns) -> Columns:
 
 def _gaps(like: Array, n_rows: int) -> Array:
     is_text = like.dtype == object
-    return np.full(
-        n_rows, None if is_text else np.nan, dtype=object if is_text else float
-    )
+    return np.full(n_rows, None if is_text else np.nan, dtype=object if is_text else float)
 
 
 def _not_empty(columns: Columns) -> Columns:

@@ -29,8 +29,7 @@ def run_names(paths: Sequence[str]) -> list[str]:
         if list(paths).count(path) > 1:
             raise refusal("runs", "differ", f"{path!r} twice", error=ValueError)
     stems = [
-        name_of(path) if is_standard(path) else _SUFFIX.sub("", Path(path).name)
-        for path in paths
+        name_of(path) if is_standard(path) else _SUFFIX.sub("", Path(path).name) for path in paths
     ]
     pairs = zip(paths, stems, strict=True)
     return [stem if stems.count(stem) == 1 else path for path, stem in pairs]

@@ -61,9 +61,7 @@ class Inflated(io.RawIOBase):
         self._kind = next(kinds, None)
         self._file: IO[bytes] | pa.NativeFile = buffered
         if self._kind is not None:
-            self._file = pa.CompressedInputStream(
-                pa.PythonFile(buffered, "r"), self._kind
-            )
+            self._file = pa.CompressedInputStream(pa.PythonFile(buffered, "r"), self._kind)
         self._memory = _memory()
         self._given, self._ahead = 0, b""
         self.head = self._ahead = self._read(HEAD)
@@ -135,9 +133,7 @@ class Inflated(io.RawIOBase):
             )
         if not self._streamed and size > self._memory:
             raise refusal(
-                "the file",
-                f"fit in memory, {self._memory >> 20} MB",
-                "one that is larger",
+                "the file", f"fit in memory, {self._memory >> 20} MB", "one that is larger"
             )
 
 
@@ -159,11 +155,7 @@ class _Counted(io.RawIOBase):
 
 @contextmanager
 def opened(
-    path: str | os.PathLike[str],
-    *,
-    streamed: bool = False,
-    bounded: bool = True,
-    name: str = "",
+    path: str | os.PathLike[str], *, streamed: bool = False, bounded: bool = True, name: str = ""
 ) -> Iterator[Inflated]:
     """Open a path, or standard input for "-", to be read once.
 
@@ -193,10 +185,7 @@ def check_text(head: bytes) -> None:
     """Raise if a file does not begin as text does."""
     if head.startswith(_UTF_16):
         raise refusal(
-            "text",
-            "be UTF-8",
-            "UTF-16",
-            hint="Change it before, as by iconv -f utf-16 -t utf-8.",
+            "text", "be UTF-8", "UTF-16", hint="Change it before, as by iconv -f utf-16 -t utf-8."
         )
     if b"\0" in head:
         raise refusal("the file", "be text", "one with zero bytes")

@@ -132,11 +132,7 @@ def qrels_columns(file: Inflated) -> Columns:
     """Read TREC judgements: qid, docid and grade."""
     with _named_after(file):
         qrels = load_qrels(text_of(file))
-    arrays = {
-        QID: _objects(qrels.qid),
-        DOCID: _objects(qrels.docid),
-        "grade": qrels.grade,
-    }
+    arrays = {QID: _objects(qrels.qid), DOCID: _objects(qrels.docid), "grade": qrels.grade}
     return Columns(arrays, file.source)
 
 

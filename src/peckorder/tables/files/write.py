@@ -52,9 +52,7 @@ def check_target(path: str | os.PathLike[str]) -> None:
             check_path("the output", path)
 
 
-def write_blocks(
-    path: str | os.PathLike[str], blocks: Iterable[Columns], kind: str
-) -> int:
+def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Columns], kind: str) -> int:
     """Write blocks of rows in a format; return how many rows there were."""
     check_target(path)
     n_rows, writer = 0, None
@@ -198,9 +196,7 @@ def to_arrow(columns: Columns) -> pa.Table:
     return pa.table(
         {
             name: pa.array(
-                column,
-                type=pa.string() if column.dtype == object else None,
-                from_pandas=True,
+                column, type=pa.string() if column.dtype == object else None, from_pandas=True
             )
             for name, column in columns.arrays.items()
         }
@@ -269,9 +265,7 @@ def _qrels_lines(columns: Columns) -> Iterator[str]:
     names = (QID, DOCID, "grade")
     if not set(names) <= set(columns.names):
         raise refusal(
-            "qrels",
-            "have the columns qid, docid and grade",
-            ", ".join(map(short, columns.names)),
+            "qrels", "have the columns qid, docid and grade", ", ".join(map(short, columns.names))
         )
     qid, docid = _words(columns, QID), _words(columns, DOCID)
     grade = _cells(columns.arrays["grade"], "NULL")
@@ -292,9 +286,7 @@ def _words(columns: Columns, name: str) -> list[str]:
     words = [_word(cell) for cell in columns.arrays[name].tolist()]
     for word in words:
         if not word or any(mark in word for mark in f"{_SPACES}#"):
-            raise refusal(
-                f"column {short(name)}", "be words without spaces", short(word)
-            )
+            raise refusal(f"column {short(name)}", "be words without spaces", short(word))
     return words
 
 
