@@ -8,7 +8,7 @@ from peckorder._core.errors import entry_named, refusal
 from peckorder.cli.options import PRINTED, OutputOptions
 
 if TYPE_CHECKING:
-    from peckorder.datasets.fetching.folders import Entry
+    from peckorder.datasets.fetching.publishers import Published
 
 data = App(
     name="data",
@@ -27,36 +27,36 @@ def listing(*, output: OutputOptions = PRINTED) -> None:
     from peckorder.cli.console import ResultPrinter
     from peckorder.datasets.fetching.folders import catalogue
 
-    entries = catalogue()
+    sets = catalogue()
     ResultPrinter(output).emit(
         {
-            entry.name: {
-                "title": entry.published.title,
-                "loader": f"peckorder.datasets.{entry.loader}",
-                "get": entry.published.get.rstrip(","),
-                "page": entry.published.page,
-                "terms": entry.published.terms,
-                "can_be_fetched": entry.published.fetch is not None,
-                "found": entry.found,
+            published.folder: {
+                "title": published.title,
+                "loader": f"peckorder.datasets.{published.loader}",
+                "get": published.get.rstrip(","),
+                "page": published.page,
+                "terms": published.terms,
+                "can_be_fetched": published.fetch is not None,
+                "found": found,
             }
-            for entry in entries
+            for published, found in sets
         },
         *(
-            f"{entry.name}: {entry.published.title}\n"
-            + (f"    here: {entry.found}\n" if entry.found else _how(entry))
-            + f"    terms: {entry.published.terms}"
-            for entry in entries
+            f"{published.folder}: {published.title}\n"
+            + (f"    here: {found}\n" if found else _how(published))
+            + f"    terms: {published.terms}"
+            for published, found in sets
         ),
         "Put each in a folder of its name, below one that PECKORDER_DATA names.",
     )
 
 
-def _how(entry: "Entry") -> str:
+def _how(published: "Published") -> str:
     """Return how to get a data set that is not here."""
-    can_fetch = entry.published.fetch is not None
-    fetched = f", or: peckorder data fetch {entry.name}" if can_fetch else ""
-    get, page = entry.published.get.rstrip(","), entry.published.page
-    return f"    not here\n    get: {get}{fetched}\n    from: {page}\n"
+    get = published.get.rstrip(",")
+    if published.fetch:
+        get += f", or: peckorder data fetch {published.folder}"
+    return f"    not here\n    get: {get}\n    from: {published.page}\n"
 
 
 @data.command
@@ -80,14 +80,14 @@ def fetch(
     from peckorder.cli.console import ResultPrinter
     from peckorder.datasets.fetching.folders import catalogue
 
-    entries = {entry.name: entry for entry in catalogue()}
-    can = [name for name, entry in entries.items() if entry.published.fetch]
+    sets = {published.folder: published for published, _ in catalogue()}
+    can = [folder for folder, published in sets.items() if published.fetch]
     rule = f"be one of {', '.join(can)}"
     if name is None:
         raise refusal("name", rule, "none")
-    if name not in entries:
+    if name not in sets:
         raise refusal("name", rule, repr(name), hint=did_you_mean(name, can, {}))
-    published = entries[name].published
+    published = sets[name]
     if published.fetch is None:
         raise refusal(
             "name", rule, repr(name), hint=f"Get {published.get.rstrip(',')} from {published.page}."
@@ -96,7 +96,7 @@ def fetch(
     options = {} if url is None else {"url": url}
     with printer.progress(f"Fetching {name}"):
         bunch = getattr(datasets, published.fetch)(**options)
-    folder = next(entry.found for entry in catalogue() if entry.name == name)
+    folder = next(found for published, found in catalogue() if published.folder == name)
     printer.emit(
         {"name": name, "found": folder, "ratings": len(bunch.ratings)},
         f"{published.title}: {len(bunch.ratings)} ratings, in {folder}",

@@ -15,7 +15,7 @@ from peckorder._core.errors import refusal
 from peckorder._core.validation import Rule, boolean, optional
 from peckorder.datasets.fetching.checksums import check_record, digest, read_records, write_record
 from peckorder.datasets.fetching.folders import FOLDER_RULE, Folder, cache_folder, sound_zip
-from peckorder.datasets.fetching.publishers import KNOWN, Published
+from peckorder.datasets.fetching.publishers import Published
 from peckorder.exceptions import DataError, DownloadError
 
 _BLOCK: Final = 1 << 16
@@ -41,15 +41,15 @@ def fetch(data: Published, folder: Folder, url: str | None, progress: bool | Non
     root = cache_folder() if folder is None else Path(folder).expanduser()
     home = root / data.folder
     home.mkdir(parents=True, exist_ok=True)
-    base = url or data.base or ""
-    for name in data.archives:
+    base = url or data.base
+    for name, known in data.archives.items():
         path = home / name
         if path.is_file():
             check_record(path)
             continue
         address = urljoin(base if base.endswith("/") else base + "/", name)
         # A mirror must have the publisher's own file, too.
-        _download(address, path, KNOWN.get(name), data.member, progress)
+        _download(address, path, known, data.member, progress)
     return root
 
 

@@ -14,19 +14,7 @@ from peckorder._core.errors import entry, refusal
 from peckorder._core.text_files import read_text, shown
 from peckorder._core.validation import Rule
 from peckorder.datasets.fetching.checksums import check_record
-from peckorder.datasets.fetching.publishers import (
-    BOOK_CROSSING,
-    CYSTIC_FIBROSIS,
-    JESTER,
-    LIGHTGBM_LAMBDARANK,
-    MOVIELENS_1M,
-    MOVIELENS_100K,
-    MQ2007_AGG,
-    NETFLIX_MATRIX,
-    OHSUMED,
-    OHSUMED_TREC9,
-    Published,
-)
+from peckorder.datasets.fetching.publishers import SETS, Published
 from peckorder.exceptions import MissingDataError
 
 Folder: TypeAlias = str | os.PathLike[str] | None
@@ -147,15 +135,13 @@ def find(data: Published, names: tuple[str, ...], folder: Folder) -> DataFile | 
     """Return the first of these files that exists: plain, with .gz, or zipped."""
     for root in roots(data, folder):
         for home in (root / data.folder, root):
-            for name in names:
-                for path in (home / name, home / f"{name}.gz"):
-                    if path.is_file():
-                        return DataFile(path)
+            for path in (home / f"{name}{end}" for name in names for end in ("", ".gz")):
+                if path.is_file():
+                    return DataFile(path)
             for archive in data.archives:
-                if (home / archive).is_file():
-                    member = _member(home / archive, names)
-                    if member:
-                        return member
+                member = _member(home / archive, names)
+                if member is not None:
+                    return member
     return None
 
 
@@ -180,6 +166,9 @@ def require(data: Published, names: tuple[str, ...], folder: Folder) -> DataFile
 
 
 def _member(archive: Path, names: tuple[str, ...]) -> DataFile | None:
+    """Return the first of these files in an archive, which may not exist."""
+    if not archive.is_file():
+        return None
     check_record(archive)
     with sound_zip(archive) as opened:
         members = [m for m in opened.namelist() if not m.startswith("__MACOSX/")]
@@ -211,38 +200,16 @@ def refuse_line(source: DataFile, number: int, rule: str, line: str) -> NoReturn
     raise refusal(f"line {number} of {source.name}", f"be {rule}", text)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A data set: its publisher, its loader, and where it was found, if so."""
-
-    name: str
-    loader: str
-    published: Published
-    found: Path | None
-
-
-_LOADERS = (
-    ("load_movielens_100k", MOVIELENS_100K),
-    ("load_movielens_1m", MOVIELENS_1M),
-    ("load_jester", JESTER),
-    ("load_book_crossing", BOOK_CROSSING),
-    ("load_netflix_matrix", NETFLIX_MATRIX),
-    ("load_cystic_fibrosis", CYSTIC_FIBROSIS),
-    ("load_ohsumed_fold", OHSUMED),
-    ("load_ohsumed_trec9", OHSUMED_TREC9),
-    ("load_mq2007_agg_fold", MQ2007_AGG),
-    ("load_lightgbm_lambdarank", LIGHTGBM_LAMBDARANK),
-)
-
-
 @entry
-def catalogue() -> tuple[Entry, ...]:
-    """Return all data sets; looks at names of folders and archives only."""
-    return tuple(Entry(data.folder, loader, data, _folder_of(data)) for loader, data in _LOADERS)
+def catalogue() -> list[tuple[Published, Path | None]]:
+    """Return all data sets, and the folder that has files of each, if one does.
+
+    Looks at names of folders and archives only.
+    """
+    return [(data, _folder_of(data)) for data in SETS]
 
 
 def _folder_of(data: Published) -> Path | None:
-    """Return the first folder that contains files of a data set."""
     for root in roots(data, None):
         folder = root / data.folder
         if folder.is_dir() and any(folder.iterdir()):

@@ -1,7 +1,7 @@
 """MovieLens: ratings of movies, as distributed by GroupLens or as plain CSV."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sklearn.utils import Bunch
 
@@ -27,48 +27,19 @@ _CSV = CsvForm(
     scale=_SCALE,
 )
 _LEVELS = "ratings of 1/2/3/4/5"
-
-
-@dataclass(frozen=True, slots=True)
-class _Edition:
-    """One of the MovieLens sets: the format of its files, and facts about it."""
-
-    data: Published
-    ratings: str
-    movies: str
-    form: CsvForm
-    sep: str
-    facts: Mapping[str, Fact]
-
-
-_PUBLISHED = replace(_CSV, user=0, item=1, rating=2, header=False)
-_100K = _Edition(
-    MOVIELENS_100K,
-    "u.data",
-    "u.item",
-    replace(_PUBLISHED, sep="\t"),
-    "|",
-    {
-        "ratings": 100_000,
-        "users": 943,
-        "movies": 1_682,
-        _LEVELS: (6_110, 11_370, 27_145, 34_174, 21_201),
-    },
-)
-_1M = _Edition(
-    MOVIELENS_1M,
-    "ratings.dat",
-    "movies.dat",
-    replace(_PUBLISHED, sep="::"),
-    "::",
-    {
-        "ratings": 1_000_209,
-        "users": 6_040,
-        "movies": 3_706,
-        "users with fewer than 20": 0,
-        _LEVELS: (56_174, 107_557, 261_197, 348_971, 226_310),
-    },
-)
+_FACTS_100K: Mapping[str, Fact] = {
+    "ratings": 100_000,
+    "users": 943,
+    "movies": 1_682,
+    _LEVELS: (6_110, 11_370, 27_145, 34_174, 21_201),
+}
+_FACTS_1M: Mapping[str, Fact] = {
+    "ratings": 1_000_209,
+    "users": 6_040,
+    "movies": 3_706,
+    "users with fewer than 20": 0,
+    _LEVELS: (56_174, 107_557, 261_197, 348_971, 226_310),
+}
 
 
 @entry
@@ -113,7 +84,7 @@ def load_movielens_100k(folder: Folder = None) -> Bunch:
     >>> movies.ratings, movies.scale, movies.titles[7]
     (Ratings(n_ratings=3, n_users=2, n_items=2), (1.0, 5.0), 'Seven (1995)')
     """
-    return _load(_100K, folder)
+    return _load_100k(folder)
 
 
 @entry
@@ -144,7 +115,7 @@ def load_movielens_1m(folder: Folder = None) -> Bunch:
     ...     load_movielens_1m(folder).ratings.items
     array([ 661, 1193])
     """
-    return _load(_1M, folder)
+    return _load_1m(folder)
 
 
 @entry
@@ -179,7 +150,7 @@ def fetch_movielens_100k(
     >>> from peckorder.datasets import fetch_movielens_100k
     >>> movies = fetch_movielens_100k()  # doctest: +SKIP
     """
-    return _load(_100K, fetch(MOVIELENS_100K, folder, url, progress))
+    return _load_100k(fetch(MOVIELENS_100K, folder, url, progress))
 
 
 @entry
@@ -205,23 +176,40 @@ def fetch_movielens_1m(
     >>> from peckorder.datasets import fetch_movielens_1m
     >>> movies = fetch_movielens_1m()  # doctest: +SKIP
     """
-    return _load(_1M, fetch(MOVIELENS_1M, folder, url, progress))
+    return _load_1m(fetch(MOVIELENS_1M, folder, url, progress))
 
 
-def _load(edition: _Edition, folder: Folder) -> Bunch:
-    file = require(edition.data, (edition.ratings, "ratings.csv"), folder)
-    is_csv = file.name.startswith("ratings.csv")
-    form = _CSV if is_csv else edition.form
+def _load_100k(folder: Folder) -> Bunch:
+    return _load(MOVIELENS_100K, folder, ("u.data", "\t"), ("u.item", "|"), _FACTS_100K)
+
+
+def _load_1m(folder: Folder) -> Bunch:
+    return _load(MOVIELENS_1M, folder, ("ratings.dat", "::"), ("movies.dat", "::"), _FACTS_1M)
+
+
+def _load(
+    data: Published,
+    folder: Folder,
+    ratings_file: tuple[str, str],
+    movies_file: tuple[str, str],
+    known: Mapping[str, Fact],
+) -> Bunch:
+    """Read a set from files of ratings and of movies, each with its separator."""
+    name, sep = ratings_file
+    file = require(data, (name, "ratings.csv"), folder)
+    form = replace(_CSV, user=0, item=1, rating=2, header=False, sep=sep)
+    if file.name.startswith("ratings.csv"):
+        form = _CSV
     with file.open() as stream, named(f"{caller()}, {file.name}"):
         ratings = Ratings.from_rows(read_rows(stream, form))
-    movies = find(edition.data, (edition.movies,), folder)
-    titles = {} if movies is None else _titles(movies, edition.sep)
-    values = ratings.csr.data
+    name, sep = movies_file
+    movies = find(data, (name,), folder)
     facts = ratings_facts(ratings, "movies") | {
         "users with fewer than 20": int((ratings.per_user < 20).sum()),
-        _LEVELS: counts(values, range(1, 6)),
+        _LEVELS: counts(ratings.csr.data, range(1, 6)),
     }
-    check_facts(file.name, edition.facts, facts)
+    titles = {} if movies is None else _titles(movies, sep)
+    check_facts(file.name, known, facts)
     return Bunch(ratings=ratings, scale=_SCALE, titles=titles)
 
 
