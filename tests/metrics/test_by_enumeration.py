@@ -300,11 +300,11 @@ WAYS = {
     "grades": ("_count_grades", GRADED, {}),
     "weighted grades": ("_count_grades", GRADED, {"sample_weight": [1, 2, 3]}),
     "negative grades": ("_count_grades", [-63, 0, -1], {}),
-    "many grades": ("rankings.pairs", [0, 64, 1], {}),
-    "reals": ("rankings.pairs", REAL, {}),
-    "weighted reals": ("weighted.pairs", REAL, {"sample_weight": [1, 2, 3]}),
+    "many grades": ("compiled.pairs", [0, 64, 1], {}),
+    "reals": ("compiled.pairs", REAL, {}),
+    "weighted reals": ("compiled.pairs", REAL, {"sample_weight": [1, 2, 3]}),
     "a very long list": ("_count_in_parts", 2**17 * REAL, {}),
-    "two long lists": ("rankings.pairs", 2**17 * REAL, {"qid": 2**16 * [1, 2, 3, 4, 5, 6]}),
+    "two long lists": ("compiled.pairs", 2**17 * REAL, {"qid": 2**16 * [1, 2, 3, 4, 5, 6]}),
 }
 
 
@@ -313,8 +313,11 @@ def test_every_way_of_counting_is_used(way):
     name, truth, options = WAYS[way]
     score = np.arange(len(truth))
     used = mock.patch(f"{_pairs.__name__}.{name}", side_effect=KeyError(name))
-    with used, pytest.raises(KeyError, match=name):
+    with used as function, pytest.raises(KeyError, match=name):
         metrics.disagreement(truth, score, **options)
+    if name == "compiled.pairs":
+        weight = function.call_args.args[5]
+        assert (weight is not None) == ("sample_weight" in options)
 
 
 @pytest.mark.parametrize("truth", [[0, 0, 1], [0.5, 0.5, 0.7]], ids=["counted", "sorted"])

@@ -1,11 +1,9 @@
 """Metrics of pairs: which of two rows should be first, and by how much."""
 
-from itertools import pairwise
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._core.compiled import lists as weighted
+from peckorder._core.compiled import lists as compiled
 from peckorder._core.errors import entry, refusal
 from peckorder._core.threads import Stop, share
 from peckorder._core.typing import Floats, Ints, VectorLike
@@ -18,7 +16,6 @@ from peckorder.metrics._lists import (
     mean_over_queries,
     row_weights,
 )
-from peckorder.metrics.compiled import rankings
 
 # Grades up to this many are counted, more are sorted.
 _FEW_GRADES = 64
@@ -256,19 +253,14 @@ def _pairs(
     with np.errstate(over="ignore"):
         is_narrow = high - low < _FEW_GRADES
     if is_narrow and bool((lists.truth == np.floor(lists.truth)).all()):
-        weight = row_weights(lists, weights)
-        _count_grades(lists, low, int(high - low) + 1, weight, counts)
-    elif weights is not None:
-        weight = row_weights(lists, weights)
-        spares = np.empty(len(lists)), np.empty(len(lists))
-        truth, is_broken = lists.truth.copy(), lists.broken
-        lists.measure(weighted.pairs, lists.score, truth, weight, *spares, is_broken, counts)
-    elif len(lists.queries) == 1 and len(lists) >= _VERY_LONG:
+        _count_grades(lists, low, int(high - low) + 1, row_weights(lists, weights), counts)
+    elif weights is None and len(lists.queries) == 1 and len(lists) >= _VERY_LONG:
         counts[0] = _count_in_parts(lists)
     else:
-        spare, is_broken = np.empty(len(lists)), lists.broken
-        truth = lists.truth.copy()
-        lists.measure(rankings.pairs, lists.score, truth, spare, is_broken, counts)
+        weight = None if weights is None else row_weights(lists, weights)
+        spares = np.empty(len(lists)), None if weights is None else np.empty(len(lists))
+        truth, is_broken = lists.truth.copy(), lists.broken
+        lists.measure(compiled.pairs, lists.score, truth, weight, *spares, is_broken, counts)
     return lists, counts
 
 
@@ -281,14 +273,14 @@ def _count_grades(
     def count(offsets: Ints, first: int, last: int) -> None:
         above, group = np.empty(n_grades), np.empty(n_grades)
         score, is_broken = lists.score, lists.broken
-        weighted.graded_pairs(
+        compiled.graded_pairs(
             offsets, first, last, score, grade, weight, above, group, is_broken, counts
         )
 
     lists.measure(count)
 
 
-def _count_in_parts(lists: RankedLists) -> tuple[int, int, int]:
+def _count_in_parts(lists: RankedLists) -> tuple[float, float, float]:
     """Count the pairs of one very long list, its two halves by a thread each."""
     n, truth, spare = len(lists), lists.truth.copy(), np.empty(len(lists))
     # Equal scores stay together.
@@ -297,17 +289,13 @@ def _count_in_parts(lists: RankedLists) -> tuple[int, int, int]:
         middle = int(np.searchsorted(-lists.score, -lists.score[middle], side="left"))
     cuts = (0, middle, n)
 
-    def count(block: slice, stopped: Stop) -> tuple[int, int]:
-        tied, wrong = 0, 0
-        for first, last in pairwise(cuts[block.start : block.stop + 1]):
-            if not lists.broken:
-                tied += rankings.tied_pairs(lists.score, truth, spare, first, last)
-            wrong += rankings.sort_part(truth, spare, first, last)
-        return tied, wrong
+    def count(block: slice, stopped: Stop) -> tuple[float, float]:
+        part = cuts[block.start], cuts[block.stop]
+        return compiled.sort_part(lists.score, truth, spare, *part, lists.broken)
 
-    tied, wrong = np.sum(share(2, 2, count), axis=0).tolist()
-    between, equal = rankings.join_parts(truth, spare, 0, middle, n)
-    return wrong + between, tied, n * (n - 1) // 2 - equal
+    wrong, tied = np.sum(share(2, 2, count), axis=0).tolist()
+    between, differing = compiled.join_parts(truth, spare, middle)
+    return wrong + between, tied, differing
 
 
 def _share(counts: Floats, of_ties: float) -> Floats:
@@ -337,5 +325,5 @@ def _differences(
     lists = RankedLists.of(truth, error, qid, "expected")
     weight = row_weights(lists, weights)
     squared, absolute = lists.empty(), lists.empty()
-    lists.measure(weighted.differences, lists.score, weight, squared, absolute)
+    lists.measure(compiled.differences, lists.score, weight, squared, absolute)
     return lists, squared, absolute

@@ -4,18 +4,29 @@
 ``first..last``, so that threads can share them.
 """
 
+from typing import Any, TypeAlias
+
 import numpy as np
 
 from peckorder._core.compiled.jit import compiled, inlined
 from peckorder._core.typing import Floats, Ints
 
+# An array, or None for ones: Numba compiles a function for each, without the branches
+# of the other. Ones are integers, and half of the memory is moved.
+Items: TypeAlias = Any
 # Runs as short as this are sorted by insertion.
 _RUN = 16
 
 
 @inlined
+def item_at(item: Items, i: int) -> Any:
+    """Return an item, or 1."""
+    return 1 if item is None else item[i]
+
+
+@inlined
 def merge(
-    key: Floats, item: Floats, to_key: Floats, to_item: Floats, first: int, middle: int, last: int
+    key: Floats, item: Items, to_key: Floats, to_item: Items, first: int, middle: int, last: int
 ) -> float:
     """Merge two runs, sorted descending, into the same positions of other arrays.
 
@@ -24,28 +35,36 @@ def merge(
     """
     # Items taken from the right so far are larger than what remains of the left. Only
     # sums, no differences, which might cancel.
-    taken, out = 0.0, 0.0
+    zero = 0 if item is None else 0.0
+    taken, out = zero, zero
     i, j, position = first, middle, first
     while i < middle and j < last:
         # Without a branch on the keys, which could not be predicted.
         is_left = key[i] >= key[j]
-        from_ = i if is_left else j
-        to_key[position] = key[from_]
-        to_item[position] = item[from_]
-        out += taken * item[from_] if is_left else 0.0
-        taken += 0.0 if is_left else item[from_]
+        if item is None:
+            to_key[position] = key[i] if is_left else key[j]
+            out += 0 if is_left else middle - i
+        else:
+            from_ = i if is_left else j
+            to_key[position] = key[from_]
+            weight = item[from_]
+            to_item[position] = weight
+            out += taken * weight if is_left else 0.0
+            taken += 0.0 if is_left else weight
         i += is_left
         j += not is_left
         position += 1
     while i < middle:
         to_key[position] = key[i]
-        to_item[position] = item[i]
-        out += taken * item[i]
+        if to_item is not None:
+            to_item[position] = item[i]
+            out += taken * item[i]
         i += 1
         position += 1
     while j < last:
         to_key[position] = key[j]
-        to_item[position] = item[j]
+        if to_item is not None:
+            to_item[position] = item[j]
         j += 1
         position += 1
     return out
@@ -53,26 +72,28 @@ def merge(
 
 @inlined
 def sort(
-    key: Floats, item: Floats, spare_key: Floats, spare_item: Floats, first: int, last: int
+    key: Floats, item: Items, spare_key: Floats, spare_item: Items, first: int, last: int
 ) -> float:
     """Sort keys descending in the positions first..last, their items with them; stable.
 
     Returns the sum, over pairs that were out of order, of the products of their items.
     """
-    out = 0.0
+    out = 0 if item is None else 0.0
     start = first
     while start < last:
         end = min(start + _RUN, last)
         for i in range(start + 1, end):
-            k, w = key[i], item[i]
+            k, w = key[i], item_at(item, i)
             j = i - 1
             while j >= start and key[j] < k:
-                out += item[j] * w
+                out += item_at(item, j) * w
                 key[j + 1] = key[j]
-                item[j + 1] = item[j]
+                if item is not None:
+                    item[j + 1] = item[j]
                 j -= 1
             key[j + 1] = k
-            item[j + 1] = w
+            if item is not None:
+                item[j + 1] = w
         start = end
     width = _RUN
     is_spare = False
@@ -90,7 +111,8 @@ def sort(
     if is_spare:
         for i in range(first, last):
             key[i] = spare_key[i]
-            item[i] = spare_item[i]
+            if item is not None:
+                item[i] = spare_item[i]
     return out
 
 
@@ -122,22 +144,48 @@ def end_of_ties(score: Floats, start: int, last: int, broken: bool) -> int:
 
 
 @inlined
-def differing_pairs(key: Floats, weight: Floats, first: int, last: int) -> float:
+def differing_pairs(key: Floats, weight: Items, first: int, last: int) -> float:
     """Return the weight of the pairs whose keys, which are sorted, differ.
 
     A sum of positive terms: what would be subtracted might be all there is.
     """
-    total, above = 0.0, 0.0
+    zero = 0 if weight is None else 0.0
+    total, above = zero, zero
     start = first
     while start < last:
         end = end_of_ties(key, start, last, False)
-        level = 0.0
+        level = zero
         for i in range(start, end):
-            level += weight[i]
+            level += item_at(weight, i)
         total += above * level
         above += level
         start = end
     return total
+
+
+@inlined
+def sort_ties(
+    score: Floats,
+    truth: Floats,
+    weight: Items,
+    spare: Floats,
+    spare_weight: Items,
+    first: int,
+    last: int,
+) -> Any:
+    """Sort the truths of equal scores, best first: none is in the wrong order then.
+
+    Returns the weight of their pairs that differ.
+    """
+    tied = 0 if weight is None else 0.0
+    start = first
+    while start < last:
+        end = end_of_ties(score, start, last, False)
+        if end - start > 1:
+            sort(truth, weight, spare, spare_weight, start, end)
+            tied += differing_pairs(truth, weight, start, end)
+        start = end
+    return tied
 
 
 @compiled
@@ -147,9 +195,9 @@ def pairs(
     last: int,
     score: Floats,
     truth: Floats,
-    weight: Floats,
+    weight: Items,
     spare: Floats,
-    spare_weight: Floats,
+    spare_weight: Items,
     broken: bool,
     counts: Floats,
 ) -> None:
@@ -163,16 +211,27 @@ def pairs(
     for q in range(first, last):
         a, b = offsets[q], offsets[q + 1]
         counts[q, 1] = 0.0
-        start = a
-        while start < b:
-            end = end_of_ties(score, start, b, broken)
-            if end - start > 1:
-                # Truths in descending order, so that none is in the wrong one.
-                sort(truth, weight, spare, spare_weight, start, end)
-                counts[q, 1] += differing_pairs(truth, weight, start, end)
-            start = end
+        if not broken:
+            counts[q, 1] = sort_ties(score, truth, weight, spare, spare_weight, a, b)
         counts[q, 0] = sort(truth, weight, spare, spare_weight, a, b)
         counts[q, 2] = differing_pairs(truth, weight, a, b)
+
+
+@compiled
+def sort_part(
+    score: Floats, truth: Floats, spare: Floats, first: int, last: int, broken: bool
+) -> tuple[float, float]:
+    """Sort the truths of a part of a list; return pairs in the wrong order, and tied."""
+    tied = 0 if broken else sort_ties(score, truth, None, spare, None, first, last)
+    return sort(truth, None, spare, None, first, last), tied
+
+
+@compiled
+def join_parts(truth: Floats, spare: Floats, middle: int) -> tuple[float, float]:
+    """Merge two sorted parts into `spare`; return pairs in the wrong order, and all."""
+    last = truth.shape[0]
+    wrong = merge(truth, None, spare, None, 0, middle, last)
+    return wrong, differing_pairs(spare, None, 0, last)
 
 
 @compiled

@@ -103,16 +103,7 @@ def load_letor(
            [ 0.   , -0.001]]), array([2., 0.]), array([10, 10]))
     """
     _ZERO_BASED.check("zero_based", zero_based)
-    _check(path, n_features, dtype, sparse, missing, qid_dtype, comments)
-    reader = LetorReader(
-        # With "auto", the base is known when all is read.
-        base=0 if zero_based else 1,
-        n_columns=n_features and n_features + (zero_based == "auto"),
-        largest=float(np.finfo(dtype).max),
-        missing=missing,
-        qid_dtype=qid_dtype,
-        keeps_comments=comments,
-    )
+    reader = _reader(path, zero_based, n_features, dtype, sparse, missing, qid_dtype, comments)
     blocks = list(reader.blocks(path))
     if zero_based == "auto" and all(b.column.min(initial=1) > 0 for b in blocks):
         for block in blocks:
@@ -173,16 +164,8 @@ def iter_letor(
     optional(whole(1)).check("rows", rows)
     boolean.check("sparse", sparse)
     boolean.check("zero_based", zero_based)
-    _check(path, n_features, dtype, sparse, missing, qid_dtype, comments)
-    reader = LetorReader(
-        base=0 if zero_based else 1,
-        n_columns=n_features,
-        largest=float(np.finfo(dtype).max),
-        missing=missing,
-        qid_dtype=qid_dtype,
-        keeps_comments=comments,
-        first_block_decides=True,
-    )
+    reader = _reader(path, zero_based, n_features, dtype, sparse, missing, qid_dtype, comments)
+    reader.first_block_decides = True
     parts = rechunk(reader.blocks(path), rows)
     return _documents_of(parts, n_features, dtype, sparse)
 
@@ -259,10 +242,10 @@ def dump_letor(
             estimator=caller(),
         )
     )
-    columns = {"y": [f"{_grade_text(grade)}" for grade in grades.tolist()]}
+    columns = {"y": [_grade_text(grade) for grade in grades.tolist()]}
     if qid is not None:
         ids = np.asarray(qid).tolist()
-        columns["qid"] = [f"qid:{_checked_text('qid', q, ' #')}" for q in ids]
+        columns["qid"] = [f"qid:{_checked_text('qid', q, is_word=True)}" for q in ids]
     if comments is not None:
         columns["comments"] = [_checked_text("comments", c) for c in comments]
     for name, column in columns.items():
@@ -271,11 +254,22 @@ def dump_letor(
     write_text(path, _lines(matrix, columns, 0 if zero_based else 1))
 
 
-def _check(path: object, *values: object) -> None:
+def _reader(path: Source, zero_based: bool | str, *values: Any) -> LetorReader:
     """Check the path and the values of the parameters in `_RULES`, in this order."""
     check_source(path)
-    for (name, rule), value in zip(_RULES.items(), values, strict=True):
-        rule.check(name, value)
+    options = dict(zip(_RULES, values, strict=True))
+    for name, rule in _RULES.items():
+        rule.check(name, options[name])
+    n_features = options["n_features"]
+    return LetorReader(
+        # With "auto", the base is known when all is read.
+        base=0 if zero_based else 1,
+        n_columns=n_features and n_features + (zero_based == "auto"),
+        largest=float(np.finfo(options["dtype"]).max),
+        missing=options["missing"],
+        qid_dtype=options["qid_dtype"],
+        keeps_comments=options["comments"],
+    )
 
 
 def _lines(X: Any, columns: dict[str, list[str]], base: int) -> Iterator[str]:
@@ -302,11 +296,10 @@ def _grade_text(grade: float) -> str:
     return repr(int(grade)) if grade.is_integer() and abs(grade) < 2**53 else repr(grade)
 
 
-def _checked_text(what: str, value: object, never: str = "") -> str:
+def _checked_text(what: str, value: object, *, is_word: bool = False) -> str:
     text = str(value)
-    if any(mark in text for mark in "\n\r" + (never and never + "\t\0")):
-        rule = "words without spaces and '#'" if never else "lines of text"
+    refused = "\n\r #\t\0" if is_word else "\n\r"
+    if any(mark in text for mark in refused) or (is_word and not text):
+        rule = "words without spaces and '#'" if is_word else "lines of text"
         raise refusal(what, f"be {rule}", repr(text))
-    if never and not text:
-        raise refusal(what, "be words without spaces and '#'", "''")
     return text

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from peckorder._core.errors import entry, refusal, warn
+from peckorder._core.text_files import ENCODING
 from peckorder._core.typing import Array, Floats, Ints, Labels
 from peckorder._core.validation import Rule, one_of, optional
 
@@ -87,8 +88,7 @@ class Run:
     tag: Labels = "peckorder"  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        qid = _words("qid", self.qid)
-        docid = _words("docid", self.docid)
+        qid, docid = _words("qid", self.qid), _words("docid", self.docid)
         score = _numbers("score", self.score).astype(np.float64)
         rank: Any = self.rank
         if rank is None:
@@ -130,10 +130,8 @@ class Qrels:
     grade: Ints | Floats
 
     def __post_init__(self) -> None:
-        qid = _words("qid", self.qid)
-        docid = _words("docid", self.docid)
-        grade = _numbers("grade", self.grade)
-        _store(self, qid=qid, docid=docid, grade=grade)
+        qid, docid = _words("qid", self.qid), _words("docid", self.docid)
+        _store(self, qid=qid, docid=docid, grade=_numbers("grade", self.grade))
 
     def __len__(self) -> int:
         return len(self.qid)
@@ -299,17 +297,13 @@ def _words(what: str, values: ArrayLike) -> Labels:
         raise refusal(what, "be one-dimensional", f"an array of shape {column.shape}")
     column = column.astype(str)
     words = column.tolist()
-    text = "\n".join(words).encode("utf-8", "surrogateescape")
-    if words and (len(text.split()) != len(words) or text.split() != text.split(b"\n")):
-        wrong = (word for word in words if _is_no_word(word))
-        raise refusal(what, "be words without spaces", repr(next(wrong)))
-    return column
-
-
-def _is_no_word(text: str) -> bool:
     # In bytes only ASCII white space counts, as when a file is read.
-    encoded = text.encode("utf-8", "surrogateescape")
-    return encoded.split() != [encoded]
+    text = "\n".join(words).encode(*ENCODING)
+    if words and (len(text.split()) != len(words) or text.split() != text.split(b"\n")):
+        encoded = ((word, word.encode(*ENCODING)) for word in words)
+        wrong = next(word for word, code in encoded if code.split() != [code])
+        raise refusal(what, "be words without spaces", repr(wrong))
+    return column
 
 
 def _numbers(what: str, values: ArrayLike) -> Array:
