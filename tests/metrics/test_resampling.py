@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
+from peckorder.metrics._compiled import bootstrap, random_signs
 from peckorder.metrics._resampling import chances, intervals, weighted_means
-from peckorder.metrics.compiled import resampling
 
 RNG = np.random.default_rng(3)
 
@@ -17,7 +17,7 @@ def test_every_item_is_drawn_as_often_as_any_other():
     n = 50
     values, sums = np.eye(n), np.empty((n, 2000))
     values.flags.writeable = False
-    resampling.bootstrap(0, 2000, np.uint64(1), values, np.empty(n, np.uint16), sums)
+    bootstrap(0, 2000, np.uint64(1), values, np.empty(n, np.uint16), sums)
     assert (sums.sum(axis=0) == n).all()
     assert stats.chisquare(sums.sum(axis=1)).pvalue > 0.001
     # A count is binomial, with n draws of probability 1/n.
@@ -28,9 +28,9 @@ def test_samples_do_not_depend_on_how_they_are_shared():
     values, key = RNG.random((2, 37)), np.uint64(9)
     values.flags.writeable = False
     once, parts = np.empty((2, 20)), np.empty((2, 20))
-    resampling.bootstrap(0, 20, key, values, np.empty(37, np.uint16), once)
+    bootstrap(0, 20, key, values, np.empty(37, np.uint16), once)
     for first, last in ((13, 20), (0, 13)):
-        resampling.bootstrap(first, last, key, values, np.empty(37, np.uint16), parts)
+        bootstrap(first, last, key, values, np.empty(37, np.uint16), parts)
     assert (once == parts).all()
 
 
@@ -39,7 +39,7 @@ def test_signs_are_fair_coins(n):
     values = np.exp2(np.arange(n))[np.newaxis]
     values.flags.writeable = False
     sums, table = np.zeros((1, 4096)), np.empty((1, 256))
-    resampling.random_signs(0, 512, np.uint64(4), values, table, sums)
+    random_signs(0, 512, np.uint64(4), values, table, sums)
     # A sum of powers of two tells all its signs.
     bits = ((sums[0].astype(int) + 2**n - 1) // 2)[:, np.newaxis] >> np.arange(n) & 1
     assert ((2 * bits - 1) @ values[0] == sums[0]).all()

@@ -8,13 +8,42 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from peckorder._core.compiled.jit import compiled
 from peckorder._core.errors import refusal, warn
 from peckorder._core.typing import Floats, Ints, Labels
-from peckorder.feedback._compiled import encode
 from peckorder.feedback._labels import EXACT, LabelColumn, is_missing
 
 # Labels are read in blocks, so that they are never copied as a whole.
 _BLOCK = 1 << 16
+
+
+@compiled
+def _encode(values: Floats, classes: Floats, level: Ints) -> int:
+    """Write the position of each value among the ascending `classes` to `level`.
+
+    values (n,), classes (k,) strictly ascending, level (n,) written in place.
+    Returns the first row whose value is no class, or -1.
+    """
+    k = classes.shape[0]
+    for i in range(values.shape[0]):
+        value = values[i]
+        low = 0
+        if k <= 16:
+            # Counted, not searched: there is no branch to mispredict.
+            for c in range(k):
+                low += classes[c] < value
+        else:
+            high = k
+            while low < high:
+                middle = (low + high) // 2
+                if classes[middle] < value:
+                    low = middle + 1
+                else:
+                    high = middle
+        if low == k or classes[low] != value:
+            return i
+        level[i] = low
+    return -1
 
 
 @dataclass(frozen=True)
@@ -123,7 +152,7 @@ class Scale:
             if level.size == 0 or (level.min() >= 0 and level.max() < len(self)):
                 return level, -1
         level = np.empty(values.size, dtype=np.int64)
-        wrong = encode(values.astype(np.float64), ascending, level)
+        wrong = _encode(values.astype(np.float64), ascending, level)
         if wrong < 0 and not self._is_in_order:
             level = np.argsort(self.classes)[level]
         return level, wrong
@@ -182,7 +211,7 @@ def _distinct_numbers(column: LabelColumn) -> Labels:
     level = np.empty(_BLOCK, dtype=np.int64)
     for first in range(0, values.size, _BLOCK):
         block = values[first : first + _BLOCK].astype(np.float64)
-        new = encode(block, classes.astype(np.float64), level)
+        new = _encode(block, classes.astype(np.float64), level)
         if new < 0 and not _is_exact(classes):
             new = 0  # some may differ as integers only
         if new < 0:

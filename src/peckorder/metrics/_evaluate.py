@@ -17,6 +17,7 @@ from peckorder.metrics._names import metrics_by_name
 from peckorder.metrics._resampling import chances, intervals, weighted_means
 
 _SEED = optional(whole(0))
+_INTERVAL = "95 % interval"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,19 +82,7 @@ class Evaluation:
         return name in self.means
 
     def __str__(self) -> str:
-        return _table(
-            ("metric", "mean", "95 % interval", "queries", "undefined"),
-            [
-                (
-                    row["metric"],
-                    f"{row['mean']:.4f}",
-                    f"{row['low']:.4f} to {row['high']:.4f}",
-                    str(row["queries"]),
-                    str(row["undefined"]),
-                )
-                for row in self._rows()
-            ],
-        )
+        return _table(("metric", "mean", _INTERVAL, "queries", "undefined"), self._rows())
 
     __repr__ = __str__
 
@@ -224,18 +213,7 @@ class PairedComparison:
     p_values: Mapping[str, float]
 
     def __str__(self) -> str:
-        return _table(
-            ("metric", "difference", "95 % interval", "p"),
-            [
-                (
-                    row["metric"],
-                    f"{row['difference']:+.4f}",
-                    f"{row['low']:+.4f} to {row['high']:+.4f}",
-                    f"{row['p']:.4f}",
-                )
-                for row in self._rows()
-            ],
-        )
+        return _table(("metric", "difference", _INTERVAL, "p"), self._rows(), sign="+")
 
     __repr__ = __str__
 
@@ -337,9 +315,13 @@ def _aligned(a: Evaluation, b: Evaluation) -> tuple[list[str], Ints]:
     return names, positions
 
 
-def _table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """Return a table as text; all columns but the first are aligned to the right."""
-    lines = [headings, *rows]
+def _table(headings: tuple[str, ...], rows: list[dict[str, Any]], sign: str = "") -> str:
+    """Return rows of a metric, a value, its interval and more numbers as text."""
+    lines = [headings]
+    for metric, value, low, high, *others in (row.values() for row in rows):
+        shown = [f"{x:.4f}" if isinstance(x, float) else str(x) for x in others]
+        interval = f"{low:{sign}.4f} to {high:{sign}.4f}"
+        lines.append((metric, f"{value:{sign}.4f}", interval, *shown))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join(

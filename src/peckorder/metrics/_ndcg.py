@@ -6,9 +6,9 @@ from numpy.typing import ArrayLike
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats, VectorLike
 from peckorder._core.validation import one_of, optional, whole
+from peckorder.metrics import _compiled as compiled
 from peckorder.metrics._lists import MetricValue, RankedLists, WeightsOfQueries, mean_over_queries
 from peckorder.metrics._top import good_rows
-from peckorder.metrics.compiled import rankings
 
 _GAIN = one_of("linear", "exponential")
 
@@ -67,7 +67,7 @@ def ndcg(
     np.cumsum(1.0 / np.log2(np.arange(2, longest + 2)), out=discount[1:])
     value = lists.empty()
     lists.measure(
-        rankings.gains,
+        compiled.gains,
         lists.score,
         gains,
         lists.descending(gains),
@@ -120,7 +120,7 @@ def rank_probability(
     group = np.flatnonzero(lists.score == lists.score[row])
     above, among = int(is_good[: group[0]].sum()), int(is_good[group].sum())
     weight = np.empty(len(group))
-    rankings.rank_weights(among, int(k) - above, weight)
+    compiled.rank_weights(among, int(k) - above, weight)
     probability = np.zeros(len(lists))
     probability[group] = weight / weight.sum()
     return probability

@@ -5,8 +5,8 @@ from scipy import stats
 
 from peckorder._core.threads import Stop, share
 from peckorder._core.typing import Floats, Labels
+from peckorder.metrics._compiled import GROUP, bootstrap, random_signs
 from peckorder.metrics._lists import n_threads
-from peckorder.metrics.compiled import resampling
 
 # Samples between two checks whether to stop.
 _SAMPLES_PER_CALL = 64
@@ -36,7 +36,7 @@ def intervals(values: Floats, weight: Floats, n_samples: int, seed: int | None) 
             if stopped():
                 break
             last = min(first + _SAMPLES_PER_CALL, samples.stop)
-            resampling.bootstrap(first, last, key, columns, count, sums)
+            bootstrap(first, last, key, columns, count, sums)
 
     share(n_samples, n_threads(n_samples * values.shape[1]), work)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -53,16 +53,16 @@ def chances(gaps: Floats, weight: Floats, n_samples: int, seed: int | None) -> F
     """Return how often random signs of gaps (m, n) give means as far from zero."""
     columns, masses = _sums(gaps, weight)
     columns.flags.writeable = False
-    n_words = -(-n_samples // resampling.GROUP)
-    sums, key = np.zeros((len(gaps), n_words * resampling.GROUP)), _key(seed)
+    n_words = -(-n_samples // GROUP)
+    sums, key = np.zeros((len(gaps), n_words * GROUP)), _key(seed)
 
     def work(words: slice, stopped: Stop) -> None:
-        table = np.empty((len(gaps), 1 << resampling.GROUP))
+        table = np.empty((len(gaps), 1 << GROUP))
         for first in range(words.start, words.stop, _SAMPLES_PER_CALL):
             if stopped():
                 break
             last = min(first + _SAMPLES_PER_CALL, words.stop)
-            resampling.random_signs(first, last, key, columns, table, sums)
+            random_signs(first, last, key, columns, table, sums)
 
     share(n_words, n_threads(n_samples * gaps.shape[1]), work)
     # A sum that differs by rounding only is as large.

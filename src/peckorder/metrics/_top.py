@@ -4,6 +4,7 @@ All are expectations over random orders of equal scores, in closed form, unless 
 says otherwise. Undefined for queries without a good row.
 """
 
+from collections.abc import Callable
 from reprlib import repr as repr_
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Bools, Floats, Ints, VectorLike
 from peckorder._core.validation import finite, optional, whole
+from peckorder.metrics import _compiled as compiled
 from peckorder.metrics._lists import (
     MetricValue,
     RankedLists,
@@ -19,7 +21,6 @@ from peckorder.metrics._lists import (
     check_lengths,
     mean_over_queries,
 )
-from peckorder.metrics.compiled import rankings
 
 _GOOD = "a good row"
 
@@ -62,9 +63,7 @@ def average_precision(
     0.8333333333333333
     """
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
-    value = lists.empty()
-    is_good = good_rows(lists, good)
-    lists.measure(rankings.average_precision, lists.score, is_good, lists.broken, value)
+    value = _measured(compiled.average_precision, 1, lists, good_rows(lists, good))[0]
     return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
@@ -108,7 +107,7 @@ def reciprocal_rank(
     """
     optional(whole(1)).check("k", k)
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
-    value = first_good(lists, good_rows(lists, good), k or len(lists))[0]
+    value = _first_good(lists, good_rows(lists, good), k)[0]
     return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
@@ -146,7 +145,8 @@ def predicted_rank_of_top(
     0.5
     """
     lists = RankedLists.of(y_true, y_score, qid, ties, docid)
-    value = first_good(lists, top_rows(lists), len(lists))[0]
+    is_top = good_rows(lists, "top", "every row is good, being of the highest grade", hint="")
+    value = _first_good(lists, is_top)[0]
     return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
@@ -186,9 +186,7 @@ def coverage(
     0.6666666666666666
     """
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
-    value = lists.empty()
-    is_good = good_rows(lists, good)
-    lists.measure(rankings.last_good, lists.score, is_good, lists.broken, value)
+    value = _measured(compiled.last_good, 1, lists, good_rows(lists, good))[0]
     return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
@@ -232,7 +230,7 @@ def expected_rank(
     """
     optional(whole(1)).check("cap", cap)
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
-    value = first_good(lists, good_rows(lists, good), cap or len(lists))[1]
+    value = _first_good(lists, good_rows(lists, good), cap)[1]
     return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
@@ -366,52 +364,54 @@ def hits_at(
     """
     whole(1).check("k", k)
     lists = RankedLists.of(y_true, y_score, qid, ties, docid, good)
-    value = first_good(lists, good_rows(lists, good), k)[2]
+    value = _first_good(lists, good_rows(lists, good), k)[2]
     return mean_over_queries(lists, value, _GOOD, per_query, undefined, query_weight)
 
 
-def first_good(lists: RankedLists, is_good: Ints, cap: int) -> tuple[Floats, Floats, Floats]:
+def _measured(
+    function: Callable[..., None], n_values: int, lists: RankedLists, is_good: Ints, *options: int
+) -> Floats:
+    """Return what a compiled function writes of each query, (n_values, n_queries)."""
+    values = np.empty((n_values, len(lists.queries)))
+    lists.measure(function, lists.score, is_good, lists.broken, *options, *values)
+    return values
+
+
+def _first_good(lists: RankedLists, is_good: Ints, cap: int | None = None) -> Floats:
     """Return the expected 1 / rank, rank and hit of the first good row."""
-    values = lists.empty(), lists.empty(), lists.empty()
-    cap = min(cap, len(lists) + 1)
-    lists.measure(rankings.first_good, lists.score, is_good, lists.broken, cap, *values)
-    return values
+    cap = min(cap or len(lists), len(lists) + 1)
+    return _measured(compiled.first_good, 3, lists, is_good, cap)
 
 
-def _at_top(lists: RankedLists, is_good: Ints, k: int) -> tuple[Floats, Floats]:
+def _at_top(lists: RankedLists, is_good: Ints, k: int) -> Floats:
     """Return the expected good rows among the first k, and all good rows."""
-    values = lists.empty(), lists.empty()
-    k = min(k, len(lists))
-    lists.measure(rankings.good_at_top, lists.score, is_good, lists.broken, k, *values)
-    return values
+    return _measured(compiled.good_at_top, 2, lists, is_good, min(k, len(lists)))
 
 
-def good_rows(lists: RankedLists, good: ArrayLike) -> Ints:
+def good_rows(
+    lists: RankedLists,
+    good: ArrayLike,
+    what: str = "every row is good",
+    hint: str = " Is `good` what you mean?",
+) -> Ints:
     """Return 1 for the good rows of the lists, else 0; warn of lists without others."""
-    hint = " Is `good` what you mean?"
+    starts = lists.queries.offsets[:-1]
     if isinstance(good, str) and good == "top":
-        is_good = _is_top(lists)
+        highest = np.maximum.reduceat(lists.truth, starts)
+        is_good = lists.truth == np.repeat(highest, lists.queries.sizes)
     elif finite.accepts(good):
         least = float(good)  # type: ignore[arg-type]
         is_good = lists.truth >= least
         hint = f" Rows of grade {least:g} and above are good. Set `good` for another."
     else:
         is_good = _checked_mask(good, len(lists))[lists.order]
-    _warn_of_only_good(lists, is_good, "every row is good", hint)
+    all_good = int(np.logical_and.reduceat(is_good, starts).sum())
+    if all_good:
+        warn(
+            f"in {all_good} of {len(lists.queries)} queries {what}, so "
+            f"that every order is perfect.{hint}"
+        )
     return np.asarray(is_good, dtype=np.int64)
-
-
-def top_rows(lists: RankedLists) -> Ints:
-    """Return 1 for rows of the highest grade of their list, else 0; warn likewise."""
-    is_top = _is_top(lists)
-    _warn_of_only_good(lists, is_top, "every row is good, being of the highest grade")
-    return np.asarray(is_top, dtype=np.int64)
-
-
-def _is_top(lists: RankedLists) -> Bools:
-    highest = np.maximum.reduceat(lists.truth, lists.queries.offsets[:-1])
-    is_top: Bools = lists.truth == np.repeat(highest, lists.queries.sizes)
-    return is_top
 
 
 def _checked_mask(good: ArrayLike, n_rows: int) -> Bools:
@@ -423,14 +423,3 @@ def _checked_mask(good: ArrayLike, n_rows: int) -> Bools:
         raise refusal("good", "be a grade, 'top' or a mask", repr_(good))
     check_lengths(n_rows, good=len(mask))
     return mask
-
-
-def _warn_of_only_good(lists: RankedLists, is_good: Bools, what: str, hint: str = "") -> None:
-    """Warn the caller of a metric of lists in which all rows are good."""
-    starts = lists.queries.offsets[:-1]
-    all_good = int(np.logical_and.reduceat(is_good, starts).sum())
-    if all_good:
-        warn(
-            f"in {all_good} of {len(lists.queries)} queries {what}, so "
-            f"that every order is perfect.{hint}"
-        )

@@ -1,1 +1,0 @@
-"""Compiled functions that measure sorted lists."""
