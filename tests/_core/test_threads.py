@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from peckorder._core.threads import MIN_ITEMS_PER_THREAD, share
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, apart, share
 from peckorder.ordinal.compiled import dual, ensemble
 from support.helpers import integer_data, make, raises_unchanged, same, shown
 
@@ -190,3 +190,14 @@ def test_the_threads_may_change_on_the_way(eager):
     model.set_params(n_jobs=3).partial_fit(X, Y)
     expected = make("bagging members", n_jobs=1).fit(X, Y).partial_fit(X, Y)
     assert same(shown(model, X), shown(expected, X))
+
+
+@pytest.mark.parametrize("array", [np.arange(5), np.eye(3), X[:, 1]])
+def test_arrays_of_threads_have_no_neighbours(array):
+    copied = apart(array)
+    assert same(copied, np.ascontiguousarray(array))
+    assert copied.flags.c_contiguous
+    assert copied.flags.writeable
+    start, room = (a.__array_interface__["data"][0] for a in (copied, copied.base))
+    assert start - room >= 128
+    assert copied.base.nbytes - copied.nbytes >= 256

@@ -1,11 +1,14 @@
 """Whatever form the rows come in: one model, no needless copy, nothing changed."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from sklearn.utils.validation import validate_data
 
 from peckorder import PRank, WidrowHoff
+from peckorder._core import validation
 from peckorder._core.validation import check_rows
 from peckorder.exceptions import DataError
 from support.helpers import (
@@ -96,6 +99,29 @@ def test_ordered_rows_are_not_copied(kind, norms):
     (seen,) = check_rows(PRank(), rows, reset=True, norms=norms)
     assert np.shares_memory(seen, rows)
     assert seen.dtype == kind
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_rows_that_are_ready_are_not_checked_by_scikit_learn(kind, monkeypatch):
+    model, rows = PRank().fit(X, Y), X.astype(kind)
+    expected = model.predict(rows)
+    monkeypatch.setattr(validation, "validate_data", None)
+    assert_array_equal(model.predict(rows), expected)
+
+
+@pytest.mark.parametrize("damaged", [X[:0], X[:, :2], X[0], X.astype(complex), X[np.newaxis]])
+def test_rows_that_are_not_ready_are_refused_by_scikit_learn(damaged):
+    model = PRank().fit(X, Y)
+    with pytest.raises(ValueError) as expected:  # noqa: PT011
+        validate_data(model, damaged, reset=False, accept_sparse="csr", dtype=[float, np.float32])
+    with raises_unchanged(model, ValueError, str(expected.value)):
+        model.predict(damaged)
+
+
+def test_rows_without_names_are_told_from_those_with_names():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        PRank().fit(frame, Y).predict(X)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

@@ -10,6 +10,8 @@ from queue import SimpleQueue
 from threading import Event
 from typing import Any, Final, NamedTuple, Self, TypeAlias, TypeVar
 
+import numpy as np
+
 from peckorder._core.typing import Array
 
 T = TypeVar("T")
@@ -158,3 +160,18 @@ def share_rows(X: Array, work: Callable[[slice, Stop], T]) -> list[T]:
     """Share the rows of a dense array among as many threads as repay a pass."""
     n_threads = min(n_cores(), max(1, X.size // MIN_ITEMS_PER_THREAD["values"]))
     return share(len(X), n_threads, work)
+
+
+# Values on either side of an array: two lines of a processor's cache, fetched together.
+_BESIDE = 16
+
+
+def apart(array: Array) -> Array:
+    """Return a copy that is no neighbour of another array in memory.
+
+    Threads that write next to each other wait for each other.
+    """
+    room = np.empty(array.size + 2 * _BESIDE, array.dtype)
+    copied = room[_BESIDE:-_BESIDE].reshape(array.shape)
+    copied[...] = array
+    return copied

@@ -11,6 +11,7 @@ import numpy as np
 from peckorder._core.compiled.jit import compiled, inlined, inlined_sum
 from peckorder._core.compiled.rows import row_add, row_is_sound, row_scale, row_score, rows_ahead
 from peckorder._core.row_transform import RowTransform
+from peckorder._core.threads import apart
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder.ordinal.compiled.linear import RowBlock, level_of, next_row, threshold_move
 
@@ -39,8 +40,8 @@ class Scratch(NamedTuple):
 
     @classmethod
     def allocate(cls, n_members: int) -> Self:
-        """Return new arrays."""
-        return cls(np.empty(n_members + 3, np.int64), np.empty(n_members + 3))
+        """Return new arrays, for one thread."""
+        return cls(apart(np.zeros(n_members + 3, np.int64)), apart(np.zeros(n_members + 3)))
 
 
 class Outcome(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from peckorder._core.row_transform import RowTransform, UnusableRow
-from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, share
+from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, apart, share
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import count_rows
 from peckorder.ordinal.compiled import ensemble
@@ -19,7 +19,7 @@ from peckorder.ordinal.learners.prank import LinearRule
 
 # Masks drawn at a time: they stay in the processor's cache until they are used.
 _MASKS = 1 << 17
-# Votes, or moves of thresholds, in memory at a time.
+# Votes, moves of thresholds, or copied weights, in memory at a time.
 _CELLS = 1 << 20
 
 _NO_STEPS, _NO_MOVES = np.empty(0), np.empty((0, 0))
@@ -110,7 +110,9 @@ class EnsembleLearner(AggregateLearner):
         n_members = members.stop - members.start
         outcome = wanted.allocate(block.n_rows, self.n_levels)
         counts = np.zeros(2, dtype=np.int64)
-        state = Members(self.weights[members], self.thresholds[members], self.right[members])
+        shared = Members(self.weights[members], self.thresholds[members], self.right[members])
+        is_alone = n_members == len(self) or shared.weights.size > _CELLS
+        state = shared if is_alone else Members(*map(apart, shared))
         scratch = Scratch.allocate(n_members)
         size = max(1, _MASKS // n_members)
         for first in range(0, block.n_rows, size):
@@ -128,6 +130,9 @@ class EnsembleLearner(AggregateLearner):
                 return _BlockResult(first + unusable, counts, outcome)
             if give_up():
                 break
+        if not is_alone:
+            for array, learnt in zip(shared, state, strict=True):
+                array[:] = learnt
         return _BlockResult(-1, counts, outcome)
 
     def _threads(self, n_rows: int) -> int:
