@@ -4,7 +4,7 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import peckorder
@@ -103,6 +103,7 @@ NAMES = {
 }
 
 
+@example(lists={0: ({0: 0.5, 3: 0.5}, {0: 1, 3: 1})})
 @given(lists=lists)
 def test_runs_are_measured_as_by_trec_eval(lists):
     pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec-eval-terrier is not installed")

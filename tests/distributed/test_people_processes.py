@@ -24,23 +24,24 @@ RATINGS = make_ratings(60, 30, random_state=1)
 SOURCES = str(Path(_people.__file__).parents[2])
 
 
-def workers_of(process):
-    return [
+def workers():
+    """Return the processes that do work for this one, those of other tests too."""
+    return {
         child
-        for child in process.children(recursive=True)
+        for child in psutil.Process().children(recursive=True)
         if child.status() != psutil.STATUS_ZOMBIE and "LokyProcess" in " ".join(child.cmdline())
-    ]
+    }
 
 
 class KillOne:
-    """Kills one of this process's workers once so many people are learnt."""
+    """Kills one of the workers that were not there before, once so many people are learnt."""
 
     def __init__(self, after):
-        self.after, self.killed = after, []
+        self.after, self.killed, self.others = after, [], workers()
 
     def __call__(self, done, total):
         if done >= self.after and not self.killed:
-            victim = workers_of(psutil.Process())[0]
+            victim = (workers() - self.others).pop()
             victim.send_signal(signal.SIGKILL)
             self.killed.append(victim.pid)
 
@@ -69,7 +70,7 @@ def test_a_killed_process_changes_nothing(name, model, n_jobs, tmp_path, monkeyp
     monkeypatch.undo()
     assert all_of(people) == all_of(fit_people(train, None, model, n_jobs=1, **asked))
     assert len(people) + len(people.reasons) == RATINGS.n_users
-    assert workers_of(psutil.Process()) == []
+    assert workers() <= killer.others
 
 
 def run_of(task, attempts=3):

@@ -290,11 +290,27 @@ def test_columns_of_very_different_sizes_are_solved_alike(solver, C):
     np.testing.assert_allclose(model.coef_, expected, rtol=1e-6, atol=1e-10)
 
 
-def test_single_precision_is_not_trusted_where_it_has_lost_an_eigenvalue():
+def exact_coef(X, y, C):
+    """Solve for two features in whole numbers: all values times 2**100, sums times n."""
+    n, unit = len(y), 2**100
+    a, b, labels = ([int(Fraction(float(v)) * unit) for v in column] for column in (*X.T, y))
+
+    def moment(u, v):
+        return n * sum(p * q for p, q in zip(u, v, strict=True)) - sum(u) * sum(v)
+
+    ridge = n * Fraction(n) / (2 * Fraction(C)) * unit**2
+    aa, ab, bb = moment(a, a) + ridge, moment(a, b), moment(b, b) + ridge
+    ay, by, determinant = moment(a, labels), moment(b, labels), aa * bb - ab**2
+    return [float((ay * bb - by * ab) / determinant), float((by * aa - ay * ab) / determinant)]
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "eigh"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_that_are_nearly_equal_are_solved_exactly(dtype, solver):
     rng = np.random.default_rng(0)
     x = rng.normal(size=2000)
     X = np.column_stack([x, x + 1e-6 * rng.normal(size=2000)]).astype(np.float32)
     doubles = X.astype(np.float64)
     y = doubles @ [1.0, 1.0] + 1e-3 * (doubles[:, 1] - doubles[:, 0])
-    single = MPRank(C=1e12).fit(X, y).coef_
-    np.testing.assert_allclose(single, MPRank(C=1e12).fit(doubles, y).coef_, rtol=1e-6)
+    model = MPRank(C=1e12, solver=solver).fit(X.astype(dtype), y)
+    np.testing.assert_allclose(model.coef_, exact_coef(X, y, 1e12), rtol=1e-6)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.validation import as_rows
-from peckorder.feedback import _compiled
+from peckorder.feedback._scale import _encode
 from peckorder.ordinal.compiled import linear
 from support.helpers import messy_csr
 
@@ -28,7 +28,7 @@ FORMS = {"dense": np.asarray, "csr": sparse.csr_array, "messy": lambda X: messy_
 def test_encode_finds_every_class(classes, places):
     places = np.array([place % len(classes) for place in places], dtype=np.int64)
     classes, level = np.array(classes), np.full(len(places), -7)
-    assert _compiled.encode(classes[places], classes, level) == -1
+    assert _encode(classes[places], classes, level) == -1
     # 0.0 and -0.0 are two classes to nobody.
     assert_array_equal(classes[level], classes[places])
 
@@ -37,17 +37,17 @@ def test_encode_finds_every_class(classes, places):
 def test_encode_stops_at_the_first_stranger(value):
     level = np.empty(4, dtype=np.int64)
     values = np.array([2.0, 1.0, value, value])
-    assert _compiled.encode(values, np.array([1.0, 2.0, 3.0]), level) == 2
+    assert _encode(values, np.array([1.0, 2.0, 3.0]), level) == 2
     assert_array_equal(level[:2], [1, 0])
 
 
 def test_encode_knows_no_class_among_none():
-    assert _compiled.encode(np.ones(1), np.empty(0), np.empty(1, dtype=np.int64)) == 0
+    assert _encode(np.ones(1), np.empty(0), np.empty(1, dtype=np.int64)) == 0
 
 
 def test_encode_has_nothing_to_say_of_no_labels():
     none = np.empty(0)
-    assert _compiled.encode(none, np.ones(1), none.astype(np.int64)) == -1
+    assert _encode(none, np.ones(1), none.astype(np.int64)) == -1
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -29,11 +29,13 @@ def test_there_are_files_of_every_version_and_every_estimator():
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_a_file_of_long_ago_answers_as_it_did(path):
     expected = json.loads((path.parent / "expected.json").read_text())[path.stem]
-    answers = CASES[path.stem].ask(peckorder.load(path))
+    model = peckorder.load(path)
+    # Another processor may add in another order; a personal ranker adds in single precision.
+    rtol = 1e-6 if type(model).__name__ == "PersonalRanker" else 1e-12
+    answers = CASES[path.stem].ask(model)
     for answer, wanted in zip(answers, expected, strict=True):
         if answer.dtype.kind == "f":
-            # Another processor may add in another order.
-            np.testing.assert_allclose(answer, wanted, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(answer, wanted, rtol=rtol, atol=1e-12)
         else:
             assert answer.tolist() == wanted
 

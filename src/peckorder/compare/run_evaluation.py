@@ -165,11 +165,14 @@ def _values(rows: Judged, name: str, ids: Array, ties: str) -> Floats:
 
 
 def _filled(judged: Judged) -> tuple[Judged, int]:
-    """Fill up lists with documents of grade 0 to a common length."""
+    """Fill up lists with documents of grade 0 to a common length, and one of them each.
+
+    No list consists of good documents alone: there are others in the collection.
+    """
     ids, query, sizes = np.unique(judged.qid, return_inverse=True, return_counts=True)
     most = int(sizes.max())
     n_listed = np.bincount(query, np.isfinite(judged.score), len(ids)).astype(int)
-    fill = np.repeat(ids, most - n_listed)
+    fill = np.repeat(ids, most + 1 - n_listed)
     return Judged(
         np.concatenate([judged.grade, np.zeros(len(fill))]),
         np.concatenate([judged.score, np.full(len(fill), _FILL)]),

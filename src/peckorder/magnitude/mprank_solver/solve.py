@@ -355,11 +355,14 @@ class Problem:
             is_sound = precision != np.float64 and share > _SOUND
             if best is None or not np.isfinite(best.objective):
                 best = self._point(rows, solve(g))
-            is_better, is_done = True, False
-            while is_better and not (is_done := _is_precise(best, solve, dtype, is_sound)):
-                point = self._point(rows, best.coef + solve(best.descent))
-                is_better = point.gap < 0.25 * best.gap
-                best = point if is_better else best
+            step, is_better = solve(best.descent), True
+            while is_better and not (is_done := _is_precise(best, step, dtype, is_sound)):
+                point = self._point(rows, best.coef + step)
+                next_step = solve(point.descent)
+                # By twice what a step gains: rounding of scores may hide it in the gap.
+                is_better = point.descent @ next_step < 0.25 * (best.descent @ step)
+                if is_better:
+                    best, step = point, next_step
             if is_done:
                 break
         assert best is not None
@@ -382,13 +385,11 @@ class Problem:
         )
 
 
-def _is_precise(point: Point, solve: primal.Apply, dtype: np.dtype[Any], is_sound: bool) -> bool:
+def _is_precise(point: Point, step: Floats, dtype: np.dtype[Any], is_sound: bool) -> bool:
     """Return whether coefficients are as precise as the type of the rows allows.
 
-    A gap is no less than their squared error, but may be far more. Another step is
+    A gap is no less than their squared error, but may be far more. The next step is
     about as long as the error itself, if products are sound.
     """
     limit = _PRECISE[dtype] * float(np.linalg.norm(point.coef))
-    if point.gap <= limit**2:
-        return True
-    return is_sound and float(np.linalg.norm(solve(point.descent))) <= limit
+    return point.gap <= limit**2 or (is_sound and float(np.linalg.norm(step)) <= limit)
