@@ -360,7 +360,7 @@ class Problem:
                 point = self._point(rows, best.coef + step)
                 next_step = solve(point.descent)
                 # By twice what a step gains: rounding of scores may hide it in the gap.
-                is_better = point.descent @ next_step < 0.25 * (best.descent @ step)
+                is_better = bool(point.descent @ next_step < 0.25 * (best.descent @ step))
                 if is_better:
                     best, step = point, next_step
             if is_done:
