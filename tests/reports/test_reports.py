@@ -8,9 +8,9 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+from peckorder import reports
 from peckorder.exceptions import MissingExtraError
 from peckorder.reports import Chart, Curve, Report, Section, Table, charts, render, write
-from peckorder.reports import html as rendering
 
 
 def curve(label="PRank", n_points=50, end=0.4):
@@ -230,7 +230,7 @@ def test_dollars_are_not_mathematics():
     ],
 )
 def test_numbers_of_a_column_share_their_decimals(cells, expected):
-    assert rendering.write_column(cells) == expected
+    assert reports.write_column(cells) == expected
 
 
 def test_a_table_may_have_no_rows():
@@ -259,7 +259,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
 
 
 def test_refuses_a_missing_folder_before_any_work(tmp_path, monkeypatch):
-    monkeypatch.setattr(rendering, "render", lambda _: pytest.fail("rendered"))
+    monkeypatch.setattr(reports, "render", lambda _: pytest.fail("rendered"))
     expected = r"^write: path must be in a folder that exists; got '.*page\.html'\.$"
     with pytest.raises(FileNotFoundError, match=expected):
         write(report(), tmp_path / "none" / "page.html")
@@ -272,7 +272,7 @@ def test_refuses_to_write_over_a_folder(tmp_path):
 
 
 def test_names_the_extra_that_is_missing(monkeypatch):
-    rendering.load_template.cache_clear()
+    reports.load_template.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     expected = r"^jinja2 is not installed; run pip install 'peckorder\[cli\]'\.$"
     with pytest.raises(MissingExtraError, match=expected):

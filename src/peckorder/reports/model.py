@@ -11,6 +11,12 @@ from peckorder._core.typing import Floats, Ints
 Cell: TypeAlias = str | float | int
 
 
+def _check_limits(low: object, high: object) -> None:
+    if (low is None) != (high is None):
+        given = "low" if high is None else "high"
+        raise refusal("low and high", "be given together", f"{given} alone", error=ValueError)
+
+
 # Arrays do not compare to one truth value, so a curve equals itself only.
 @entry
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,9 +47,7 @@ class Curve:
     high: Floats | Ints | None = None
 
     def __post_init__(self) -> None:
-        if (self.low is None) != (self.high is None):
-            given = "low" if self.high is None else "high"
-            raise refusal("low and high", "be given together", f"{given} alone", error=ValueError)
+        _check_limits(self.low, self.high)
         for name in ("x", "y", "low", "high"):
             if (values := getattr(self, name)) is not None:
                 object.__setattr__(self, name, np.asarray(values, dtype=float))
@@ -141,9 +145,7 @@ class Dot:
     high: float | None = None
 
     def __post_init__(self) -> None:
-        if (self.low is None) != (self.high is None):
-            given = "low" if self.high is None else "high"
-            raise refusal("low and high", "be given together", f"{given} alone", error=ValueError)
+        _check_limits(self.low, self.high)
 
 
 @entry
