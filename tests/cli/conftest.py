@@ -1,8 +1,13 @@
-"""A table and a model of it, for commands that want both."""
+"""What tests of commands share: a wide terminal, a table and a model of it."""
 
 import pytest
 
 from support.command_line import run, write_table
+
+
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
 
 
 @pytest.fixture(scope="module")

@@ -8,27 +8,18 @@ from rich.console import Console
 
 from peckorder import PRank
 from peckorder import compare as engine
-from peckorder.cli import app
-from peckorder.cli.compare.embedded import leaderboard, row
-from peckorder.compare import Comparison, Outcome
-
-
-@pytest.fixture(autouse=True)
-def _wide_terminal(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
+from peckorder.cli.compare import embedded_board
+from peckorder.cli.compare.report import embedded_rows
+from peckorder.compare import Comparison
+from peckorder.compare.contest import Contest, Result
+from peckorder.compare.measures import Measure
+from support.command_line import run
 
 
 @pytest.fixture
 def _one_problem(monkeypatch):
     small = partial(engine.run, engine.PROBLEMS[1:2], {"PRank": PRank()})
     monkeypatch.setattr(engine, "run", small)
-
-
-def run(*arguments):
-    """Run the command in this process; return its exit code."""
-    with pytest.raises(SystemExit) as left:
-        app.run(list(arguments))
-    return left.value.code
 
 
 def compare(*arguments):
@@ -51,28 +42,32 @@ def test_prints_a_leaderboard_and_writes_a_report(tmp_path, capsys):
     assert "peckorder compare --repeats 2 --seed 0" in page
 
 
+def contest_of(measures, results):
+    return Contest(tuple(map(Measure, measures)), tuple(results), (), 4, 0, "repetitions")
+
+
 def test_figures_are_means_with_half_their_intervals():
     values = np.array([[0.1, 0.9], [0.3, 0.9], [0.2, 0.9], [0.2, 0.9]])
-    best = Outcome("best", values, np.array([1.0, 2.0, 3.0, 9.0]))
-    next_one = Outcome("next", values + np.array([0.05, 0.0]), np.full(4, np.nan))
+    named = {"best": [1.0, 2.0, 3.0, 9.0], "next": [np.nan] * 4}
+    results = [
+        Result(name, "", {"loss": values[:, 0] + 0.05 * k, "gain": values[:, 1]}, seconds)
+        for k, (name, seconds) in enumerate(named.items())
+    ]
+    best, behind = embedded_rows(contest_of(("loss", "gain"), results))
     # The standard deviation is sqrt(0.02 / 3), Student's t is 3.182.
-    assert row(best, best) == ("best", "0.200 ± 0.130", "", "0.900 ± 0.000", "2.5000")
+    assert best == ("best", "0.200 ± 0.130", "", "0.900 ± 0.000", "2.5000")
     # Both rise and fall with the repetitions, so their difference is certain.
-    assert row(next_one, best) == (
-        *("next", "0.250 ± 0.130", "0.050 ± 0.000", "0.900 ± 0.000", ""),
-    )
+    assert behind == ("next", "0.250 ± 0.130", "0.050 ± 0.000", "0.900 ± 0.000", "")
 
 
 @pytest.mark.parametrize("problem", engine.PROBLEMS, ids=lambda p: p.name)
 def test_a_leaderboard_fits_a_terminal_of_80_columns(problem, capsys):
-    n_measures = len(problem.measures)
-    outcomes = tuple(
-        Outcome(name, np.ones((2, n_measures)), np.ones(2))
-        for name in (*problem.rankers, problem.ignorant)
-    )
-    Console(width=80).print(leaderboard(Comparison(problem, outcomes), 20))
+    values = {name: np.ones(2) for name in problem.measures}
+    names = (*problem.rankers, problem.baseline)
+    contest = contest_of(problem.measures, [Result(name, "", values, [1.0]) for name in names])
+    Console(width=80).print(embedded_board(Comparison(problem, contest)))
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 1 + 3 + len(outcomes) + 1
+    assert len(lines) == 1 + 3 + len(names) + 1
 
 
 @pytest.mark.usefixtures("_one_problem")

@@ -8,16 +8,10 @@ import numpy as np
 import pytest
 
 import peckorder
-from peckorder.cli import app
-from peckorder.cli.compare import work
+from peckorder.cli import compare as work
 from peckorder.datasets import dump_letor, make_letor
 from support.command_line import give_standard_input
-from support.command_line import run as main_run
-
-
-@pytest.fixture(autouse=True)
-def _wide_terminal(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
+from support.command_line import run as run_command
 
 
 @pytest.fixture
@@ -36,10 +30,7 @@ def wine(tmp_path):
 
 
 def run(*arguments):
-    """Run the command in this process; return its exit code."""
-    with pytest.raises(SystemExit) as left:
-        app.run(["compare", *map(str, arguments)])
-    return left.value.code
+    return run_command("compare", *arguments)
 
 
 FEW = ("--rankers", "PRank", "--rankers", "MPRank", "--rankers", "RankBoost")
@@ -252,7 +243,7 @@ def test_what_to_do_next_can_be_done(wine, tmp_path, capsys, monkeypatch):
     for command in said:
         assert run(*shlex.split(command)[2:], "--quiet", "-o", out) == 0
     (tmp_path / "new.csv").write_text(wine.read_text())
-    assert main_run("rank", "winner.peckorder", "new.csv", "-o", "ranked.csv") == 0
+    assert run_command("rank", "winner.peckorder", "new.csv", "-o", "ranked.csv") == 0
     assert run("wine.csv", "--rankers", "Ridge", "--folds", 2, "-o", out) == 0
     assert "peckorder rank" not in out.read_text()
 

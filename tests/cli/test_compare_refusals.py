@@ -8,10 +8,10 @@ import pytest
 
 from peckorder.cli.compare.charts import pictures
 from peckorder.cli.compare.report import _leaderboard
-from peckorder.cli.compare.text import level_text
 from peckorder.compare.contest import Contest, Result, run_contest
 from peckorder.compare.measures import Measure
 from peckorder.compare.table_case import make_table_case
+from peckorder.compare.texts import level_text
 from peckorder.tables.columns import Columns
 from peckorder.tables.task import recognise
 from support.command_line import check_refused, run

@@ -5,15 +5,9 @@ import pandas as pd
 import pytest
 
 import peckorder
-from peckorder.cli.compare.work import read_table
 from peckorder.tables.features import Scaling
 from peckorder.tables.files.read import read_columns
 from support.command_line import check_refused, run, table, write_table
-
-
-@pytest.fixture(autouse=True)
-def _wide_terminal(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
 
 
 @pytest.fixture
@@ -249,4 +243,4 @@ def test_all_commands_read_a_table_of_any_name(tmp_path, capsys, data, name):
         assert run("evaluate", each, *ask) == 0
         found.append(json.loads(capsys.readouterr().out)["metrics"])
     assert found[:2] == found[2:]
-    assert read_table(str(file), None, None).names == read_columns(data).names
+    assert read_columns(file).names == read_columns(data).names

@@ -22,11 +22,6 @@ RANKERS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _wide_terminal(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-
-
 @pytest.mark.parametrize("name", RANKERS)
 def test_contributions_add_up_to_scores(name):
     model = RANKERS[name].fit(X, Y)

@@ -93,7 +93,7 @@ def test_a_model_takes_the_place_of_models_only(folder, capsys):
 
 
 def test_where_no_file_can_be_made_is_told_before_any_work(folder, capsys, monkeypatch):
-    monkeypatch.setattr("peckorder.cli.compare.work.load_case", lambda *options: 1 / 0)
+    monkeypatch.setattr("peckorder.cli.compare.load_case", lambda *options: 1 / 0)
     long = "n" * 255  # and a draft has a longer name
     for words in (("compare", "t.csv", "--save", long), ("compare", "t.csv", "-o", long)):
         assert check_refused(capsys, *words).endswith(

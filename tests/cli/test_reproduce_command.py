@@ -8,19 +8,11 @@ from dataclasses import replace
 import pytest
 
 from peckorder import experiments
-from peckorder.cli import app
-
-
-@pytest.fixture(autouse=True)
-def _wide_terminal(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
+from support.command_line import run as run_command
 
 
 def run(*arguments):
-    """Run the command in this process; return its exit code."""
-    with pytest.raises(SystemExit) as left:
-        app.run(["reproduce", *arguments])
-    return left.value.code
+    return run_command("reproduce", *arguments)
 
 
 def test_without_a_name_it_lists_the_papers(capsys):

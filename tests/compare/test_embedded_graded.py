@@ -35,36 +35,40 @@ def measured(scores, split):
 
 
 def test_measures_are_those_of_a_fit_by_hand_with_queries():
-    (result,) = compare.run([EASY], {"RankBoost": RankBoost()}, repeats=2, seed=5)
-    for measures, seed in zip(result.outcomes[0].measured, (5, 6), strict=True):
+    ((_, contest),) = compare.run([EASY], {"RankBoost": RankBoost()}, repeats=2, seed=5)
+    values = contest.best.values
+    for k, seed in enumerate((5, 6)):
         split = draw(seed)
         model = RankBoost(n_rounds=7)
         model.fit(split.X_train, split.y_train, qid=split.qid_train)
-        assert measures.tolist() == measured(model.predict(split.X_test), split).tolist()
+        found = [values["disagreement"][k], values["ndcg@10"][k]]
+        assert found == measured(model.predict(split.X_test), split).tolist()
 
 
 def test_curves_follow_the_rounds_and_are_level_where_there_are_none():
     rankers = {"boost": RankBoost(), "short": RankBoost(n_rounds=3), "ridge": Ridge()}
-    (result,) = compare.run([EASY], rankers, repeats=2)
-    boost, short, ridge = (next(o for o in result.outcomes if o.ranker == name) for name in rankers)
+    ((_, contest),) = compare.run([EASY], rankers, repeats=2)
+    by_name = {result.name: result for result in contest.results}
+    boost, short, ridge = (by_name[name] for name in rankers)
     split = draw(0)
     model = RankBoost(n_rounds=7)
     model.fit(split.X_train, split.y_train, qid=split.qid_train)
     stages = [measured(s, split)[0] for s in model.staged_predict(split.X_test)]
     assert boost.curves[0].tolist() == stages
-    assert boost.curves[0, -1] == boost.losses[0]
+    assert boost.curves[0][-1] == boost.values["disagreement"][0]
     assert short.curves[0].tolist() == stages[:3] + stages[2:3] * 4
-    assert ridge.curves.tolist() == [[loss] * 7 for loss in ridge.losses]
+    levels = [[loss] * 7 for loss in ridge.values["disagreement"]]
+    assert np.array(ridge.curves).tolist() == levels
 
 
 def test_a_random_order_stands_beside_the_rankers():
-    (result,) = compare.run([EASY], {"Ridge": Ridge()}, repeats=2)
-    last = result.outcomes[-1]
-    assert (last.ranker, last.curves) == ("(a random order)", None)
-    np.testing.assert_allclose(last.losses, 0.5, rtol=1e-12)
+    ((_, contest),) = compare.run([EASY], {"Ridge": Ridge()}, repeats=2)
+    last = contest.results[-1]
+    assert (last.name, last.curves) == ("(a random order)", [])
+    np.testing.assert_allclose(last.values["disagreement"], 0.5, rtol=1e-12)
     rng, split = np.random.default_rng(0), draw(0)
     orders = [measured(rng.permutation(80), split)[1] for _ in range(400)]
-    assert last.measured[0, 1] == pytest.approx(np.mean(orders), abs=0.02)
+    assert last.values["ndcg@10"][0] == pytest.approx(np.mean(orders), abs=0.02)
 
 
 def test_scores_are_used_where_a_model_has_finer_ones_than_predictions():
@@ -126,6 +130,6 @@ def test_the_true_relevance_loses_what_the_problem_says():
 @pytest.mark.parametrize("name", GRADED_RANKERS)
 def test_every_ranker_is_better_than_a_random_order(name):
     ranker: BaseEstimator = clone(GRADED_RANKERS[name])
-    (result,) = compare.run([SEARCH], {name: ranker}, repeats=2)
-    assert result.outcomes[0].ranker == name
-    assert result.outcomes[0].loss < 0.25
+    ((_, contest),) = compare.run([SEARCH], {name: ranker}, repeats=2)
+    assert contest.best.name == name
+    assert contest.best.values["disagreement"].mean() < 0.25

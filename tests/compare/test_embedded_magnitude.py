@@ -24,21 +24,23 @@ def split_of(y):
 
 
 def test_measures_are_those_of_a_fit_by_hand():
-    (result,) = compare.run([PROGRESSION], {"MPRank": MPRank()}, repeats=2, seed=5)
-    for measures, seed in zip(result.outcomes[0].measured, (5, 6), strict=True):
+    ((_, contest),) = compare.run([PROGRESSION], {"MPRank": MPRank()}, repeats=2, seed=5)
+    values = contest.best.values
+    for k, seed in enumerate((5, 6)):
         split = PROGRESSION.draw(seed)
         scores = MPRank().fit(split.X_train, split.y_train).predict(split.X_test)
         loss = mean_squared_difference(split.y_test, scores)
-        assert measures.tolist() == [loss, disagreement(split.y_test, scores)]
+        assert values["msd"][k] == loss
+        assert values["disagreement"][k] == disagreement(split.y_test, scores)
 
 
-def test_who_knows_nothing_gets_twice_the_variance_and_half_of_the_pairs():
-    (result,) = compare.run([PROGRESSION], {"MPRank": MPRank()}, repeats=2)
-    last = result.outcomes[-1]
-    assert last.ranker == "(the same score for all)"
+def test_the_baseline_has_twice_the_variance_and_half_of_the_pairs():
+    ((_, contest),) = compare.run([PROGRESSION], {"MPRank": MPRank()}, repeats=2)
+    last = contest.results[-1]
+    assert last.name == "(the same score for all)"
     variances = [PROGRESSION.draw(seed).y_test.var() for seed in (0, 1)]
-    np.testing.assert_allclose(last.losses, 2.0 * np.array(variances), rtol=1e-12)
-    np.testing.assert_allclose(last.measured[:, 1], 0.5, rtol=1e-12)
+    np.testing.assert_allclose(last.values["msd"], 2.0 * np.array(variances), rtol=1e-12)
+    np.testing.assert_allclose(last.values["disagreement"], 0.5, rtol=1e-12)
 
 
 def test_a_curve_begins_with_all_pairs_and_ends_with_the_distant_ones():
@@ -62,8 +64,8 @@ def test_equal_scores_are_half_wrong_in_a_curve():
 
 
 @pytest.mark.parametrize("name", MAGNITUDE_RANKERS)
-def test_every_ranker_beats_who_knows_nothing(name):
+def test_every_ranker_beats_the_baseline(name):
     ranker = MAGNITUDE_RANKERS[name]
-    (result,) = compare.run([PROGRESSION], {name: ranker}, repeats=2)
-    assert result.outcomes[0].ranker == name
-    assert result.outcomes[0].measured[:, 1].max() < 0.3
+    ((_, contest),) = compare.run([PROGRESSION], {name: ranker}, repeats=2)
+    assert contest.best.name == name
+    assert contest.best.values["disagreement"].max() < 0.3

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from peckorder.cli.compare.work import read_table
 from peckorder.compare.table_case import make_table_case
+from peckorder.tables.files.read import read_columns
 from peckorder.tables.task import recognise
 
 FOLDER = os.environ.get("PECKORDER_DATA")
@@ -32,7 +32,7 @@ def test_tables_are_recognised(file, kind, target, n_features):
     path = Path(FOLDER) / file
     if not path.is_file():
         pytest.skip(f"{path} is not there")
-    columns = read_table(str(path), None, None)
+    columns = read_columns(path)
     task = recognise(columns)
     assert (task.kind, task.target) == (kind, target)
     assert len(make_table_case(columns, task).features) == n_features
@@ -50,5 +50,5 @@ def test_ratings_are_recognised(file, roles):
     path = Path(FOLDER) / file
     if not path.is_file():
         pytest.skip(f"{path} is not there")
-    task = recognise(read_table(str(path), None, None))
+    task = recognise(read_columns(path))
     assert (task.kind, (task.user, task.item, task.target)) == ("ratings", roles)

@@ -101,7 +101,8 @@ def did_you_mean(value: object, choices: Iterable[str], aliases: Mapping[str, st
     word = value.lower() if isinstance(value, str) else ""
     if word in aliases:
         return f" Did you mean {aliases[word]!r}?"
-    near = get_close_matches(word, list(dict.fromkeys(choices)))
+    by_lower_name = {choice.lower(): choice for choice in choices}
+    near = [by_lower_name[name] for name in get_close_matches(word, by_lower_name)]
     return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 

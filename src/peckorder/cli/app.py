@@ -1,7 +1,7 @@
-"""The commands and their exit codes: 0 done, 2 wrong input, 130 interrupted.
+"""The commands, and their exit codes: 0 done, 2 wrong input, 130 interrupted.
 
-What is imported here, and by the modules of the commands, is what `--help` and a wrong
-option wait for; what does the work is imported when a command runs.
+What is imported here is what `--help` and a wrong option wait for; what does the work is
+imported when a command runs.
 """
 
 import os
@@ -13,16 +13,17 @@ from cyclopts import App, CycloptsError
 from rich.console import Console
 
 from peckorder import __version__
-from peckorder._core.errors import entry, refusal_of
-from peckorder.cli.compare.command import compare
-from peckorder.cli.data import data
-from peckorder.cli.evaluate.command import evaluate
-from peckorder.cli.explain.command import explain
-from peckorder.cli.fit.command import fit
-from peckorder.cli.fuse.command import fuse
-from peckorder.cli.info import info
-from peckorder.cli.rank.command import rank
-from peckorder.cli.reproduce import reproduce
+from peckorder._core.errors import entry, entry_named, refusal_of
+from peckorder.cli.options import (
+    CompareOptions,
+    EvaluateOptions,
+    ExplainOptions,
+    FitOptions,
+    FuseOptions,
+    OutputOptions,
+    RankOptions,
+    ReproduceOptions,
+)
 from peckorder.tables.files.standard_streams import DASH, STDIN
 
 # What the work of some commands needs beside the parser.
@@ -35,8 +36,289 @@ app = App(
     version=__version__,
     suppress_keyboard_interrupt=False,
 )
-for command in (compare, fit, rank, evaluate, fuse, explain, info, reproduce):
-    app.command(entry(command))
+data = App(
+    name="data",
+    help="List the data sets that peckorder knows; download one.\n\n"
+    "Example: PECKORDER_DATA=my-data peckorder data\n\n"
+    "Example: peckorder data fetch ml-100k",
+)
+
+
+@app.command
+@entry
+def compare(
+    *files: str, options: CompareOptions = CompareOptions(), output: OutputOptions = OutputOptions()
+) -> None:
+    """Find out which ranker is best on a file; print a leaderboard, write a report.
+
+    Example: peckorder compare wine.csv --target quality --save wine.peckorder
+
+    Example: peckorder compare train.txt.gz --metric ndcg@5
+
+    Example: peckorder compare u.data --columns user,item,rating,timestamp
+
+    Example: peckorder compare bm25.run dense.run --qrels qrels.txt
+
+    The task is recognised from the columns: ordered classes, real-valued
+    relevance, grades within queries, ratings of items by people. All rankers that can
+    do it are cross-validated, queries and people kept whole, beside LightGBM, XGBoost,
+    mord and scikit-learn's ridge where these are installed. Without a file they are
+    compared on embedded data.
+
+    Parameters
+    ----------
+    files
+        A table (csv, tsv, parquet, jsonl, LETOR; also .gz and .zst), "-" for standard
+        input, or several TREC runs with --qrels.
+    """
+    options.check(has_files=bool(files))
+    from peckorder.cli.compare import run_compare
+
+    run_compare(files, options, output)
+
+
+@app.command
+@entry
+def fit(file: str, /, *, options: FitOptions, output: OutputOptions = OutputOptions()) -> None:
+    """Fit a ranker to a file; write the model, with the names of its features.
+
+    Example: peckorder fit wine.csv --target quality --ranker MPRank --set C=10 -o
+    wine.peckorder
+
+    Example: peckorder fit ratings.dat --ranker PersonalRanker -o films.peckorder
+
+    Parameters
+    ----------
+    file
+        A table; "-" to read standard input.
+    """
+    from peckorder.cli.fit import run_fit
+
+    run_fit(file, options, output)
+
+
+@app.command
+@entry
+def rank(
+    model: str,
+    /,
+    *files: str,
+    options: RankOptions = RankOptions(),
+    output: OutputOptions = OutputOptions(),
+) -> None:
+    """Score the rows of a file, and number them within their queries.
+
+    Example: peckorder rank wine.peckorder new.csv --out ranked.csv
+
+    Example: zcat test.txt.gz | peckorder rank m.peckorder - --format letor
+    --out-format run --docid docid > my.run
+
+    Example: peckorder rank films.peckorder --user 17 --max-rows 20
+
+    Example: peckorder rank fused.peckorder new/bm25.run dense=new/d2.run --out my.run
+
+    Files may be larger than memory: rows are read in blocks, and a query is held until
+    it is complete. The rows of a query must stand together, therefore. Columns of the
+    file that are no features are kept, in Parquet and JSON lines as numbers if all
+    cells are; score, position, gap (to the next in the list) and above_cut (whether a
+    row stands above the largest gap) are added, in place of those that the file has.
+    Without a column of queries all rows are one list, of which only scores are held in
+    memory, unless --sort is asked for. A summary as JSON needs --out FILE.
+
+    Parameters
+    ----------
+    model
+        A model file.
+    files
+        A table with the features of the model; further columns are kept. For a
+        PersonalRanker one of users and items, or none with --user. "-" reads standard
+        input. For a model of `peckorder fuse --save`, or `peckorder compare --save` of
+        runs, as many runs as it learnt from, called as then, or NAME=FILE.
+    """
+    from peckorder.cli.rank import run_rank
+
+    run_rank(model, files, options, output)
+
+
+@app.command
+@entry
+def evaluate(
+    file: str,
+    /,
+    *,
+    options: EvaluateOptions = EvaluateOptions(),
+    output: OutputOptions = OutputOptions(),
+) -> None:
+    """Measure predictions, or a TREC run: means over queries, 95 % intervals.
+
+    Example: peckorder evaluate my.run --qrels qrels.txt -m ndcg@10 -m ap
+
+    Example: peckorder evaluate ranked.csv
+
+    Example: peckorder evaluate scored.csv --target grade --score score --qid qid
+
+    Example: peckorder evaluate ranked.csv -m "mean rank loss" --classes poor,fair,good
+
+    Without --metric, predicted classes are measured as `peckorder compare` does it, by
+    their mean rank loss, and scores by ndcg@10, ap and rr, or the disagreement of pairs
+    if there are classes.
+
+    Rows without a target, a score or a query are left out, which is said.
+
+    With --qrels, listed documents that are not judged have grade 0, judged ones that
+    the run does not list earn nothing, and queries that are not in both are left out:
+    with --ties docid the figures are those of trec_eval.
+
+    Parameters
+    ----------
+    file
+        A table with columns of targets and scores, or a TREC run; "-" to read
+        standard input.
+    """
+    from peckorder.cli.evaluate import run_evaluate
+
+    run_evaluate(file, options, output)
+
+
+@app.command
+@entry
+def fuse(
+    runs: list[str],
+    /,
+    *,
+    options: FuseOptions = FuseOptions(),
+    output: OutputOptions = OutputOptions(),
+) -> None:
+    """Fuse TREC runs into one: learnt from judgements, or by counts of places.
+
+    Example: peckorder fuse bm25.run dense.run boolean.run --qrels qrels.txt
+
+    With judgements RankBoost learns how to combine the runs, whole queries held out in
+    turn, and stands beside Borda's count and reciprocal rank fusion. Scores written
+    for a judged query come from models that did not see it; for others, from all.
+    Folds, ties (expected over all orders) and figures are those of `peckorder compare
+    RUN RUN --qrels FILE`, which tries more ways to fuse.
+
+    Parameters
+    ----------
+    runs
+        Two or more runs; those of one query may differ in length. "-" to read one
+        from standard input.
+    """
+    from peckorder.cli.fuse import run_fuse
+
+    run_fuse(runs, options, output)
+
+
+@app.command
+@entry
+def explain(
+    model: str,
+    file: str | None = None,
+    /,
+    *,
+    options: ExplainOptions = ExplainOptions(),
+    output: OutputOptions = OutputOptions(),
+) -> None:
+    """Tell how much each feature adds to the scores of rows.
+
+    Example: peckorder explain wine.peckorder new.csv --row 1 --row 7
+
+    Example: peckorder explain films.peckorder --user 17 --item 50
+
+    Of RankBoost a feature adds what its weak rankings say, of a linear model its
+    weight times its value; with the constant part they sum to the score. A
+    PersonalRanker tells which rated items and which other people speak for a rating.
+
+    Parameters
+    ----------
+    model
+        A model file: RankBoost, PersonalRanker, or a linear model.
+    file
+        A table with the features of the model; "-" reads standard input.
+    """
+    from peckorder.cli.models import run_explain
+
+    run_explain(model, file, options, output)
+
+
+@app.command
+@entry
+def info(model: str, /, *, output: OutputOptions = OutputOptions()) -> None:
+    """Tell what is in a model file: class, parameters, features, versions.
+
+    Example: peckorder info wine.peckorder
+
+    The whole file is read and checked, its checksum first: what is told is sound.
+
+    Parameters
+    ----------
+    model
+        The file, as written by `peckorder fit`, `peckorder compare --save` or `save`.
+    """
+    from peckorder.cli.models import run_info
+
+    run_info(model, output)
+
+
+@app.command
+@entry
+def reproduce(
+    name: str | None = None,
+    /,
+    *,
+    options: ReproduceOptions = ReproduceOptions(),
+    output: OutputOptions = OutputOptions(),
+) -> None:
+    """Regenerate a paper's tables and figures; without a name, list the papers.
+
+    Example: peckorder reproduce cortes-2007 --preset full --data my-data --out results
+
+    Writes NAME-PRESET.html and NAME-PRESET.json. An interrupted run goes on where it
+    stopped when the command is given again.
+
+    Parameters
+    ----------
+    name
+        The paper, such as freund-2003.
+    """
+    from peckorder.cli.published import run_reproduce
+
+    run_reproduce(name, options, output)
+
+
+@data.default
+def listing(*, output: OutputOptions = OutputOptions()) -> None:
+    """List data sets: where to get them, on which terms, which are here.
+
+    Example: PECKORDER_DATA=my-data peckorder data
+    """
+    from peckorder.cli.published import list_data
+
+    list_data(output)
+
+
+@data.command
+@entry_named("data")
+def fetch(
+    name: str | None = None, /, *, url: str | None = None, output: OutputOptions = OutputOptions()
+) -> None:
+    """Download a data set from its publisher, unless it is here; check and read it.
+
+    Example: peckorder data fetch ml-100k
+
+    Parameters
+    ----------
+    name
+        As `peckorder data` lists it.
+    url
+        The address of a mirror.
+    """
+    from peckorder.cli.published import fetch_data
+
+    fetch_data(name, url, output)
+
+
 app.command(data)
 
 

@@ -1,14 +1,16 @@
-"""Options that commands share.
+"""What can be given to the commands: one frozen dataclass of options per command.
 
-The options of a command are one frozen dataclass, beside the command: cyclopts reads
-its fields, defaults and help texts, and the work takes it as it is.
+cyclopts reads its fields, defaults and help texts, and the work takes it as it is.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 from cyclopts import Parameter
+
+from peckorder._core.errors import refusal
+from peckorder.tables.files.standard_streams import STDIN
 
 Flag: TypeAlias = Annotated[bool, Parameter(negative="")]
 Several: TypeAlias = Annotated[tuple[str, ...] | None, Parameter(negative="")]
@@ -36,7 +38,391 @@ class OutputOptions:
     quiet: Flag = False
 
 
-PRINTED = OutputOptions()
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions:
+    """Options of `peckorder compare`.
+
+    Parameters
+    ----------
+    task
+        ordinal, magnitude, graded or ratings, if it is not recognised rightly.
+    target
+        The column to predict.
+    qid
+        The column of queries, within which rows are compared.
+    user
+        The column of people. Without ratings or queries, no fold divides the rows of a
+        person; by default a column that is named so.
+    item
+        The column of items, of ratings.
+    rating
+        The column of ratings.
+    drop
+        A column to leave out; give it again for more.
+    classes
+        The labels from lowest to highest, as in poor,fair,good; needed if they are
+        text.
+    columns
+        Names for the columns of a file, as in user,item,rating.
+    qrels
+        TREC judgements: the files are runs then, compared with each other and with
+        ways to fuse them.
+    metric
+        What decides, as in ndcg@5 or ap; of grades and runs ndcg@10, of ratings
+        disagreement, of classes the mean rank loss, of magnitudes msd.
+    rankers
+        Rankers of the leaderboard to take part, as in PRank,RankBoost; or give it
+        again for each.
+    folds
+        Folds of the cross-validation; at least 2. Where there are fewer queries or
+        people than folds, or fewer than two rows per fold for msd, there are fewer.
+    rows
+        Compare on so many rows, drawn at random, at most; by default 50,000. Queries
+        and people are drawn whole, two of them though they have more rows. Of
+        ratings: test so many people, by default 500; beyond 250,000 ratings only
+        those of some people, drawn at random, are learnt from, which is noted.
+    format
+        Of the file, if its name does not tell: csv, tsv, parquet, jsonl, letor.
+    save
+        A model file for the best of peckorder's own rankers, fitted to all rows that
+        were compared (see --rows).
+    repeats
+        Without a file: repetitions, each with new rows; at least 2.
+    seed
+        Where the random numbers start; from 0 to 2**31.
+    out
+        The HTML file to write; not the one of --save.
+    """
+
+    task: str | None = None
+    target: str | None = None
+    qid: str | None = None
+    user: str | None = None
+    item: str | None = None
+    rating: str | None = None
+    drop: Several = None
+    classes: Several = None
+    columns: str | None = None
+    qrels: str | None = None
+    metric: str | None = None
+    rankers: Several = None
+    folds: int = 5
+    rows: int | None = None
+    format: str | None = None
+    save: Path | None = None
+    repeats: int | None = None
+    seed: int = 0
+    out: OutPath = Path("peckorder-report.html")
+
+    def check(self, *, has_files: bool) -> None:
+        """Refuse options that mean nothing with a file, or without one."""
+        names, rule = ["repeats"], "be left out with a file, which has folds"
+        if not has_files:
+            others = ("folds", "repeats", "seed", "out")
+            names = [field.name for field in fields(self) if field.name not in others]
+            rule = "be left out without a file"
+        for name in names:
+            value = getattr(self, name)
+            if value is not None:
+                value = list(value) if isinstance(value, tuple) else value
+                raise refusal(name, rule, repr(str(value)))
+
+    def command(self, files: tuple[str, ...]) -> list[str]:
+        """Return the words of the command that gives the same result again."""
+        words = ["peckorder", "compare", *files]
+        for name in ("qrels", "task", "target", "qid", "user", "item", "rating"):
+            if (value := getattr(self, name)) is not None:
+                words += [f"--{name}", value]
+        for name in ("drop", "rankers"):
+            for value in getattr(self, name) or ():
+                words += [f"--{name}", value]
+        if self.classes is not None:
+            words += ["--classes", ",".join(self.classes)]
+        for name in ("columns", "metric", "rows", "format", "save"):
+            if (value := getattr(self, name)) is not None:
+                words += [f"--{name}", str(value)]
+        return [*words, "--folds", str(self.folds), "--seed", str(self.seed)]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitOptions:
+    """Options of `peckorder fit`.
+
+    Parameters
+    ----------
+    ranker
+        PRank, AggregatePRank, WidrowHoff or MulticlassPerceptron for ordered classes;
+        MPRank, MPRankCV, SVRank or RankBoost for grades and magnitudes; PersonalRanker
+        for ratings.
+    out
+        The model file to write: a new one, or in place of a model.
+    set_
+        A parameter, as in --set C=10; give it again for more. Other parameters are
+        those of `peckorder compare`. Without --set the same is chosen here as there:
+        C by leaving pairs out, rounds of boosting by early stopping.
+    target
+        The column to predict. By default the usual names, or the last column.
+    qid
+        The column of queries, within which rows are compared. By default the usual
+        names.
+    user
+        The column of people. For PersonalRanker those who rate; for others, also a
+        column named so where there are no queries, people who are left out whole where
+        settings are chosen; it is no feature.
+    item
+        The column of items, for PersonalRanker.
+    rating
+        The column of ratings, for PersonalRanker.
+    classes
+        The labels from lowest to highest, if they are text.
+    drop
+        A column to leave out; give it again for more.
+    columns
+        Names for the columns of a file, as in user,item,rating.
+    scale
+        Put features to mean 0 and deviation 1, empty cells to the mean; the model file
+        keeps how. By default for all rankers but RankBoost.
+    format
+        Of the file, if its name does not tell: csv, tsv, parquet, jsonl, letor.
+    """
+
+    ranker: str
+    out: OutPath
+    set_: Annotated[tuple[str, ...] | None, Parameter(name="--set", negative="")] = None
+    target: str | None = None
+    qid: str | None = None
+    user: str | None = None
+    item: str | None = None
+    rating: str | None = None
+    classes: Several = None
+    drop: Several = None
+    columns: str | None = None
+    scale: bool | None = None
+    format: str | None = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankOptions:
+    """Options of `peckorder rank`.
+
+    Parameters
+    ----------
+    out
+        The file to write; "-", the default, for standard output.
+    qid
+        The column of queries; by default the usual names.
+    docid
+        The column that names documents, for runs; by default the usual names.
+    target
+        The column of targets, with which lines of LETOR begin; by default the usual
+        names, as in `evaluate`. With none, or --target none, all are 0.
+    positions
+        Number rows within their lists, and tell gaps. Without, rows go straight
+        through, in any order of queries.
+    user
+        For a PersonalRanker: the column of users, or the person if there is no file,
+        who gets the 10 best of what they have not rated, or --max-rows.
+    item
+        For a PersonalRanker: the column of items, or the one item to score for a
+        person if there is no file.
+    columns
+        Names for the columns of a file, as in user,item,rating.
+    cut
+        Write only rows above the largest gap of their list.
+    min_gap
+        Lists without a gap above this one are not cut.
+    max_rows
+        Write no more rows of a list than this, the first by their positions.
+    sort
+        Write lists best first, not in the order of the file.
+    features
+        Keep the columns of features too; of a LETOR file those of the model.
+    format
+        Of the file: csv, tsv, parquet, jsonl, letor or run, if its name does not tell.
+    out_format
+        Of the file to write, if its name does not tell.
+    rows
+        Rows of a block.
+    """
+
+    out: OutText = STDIN
+    qid: str | None = None
+    docid: str | None = None
+    target: str | None = None
+    positions: bool = True
+    user: str | None = None
+    item: str | None = None
+    columns: str | None = None
+    cut: Flag = False
+    min_gap: float = 0.0
+    max_rows: int | None = None
+    sort: Flag = False
+    features: Flag = False
+    format: str | None = None
+    out_format: str | None = None
+    rows: int = 65_536
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateOptions:
+    """Options of `peckorder evaluate`.
+
+    Parameters
+    ----------
+    metric
+        Such as ndcg@10, ap, rr, p@5, recall@100, tau, disagreement; of predicted
+        classes "mean rank loss", "exactly right", "zero-one loss". Give it again for
+        more.
+    qrels
+        TREC judgements to evaluate a run against.
+    target
+        The column of targets; by default the usual names, those of `peckorder compare`.
+    score
+        The column of scores; by default the usual names.
+    predicted
+        The column of predicted classes; by default the one that `peckorder rank`
+        writes.
+    classes
+        The labels from lowest to highest, as in poor,fair,good, if they are text.
+    qid
+        The column of queries; by default the usual names, and the people of ratings.
+        Without one, or with --qid none, all rows are one list.
+    ties
+        What equal scores mean: expected, best, worst, order, or docid as in trec_eval.
+    bootstrap
+        Samples of queries behind an interval.
+    seed
+        Where these samples start.
+    per_query
+        A file for the values of each query.
+    format
+        Of the file, if its name does not tell: csv, tsv, parquet, jsonl, letor, run.
+    """
+
+    metric: Metrics = None
+    qrels: str | None = None
+    target: str | None = None
+    score: str | None = None
+    predicted: str | None = None
+    classes: Several = None
+    qid: str | None = None
+    ties: str = "expected"
+    bootstrap: int = 1000
+    seed: int = 0
+    per_query: str | None = None
+    format: str | None = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FuseOptions:
+    """Options of `peckorder fuse`.
+
+    Parameters
+    ----------
+    qrels
+        TREC judgements. Without them only borda and rrf can be had.
+    out
+        The run to write; "-" for standard output.
+    method
+        rankboost, borda or rrf. By default rankboost with qrels, rrf without.
+    rounds
+        Rounds of boosting; by default those that do best on queries left out, as in
+        `peckorder compare`.
+    folds
+        Folds of the cross-validation.
+    metric
+        What to measure, such as ap or ndcg@10; give it again for more. The first
+        decides; by default ndcg@10, as in `peckorder compare`.
+    save
+        A file for the learnt model; its features are called like the runs, and
+        `peckorder rank MODEL RUN RUN` fuses other runs of these names.
+    tag
+        The name of the system in the run that is written.
+    seed
+        Where random numbers start.
+    """
+
+    qrels: str | None = None
+    out: OutText = "fused.run"
+    method: str | None = None
+    rounds: int | None = None
+    folds: int = 5
+    metric: Metrics = None
+    save: Path | None = None
+    tag: str = "peckorder"
+    seed: int = 0
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainOptions:
+    """Options of `peckorder explain`.
+
+    Parameters
+    ----------
+    row
+        Which row, from 1 on; give it again for more. By default the first.
+    top
+        How many features of a row are shown, those that add most first.
+    user
+        For a PersonalRanker: the person, without file, row and out.
+    item
+        For a PersonalRanker: the item, without file, row and out.
+    out
+        A file for all rows of the table: one column per feature, the constant, the
+        score.
+    format
+        Of the file, if its name does not tell: csv, tsv, parquet, jsonl, letor.
+    """
+
+    row: Annotated[tuple[int, ...] | None, Parameter(negative="")] = None
+    top: int = 10
+    user: str | None = None
+    item: str | None = None
+    out: Annotated[str | None, Parameter(name=["--out", "-o"])] = None
+    format: str | None = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReproduceOptions:
+    """Options of `peckorder reproduce`.
+
+    Parameters
+    ----------
+    preset
+        quick: seconds, on synthetic data. full: minutes, on real data. paper: the
+        printed number of repetitions, hours.
+    data
+        Folder with the data sets; else the one that PECKORDER_DATA names.
+    out
+        Folder for the files; made if it is not there.
+    seed
+        Where the random numbers start.
+    jobs
+        Processes that work side by side; by default one per core.
+    """
+
+    preset: str = "quick"
+    data: Path | None = None
+    out: OutPath = Path(".")
+    seed: int = 0
+    jobs: int | None = None
+
+
+def roles_of(options: CompareOptions | FitOptions) -> dict[str, str | None]:
+    """Return the columns that are given, by their roles."""
+    return {name: getattr(options, name) for name in ("target", "qid", "user", "item", "rating")}
+
+
+def ids_of(options: CompareOptions | FitOptions) -> list[str]:
+    """Return the columns of ids that are given."""
+    return [name for name in (options.qid, options.user, options.item) if name]
 
 
 def separate_columns(columns: str | None) -> tuple[str, ...] | None:

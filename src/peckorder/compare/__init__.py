@@ -1,6 +1,6 @@
 """Which ranker is best? Train them all on the same data and measure them alike."""
 
-from peckorder.compare.embedded import Comparison, Outcome, run
+from peckorder.compare.embedded import Comparison, run
 from peckorder.compare.problems import (
     GRADED_RANKERS,
     MAGNITUDE_RANKERS,
@@ -12,7 +12,6 @@ from peckorder.compare.problems import (
     Problem,
     Split,
 )
-from peckorder.metrics import half_width
 
 __all__ = [
     "GRADED_RANKERS",
@@ -23,9 +22,7 @@ __all__ = [
     "GradedProblem",
     "MagnitudeProblem",
     "OrdinalProblem",
-    "Outcome",
     "Problem",
     "Split",
-    "half_width",
     "run",
 ]

@@ -9,17 +9,16 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
-from typing import ClassVar, Final, NamedTuple, Protocol
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from peckorder import estimators
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
-from peckorder._core.validation import Rule, whole
+from peckorder._core.validation import Rule, did_you_mean, whole
 from peckorder.compare.candidates import Candidate
-from peckorder.compare.measures import Measure
+from peckorder.compare.measures import Measure, Measuring
 from peckorder.exceptions import DataError
 from peckorder.metrics import half_width
 
@@ -29,6 +28,8 @@ Progress = Callable[[int, int, str], None]
 SEED: Final = Rule(
     "an integer from 0 to 2**31", lambda value: whole(0).accepts(value) and value <= 2**31
 )
+# They have nothing to keep but the ratings themselves.
+_NOT_SAVED: Final = ("Nearest people", "Vector similarity")
 # Rankers of other tasks exist too, whatever their names look like.
 _RANKERS: Final = {name.lower(): name for name in (*estimators.__all__, "PersonalRanker")}
 
@@ -85,19 +86,18 @@ class Result:
         return self.answers
 
 
-class Trial(Protocol):
-    """One split of a case: rows to learn from, and rows to be measured on."""
+class Trial(NamedTuple):
+    """One split of a case, by the name it has while it runs.
 
-    @property
-    def name(self) -> str:
-        """What the split is called while it runs."""
+    `run` fits a candidate to some rows, and adds what it does on others to its result.
+    """
 
-    def run(self, candidate: Candidate, result: Result) -> None:
-        """Fit a candidate, and add to its result."""
+    name: str
+    run: Callable[[Candidate, Result], None]
 
 
 class Plan(NamedTuple):
-    """The splits of a case, and what makes values out of predictions.
+    """The splits of a case, and what makes values out of the predictions for all rows.
 
     `groups` has the groups of rows that are not independent of each other, queries or
     people as `group_name` says. `n_train_rows` are the rows to learn from, at least.
@@ -105,7 +105,7 @@ class Plan(NamedTuple):
 
     n_splits: int
     trials: Iterable[Trial]
-    measure: Callable[[Result], None] = lambda result: None
+    measuring: Measuring | None = None
     n_train_rows: int = 0
     groups: Ints | None = None
     group_name: str = ""
@@ -164,15 +164,21 @@ class Contest:
         """The first of all."""
         return self.results[0]
 
+    @property
+    def best_own(self) -> Result | None:
+        """The best of our own rankers that can be saved: others have files of their own."""
+        ours = (result for result in self.results if result.origin == "peckorder")
+        return next((result for result in ours if result.name not in _NOT_SAVED), None)
+
     def half_width(self, values: Floats) -> float:
         """Return half the 95 % interval of a mean over units."""
         is_defined = ~np.isnan(values)
         groups = None if self.groups is None else self.groups[is_defined]
         return self.spread * float(half_width(values[is_defined], groups))
 
-    def behind(self, result: Result, measure: Measure | None = None) -> Behind:
+    def behind(self, result: Result) -> Behind:
         """Return by how much a candidate is worse than the first; paired."""
-        measure = measure or self.measures[0]
+        measure = self.measures[0]
         sign = -1.0 if measure.larger_is_better else 1.0
         gap = sign * (result.values[measure.name] - self.best.values[measure.name])
         return Behind(float(np.nanmean(gap)), self.half_width(gap))
@@ -213,14 +219,15 @@ def run_contest(
     """
     whole(2).check(case.split_option, n_splits)
     SEED.check("seed", seed)
-    candidates = choose_candidates(case.candidates, only)
+    taking_part = choose_candidates(case.candidates, only)
     plan = case.plan(n_splits, seed)
-    left_out = [
-        (candidate.name, f"more than {candidate.most_rows:,} rows to learn from")
-        for candidate in candidates
-        if _has_too_many_rows(candidate, plan)
-    ]
-    candidates = tuple(c for c in candidates if not _has_too_many_rows(c, plan))
+    candidates, left_out = [], []
+    for candidate in taking_part:
+        most = candidate.most_rows
+        if most is None or plan.n_train_rows <= most:
+            candidates.append(candidate)
+        else:
+            left_out.append((candidate.name, f"more than {most:,} rows to learn from"))
     results = {c.name: Result(c.name, c.origin) for c in candidates}
     report_progress = on_progress or (lambda done, total, label: None)
     n_done, n_steps = 0, plan.n_splits * sum(bool(c.origin) for c in candidates)
@@ -243,10 +250,11 @@ def run_contest(
                 left_out.append((candidate.name, _reason(error)))
                 del results[candidate.name]
     report_progress(n_steps, n_steps, "measuring")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for result in results.values():
-            plan.measure(result)
+    if plan.measuring is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for result in results.values():
+                result.values.update(plan.measuring(result.predictions()))
     return Contest(
         case.measures,
         ranked(results.values(), case.measures[0]),
@@ -258,10 +266,6 @@ def run_contest(
         plan.groups,
         plan.group_name,
     )
-
-
-def _has_too_many_rows(candidate: Candidate, plan: Plan) -> bool:
-    return candidate.most_rows is not None and plan.n_train_rows > candidate.most_rows
 
 
 def _reason(error: Exception) -> str:
@@ -277,14 +281,11 @@ def choose_candidates(
     if only is None:
         return candidates
     names = [candidate.name for candidate in candidates if candidate.origin]
-    by_lower_name = {name.lower(): name for name in names}
     chosen = set()
-    for name in _separate_names(only, by_lower_name):
+    for name in _separate_names(only, {name.lower() for name in names}):
         same = [other for other in names if other.lower() == name.lower()]
         if not same:
-            words = get_close_matches(name.lower(), by_lower_name)
-            close = [by_lower_name[word] for word in words]
-            hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+            hint = did_you_mean(name, names, {})
             if name.lower() in _RANKERS:
                 hint = f" {_RANKERS[name.lower()]} is not for this task."
             raise refusal(

@@ -1,54 +1,33 @@
 """The comparison on embedded problems: repetitions with new rows, in the one engine."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from inspect import signature
 from time import perf_counter
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
 from peckorder._core.errors import entry_named
-from peckorder._core.typing import Estimator, Floats
+from peckorder._core.typing import Array, Estimator
 from peckorder.compare.candidates import Candidate, Constant, TaskInfo
-from peckorder.compare.contest import Case, Contest, Plan, Progress, Result, run_contest
+from peckorder.compare.contest import Case, Contest, Plan, Progress, Result, Trial, run_contest
 from peckorder.compare.measures import Measure
-from peckorder.compare.problems import PROBLEMS, Problem, Split
+from peckorder.compare.problems import PROBLEMS, Problem
 from peckorder.compare.tuning import fit_model
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """What one ranker achieved on one problem, repetition by repetition.
+class Comparison(NamedTuple):
+    """A problem, and what its rankers achieved.
 
-    `measured` (repetitions, measures) is on test rows, the loss that decides first;
-    `seconds` are those of `fit`; `curves` (repetitions, points) are how the loss fell,
-    None for rankers that have no such curve.
+    `values` and `curves` of a result have one entry per repetition. Curves are as long
+    as the longest of all: a shorter one goes on as it ends.
     """
 
-    ranker: str
-    measured: Floats
-    seconds: Floats
-    curves: Floats | None = None
-
-    @property
-    def losses(self) -> Floats:
-        """The loss of each repetition."""
-        return self.measured[:, 0]
-
-    @property
-    def loss(self) -> float:
-        """The mean loss."""
-        return float(self.losses.mean())
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """All outcomes on one problem, the best first."""
-
     problem: Problem
-    outcomes: tuple[Outcome, ...]
+    contest: Contest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,71 +46,57 @@ class EmbeddedCase(Case):
     @classmethod
     def of(cls, problem: Problem, rankers: Mapping[str, Estimator]) -> "EmbeddedCase":
         """Return the case of a problem, with rankers and its baseline."""
-
-        def candidate(name: str, ranker: Estimator) -> Candidate:
-            return Candidate(name, lambda info: _prepared(ranker, problem, info.seed))
-
-        measures = (Measure(name, name.startswith("ndcg")) for name in problem.measures)
-        # Nothing is fitted for the baseline: the problem measures it.
-        baseline = Candidate(problem.ignorant, lambda info: Constant(), origin="")
-        candidates = (candidate(*item) for item in rankers.items())
-        return cls(problem, tuple(measures), (*candidates, baseline))
+        measures = tuple(Measure(name, name.startswith("ndcg")) for name in problem.measures)
+        candidates = [
+            Candidate(name, partial(_prepared, ranker, problem)) for name, ranker in rankers.items()
+        ]
+        # Nothing is fitted for the baseline: the problem knows what it says.
+        baseline = Candidate(problem.baseline, lambda info: Constant(), origin="")
+        return cls(problem, measures, (*candidates, baseline))
 
     def plan(self, n_splits: int, seed: int) -> Plan:
         """Return the repetitions; repetition r draws with ``seed + r``."""
-        trials = (
-            Repetition(self.problem, self.problem.draw(seed + r), seed + r, r == 0)
-            for r in range(n_splits)
-        )
-        return Plan(n_splits, trials)
+        return Plan(n_splits, (self._repetition(seed + r, r == 0) for r in range(n_splits)))
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Repetition:
-    """One drawing of a problem."""
-
-    problem: Problem
-    split: Split
-    seed: int
-    is_first: bool
-
-    @property
-    def name(self) -> str:
-        """The name of the problem."""
-        return self.problem.name
-
-    def run(self, candidate: Candidate, result: Result) -> None:
-        """Fit, measure and follow one ranker."""
-        problem, split = self.problem, self.split
-        if not candidate.origin:
-            self._add(result, problem.measure_ignorant(split), np.nan, None)
-            return
-        model = candidate.make(TaskInfo(self.seed, np.shape(split.X_train)[1]))
+    def _repetition(self, seed: int, is_first: bool) -> Trial:
+        problem, split = self.problem, self.problem.draw(seed)
         rows = split.X_train, split.y_train, split.qid_train
-        if self.is_first:
-            # The first fit of all is not timed, since it may wait for the compiler.
-            fit_model(clone(model), *rows)
-        begin = perf_counter()
-        fit_model(model, *rows)
-        seconds = perf_counter() - begin
-        curve = problem.follow(model, split)
-        self._add(result, problem.measure(model, split), seconds, curve)
 
-    def _add(
-        self, result: Result, measured: tuple[float, ...], seconds: float, curve: Floats | None
-    ) -> None:
-        for name, value in zip(self.problem.measures, measured, strict=True):
-            result.values[name] = np.append(result.values.get(name, []), value)
-        result.seconds.append(seconds)
-        if curve is not None:
-            result.curves.append(curve)
+        def run(candidate: Candidate, result: Result) -> None:
+            model: Any = _Same(problem.baseline_answer(split))
+            seconds = np.nan
+            if candidate.origin:
+                model = candidate.make(TaskInfo(seed, np.shape(split.X_train)[1]))
+                if is_first:
+                    # The first fit of all is not timed, since it may wait for the compiler.
+                    fit_model(clone(model), *rows)
+                begin = perf_counter()
+                fit_model(model, *rows)
+                seconds = perf_counter() - begin
+                curve = problem.follow(model, split)
+                result.curves += [] if curve is None else [curve]
+            for name, value in zip(problem.measures, problem.measure(model, split), strict=True):
+                result.values[name] = np.append(result.values.get(name, []), value)
+            result.seconds.append(seconds)
+
+        return Trial(problem.name, run)
 
 
-def _prepared(ranker: Estimator, problem: Problem, seed: int) -> Estimator:
+class _Same:
+    """A baseline, which says the same of all rows."""
+
+    def __init__(self, answer: Hashable) -> None:
+        self._answer = answer
+
+    def predict(self, X: Any) -> Array:
+        return np.array([self._answer] * len(X))
+
+
+def _prepared(ranker: Estimator, problem: Problem, info: TaskInfo) -> Estimator:
     """Clone a ranker; set what the problem asks for and the ranker leaves open."""
     parameters = signature(type(ranker)).parameters
     params = ranker.get_params(deep=False)
-    wanted = {**problem.settings, "random_state": seed}
+    wanted = {**problem.settings, "random_state": info.seed}
     at_default = {
         name: value
         for name, value in wanted.items()
@@ -179,7 +144,7 @@ def run(
     --------
     >>> from peckorder import compare
     >>> (square,) = compare.run(compare.PROBLEMS[:1], repeats=2)
-    >>> square.outcomes[0].ranker
+    >>> square.contest.best.name
     'PRank, averaged'
     """
     cases = [
@@ -197,24 +162,12 @@ def run(
                 on_progress(before + done, sum(n_steps), label)
 
         contest = run_contest(case, n_splits=repeats, seed=seed, on_progress=report_progress)
-        comparisons.append(Comparison(case.problem, _outcomes(contest)))
+        _lengthen_curves(contest)
+        comparisons.append(Comparison(case.problem, contest))
     return tuple(comparisons)
 
 
-def _outcomes(contest: Contest) -> tuple[Outcome, ...]:
-    """Return the results of one problem; a shorter curve goes on as it ends."""
-    curves = [curve for result in contest.results for curve in result.curves]
-    longest = max(map(len, curves), default=0)
-    outcomes = []
+def _lengthen_curves(contest: Contest) -> None:
+    longest = max((len(curve) for result in contest.results for curve in result.curves), default=0)
     for result in contest.results:
-        padded = [np.pad(c, (0, longest - len(c)), "edge") for c in result.curves]
-        measured = [result.values[measure.name] for measure in contest.measures]
-        outcomes.append(
-            Outcome(
-                result.name,
-                np.stack(measured, axis=1),
-                np.array(result.seconds),
-                np.array(padded) if len(padded) == contest.n_splits else None,
-            )
-        )
-    return tuple(outcomes)
+        result.curves = [np.pad(c, (0, longest - len(c)), "edge") for c in result.curves]

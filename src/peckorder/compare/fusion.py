@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -47,7 +47,6 @@ class Fused:
     judged ones.
     """
 
-    runs: tuple[str, ...]
     documents: Documents
     scores: Mapping[str, Floats]
     is_judged: Bools
@@ -89,61 +88,40 @@ def fuse(
     documents = from_runs(runs, qrels)
     ranks = 1 / documents.X
     queries = Queries.of(documents.qid, len(documents))
-    scores = {BORDA: _borda(ranks, queries), RRF: np.nansum(1 / (RRF_SHIFT + ranks), axis=1)}
+    size = queries.sizes[queries.of_rows()]
+    borda = np.asarray(np.nansum(1 + size[:, None] - ranks, axis=1))
+    scores = {BORDA: borda, RRF: np.nansum(1 / (RRF_SHIFT + ranks), axis=1)}
     if qrels is None:
-        none = np.zeros(len(documents), dtype=bool)
-        return Fused(tuple(runs), documents, scores, none)
+        return Fused(documents, scores, np.zeros(len(documents), dtype=bool))
     relevant = np.unique(qrels.qid[qrels.grade > 0])
     is_judged = np.isin(np.asarray(documents.qid), relevant)
-    plan = _Boosting(n_rounds, n_folds, TaskInfo(seed, len(runs), loss=list_loss(metric)))
-    learnt, model = _boosted_scores(documents, is_judged, plan, on_progress)
-    return Fused(tuple(runs), documents, {LEARNT: learnt, **scores}, is_judged, model)
-
-
-def _borda(ranks: Floats, queries: Queries) -> Floats:
-    """Return the sum, over the runs that list a document, of those not above it."""
-    size = queries.sizes[queries.of_rows()]
-    return np.asarray(np.nansum(1 + size[:, None] - ranks, axis=1))
-
-
-class _Boosting(NamedTuple):
-    n_rounds: int | None
-    n_folds: int
-    info: TaskInfo
-
-    def fit(self, X: Floats, y: Floats, qid: Ints) -> RankBoost:
-        """Fit for so many rounds, or choose their number on queries left out."""
-        if self.n_rounds is not None:
-            return RankBoost(n_rounds=self.n_rounds).fit(X, y, qid=qid)
-        with warnings.catch_warnings():
-            # Of fits on parts of the queries.
-            warnings.simplefilter("ignore")
-            fitted = fit_model(rankboost(self.info), X, y, qid)
-        model: RankBoost = innermost(fitted)
-        return model
-
-
-def _boosted_scores(
-    documents: Documents, is_judged: Bools, plan: _Boosting, on_progress: Callable[[int, int], None]
-) -> tuple[Floats, RankBoost]:
-    n_folds = plan.n_folds
     rows = np.flatnonzero(is_judged)
     X, y = documents.X[rows], documents.y[rows]
     qid = np.unique(np.asarray(documents.qid)[rows], return_inverse=True)[1]
     _check_judgements(y, qid, n_folds)
+    fold = folds_of_queries("the runs", qid, n_folds, seed)
+    info = TaskInfo(seed, len(runs), loss=list_loss(metric))
 
-    scores = np.empty(len(documents))
-    fold = folds_of_queries("the runs", qid, n_folds, plan.info.seed)
+    def fit(rows: Bools | slice) -> RankBoost:
+        """Fit for so many rounds, or choose their number on queries left out."""
+        if n_rounds is not None:
+            return RankBoost(n_rounds=n_rounds).fit(X[rows], y[rows], qid=qid[rows])
+        with warnings.catch_warnings():
+            # Of fits on parts of the queries.
+            warnings.simplefilter("ignore")
+            fitted = fit_model(rankboost(info), X[rows], y[rows], qid[rows])
+        model: RankBoost = innermost(fitted)
+        return model
+
+    learnt = np.empty(len(documents))
     for k in range(n_folds):
         on_progress(k, n_folds + 1)
-        test = fold == k
-        model = plan.fit(X[~test], y[~test], qid[~test])
-        scores[rows[test]] = model.predict(X[test])
+        learnt[rows[fold == k]] = fit(fold != k).predict(X[fold == k])
     on_progress(n_folds, n_folds + 1)
-    model = plan.fit(X, y, qid)
+    model = fit(slice(None))
     if not is_judged.all():
-        scores[~is_judged] = model.predict(documents.X[~is_judged])
-    return scores, model
+        learnt[~is_judged] = model.predict(documents.X[~is_judged])
+    return Fused(documents, {LEARNT: learnt, **scores}, is_judged, model)
 
 
 def _check_judgements(y: Floats, qid: Ints, n_folds: int) -> None:
@@ -161,42 +139,23 @@ def _check_judgements(y: Floats, qid: Ints, n_folds: int) -> None:
         )
 
 
-class SingleRun(BaseEstimator):  # type: ignore[misc]
-    """One run as it is, by its scores; NaN for what it does not list."""
-
-    def __init__(self, run: int, n_runs: int) -> None:
-        self.run = run
-        self.n_runs = n_runs
-
-    def fit(self, X: Floats, y: Floats) -> Self:
-        """Learn nothing."""
-        return self
-
-    def predict(self, X: Floats) -> Floats:
-        """Return its scores, of which equal ones are a tie."""
-        return np.asarray(X[:, 2 * self.n_runs + self.run])
-
-
 class FusionRule(BaseEstimator):  # type: ignore[misc]
-    """A rule that adds up ranks (rrf) or scores (sum, mnz) of all runs."""
+    """A rule that makes one score of those of all runs, and learns nothing.
 
-    def __init__(self, rule: str, n_runs: int) -> None:
+    `rule` takes reciprocal ranks, scores from 0 to 1, and scores as they are, each with
+    one column per run.
+    """
+
+    def __init__(self, rule: Callable[[Floats, Floats, Floats], Floats]) -> None:
         self.rule = rule
-        self.n_runs = n_runs
 
     def fit(self, X: Floats, y: Floats) -> Self:
         """Learn nothing."""
         return self
 
     def predict(self, X: Floats) -> Floats:
-        """Return sums over the runs that list a row."""
-        reciprocals, scores = X[:, : self.n_runs], X[:, self.n_runs : 2 * self.n_runs]
-        if self.rule == "rrf":
-            return np.asarray(np.nansum(1.0 / (RRF_SHIFT + 1.0 / reciprocals), axis=1))
-        total = np.nansum(scores, axis=1)
-        if self.rule == "mnz":
-            total = total * (~np.isnan(reciprocals)).sum(axis=1)
-        return np.asarray(total)
+        """Return scores."""
+        return np.asarray(self.rule(*np.hsplit(X, 3)))
 
 
 class OnReciprocalRanks(Wrapper):
@@ -269,7 +228,6 @@ def make_runs_case(
         candidates=_candidates(names),
         loss=list_loss(first.name),
         qid=qid,
-        queries=tuple(queries.tolist()),
         target="grade",
         notes=tuple(notes),
         unit="queries",
@@ -283,10 +241,17 @@ def _candidates(names: tuple[str, ...]) -> tuple[Candidate, ...]:
     n = len(names)
 
     def single(run: int) -> Make:
-        return lambda info: SingleRun(run, n)
+        # NaN for what it does not list; equal scores are a tie.
+        return lambda info: FusionRule(lambda ranks, scaled, scores: scores[:, run])
 
-    def rule(name: str) -> Make:
-        return lambda info: FusionRule(name, n)
+    def rrf(ranks: Floats, scaled: Floats, scores: Floats) -> Floats:
+        return np.asarray(np.nansum(1.0 / (RRF_SHIFT + 1.0 / ranks), axis=1))
+
+    def combsum(ranks: Floats, scaled: Floats, scores: Floats) -> Floats:
+        return np.asarray(np.nansum(scaled, axis=1))
+
+    def combmnz(ranks: Floats, scaled: Floats, scores: Floats) -> Floats:
+        return np.asarray(combsum(ranks, scaled, scores) * (~np.isnan(ranks)).sum(axis=1))
 
     def learnt(make: Make, *, fill: bool) -> Make:
         return lambda info: OnReciprocalRanks(make(info), n, fill=fill)
@@ -296,9 +261,9 @@ def _candidates(names: tuple[str, ...]) -> tuple[Candidate, ...]:
 
     runs = [(name, single(k), "run") for k, name in enumerate(names)]
     fusions = [
-        ("fused by places (RRF)", rule("rrf"), "rule"),
-        ("fused by scores (CombSUM)", rule("sum"), "rule"),
-        ("fused by scores (CombMNZ)", rule("mnz"), "rule"),
+        ("fused by places (RRF)", lambda info: FusionRule(rrf), "rule"),
+        ("fused by scores (CombSUM)", lambda info: FusionRule(combsum), "rule"),
+        ("fused by scores (CombMNZ)", lambda info: FusionRule(combmnz), "rule"),
         ("RankBoost", learnt(rankboost, fill=False), "peckorder"),
         ("MPRank", learnt(linear_mprank, fill=True), "peckorder"),
         ("Ridge", learnt(ridge, fill=True), "scikit-learn"),

@@ -144,7 +144,7 @@ class Problem(ABC):
     # What is measured, the loss that decides first; in words; the baseline's name.
     measures: ClassVar[tuple[str, ...]]
     meaning: ClassVar[str]
-    ignorant: ClassVar[str]
+    baseline: ClassVar[str]
     # What is compared unless other rankers are given.
     rankers: ClassVar[Mapping[str, Estimator]]
     axes: ClassVar[Axes]
@@ -153,9 +153,9 @@ class Problem(ABC):
     def measure(self, model: Predictor, split: Split) -> tuple[float, ...]:
         """Return all measures of a fitted model on the rows to be tested on."""
 
-    @abstractmethod
-    def measure_ignorant(self, split: Split) -> tuple[float, ...]:
-        """Return all measures of the baseline, which ignores the features."""
+    def baseline_answer(self, split: Split) -> Hashable:
+        """Return what the baseline, which ignores the features, says of all rows."""
+        return 0.0
 
     @abstractmethod
     def follow(self, model: Predictor, split: Split) -> Floats | None:
@@ -194,7 +194,7 @@ class OrdinalProblem(Problem):
     meaning: ClassVar[str] = (
         "Steps between the predicted and the true class on rows that were not learnt from"
     )
-    ignorant: ClassVar[str] = "(always the median class)"
+    baseline: ClassVar[str] = "(always the median class)"
     rankers: ClassVar[Mapping[str, Estimator]] = ORDINAL_RANKERS
     # The first few rows are the luck of the draw and would dwarf the rest.
     axes: ClassVar[Axes] = Axes(
@@ -211,14 +211,10 @@ class OrdinalProblem(Problem):
         guesses = model.predict(split.X_test)
         return (rank_loss(split.y_test, guesses, classes=self.classes),)
 
-    def measure_ignorant(self, split: Split) -> tuple[float, ...]:
-        """Return the loss of the median class of the rows to learn from."""
-        labels = read_labels(split.y_train)
-        scale = Scale.given(self.classes)
-        level = scale.levels(labels, slice(None))
-        middle = self.classes[int(np.quantile(level, 0.5, method="lower"))]
-        guesses = [middle] * len(split.y_test)
-        return (rank_loss(split.y_test, guesses, classes=self.classes),)
+    def baseline_answer(self, split: Split) -> Hashable:
+        """Return the median class of the rows to learn from."""
+        level = Scale.given(self.classes).levels(read_labels(split.y_train), slice(None))
+        return self.classes[int(np.quantile(level, 0.5, method="lower"))]
 
     def follow(self, model: Predictor, split: Split) -> Floats | None:
         """Return the time-averaged loss of one pass, of what learns on-line."""
@@ -306,7 +302,7 @@ class GradedProblem(Problem):
         "better), and the NDCG of its first ten rows (more is better), on queries that "
         "were not learnt from"
     )
-    ignorant: ClassVar[str] = "(a random order)"
+    baseline: ClassVar[str] = "(a random order)"
     rankers: ClassVar[Mapping[str, Estimator]] = GRADED_RANKERS
     axes: ClassVar[Axes] = Axes(
         "learning round by round",
@@ -319,12 +315,8 @@ class GradedProblem(Problem):
     def measure(self, model: Predictor, split: Split) -> tuple[float, ...]:
         """Return the disagreement and the NDCG@10."""
         scores = getattr(model, "decision_function", model.predict)(split.X_test)
-        return _loss(scores, split), _ndcg(scores, split)
-
-    def measure_ignorant(self, split: Split) -> tuple[float, ...]:
-        """Return what equal scores get: the expectation over all orders."""
-        scores = np.zeros(len(split.y_test))
-        return _loss(scores, split), _ndcg(scores, split)
+        gains = ndcg(split.y_test, scores, qid=split.qid_test, k=10, per_query=True)
+        return _loss(scores, split), float(np.nanmean(gains))
 
     def follow(self, model: Predictor, split: Split) -> Floats | None:
         """Return the disagreement after each round, or the last one alone."""
@@ -336,11 +328,6 @@ class GradedProblem(Problem):
 
 def _loss(scores: Floats, split: Split) -> float:
     values = disagreement(split.y_test, scores, qid=split.qid_test, per_query=True)
-    return float(np.nanmean(values))
-
-
-def _ndcg(scores: Floats, split: Split) -> float:
-    values = ndcg(split.y_test, scores, qid=split.qid_test, k=10, per_query=True)
     return float(np.nanmean(values))
 
 
@@ -402,7 +389,7 @@ class MagnitudeProblem(Problem):
         "(msd), and the share of pairs that are ranked the wrong way (less is better "
         "for both), on rows that were not learnt from"
     )
-    ignorant: ClassVar[str] = "(the same score for all)"
+    baseline: ClassVar[str] = "(the same score for all)"
     rankers: ClassVar[Mapping[str, Estimator]] = MAGNITUDE_RANKERS
     axes: ClassVar[Axes] = Axes(
         "pairs that are far apart",
@@ -414,11 +401,8 @@ class MagnitudeProblem(Problem):
 
     def measure(self, model: Predictor, split: Split) -> tuple[float, ...]:
         """Return the mean squared difference and the disagreement."""
-        return _measured(model.predict(split.X_test), split)
-
-    def measure_ignorant(self, split: Split) -> tuple[float, ...]:
-        """Return what equal scores get."""
-        return _measured(np.zeros(len(split.y_test)), split)
+        truth, scores = split.y_test, model.predict(split.X_test)
+        return mean_squared_difference(truth, scores), disagreement(truth, scores)
 
     def follow(self, model: Predictor, split: Split) -> Floats | None:
         """Return the disagreement over fewer and fewer pairs, the distant ones last."""
@@ -432,14 +416,10 @@ class MagnitudeProblem(Problem):
         return np.array([wrong[apart >= d].mean() for d in least])
 
 
-def _measured(scores: Floats, split: Split) -> tuple[float, float]:
-    return (mean_squared_difference(split.y_test, scores), disagreement(split.y_test, scores))
-
-
 def _draw_progression(seed: int) -> Split:
     def standardised(progression: Floats, train: Ints) -> Floats:
-        deviation = progression[train].std()
-        return np.asarray((progression - progression[train].mean()) / deviation)
+        known = progression[train]
+        return np.asarray((progression - known.mean()) / known.std())
 
     return _diabetes_split(seed, standardised)
 

@@ -18,7 +18,7 @@ from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats, Ints
 from peckorder.collaborative import NearestRanker, PersonalRanker, VectorSimilarity, damped_means
 from peckorder.compare.candidates import Candidate, TaskInfo
-from peckorder.compare.contest import Case, Plan, Result
+from peckorder.compare.contest import Case, Plan, Result, Trial
 from peckorder.compare.measures import Measure, of_lists, of_lists_by_name
 from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
@@ -66,7 +66,6 @@ class RatingsCase(Case):
     candidates: tuple[Candidate, ...]
     column_roles: tuple[ColumnRole, ...] = ()
     notes: tuple[str, ...] = ()
-    target: str = "rating"
     unit: str = "people"
     spread: float = 1.0
     kind: str = "ratings"
@@ -96,44 +95,35 @@ class RatingsCase(Case):
         fold = fold_of[held_out.user]
         person = np.unique(held_out.user, return_inverse=True)[1]
         names = [measure.name for measure in self.measures]
-        measuring = of_lists(held_out.value, person, names)
         return Plan(
             n_folds,
-            (
-                PeopleFold(f"fold {k + 1}", self.sample, held_out, np.flatnonzero(fold == k), seed)
-                for k in range(n_folds)
-            ),
-            lambda result: result.values.update(measuring(result.predictions())),
+            (self._trial(held_out, fold, k, seed) for k in range(n_folds)),
+            of_lists(held_out.value, person, names),
         )
 
-
-class PeopleFold:
-    """The people of one fold: what is known of them, and what is held out."""
-
-    def __init__(
-        self, name: str, ratings: Ratings, held_out: HeldOutRatings, test: Ints, seed: int
-    ) -> None:
-        self.name = name
-        self._info = TaskInfo(seed, 0)
-        self._held_out, self._test = held_out, test
+    def _trial(self, held_out: HeldOutRatings, fold: Ints, k: int, seed: int) -> Trial:
+        """Return the people of one fold: what is known of them, and what is held out."""
+        ratings, test = self.sample, np.flatnonzero(fold == k)
         # All ratings but those to predict; ids keep their positions.
         keys = held_out.user[test] * ratings.n_items + held_out.item[test]
         user = np.repeat(np.arange(ratings.n_users), ratings.per_user)
         is_known = ~np.isin(user * ratings.n_items + ratings.csr.indices, keys)
-        self._train = ratings._with(is_known)
-
-    def run(self, candidate: Candidate, result: Result) -> None:
-        """Fit one candidate to `Ratings`, and keep its scores of held-out ratings."""
-        model: Any = candidate.make(self._info)
-        held_out, test = self._held_out, self._test
-        begin = perf_counter()
-        model.fit(self._train)
+        train = ratings._with(is_known)
         order = test[np.argsort(held_out.user[test], kind="stable")]
         users, first = np.unique(held_out.user[order], return_index=True)
-        for user, rows in zip(users.tolist(), np.split(order, first[1:]), strict=True):
-            scores = model.scores(user, held_out.item[rows])
-            result.record(rows, len(held_out.user), scores)
-        result.seconds.append(perf_counter() - begin)
+        rows_of_users = np.split(order, first[1:])
+
+        def run(candidate: Candidate, result: Result) -> None:
+            """Fit one candidate to `Ratings`, and keep its scores of held-out ratings."""
+            model: Any = candidate.make(TaskInfo(seed, 0))
+            begin = perf_counter()
+            model.fit(train)
+            for user, rows in zip(users.tolist(), rows_of_users, strict=True):
+                scores = model.scores(user, held_out.item[rows])
+                result.record(rows, len(held_out.user), scores)
+            result.seconds.append(perf_counter() - begin)
+
+        return Trial(f"fold {k + 1}", run)
 
 
 class Personal:
@@ -154,51 +144,38 @@ class Personal:
         return self.model_.predict(user_id)[items]
 
 
-class ItemMeans:
-    """The mean rating of an item, with five ratings of the overall mean added."""
+class ByItem:
+    """One score per item, as `learn` finds it in the ratings, whoever the person is."""
+
+    def __init__(self, learn: Callable[[Ratings], Floats]) -> None:
+        self._learn = learn
 
     def fit(self, ratings: Ratings) -> Self:
-        """Take the means."""
-        total = np.asarray(ratings.csr.sum(axis=0)).ravel()
-        mean = float(ratings.csr.data.mean())
-        self._means = damped_means(total, ratings.per_item, mean, 5.0)
+        """Learn the scores."""
+        self._scores = self._learn(ratings)
         return self
 
     def scores(self, user: int, items: Ints) -> Floats:
-        """Return them, whoever the person is."""
-        return np.asarray(self._means[items])
+        """Return those of some items."""
+        return np.asarray(self._scores[items])
 
 
-class Equal:
-    """The same for all items."""
-
-    def fit(self, ratings: Ratings) -> Self:
-        """Learn nothing."""
-        return self
-
-    def scores(self, user: int, items: Ints) -> Floats:
-        """Return zeros."""
-        return np.zeros(len(items))
+def _item_means(ratings: Ratings) -> Floats:
+    """Return the mean ratings of items, with five ratings of the overall mean added."""
+    total = np.asarray(ratings.csr.sum(axis=0)).ravel()
+    return damped_means(total, ratings.per_item, float(ratings.csr.data.mean()), 5.0)
 
 
-class UserItemRidge:
-    """Ridge regression with one level per person and one per item."""
-
-    def fit(self, ratings: Ratings) -> Self:
-        """Fit levels of people and items at once."""
-        rows = ratings.csr.tocoo()
-        n, one = len(rows.data), np.ones(2 * len(rows.data))
-        column = np.concatenate([rows.row, ratings.n_users + rows.col])
-        X = sparse.csr_matrix(
-            (one, (np.tile(np.arange(n), 2), column)), shape=(n, ratings.n_users + ratings.n_items)
-        )
-        self.model_ = Ridge(5.0, solver="sparse_cg").fit(X, rows.data)
-        self._levels = self.model_.coef_[ratings.n_users :]
-        return self
-
-    def scores(self, user: int, items: Ints) -> Floats:
-        """Return the items' levels; the person's own shifts them all."""
-        return np.asarray(self._levels[items])
+def _ridge_levels(ratings: Ratings) -> Floats:
+    """Return levels of items, fitted with one level per person, which shifts all items."""
+    rows = ratings.csr.tocoo()
+    n, one = len(rows.data), np.ones(2 * len(rows.data))
+    column = np.concatenate([rows.row, ratings.n_users + rows.col])
+    X = sparse.csr_matrix(
+        (one, (np.tile(np.arange(n), 2), column)), shape=(n, ratings.n_users + ratings.n_items)
+    )
+    ridge = Ridge(5.0, solver="sparse_cg").fit(X, rows.data)
+    return np.asarray(ridge.coef_[ratings.n_users :])
 
 
 class ByViewers:
@@ -234,22 +211,16 @@ class ByViewers:
 
 def ratings_candidates() -> tuple[Candidate, ...]:
     """Return the candidates that rank items for people."""
-
-    def personal(**options: Any) -> Callable[[TaskInfo], Any]:
-        return lambda info: Personal(info.seed, **options)
-
-    def candidate(name: str, make: Callable[[], Any], origin: str = "peckorder") -> Candidate:
-        return Candidate(name, lambda info: make(), origin=origin)
-
-    return (
-        Candidate("PersonalRanker", personal()),
-        Candidate("PersonalRanker, SVD", personal(factorizer="svd")),
-        candidate("Nearest people", lambda: ByViewers(NearestRanker)),
-        candidate("Vector similarity", lambda: ByViewers(VectorSimilarity)),
-        candidate("Ridge", UserItemRidge, "scikit-learn"),
-        candidate("(the item mean)", ItemMeans, ""),
-        candidate("(a random order)", Equal, ""),
+    makers: tuple[tuple[str, Callable[[TaskInfo], Any], str], ...] = (
+        ("PersonalRanker", lambda info: Personal(info.seed), "peckorder"),
+        ("PersonalRanker, SVD", lambda info: Personal(info.seed, factorizer="svd"), "peckorder"),
+        ("Nearest people", lambda info: ByViewers(NearestRanker), "peckorder"),
+        ("Vector similarity", lambda info: ByViewers(VectorSimilarity), "peckorder"),
+        ("Ridge", lambda info: ByItem(_ridge_levels), "scikit-learn"),
+        ("(the item mean)", lambda info: ByItem(_item_means), ""),
+        ("(a random order)", lambda info: ByItem(lambda ratings: np.zeros(ratings.n_items)), ""),
     )
+    return tuple(Candidate(name, make, origin=origin) for name, make, origin in makers)
 
 
 def make_ratings_case(
@@ -294,15 +265,14 @@ def make_ratings_case(
     usual = ("disagreement", "ndcg@10", "msd")
     measures = of_lists_by_name(metric, usual, float(ratings.csr.data.min()))
     return RatingsCase(
-        columns.source,
-        ratings,
-        sample,
-        people,
-        measures,
-        ratings_candidates(),
-        task.column_roles,
-        tuple(notes),
-        task.target,
+        source=columns.source,
+        ratings=ratings,
+        sample=sample,
+        people=people,
+        measures=measures,
+        candidates=ratings_candidates(),
+        column_roles=task.column_roles,
+        notes=tuple(notes),
     )
 
 

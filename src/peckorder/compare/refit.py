@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from peckorder._core.errors import refusal
-from peckorder.collaborative import PersonalRanker
+from peckorder.compare.candidates import TaskInfo
 from peckorder.compare.contest import Contest, Result
 from peckorder.compare.ratings_case import RatingsCase
 from peckorder.compare.table_case import TableCase
@@ -17,23 +17,11 @@ from peckorder.estimators import AggregatePRank, PRank, TableRanker
 from peckorder.tables.features import Scaling
 
 
-def best_own(contest: Contest) -> Result | None:
-    """Return the best of our own rankers: others have files of their own."""
-    ours = (
-        result
-        for result in contest.results
-        if result.origin == "peckorder"
-        and result.name not in ("Nearest people", "Vector similarity")
-    )
-    return next(ours, None)
-
-
 def keepable(contest: Contest) -> Result:
     """Return the best of our own rankers; raise if there is none."""
-    best = best_own(contest)
-    if best is None:
+    if contest.best_own is None:
         raise refusal("save", "have a ranker of peckorder's to keep", "none in the contest")
-    return best
+    return contest.best_own
 
 
 def refit(case: TableCase | RatingsCase, contest: Contest, name: str) -> Any:
@@ -46,10 +34,8 @@ def refit(case: TableCase | RatingsCase, contest: Contest, name: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if isinstance(case, RatingsCase):
-            model = PersonalRanker(random_state=contest.seed)
-            if name.endswith("SVD"):
-                model.set_params(factorizer="svd")
-            return model.fit(case.ratings)
+            people: Any = candidate.make(TaskInfo(contest.seed, 0))
+            return people.fit(case.ratings).model_
         rows = case.training_rows()
         fitted = candidate.fit(case.info(contest.seed), rows)
         scaling = fitted.scaling

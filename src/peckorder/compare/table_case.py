@@ -1,13 +1,13 @@
 """Tables as cases of a contest: rows with labels, in folds."""
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from peckorder._core.errors import refusal
-from peckorder._core.typing import Array, Floats, Ints, Predictor
+from peckorder._core.typing import Array, Bools, Floats, Ints, Predictor
 from peckorder.compare.candidates import (
     Candidate,
     TaskInfo,
@@ -16,7 +16,7 @@ from peckorder.compare.candidates import (
     magnitude_candidates,
     ordinal_candidates,
 )
-from peckorder.compare.contest import Case, Plan, Result
+from peckorder.compare.contest import Case, Plan, Result, Trial
 from peckorder.compare.measures import (
     Measure,
     Measuring,
@@ -26,9 +26,9 @@ from peckorder.compare.measures import (
     of_pairs,
     of_runs,
 )
-from peckorder.compare.tuning import Loss, list_loss, pair_loss, step_loss
+from peckorder.compare.tuning import Loss, layers, list_loss, pair_loss, step_loss
 from peckorder.model_selection import QueryKFold
-from peckorder.tables.columns import Columns, is_empty, numeric
+from peckorder.tables.columns import Columns, counted, cut_out, is_empty, numeric
 from peckorder.tables.features import Coding
 from peckorder.tables.roles import ColumnRole
 from peckorder.tables.sampling import drawn
@@ -60,7 +60,6 @@ class TableCase(Case):
     loss: Loss
     qid: Ints | None = None
     people: Ints | None = None
-    queries: tuple[Hashable, ...] = ()
     classes: tuple[Hashable, ...] | None = None
     target: str = ""
     column_roles: tuple[ColumnRole, ...] = ()
@@ -91,17 +90,32 @@ class TableCase(Case):
         """Return the folds."""
         fold = self.folds(n_splits, seed)
         n_folds = int(fold.max()) + 1
-        measuring = self.measuring(fold)
         groups = self.groups if self.unit == "rows" else None
         group_name = "people" if self.qid is None else "queries"
         return Plan(
             n_folds,
-            (Fold.of(self, fold, k, seed) for k in range(n_folds)),
-            lambda result: result.values.update(measuring(result.predictions())),
+            (self._trial(fold, k, seed) for k in range(n_folds)),
+            self.measuring(fold),
             int(len(fold) - np.bincount(fold).max()),
             groups,
             "" if groups is None else group_name,
         )
+
+    def _trial(self, fold: Ints, k: int, seed: int) -> Trial:
+        """Return one fold: the other rows to learn from, and its rows, left out."""
+        test, info = np.flatnonzero(fold == k), self.info(seed)
+        train = self.training_rows(np.flatnonzero(fold != k))
+        X_test = self.X[test]
+
+        def run(candidate: Candidate, result: Result) -> None:
+            """Fit one candidate, and keep its answers and what describes its model."""
+            fitted = candidate.fit(info, train)
+            scores = fitted.scores(X_test)
+            result.record(test, len(fold), scores, fitted.answers(scores))
+            result.seconds.append(fitted.seconds)
+            _describe(fitted.model, info.n_features, result)
+
+        return Trial(f"fold {k + 1}", run)
 
     def folds(self, n_folds: int, seed: int) -> Ints:
         """Return the fold of each row: whole groups, or classes evenly divided.
@@ -133,46 +147,10 @@ class TableCase(Case):
         return of_pairs(self.y, fold)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Fold:
-    """One fold of a table: the other rows to learn from, and its rows, left out."""
-
-    name: str
-    info: TaskInfo
-    train: TrainingRows
-    X_test: Floats
-    test: Ints
-    n_rows: int
-
-    @classmethod
-    def of(cls, case: TableCase, fold: Ints, k: int, seed: int) -> "Fold":
-        """Return fold k, numbered from 0."""
-        test, train = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
-        rows = case.training_rows(train)
-        name, info = f"fold {k + 1}", case.info(seed)
-        return cls(name, info, rows, case.X[test], test, len(fold))
-
-    def run(self, candidate: Candidate, result: Result) -> None:
-        """Fit one candidate, and keep its answers and what describes its model."""
-        fitted = candidate.fit(self.info, self.train)
-        scores = fitted.scores(self.X_test)
-        result.record(self.test, self.n_rows, scores, fitted.answers(scores))
-        result.seconds.append(fitted.seconds)
-        _describe(fitted.model, self.info.n_features, result)
-
-
-def _layers(model: Predictor) -> Iterator[Any]:
-    """Yield a fitted model and those inside of it, the outermost first."""
-    layer: Any = model
-    while layer is not None:
-        yield layer
-        layer = vars(layer).get("model_")
-
-
 def _describe(model: Predictor, n_features: int, result: Result) -> None:
     """Keep the settings, weights, thresholds and curves of a fitted model."""
     chosen: dict[str, object] = {}
-    for layer in _layers(model):
+    for layer in layers(model):
         fitted = vars(layer)
         chosen |= fitted.get("chosen_", {})
         for name, attribute in (("C", "C_"), ("gamma", "gamma_"), ("alpha", "alpha_")):
@@ -222,8 +200,6 @@ def make_table_case(
     whole, columns = columns, selected.columns
     coding = Coding.of(columns, task.features, whole)
     y = _numeric_labels(columns.arrays[task.target], task.classes)
-    queries, qid = _numbered(columns, task.query)
-    _, people = _numbered(columns, task.user)
     case = TableCase(
         kind=task.kind,
         source=columns.source,
@@ -233,9 +209,8 @@ def make_table_case(
         measures=(),
         candidates=(),
         loss=pair_loss,
-        qid=qid,
-        people=people,
-        queries=queries,
+        qid=numbered(columns, task.query),
+        people=numbered(columns, task.user),
         classes=task.classes,
         target=task.target,
         column_roles=coding.with_roles(task.column_roles),
@@ -290,46 +265,45 @@ def select_rows(
     columns: Columns, task: Task, most_rows: float, seed: int, fewest: int = FEWEST_ROWS
 ) -> SelectedRows:
     """Leave out rows without a label or query; draw `most_rows` of more rows."""
-    notes = list(columns.notes)
-    is_kept = np.ones(len(columns), dtype=bool)
-    for name in filter(None, (task.target, task.query)):
-        has_value = ~is_empty(columns.arrays[name])
-        n_empty = int((~has_value).sum())
-        if n_empty:
-            rows_have = "1 row has" if n_empty == 1 else f"{n_empty:,} rows have"
-            notes.append(f"{rows_have} no {name!r}: left out.")
-        is_kept &= has_value
-    rows = np.flatnonzero(is_kept)
+    needed = [name for name in (task.target, task.query) if name is not None]
+    is_known, gap_notes = known_rows(columns, needed)
+    rows, notes = np.flatnonzero(is_known), [*columns.notes, *gap_notes]
     if len(rows) < fewest:
         raise refusal(
             columns.source, f"have at least {fewest} rows with a {task.target!r}", len(rows)
         )
     is_sample = len(rows) > most_rows
     if is_sample:
-        group = task.query or task.user
-        keys = None if group is None else group_keys(columns.arrays[group][rows])
-        sample = rows[drawn(len(rows), keys, most_rows, seed, fewest=2)]
+        group = numbered(columns, task.query or task.user)
+        groups = None if group is None else group[rows]
+        sample = rows[drawn(len(rows), groups, most_rows, seed, fewest=2)]
         notes.append(
             f"{len(sample):,} of {len(rows):,} rows were drawn at random to compare on (--rows)."
         )
         rows = sample
     if len(rows) < len(columns):
-        arrays = {name: array[rows] for name, array in columns.arrays.items()}
-        columns = Columns(arrays, columns.source)
+        columns = cut_out(columns, rows)
     return SelectedRows(columns, tuple(notes), is_sample)
 
 
-def group_keys(array: Array) -> Array:
-    """Return ids as numbers or text, by which rows can be grouped; gaps are a group."""
-    return array if numeric(array) else array.astype(str)
+def known_rows(columns: Columns, names: Sequence[str]) -> tuple[Bools, list[str]]:
+    """Return which rows have a value in all these columns, and notes about the others."""
+    is_known, notes = np.ones(len(columns), dtype=bool), []
+    for name in names:
+        is_gap = is_empty(columns.arrays[name])
+        if is_gap.any():
+            rows_have = counted(int(is_gap.sum()), "row has", "rows have")
+            notes.append(f"{rows_have} no {name!r}: left out.")
+        is_known &= ~is_gap
+    return is_known, notes
 
 
-def _numbered(columns: Columns, name: str | None) -> tuple[tuple[Hashable, ...], Ints | None]:
-    """Return the values of a column, and for each row the number of its value."""
+def numbered(columns: Columns, name: str | None) -> Ints | None:
+    """Return for each row the number of its value in a column; gaps are a value."""
     if name is None:
-        return (), None
-    values, number = np.unique(group_keys(columns.arrays[name]), return_inverse=True)
-    return tuple(values.tolist()), number
+        return None
+    array = columns.arrays[name]
+    return np.unique(array if numeric(array) else array.astype(str), return_inverse=True)[1]
 
 
 def _numeric_labels(array: Array, classes: tuple[Hashable, ...] | None) -> Floats:

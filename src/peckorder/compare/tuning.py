@@ -101,19 +101,24 @@ class Wrapper(BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.model_.predict(X))
 
 
+def layers(model: Predictor) -> Iterator[Any]:
+    """Yield a fitted model and those inside of it, the outermost first."""
+    layer: Any = model
+    while layer is not None:
+        yield layer
+        layer = vars(layer).get("model_")
+
+
 def innermost(model: Predictor) -> Any:
     """Return the fitted ranker inside of all wrappers."""
-    while isinstance(model, Wrapper):
-        model = model.model_
-    return model
+    return next(layer for layer in layers(model) if not isinstance(layer, Wrapper))
 
 
 def chosen_settings(model: Predictor) -> dict[str, object]:
     """Return the settings that a fitted model and those inside of it chose."""
-    chosen: dict[str, object] = {}
-    while isinstance(model, Wrapper):
-        chosen |= getattr(model, "chosen_", {})
-        model = model.model_
+    chosen: dict[str, Any] = {}
+    for layer in layers(model):
+        chosen |= vars(layer).get("chosen_", {})
     return {k: v.item() if hasattr(v, "item") else v for k, v in chosen.items()}
 
 

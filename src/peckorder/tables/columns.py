@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from peckorder._core.errors import refusal
-from peckorder._core.typing import Array, Bools
+from peckorder._core.typing import Array, Bools, Ints
 from peckorder._core.validation import did_you_mean
 
 _MOST_NAMED: Final = 30
@@ -33,6 +33,22 @@ class Columns:
 
     def __len__(self) -> int:
         return len(next(iter(self.arrays.values()), ()))
+
+
+def cut_out(columns: Columns, rows: Ints | Bools | slice) -> Columns:
+    """Return some rows."""
+    arrays = {name: column[rows] for name, column in columns.arrays.items()}
+    return Columns(arrays, columns.source)
+
+
+def joined(pieces: Sequence[Columns]) -> Columns:
+    """Return the rows of all pieces, which have the same columns."""
+    if len(pieces) == 1:
+        return pieces[0]
+    arrays = {
+        name: np.concatenate([piece.arrays[name] for piece in pieces]) for name in pieces[0].names
+    }
+    return Columns(arrays, pieces[0].source)
 
 
 def check_column(columns: Columns, what: str, given: str) -> None:

@@ -1,1 +1,283 @@
-"""The command `peckorder compare`."""
+"""The work of `peckorder compare`: a leaderboard, a report and a model."""
+
+import os
+import shlex
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from rich.console import RenderableType
+from rich.table import Table as Screen
+
+from peckorder import compare, reports
+from peckorder._core.errors import refusal
+from peckorder._core.typing import PathLike
+from peckorder._core.validation import whole
+from peckorder.cli.compare.report import embedded_report, embedded_rows, file_report
+from peckorder.cli.models import model_limits
+from peckorder.cli.options import CompareOptions, OutputOptions, ids_of, roles_of, separate_columns
+from peckorder.cli.outputs import (
+    ResultPrinter,
+    check_model,
+    check_outputs,
+    role_lines,
+    roles_as_json,
+    screen,
+)
+from peckorder.compare import Comparison
+from peckorder.compare.contest import SEED, Contest, Result, run_contest
+from peckorder.compare.fusion import make_runs_case
+from peckorder.compare.ratings_case import MOST_PEOPLE, RatingsCase, make_ratings_case
+from peckorder.compare.refit import keepable, refit
+from peckorder.compare.table_case import MOST_ROWS, TableCase, make_table_case
+from peckorder.compare.texts import KINDS, board_row, chosen_text, level_text
+from peckorder.tables.columns import counted
+from peckorder.tables.files.read import file_format, read_columns
+from peckorder.tables.files.runs import as_run, read_qrels, read_run_columns, run_names
+from peckorder.tables.files.source import STDIN, check_is_file, is_standard, name_of
+from peckorder.tables.task import recognise
+
+
+def run_compare(files: tuple[str, ...], options: CompareOptions, output: OutputOptions) -> None:
+    """Compare rankers on files, or on embedded data if there are none."""
+    if files:
+        compare_files(files, options, output)
+    else:
+        compare_embedded(options, output)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompareResult:
+    """What came out: the case, the contest, the kept candidate, how long it took.
+
+    `limits` is what the kept model cannot be used for. `is_new`: the report replaces
+    no other file.
+    """
+
+    files: tuple[str, ...]
+    options: CompareOptions
+    case: TableCase | RatingsCase
+    contest: Contest
+    seconds: float
+    kept: Result | None = None
+    limits: str = ""
+    is_new: bool = True
+
+
+def compare_files(files: tuple[str, ...], options: CompareOptions, output: OutputOptions) -> None:
+    """Read, recognise, compare; write the report and the model; print."""
+    files = tuple(STDIN if is_standard(file) else file for file in files)
+    printer = ResultPrinter(output)
+    check_paths(files, options)
+    whole(2).check("folds", options.folds)
+    SEED.check("seed", options.seed)
+    if options.rows is not None:
+        whole(20).check("rows", options.rows)
+    begin, is_new = perf_counter(), not options.out.exists()
+    with printer.progress("Reading") as report_progress:
+        case = load_case(files, options)
+        contest = run_contest(
+            case,
+            n_splits=options.folds,
+            seed=options.seed,
+            only=options.rankers,
+            on_progress=report_progress,
+        )
+        seconds = perf_counter() - begin
+        kept = None if options.save is None else keepable(contest)
+        model = None
+        if kept is not None:
+            report_progress(0, None, f"Fitting {kept.name} to all rows")
+            model = refit(case, contest, kept.name)
+        limits = "" if model is None else model_limits(model, case.kind)
+        result = CompareResult(files, options, case, contest, seconds, kept, limits, is_new)
+        report_progress(0, None, "Writing the report")
+        reports.write(file_report(files, options, case, contest, seconds), options.out)
+        if model is not None:
+            model.save(str(options.save))
+    printer.emit(as_json(result), *shown(result))
+
+
+def check_paths(files: tuple[str, ...], options: CompareOptions) -> None:
+    """Refuse, before any work, files that cannot be written or named in the report."""
+    check_report(options.out)
+    _check_encodable("file", *files, *filter(None, [options.qrels]))
+    check_outputs({"--save": options.save, "-o": options.out}, [*files, options.qrels])
+    if options.save is None:
+        return
+    _check_encodable("save", options.save)
+    if is_standard(options.save):
+        raise refusal("save", "be a file", "'-'")
+    check_model("--save", options.save)
+
+
+def check_report(out: Path) -> None:
+    """Refuse a path where no report can be written."""
+    if is_standard(out):
+        raise refusal("out", "be a file", "'-'")
+    _check_encodable("out", out)
+    reports.check_path(out)
+
+
+def _check_encodable(what: str, *paths: PathLike) -> None:
+    """Refuse names that are not UTF-8, in which the report is written."""
+    for path in paths:
+        try:
+            str(path).encode("utf-8")
+        except UnicodeEncodeError:
+            raise refusal(what, "have a name in UTF-8", f"{str(path)!a}") from None
+
+
+def load_case(files: tuple[str, ...], options: CompareOptions) -> TableCase | RatingsCase:
+    """Read the files, and prepare what candidates are compared on."""
+    if options.qrels is not None:
+        pairs = zip(run_names(files), files, strict=True)
+        runs = {name: as_run(read_run_columns(path)) for name, path in pairs}
+        return make_runs_case(runs, read_qrels(options.qrels), metric=options.metric)
+    if len(files) > 1:
+        raise refusal("file", "be one, or runs with --qrels", ", ".join(files))
+    (file,) = files
+    check_is_file(file)
+    if not is_standard(file) and file_format(file, options.format) in ("run", "qrels"):
+        raise refusal(
+            "qrels", "be given, by --qrels FILE, to compare runs", f"{name_of(file)} alone"
+        )
+    names = separate_columns(options.columns)
+    columns = read_columns(file, format=options.format, ids=ids_of(options), names=names)
+    task = recognise(
+        columns,
+        task=options.task,
+        drop=options.drop or (),
+        classes=options.classes,
+        **roles_of(options),
+    )
+    metric, seed = options.metric, options.seed
+    if task.kind == "ratings":
+        most = options.rows or MOST_PEOPLE
+        return make_ratings_case(columns, task, metric=metric, most_people=most, seed=seed)
+    most = options.rows or MOST_ROWS
+    return make_table_case(columns, task, metric=metric, most_rows=most, seed=seed)
+
+
+def shown(result: CompareResult) -> tuple[RenderableType, ...]:
+    """Return what is printed: the roles of columns, the leaderboard, files."""
+    case, contest, kept = result.case, result.contest, result.kept
+    lines = [f"{case.source}: {KINDS[case.kind]}"]
+    lines += [f"  {line}" for line in role_lines(case.column_roles)]
+    features = [r.column for r in case.column_roles if r.role.is_feature]
+    if features:
+        names = ", ".join(features[:6]) + (", ..." if len(features) > 6 else "")
+        columns = counted(len(features), "column", "columns")
+        lines.append(f"  {columns} to learn from: {names}")
+    lines += [f"  {note}" for note in case.notes]
+    first, *others = (measure.name for measure in contest.measures)
+    board = screen(
+        f"{contest.n_splits} folds, {result.seconds:.0f} s, 95 % intervals over "
+        f"{contest.interval_unit}",
+        ("ranker", first, "behind the first", *others),
+        [(entry.name, *board_row(contest, entry)) for entry in contest.results],
+    )
+    after = [f"{name} was left out: {why}" for name, why in contest.left_out]
+    after.append(level_text(contest))
+    if kept is not None:
+        other = "" if kept is contest.best else ", the best of peckorder's own"
+        rows = "the rows drawn" if case.is_sample else "all rows"
+        after.append(f"Model: {result.options.save} ({kept.name}{other}, fitted to {rows})")
+        if result.limits:
+            after.append(f"  {result.limits} --rankers chooses among others.")
+    over = "" if result.is_new else " (written over the one that was there)"
+    after.append(f"Report: {result.options.out}{over}")
+    return "\n".join(lines), board, "\n".join(after)
+
+
+def as_json(result: CompareResult) -> dict[str, object]:
+    """Return the whole result for programs."""
+    case, contest, kept = result.case, result.contest, result.kept
+    first = contest.measures[0]
+    board = []
+    for entry in contest.results:
+        behind = contest.behind(entry)
+        board.append(
+            {
+                "ranker": entry.name,
+                "from": entry.origin or "baseline",
+                **{m.name: entry.mean(m) for m in contest.measures},
+                "half_width": contest.half_width(entry.values[first.name]),
+                "behind": behind.mean,
+                "behind_half_width": behind.half_width,
+                "level_with_the_first": entry is contest.best or behind.is_level,
+                "seconds_to_fit": float(np.median(entry.seconds)) if entry.seconds else None,
+                "chosen": chosen_text(entry),
+            }
+        )
+    saved = None
+    if kept is not None:
+        file, limits = str(result.options.save), result.limits or None
+        saved = {"ranker": kept.name, "file": file, "limits": limits}
+    return {
+        "files": list(result.files),
+        "task": case.kind,
+        "taken": roles_as_json(case.column_roles),
+        "notes": list(case.notes),
+        "decides": first.name,
+        "larger_is_better": first.larger_is_better,
+        "folds": contest.n_splits,
+        "seed": contest.seed,
+        "intervals_over": contest.interval_unit,
+        "leaderboard": board,
+        "left_out": dict(contest.left_out),
+        "seconds": result.seconds,
+        "report": str(result.options.out),
+        "saved": saved,
+    }
+
+
+def compare_embedded(options: CompareOptions, output: OutputOptions) -> None:
+    """Train every ranker on embedded data."""
+    repeats = 20 if options.repeats is None else options.repeats
+    seed, out = options.seed, options.out
+    check_report(out)
+    printer = ResultPrinter(output)
+    with printer.progress("Comparing") as report_progress:
+        comparisons = compare.run(repeats=repeats, seed=seed, on_progress=report_progress)
+        report_progress(0, None, "Writing the report")
+        reports.write(embedded_report(comparisons, repeats, seed), out)
+    problems = {
+        problem.name: [
+            {
+                "ranker": result.name,
+                **{measure.name: result.mean(measure) for measure in contest.measures},
+                "half_width": contest.half_width(result.values[contest.measures[0].name]),
+            }
+            for result in contest.results
+        ]
+        for problem, contest in comparisons
+    }
+    printer.emit(
+        {"seed": seed, "repeats": repeats, "problems": problems, "report": str(out)},
+        *map(embedded_board, comparisons),
+        f"Report with curves, for your browser: {out}",
+        f"Next, on a file of your own: {program()} compare YOUR.csv",
+        f"All commands: {program()} --help",
+    )
+
+
+def embedded_board(comparison: Comparison) -> Screen:
+    """Return the results on one problem as a table for the terminal."""
+    problem, contest = comparison
+    rows = [(name, loss, *others) for name, loss, _, *others in embedded_rows(contest)]
+    title = f"{problem.name} ({contest.n_splits} repetitions, 95 % intervals)"
+    return screen(title, ("ranker", *problem.measures, "seconds to fit"), rows)
+
+
+def program() -> str:
+    """Return how this program was called, so that it can be called again."""
+    called = Path(sys.argv[0])
+    if called.name != "peckorder":
+        return "python -m peckorder"
+    if shutil.which("peckorder") == str(called.absolute()):
+        return "peckorder"
+    return shlex.quote(os.path.relpath(called))

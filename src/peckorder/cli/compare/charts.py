@@ -17,6 +17,7 @@ from peckorder.reports import Cell, Chart, Curve, Dot, Dots, Section, Table
 # More lines than these are hard to distinguish in a chart.
 _MOST_LINES: Final = 6
 _MOST_BY_CLASS: Final = 3
+_MOST_FEATURES: Final = 15
 _MOST_PAIRS: Final = 2_000_000
 _N_BINS: Final = 10
 CUTOFFS: Final = np.array([1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20])
@@ -26,42 +27,39 @@ NDCGS: Final = [f"ndcg@{k}" for k in CUTOFFS.tolist()]
 def pictures(case: TableCase | RatingsCase, contest: Contest) -> tuple[Section, ...]:
     """Return the sections with charts."""
     shown = _shown(contest)
-    rankers = [result for result in shown if result.origin]
     where: list[Chart | Dots] = []
+    inside: list[Chart | Dots | None] = []
     tables: list[Table] = []
     if isinstance(case, RatingsCase):
         held_out = case.held_out(contest.seed)
         person = np.unique(held_out.user, return_inverse=True)[1]
-        measuring = of_lists(held_out.value, person, NDCGS)
-        longest = int(np.bincount(person).max())
         if held_out.value.min() >= 0:  # else they are no gains
-            where.append(_cutoffs(measuring, longest, rankers))
+            where.append(_cutoffs(of_lists(held_out.value, person, NDCGS), person, shown))
         where.append(_by_known(contest, held_out, shown))
         where.append(_won(contest, shown))
-        return (Section("Where each ranker wins", charts=tuple(where)),)
-    if case.kind == "ordinal":
-        where.append(_by_class(case, contest, shown))
-        tables.append(_confusion(case, contest))
-    if case.qid is not None:
-        measuring = (
-            of_runs(case.y, case.qid, case.unlisted, NDCGS)
-            if case.kind == "runs"
-            else of_lists(case.y, case.qid, NDCGS)
-        )
-        longest = int(np.bincount(case.qid).max())
-        if case.y.min() >= 0:
-            where.append(_cutoffs(measuring, longest, rankers))
-        where.append(_won(contest, shown))
-    if case.kind == "magnitude" and case.qid is None:
-        where.append(_by_size(case, contest, shown))
-    inside = _rounds(contest)
-    if case.kind in ("ordinal", "magnitude"):
-        inside += _reliability(case, contest)
-    inside += _weights(case, contest)
-    inside += _thresholds(case, contest)
+    else:
+        if case.kind == "ordinal":
+            where.append(_by_class(case, contest, shown))
+            tables.append(_confusion(case, contest))
+        if case.qid is not None:
+            if case.y.min() >= 0:
+                measuring = of_lists(case.y, case.qid, NDCGS)
+                if case.kind == "runs":
+                    measuring = of_runs(case.y, case.qid, case.unlisted, NDCGS)
+                where.append(_cutoffs(measuring, case.qid, shown))
+            where.append(_won(contest, shown))
+        elif case.kind == "magnitude":
+            where.append(_by_size(case, contest, shown))
+        inside = [
+            _rounds(contest),
+            _reliability(case, contest),
+            _weights(case, contest, "MPRank", "weight of a standardised feature"),
+            _weights(case, contest, "RankBoost", "share in what was learnt"),
+            _thresholds(case, contest),
+        ]
     sections = [
         Section("Where each ranker wins", (), tuple(tables), tuple(where)),
-        Section("Inside the rankers", charts=tuple(inside)),
+        Section("Inside the rankers", charts=tuple(filter(None, inside))),
     ]
     return tuple(s for s in sections if s.charts or s.tables)
 
@@ -69,17 +67,40 @@ def pictures(case: TableCase | RatingsCase, contest: Contest) -> tuple[Section, 
 def _shown(contest: Contest) -> list[Result]:
     """Return the first few, and the best baseline."""
     first = [result for result in contest.results if result.origin][:_MOST_LINES]
-    floor = [result for result in contest.results if not result.origin][:1]
-    return [*first, *floor]
+    baselines = [result for result in contest.results if not result.origin][:1]
+    return [*first, *baselines]
 
 
-def _cutoffs(measuring: Measuring, longest: int, shown: Sequence[Result]) -> Chart:
+def behind_chart(contest: Contest) -> Dots | None:
+    """Draw how far the others are behind the first, if there are others."""
+    dots = []
+    for result in contest.results[1:]:
+        mean, half = contest.behind(result)
+        dots.append(Dot(result.name, mean, mean - half, mean + half))
+    if not dots:
+        return None
+    return Dots(
+        f"Behind {contest.best.name}",
+        f"{contest.measures[0].name}: how much worse",
+        tuple(dots),
+        f"The further left the better. Lines are 95 % intervals of paired differences "
+        f"over {contest.interval_unit}; those that cross the dashed line were not "
+        "shown to differ from the first. They are about the rows left out: how models "
+        "would vary if learnt from other rows is not in them, and the first of many is "
+        "a little lucky.",
+        (contest.best.name, 0.0),
+    )
+
+
+def _cutoffs(measuring: Measuring, qid: Ints, shown: Sequence[Result]) -> Chart:
     """Draw the NDCG of the first ranks; `measuring` takes it at all of `CUTOFFS`."""
-    n_points = max(1, int((longest >= CUTOFFS).sum()))
+    n_points = max(1, int((np.bincount(qid).max() >= CUTOFFS).sum()))
     curves = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for result in shown:
+            if not result.origin:
+                continue
             values = measuring(result.predictions())
             means = [np.nanmean(values[name]) for name in NDCGS[:n_points]]
             curves.append(Curve(result.name, CUTOFFS[:n_points], np.array(means)))
@@ -110,8 +131,8 @@ def _by_class(case: TableCase, contest: Contest, shown: Sequence[Result]) -> Cha
     assert case.classes is not None
     measure = contest.measures[0]
     # More lines of points that are nearly the same cannot be distinguished.
-    floor = [r for r in shown if not r.origin]
-    shown = [*[r for r in shown if r.origin][:_MOST_BY_CLASS], *floor]
+    rankers, baselines = ([r for r in shown if bool(r.origin) is k] for k in (True, False))
+    shown = [*rankers[:_MOST_BY_CLASS], *baselines]
     levels = list(range(len(case.classes)))
     numbers = [c for c in case.classes if isinstance(c, int | float)]
     x = np.array(numbers if len(numbers) == len(levels) else levels, dtype=float)
@@ -189,126 +210,108 @@ def _by_known(contest: Contest, held_out: HeldOutRatings, shown: Sequence[Result
     )
 
 
-def _rounds(contest: Contest) -> list[Chart | Dots]:
+def _rounds(contest: Contest) -> Chart | None:
+    """Draw how the loss falls with the rounds of boosting."""
     first = contest.measures[0]
     curves = []
     for result in contest.results:
         if result.curves:
             # They are of losses: less is better.
             table = (-1 if first.larger_is_better else 1) * np.stack(result.curves)
-            curves.append(
-                Curve(
-                    result.name,
-                    np.array(ROUNDS),
-                    table.mean(axis=0),
-                    table.min(axis=0),
-                    table.max(axis=0),
-                )
-            )
+            mean, ends = table.mean(axis=0), (table.min(axis=0), table.max(axis=0))
+            curves.append(Curve(result.name, np.array(ROUNDS), mean, *ends))
     if not curves:
-        return []
+        return None
     # Boosting knows neither steps nor distances.
     of_pairs = first.name in ("mean rank loss", "msd")
-    return [
-        Chart(
-            "Boosting, round by round",
-            "rounds",
-            "disagreement" if of_pairs else first.name,
-            tuple(curves),
-            "On rows left out of what was learnt from, by which the number of rounds "
-            "is chosen: the mean over folds, and the least and most.",
-            log_x=True,
-        )
-    ]
+    return Chart(
+        "Boosting, round by round",
+        "rounds",
+        "disagreement" if of_pairs else first.name,
+        tuple(curves),
+        "On rows left out of what was learnt from, by which the number of rounds "
+        "is chosen: the mean over folds, and the least and most.",
+        log_x=True,
+    )
 
 
-def _reliability(case: TableCase, contest: Contest) -> list[Chart | Dots]:
-    """Show, for MPRank, what predicted distances are worth."""
-    mprank = [r for r in contest.results if r.name.startswith("MPRank")]
+def _reliability(case: TableCase, contest: Contest) -> Chart | None:
+    """Draw, for MPRank on classes and magnitudes, what predicted distances are worth."""
+    if case.kind not in ("ordinal", "magnitude"):
+        return None
     curves = []
     group = np.zeros(len(case.y), dtype=np.int64) if case.qid is None else case.qid
-    for result in mprank:
+    for result in contest.results:
+        if not result.name.startswith("MPRank"):
+            continue
         assert result.scores is not None
         pairs = reliability(case.y, result.scores, group)
         if pairs is not None:
-            curves.append(
-                # Quartiles of a few classes would be steps.
-                Curve(result.name, pairs.predicted, pairs.true)
-                if case.classes
-                else Curve(result.name, *pairs)
-            )
+            # Quartiles of a few classes would be steps.
+            curves.append(Curve(result.name, *(pairs[:2] if case.classes else pairs)))
     if not curves:
-        return []
-    furthest = max(float(curve.x[-1]) for curve in curves)
-    ends = np.array([0.0, furthest])
+        return None
+    ends = np.array([0.0, max(float(curve.x[-1]) for curve in curves)])
     unit = "classes" if case.classes else case.target
-    return [
-        Chart(
-            "Are predicted distances true?",
-            f"predicted distance of a pair ({unit})",
-            "true distance",
-            (*curves, Curve("as predicted", ends, ends)),
-            "Pairs of rows left out, in ten parts by how far apart they were "
-            "predicted: the mean of their true distances, in the predicted direction"
-            f"{'' if case.classes else ', and the quartiles'}. Above the straight line "
-            "pairs are further apart than predicted.",
-        )
-    ]
+    return Chart(
+        "Are predicted distances true?",
+        f"predicted distance of a pair ({unit})",
+        "true distance",
+        (*curves, Curve("as predicted", ends, ends)),
+        "Pairs of rows left out, in ten parts by how far apart they were "
+        "predicted: the mean of their true distances, in the predicted direction"
+        f"{'' if case.classes else ', and the quartiles'}. Above the straight line "
+        "pairs are further apart than predicted.",
+    )
 
 
-def _weights(case: TableCase, contest: Contest) -> list[Chart | Dots]:
-    charts: list[Chart | Dots] = []
-    for name, axis in (
-        ("MPRank", "weight of a standardised feature"),
-        ("RankBoost", "share in what was learnt"),
-    ):
-        result = next((r for r in contest.results if r.name == name), None)
-        if result is None or (case.kind == "runs" and name != "RankBoost"):
-            continue
-        largest = weights(result, case.features)
-        if largest is None:
-            continue
-        rows = zip(*largest, strict=True)
-        charts.append(
-            Dots(
-                f"What {name} goes by",
-                axis,
-                tuple(
-                    Dot(label, float(mean), float(low), float(high))
-                    for label, mean, low, high in rows
-                ),
-                f"The {len(largest.features)} features that weigh most: means over "
-                "folds, and the least and most of them.",
-                ("", 0.0),
-            )
-        )
-    return charts
+def _weights(case: TableCase, contest: Contest, name: str, axis: str) -> Dots | None:
+    """Draw the features that weigh most in the models of all folds."""
+    result = _result_of(contest, name)
+    if result is None or not result.weights or (case.kind == "runs" and name != "RankBoost"):
+        return None
+    table = np.stack(result.weights)
+    largest = np.argsort(-np.abs(table.mean(axis=0)), kind="stable")[:_MOST_FEATURES]
+    return Dots(
+        f"What {name} goes by",
+        axis,
+        tuple(_dot(case.features[k], table[:, k]) for k in largest.tolist()),
+        f"The {len(largest)} features that weigh most: means over "
+        "folds, and the least and most of them.",
+        ("", 0.0),
+    )
 
 
-def _thresholds(case: TableCase, contest: Contest) -> list[Chart | Dots]:
-    """Show where MPRank's scores are cut into classes."""
-    result = next((r for r in contest.results if r.name == "MPRank"), None)
+def _thresholds(case: TableCase, contest: Contest) -> Dots | None:
+    """Draw where MPRank's scores are cut into classes."""
+    result = _result_of(contest, "MPRank")
     if result is None or case.classes is None or not result.thresholds:
-        return []
-    columns = np.stack(result.thresholds).T
+        return None
     names = zip(case.classes[:-1], case.classes[1:], strict=True)
     dots = tuple(
-        Dot(f"{low} | {high}", float(c.mean()), float(c.min()), float(c.max()))
-        for (low, high), c in zip(names, columns, strict=True)
-        if np.isfinite(c).all()
+        _dot(f"{low} | {high}", values)
+        for (low, high), values in zip(names, np.stack(result.thresholds).T, strict=True)
+        if np.isfinite(values).all()
     )
     if not dots:
-        return []
-    return [
-        Dots(
-            "Where MPRank's scores are cut into classes",
-            "score, in steps above the lowest class",
-            dots,
-            "Thresholds that lose the fewest steps on rows left out: means over folds, "
-            "and the least and most. A class between two that stand close is rarely "
-            "said.",
-        )
-    ]
+        return None
+    return Dots(
+        "Where MPRank's scores are cut into classes",
+        "score, in steps above the lowest class",
+        dots,
+        "Thresholds that lose the fewest steps on rows left out: means over folds, "
+        "and the least and most. A class between two that stand close is rarely "
+        "said.",
+    )
+
+
+def _result_of(contest: Contest, name: str) -> Result | None:
+    return next((result for result in contest.results if result.name == name), None)
+
+
+def _dot(label: str, values: Floats) -> Dot:
+    """Return the mean of values, one per fold, with the least and most."""
+    return Dot(label, float(values.mean()), float(values.min()), float(values.max()))
 
 
 class Reliability(NamedTuple):
@@ -320,22 +323,13 @@ class Reliability(NamedTuple):
     high: Floats
 
 
-class Weights(NamedTuple):
-    """The weights of features, largest first: means over folds, least and most."""
-
-    features: tuple[str, ...]
-    mean: Floats
-    low: Floats
-    high: Floats
-
-
-def reliability(y: Floats, scores: Floats, group: Ints, seed: int = 0) -> Reliability | None:
+def reliability(y: Floats, scores: Floats, group: Ints) -> Reliability | None:
     """Compare predicted distances with true ones, over pairs of a group.
 
     Pairs are turned so that the predicted distance is positive, and divided into ten
     bins of equal size. The limits are quartiles of true distances.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     predicted, true = [], []
     groups = np.unique(group)
     for k in groups.tolist():
@@ -358,21 +352,6 @@ def reliability(y: Floats, scores: Floats, group: Ints, seed: int = 0) -> Reliab
         np.array([truth[rows].mean() for rows in bins]),
         quartiles[:, 0],
         quartiles[:, 1],
-    )
-
-
-def weights(result: Result, features: Sequence[str], most: int = 15) -> Weights | None:
-    """Return the features that weigh most in the models of all folds."""
-    if not result.weights:
-        return None
-    table = np.stack(result.weights)
-    mean = table.mean(axis=0)
-    order = np.argsort(-np.abs(mean), kind="stable")[:most]
-    return Weights(
-        tuple(features[k] for k in order.tolist()),
-        mean[order],
-        table.min(axis=0)[order],
-        table.max(axis=0)[order],
     )
 
 

@@ -1,4 +1,4 @@
-"""The report of a contest."""
+"""The pages that `peckorder compare` writes: of a contest on files, and on embedded data."""
 
 import hashlib
 import os
@@ -7,29 +7,31 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
+from math import isnan
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from peckorder import __version__, reports
-from peckorder.cli.compare.charts import pictures
-from peckorder.cli.compare.command import CompareOptions
-from peckorder.cli.compare.text import (
+from peckorder._core.typing import Floats
+from peckorder.cli.compare.charts import behind_chart, pictures
+from peckorder.cli.options import CompareOptions
+from peckorder.compare import Comparison
+from peckorder.compare.contest import Contest, Result
+from peckorder.compare.ratings_case import RatingsCase
+from peckorder.compare.table_case import TableCase
+from peckorder.compare.texts import (
     KINDS,
+    board_row,
     chosen_text,
-    decimals,
     level_text,
     listed,
     meaning,
-    signed,
     written,
 )
-from peckorder.compare.contest import Contest, Result
-from peckorder.compare.ratings_case import RatingsCase
-from peckorder.compare.refit import best_own
-from peckorder.compare.table_case import TableCase
-from peckorder.reports import Cell, Dot, Dots, Section, Table
+from peckorder.metrics import half_width
+from peckorder.reports import Cell, Chart, Curve, Section, Table
 from peckorder.tables.columns import counted
 from peckorder.tables.roles import Role
 
@@ -50,7 +52,7 @@ _SPLITS: Final = {
 }
 
 
-def build_report(
+def file_report(
     files: tuple[str, ...],
     options: CompareOptions,
     case: TableCase | RatingsCase,
@@ -72,19 +74,19 @@ def build_report(
             *_settings(contest),
             _next_steps(files, options, case, contest),
         ),
-        command=options.command(files),
+        command=shlex.join(options.command(files)),
         facts=(
             ("seed", str(contest.seed)),
             ("folds", str(contest.n_splits)),
             ("seconds in all", f"{seconds:.0f}"),
             ("processors", str(os.cpu_count())),
-            *versions(_OTHER_LIBRARIES),
+            *_versions(_OTHER_LIBRARIES),
             *((f"SHA-256 of {Path(file).name}", _checksum(file)) for file in hashed),
         ),
     )
 
 
-def versions(others: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
+def _versions(others: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
     """Return the versions of Python, of peckorder and of what it uses."""
     packages = []
     for name in (*_PACKAGES, *others):
@@ -103,10 +105,10 @@ def _checksum(file: str) -> str:
 
 def _lead(contest: Contest) -> str:
     measure, best = contest.measures[0], contest.best
-    floor = [result for result in contest.results if not result.origin]
+    baselines = [result for result in contest.results if not result.origin]
     text = f"{level_text(contest)} Its {measure.name} is {written(contest, best, measure)}"
-    if floor:
-        worst = floor[-1]
+    if baselines:
+        worst = baselines[-1]
         text += f", against {written(contest, worst, measure)} for {worst.name.strip('()')}"
     ours = next((r for r in contest.results if r.origin == "peckorder"), None)
     if ours is not None and ours is not best:
@@ -248,36 +250,15 @@ def _ratings_data(case: RatingsCase) -> Section:
 
 
 def _leaderboard(contest: Contest) -> Section:
-    first, *others = contest.measures
+    first, *others = (measure.name for measure in contest.measures)
     rows = []
-    dots = []
-    n_decimals = decimals(contest, first)
-    for k, result in enumerate(contest.results):
-        behind = contest.behind(result)
-        half = contest.half_width(result.values[first.name])
-        rows.append(
-            (
-                f"{k + 1}. {result.name}",
-                f"{written(contest, result, first)} ± {half:.{n_decimals}f}",
-                "" if result is contest.best else signed(contest, result),
-                *(written(contest, result, measure) for measure in others),
-                _seconds(result),
-                result.origin or "baseline",
-            )
-        )
-        if k:
-            ends = behind.mean - behind.half_width, behind.mean + behind.half_width
-            dots.append(Dot(result.name, behind.mean, *ends))
+    for k, result in enumerate(contest.results, start=1):
+        figures = board_row(contest, result, with_half=True)
+        origin = result.origin or "baseline"
+        rows.append((f"{k}. {result.name}", *figures, _seconds(result), origin))
     words = "; ".join(f"{m.name}: {meaning(m.name)}" for m in contest.measures)
     table = Table(
-        (
-            "ranker",
-            first.name,
-            "behind the first",
-            *(measure.name for measure in others),
-            "s to fit",
-            "from",
-        ),
+        ("ranker", first, "behind the first", *others, "s to fit", "from"),
         tuple(rows),
         f"{words}. Means over {contest.unit} that were left out, with half their 95 % "
         f"intervals over {contest.interval_unit}. Behind the first: the mean "
@@ -285,22 +266,8 @@ def _leaderboard(contest: Contest) -> Section:
         "so that no difference was shown here.",
     )
     left = tuple(f"{name} was left out: {why}." for name, why in contest.left_out)
-    charts = (_behind_chart(contest, dots),) if dots else ()
+    charts = tuple(filter(None, [behind_chart(contest)]))
     return Section("Leaderboard", left, (table,), charts)
-
-
-def _behind_chart(contest: Contest, dots: list[Dot]) -> Dots:
-    return Dots(
-        f"Behind {contest.best.name}",
-        f"{contest.measures[0].name}: how much worse",
-        tuple(dots),
-        f"The further left the better. Lines are 95 % intervals of paired differences "
-        f"over {contest.interval_unit}; those that cross the dashed line were not "
-        "shown to differ from the first. They are about the rows left out: how models "
-        "would vary if learnt from other rows is not in them, and the first of many is "
-        "a little lucky.",
-        (contest.best.name, 0.0),
-    )
 
 
 def _seconds(result: Result) -> str:
@@ -323,49 +290,110 @@ def _next_steps(
     files: tuple[str, ...], options: CompareOptions, case: TableCase | RatingsCase, contest: Contest
 ) -> Section:
     """Return what to do with the result, as commands."""
-    command = options.command(files)
-    commands = []
+    steps: list[tuple[str, list[str]]] = []
     model = str(options.save or "winner.peckorder")
-    kept = best_own(contest)
+    kept = contest.best_own
     if kept is not None and options.save is None:
-        commands.append(
-            (
-                "Keep the best of peckorder's rankers, fitted to the rows compared:",
-                shlex.join([*shlex.split(command), "--save", model]),
-            )
-        )
+        text = "Keep the best of peckorder's rankers, fitted to the rows compared:"
+        steps.append((text, [*options.command(files), "--save", model]))
     if case.kind == "runs":
-        fuse = ["peckorder", "fuse", *files, "--qrels", str(options.qrels)]
-        commands.append(("Write a fused run:", shlex.join([*fuse, "-o", "fused.run"])))
+        fuse = ["peckorder", "fuse", *files, "--qrels", str(options.qrels), "-o", "fused.run"]
+        steps.append(("Write a fused run:", fuse))
     elif kept is not None and isinstance(case, RatingsCase):
-        person = str(case.ratings.users[0])
-        commands.append(
-            (
-                "What it recommends to a person:",
-                shlex.join(["peckorder", "rank", model, "--user", person]),
-            )
-        )
+        rank = ["peckorder", "rank", model, "--user", str(case.ratings.users[0])]
+        steps.append(("What it recommends to a person:", rank))
     elif kept is not None:
         new = f"new{''.join(Path(files[0]).suffixes[-2:])}"
-        ranked = ["peckorder", "rank", model, new, "-o", "ranked.csv"]
-        commands.append(("Put new rows in order:", shlex.join(ranked)))
+        rank = ["peckorder", "rank", model, new, "-o", "ranked.csv"]
+        steps.append(("Put new rows in order:", rank))
         if kept.name in _EXPLAINED:
-            why = ["peckorder", "explain", model, new, "--row", "1"]
-            commands.append(("Why a row stands where it does:", shlex.join(why)))
+            explain = ["peckorder", "explain", model, new, "--row", "1"]
+            steps.append(("Why a row stands where it does:", explain))
     level = [contest.best.name, *(result.name for result in contest.level())]
     level = [name for name in level if not name.startswith("(")]
     if len(level) > 1:
-        text = f"Look closer at {listed(level)}, with other folds:"
         seed = (options.seed + 1) % 2**31
         closer = replace(options, rankers=tuple(level), seed=seed, save=None)
-        commands.append((text, closer.command(files)))
+        text = f"Look closer at {listed(level)}, with other folds:"
+        steps.append((text, closer.command(files)))
     if case.column_roles:
         text = (
             "If the file was taken for the wrong thing, say what its columns are; "
             "peckorder compare --help has all flags:"
         )
-        roles = ["--target", "NAME", "--qid", "NAME"]
+        roles = ["target", "qid"]
         if isinstance(case, RatingsCase):
-            roles = ["--user", "NAME", "--item", "NAME", "--rating", "NAME"]
-        commands.append((text, shlex.join(["peckorder", "compare", *files, *roles])))
-    return Section("What to do next", commands=tuple(commands))
+            roles = ["user", "item", "rating"]
+        flags = [word for role in roles for word in (f"--{role}", "NAME")]
+        steps.append((text, ["peckorder", "compare", *files, *flags]))
+    commands = tuple((text, shlex.join(words)) for text, words in steps)
+    return Section("What to do next", commands=commands)
+
+
+def embedded_report(comparisons: tuple[Comparison, ...], repeats: int, seed: int) -> reports.Report:
+    """Return the contests on embedded problems as a page."""
+    best = "; ".join(
+        f"{problem.name}: {contest.best.name} "
+        f"({problem.measures[0]} {contest.best.mean(contest.measures[0]):.3f})"
+        for problem, contest in comparisons
+    )
+    return reports.Report(
+        title="Which ranker is best?",
+        lead=f"The lowest losses. {best}.",
+        sections=tuple(map(_embedded_section, comparisons)),
+        command=f"peckorder compare --repeats {repeats} --seed {seed}",
+        facts=(("seed", str(seed)), ("repetitions", str(repeats)), *_versions()),
+    )
+
+
+def _embedded_section(comparison: Comparison) -> Section:
+    """Return the section of one problem: what it is, the leaderboard, the curves."""
+    problem, contest = comparison
+    loss, *others = problem.measures
+    table = Table(
+        ("ranker", loss, "behind the first", *others, "seconds to fit"),
+        embedded_rows(contest),
+        f"{problem.meaning}: mean over {contest.n_splits} repetitions, with half the 95 % "
+        f"interval of that mean. Behind the first: by how much more {loss} than the "
+        "first ranker on the same rows. Seconds are the median: compiling, which "
+        "happens once, does not count.",
+    )
+    axes = problem.axes
+    chart = Chart(
+        title=f"{problem.name}: {axes.title}",
+        x_label=axes.x_label,
+        y_label=axes.y_label,
+        curves=tuple(
+            _mean_curve(result, axes.first) for result in contest.results if result.curves
+        ),
+        caption=f"{axes.caption}; bands are 95 % intervals of the mean over repetitions.",
+        reference=problem.reference,
+        log_x=True,
+    )
+    return Section(problem.name, (problem.description,), (table,), (chart,))
+
+
+def embedded_rows(contest: Contest) -> tuple[tuple[str, ...], ...]:
+    """Return the names of rankers with their losses, how far behind they are, seconds."""
+
+    def with_interval(values: Floats) -> str:
+        return f"{values.mean():.3f} ± {half_width(values):.3f}"
+
+    first = contest.measures[0].name
+    rows = []
+    for result in contest.results:
+        loss, *others = (with_interval(result.values[m.name]) for m in contest.measures)
+        behind = result.values[first] - contest.best.values[first]
+        behind_text = "" if result is contest.best else with_interval(behind)
+        seconds = float(np.median(result.seconds))
+        seconds_text = "" if isnan(seconds) else f"{seconds:.4f}"
+        rows.append((result.name, loss, behind_text, *others, seconds_text))
+    return tuple(rows)
+
+
+def _mean_curve(result: Result, first: int) -> Curve:
+    """Return the mean of curves, one per repetition, from the point `first` on."""
+    shown = np.stack(result.curves)[:, first - 1 :]
+    mean, half = shown.mean(axis=0), half_width(shown)
+    points = np.arange(first, first + mean.size)
+    return Curve(result.name, points, mean, mean - half, mean + half)

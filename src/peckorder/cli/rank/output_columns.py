@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 from peckorder._core.cells import is_number
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array
-from peckorder.cli.evaluate.roles import NONE, TARGETS
-from peckorder.cli.rank.command import RankOptions
-from peckorder.cli.rank.notes import Notes
+from peckorder.cli.evaluate import NONE, TARGETS
+from peckorder.cli.options import RankOptions
+from peckorder.cli.outputs import Notes
 from peckorder.tables.column_names import first_named
-from peckorder.tables.columns import Columns, check_column, is_empty
+from peckorder.tables.columns import Columns, check_column, counted, is_empty
 from peckorder.tables.files.arrow import to_columns
 from peckorder.tables.files.arrow_cells import id_columns
 from peckorder.tables.files.source import short
@@ -67,24 +67,21 @@ def with_grades(blocks: Iterator[Columns], notes: Notes) -> Iterator[Columns]:
         name = next((t.column for t in notes.column_roles if t.role is Role.KNOWN_TARGET), TARGET)
         is_gap = is_empty(targets)
         if targets.dtype == object:
-            _check_grades(block.source, name, targets[~is_gap].tolist())
+            cells = targets[~is_gap].tolist()
+            text = next((cell for cell in cells if not is_number(cell.strip())), None)
+            if text is not None:
+                raise refusal(
+                    "target",
+                    f"be a column of numbers of {block.source} to be written as LETOR",
+                    f"{short(text)} in {name!r}",
+                    hint="Add --target none to do without.",
+                )
         n_empty += int(is_gap.sum())
         filled = np.where(is_gap, "0" if targets.dtype == object else 0, targets)
         yield Columns({**block.arrays, TARGET: filled}, block.source)
     if n_empty:
-        rows = "1 row has" if n_empty == 1 else f"{n_empty:,} rows have"
-        notes.add(f"{rows} no {name!r}: 0 in LETOR, which has no gaps.")
-
-
-def _check_grades(source: str, name: str, cells: list[str]) -> None:
-    text = next((cell for cell in cells if not is_number(cell.strip())), None)
-    if text is not None:
-        raise refusal(
-            "target",
-            f"be a column of numbers of {source} to be written as LETOR",
-            f"{short(text)} in {name!r}",
-            hint="Add --target none to do without.",
-        )
+        rows_have = counted(n_empty, "row has", "rows have")
+        notes.add(f"{rows_have} no {name!r}: 0 in LETOR, which has no gaps.")
 
 
 def as_numbers(blocks: Iterator[Columns], ids: Iterable[str]) -> Iterator[Columns]:

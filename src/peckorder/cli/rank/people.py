@@ -1,6 +1,6 @@
 """Predicted ratings: of a file of users and items, or a list for one person."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -8,23 +8,16 @@ import numpy as np
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools
-from peckorder.cli.options import separate_columns
-from peckorder.cli.rank.command import RankOptions
-from peckorder.cli.rank.notes import Notes
+from peckorder.cli.models import are_among, known_id, like
+from peckorder.cli.options import RankOptions, separate_columns
+from peckorder.cli.outputs import Notes
 from peckorder.cli.rank.output_columns import with_target
-from peckorder.cli.rank.rows import (
-    cut_out,
-    is_written,
-    joined,
-    numbered,
-    without_added,
-    written_rows,
-)
+from peckorder.cli.rank.rows import is_written, numbered, without_added, written_rows
 from peckorder.collaborative import PersonalRanker
 from peckorder.feedback import Queries, is_missing
 from peckorder.metrics import ranks
 from peckorder.tables.column_names import ITEM, USER, are_unnamed, first_named
-from peckorder.tables.columns import Columns, check_column, listed
+from peckorder.tables.columns import Columns, check_column, counted, cut_out, joined, listed
 from peckorder.tables.files.read import iter_columns
 from peckorder.tables.files.source import short
 from peckorder.tables.roles import ColumnRole, Role
@@ -61,12 +54,12 @@ def ranked_ratings(
         notes.add_role(ColumnRole(name, role, f"--{role.value}" if option else "its name or place"))
     users = like(columns.arrays[user], model.users_)
     items = like(columns.arrays[item], model.items_)
-    is_known = _among(users, model.users_) & _among(items, model.items_)
+    is_known = are_among(users, model.users_) & are_among(items, model.items_)
     if not is_known.all():
         row, n_unknown = int(np.argmin(is_known)), int((~is_known).sum())
         notes.add(
-            f"{_n_rows(n_unknown)} a user or an item that the model does not "
-            f"know, such as row {row + 1} ({short(columns.arrays[user][row])}, "
+            f"{counted(n_unknown, 'row has', 'rows have')} a user or an item that the model "
+            f"does not know, such as row {row + 1} ({short(columns.arrays[user][row])}, "
             f"{short(columns.arrays[item][row])}): no score. Fit again with them."
         )
     if not is_known.any():
@@ -81,8 +74,8 @@ def ranked_ratings(
     score, n_seen = _scores(model, users[is_known], items[is_known])
     if n_seen:
         notes.add(
-            f"{_n_rows(n_seen)} a rating that the model was fitted to: what it says of "
-            "them is no measure of what it would say of others."
+            f"{counted(n_seen, 'row has', 'rows have')} a rating that the model was fitted "
+            "to: what it says of them is no measure of what it would say of others."
         )
     known = cut_out(columns, is_known).arrays
     table = Columns({**known, "score": score}, columns.source)
@@ -136,15 +129,6 @@ def _with_unknown(
     return written_rows(table, rows, options)
 
 
-def _among(ids: Array, known: Array) -> Bools:
-    every = set(known.tolist())
-    return np.array([value in every for value in ids.tolist()], dtype=bool)
-
-
-def _n_rows(n: int) -> str:
-    return "1 row has" if n == 1 else f"{n} rows have"
-
-
 def _column(
     columns: Columns, what: str, given: str | None, usual: frozenset[str], position: int
 ) -> str:
@@ -170,16 +154,15 @@ def recommended(model: PersonalRanker, options: RankOptions, notes: Notes) -> It
     rows = np.arange(len(best))
     rows = rows[best.above_cut] if options.cut else rows
     items = best.items if best.items.dtype.kind in "iuf" else best.items.astype(object)
+    user, item = _names(options)
     arrays: dict[str, Array] = {
-        "user": np.full(len(best), options.user, dtype=object),
-        "item": items,
+        user: np.full(len(best), options.user, dtype=object),
+        item: items,
         "score": best.scores,
         "position": 1 + np.arange(len(best)),
         "gap": best.gaps,
         "above_cut": best.above_cut.astype(np.int64),
     }
-    if options.out_format in ("run", "letor"):
-        arrays = {"qid": arrays.pop("user"), "docid": arrays.pop("item"), **arrays}
     yield cut_out(Columns(arrays, "recommendations"), rows)
 
 
@@ -187,57 +170,22 @@ def one_score(model: PersonalRanker, options: RankOptions) -> Iterator[Columns]:
     """Yield what a person is expected to give to one item."""
     user_id = _given_id("user", options.user, model.users_)
     item_id = _given_id("item", options.item, model.items_)
-    named = ("qid", "docid") if options.out_format in ("run", "letor") else ("user", "item")
+    user, item = _names(options)
     arrays: dict[str, Array] = {
-        named[0]: np.array([options.user], dtype=object),
-        named[1]: np.array([options.item], dtype=object),
+        user: np.array([options.user], dtype=object),
+        item: np.array([options.item], dtype=object),
         "score": model.predict(user_id, [item_id]),
         "position": np.ones(1, dtype=np.int64),
     }
     yield Columns(arrays, "prediction")
 
 
+def _names(options: RankOptions) -> tuple[str, str]:
+    """Return what people and items are called in a format."""
+    return ("qid", "docid") if options.out_format in ("run", "letor") else ("user", "item")
+
+
 def _given_id(role: str, given: str | None, known: Array) -> Any:
     if given is None:
         raise refusal("file or user", "be given", "neither")
     return known_id(role, given, known)
-
-
-def known_id(role: str, given: str, known: Array) -> Any:
-    """Return an id as a model knows it; refuse one that it does not know."""
-    ids = like(np.array([given], dtype=object), known)
-    if not _among(ids, known)[0]:
-        raise refusal(role, "be one that the model knows", repr(given))
-    return ids[0]
-
-
-def like(ids: Array, known: Array) -> Array:
-    """Return ids of a file in the type that a model knows: numbers, or text.
-
-    Text that is no such number stays text, which no model of numbers knows; nor is one
-    that the number would be written otherwise: 007 and 7 are two ids.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from peckorder.cli.rank.people import like
-    >>> like(np.array(["7", "1.5", "007"], dtype=object), np.array([1, 7])).tolist()
-    [7, '1.5', '007']
-    """
-    is_number = known.dtype.kind in "iuf"
-    if is_number and ids.dtype.kind not in "iuf":
-        read = int if known.dtype.kind in "iu" else float
-        return np.array([_as(read, text) for text in ids.tolist()], dtype=object)
-    if not is_number and ids.dtype.kind in "iuf":
-        return np.array([str(number) for number in ids.tolist()], dtype=object)
-    return ids
-
-
-def _as(read: Callable[[str], float], text: Any) -> Any:
-    """Return the number that is written so, to the last digit, or the text."""
-    try:
-        number = read(text)
-    except (TypeError, ValueError, OverflowError):
-        return text
-    forms = {str(number), str(number).removesuffix(".0")}
-    return number if isinstance(text, str) and text.strip() in forms else text

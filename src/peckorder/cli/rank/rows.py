@@ -10,16 +10,15 @@ import numpy as np
 
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Array, Bools, Floats, Ints, Matrix
-from peckorder.cli.options import separate_columns
-from peckorder.cli.rank.command import RankOptions
-from peckorder.cli.rank.notes import Notes
+from peckorder.cli.options import RankOptions, separate_columns
+from peckorder.cli.outputs import Notes
 from peckorder.cli.rank.output_columns import ADDED, Spilled, with_target
 from peckorder.datasets import Documents
 from peckorder.feedback import Queries, is_missing
 from peckorder.gaps import cut_at_gap, gaps
 from peckorder.metrics import ranks
 from peckorder.tables.column_names import QUERY, first_named
-from peckorder.tables.columns import Columns, check_column
+from peckorder.tables.columns import Columns, check_column, cut_out, joined
 from peckorder.tables.files.read import iter_columns, letor_documents
 from peckorder.tables.files.source import name_of, short
 from peckorder.tables.files.trec import MOST_FEATURES, TARGET, documents_to_columns
@@ -235,22 +234,6 @@ def _check_together(columns: Columns, seen: set[Hashable], name: str, n_before: 
         seen.add(query)
 
 
-def cut_out(columns: Columns, rows: Ints | Bools | slice) -> Columns:
-    """Return some rows."""
-    arrays = {name: column[rows] for name, column in columns.arrays.items()}
-    return Columns(arrays, columns.source)
-
-
-def joined(pieces: list[Columns]) -> Columns:
-    """Return the rows of all pieces, which have the same columns."""
-    if len(pieces) == 1:
-        return pieces[0]
-    arrays = {
-        name: np.concatenate([piece.arrays[name] for piece in pieces]) for name in pieces[0].names
-    }
-    return Columns(arrays, pieces[0].source)
-
-
 def _with_columns(block: Columns, options: RankOptions) -> RankOptions:
     """Return the options with the columns that were found by their names."""
     qid = options.qid or first_named(block.names, QUERY)
@@ -293,21 +276,14 @@ def is_written(placed: dict[str, Array], options: RankOptions) -> Bools:
 
 def written_rows(block: Columns, rows: Ints, options: RankOptions) -> Columns:
     """Return some rows, with the names that the format requires."""
+    new: dict[str | None, str] = {}
     arrays = dict(block.arrays)
     if options.out_format in ("run", "letor"):
-        arrays = _renamed(arrays, options)
-    return cut_out(Columns(arrays, block.source), rows)
-
-
-def _renamed(arrays: dict[str, Array], options: RankOptions) -> dict[str, Array]:
-    """Give queries, documents and targets the names by which they are written."""
-    new = {options.qid: "qid", options.docid: "docid"}
+        new = {options.qid: "qid", options.docid: "docid"}
     if options.out_format == "letor":
         new[options.target] = TARGET
-        # Not the one of that name, if another was asked for or none.
-        arrays = {
-            name: column
-            for name, column in arrays.items()
-            if name != TARGET or options.target == TARGET
-        }
-    return {new.get(name, name): column for name, column in arrays.items()}
+        if options.target != TARGET:
+            # Another was asked for, or none.
+            arrays.pop(TARGET, None)
+    renamed = {new.get(name, name): column for name, column in arrays.items()}
+    return cut_out(Columns(renamed, block.source), rows)

@@ -1,83 +1,96 @@
-"""`peckorder reproduce`: a paper's tables and figures, ours beside the printed."""
+"""The work of `peckorder data` and `peckorder reproduce`: data sets, and papers on them."""
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from cyclopts import Parameter
+from joblib import effective_n_jobs
 from rich.console import Console
 from rich.table import Table as Screen
 
+from peckorder import datasets, experiments
 from peckorder._core.errors import refusal
-from peckorder.cli.options import PRINTED, OutPath, OutputOptions
-
-if TYPE_CHECKING:
-    from peckorder.experiments import Outcome
-    from peckorder.reports import Cell
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReproduceOptions:
-    """Options of `peckorder reproduce`.
-
-    Parameters
-    ----------
-    preset
-        quick: seconds, on synthetic data. full: minutes, on real data. paper: the
-        printed number of repetitions, hours.
-    data
-        Folder with the data sets; else the one that PECKORDER_DATA names.
-    out
-        Folder for the files; made if it is not there.
-    seed
-        Where the random numbers start.
-    jobs
-        Processes that work side by side; by default one per core.
-    """
-
-    preset: str = "quick"
-    data: Path | None = None
-    out: OutPath = Path(".")
-    seed: int = 0
-    jobs: int | None = None
+from peckorder._core.validation import did_you_mean
+from peckorder.cli.options import OutputOptions, ReproduceOptions
+from peckorder.cli.outputs import ResultPrinter
+from peckorder.datasets.fetching.folders import catalogue
+from peckorder.datasets.fetching.publishers import Published
+from peckorder.experiments import Outcome
+from peckorder.reports import Cell
 
 
-DEFAULTS = ReproduceOptions()
+def list_data(output: OutputOptions) -> None:
+    """List data sets: where to get them, on which terms, which are here."""
+    sets = catalogue()
+    ResultPrinter(output).emit(
+        {
+            published.folder: {
+                "title": published.title,
+                "loader": f"peckorder.datasets.{published.loader}",
+                "get": published.get.rstrip(","),
+                "page": published.page,
+                "terms": published.terms,
+                "can_be_fetched": published.fetch is not None,
+                "found": found,
+            }
+            for published, found in sets
+        },
+        *(
+            f"{published.folder}: {published.title}\n"
+            + (f"    here: {found}\n" if found else _how(published))
+            + f"    terms: {published.terms}"
+            for published, found in sets
+        ),
+        "Put each in a folder of its name, below one that PECKORDER_DATA names.",
+    )
 
 
-def reproduce(
-    name: str | None = None,
-    /,
-    *,
-    options: ReproduceOptions = DEFAULTS,
-    output: OutputOptions = PRINTED,
-) -> None:
-    """Regenerate a paper's tables and figures; without a name, list the papers.
+def _how(published: Published) -> str:
+    """Return how to get a data set that is not here."""
+    get = published.get.rstrip(",")
+    if published.fetch:
+        get += f", or: peckorder data fetch {published.folder}"
+    return f"    not here\n    get: {get}\n    from: {published.page}\n"
 
-    Example: peckorder reproduce cortes-2007 --preset full --data my-data --out results
 
-    Writes NAME-PRESET.html and NAME-PRESET.json. An interrupted run goes on where it
-    stopped when the command is given again.
+def fetch_data(name: str | None, url: str | None, output: OutputOptions) -> None:
+    """Download a data set from its publisher, unless it is here; check and read it."""
+    sets = {published.folder: published for published, _ in catalogue()}
+    can = [folder for folder, published in sets.items() if published.fetch]
+    rule = f"be one of {', '.join(can)}"
+    if name is None:
+        raise refusal("name", rule, "none")
+    if name not in sets:
+        raise refusal("name", rule, repr(name), hint=did_you_mean(name, can, {}))
+    published = sets[name]
+    if published.fetch is None:
+        raise refusal(
+            "name", rule, repr(name), hint=f"Get {published.get.rstrip(',')} from {published.page}."
+        )
+    printer = ResultPrinter(output)
+    options = {} if url is None else {"url": url}
+    with printer.progress(f"Fetching {name}"):
+        bunch = getattr(datasets, published.fetch)(**options)
+    folder = next(found for published, found in catalogue() if published.folder == name)
+    printer.emit(
+        {"name": name, "found": folder, "ratings": len(bunch.ratings)},
+        f"{published.title}: {len(bunch.ratings)} ratings, in {folder}",
+        f"Terms: {published.terms}.",
+    )
 
-    Parameters
-    ----------
-    name
-        The paper, such as freund-2003.
-    """
-    from joblib import effective_n_jobs
 
-    from peckorder import experiments
-    from peckorder.cli.console import ResultPrinter
-
+def run_reproduce(name: str | None, options: ReproduceOptions, output: OutputOptions) -> None:
+    """Regenerate a paper's tables and figures; without a name, list the papers."""
     preset, data, out, seed = options.preset, options.data, options.out, options.seed
     printer = ResultPrinter(output)
     console = printer.console
     if name is None:
         cited = {paper: experiments.find(paper).citation for paper in experiments.NAMES}
-        printer.emit({"papers": cited}, papers(cited))
+        screen = Screen(title="peckorder reproduce NAME", title_justify="left")
+        screen.add_column("name", no_wrap=True)
+        screen.add_column("paper")
+        for paper, citation in cited.items():
+            screen.add_row(paper, citation)
+        printer.emit({"papers": cited}, screen)
         return
     experiment = experiments.find(name)
     jobs = effective_n_jobs(-1) if options.jobs is None else options.jobs
@@ -127,17 +140,7 @@ def reproduce(
     printer.emit({"results": outcome.results(), "files": files}, *files)
 
 
-def papers(cited: Mapping[str, str]) -> Screen:
-    """Return the papers there are, as a table for the terminal."""
-    screen = Screen(title="peckorder reproduce NAME", title_justify="left")
-    screen.add_column("name", no_wrap=True)
-    screen.add_column("paper")
-    for name, citation in cited.items():
-        screen.add_row(name, citation)
-    return screen
-
-
-def print_outcome(console: Console, outcome: "Outcome") -> None:
+def print_outcome(console: Console, outcome: Outcome) -> None:
     """Print the tables of a run, and what was left out."""
     for part in outcome.parts:
         if part.left_out:
@@ -155,7 +158,7 @@ def print_outcome(console: Console, outcome: "Outcome") -> None:
 
 
 def _screen(
-    title: str, headings: Sequence[str], rows: Sequence[Sequence["Cell"]], caption: str = ""
+    title: str, headings: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str = ""
 ) -> Screen:
     """Return a table of the report as one for the terminal."""
     table = Screen(title=title, caption=caption, title_justify="left", caption_justify="left")

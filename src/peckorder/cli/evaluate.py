@@ -1,6 +1,6 @@
 """The work of `peckorder evaluate`."""
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -11,24 +11,23 @@ from rich.console import RenderableType
 from peckorder import metrics
 from peckorder._core.cells import is_number
 from peckorder._core.errors import refusal
-from peckorder._core.typing import Array, Bools, Floats, Ints
+from peckorder._core.typing import Floats, Ints
 from peckorder._core.validation import did_you_mean, whole
-from peckorder.cli.console import ResultPrinter, role_lines, roles_as_json, screen
-from peckorder.cli.evaluate.command import EvaluateOptions
-from peckorder.cli.evaluate.roles import NONE, Roles, find_roles
-from peckorder.cli.options import OutputOptions
-from peckorder.cli.outputs import check_outputs
+from peckorder.cli.options import EvaluateOptions, OutputOptions
+from peckorder.cli.outputs import ResultPrinter, check_outputs, role_lines, roles_as_json, screen
 from peckorder.compare.run_evaluation import check_measures, judge, measure
+from peckorder.compare.table_case import known_rows
 from peckorder.feedback import is_missing
 from peckorder.metrics import intervals
-from peckorder.tables.columns import Columns, counted, distinct, is_empty, listed, numeric
+from peckorder.tables import column_names as words
+from peckorder.tables.columns import Columns, check_column, counted, distinct, listed, numeric
 from peckorder.tables.files.arrow import to_columns
 from peckorder.tables.files.arrow_cells import numbers_of, typed
 from peckorder.tables.files.read import read_columns, write_columns
 from peckorder.tables.files.runs import qrels_columns, read_run_columns
 from peckorder.tables.files.source import name_of, short
 from peckorder.tables.roles import ColumnRole, Role, column_of
-from peckorder.tables.task import split_names
+from peckorder.tables.task import split_names, whole_if_it_is
 
 _LISTS: Final = ("ndcg@10", "ap", "rr")
 _TIES: Final = ("expected", "best", "worst", "order", "docid")
@@ -37,6 +36,15 @@ RIGHT: Final = "exactly right"
 WRONG: Final = "zero-one loss"
 MEASURES: Final = (LOSS, RIGHT, WRONG)
 _ALIASES: Final = {"rank loss": LOSS, "accuracy": RIGHT, "zero one": WRONG, "zero one loss": WRONG}
+
+_SCORES: Final = ("score", "scores", "y_score", "prediction", "pred", "y_pred")
+_CLASSES: Final = ("predicted", "predicted_class")
+# What `rank` adds beside.
+_ADDED: Final = ("position", "gap", "above_cut")
+TARGETS: Final = words.TARGET | {"y_true"}
+# For --qid: all rows are one list, whatever columns are called.
+NONE: Final = "none"
+
 
 # The mean of a measure of classes, its interval, and the number of rows.
 ClassValues: TypeAlias = dict[str, str | float]
@@ -50,6 +58,16 @@ class Measured(NamedTuple):
     classes: tuple[ClassValues, ...] = ()
     column_roles: tuple[ColumnRole, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+class Roles(NamedTuple):
+    """Columns by what they are for; `column_roles` for reports."""
+
+    target: str
+    score: str | None
+    predicted: str | None
+    query: str | None
+    column_roles: tuple[ColumnRole, ...]
 
 
 def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> None:
@@ -125,7 +143,13 @@ def _of_table(file: str, options: EvaluateOptions) -> Measured:
     # Classes that were given are compared as they stand.
     numbers = {*(labels if classes is None else ()), roles.score} & set(needed)
     columns = with_numbers(columns, sorted(numbers - {roles.query}))
+    # What has no label cannot be measured; nor what a model does not know, which `rank`
+    # writes without a score.
     rows, row_notes = known_rows(columns, needed)
+    if not rows.any():
+        raise refusal(
+            columns.source, f"have rows with all of {', '.join(map(repr, needed))}", "none"
+        )
     n_rows, notes = int(rows.sum()), (*columns.notes, *row_notes)
     values: list[ClassValues] = []
     if of_classes and roles.predicted is not None:
@@ -211,6 +235,74 @@ def _by_query(table: metrics.Evaluation) -> Columns:
     return Columns({"qid": ids, **table.values}, "values of queries")
 
 
+def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
+    """Find targets, scores, classes and queries, as given or by their names.
+
+    Targets and queries have the names by which `compare` knows them; people are
+    queries, too, since each has a list.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peckorder.cli.evaluate import find_roles
+    >>> from peckorder.tables.columns import Columns
+    >>> names = ("customer", "stars", "score", "position")
+    >>> table = Columns({name: np.arange(2) for name in names}, "ranked.csv")
+    >>> find_roles(table, {})[:4]
+    ('stars', 'score', None, 'customer')
+    """
+    named = {role: name for role, name in given.items() if name is not None}
+    if named.get("qid") == NONE and NONE not in columns.names:
+        named["qid"] = ""
+    for role, name in named.items():
+        if name:
+            check_column(columns, role, name)
+    free = [name for name in columns.names if name not in named.values()]
+    by_name = {words.plain(name): name for name in reversed(free)}
+    predicted = named.get("predicted") or _first(by_name, _CLASSES)
+    score = named.get("score") or _first(by_name, _SCORES)
+    if score is None and predicted is not None and "predicted" not in named:
+        # Numbers are scores, too.
+        is_text = columns.arrays[predicted].dtype.kind not in "iuf"
+        score = None if is_text else predicted
+    left = [name for name in free if name not in (score, predicted, *_ADDED)]
+    target = named.get("target") or words.first_named(left, TARGETS)
+    if target is None and set(columns.names) >= {"qid", "docid", "score"}:
+        raise refusal(
+            "qrels",
+            "be given, by --qrels FILE, to measure a run (or targets, by --target NAME)",
+            f"{columns.source} alone",
+        )
+    if target is None:
+        raise refusal(
+            columns.source,
+            f"have a column of targets, which has {listed(columns.names)}",
+            "none by its usual names",
+            hint="Add --target NAME.",
+        )
+    left = [name for name in left if name != target]
+    query = named.get("qid")
+    if query is None:
+        query = words.first_named(left, words.QUERY)
+        query = query or words.first_named(left, words.USER)
+    found = (
+        ("target", target, Role.KNOWN_TARGET),
+        ("score", score, Role.SCORE),
+        ("predicted", None if predicted == score else predicted, Role.PREDICTED),
+        ("qid", query or None, Role.QUERY),
+    )
+    column_roles = tuple(
+        ColumnRole(name, role, f"--{option}" if option in named else "its name")
+        for option, name, role in found
+        if name is not None
+    )
+    return Roles(target, score, predicted, query or None, column_roles)
+
+
+def _first(names: Mapping[str, str], usual: tuple[str, ...]) -> str | None:
+    return next((names[word] for word in usual if word in names), None)
+
+
 def with_numbers(columns: Columns, names: Collection[str]) -> Columns:
     """Return columns with numbers where text is all numbers, by the rules of CSV.
 
@@ -220,7 +312,7 @@ def with_numbers(columns: Columns, names: Collection[str]) -> Columns:
     Examples
     --------
     >>> import numpy as np
-    >>> from peckorder.cli.evaluate.work import with_numbers
+    >>> from peckorder.cli.evaluate import with_numbers
     >>> from peckorder.tables.columns import Columns
     >>> table = Columns({"grade": np.array(["2", "1"], object)}, "ranked.jsonl")
     >>> with_numbers(table, ["grade"]).arrays["grade"].tolist()
@@ -236,33 +328,12 @@ def with_numbers(columns: Columns, names: Collection[str]) -> Columns:
     return replace(columns, arrays=arrays)
 
 
-def known_rows(columns: Columns, names: Sequence[str]) -> tuple[Bools, tuple[str, ...]]:
-    """Return which rows have a value in all these columns, and notes about the others.
-
-    What has no label cannot be measured; nor what a model does not know, which `rank`
-    writes without a score.
-    """
-    is_known, notes = np.ones(len(columns), dtype=bool), []
-    for name in names:
-        is_gap = is_empty(columns.arrays[name])
-        n = int(is_gap.sum())
-        if n:
-            rows = "1 row has" if n == 1 else f"{n:,} rows have"
-            notes.append(f"{rows} no {name!r}: left out.")
-        is_known &= ~is_gap
-    if not is_known.any():
-        raise refusal(
-            columns.source, f"have rows with all of {', '.join(map(repr, names))}", "none"
-        )
-    return is_known, tuple(notes)
-
-
 def class_measure(name: str) -> str | None:
     """Return a measure of classes by its name; None if it is no such name.
 
     Examples
     --------
-    >>> from peckorder.cli.evaluate.work import class_measure
+    >>> from peckorder.cli.evaluate import class_measure
     >>> class_measure("rank_loss"), class_measure("zero-one"), class_measure("ap")
     ('mean rank loss', 'zero-one loss', None)
     """
@@ -288,19 +359,26 @@ def levels_of(columns: Columns, names: Iterable[str], classes: Iterable[str] | N
                     f"none for {name!r}, which has {', '.join(map(str, distinct(array)[:12]))}",
                 )
         every = sorted({v for a in arrays.values() for v in distinct(a).tolist()})
-        scale = _Scale(tuple(map(_text, every)), {v: k for k, v in enumerate(every)})
+        labels = [str(whole_if_it_is(value)) for value in every]
+        level: dict[Hashable, int] = {value: k for k, value in enumerate(every)}
     else:
-        given = tuple(split_names(classes, ()))
-        values = {value: k for k, c in enumerate(given) for value in _values(c)}
-        scale = _Scale(given, values)
-    return [_levels(columns, name, array, scale) for name, array in arrays.items()]
-
-
-class _Scale(NamedTuple):
-    """Classes as they are written, and the levels of their values and texts."""
-
-    labels: tuple[str, ...]
-    level: dict[Hashable, int]
+        labels = list(split_names(classes, ()))
+        level = {value: k for k, label in enumerate(labels) for value in _values(label)}
+    rule = f"be one of {', '.join(labels)}" if len(labels) <= 31 else "be a class"
+    found = []
+    for name, array in arrays.items():
+        is_text = not numeric(array)
+        levels = np.full(len(array), -1)
+        for row, cell in enumerate(array.tolist()):
+            if is_missing(cell):
+                continue
+            key = str(cell) if is_text else cell
+            if key not in level:
+                got = f"{short(cell)} in row {row + 1}"
+                raise refusal(f"column {name!r} of {columns.source}", rule, got)
+            levels[row] = level[key]
+        found.append(levels)
+    return found
 
 
 def _values(label: str) -> tuple[Hashable, ...]:
@@ -316,31 +394,6 @@ def _values(label: str) -> tuple[Hashable, ...]:
         return label, float(label)
 
 
-def _text(value: float) -> str:
-    """Return a number of a scale as text."""
-    return str(int(value) if float(value).is_integer() else value)
-
-
-def _levels(columns: Columns, name: str, array: Array, scale: _Scale) -> Ints:
-    levels = np.empty(len(array), dtype=np.int64)
-    labels, level = scale
-    is_text = not numeric(array)
-    for row, label in enumerate(array.tolist()):
-        if is_missing(label):
-            levels[row] = -1
-            continue
-        key = str(label) if is_text and label is not None else label
-        if key not in level:
-            rule = f"one of {', '.join(labels)}" if len(labels) <= 31 else "a class"
-            raise refusal(
-                f"column {name!r} of {columns.source}",
-                f"be {rule}",
-                f"{short(label)} in row {row + 1}",
-            )
-        levels[row] = level[key]
-    return levels
-
-
 def measured_classes(
     truth: Ints, guess: Ints, names: Iterable[str], n_bootstrap: int, seed: int
 ) -> list[ClassValues]:
@@ -351,16 +404,10 @@ def measured_classes(
         RIGHT: (steps == 0).astype(np.float64),
         WRONG: (steps > 0).astype(np.float64),
     }
-    chosen = list(names)
-    table = np.stack([values[name] for name in chosen])
-    bounds = intervals(table, np.ones(len(steps)), n_bootstrap, seed).tolist()
+    chosen = [(name, values[name]) for name in names]
+    table, weight = np.stack([v for _, v in chosen]), np.ones(len(steps))
+    bounds = intervals(table, weight, n_bootstrap, seed).tolist()
     return [
-        {
-            "metric": name,
-            "mean": float(values[name].mean()),
-            "low": low,
-            "high": high,
-            "rows": len(steps),
-        }
-        for name, (low, high) in zip(chosen, bounds, strict=True)
+        {"metric": name, "mean": float(v.mean()), "low": low, "high": high, "rows": len(steps)}
+        for (name, v), (low, high) in zip(chosen, bounds, strict=True)
     ]

@@ -49,6 +49,20 @@ def signed(contest: Contest, result: Result) -> str:
     return f"{behind.mean:.{n}f} ± {behind.half_width:.{n}f}{level}"
 
 
+def board_row(contest: Contest, result: Result, with_half: bool = False) -> list[str]:
+    """Return the figures of a leaderboard: of the first measure, behind, of the others.
+
+    `with_half`: the first has half its interval.
+    """
+    first, *others = contest.measures
+    value = written(contest, result, first)
+    if with_half:
+        half = contest.half_width(result.values[first.name])
+        value += f" ± {half:.{decimals(contest, first)}f}"
+    behind = "" if result is contest.best else signed(contest, result)
+    return [value, behind, *(written(contest, result, measure) for measure in others)]
+
+
 def level_text(contest: Contest) -> str:
     """Return which candidate is first, and which were not shown to differ from it."""
     best, level = contest.best, [result.name for result in contest.level()]

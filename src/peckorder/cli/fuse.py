@@ -1,25 +1,31 @@
-"""The work of `peckorder fuse`."""
+"""The work of `peckorder fuse`, and of `peckorder rank` with a model that fuses runs."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.table import Table as Screen
 
 from peckorder._core.errors import refusal
 from peckorder._core.validation import did_you_mean, optional, whole
-from peckorder.cli.compare.text import level_text, signed
-from peckorder.cli.console import ResultPrinter, screen
-from peckorder.cli.fuse.command import FuseOptions
-from peckorder.cli.options import OutputOptions
-from peckorder.cli.outputs import check_model, check_outputs
+from peckorder.cli.options import FuseOptions, OutputOptions
+from peckorder.cli.outputs import Notes, ResultPrinter, check_model, check_outputs, screen
 from peckorder.compare.contest import Contest, Result, ranked
-from peckorder.compare.fusion import LEARNT, METHODS, RRF, Fused
-from peckorder.compare.fusion import fuse as fused
+from peckorder.compare.fusion import LEARNT, METHODS, RRF, Fused, fuse
 from peckorder.compare.measures import Measure
 from peckorder.compare.run_evaluation import check_measures, judge, measure
-from peckorder.datasets import Qrels
-from peckorder.tables.columns import Columns, counted
+from peckorder.compare.texts import level_text, signed
+from peckorder.datasets import Qrels, from_runs
+from peckorder.estimators import TableRanker
+from peckorder.metrics import ranks
+from peckorder.tables.columns import Columns, counted, listed
 from peckorder.tables.files.read import format_to_write, write_columns
 from peckorder.tables.files.runs import as_run, qrels_columns, read_run_columns, run_names
 from peckorder.tables.files.source import is_standard, shown_out
+from peckorder.tables.model_rows import ModelRows
+from peckorder.tables.roles import ColumnRole, Role
+from peckorder.tables.scoring import scores_of
 
 
 def run_fuse(runs: list[str], options: FuseOptions, output: OutputOptions) -> None:
@@ -41,16 +47,18 @@ def run_fuse(runs: list[str], options: FuseOptions, output: OutputOptions) -> No
         raise refusal("runs", "be two or more", len(runs))
     pairs = zip(run_names(runs), runs, strict=True)
     tables = {name: read_run_columns(path) for name, path in pairs}
-    judgements = None if qrels is None else qrels_columns(qrels)
-    if judgements is not None:
+    judgements, known = None, None
+    if qrels is not None:
+        judgements = qrels_columns(qrels)
+        known = Qrels(*(judgements.arrays[name] for name in ("qid", "docid", "grade")))
         # A run that has no query in common with them is refused before any work.
         for columns in tables.values():
             judge(columns, judgements)
     board: Contest | None = None
     with printer.progress("Fusing") as report_progress:
-        result = fused(
+        result = fuse(
             {name: as_run(columns) for name, columns in tables.items()},
-            None if judgements is None else _as_qrels(judgements),
+            known,
             n_rounds=options.rounds,
             n_folds=folds,
             seed=options.seed,
@@ -95,19 +103,14 @@ def _as_json(board: Contest) -> dict[str, object]:
 
 def _screen(board: Contest, folds: int) -> Screen:
     """Return the table for the terminal: as `compare` has it."""
-    first, *others = board.measures
-    rows: list[tuple[str | float, ...]] = [
-        (
-            result.name,
-            result.mean(first),
-            "" if result is board.best else signed(board, result),
-            *(result.mean(measure) for measure in others),
-        )
-        for result in board.results
-    ]
-    headings = (first.name, "behind the first", *(m.name for m in others))
+    rows: list[tuple[str | float, ...]] = []
+    for result in board.results:
+        value, *others = map(result.mean, board.measures)
+        behind = "" if result is board.best else signed(board, result)
+        rows.append((result.name, value, behind, *others))
+    first, *names = (measure.name for measure in board.measures)
     title = f"{folds} folds, 95 % intervals over {board.unit}"
-    return screen(title, ("method", *headings), rows)
+    return screen(title, ("method", first, "behind the first", *names), rows)
 
 
 def _notes(board: Contest, method: str, runs: list[str]) -> list[str]:
@@ -142,11 +145,6 @@ def _method(method: str | None, qrels: str | None) -> str:
     return METHODS[method]
 
 
-def _as_qrels(columns: Columns) -> Qrels:
-    arrays = columns.arrays
-    return Qrels(arrays["qid"], arrays["docid"], arrays["grade"])
-
-
 def _measured(
     result: Fused, runs: dict[str, Columns], qrels: Columns, names: tuple[str, ...]
 ) -> Contest:
@@ -159,8 +157,7 @@ def _measured(
     every = {method: _run(result, method, "") for method in result.scores} | runs
     results = []
     for name, columns in every.items():
-        judged = judge(columns, qrels, queries)
-        table = measure(judged, names, n_bootstrap=1)
+        table = measure(judge(columns, qrels, queries), names, n_bootstrap=1)
         results.append(Result(name, "", dict(table.values)))
     measures = tuple(map(Measure.of_lists, names))
     return Contest(measures, ranked(results, measures[0]), (), 0, 0, "queries")
@@ -168,21 +165,89 @@ def _measured(
 
 def _run(result: Fused, method: str, tag: str) -> Columns:
     """Return a run: queries in their order, documents by falling score."""
-    documents, score = result.documents, result.scores[method]
-    qid = np.asarray(documents.qid)
-    query = np.unique(qid, return_index=True, return_inverse=True)
-    first = query[1][query[2]]
-    order = np.lexsort((-score, first))
-    begins = np.flatnonzero(np.r_[True, np.diff(first[order]) > 0])
-    sizes = np.diff(np.r_[begins, len(order)])
-    docid = np.asarray(documents.docid)
-    return Columns(
-        {
-            "qid": qid[order].astype(object),
-            "docid": docid[order].astype(object),
-            "rank": 1 + np.arange(len(order)) - np.repeat(begins, sizes),
-            "score": score[order],
-            "tag": np.full(len(order), tag, dtype=object),
-        },
-        "fused",
-    )
+    score = result.scores[method]
+    qid, docid = (np.asarray(ids) for ids in (result.documents.qid, result.documents.docid))
+    _, first, query = np.unique(qid, return_index=True, return_inverse=True)
+    order = np.lexsort((-score, first[query]))
+    qid = qid[order]
+    arrays = {
+        "qid": qid.astype(object),
+        "docid": docid[order].astype(object),
+        "rank": ranks(score[order], qid),
+        "score": score[order],
+        "tag": np.full(len(order), tag, dtype=object),
+    }
+    return Columns(arrays, "fused")
+
+
+def fused_runs(model: Any, files: Sequence[str], notes: Notes) -> Iterator[Columns]:
+    """Yield the documents of all runs with their scores, query by query.
+
+    A run is called by its file, or by a given name: NAME=FILE. Runs that a model knows
+    and that are not given list no document.
+    """
+    model_rows = ModelRows.of(model)
+    if model_rows.names is None:
+        raise refusal(
+            "the model",
+            "have learnt from runs, and know their names",
+            f"{type(model_rows.model).__name__} without names",
+        )
+    if _is_of_columns(model_rows.table):
+        raise refusal(
+            "file",
+            f"be a table, with the columns that the model learnt from, {listed(model_rows.names)}",
+            listed(files),
+        )
+    tables = {name: read_run_columns(path) for name, path in _named(files, model_rows.names)}
+    documents = from_runs({n: as_run(tables[n]) for n in tables})
+    X = np.full((len(documents), len(model_rows.names)), np.nan)
+    positions = [model_rows.names.index(name) for name in tables]
+    X[:, positions] = documents.X
+    for name, columns in tables.items():
+        notes.add_role(ColumnRole(name, Role.RUN, f"of {columns.source}"))
+    absent = [name for name in model_rows.names if name not in tables]
+    if absent:
+        notes.add(f"No run is given for {listed(absent)}: taken to list no document.")
+    arrays = {
+        "qid": np.asarray(documents.qid).astype(object),
+        "docid": np.asarray(documents.docid).astype(object),
+        "score": scores_of(model_rows.model, model_rows.array(X)),
+    }
+    yield Columns(arrays, "the runs")
+
+
+def _named(files: Sequence[str], known: Sequence[str]) -> list[tuple[str, str]]:
+    """Return names and paths of runs; refuse those that the model does not know."""
+    given, paths = [], []
+    for file in files:
+        name, _, path = file.partition("=")
+        is_named = bool(path) and name in known
+        if path and not is_named and not Path(file).exists():
+            raise _unknown(name, known)
+        given.append(name if is_named else "")
+        paths.append(path if is_named else file)
+    called = [name or stem for name, stem in zip(given, run_names(paths), strict=True)]
+    for name in called:
+        if name not in known:
+            advice = f"Say which it is: {known[0]}=FILE; or give a table if these are its columns."
+            raise _unknown(name, known, advice)
+        if called.count(name) > 1:
+            raise refusal("runs", "differ", f"{name!r} twice")
+    return list(zip(called, paths, strict=True))
+
+
+def _unknown(name: str, known: Sequence[str], hint: str = "") -> Exception:
+    rule = f"be called as those that the model learnt from, {listed(known)}"
+    return refusal("runs", rule, repr(name), hint=hint)
+
+
+def _is_of_columns(table: TableRanker | None) -> bool:
+    """Return whether a model has surely not learnt from runs.
+
+    Models of runs have no text, and what they do not list is 0, if anything.
+    """
+    if table is None:
+        return False
+    has_text = any(values is not None for values in table.levels_)
+    return has_text or (table.shift_ is not None and bool(np.any(table.shift_)))
