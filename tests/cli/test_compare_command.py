@@ -91,14 +91,6 @@ def test_missing_folder_is_refused_before_any_work(tmp_path, capsys, monkeypatch
     assert shown.count("\n") == 1
 
 
-def test_bad_number_of_repetitions_exits_with_two(tmp_path, capsys):
-    path = tmp_path / "report.html"
-    assert run("compare", "--repeats", "1", "--out", str(path)) == 2
-    expected = "compare: repeats must be an integer >= 2; got 1.\n"
-    assert capsys.readouterr().err == expected
-    assert not path.exists()
-
-
 def test_interrupt_leaves_nothing_behind(tmp_path, capsys, monkeypatch):
     def interrupt(**_):
         raise KeyboardInterrupt

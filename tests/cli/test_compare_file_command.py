@@ -188,21 +188,13 @@ def test_runs_with_judgements(tmp_path, capsys):
         (["--task", "ratings"], "compare: user must be a column"),
     ],
 )
-def test_what_is_wrong_is_one_sentence_and_nothing_is_written(
-    wine, tmp_path, capsys, flags, sentence
-):
+def test_a_refusal_is_one_sentence_and_nothing_is_written(wine, tmp_path, capsys, flags, sentence):
     assert run(wine, *flags, "-o", tmp_path / "r.html") == 2
     shown = capsys.readouterr()
     assert shown.out == ""
     assert sentence in shown.err
     assert shown.err.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["wine.csv"]
-
-
-def test_flags_for_files_are_refused_without_one(tmp_path, capsys):
-    assert run("--target", "quality", "-o", tmp_path / "r.html") == 2
-    expected = "compare: target must be left out without a file; got 'quality'.\n"
-    assert capsys.readouterr().err == expected
 
 
 def test_an_interrupt_leaves_nothing_behind(wine, tmp_path, capsys, monkeypatch):
@@ -229,7 +221,7 @@ def test_standard_input(wine, tmp_path, capsys, monkeypatch):
     assert "peckorder compare - " in out.read_text()
 
 
-def test_what_to_do_next_can_be_done(wine, tmp_path, capsys, monkeypatch):
+def test_commands_of_the_next_steps_work(wine, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     out = tmp_path / "r.html"
     rankers = ("--rankers", "PRank, quadratic", "--rankers", "Ridge")
@@ -283,7 +275,7 @@ def test_ratings_below_zero(tmp_path, capsys):
         ),
     ],
 )
-def test_what_a_saved_model_cannot_do_is_said(wine, tmp_path, capsys, ranker, sentence):
+def test_limits_of_a_saved_model_are_printed(wine, tmp_path, capsys, ranker, sentence):
     out = ("-o", tmp_path / "r.html", "--save", tmp_path / "m.peckorder")
     words = (wine, "--rankers", ranker, "--folds", 2, *out)
     assert run(*words, "--json") == 0

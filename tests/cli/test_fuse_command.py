@@ -96,26 +96,30 @@ def test_unjudged_queries_are_scored_by_the_whole_model():
     np.testing.assert_array_equal(fused.scores["RankBoost"][~known], expected)
 
 
-def test_refusals(runs, tmp_path, capsys):
-    out = ("-o", tmp_path / "f.run")
-    assert check_refused(capsys, "fuse", runs[0], *out) == (
-        "fuse: runs must be two or more; got 1."
-    )
-    assert check_refused(capsys, "fuse", *runs, *out, "--method", "rankboost") == (
-        "fuse: method must be borda or rrf without qrels to learn from; got 'rankboost'."
-    )
-    assert check_refused(capsys, "fuse", *runs, *out, "--method", "bord").endswith(
-        "got 'bord'. Did you mean 'borda'?"
-    )
-    assert check_refused(capsys, "fuse", runs[0], runs[0], *out) == (
-        f"fuse: runs must differ; got {str(runs[0])!r} twice."
-    )
-    few = tmp_path / "few.qrels"
-    few.write_text("0 0 d1 1\n1 0 d1 1\n")
-    assert check_refused(capsys, "fuse", *runs, *out, "--qrels", few) == (
-        "fuse: qrels must tell documents apart in 5 of the runs' queries or more, one "
-        "a fold; got 2."
-    )
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("good.run", "fuse: runs must be two or more; got 1."),
+        ("good.run good.run", "fuse: runs must differ; got 'good.run' twice."),
+        (
+            "good.run fair.run --method rankboost",
+            "fuse: method must be borda or rrf without qrels to learn from; got 'rankboost'.",
+        ),
+        (
+            "good.run fair.run --method bord",
+            "fuse: method must be one of borda, rrf, rankboost; got 'bord'. Did you mean 'borda'?",
+        ),
+        (
+            "good.run fair.run --qrels few.qrels",
+            "fuse: qrels must tell documents apart in 5 of the runs' queries or more, one "
+            "a fold; got 2.",
+        ),
+    ],
+)
+def test_refusals(runs, tmp_path, capsys, monkeypatch, words, sentence):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "few.qrels").write_text("0 0 d1 1\n1 0 d1 1\n")
+    assert check_refused(capsys, "fuse", *words.split(), "-o", "f.run") == sentence
     assert not (tmp_path / "f.run").exists()
 
 

@@ -61,18 +61,24 @@ def test_explain_a_row(trained, tmp_path, capsys):
     assert "2 others" in shown
 
 
-def test_explain_refuses(trained, tmp_path, capsys):
-    data, model = trained
-    assert check_refused(capsys, "explain", model, data, "--row", 999) == (
-        "explain: row must be from 1 to 120; got 999."
-    )
-    assert check_refused(capsys, "explain", model) == (
-        "explain: file must be given for this model; got none."
-    )
-    kernel = tmp_path / "k.peckorder"
-    peckorder.MPRank(kernel="rbf").fit(X, Y).save(kernel)
-    sentence = check_refused(capsys, "explain", kernel, data)
-    assert sentence.startswith("explain: the model must be RankBoost, PersonalRanker or")
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("m.peckorder w.csv --row 999", "explain: row must be from 1 to 120; got 999."),
+        ("m.peckorder", "explain: file must be given for this model; got none."),
+        ("k.peckorder w.csv", "explain: the model must be RankBoost, PersonalRanker or"),
+        (
+            "p.peckorder --user u1 --item nothing",
+            "explain: user must be one that the model knows; got 'u1'.",
+        ),
+    ],
+)
+def test_explain_refuses(trained, tmp_path, capsys, monkeypatch, words, sentence):
+    monkeypatch.chdir(tmp_path)
+    peckorder.MPRank(kernel="rbf").fit(X, Y).save("k.peckorder")
+    ratings = datasets.make_ratings(20, 30, random_state=0)
+    peckorder.collaborative.PersonalRanker(random_state=0).fit(ratings).save("p.peckorder")
+    assert check_refused(capsys, "explain", *words.split()).startswith(sentence)
 
 
 def test_explain_a_rating(tmp_path, capsys):
@@ -148,12 +154,20 @@ def test_data_fetch(capsys, monkeypatch):
     assert run("data", "fetch", "jester", "--url", "http://mirror") == 0
     assert asked == [{"url": "http://mirror"}]
     assert "3 ratings" in capsys.readouterr().out
-    assert check_refused(capsys, "data", "fetch", "jster").endswith(
-        "got 'jster'. Did you mean 'jester'?"
-    )
-    assert "Get the five parts of OHSUMED" in check_refused(
-        capsys, "data", "fetch", "ohsumed_letor"
-    )
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ([], "data: name must be one of "),
+        (["jster"], "got 'jster'. Did you mean 'jester'?"),
+        (["ohsumed_letor"], "Get the five parts of OHSUMED"),
+    ],
+)
+def test_data_fetch_refuses(capsys, name, sentence):
+    refused = check_refused(capsys, "data", "fetch", *name)
+    assert sentence in refused
+    assert "ml-100k" in refused
 
 
 @pytest.mark.parametrize(

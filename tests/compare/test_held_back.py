@@ -1,4 +1,4 @@
-"""What is measured is not learnt from: spies take part and tell what they are given."""
+"""What is measured is not learnt from: spies take part and record what they are given."""
 
 from dataclasses import replace
 from typing import ClassVar
@@ -160,7 +160,7 @@ class PersonalSpy:
         return np.zeros(len(items))
 
 
-def test_what_people_are_asked_is_not_known(monkeypatch):
+def test_ratings_to_predict_are_not_learnt_from(monkeypatch):
     monkeypatch.setattr(PersonalSpy, "log", [])
     user, item = (a.ravel() for a in np.meshgrid(np.arange(20), np.arange(6)))
     columns = Columns({"user": user, "item": item, "rating": (user + item) % 5}, "made")

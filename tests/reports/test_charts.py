@@ -1,7 +1,5 @@
 import re
 
-import pytest
-
 from peckorder.reports import Dot, Dots, Report, Section, Table, render
 
 
@@ -24,13 +22,6 @@ def test_long_names_are_cut_where_they_would_not_fit():
     page = page_of(Dots("Loss", "loss", (Dot("x" * 60, 1.0),)))
     assert "x" * 33 + "\N{HORIZONTAL ELLIPSIS}" in page
     assert f">{'x' * 60}<" not in page
-
-
-def test_half_an_interval_and_no_dots_are_refused():
-    with pytest.raises(ValueError, match="must be given together; got low alone"):
-        Dot("a", 1.0, low=0.5)
-    with pytest.raises(ValueError, match="dots must be at least one"):
-        Dots("Loss", "loss", ())
 
 
 def test_commands_are_shown_as_they_are_typed():

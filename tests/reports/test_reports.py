@@ -10,7 +10,7 @@ import pytest
 
 from peckorder import reports
 from peckorder.exceptions import MissingExtraError
-from peckorder.reports import Chart, Curve, Report, Section, Table, charts, render, write
+from peckorder.reports import Chart, Curve, Dot, Dots, Report, Section, Table, charts, render, write
 
 
 def curve(label="PRank", n_points=50, end=0.4):
@@ -258,17 +258,17 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
     assert os.listdir(tmp_path) == ["page.html"]
 
 
-def test_refuses_a_missing_folder_before_any_work(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("place", "error", "sentence"),
+    [
+        ("none/page.html", FileNotFoundError, "in a folder that exists; got '.*page\\.html'"),
+        ("", IsADirectoryError, "a file, not a folder; got '.*'"),
+    ],
+)
+def test_bad_paths_are_refused_before_any_work(tmp_path, monkeypatch, place, error, sentence):
     monkeypatch.setattr(reports, "render", lambda _: pytest.fail("rendered"))
-    expected = r"^write: path must be in a folder that exists; got '.*page\.html'\.$"
-    with pytest.raises(FileNotFoundError, match=expected):
-        write(report(), tmp_path / "none" / "page.html")
-
-
-def test_refuses_to_write_over_a_folder(tmp_path):
-    expected = r"^write: path must be a file, not a folder; got '.*'\.$"
-    with pytest.raises(IsADirectoryError, match=expected):
-        write(report(), tmp_path)
+    with pytest.raises(error, match=rf"^write: path must be {sentence}\.$"):
+        write(report(), tmp_path / place)
 
 
 def test_names_the_extra_that_is_missing(monkeypatch):
@@ -279,31 +279,40 @@ def test_names_the_extra_that_is_missing(monkeypatch):
         render(report())
 
 
-def test_refuses_ragged_rows():
-    expected = r"^Table: rows must be of 2 cells, one per column; got 3 in row 1\.$"
-    with pytest.raises(ValueError, match=expected):
-        Table(("a", "b"), (("x", 1), ("y", 1, 2)))
+def broken(*arrays):
+    return lambda: Curve("broken", *map(np.array, arrays))
 
 
 @pytest.mark.parametrize(
-    ("arrays", "expected"),
+    ("make", "sentence"),
     [
-        (([], []), r"x must be a one-.* at least one point; got shape \(0,\)"),
-        (([1, 2], [1]), r"y must be of the shape of x, \(2,\); got \(1,\)"),
-        (([2, 1], [1, 1]), r"x must be finite and never falling; got \[2\.0, 1\.0\].*"),
-        (([1], [1], [0]), r"low and high must be given together; got low alone"),
-        (([1], [1], [0], [1, 2]), r"high must be of the shape of x, \(1,\); got .*"),
+        (
+            lambda: Table(("a", "b"), (("x", 1), ("y", 1, 2))),
+            r"Table: rows must be of 2 cells, one per column; got 3 in row 1",
+        ),
+        (broken([], []), r"Curve: x must be a one-.* at least one point; got shape \(0,\)"),
+        (broken([1, 2], [1]), r"Curve: y must be of the shape of x, \(2,\); got \(1,\)"),
+        (
+            broken([2, 1], [1, 1]),
+            r"Curve: x must be finite and never falling; got \[2\.0, 1\.0\].*",
+        ),
+        (broken([1], [1], [0]), r"Curve: low and high must be given together; got low alone"),
+        (broken([1], [1], [0], [1, 2]), r"Curve: high must be of the shape of x, \(1,\); got .*"),
+        (
+            lambda: Chart("Loss", "round", "loss", ()),
+            r"Chart: curves must be at least one curve; got \(\)",
+        ),
+        (
+            lambda: chart(Curve("from nought", np.arange(3), np.ones(3)), log_x=True),
+            r"Chart: x must be > 0 in every curve when log_x=True; got 0\.0",
+        ),
+        (
+            lambda: Dot("a", 1.0, low=0.5),
+            r"Dot: low and high must be given together; got low alone",
+        ),
+        (lambda: Dots("Loss", "loss", ()), r"Dots: dots must be at least one; got \(\)"),
     ],
 )
-def test_refuses_broken_curves(arrays, expected):
-    with pytest.raises(ValueError, match=rf"^Curve: {expected}\.$"):
-        Curve("broken", *map(np.array, arrays))
-
-
-def test_refuses_broken_charts():
-    expected = r"^Chart: curves must be at least one curve; got \(\)\.$"
-    with pytest.raises(ValueError, match=expected):
-        Chart("Loss", "round", "loss", ())
-    expected = r"^Chart: x must be > 0 in every curve when log_x=True; got 0\.0\.$"
-    with pytest.raises(ValueError, match=expected):
-        chart(Curve("from nought", np.arange(3), np.ones(3)), log_x=True)
+def test_refusals(make, sentence):
+    with pytest.raises(ValueError, match=rf"^{sentence}\.$"):
+        make()

@@ -72,9 +72,12 @@ def compare(
         input, or several TREC runs with --qrels.
     """
     options.check(has_files=bool(files))
-    from peckorder.cli.compare import run_compare
+    from peckorder.cli import compare as work
 
-    run_compare(files, options, output)
+    if files:
+        work.compare_files(files, options, output)
+    else:
+        work.compare_embedded(options, output)
 
 
 @app.command

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -46,16 +46,12 @@ TARGETS: Final = words.TARGET | {"y_true"}
 NONE: Final = "none"
 
 
-# The mean of a measure of classes, its interval, and the number of rows.
-ClassValues: TypeAlias = dict[str, str | float]
-
-
 class Measured(NamedTuple):
     """What was measured: lists in `table`, predicted classes in `classes`."""
 
     n_rows: int
     table: metrics.Evaluation | None
-    classes: tuple[ClassValues, ...] = ()
+    classes: tuple[dict[str, str | float], ...] = ()
     column_roles: tuple[ColumnRole, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -102,8 +98,10 @@ def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> 
                 "go with a metric of lists, such as ndcg@10",
                 ", ".join(options.metric or ()),
             )
-        write_columns(per_query, _by_query(measured.table))
-    values = {row.pop("metric"): row for row in map(dict, (*rows, *measured.classes))}
+        ids = np.asarray([str(q) for q in measured.table.queries.tolist()], dtype=object)
+        values = {"qid": ids, **measured.table.values}
+        write_columns(per_query, Columns(values, "values of queries"))
+    by_metric = {row.pop("metric"): row for row in map(dict, (*rows, *measured.classes))}
     printer.emit(
         {
             "file": name_of(file),
@@ -111,7 +109,7 @@ def run_evaluate(file: str, options: EvaluateOptions, output: OutputOptions) -> 
             "ties": ties,
             "taken": roles_as_json(measured.column_roles),
             "notes": list(measured.notes),
-            "metrics": values,
+            "metrics": by_metric,
         },
         *_shown(name_of(file), measured, rows),
     )
@@ -151,19 +149,22 @@ def _of_table(file: str, options: EvaluateOptions) -> Measured:
             columns.source, f"have rows with all of {', '.join(map(repr, needed))}", "none"
         )
     n_rows, notes = int(rows.sum()), (*columns.notes, *row_notes)
-    values: list[ClassValues] = []
+    values: list[dict[str, str | float]] = []
     if of_classes and roles.predicted is not None:
         truth, guess = levels_of(columns, (roles.target, roles.predicted), classes)
         samples, seed = options.bootstrap, options.seed
         values = measured_classes(truth[rows], guess[rows], of_classes, samples, seed)
     if not of_lists or roles.score is None:
         return Measured(n_rows, None, tuple(values), roles.column_roles, notes)
+    docid = None
+    if options.ties == "docid":
+        docid = columns.arrays[column_of(columns, "docid", None, ("docid", "doc_id", "id"))][rows]
     table = metrics.evaluate(
         _targets(columns, roles, classes, has_classes=bool(of_classes))[rows],
         numbers_of(columns, roles.score, gaps=True)[rows],
         of_lists,
         qid=None if roles.query is None else columns.arrays[roles.query][rows],
-        docid=columns.arrays[_docid(columns)][rows] if options.ties == "docid" else None,
+        docid=docid,
         ties=options.ties,
         n_bootstrap=options.bootstrap,
         random_state=options.seed,
@@ -206,14 +207,10 @@ def _shown(file: str, measured: Measured, rows: Sequence[Any]) -> list[Renderabl
     if measured.column_roles and not any(t.role is Role.QUERY for t in measured.column_roles):
         lines.append("  no column of queries: all rows are one list (--qid NAME)")
     title = f"{file} ({counted(measured.n_rows, 'row', 'rows')}, 95 % intervals)"
-    headings: tuple[str, ...]
-    if measured.classes:
-        headings = ("metric", "mean", "low", "high", "rows")
-        every = [tuple(row.values()) for row in measured.classes]
-        lines.append(screen(title, headings, every))
-    if rows:
-        headings = ("metric", "mean", "low", "high", "queries", "undefined")
-        lines.append(screen(title, headings, [tuple(row.values()) for row in rows]))
+    for values, counts in ((measured.classes, ["rows"]), (rows, ["queries", "undefined"])):
+        if values:
+            headings = ("metric", "mean", "low", "high", *counts)
+            lines.append(screen(title, headings, [tuple(row.values()) for row in values]))
     return [*lines, *measured.notes]
 
 
@@ -224,15 +221,6 @@ def _missing(columns: Columns, what: str, metric: str) -> Exception:
         "none by its usual names",
         hint=f"Add --{what} NAME.",
     )
-
-
-def _docid(columns: Columns) -> str:
-    return column_of(columns, "docid", None, ("docid", "doc_id", "id"))
-
-
-def _by_query(table: metrics.Evaluation) -> Columns:
-    ids = np.asarray([str(q) for q in table.queries.tolist()], dtype=object)
-    return Columns({"qid": ids, **table.values}, "values of queries")
 
 
 def find_roles(columns: Columns, given: Mapping[str, str | None]) -> Roles:
@@ -396,7 +384,7 @@ def _values(label: str) -> tuple[Hashable, ...]:
 
 def measured_classes(
     truth: Ints, guess: Ints, names: Iterable[str], n_bootstrap: int, seed: int
-) -> list[ClassValues]:
+) -> list[dict[str, str | float]]:
     """Return means over rows, with 95 % bootstrap intervals."""
     steps = np.abs(guess - truth).astype(np.float64)
     values: dict[str, Floats] = {

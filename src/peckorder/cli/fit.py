@@ -23,14 +23,7 @@ from peckorder.cli.outputs import (
     roles_as_json,
 )
 from peckorder.collaborative import PersonalRanker
-from peckorder.compare.candidates import (
-    Candidate,
-    TaskInfo,
-    TrainingRows,
-    graded_candidates,
-    magnitude_candidates,
-    ordinal_candidates,
-)
+from peckorder.compare.candidates import CANDIDATES, Candidate, TaskInfo, TrainingRows
 from peckorder.compare.refit import table_model
 from peckorder.compare.table_case import MOST_ROWS, numbered, select_rows
 from peckorder.compare.tuning import (
@@ -59,11 +52,6 @@ RANKERS: Final[dict[str, Any]] = {
 } | {"PersonalRanker": collaborative.PersonalRanker}
 _ORDINAL: Final = ("AggregatePRank", "MulticlassPerceptron", "PRank", "WidrowHoff")
 _NAMES_IN_COMPARE: Final = {"AggregatePRank": "OAP-BPM (100 PRanks)"}
-_CANDIDATES: Final = {
-    "ordinal": ordinal_candidates,
-    "graded": graded_candidates,
-    "magnitude": magnitude_candidates,
-}
 
 
 class Settings(NamedTuple):
@@ -257,16 +245,16 @@ def _recognised(name: str, columns: Columns, options: FitOptions) -> Task:
     """Return what a table is for, to a ranker."""
     drop = options.drop or ()
     given = {role: column for role, column in roles_of(options).items() if column is not None}
-    kind = "ratings" if name == "PersonalRanker" else "magnitude"
     by_name: str | None = None
-    if kind != "ratings" and "qid" not in given:
+    if name != "PersonalRanker" and "qid" not in given:
         left_out = {*split_names(drop, columns.names), *given.values()}
         others = [column for column in columns.names if column not in left_out]
         by_name = words.first_named(others, words.QUERY)
         given |= {} if by_name is None else {"qid": by_name}
-    if "qid" in given:
-        kind = "graded"
-    if name in _ORDINAL:
+    kind = "graded" if "qid" in given else "magnitude"
+    if name == "PersonalRanker":
+        kind = "ratings"
+    elif name in _ORDINAL:
         kind = "ordinal"
     task = recognise(columns, task=kind, classes=options.classes, drop=drop, **given)
     column_roles = (
@@ -318,7 +306,7 @@ def _candidate_of(ranker: Any, kind: str) -> Candidate | None:
     """Return the candidate of `compare` that is of the class of a ranker, if there is one."""
     name = type(ranker).__name__
     title = _NAMES_IN_COMPARE.get(name, name)
-    candidates = _CANDIDATES["ordinal" if name in _ORDINAL else kind]()
+    candidates = CANDIDATES["ordinal" if name in _ORDINAL else kind]()
     ours = (c for c in candidates if c.origin == "peckorder" and c.name == title)
     return next(ours, None)
 

@@ -15,7 +15,6 @@ from peckorder.compare.contest import Contest, Result, ranked
 from peckorder.compare.fusion import LEARNT, METHODS, RRF, Fused, fuse
 from peckorder.compare.measures import Measure
 from peckorder.compare.run_evaluation import check_measures, judge, measure
-from peckorder.compare.texts import level_text, signed
 from peckorder.datasets import Qrels, from_runs
 from peckorder.estimators import TableRanker
 from peckorder.metrics import ranks
@@ -106,8 +105,7 @@ def _screen(board: Contest, folds: int) -> Screen:
     rows: list[tuple[str | float, ...]] = []
     for result in board.results:
         value, *others = map(result.mean, board.measures)
-        behind = "" if result is board.best else signed(board, result)
-        rows.append((result.name, value, behind, *others))
+        rows.append((result.name, value, board.behind_text(result), *others))
     first, *names = (measure.name for measure in board.measures)
     title = f"{folds} folds, 95 % intervals over {board.unit}"
     return screen(title, ("method", first, "behind the first", *names), rows)
@@ -115,7 +113,7 @@ def _screen(board: Contest, folds: int) -> Screen:
 
 def _notes(board: Contest, method: str, runs: list[str]) -> list[str]:
     """Return what is first, and whether the written run beats single runs."""
-    notes = [level_text(board)]
+    notes = [board.verdict]
     by_name = {result.name: result for result in board.results}
     single = next(result for result in board.results if result.name in runs)
     name = board.measures[0].name
@@ -205,7 +203,7 @@ def fused_runs(model: Any, files: Sequence[str], notes: Notes) -> Iterator[Colum
     positions = [model_rows.names.index(name) for name in tables]
     X[:, positions] = documents.X
     for name, columns in tables.items():
-        notes.add_role(ColumnRole(name, Role.RUN, f"of {columns.source}"))
+        notes.column_roles.append(ColumnRole(name, Role.RUN, f"of {columns.source}"))
     absent = [name for name in model_rows.names if name not in tables]
     if absent:
         notes.add(f"No run is given for {listed(absent)}: taken to list no document.")

@@ -101,10 +101,6 @@ class Notes:
         """Add a sentence."""
         self._sentences.append(sentence)
 
-    def add_role(self, role: ColumnRole) -> None:
-        """Add the role of a column."""
-        self.column_roles.append(role)
-
     def count_unseen(self, columns: Columns, levels: Mapping[str, set[str]]) -> None:
         """Count texts that a model has not learnt from, of columns with known ones."""
         for column, known in levels.items():

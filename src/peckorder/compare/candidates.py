@@ -182,9 +182,6 @@ class StandardizedLabels(Wrapper):
     SVRank's band is 0.1 wide, whatever the labels are measured in.
     """
 
-    def __init__(self, model: Estimator) -> None:
-        self.model = model
-
     def fit(
         self, X: Floats, y: Floats, qid: Ints | None = None, groups: Ints | None = None
     ) -> Self:
@@ -202,9 +199,6 @@ class StandardizedLabels(Wrapper):
 class IgnoringQueries(Wrapper):
     """A model that does not see the queries, though its inner folds keep them whole."""
 
-    def __init__(self, model: Estimator) -> None:
-        self.model = model
-
     def fit(self, X: Floats, y: Floats, groups: Ints | None = None) -> Self:
         """Fit all rows as one list."""
         self.model_ = fit_model(self.model, X, y, None, groups)
@@ -214,20 +208,18 @@ class IgnoringQueries(Wrapper):
 class GradesAsClasses(Wrapper):
     """PRank on grades: it learns classes, and its score ranks."""
 
-    def __init__(self, model: PRank) -> None:
-        self.model: PRank = model
-
     def fit(self, X: Floats, y: Floats) -> Self:
         """Learn the grades as levels of one scale."""
         values, level = np.unique(y, return_inverse=True)
         classes = list(range(max(2, len(values))))
-        self.model_: PRank = self.model.set_params(classes=classes)
+        self.model_ = self.model.set_params(classes=classes)
         self.model_.fit(X, level)
         return self
 
     def predict(self, X: Floats) -> Floats:
         """Return scores."""
-        return np.asarray(self.model_.decision_function(X))
+        model: Any = self.model_
+        return np.asarray(model.decision_function(X))
 
 
 def rankboost(info: TaskInfo) -> RoundsTuned:
@@ -293,17 +285,10 @@ def _rbf_mprank(info: TaskInfo) -> SampledMPRank:
     )
 
 
-def _ridge(info: TaskInfo) -> RidgeCV:
-    return RidgeCV(_RIDGES)
-
-
-def _mord(info: TaskInfo) -> GridTuned:
-    return GridTuned(Mord(), {"alpha": [0.1, 1.0, 10.0]}, step_loss, info.seed)
-
-
 def _other_libraries(adapt: Callable[[Make], Make]) -> tuple[Candidate, ...]:
     """Return ridge regression and the boosted trees that are installed."""
-    candidates = [Candidate("Ridge", adapt(_ridge), origin="scikit-learn")]
+    ridge = adapt(lambda i: RidgeCV(_RIDGES))
+    candidates = [Candidate("Ridge", ridge, origin="scikit-learn")]
     packages = (("LightGBM", "lightgbm", LightGBM), ("XGBoost", "xgboost", XGBoost))
     for name, package, trees in packages:
         if installed(package):
@@ -325,7 +310,10 @@ def ordinal_candidates() -> tuple[Candidate, ...]:
         *_other_libraries(_to_classes),
     ]
     if installed("mord"):
-        candidates.append(Candidate("mord", _mord, origin="mord"))
+        grid = {"alpha": [0.1, 1.0, 10.0]}
+        candidates.append(
+            Candidate("mord", lambda i: GridTuned(Mord(), grid, step_loss, i.seed), origin="mord")
+        )
     constant = Candidate("(always the median class)", lambda i: Constant(), origin="")
     return (*candidates, constant)
 
@@ -354,3 +342,10 @@ def graded_candidates() -> tuple[Candidate, ...]:
         Candidate("(the best feature)", lambda i: BestSignedFeature(), scaled=False, origin=""),
         Candidate("(a random order)", lambda i: Constant(), origin=""),
     )
+
+
+CANDIDATES: Final = {
+    "ordinal": ordinal_candidates,
+    "magnitude": magnitude_candidates,
+    "graded": graded_candidates,
+}

@@ -7,8 +7,9 @@ and `Contest` has what was measured, the best first.
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import floor, isnan, log10
 from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -70,6 +71,19 @@ class Result:
     def mean(self, measure: Measure) -> float:
         """Return the mean over units for which the measure is defined."""
         return float(np.nanmean(self.values[measure.name]))
+
+    @property
+    def chosen_text(self) -> str:
+        """The settings that were chosen in all folds."""
+        names: dict[str, list[str]] = {}
+        for chosen in self.chosen:
+            for name, value in chosen.items():
+                text = f"{value:.3g}" if isinstance(value, float) else str(value)
+                names.setdefault(name, []).append(text)
+        return "; ".join(
+            f"{name} {texts[0] if len(set(texts)) == 1 else ', '.join(texts)}"
+            for name, texts in names.items()
+        )
 
     def record(
         self, rows: Ints, n_rows: int, scores: Floats, answers: Floats | None = None
@@ -187,6 +201,51 @@ class Contest:
         """Return those that were not shown to differ from the first."""
         others = self.results[1:]
         return tuple(other for other in others if self.behind(other).is_level)
+
+    @property
+    def verdict(self) -> str:
+        """Which candidate is first, and which were not shown to differ from it."""
+        level = [result.name for result in self.level()]
+        if len(self.results) == 1:
+            return f"{self.best.name} is alone: there is nothing to compare it with."
+        if not level:
+            return f"{self.best.name} is first, and no other is level with it."
+        return f"{self.best.name} is first; no difference from {listed(level)} was shown (≈)."
+
+    def written(self, result: Result, measure: Measure) -> str:
+        """Return the mean of a measure as text."""
+        return f"{result.mean(measure):.{self._decimals(measure)}f}"
+
+    def behind_text(self, result: Result) -> str:
+        """Return how far behind as text, marked where no difference was shown."""
+        if result is self.best:
+            return ""
+        behind, n = self.behind(result), self._decimals(self.measures[0])
+        level = " ≈" if behind.is_level else ""
+        return f"{behind.mean:.{n}f} ± {behind.half_width:.{n}f}{level}"
+
+    def _decimals(self, measure: Measure) -> int:
+        """Return how many decimals give the best mean four figures."""
+        size = abs(self.best.mean(measure))
+        return 4 if size == 0 or isnan(size) else min(max(3 - floor(log10(size)), 0), 8)
+
+    def figures(self, result: Result, *, with_half: bool = False) -> list[str]:
+        """Return what a leaderboard has: of the first measure, behind, of the others.
+
+        `with_half`: the first has half its interval.
+        """
+        first, *others = self.measures
+        value = self.written(result, first)
+        if with_half:
+            half = self.half_width(result.values[first.name])
+            value += f" ± {half:.{self._decimals(first)}f}"
+        behind = self.behind_text(result)
+        return [value, behind, *(self.written(result, measure) for measure in others)]
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as an enumeration."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def run_contest(

@@ -21,7 +21,7 @@ from peckorder.compare.candidates import (
     linear_mprank,
     rankboost,
 )
-from peckorder.compare.measures import Measure
+from peckorder.compare.measures import of_lists_by_name
 from peckorder.compare.table_case import TableCase, folds_of_queries
 from peckorder.compare.third_party import LightGBM, installed
 from peckorder.compare.tuning import Wrapper, fit_model, innermost, list_loss
@@ -32,6 +32,7 @@ from peckorder.tables.columns import counted
 
 # Cormack, Clarke and Buettcher (SIGIR 2009) found it, and everybody keeps it.
 RRF_SHIFT = 60
+_RIDGES: Final = (0.01, 0.1, 1.0, 10.0, 100.0)
 BORDA: Final = "Borda"
 RRF: Final = "reciprocal rank fusion"
 LEARNT: Final = "RankBoost"
@@ -214,9 +215,8 @@ def make_runs_case(
     # 1 / rank, scores from 0 to 1, and scores as they are.
     scores = scores[is_judged]
     X = np.hstack([listed.X[is_judged], _scaled(scores, qid), scores])
-    first = Measure.of_lists(_checked(metric or "ndcg@10"))
-    others = map(Measure.of_lists, ("ndcg@10", "ap"))
-    measures = (first, *(m for m in others if m.name != first.name))
+    _check_metric(metric)
+    measures = of_lists_by_name(metric, ("ndcg@10", "ap"), least=0.0)
     names = tuple(runs)
     return TableCase(
         kind="runs",
@@ -226,7 +226,7 @@ def make_runs_case(
         features=names,
         measures=measures,
         candidates=_candidates(names),
-        loss=list_loss(first.name),
+        loss=list_loss(measures[0].name),
         qid=qid,
         target="grade",
         notes=tuple(notes),
@@ -256,9 +256,6 @@ def _candidates(names: tuple[str, ...]) -> tuple[Candidate, ...]:
     def learnt(make: Make, *, fill: bool) -> Make:
         return lambda info: OnReciprocalRanks(make(info), n, fill=fill)
 
-    def ridge(info: TaskInfo) -> RidgeCV:
-        return RidgeCV((0.01, 0.1, 1.0, 10.0, 100.0))
-
     runs = [(name, single(k), "run") for k, name in enumerate(names)]
     fusions = [
         ("fused by places (RRF)", lambda info: FusionRule(rrf), "rule"),
@@ -266,7 +263,7 @@ def _candidates(names: tuple[str, ...]) -> tuple[Candidate, ...]:
         ("fused by scores (CombMNZ)", lambda info: FusionRule(combmnz), "rule"),
         ("RankBoost", learnt(rankboost, fill=False), "peckorder"),
         ("MPRank", learnt(linear_mprank, fill=True), "peckorder"),
-        ("Ridge", learnt(ridge, fill=True), "scikit-learn"),
+        ("Ridge", learnt(lambda info: RidgeCV(_RIDGES), fill=True), "scikit-learn"),
     ]
     if installed("lightgbm"):
         trees = learnt(boosted_trees(LightGBM), fill=False)
@@ -279,13 +276,13 @@ def _candidates(names: tuple[str, ...]) -> tuple[Candidate, ...]:
     )
 
 
-def _checked(metric: str) -> str:
+def _check_metric(metric: str | None) -> None:
     """Refuse metrics that cannot tell what was there to find."""
-    kind = metric.partition("@")[0]
-    if metric != "ap" and (kind != "ndcg" or "(" in metric):
+    if metric is None or metric == "ap":
+        return
+    if metric.partition("@")[0] != "ndcg" or "(" in metric:
         hint = did_you_mean(metric, ("ap", "ndcg"), {"map": "ap"})
         raise refusal("metric", "be 'ap' or 'ndcg@k' for runs", repr(metric), hint=hint)
-    return metric
 
 
 def _scaled(scores: Floats, qid: Ints) -> Floats:

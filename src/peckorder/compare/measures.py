@@ -12,6 +12,13 @@ from peckorder.metrics import evaluate, metric_by_name
 # Comparisons of pairs at a time, so that memory stays small.
 _BLOCK: Final = 4_000_000
 _GAINS: Final = "ndcg"
+_MEANINGS: Final = {
+    "mean rank loss": "steps between the predicted and the true class; less is better",
+    "exactly right": "share of rows whose class is predicted; more is better",
+    "msd": "squared difference between predicted and true distances of pairs; less is better",
+    "disagreement": "share of pairs that are ranked the wrong way; less is better",
+    "ap": "average precision; more is better",
+}
 
 Values = Mapping[str, Floats]
 Measuring = Callable[[Floats], Values]
@@ -28,6 +35,15 @@ class Measure(NamedTuple):
         """Return a metric of lists, by its name."""
         metric = metric_by_name(name, "metric")
         return cls(metric.name, metric.kind.larger_is_better)
+
+    @property
+    def meaning(self) -> str:
+        """What it measures, in words."""
+        if self.name.startswith("ndcg"):
+            places = self.name.partition("@")[2]
+            first = f" of the first {places} places" if places else ""
+            return f"normalised discounted gain{first}; more is better"
+        return _MEANINGS.get(self.name, "see peckorder.metrics")
 
 
 def of_lists_by_name(metric: str | None, usual: Sequence[str], least: float) -> tuple[Measure, ...]:

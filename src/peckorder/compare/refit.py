@@ -7,21 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from peckorder._core.errors import refusal
 from peckorder.compare.candidates import TaskInfo
-from peckorder.compare.contest import Contest, Result
+from peckorder.compare.contest import Contest
 from peckorder.compare.ratings_case import RatingsCase
 from peckorder.compare.table_case import TableCase
 from peckorder.compare.tuning import innermost
 from peckorder.estimators import AggregatePRank, PRank, TableRanker
 from peckorder.tables.features import Scaling
-
-
-def keepable(contest: Contest) -> Result:
-    """Return the best of our own rankers; raise if there is none."""
-    if contest.best_own is None:
-        raise refusal("save", "have a ranker of peckorder's to keep", "none in the contest")
-    return contest.best_own
 
 
 def refit(case: TableCase | RatingsCase, contest: Contest, name: str) -> Any:

@@ -76,13 +76,12 @@ def judge(run: Columns, qrels: Columns, queries: Array | None = None) -> Judged:
     unlisted = ~np.isin(pair[n_listed:], pair[:n_listed]) & kept[query[n_listed:]]
     rows = np.concatenate([kept[query[:n_listed]], unlisted])
     left_out = (
-        (in_run & ~in_qrels, "query of the run is not", "queries of the run are not"),
-        (in_qrels & ~in_run, "judged query is not", "judged queries are not"),
+        (in_run & ~in_qrels, "query of the run is not", "queries of the run are not", "judged"),
+        (in_qrels & ~in_run, "judged query is not", "judged queries are not", "in the run"),
     )
-    ends = ("judged", "in the run")
     notes = tuple(
         f"{counted(int(these.sum()), one, many)} {end}: left out."
-        for (these, one, many), end in zip(left_out, ends, strict=True)
+        for these, one, many, end in left_out
         if these.any()
     )
     return Judged(

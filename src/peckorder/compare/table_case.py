@@ -1,21 +1,14 @@
 """Tables as cases of a contest: rows with labels, in folds."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Array, Bools, Floats, Ints, Predictor
-from peckorder.compare.candidates import (
-    Candidate,
-    TaskInfo,
-    TrainingRows,
-    graded_candidates,
-    magnitude_candidates,
-    ordinal_candidates,
-)
+from peckorder.compare.candidates import CANDIDATES, Candidate, TaskInfo, TrainingRows
 from peckorder.compare.contest import Case, Plan, Result, Trial
 from peckorder.compare.measures import (
     Measure,
@@ -200,54 +193,46 @@ def make_table_case(
     whole, columns = columns, selected.columns
     coding = Coding.of(columns, task.features, whole)
     y = _numeric_labels(columns.arrays[task.target], task.classes)
-    case = TableCase(
+    qid = numbered(columns, task.query)
+    measures: tuple[Measure, ...]
+    loss: Loss = pair_loss
+    unit, spread = "queries", 1.0
+    if task.kind == "ordinal":
+        _check_metric(metric, ("mean rank loss",), task.kind)
+        measures = (Measure("mean rank loss"), Measure("exactly right", True))
+        loss, unit = step_loss, "rows"
+    elif task.kind == "magnitude":
+        _check_metric(metric, ("msd", "disagreement"), task.kind)
+        names = ("disagreement", "msd") if metric == "disagreement" else ("msd", "disagreement")
+        measures = tuple(map(Measure, names))
+        if qid is None:
+            unit, spread = "rows", 2.0
+    else:
+        measures = of_lists_by_name(metric, ("ndcg@10", "disagreement"), float(y.min()))
+        loss = list_loss(measures[0].name)
+    return TableCase(
         kind=task.kind,
         source=columns.source,
         X=coding.matrix(columns),
         y=y,
         features=coding.features,
-        measures=(),
-        candidates=(),
-        loss=pair_loss,
-        qid=numbered(columns, task.query),
+        measures=measures,
+        candidates=CANDIDATES[task.kind](),
+        loss=loss,
+        qid=qid,
         people=numbered(columns, task.user),
         classes=task.classes,
         target=task.target,
         column_roles=coding.with_roles(task.column_roles),
         notes=selected.notes,
+        unit=unit,
+        spread=spread,
         levels=coding.levels,
         is_sample=selected.is_sample,
     )
-    return _with_measures(case, metric)
 
 
-def _with_measures(case: TableCase, metric: str | None) -> TableCase:
-    """Return the case with its measures and candidates."""
-    if case.kind == "ordinal":
-        _refuse_metric(metric, ("mean rank loss",), case.kind)
-        measures = (Measure("mean rank loss"), Measure("exactly right", True))
-        return replace(case, measures=measures, candidates=ordinal_candidates(), loss=step_loss)
-    if case.kind == "magnitude":
-        _refuse_metric(metric, ("msd", "disagreement"), case.kind)
-        names = ("disagreement", "msd") if metric == "disagreement" else ("msd", "disagreement")
-        return replace(
-            case,
-            measures=tuple(map(Measure, names)),
-            candidates=magnitude_candidates(),
-            unit="queries" if case.qid is not None else "rows",
-            spread=1.0 if case.qid is not None else 2.0,
-        )
-    kept = of_lists_by_name(metric, ("ndcg@10", "disagreement"), float(case.y.min()))
-    return replace(
-        case,
-        measures=kept,
-        candidates=graded_candidates(),
-        loss=list_loss(kept[0].name),
-        unit="queries",
-    )
-
-
-def _refuse_metric(metric: str | None, known: tuple[str, ...], kind: str) -> None:
+def _check_metric(metric: str | None, known: tuple[str, ...], kind: str) -> None:
     if metric is not None and metric not in known:
         words = " or ".join(repr(name) for name in known)
         raise refusal("metric", f"be {words} for task={kind!r}", repr(metric))

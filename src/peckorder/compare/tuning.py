@@ -96,6 +96,9 @@ class Wrapper(BaseEstimator):  # type: ignore[misc]
     model_: Predictor
     chosen_: Mapping[str, object]
 
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
     def predict(self, X: Floats) -> Floats:
         """Return what the fitted model predicts."""
         return np.asarray(self.model_.predict(X))

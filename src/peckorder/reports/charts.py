@@ -40,24 +40,25 @@ LABEL_GAP: Final = 15.0
 # Heights in the units of the SVG: of the line of a dot, and of all around these lines.
 HEIGHT_OF_DOT: Final = 23.0
 HEIGHT_AROUND_DOTS: Final = 62.0
-# Letters of a name that fit beside a picture of either width.
-MOST_LETTERS: Final = {"wide": 34, "narrow": 19}
 LONGEST_LABEL: Final = 30
+FONT_SIZE: Final = 11.5
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How large a picture is, in the units of its SVG, and how much it shows."""
+    """How large a picture is, in the units of its SVG, and how much it shows.
 
-    name: str
+    `n_letters` of a name fit beside it.
+    """
+
     width: float
     height: float
-    font_size: float
     n_points: int
+    n_letters: int
 
 
-WIDE: Final = Shape("wide", 800, 420, 11.5, 400)
-NARROW: Final = Shape("narrow", 360, 300, 11.5, 150)
+WIDE: Final = Shape(800, 420, 400, 34)
+NARROW: Final = Shape(360, 300, 150, 19)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def draw(chart: Chart | Dots, name: str) -> Picture:
         Key(label, VARIABLES[colour], " ".join(f"{dash:g}" for dash in dashes))
         for label, colour, dashes in lines
     )
-    has_labels = fits_labels(chart)
+    has_labels = fits_labels(chart, [key.label for key in keys])
     wide = draw_shape(chart, WIDE, f"{name}-wide", has_labels)
     narrow = draw_shape(chart, NARROW, f"{name}-narrow", False)
     return Picture(wide, narrow, keys, has_labels)
@@ -102,11 +103,8 @@ def style(index: int) -> tuple[str, tuple[float, ...]]:
     return COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
 
 
-def fits_labels(chart: Chart) -> bool:
+def fits_labels(chart: Chart, labels: Sequence[str]) -> bool:
     """Return whether every line can be named at its right end."""
-    labels = [curve.label for curve in chart.curves]
-    if chart.reference is not None:
-        labels.append(chart.reference[0])
     is_few = len(labels) * LABEL_GAP <= 0.8 * WIDE.height
     is_short = max(map(len, labels)) <= LONGEST_LABEL
     return is_few and is_short and all(np.isfinite(c.y).any() for c in chart.curves)
@@ -132,9 +130,7 @@ def draw_svg(shape: Shape, height: float, name: str, paint: Callable[[Figure, Ax
         # The measuring font may lack a letter that the reader's fonts have.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         mpl.rcdefaults()  # inside the context: a user's own settings come back
-        mpl.rcParams.update(
-            {"svg.fonttype": "none", "svg.hashsalt": name, "font.size": shape.font_size}
-        )
+        mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": name, "font.size": FONT_SIZE})
         # An SVG has 72 units to the inch.
         figure = Figure((shape.width / 72, height / 72), 72, layout="constrained")
         axes = figure.add_subplot()
@@ -290,7 +286,7 @@ def draw_dots(chart: Dots, shape: Shape, name: str) -> str:
         axes.tick_params(axis="y", labelcolor=INK)
         axes.xaxis.set_major_locator(MaxNLocator(6 if shape is WIDE else 4, steps=ROUND_STEPS))
         axes.xaxis.set_major_formatter(Ticks(is_linear=True))
-        labels = [shorten(dot.label, MOST_LETTERS[shape.name]) for dot in chart.dots]
+        labels = [shorten(dot.label, shape.n_letters) for dot in chart.dots]
         axes.set_yticks(np.arange(n), labels, parse_math=False)
         axes.set_ylim(n - 0.4, -0.6)
         for y, dot in enumerate(chart.dots):

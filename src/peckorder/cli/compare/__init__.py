@@ -16,7 +16,7 @@ from peckorder import compare, reports
 from peckorder._core.errors import refusal
 from peckorder._core.typing import PathLike
 from peckorder._core.validation import whole
-from peckorder.cli.compare.report import embedded_report, embedded_rows, file_report
+from peckorder.cli.compare.report import KINDS, embedded_report, embedded_rows, file_report
 from peckorder.cli.models import model_limits
 from peckorder.cli.options import CompareOptions, OutputOptions, ids_of, roles_of, separate_columns
 from peckorder.cli.outputs import (
@@ -31,22 +31,13 @@ from peckorder.compare import Comparison
 from peckorder.compare.contest import SEED, Contest, Result, run_contest
 from peckorder.compare.fusion import make_runs_case
 from peckorder.compare.ratings_case import MOST_PEOPLE, RatingsCase, make_ratings_case
-from peckorder.compare.refit import keepable, refit
+from peckorder.compare.refit import refit
 from peckorder.compare.table_case import MOST_ROWS, TableCase, make_table_case
-from peckorder.compare.texts import KINDS, board_row, chosen_text, level_text
 from peckorder.tables.columns import counted
 from peckorder.tables.files.read import file_format, read_columns
 from peckorder.tables.files.runs import as_run, read_qrels, read_run_columns, run_names
 from peckorder.tables.files.source import STDIN, check_is_file, is_standard, name_of
 from peckorder.tables.task import recognise
-
-
-def run_compare(files: tuple[str, ...], options: CompareOptions, output: OutputOptions) -> None:
-    """Compare rankers on files, or on embedded data if there are none."""
-    if files:
-        compare_files(files, options, output)
-    else:
-        compare_embedded(options, output)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,9 +78,11 @@ def compare_files(files: tuple[str, ...], options: CompareOptions, output: Outpu
             on_progress=report_progress,
         )
         seconds = perf_counter() - begin
-        kept = None if options.save is None else keepable(contest)
-        model = None
-        if kept is not None:
+        kept, model = None, None
+        if options.save is not None:
+            kept = contest.best_own
+            if kept is None:
+                raise refusal("save", "have a ranker of peckorder's to keep", "none in the contest")
             report_progress(0, None, f"Fitting {kept.name} to all rows")
             model = refit(case, contest, kept.name)
         limits = "" if model is None else model_limits(model, case.kind)
@@ -178,10 +171,10 @@ def shown(result: CompareResult) -> tuple[RenderableType, ...]:
         f"{contest.n_splits} folds, {result.seconds:.0f} s, 95 % intervals over "
         f"{contest.interval_unit}",
         ("ranker", first, "behind the first", *others),
-        [(entry.name, *board_row(contest, entry)) for entry in contest.results],
+        [(entry.name, *contest.figures(entry)) for entry in contest.results],
     )
     after = [f"{name} was left out: {why}" for name, why in contest.left_out]
-    after.append(level_text(contest))
+    after.append(contest.verdict)
     if kept is not None:
         other = "" if kept is contest.best else ", the best of peckorder's own"
         rows = "the rows drawn" if case.is_sample else "all rows"
@@ -210,7 +203,7 @@ def as_json(result: CompareResult) -> dict[str, object]:
                 "behind_half_width": behind.half_width,
                 "level_with_the_first": entry is contest.best or behind.is_level,
                 "seconds_to_fit": float(np.median(entry.seconds)) if entry.seconds else None,
-                "chosen": chosen_text(entry),
+                "chosen": entry.chosen_text,
             }
         )
     saved = None

@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from peckorder._core.typing import Floats, Ints
+from peckorder._core.typing import Array, Floats, Ints
 from peckorder.compare.contest import Contest, Result
-from peckorder.compare.measures import Measure, Measuring, of_lists, of_runs
+from peckorder.compare.measures import Measuring, of_lists, of_runs
 from peckorder.compare.ratings_case import HeldOutRatings, RatingsCase
 from peckorder.compare.table_case import TableCase
 from peckorder.compare.tuning import ROUNDS
@@ -129,27 +129,18 @@ def _won(contest: Contest, shown: Sequence[Result]) -> Dots:
 
 def _by_class(case: TableCase, contest: Contest, shown: Sequence[Result]) -> Chart:
     assert case.classes is not None
-    measure = contest.measures[0]
     # More lines of points that are nearly the same cannot be distinguished.
     rankers, baselines = ([r for r in shown if bool(r.origin) is k] for k in (True, False))
     shown = [*rankers[:_MOST_BY_CLASS], *baselines]
-    levels = list(range(len(case.classes)))
+    levels = range(len(case.classes))
     numbers = [c for c in case.classes if isinstance(c, int | float)]
-    x = np.array(numbers if len(numbers) == len(levels) else levels, dtype=float)
-    rising = (np.diff(x) > 0).all()
-    curves = tuple(
-        Curve(
-            result.name,
-            x if rising else np.array(levels, dtype=float),
-            means_by(result, measure, case.y.astype(np.int64), levels),
-        )
-        for result in shown
-    )
+    has_scale = len(numbers) == len(levels) and bool((np.diff(numbers) > 0).all())
+    x = np.array(numbers if has_scale else levels, dtype=float)
     return Chart(
         "Which classes are hard",
-        f"true {case.target}" if rising and numbers else "true class, 0 the lowest",
-        measure.name,
-        curves,
+        f"true {case.target}" if has_scale else "true class, 0 the lowest",
+        contest.measures[0].name,
+        _curves_by(contest, shown, x, case.y, levels),
         "The mean number of steps off, of rows of each class. Rare classes at the ends "
         "are where rankers differ most.",
     )
@@ -170,8 +161,11 @@ def _confusion(case: TableCase, contest: Contest) -> Table:
 
 
 def _by_size(case: TableCase, contest: Contest, shown: Sequence[Result]) -> Chart:
-    """Rows by tenths of the target: where on the scale who is wrong."""
-    measure = contest.measures[0]
+    """Draw the loss of rows by tenths of the target."""
+    measure = contest.measures[0].name
+    weighing = ""
+    if measure == "disagreement":
+        weighing = ", rows that have few with another label weighing less"
     order = np.argsort(case.y, kind="stable")
     tenth = np.empty(len(order), dtype=np.int64)
     tenth[order] = np.arange(len(order)) * 10 // len(order)
@@ -179,20 +173,14 @@ def _by_size(case: TableCase, contest: Contest, shown: Sequence[Result]) -> Char
     return Chart(
         "Which rows are hard",
         case.target,
-        measure.name,
-        tuple(Curve(r.name, middles, means_by(r, measure, tenth, range(10))) for r in shown),
+        measure,
+        _curves_by(contest, shown, middles, tenth, range(10)),
         f"Rows in ten parts of equal size by their {case.target}: the mean over pairs "
-        "of each part's rows with all others of their fold"
-        + (
-            ", rows that have few with another label weighing less."
-            if measure.name == "disagreement"
-            else "."
-        ),
+        f"of each part's rows with all others of their fold{weighing}.",
     )
 
 
 def _by_known(contest: Contest, held_out: HeldOutRatings, shown: Sequence[Result]) -> Chart:
-    measure = contest.measures[0]
     _, first = np.unique(held_out.user, return_index=True)
     n_known = held_out.n_known[first]
     cuts = np.unique(np.quantile(n_known, [0.2, 0.4, 0.6, 0.8]))
@@ -202,8 +190,8 @@ def _by_known(contest: Contest, held_out: HeldOutRatings, shown: Sequence[Result
     return Chart(
         "Few ratings or many",
         "known ratings of a person",
-        measure.name,
-        tuple(Curve(r.name, middles, means_by(r, measure, fifth, fifths)) for r in shown),
+        contest.measures[0].name,
+        _curves_by(contest, shown, middles, fifth, fifths),
         "People in fifths by how many of their ratings were known; a point stands at "
         "the median of its fifth.",
         log_x=True,
@@ -365,14 +353,19 @@ def shares_won(contest: Contest, results: Sequence[Result]) -> Floats:
     return np.asarray((is_best / is_best.sum(axis=0)).mean(axis=1))
 
 
-def means_by(result: Result, measure: Measure, part_of: Ints, parts: Sequence[int]) -> Floats:
-    """Return the mean of a measure over the units of each part; NaN for none."""
-    values = result.values[measure.name]
-    means = []
-    for k in parts:
-        inside = values[(part_of == k) & ~np.isnan(values)]
-        means.append(inside.mean() if len(inside) else np.nan)
-    return np.array(means)
+def _curves_by(
+    contest: Contest, shown: Sequence[Result], x: Floats, part_of: Array, parts: Sequence[int]
+) -> tuple[Curve, ...]:
+    """Return the means of what decides over the units of each part; NaN for none."""
+    curves = []
+    for result in shown:
+        values = result.values[contest.measures[0].name]
+        means = []
+        for k in parts:
+            inside = values[(part_of == k) & ~np.isnan(values)]
+            means.append(inside.mean() if len(inside) else np.nan)
+        curves.append(Curve(result.name, x, np.array(means)))
+    return tuple(curves)
 
 
 def confusion(levels: Ints, guesses: Ints, n_levels: int) -> Ints:

@@ -18,18 +18,9 @@ from peckorder._core.typing import Floats
 from peckorder.cli.compare.charts import behind_chart, pictures
 from peckorder.cli.options import CompareOptions
 from peckorder.compare import Comparison
-from peckorder.compare.contest import Contest, Result
+from peckorder.compare.contest import Contest, Result, listed
 from peckorder.compare.ratings_case import RatingsCase
 from peckorder.compare.table_case import TableCase
-from peckorder.compare.texts import (
-    KINDS,
-    board_row,
-    chosen_text,
-    level_text,
-    listed,
-    meaning,
-    written,
-)
 from peckorder.metrics import half_width
 from peckorder.reports import Cell, Chart, Curve, Section, Table
 from peckorder.tables.columns import counted
@@ -40,6 +31,13 @@ _MOST_LINES: Final = 40
 _EXPLAINED: Final = ("MPRank", "PRank", "PRank on grades", "RankBoost", "SVRank")
 _PACKAGES: Final = ("numpy", "scipy", "scikit-learn", "numba")
 _OTHER_LIBRARIES: Final = ("lightgbm", "xgboost", "mord")
+KINDS: Final = {
+    "ordinal": "ordered classes",
+    "magnitude": "real-valued relevance",
+    "graded": "grades within queries",
+    "ratings": "ratings of items by people",
+    "runs": "ranked lists with judgements",
+}
 _SPLITS: Final = {
     "ordinal": "Rows are divided into folds class by class.",
     "magnitude": "Rows are divided into folds at random.",
@@ -106,13 +104,13 @@ def _checksum(file: str) -> str:
 def _lead(contest: Contest) -> str:
     measure, best = contest.measures[0], contest.best
     baselines = [result for result in contest.results if not result.origin]
-    text = f"{level_text(contest)} Its {measure.name} is {written(contest, best, measure)}"
+    text = f"{contest.verdict} Its {measure.name} is {contest.written(best, measure)}"
     if baselines:
         worst = baselines[-1]
-        text += f", against {written(contest, worst, measure)} for {worst.name.strip('()')}"
+        text += f", against {contest.written(worst, measure)} for {worst.name.strip('()')}"
     ours = next((r for r in contest.results if r.origin == "peckorder"), None)
     if ours is not None and ours is not best:
-        reached = written(contest, ours, measure)
+        reached = contest.written(ours, measure)
         text += f". The best of peckorder's own is {ours.name}, {reached}"
     return f"{text}."
 
@@ -253,10 +251,10 @@ def _leaderboard(contest: Contest) -> Section:
     first, *others = (measure.name for measure in contest.measures)
     rows = []
     for k, result in enumerate(contest.results, start=1):
-        figures = board_row(contest, result, with_half=True)
+        figures = contest.figures(result, with_half=True)
         origin = result.origin or "baseline"
         rows.append((f"{k}. {result.name}", *figures, _seconds(result), origin))
-    words = "; ".join(f"{m.name}: {meaning(m.name)}" for m in contest.measures)
+    words = "; ".join(f"{m.name}: {m.meaning}" for m in contest.measures)
     table = Table(
         ("ranker", first, "behind the first", *others, "s to fit", "from"),
         tuple(rows),
@@ -279,7 +277,7 @@ def _seconds(result: Result) -> str:
 
 
 def _settings(contest: Contest) -> tuple[Section, ...]:
-    rows = tuple((result.name, text) for result in contest.results if (text := chosen_text(result)))
+    rows = tuple((result.name, text) for result in contest.results if (text := result.chosen_text))
     if not rows:
         return ()
     caption = "What rankers chose for themselves; one value per fold where they differ."

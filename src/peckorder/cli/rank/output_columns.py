@@ -52,7 +52,7 @@ def with_target(block: Columns, options: RankOptions, notes: Notes) -> RankOptio
         notes.add("No column of targets: all are 0 in LETOR (--target NAME).")
     else:
         why = "--target" if asked else "its name"
-        notes.add_role(ColumnRole(target, Role.KNOWN_TARGET, why))
+        notes.column_roles.append(ColumnRole(target, Role.KNOWN_TARGET, why))
     return replace(options, target=target)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from peckorder._core.errors import entry_named, refusal
-from peckorder._core.typing import Array, Bools, Floats, Ints, Matrix
+from peckorder._core.typing import Array, Bools, Floats, Ints, Matrix, VectorLike
 from peckorder.cli.options import RankOptions, separate_columns
 from peckorder.cli.outputs import Notes
 from peckorder.cli.rank.output_columns import ADDED, Spilled, with_target
@@ -27,12 +27,6 @@ from peckorder.tables.roles import ColumnRole, Role, column_of
 from peckorder.tables.scoring import classes_of, scores_of
 
 _DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
-
-
-def ranked_blocks(model: Any, file: str, options: RankOptions, notes: Notes) -> Iterator[Columns]:
-    """Yield rows with scores and positions, as soon as their lists are complete."""
-    blocks = scored_blocks(ModelRows.of(model), file, options, notes)
-    return listed_blocks(blocks, options, notes)
 
 
 def scored_blocks(
@@ -145,7 +139,7 @@ def listed_blocks(
         (Role.DOCUMENT, resolved.docid, options.docid and "--docid"),
     ):
         if name is not None:
-            notes.add_role(ColumnRole(name, role, asked or "its name"))
+            notes.column_roles.append(ColumnRole(name, role, asked or "its name"))
     if resolved.qid is None:
         notes.add("No column of queries: all rows are one list (--qid NAME).")
     blocks = chain([first], others)
@@ -249,11 +243,18 @@ def numbered(block: Columns, options: RankOptions, notes: Notes) -> Columns:
         placed = _places(block.arrays["score"], qid, options)
         block = Columns({**block.arrays, **placed}, block.source)
         notes.n_lists += int((placed["position"] == 1).sum())
-        if options.sort:
-            of_row = Queries.of(qid, len(block)).of_rows()
-            rows = np.lexsort((placed["position"], of_row))
-        rows = rows[is_written(placed, options)[rows]]
+        rows = rows_to_write(placed, qid, options)
     return written_rows(block, rows, options)
+
+
+def rows_to_write(placed: dict[str, Array], qid: VectorLike | None, options: RankOptions) -> Ints:
+    """Return the rows that are written; list by list and best first, if they are sorted."""
+    rows = np.flatnonzero(is_written(placed, options))
+    if options.sort:
+        position = placed["position"]
+        of_row = Queries.of(qid, len(position)).of_rows()
+        rows = rows[np.lexsort((position[rows], of_row[rows]))]
+    return rows
 
 
 def _places(score: Floats, qid: Array | None, options: RankOptions) -> dict[str, Array]:

@@ -131,10 +131,6 @@ def test_only_cells_that_need_them_are_in_quotes(tmp_path):
     assert back["x"].tolist() == cells.tolist()
 
 
-def test_names_of_data_sets_are_listed(capsys):
-    assert "ml-100k" in check_refused(capsys, "data", "fetch")
-
-
 def test_of_one_list_there_is_no_interval(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("target,score\n1,3\n0,2\n1,1\n")

@@ -65,7 +65,7 @@ def folder(made, monkeypatch):
         ),
     ],
 )
-def test_what_is_said(folder, capsys, words, sentence):
+def test_refusals_say_what_to_do(folder, capsys, words, sentence):
     assert check_refused(capsys, *words) == sentence
 
 
@@ -81,7 +81,7 @@ def test_text_among_numbers_has_its_row_in_any_block(folder, capsys, monkeypatch
     )
 
 
-def test_utf_16_is_told_what_to_type(folder, capsys):
+def test_the_refusal_of_utf_16_says_what_to_type(folder, capsys):
     (folder / "wide.csv").write_text("a,grade\n1,2\n", encoding="utf-16")
     assert check_refused(capsys, "compare", "wide.csv") == (
         "wide.csv: text must be UTF-8; got UTF-16. Change it before, as by iconv -f "
@@ -117,7 +117,7 @@ def test_names_of_rankers_may_have_commas_between():
     )
 
     def chosen(*names):
-        return [entrant.name for entrant in choose_candidates(taking_part, names)]
+        return [candidate.name for candidate in choose_candidates(taking_part, names)]
 
     assert chosen("prank, Ridge,") == ["PRank", "Ridge", "none"]
     assert chosen("A, b") == ["A, b", "none"]
