@@ -104,7 +104,7 @@ def test_a_page_of_one_result():
     section = _leaderboard(contest)
     assert section.charts == ()
     assert section.tables[0].rows[0][0] == "1. it"
-    assert contest.verdict == "it is alone: there is nothing to compare it with."
+    assert contest.summary == "it is alone: there is nothing to compare it with."
 
 
 def test_classes_are_shown_for_the_first_few_and_the_baseline():

@@ -113,7 +113,7 @@ def _screen(board: Contest, folds: int) -> Screen:
 
 def _notes(board: Contest, method: str, runs: list[str]) -> list[str]:
     """Return what is first, and whether the written run beats single runs."""
-    notes = [board.verdict]
+    notes = [board.summary]
     by_name = {result.name: result for result in board.results}
     single = next(result for result in board.results if result.name in runs)
     name = board.measures[0].name

@@ -203,7 +203,7 @@ class Contest:
         return tuple(other for other in others if self.behind(other).is_level)
 
     @property
-    def verdict(self) -> str:
+    def summary(self) -> str:
         """Which candidate is first, and which were not shown to differ from it."""
         level = [result.name for result in self.level()]
         if len(self.results) == 1:
@@ -229,7 +229,7 @@ class Contest:
         size = abs(self.best.mean(measure))
         return 4 if size == 0 or isnan(size) else min(max(3 - floor(log10(size)), 0), 8)
 
-    def figures(self, result: Result, *, with_half: bool = False) -> list[str]:
+    def leaderboard_row(self, result: Result, *, with_half: bool = False) -> list[str]:
         """Return what a leaderboard has: of the first measure, behind, of the others.
 
         `with_half`: the first has half its interval.

@@ -171,10 +171,10 @@ def shown(result: CompareResult) -> tuple[RenderableType, ...]:
         f"{contest.n_splits} folds, {result.seconds:.0f} s, 95 % intervals over "
         f"{contest.interval_unit}",
         ("ranker", first, "behind the first", *others),
-        [(entry.name, *contest.figures(entry)) for entry in contest.results],
+        [(entry.name, *contest.leaderboard_row(entry)) for entry in contest.results],
     )
     after = [f"{name} was left out: {why}" for name, why in contest.left_out]
-    after.append(contest.verdict)
+    after.append(contest.summary)
     if kept is not None:
         other = "" if kept is contest.best else ", the best of peckorder's own"
         rows = "the rows drawn" if case.is_sample else "all rows"

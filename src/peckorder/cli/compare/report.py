@@ -104,7 +104,7 @@ def _checksum(file: str) -> str:
 def _lead(contest: Contest) -> str:
     measure, best = contest.measures[0], contest.best
     baselines = [result for result in contest.results if not result.origin]
-    text = f"{contest.verdict} Its {measure.name} is {contest.written(best, measure)}"
+    text = f"{contest.summary} Its {measure.name} is {contest.written(best, measure)}"
     if baselines:
         worst = baselines[-1]
         text += f", against {contest.written(worst, measure)} for {worst.name.strip('()')}"
@@ -251,7 +251,7 @@ def _leaderboard(contest: Contest) -> Section:
     first, *others = (measure.name for measure in contest.measures)
     rows = []
     for k, result in enumerate(contest.results, start=1):
-        figures = contest.figures(result, with_half=True)
+        figures = contest.leaderboard_row(result, with_half=True)
         origin = result.origin or "baseline"
         rows.append((f"{k}. {result.name}", *figures, _seconds(result), origin))
     words = "; ".join(f"{m.name}: {m.meaning}" for m in contest.measures)
