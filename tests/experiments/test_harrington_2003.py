@@ -186,8 +186,8 @@ def test_presets_are_those_of_the_paper():
 
 
 def test_the_stream_and_its_test_are_rows_of_one_draw():
-    task, points = stream(30, 10, np.random.default_rng(3))
-    (X, y), (X_test, y_test) = task.train, task.test
+    race, points = stream(30, 10, np.random.default_rng(3))
+    (X, y), (X_test, y_test) = race.train_set, race.test_set
     assert (len(X), len(X_test), len(points)) == (30, 10, 10)
     assert len(np.unique(np.vstack([X, X_test]), axis=0)) == 40
     assert_allclose(X_test[:, 1:3], np.sqrt(2) * points)
@@ -197,9 +197,7 @@ def test_the_stream_and_its_test_are_rows_of_one_draw():
 @pytest.fixture(scope="module")
 def small_race():
     X, y = make_square(140, random_state=1)
-    task = methods.Task(X, y, 100, 5)
-    rounds = methods.curve_rounds(100)
-    return methods.race(task, FORM, rounds, 7, seed=5, online=True)
+    return methods.Race(X, y, 100, 5, methods.curve_rounds(100)).run(FORM, 7, seed=5)
 
 
 def members(tau, aggregate):
@@ -208,7 +206,7 @@ def members(tau, aggregate):
 
 
 def test_losses_are_those_of_the_estimators(small_race):
-    (X, y), (X_test, y_test) = small_race.task.train, small_race.task.test
+    (X, y), (X_test, y_test) = small_race.train_set, small_race.test_set
     models = {
         "PRank": PRank(rule="last", **FORM.rows),
         "PRank, averaged": PRank(**FORM.rows),
@@ -225,7 +223,7 @@ def test_losses_are_those_of_the_estimators(small_race):
 
 @pytest.mark.parametrize(("name", "how"), [("OAP-Bagg", "bagging"), ("OAP-VP", "voted")])
 def test_means_on_the_way_are_those_before_each_row(small_race, name, how):
-    X, y = small_race.task.train
+    X, y = small_race.train_set
     model, lost = members(0.6, how), []
     for row, label in zip(X, y, strict=True):
         # At the start all predict the highest.
@@ -239,9 +237,8 @@ def test_means_on_the_way_are_those_before_each_row(small_race, name, how):
 
 def test_constants_know_what_they_should():
     y = np.array([1, 1, 2, 3, 3, 3, 2, 2, 5, 5])
-    task = methods.Task(np.ones((10, 1)), y, 6, 5)
-    found = methods.Race(task, np.array([3, 6]))
-    methods.add_constants(found, online=True)
+    found = methods.Race(np.ones((10, 1)), y, 6, 5, np.array([3, 6]))
+    found.add_constants()
     # The best constant of the six learnt is 2; of the test any of 2 to 5, so the first.
     assert_allclose(found.online["best constant"], [2 / 3, 5 / 6], atol=1e-5)
     assert found.test["best constant"] == 6 / 4
@@ -252,8 +249,7 @@ def test_constants_know_what_they_should():
 
 def test_a_run_that_diverges_has_no_loss():
     X, y = make_square(60, random_state=0)
-    task = methods.Task(1e6 * X, y, 50, 5)
-    found = methods.race(task, FORM, np.array([50]), 2, 0, online=True)
+    found = methods.Race(1e6 * X, y, 50, 5, np.array([50])).run(FORM, 2, 0)
     assert np.isnan(found.test["Widrow-Hoff 0.2"])
     assert np.isnan(found.online["Widrow-Hoff 0.2"]).all()
     assert np.isfinite(found.test["PRank"])
@@ -295,17 +291,8 @@ def test_viewers_with_few_ratings_and_movies_with_one_are_left_out():
     assert_array_equal(table.toarray(), [[5, 2], [4, 1]])
 
 
-def test_instances_are_moved_where_there_is_a_rating():
-    centred = methods.Form("", True, True, False)
-    as_given = methods.Form("", False, False, False)
-    table = sparse.csr_array(np.array([[5.0, 0.0, 3.0], [0.0, 1.0, 0.0]]))
-    moved = filtering.instances(table, centred, 3.0)
-    assert_array_equal(moved.toarray(), [[2, 0, 0], [0, -2, 0]])
-    assert_array_equal(table.toarray(), [[5, 0, 3], [0, 1, 0]])
-    scores = np.array([[0, 1, 2]])
-    assert_array_equal(filtering.instances(scores, centred, 1.0), [[-1, 0, 1]])
-    assert_array_equal(filtering.instances(scores, as_given, 1.0), scores)
-    assert filtering.count_train(4819) == 4819 - 602  # an eighth is for the test
+def test_an_eighth_of_the_items_is_for_the_test():
+    assert filtering.count_train(4819) == 4819 - 602
 
 
 def test_the_mean_of_the_others_is_rounded_half_upwards():
@@ -455,10 +442,11 @@ def test_a_method_is_lowest_only_if_all_intervals_say_so():
         "alike": ours + 0.01 * rng.standard_normal(50),
         "better": ours - 0.1,
     }
-    assert methods.compare(losses, "ours", ["worse"])[0] == 1
-    assert methods.compare(losses, "ours", ["worse", "alike"])[0] == 0
-    lowest, text = methods.compare(losses, "ours", ["worse", "alike", "better"])
+    assert square.compare(losses, "ours", ["worse"], "Here")[0] == 1
+    assert square.compare(losses, "ours", ["worse", "alike"], "Here")[0] == 0
+    lowest, text = square.compare(losses, "ours", ["worse", "alike", "better"], "Here")
     assert lowest == -1
+    assert text.startswith("Here: ours at ")
     assert "lower than 1 of 3, the nearest worse (" in text
     assert "level with alike (" in text
     assert "higher than better (+0.100 ± 0.000)" in text
@@ -467,18 +455,18 @@ def test_a_method_is_lowest_only_if_all_intervals_say_so():
 def test_methods_are_shown_with_their_best_setting():
     losses = {f"Widrow-Hoff {eta:g}": np.array([eta]) for eta in methods.ETAS}
     losses["Widrow-Hoff 0.01"] = np.array([np.nan])
-    assert methods.best(losses, "Widrow-Hoff") == "Widrow-Hoff 0.05"
+    assert square.best(losses, "Widrow-Hoff") == "Widrow-Hoff 0.05"
     losses |= {f"OAP-VP {t}, not rounded": np.array([1 - t]) for t in methods.TAUS}
-    assert methods.best(losses, "OAP-VP, not rounded") == "OAP-VP 0.9, not rounded"
-    assert methods.best(losses, "PRank") == "PRank"
+    assert square.best(losses, "OAP-VP, not rounded") == "OAP-VP 0.9, not rounded"
+    assert square.best(losses, "PRank") == "PRank"
 
 
 def test_spreads_are_compared_by_resampling():
     rng = np.random.default_rng(0)
     narrow, wide = rng.standard_normal((2, 200)) * [[1.0], [2.0]]
-    low, high = methods.spread_interval(narrow, wide)
+    low, high = square.spread_interval(narrow, wide)
     assert 0 < low < wide.std(ddof=1) - narrow.std(ddof=1) < high
-    assert methods.spread_interval(narrow, narrow) == (0.0, 0.0)
+    assert square.spread_interval(narrow, narrow) == (0.0, 0.0)
 
 
 @pytest.fixture(scope="module")

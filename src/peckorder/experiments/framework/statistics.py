@@ -31,6 +31,14 @@ def column(units: Units, *keys: str) -> Floats:
     return np.array(values, dtype=float)
 
 
+def columns(units: Units, *keys: str) -> dict[str, Floats]:
+    """Return the columns of all that is measured under these keys, by name."""
+    values = units[0]
+    for key in keys:
+        values = values[key]
+    return {name: column(units, *keys, name) for name in values}
+
+
 def signed(value: float, decimals: int) -> str:
     """Format a number with its sign."""
     return f"{value:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")

@@ -18,26 +18,8 @@ PRESETS = {
         more_than=10,
         synthetic=True,
     ),
-    "full": Config(
-        trials=100,
-        rounds=5000,
-        long_rounds=50_000,
-        test_size=1000,
-        members=100,
-        judged_trials=300,
-        movie_trials=60,
-        more_than=200,
-    ),
-    "paper": Config(
-        trials=20,
-        rounds=5000,
-        long_rounds=50_000,
-        test_size=1000,
-        members=100,
-        judged_trials=500,
-        movie_trials=500,
-        more_than=200,
-    ),
+    "full": Config(),
+    "paper": Config(trials=20, judged_trials=500, movie_trials=500),
 }
 
 DEPARTURES = (
