@@ -1,35 +1,11 @@
 """Crammer and Singer, "Pranking with Ranking" (2001)."""
 
-from dataclasses import replace
-
 from peckorder.experiments.crammer_singer_2001 import batch, movies
 from peckorder.experiments.crammer_singer_2001.online import SQUARE, Config
 from peckorder.experiments.framework.experiment import Experiment
 from peckorder.experiments.framework.online import FIRST_OF_ALL
 
-FULL = Config(
-    synthetic=False,
-    sequences=100,
-    rounds=50_000,
-    tested_after=5_000,
-    test_points=1_000,
-    square_steps=(0.05, 0.1, 0.2),
-    more_than=(100, 200),
-    targets=500,
-    raw_steps=(0.0003, 0.0007, 0.001, 0.0015),
-    unit_steps=(0.3, 0.7, 1.0, 1.4, 1.7),
-    scales=(1.0, 0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.003),
-    samples=60,
-    sizes=(20, 50, 100, 200, 500),
-    viewers=200,
-    most_learnt=200,
-    class_costs=(0.1, 1.0, 10.0, 100.0, 1_000.0),
-    regression_costs=(0.1, 1.0, 10.0, 100.0),
-    folds=5,
-    passes=(1, 20, 500),
-)
-QUICK = replace(
-    FULL,
+QUICK = Config(
     synthetic=True,
     sequences=8,
     rounds=5_000,
@@ -45,13 +21,12 @@ QUICK = replace(
     folds=3,
     passes=(1, 20, 100),
 )
-PAPER = replace(
-    FULL,
+PAPER = Config(
     sequences=1_000,
     targets=2_000,
     samples=1_000,
-    viewers=1_000,
     sizes=(20, 50, 100, 200, 500, 1_000),
+    viewers=1_000,
 )
 
 EXPERIMENT = Experiment(
@@ -61,7 +36,7 @@ EXPERIMENT = Experiment(
         "K. Crammer and Y. Singer, Pranking with Ranking, "
         "Advances in Neural Information Processing Systems 14, 2001."
     ),
-    presets={"quick": QUICK, "full": FULL, "paper": PAPER},
+    presets={"quick": QUICK, "full": Config(), "paper": PAPER},
     parts=(SQUARE, *movies.PARTS, *batch.PARTS),
     departures=(
         "The paper prints no number of its experiments: its results are three plots of "

@@ -31,7 +31,7 @@ from peckorder.experiments.framework.experiment import (
 )
 from peckorder.experiments.framework.online import LEAST_LOSS, NOISE
 from peckorder.experiments.framework.statistics import (
-    column,
+    columns,
     difference_text,
     lower_than_all,
     mean_curve,
@@ -132,7 +132,7 @@ def measure_square(config: Config, data: Values, unit: int, rng: Generator) -> M
 
 def show_square(config: Config, units: Units, seconds: Units) -> Shown:
     """Show the loss by the size of the sample."""
-    losses = {name: column(units, "tested", name) for name in units[0]["tested"]}
+    losses = columns(units, "tested")
     rows = [
         (name, *(mean_text(losses_at) for losses_at in values.T)) for name, values in losses.items()
     ]
@@ -213,7 +213,7 @@ def measure_movies(config: Config, data: Viewers, unit: int, rng: Generator) -> 
 
 def show_movies(config: Config, units: Units, seconds: Units) -> Shown:
     """Show the loss on the test halves."""
-    losses = {name: column(units, "tested", name) for name in units[0]["tested"]}
+    losses = columns(units, "tested")
     rows = tuple(
         (
             name,

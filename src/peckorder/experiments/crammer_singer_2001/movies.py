@@ -23,7 +23,6 @@ from peckorder.experiments.crammer_singer_2001.online import (
     RANKS,
     Config,
     Curves,
-    best_step,
     curves_of,
     learners,
     lost_after,
@@ -32,9 +31,10 @@ from peckorder.experiments.crammer_singer_2001.online import (
     stepped,
 )
 from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units
-from peckorder.experiments.framework.online import centred, rounds_shown, running_median
+from peckorder.experiments.framework.online import centred, lowest, rounds_shown, running_median
 from peckorder.experiments.framework.statistics import (
     column,
+    columns,
     difference_text,
     mean_curve,
     mean_text,
@@ -177,12 +177,11 @@ def curve_rounds(config: Config, which: int) -> Ints:
 def show(config: Config, units: Units, seconds: Units, *, which: int) -> Shown:
     """Show the curves, the effect of scale, the table and the claim."""
     rounds = curve_rounds(config, which)
-    curves = {key: curves_of(units, key, rounds) for key in units[0]["lost"]}
-    passes = {key: column(units, "whole pass", key) for key in curves}
+    curves, passes = curves_of(units, rounds), columns(units, "whole pass")
     best = {}
     for form in FORMS:
         names = [in_form(stepped(eta), form) for eta in steps_of(config, form)]
-        best[form] = best_step(passes, names)
+        best[form] = lowest(passes, names)
     more_than = config.more_than[which]
     return Shown(
         paragraphs=_paragraphs(units, more_than),

@@ -21,9 +21,16 @@ from peckorder.experiments.framework.experiment import (
     Units,
     Values,
 )
-from peckorder.experiments.framework.online import LEAST_LOSS, NOISE, rounds_shown, running_median
+from peckorder.experiments.framework.online import (
+    LEAST_LOSS,
+    NOISE,
+    lowest,
+    rounds_shown,
+    running_median,
+)
 from peckorder.experiments.framework.statistics import (
     column,
+    columns,
     difference_text,
     lower_than_all,
     mean_curve,
@@ -52,30 +59,30 @@ Curves = dict[str, Floats]
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes and grids of one preset."""
+    """Sizes and grids, by default of the preset "full"."""
 
-    synthetic: bool
+    synthetic: bool = False
     # The square: sequences, their length, when the rule is tested, and on how many.
-    sequences: int
-    rounds: int
-    tested_after: int
-    test_points: int
-    square_steps: tuple[float, ...]
+    sequences: int = 100
+    rounds: int = 50_000
+    tested_after: int = 5_000
+    test_points: int = 1_000
+    square_steps: tuple[float, ...] = (0.05, 0.1, 0.2)
     # Movies: lower limits of the ratings per viewer of both sets, targets per set.
-    more_than: tuple[int, int]
-    targets: int
-    raw_steps: tuple[float, ...]
-    unit_steps: tuple[float, ...]
-    scales: tuple[float, ...]
+    more_than: tuple[int, int] = (100, 200)
+    targets: int = 500
+    raw_steps: tuple[float, ...] = (0.0003, 0.0007, 0.001, 0.0015)
+    unit_steps: tuple[float, ...] = (0.3, 0.7, 1.0, 1.4, 1.7)
+    scales: tuple[float, ...] = (1.0, 0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.003)
     # Batches: samples and sizes of the square, viewers, grids of the SVMs, passes.
-    samples: int
-    sizes: tuple[int, ...]
-    viewers: int
-    most_learnt: int
-    class_costs: tuple[float, ...]
-    regression_costs: tuple[float, ...]
-    folds: int
-    passes: tuple[int, ...]
+    samples: int = 60
+    sizes: tuple[int, ...] = (20, 50, 100, 200, 500)
+    viewers: int = 200
+    most_learnt: int = 200
+    class_costs: tuple[float, ...] = (0.1, 1.0, 10.0, 100.0, 1_000.0)
+    regression_costs: tuple[float, ...] = (0.1, 1.0, 10.0, 100.0)
+    folds: int = 5
+    passes: tuple[int, ...] = (1, 20, 500)
 
 
 def stepped(step: float) -> str:
@@ -111,15 +118,9 @@ def lost_after(losses: Floats, rounds: Ints) -> list[float]:
     return list(totals if np.isnan(totals).any() else totals.astype(np.int64))
 
 
-def curves_of(units: Units, key: str, rounds: Ints) -> Floats:
+def curves_of(units: Units, rounds: Ints) -> Curves:
     """Return time-averaged losses: one row per repetition, one column per round."""
-    return column(units, "lost", key) / rounds
-
-
-def best_step(losses: Curves, names: Sequence[str]) -> str:
-    """Return which of `names` has the lowest mean loss, NaN counting as infinity."""
-    means = [np.mean(losses[name]) for name in names]
-    return names[int(np.argmin(np.where(np.isnan(means), np.inf, means)))]
+    return {name: lost / rounds for name, lost in columns(units, "lost").items()}
 
 
 def sides_below(ours: Floats, theirs: Floats, rounds: Ints) -> list[int]:
@@ -169,9 +170,9 @@ def measure_square(config: Config, data: Values, unit: int, rng: Generator) -> M
 def show_square(config: Config, units: Units, seconds: Units) -> Shown:
     """Show the curves, the table and the claim."""
     rounds = square_rounds(config)
-    curves = {key: curves_of(units, key, rounds) for key in units[0]["lost"]}
+    curves = curves_of(units, rounds)
     steps = [stepped(eta) for eta in config.square_steps]
-    best = best_step({name: curves[name][:, -1] for name in steps}, steps)
+    best = lowest({name: curves[name][:, -1] for name in steps}, steps)
     return Shown(
         paragraphs=(
             "Every point is predicted before it is learned; a curve at t is the mean "
@@ -259,7 +260,7 @@ def _square_claim(config: Config, curves: Curves, rounds: Ints, steps: Sequence[
     if exceptions.size:
         text += f"; exceptions: {exceptions[0]:,} to {exceptions[-1]:,}"
     tested = int(np.searchsorted(rounds, config.tested_after))
-    best = best_step({name: curves[name][:, tested] for name in steps}, steps)
+    best = lowest({name: curves[name][:, tested] for name in steps}, steps)
     texts += [
         text,
         f"after {config.tested_after:,} rounds the best step is {best}: "
