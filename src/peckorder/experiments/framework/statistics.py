@@ -55,6 +55,11 @@ def mean_text(values: Floats, decimals: int = 3) -> str:
     return f"{mean} ± {float(half_width(values)):.{decimals}f}"
 
 
+def mean_row(label: str, *columns: Floats, decimals: int = 3) -> tuple[Cell, ...]:
+    """Return a row of a table: a label, then means with half their intervals."""
+    return label, *(mean_text(values, decimals) for values in columns)
+
+
 def difference_text(differences: Floats, decimals: int = 3) -> str:
     """Format the mean of paired differences, with its sign, and half its interval."""
     text = signed(differences.mean(), decimals)

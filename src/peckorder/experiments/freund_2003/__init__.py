@@ -1,12 +1,11 @@
 """Freund, Iyer, Schapire and Singer (2003): combining preferences by boosting."""
 
 from peckorder.experiments.framework.experiment import Experiment
-from peckorder.experiments.freund_2003.features import DENSITIES, SIZES
-from peckorder.experiments.freund_2003.feedback import CHANCE, FEEDBACK
-from peckorder.experiments.freund_2003.films import FULL, PAPER, QUICK, Config
-from peckorder.experiments.freund_2003.ideas import IDEAS, LETOR
-from peckorder.experiments.freund_2003.learners import FIGURE_4
-from peckorder.experiments.freund_2003.lists import LISTS, RUNS
+from peckorder.experiments.freund_2003.chance import CHANCE
+from peckorder.experiments.freund_2003.figures import FIGURES
+from peckorder.experiments.freund_2003.films import PAPER, QUICK, Config
+from peckorder.experiments.freund_2003.learners import FIGURE_4, IDEAS
+from peckorder.experiments.freund_2003.lists import LETOR, LISTS, RUNS
 
 __all__ = ["EXPERIMENT", "Config"]
 
@@ -18,9 +17,9 @@ EXPERIMENT = Experiment(
         "Algorithm for Combining Preferences, Journal of Machine Learning Research 4, "
         "2003."
     ),
-    presets={"quick": QUICK, "full": FULL, "paper": PAPER},
+    presets={"quick": QUICK, "full": Config(), "paper": PAPER},
     # Parts on the same data follow each other, so that they are read once.
-    parts=(FIGURE_4, SIZES, DENSITIES, FEEDBACK, CHANCE, IDEAS, LISTS, RUNS, LETOR),
+    parts=(FIGURE_4, *FIGURES, CHANCE, IDEAS, LISTS, RUNS, LETOR),
     departures=(
         "EachMovie (61,625 viewers, 1,628 films) was withdrawn; MovieLens 1M (6,040 "
         "viewers, 3,706 films, ratings 1 to 5, at least 20 per viewer) is used "

@@ -5,7 +5,8 @@ Ratings are at least 1, so that a zero in a dense table means "not rated".
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,45 +25,42 @@ from peckorder.metrics import average_precision, coverage, disagreement, predict
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes of all parts.
+    """Sizes of all parts, by default of the preset "full".
 
     A split is a draw of viewers who are features and of people who are targets; a
     partition divides all queries into four folds.
     """
 
-    synthetic: bool
+    synthetic: bool = False
     # Figure 4.
-    learner_splits: int
-    learner_targets: int
-    learner_features: int
-    rounds_shown: int
+    learner_splits: int = 20
+    learner_targets: int = 8
+    learner_features: int = 1000
+    rounds_shown: int = 200
     # Table 1.
-    list_partitions: int
-    run_partitions: int
+    list_partitions: int = 5
+    run_partitions: int = 10
     # Figure 5.
-    sizes: tuple[int, ...]
-    splits: int
-    targets: int
+    sizes: tuple[int, ...] = (100, 200, 500, 750, 1000, 2000)
+    splits: int = 20
+    targets: int = 40
     # Figures 6 and 7: limits of the bins, both included.
-    bins: tuple[tuple[int, int], ...]
-    density_features: int
-    density_splits: int
-    density_targets: int
-    feedback_features: int
-    feedback_splits: int
-    feedback_targets: int
+    bins: tuple[tuple[int, int], ...] = ((10, 20), (21, 40), (41, 60), (61, 100), (101, 100_000))
+    density_features: int = 700
+    density_splits: int = 20
+    density_targets: int = 15
+    feedback_features: int = 1000
+    feedback_splits: int = 20
+    feedback_targets: int = 20
     # The ideas that the paper proposes.
-    idea_features: int
-    idea_splits: int
-    idea_targets: int
-    bipartite_features: int
+    idea_features: int = 1000
+    idea_splits: int = 20
+    idea_targets: int = 15
+    bipartite_features: int = 200
     # OHSUMED: the largest number of rounds to choose from.
-    letor_rounds: int
+    letor_rounds: int = 500
     fold_rounds: int = 50
 
-
-BINS = ((10, 20), (21, 40), (41, 60), (61, 100), (101, 100_000))
-SIZES = (100, 200, 500, 750, 1000, 2000)
 
 QUICK = Config(
     synthetic=True,
@@ -89,34 +87,9 @@ QUICK = Config(
     letor_rounds=10,
     fold_rounds=5,
 )
-FULL = Config(
-    synthetic=False,
-    learner_splits=20,
-    learner_targets=8,
-    learner_features=1000,
-    rounds_shown=200,
-    list_partitions=5,
-    run_partitions=10,
-    sizes=SIZES,
-    splits=20,
-    targets=40,
-    bins=BINS,
-    density_features=700,
-    density_splits=20,
-    density_targets=15,
-    feedback_features=1000,
-    feedback_splits=20,
-    feedback_targets=20,
-    idea_features=1000,
-    idea_splits=20,
-    idea_targets=15,
-    bipartite_features=200,
-    letor_rounds=500,
-)
 # The printed counts where the set has enough people (except for the ideas, which the
 # paper did not try): 1,000 targets leave 500 features to every bin except the lowest.
-PAPER = replace(
-    FULL,
+PAPER = Config(
     learner_splits=5,
     learner_targets=200,
     rounds_shown=1000,
@@ -186,6 +159,30 @@ def draw_targets(
     return targets
 
 
+def in_bin(films: Ratings, people: Ints, limits: tuple[int, int]) -> Ints:
+    """Return the people whose number of ratings is within the limits."""
+    count = films.per_user[people]
+    return people[(count >= limits[0]) & (count <= limits[1])]
+
+
+def bin_name(limits: tuple[int, int]) -> str:
+    """Format the limits of a bin."""
+    low, high = limits
+    return f"{low}-{high}" if high < 1000 else f"over {low - 1}"
+
+
+def thinned(ratings: sparse.csr_array, rng: Generator) -> sparse.csr_array:
+    """Return 10 to 20 ratings of each viewer, drawn at random."""
+    kept = []
+    for start, end in pairwise(ratings.indptr.tolist()):
+        count = min(int(rng.integers(10, 21)), end - start)
+        kept.append(np.sort(start + rng.permutation(end - start)[:count]))
+    chosen = np.concatenate(kept)
+    starts = np.concatenate([[0], np.cumsum([len(rows) for rows in kept])])
+    arrays = ratings.data[chosen], ratings.indices[chosen], starts
+    return sparse.csr_array(arrays, shape=ratings.shape)
+
+
 class Viewers:
     """Viewers who are features, with statistics of each over all films."""
 
@@ -206,6 +203,15 @@ class Viewers:
     def mean_of(self, size: int) -> float:
         """Return the mean of all ratings by the first viewers."""
         return float(self._table.data[: self._table.indptr[size]].mean())
+
+
+def draw(
+    films: Ratings, n_viewers: int, n_targets: int, rng: Generator
+) -> tuple[Viewers, list[Target]]:
+    """Draw viewers who are features, and targets among the others."""
+    order = rng.permutation(films.n_users)
+    viewers = Viewers(films.csr[order[:n_viewers]])
+    return viewers, draw_targets(films.csr, order[n_viewers:], n_targets, rng)
 
 
 def boosted(
@@ -324,10 +330,11 @@ def compared(
     }
 
 
-def measures(truths: Sequence[Floats], scores: Sequence[Floats]) -> dict[str, float]:
+def measures(targets: Sequence[Target], scores: Sequence[Floats]) -> dict[str, float]:
     """Return the four measures, means over people; good is the highest rating."""
-    truth, score = np.concatenate(truths), np.concatenate(scores)
-    person = np.repeat(np.arange(len(truths)), [len(truth) for truth in truths])
+    truth = np.concatenate([target.truth for target in targets])
+    score = np.concatenate(scores)
+    person = np.repeat(np.arange(len(targets)), [len(target.truth) for target in targets])
     return {
         "disagreement": float(disagreement(truth, score, qid=person)),
         **top_measures(truth, score, person),
@@ -350,13 +357,18 @@ def tabulated(
     targets: Sequence[Target], scored: Sequence[Mapping[str, Sequence[Floats]]]
 ) -> dict[str, dict[str, list[float]]]:
     """Return ranker, then measure, then one value per number of features."""
-    truths = [target.truth for target in targets]
     table = {}
     for name in scored[0]:
         by_size = zip(*(scores[name] for scores in scored), strict=True)
-        rows = [measures(truths, scores) for scores in by_size]
+        rows = [measures(targets, scores) for scores in by_size]
         table[name] = {key: [row[key] for row in rows] for key in MEASURES}
     return table
+
+
+def all_compared(viewers: Viewers, targets: Sequence[Target]) -> dict[str, dict[str, list[float]]]:
+    """Return the measures of every ranker with all viewers as features."""
+    scored = [compared(Tables.of(viewers, target), [len(viewers)]) for target in targets]
+    return tabulated(targets, scored)
 
 
 def joined(parts: Sequence[Mapping[str, Mapping[str, Sequence[float]]]]) -> Values:
