@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from peckorder.exceptions import MissingDataError
 from peckorder.experiments.cortes_2007 import data, figure_1, rankers, tables
 from peckorder.experiments.cortes_2007 import leave_pair_out as left_out
 from peckorder.experiments.cortes_2007.data import FULL, PAPER, QUICK
+from peckorder.experiments.framework.statistics import column
 from peckorder.magnitude.compiled.mprank import sweep
 
 PAPERS = experiments.find("cortes-2007")
@@ -233,12 +235,12 @@ def test_a_path_is_mprank_and_kernel_ridge(problem, C):
     K = np.exp(-0.3 * problem.distances)
     model = MPRank(C=C, kernel="precomputed").fit(K[:n, :n], problem.train)
     wanted = model.predict(K[n:, :n]) - model.intercept_
-    [path] = rankers.ridge_path(K, problem.y, n, np.array([n / (2 * C)]), is_free=True).T
+    [path] = rankers.mprank_path(problem, 0.3, replace(QUICK, Cs=(C,))).T
     np.testing.assert_allclose(path, wanted, atol=1e-9)
     ridge = KernelRidge(alpha=0.5, kernel="precomputed")
     centred = problem.train - problem.train.mean()
     wanted = ridge.fit(K[:n, :n], centred).predict(K[n:, :n])
-    [path] = rankers.ridge_path(K, problem.y, n, np.array([0.5]), is_free=False).T
+    [path] = rankers.ridge_path(problem, 0.3, np.array([0.5]), is_free=False).T
     np.testing.assert_allclose(path, wanted, atol=1e-9)
 
 
@@ -364,8 +366,8 @@ def test_ranges_on_real_data(name):
         if group not in RANGES:
             continue
         (low, high), (least, most) = RANGES[group]
-        assert low <= tables.ratio(units, group, "MPRank").mean() <= high
-        assert least <= tables.of(units, group, "MPRank", "misranking").mean() <= most
+        of = partial(column, units, "groups", group)
+        assert low <= tables.ratio(of, "MPRank").mean() <= high
+        assert least <= of("MPRank", "misranking").mean() <= most
         if name == "movielens":
-            m1d = tables.of(units, group, "MPRank", "m1d").mean()
-            assert 1.03 <= m1d <= 1.10
+            assert 1.03 <= of("MPRank", "m1d").mean() <= 1.10

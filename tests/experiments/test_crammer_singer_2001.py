@@ -12,7 +12,7 @@ from sklearn.svm import SVC, SVR
 from peckorder import PRank, Ratings, experiments
 from peckorder.datasets import make_square
 from peckorder.experiments.crammer_singer_2001 import batch, movies, online
-from peckorder.experiments.framework.online import NOISE
+from peckorder.experiments.framework.online import NOISE, lowest
 
 EXPERIMENT = experiments.find("crammer-singer-2001")
 QUICK, FULL = EXPERIMENT.presets["quick"], EXPERIMENT.presets["full"]
@@ -184,7 +184,7 @@ def test_time_averaged_losses_by_hand():
     assert lost == [4, 4, 6]
     units = [{"lost": {"a": lost}}, {"lost": {"a": [0, 2, 4]}}]
     expected = [[4.0, 2.0, 1.5], [0.0, 1.0, 1.0]]
-    assert online.curves_of(units, "a", rounds).tolist() == expected
+    assert online.curves_of(units, rounds)["a"].tolist() == expected
 
 
 def test_a_run_that_diverges_has_no_losses_and_is_never_the_best():
@@ -195,7 +195,7 @@ def test_a_run_that_diverges_has_no_losses_and_is_never_the_best():
         losses = online.progressive_losses(learner, X, y)
         assert np.isnan(losses).all() == (step == 9.0)
     losses = {"a": np.array([0.1, np.nan]), "b": np.array([3.0, 3.0])}
-    assert online.best_step(losses, ["a", "b"]) == "b"
+    assert lowest(losses, ["a", "b"]) == "b"
 
 
 def test_progressive_losses_are_of_predictions_made_before():
@@ -449,7 +449,7 @@ def test_losses_of_the_square_are_in_the_accepted_ranges(golden):
     # On the way there are means of 100 trials to compare with, and no ranges.
     rounds = online.square_rounds(config)
     for key in ("PRank", "PRank-avg", "MCP", "WH0.2", "WH0.1"):
-        curves = online.curves_of(units, names[key], rounds)
+        curves = online.curves_of(units, rounds)[names[key]]
         for mark in (100, 1_000, 5_000):
             expected = file["online_mean_loss"][key][str(mark)]
             curve = curves[:, rounds.tolist().index(mark)]

@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 
 from peckorder.experiments.framework.statistics import not_behind
-from peckorder.experiments.freund_2003 import (
-    features,
-    feedback,
-    figures,
-    films,
-    ideas,
-    learners,
-    lists,
-)
+from peckorder.experiments.freund_2003 import chance, figures, films, learners, lists
 from peckorder.experiments.freund_2003.films import QUICK
 
 NAMES = (*films.PRINTED, films.MEAN, films.CONSTANT, films.PLAIN)
@@ -63,7 +55,7 @@ BEHIND = {films.BOOST: [-0.1, -0.15, -0.2]}
     ],
 )
 def test_more_features(better, n_units, expected):
-    rivals, large, _, gains, cum = features._claims_on_sizes(QUICK, units(better, n_units), 2)
+    rivals, large, _, gains, cum = figures._claims_on_sizes(QUICK, units(better, n_units), 2)
     assert_verdicts([rivals, large, gains, cum], expected)
     assert "above 20 features" in large.found
 
@@ -75,7 +67,7 @@ def test_more_features(better, n_units, expected):
 def test_near_chance(nearest, regression, expected):
     better = {films.NEAREST: nearest, films.REGRESSION: regression}
     made = units({**better, films.CONSTANT: 0.0})
-    claim = features._claims_on_sizes(QUICK, made, 2)[2]
+    claim = figures._claims_on_sizes(QUICK, made, 2)[2]
     assert claim.holds == expected
 
 
@@ -96,7 +88,7 @@ LOVED = {films.SIMILARITY: [0.2, 0.2, -0.2]}
 )
 def test_few_films_are_for_vector_similarity(better, n_units, expected):
     assert [high <= 40 for _, high in QUICK.bins] == [True, True, False]
-    claim, _ = feedback._claims_on_feedback(QUICK, units(better, n_units))
+    claim, _ = figures._claims_on_feedback(QUICK, units(better, n_units))
     assert claim.holds == expected
 
 
@@ -110,12 +102,12 @@ def test_denser_feedback(fall, rise, expected):
         ours = each["rankers"][films.BOOST]
         ours["AP"] = ours["coverage"] = [0.5, 0.1, 0.5 - fall + noise]
         ours["disagreement"] = [0.5, 0.1, 0.5 - rise + noise]
-    _, claim = feedback._claims_on_feedback(QUICK, made)
+    _, claim = figures._claims_on_feedback(QUICK, made)
     assert claim.holds == expected
 
 
 @pytest.mark.parametrize(
-    ("good", "chance", "expected"),
+    ("good", "guessing", "expected"),
     [
         # The last step of chance rises: from the first to the last it falls.
         ((0.3, 0.2, 0.1), (0.5, 0.2, 0.3), "yes"),
@@ -125,22 +117,21 @@ def test_denser_feedback(fall, rise, expected):
         ((0.1, 0.1, 0.1), (0.3, 0.5, 0.3), "open"),
     ],
 )
-def test_chance_is_judged_from_first_to_last(good, chance, expected):
+def test_chance_is_judged_from_first_to_last(good, guessing, expected):
     bins = [
-        {"good": one, **dict.fromkeys(feedback.TOP, other)}
-        for one, other in zip(good, chance, strict=True)
+        {"good": one, **dict.fromkeys(chance.TOP, other)}
+        for one, other in zip(good, guessing, strict=True)
     ]
-    [claim] = feedback._claims_on_chance(bins)
-    assert claim.holds == expected
+    assert chance._claim_on_chance(bins).holds == expected
 
 
 def idea_units(better, n_units=3):
     names = (
         *(films.BOOST, films.SIMILARITY, films.NEAREST, films.REGRESSION),
-        *(ideas.HYBRID, ideas.NORMALISED),
-        *(f"{k} nearest" for k in ideas.COUNTS),
+        *(learners.HYBRID, learners.NORMALISED),
+        *(f"{k} nearest" for k in learners.COUNTS),
     )
-    two = (ideas.ADABOOST, ideas.BIPARTITE, ideas.BIPARTITE_PLAIN)
+    two = (learners.ADABOOST, learners.BIPARTITE, learners.BIPARTITE_PLAIN)
 
     def made(wanted, noise):
         found = {
@@ -159,21 +150,25 @@ def idea_units(better, n_units=3):
     ("better", "n_units", "expected"),
     [
         (
-            {films.BOOST: 0.1, ideas.HYBRID: 0.2, ideas.ADABOOST: -0.1},
+            {films.BOOST: 0.1, learners.HYBRID: 0.2, learners.ADABOOST: -0.1},
             3,
             ["yes", "yes", "yes", "yes"],
         ),
-        ({films.BOOST: -0.1, ideas.HYBRID: -0.2, ideas.ADABOOST: 0.1}, 3, ["no", "no", "no", "no"]),
         (
-            {"5 nearest": -0.1, ideas.HYBRID: 0.1, films.SIMILARITY: 0.2},
+            {films.BOOST: -0.1, learners.HYBRID: -0.2, learners.ADABOOST: 0.1},
+            3,
+            ["no", "no", "no", "no"],
+        ),
+        (
+            {"5 nearest": -0.1, learners.HYBRID: 0.1, films.SIMILARITY: 0.2},
             3,
             ["in part", "open", "in part", "open"],
         ),
-        ({films.BOOST: 0.1, ideas.ADABOOST: -0.1}, 1, ["open"] * 4),
+        ({films.BOOST: 0.1, learners.ADABOOST: -0.1}, 1, ["open"] * 4),
     ],
 )
 def test_ideas(better, n_units, expected):
-    assert_verdicts(ideas._claims(*idea_units(better, n_units)), expected)
+    assert_verdicts(learners._claims(*idea_units(better, n_units)), expected)
 
 
 def learner_units(train, test, n_units=3):

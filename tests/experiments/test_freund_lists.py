@@ -5,7 +5,7 @@ import pytest
 
 from peckorder import RankBoost, experiments
 from peckorder.datasets import Documents
-from peckorder.experiments.freund_2003 import ideas, learners, lists
+from peckorder.experiments.freund_2003 import learners, lists
 from peckorder.experiments.freund_2003.films import QUICK
 
 EXPERIMENT = experiments.find("freund-2003")
@@ -110,10 +110,10 @@ def test_made_lists_have_places_and_ends():
 
 def test_ndcg_counts_the_first_two_places_alike():
     made = Documents(np.zeros((3, 1)), np.array([0.0, 1.0, 2.0]), np.array([1, 1, 1]))
-    swapped = ideas.ndcg_and_map(made, np.array([1.0, 3.0, 2.0]))
+    swapped = lists.ndcg_and_map(made, np.array([1.0, 3.0, 2.0]))
     assert swapped[:2] == pytest.approx([1 / 3, 1.0])
-    assert ideas.ndcg_and_map(made, np.array([1.0, 2.0, 3.0])) == pytest.approx(1.0)
-    tied = ideas.ndcg_and_map(made, np.zeros(3))
+    assert lists.ndcg_and_map(made, np.array([1.0, 2.0, 3.0])) == pytest.approx(1.0)
+    tied = lists.ndcg_and_map(made, np.zeros(3))
     assert tied[0] == pytest.approx(np.mean([0, 1, 3]) / 3)
 
 

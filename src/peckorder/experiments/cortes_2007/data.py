@@ -2,45 +2,47 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 from numpy.random import Generator
+from scipy import sparse
 
 from peckorder import datasets
 from peckorder._core.typing import Floats, Ints
 from peckorder.collaborative import damped_means
-from peckorder.exceptions import MissingDataError
+from peckorder.exceptions import DataError, MissingDataError
 from peckorder.feedback import Ratings
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One preset.
+    """One preset, by default "full".
 
     Widths of the Gaussian kernel are ``gamma`` times the mean squared distance of two
     items, and SVRank's C and epsilon are in standard deviations of the ratings, so
     that one grid serves films and jokes.
     """
 
-    synthetic: bool
-    repetitions: int
-    reviewers: int
-    held_out: int
-    dense_repetitions: int
-    dense_reviewers: int
-    dense_held_out: int
-    references: int
-    most_rounds: int
-    dense_most_rounds: int
-    online_reviewers: int
-    online_train: int
-    online_rounds: int
-    sizes: tuple[int, ...]
-    left_out_repetitions: int
-    left_out_reviewers: int
+    synthetic: bool = False
+    repetitions: int = 4
+    reviewers: int = 300
+    held_out: int = 40
+    dense_repetitions: int = 4
+    dense_reviewers: int = 100
+    dense_held_out: int = 8
+    references: int = 300
+    most_rounds: int = 1000
+    dense_most_rounds: int = 640
+    online_reviewers: int = 10
+    online_train: int = 700
+    online_rounds: int = 200
+    sizes: tuple[int, ...] = (100, 200, 400, 800, 1600, 3200)
+    left_out_repetitions: int = 4
+    left_out_reviewers: int = 100
     gammas: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0)
     Cs: tuple[float, ...] = (1, 3, 10, 30, 100, 300, 1e3, 3e3, 1e4, 3e4, 1e5)
     ridges: tuple[float, ...] = (0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
@@ -71,26 +73,8 @@ QUICK = Config(
     svrank_weights=(10, 100),
     epsilons=(0.0, 0.5),
 )
-FULL = Config(
-    synthetic=False,
-    repetitions=4,
-    reviewers=300,
-    held_out=40,
-    dense_repetitions=4,
-    dense_reviewers=100,
-    dense_held_out=8,
-    references=300,
-    most_rounds=1000,
-    dense_most_rounds=640,
-    online_reviewers=10,
-    online_train=700,
-    online_rounds=200,
-    sizes=(100, 200, 400, 800, 1600, 3200),
-    left_out_repetitions=4,
-    left_out_reviewers=100,
-)
-PAPER = replace(
-    FULL,
+FULL = Config()
+PAPER = Config(
     repetitions=10,
     held_out=300,
     dense_repetitions=10,
@@ -266,30 +250,26 @@ def load_books(config: Config, folder: Path | None) -> Reviews:
             "ignore", "load_book_crossing: .* to be the published set", UserWarning
         )
         ratings = datasets.load_book_crossing(folder).ratings
-    frequent_200 = frequent(ratings, 200, 10)
-    if frequent_200 is not None and frequent_200.n_users >= 50:
-        return Reviews(frequent_200, (Group("Books"),), 4, ALL)
-    frequent_100 = frequent(ratings, 100, 10)
-    if frequent_100 is None:
+    kept = frequent(ratings, 200)
+    if kept is not None and kept.n_users >= 50:
+        return Reviews(kept, (Group("Books"),), 4, ALL)
+    kept = frequent(ratings, 100)
+    if kept is None:
         raise MissingDataError(
             "cortes-2007: Book-Crossing must have books with 10 reviews by reviewers "
             f"of 100 books; got none in {len(ratings):,} ratings. Get the whole file, "
             "BX-Book-Ratings.csv."
         )
-    return Reviews(frequent_100, (Group(BOOKS_SUBSET),), 4, ALL)
+    return Reviews(kept, (Group(BOOKS_SUBSET),), 4, ALL)
 
 
-def frequent(ratings: Ratings, least_items: int, least_users: int) -> Ratings | None:
+def frequent(ratings: Ratings, least_items: int, least_users: int = 10) -> Ratings | None:
     """Return users with enough items, then items with enough of these users."""
-    csr = ratings.csr
-    row = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
-    kept = (np.diff(csr.indptr) >= least_items)[row]
-    counts = np.bincount(csr.indices[kept], minlength=csr.shape[1])
-    kept &= (counts >= least_users)[csr.indices]
-    if not kept.any():
+    try:
+        active = ratings.filter(min_per_user=least_items, repeat=False)
+        return active.filter(min_per_item=least_users, repeat=False)
+    except DataError:
         return None
-    users, items = ratings.users[row[kept]], ratings.items[csr.indices[kept]]
-    return Ratings(users, items, csr.data[kept])
 
 
 def draw_reviewers(reviews: Reviews, count: int, rng: Generator) -> list[Reviewer]:
@@ -320,25 +300,23 @@ def draw_features(
     sizes = ratings.per_user
     eligible = np.flatnonzero((sizes >= group.low) & (sizes <= group.high))
     eligible = np.setdiff1d(eligible, [reviewer.row for reviewer in without])
-    rows = rng.choice(eligible, min(count, len(eligible)), replace=False)
-    chosen = ratings.csr[rows]
-    column = np.repeat(np.arange(len(rows)), np.diff(chosen.indptr))
-    items, values = chosen.indices, chosen.data
+    chosen = ratings.csr[rng.choice(eligible, min(count, len(eligible)), replace=False)]
     if group.density:
-        density = len(values) / (len(rows) * ratings.n_items)
-        kept = rng.random(len(values)) < group.density / density
-        column, items, values = column[kept], items[kept], values[kept]
-    return filled(items, column, values, (ratings.n_items, len(rows)))
+        n_rows, n_items = chosen.shape
+        kept = rng.random(chosen.nnz) < group.density / (chosen.nnz / (n_rows * n_items))
+        starts = np.concatenate([[0], np.cumsum(kept)])[chosen.indptr]
+        parts = chosen.data[kept], chosen.indices[kept], starts
+        chosen = sparse.csr_array(parts, shape=chosen.shape)
+    return filled(chosen)
 
 
-def filled(items: Ints, column: Ints, values: Floats, shape: tuple[int, int]) -> Floats:
-    """Return the table of ratings, with column medians for missing ones."""
-    table = np.empty(shape)
-    ends = np.searchsorted(column, np.arange(shape[1] + 1))
-    for j in range(shape[1]):
-        rated = values[ends[j] : ends[j + 1]]
-        table[:, j] = np.median(rated) if len(rated) else 0.0
-    table[items, column] = values
+def filled(ratings: sparse.csr_array) -> Floats:
+    """Return ratings (n_items, n_users), with medians of users for missing ones."""
+    table = np.empty(ratings.shape[::-1])
+    for column, (start, end) in zip(table.T, pairwise(ratings.indptr), strict=True):
+        rated = ratings.data[start:end]
+        column[:] = np.median(rated) if len(rated) else 0.0
+        column[ratings.indices[start:end]] = rated
     return table
 
 
@@ -378,13 +356,3 @@ def squared_distances(rows: Floats) -> Floats:
     distances: Floats = np.maximum(squares[:, None] + squares - 2.0 * products, 0.0)
     np.fill_diagonal(distances, 0.0)
     return distances
-
-
-def others(reviews: Reviews, row: int) -> Floats:
-    """Return the filled ratings of all reviewers except one."""
-    csr = reviews.ratings.csr
-    rows = np.delete(np.arange(csr.shape[0]), row)
-    chosen = csr[rows]
-    column_of = np.repeat(np.arange(len(rows)), np.diff(chosen.indptr))
-    shape = csr.shape[1], len(rows)
-    return filled(chosen.indices, column_of, chosen.data, shape)

@@ -14,7 +14,7 @@ from peckorder.experiments.cortes_2007.data import (
     draw_reviewers,
     load_movielens,
 )
-from peckorder.experiments.cortes_2007.rankers import gaussian, judge, ridge_path
+from peckorder.experiments.cortes_2007.rankers import judge, mprank_path
 from peckorder.experiments.cortes_2007.tables import HALF
 from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units
 from peckorder.experiments.framework.statistics import (
@@ -39,7 +39,9 @@ def measure_left_out(config: Config, data: Reviews, unit: int, rng: Generator) -
     table = draw_features(data, data.groups[-1], drawn, config.references, rng)
     features = Features.of(data.ratings, table)
     problems = [features.problem(reviewer) for reviewer in drawn]
-    estimates = np.stack([estimated(problem, config, features.scale) for problem in problems])
+    estimates = np.stack(
+        [estimated(config, p.rows[: p.n_train], p.train, features.scale) for p in problems]
+    )
     errors = np.stack([held_out(problem, config) for problem in problems])
     flat = errors.reshape(len(problems), -1)
     own = estimates.reshape(flat.shape).argmin(axis=1)
@@ -67,26 +69,21 @@ def pairs_share(n: int) -> float:
     return n / (n - 1.0)
 
 
-def estimated(problem: Problem, config: Config, scale: float) -> Floats:
-    """Return (n_gammas, n_Cs) exact leave-pair-out errors of the training half."""
+def estimated(
+    config: Config, rows: Floats, y: Floats, scale: float, method: str = "exact"
+) -> Floats:
+    """Return (n_gammas, n_Cs) leave-pair-out errors; gammas in units of 1 / scale."""
     gammas = [gamma / scale for gamma in config.gammas]
-    model = MPRankCV(Cs=config.Cs, gammas=gammas, kernel="rbf")
-    model.fit(problem.rows[: problem.n_train], problem.train)
-    errors: Floats = model.errors_
+    model = MPRankCV(Cs=config.Cs, gammas=gammas, kernel="rbf", method=method)
+    errors: Floats = model.fit(rows, y).errors_
     return errors
 
 
 def held_out(problem: Problem, config: Config) -> Floats:
     """Return (n_gammas, n_Cs) errors of pairs of two rows on the test half."""
-    n = problem.n_train
-    ridges = n / (2.0 * np.array(config.Cs))
-    rows = []
-    for gamma in config.gammas:
-        K = gaussian(problem, gamma)
-        scores = ridge_path(K, problem.y, n, ridges, is_free=True)
-        rows.append(2.0 * (scores - problem.test[:, None]).var(axis=0))
-    errors: Floats = np.array(rows) * pairs_share(len(problem.y) - n)
-    return errors
+    paths = [mprank_path(problem, gamma, config) for gamma in config.gammas]
+    errors = np.array([2.0 * (path - problem.test[:, None]).var(axis=0) for path in paths])
+    return np.asarray(errors * pairs_share(len(problem.test)))
 
 
 def show_left_out(config: Config, units: Units, seconds: Units) -> Shown:
