@@ -4,7 +4,7 @@ from peckorder.experiments.cortes_2007.data import FULL, PAPER, QUICK
 from peckorder.experiments.cortes_2007.figure_1 import FIGURES
 from peckorder.experiments.cortes_2007.leave_pair_out import LEFT_OUT
 from peckorder.experiments.cortes_2007.tables import TABLES
-from peckorder.experiments.framework.experiment import Experiment
+from peckorder.experiments.framework import Experiment
 
 DEPARTURES = (
     "All test reviewers of a repetition share their 300 reference reviewers, of whom "

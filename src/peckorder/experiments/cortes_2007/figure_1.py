@@ -25,7 +25,7 @@ from peckorder.experiments.cortes_2007.data import (
 )
 from peckorder.experiments.cortes_2007.leave_pair_out import estimated
 from peckorder.experiments.cortes_2007.rankers import centred, gaussian, mean_of
-from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units, Values
+from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units, Values
 from peckorder.experiments.framework.statistics import column, mean_curve, mean_text, side, verdict
 from peckorder.magnitude.compiled.mprank import sweep
 from peckorder.reports import Cell, Chart, Curve, Table

@@ -16,7 +16,7 @@ from peckorder.experiments.cortes_2007.data import (
 )
 from peckorder.experiments.cortes_2007.rankers import judge, mprank_path
 from peckorder.experiments.cortes_2007.tables import HALF
-from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units
+from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units
 from peckorder.experiments.framework.statistics import (
     column,
     difference_text,

@@ -11,7 +11,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from peckorder._core.typing import Floats
 from peckorder.estimators import MPRank, RankBoost, SVRank
 from peckorder.experiments.cortes_2007.data import Config, Problem
-from peckorder.experiments.framework.experiment import Values
+from peckorder.experiments.framework import Values
 from peckorder.metrics import (
     disagreement,
     mean_absolute_difference,

@@ -28,7 +28,7 @@ from peckorder.experiments.cortes_2007.data import (
     load_netflix,
 )
 from peckorder.experiments.cortes_2007.rankers import RANKERS, all_measures, choices_text, choose
-from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units, Values
+from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units, Values
 from peckorder.experiments.framework.statistics import (
     column,
     difference_text,

@@ -2,7 +2,7 @@
 
 from peckorder.experiments.crammer_singer_2001 import batch, movies
 from peckorder.experiments.crammer_singer_2001.online import SQUARE, Config
-from peckorder.experiments.framework.experiment import Experiment
+from peckorder.experiments.framework import Experiment
 from peckorder.experiments.framework.online import FIRST_OF_ALL
 
 QUICK = Config(

@@ -20,15 +20,7 @@ from peckorder.experiments.crammer_singer_2001.online import (
     Config,
     load_square,
 )
-from peckorder.experiments.framework.experiment import (
-    Claim,
-    Data,
-    Measured,
-    Part,
-    Shown,
-    Units,
-    Values,
-)
+from peckorder.experiments.framework import Claim, Data, Measured, Part, Shown, Units, Values
 from peckorder.experiments.framework.online import LEAST_LOSS, NOISE
 from peckorder.experiments.framework.statistics import (
     columns,

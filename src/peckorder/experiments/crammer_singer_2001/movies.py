@@ -30,7 +30,7 @@ from peckorder.experiments.crammer_singer_2001.online import (
     sides_below,
     stepped,
 )
-from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units
+from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units
 from peckorder.experiments.framework.online import centred, lowest, rounds_shown, running_median
 from peckorder.experiments.framework.statistics import (
     column,

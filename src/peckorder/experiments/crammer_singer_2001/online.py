@@ -12,15 +12,7 @@ from peckorder import MulticlassPerceptron, PRank, WidrowHoff
 from peckorder._core.typing import Floats, Ints
 from peckorder.datasets import make_square
 from peckorder.exceptions import DataError
-from peckorder.experiments.framework.experiment import (
-    Claim,
-    Data,
-    Measured,
-    Part,
-    Shown,
-    Units,
-    Values,
-)
+from peckorder.experiments.framework import Claim, Data, Measured, Part, Shown, Units, Values
 from peckorder.experiments.framework.online import (
     LEAST_LOSS,
     NOISE,

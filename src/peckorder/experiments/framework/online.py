@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from peckorder._core.typing import Floats, Ints
-from peckorder.experiments.framework.experiment import Data
+from peckorder.experiments.framework import Data
 
 # The square problem: the standard deviation of its noise, and by quadrature the loss of
 # the rank that a point has without its noise. No rule has a lower expected loss.

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from peckorder._core.typing import Floats
-from peckorder.experiments.framework.experiment import Units
+from peckorder.experiments.framework import Units
 from peckorder.metrics import half_width
 from peckorder.reports import Cell, Curve, Table
 

@@ -1,6 +1,6 @@
 """Freund, Iyer, Schapire and Singer (2003): combining preferences by boosting."""
 
-from peckorder.experiments.framework.experiment import Experiment
+from peckorder.experiments.framework import Experiment
 from peckorder.experiments.freund_2003.chance import CHANCE
 from peckorder.experiments.freund_2003.figures import FIGURES
 from peckorder.experiments.freund_2003.films import PAPER, QUICK, Config

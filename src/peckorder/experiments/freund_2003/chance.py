@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from peckorder._core.typing import Floats
-from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units
+from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units
 from peckorder.experiments.framework.statistics import beside_printed, column, printed_text, verdict
 from peckorder.experiments.freund_2003.films import (
     MEASURES,

@@ -7,7 +7,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from peckorder._core.typing import Floats
-from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units
+from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units
 from peckorder.experiments.framework.statistics import (
     column,
     difference_text,

@@ -18,7 +18,7 @@ from peckorder import RankBoost
 from peckorder._core.typing import Floats, Ints
 from peckorder.collaborative import MinNormRegression, NearestRanker, damped_means
 from peckorder.datasets import load_movielens_1m, make_ratings
-from peckorder.experiments.framework.experiment import Values
+from peckorder.experiments.framework import Values
 from peckorder.feedback import Ratings
 from peckorder.metrics import average_precision, coverage, disagreement, predicted_rank_of_top
 

@@ -10,15 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from peckorder import RankBoost
 from peckorder._core.typing import Floats, Ints
-from peckorder.experiments.framework.experiment import (
-    Claim,
-    Data,
-    Measured,
-    Part,
-    Shown,
-    Units,
-    Values,
-)
+from peckorder.experiments.framework import Claim, Data, Measured, Part, Shown, Units, Values
 from peckorder.experiments.framework.statistics import (
     column,
     columns,

@@ -18,7 +18,7 @@ from peckorder.datasets import (
     load_ohsumed_trec9,
     make_letor,
 )
-from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units, Values
+from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units, Values
 from peckorder.experiments.framework.statistics import column, columns, not_behind, signed, verdict
 from peckorder.experiments.freund_2003.films import Config
 from peckorder.experiments.freund_2003.learners import (

@@ -1,6 +1,6 @@
 """Harrington (2003): ensembles of PRank, on-line and in collaborative filtering."""
 
-from peckorder.experiments.framework.experiment import Experiment
+from peckorder.experiments.framework import Experiment
 from peckorder.experiments.framework.online import FIRST_OF_ALL
 from peckorder.experiments.harrington_2003.filtering import PARTS
 from peckorder.experiments.harrington_2003.methods import Config

@@ -10,15 +10,7 @@ from scipy import sparse
 
 from peckorder._core.typing import Floats, Ints
 from peckorder.datasets import load_cystic_fibrosis, load_movielens_1m, make_ratings
-from peckorder.experiments.framework.experiment import (
-    Claim,
-    Data,
-    Measured,
-    Part,
-    Shown,
-    Units,
-    Values,
-)
+from peckorder.experiments.framework import Claim, Data, Measured, Part, Shown, Units, Values
 from peckorder.experiments.framework.online import centred
 from peckorder.experiments.framework.statistics import columns, difference_text, mean_text
 from peckorder.experiments.harrington_2003.methods import (

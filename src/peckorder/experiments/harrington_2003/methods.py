@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from peckorder import AggregatePRank, PRank, WidrowHoff
 from peckorder._core.typing import Floats, Ints
 from peckorder.exceptions import DataError
-from peckorder.experiments.framework.experiment import Data, Values
+from peckorder.experiments.framework import Data, Values
 from peckorder.experiments.framework.online import rounds_shown, running_median
 from peckorder.metrics import rank_loss, time_averaged_rank_loss
 from peckorder.ordinal.learners.ensemble import EnsembleLearner

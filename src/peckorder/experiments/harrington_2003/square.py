@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from peckorder._core.typing import Floats, Ints
 from peckorder.datasets import make_square, square_features, square_labels
-from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units
+from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units
 from peckorder.experiments.framework.online import LEAST_LOSS, NOISE, lowest
 from peckorder.experiments.framework.statistics import (
     beside_printed,
