@@ -15,11 +15,11 @@ from peckorder.datasets import make_ratings
 from peckorder.exceptions import MissingDataError
 from peckorder.experiments.cortes_2007 import data, figure_1, rankers, tables
 from peckorder.experiments.cortes_2007 import leave_pair_out as left_out
-from peckorder.experiments.cortes_2007.data import FULL, PAPER, QUICK
 from peckorder.experiments.framework.statistics import column
 from peckorder.magnitude.compiled.mprank import sweep
 
 PAPERS = experiments.find("cortes-2007")
+QUICK, FULL, PAPER = PAPERS.presets.values()
 FOLDER = os.environ.get("PECKORDER_DATA")
 NAMES = ("movielens", "jester", "netflix", "books", "convergence", "time", "left-out")
 

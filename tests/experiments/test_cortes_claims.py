@@ -5,11 +5,13 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
+from peckorder import experiments
 from peckorder.experiments.cortes_2007 import figure_1, rankers, tables
 from peckorder.experiments.cortes_2007 import leave_pair_out as left_out
-from peckorder.experiments.cortes_2007.data import BOOKS_SUBSET, QUICK
+from peckorder.experiments.cortes_2007.data import BOOKS_SUBSET
 from peckorder.experiments.framework.statistics import within
 
+QUICK = experiments.find("cortes-2007").presets["quick"]
 STEADY = np.array([-0.01, 0.0, 0.01])
 
 

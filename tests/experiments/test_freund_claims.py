@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from peckorder import experiments
 from peckorder.experiments.framework.statistics import not_behind
 from peckorder.experiments.freund_2003 import chance, figures, films, learners, lists
-from peckorder.experiments.freund_2003.films import QUICK
 
+QUICK = experiments.find("freund-2003").presets["quick"]
 NAMES = (*films.PRINTED, films.MEAN, films.CONSTANT, films.PLAIN)
 NOISE = (-0.001, 0.0, 0.001)
 N_PLACES = 3

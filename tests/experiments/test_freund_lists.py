@@ -6,9 +6,9 @@ import pytest
 from peckorder import RankBoost, experiments
 from peckorder.datasets import Documents
 from peckorder.experiments.freund_2003 import learners, lists
-from peckorder.experiments.freund_2003.films import QUICK
 
 EXPERIMENT = experiments.find("freund-2003")
+QUICK = EXPERIMENT.presets["quick"]
 
 
 def test_stages_stay_as_they_are_after_the_last_round():

@@ -11,9 +11,6 @@ from numpy.random import Generator
 from peckorder._core.typing import Floats
 from peckorder.experiments.cortes_2007.data import (
     BOOKS_SUBSET,
-    PRINTED_M1D,
-    PRINTED_MISRANKING,
-    PRINTED_MSD,
     Config,
     Features,
     Printed,
@@ -28,7 +25,7 @@ from peckorder.experiments.cortes_2007.data import (
     load_netflix,
 )
 from peckorder.experiments.cortes_2007.rankers import RANKERS, all_measures, choices_text, choose
-from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units, Values
+from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units, Values, paper_data
 from peckorder.experiments.framework.statistics import (
     column,
     difference_text,
@@ -41,6 +38,7 @@ from peckorder.experiments.framework.statistics import (
 )
 from peckorder.reports import Cell, Chart, Table
 
+PRINTED = paper_data("peckorder.experiments.cortes_2007")["printed"]
 # The values of a ranker in a measure, one per repetition (or reviewer).
 ValuesOf: TypeAlias = Callable[[str, str], Floats]
 
@@ -178,8 +176,8 @@ def ratio(of: ValuesOf, ranker: str) -> Floats:
 def _tables(groups: Mapping[str, ValuesOf], caption: str) -> Iterable[Table]:
     headings = ("group", "ranker", "ours", "printed", "gap")
     for measure, printed, title in (
-        ("msd", PRINTED_MSD, f"Table 1, MSD. {caption} {_RATIO}"),
-        ("m1d", PRINTED_M1D, f"Table 1, M1D. {caption}"),
+        ("msd", PRINTED["msd"], f"Table 1, MSD. {caption} {_RATIO}"),
+        ("m1d", PRINTED["m1d"], f"Table 1, M1D. {caption}"),
     ):
         rows: list[tuple[Cell, ...]] = []
         for group, of in groups.items():
@@ -190,7 +188,7 @@ def _tables(groups: Mapping[str, ValuesOf], caption: str) -> Iterable[Table]:
         yield Table(headings, tuple(rows), title)
     rows = []
     for group, of in groups.items():
-        by_ranker = _rows(of, "misranking", PRINTED_MISRANKING.get(group, {}), 3)
+        by_ranker = _rows(of, "misranking", PRINTED["misranking"].get(group, {}), 3)
         rows += ((group, *row, spread_text(of(str(row[0]), "ties half"))) for row in by_ranker)
     yield Table(
         (*headings, "ties half"),
@@ -296,8 +294,8 @@ def show_books(config: Config, units: Units, seconds: Units) -> Shown:
     )
     tables = []
     for measure, title, printed in (
-        ("msd", "Table 1, MSD", PRINTED_MSD["Books"]),
-        ("m1d", "Table 1, M1D", PRINTED_M1D["Books"]),
+        ("msd", "Table 1, MSD", PRINTED["msd"]["Books"]),
+        ("m1d", "Table 1, M1D", PRINTED["m1d"]["Books"]),
         ("misranking", "Misrankings, ties being errors", {}),
     ):
         rows = list(_rows(values, measure, printed))

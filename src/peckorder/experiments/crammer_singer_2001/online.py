@@ -51,30 +51,30 @@ Curves = dict[str, Floats]
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes and grids, by default of the preset "full"."""
+    """Sizes and grids of one preset."""
 
-    synthetic: bool = False
+    synthetic: bool
     # The square: sequences, their length, when the rule is tested, and on how many.
-    sequences: int = 100
-    rounds: int = 50_000
-    tested_after: int = 5_000
-    test_points: int = 1_000
-    square_steps: tuple[float, ...] = (0.05, 0.1, 0.2)
+    sequences: int
+    rounds: int
+    tested_after: int
+    test_points: int
+    square_steps: tuple[float, ...]
     # Movies: lower limits of the ratings per viewer of both sets, targets per set.
-    more_than: tuple[int, int] = (100, 200)
-    targets: int = 500
-    raw_steps: tuple[float, ...] = (0.0003, 0.0007, 0.001, 0.0015)
-    unit_steps: tuple[float, ...] = (0.3, 0.7, 1.0, 1.4, 1.7)
-    scales: tuple[float, ...] = (1.0, 0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.003)
+    more_than: tuple[int, int]
+    targets: int
+    raw_steps: tuple[float, ...]
+    unit_steps: tuple[float, ...]
+    scales: tuple[float, ...]
     # Batches: samples and sizes of the square, viewers, grids of the SVMs, passes.
-    samples: int = 60
-    sizes: tuple[int, ...] = (20, 50, 100, 200, 500)
-    viewers: int = 200
-    most_learnt: int = 200
-    class_costs: tuple[float, ...] = (0.1, 1.0, 10.0, 100.0, 1_000.0)
-    regression_costs: tuple[float, ...] = (0.1, 1.0, 10.0, 100.0)
-    folds: int = 5
-    passes: tuple[int, ...] = (1, 20, 500)
+    samples: int
+    sizes: tuple[int, ...]
+    viewers: int
+    most_learnt: int
+    class_costs: tuple[float, ...]
+    regression_costs: tuple[float, ...]
+    folds: int
+    passes: tuple[int, ...]
 
 
 def stepped(step: float) -> str:

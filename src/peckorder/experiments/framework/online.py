@@ -12,11 +12,6 @@ from peckorder.experiments.framework import Data
 # the rank that a point has without its noise. No rule has a lower expected loss.
 NOISE = 0.125
 LEAST_LOSS = 0.15259
-FIRST_OF_ALL = (
-    "A method that is claimed to be lowest, or first, must be below all its rivals. "
-    "That is one comparison: it supports the claim if all intervals do, and "
-    "contradicts it if one interval is above zero."
-)
 
 
 def running_median(y: Ints, n_ranks: int) -> Ints:

@@ -25,87 +25,42 @@ from peckorder.metrics import average_precision, coverage, disagreement, predict
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes of all parts, by default of the preset "full".
+    """Sizes of all parts.
 
     A split is a draw of viewers who are features and of people who are targets; a
     partition divides all queries into four folds.
     """
 
-    synthetic: bool = False
+    synthetic: bool
     # Figure 4.
-    learner_splits: int = 20
-    learner_targets: int = 8
-    learner_features: int = 1000
-    rounds_shown: int = 200
+    learner_splits: int
+    learner_targets: int
+    learner_features: int
+    rounds_shown: int
     # Table 1.
-    list_partitions: int = 5
-    run_partitions: int = 10
+    list_partitions: int
+    run_partitions: int
     # Figure 5.
-    sizes: tuple[int, ...] = (100, 200, 500, 750, 1000, 2000)
-    splits: int = 20
-    targets: int = 40
+    sizes: tuple[int, ...]
+    splits: int
+    targets: int
     # Figures 6 and 7: limits of the bins, both included.
-    bins: tuple[tuple[int, int], ...] = ((10, 20), (21, 40), (41, 60), (61, 100), (101, 100_000))
-    density_features: int = 700
-    density_splits: int = 20
-    density_targets: int = 15
-    feedback_features: int = 1000
-    feedback_splits: int = 20
-    feedback_targets: int = 20
+    bins: tuple[tuple[int, int], ...]
+    density_features: int
+    density_splits: int
+    density_targets: int
+    feedback_features: int
+    feedback_splits: int
+    feedback_targets: int
     # The ideas that the paper proposes.
-    idea_features: int = 1000
-    idea_splits: int = 20
-    idea_targets: int = 15
-    bipartite_features: int = 200
+    idea_features: int
+    idea_splits: int
+    idea_targets: int
+    bipartite_features: int
     # OHSUMED: the largest number of rounds to choose from.
-    letor_rounds: int = 500
-    fold_rounds: int = 50
+    letor_rounds: int
+    fold_rounds: int
 
-
-QUICK = Config(
-    synthetic=True,
-    learner_splits=3,
-    learner_targets=2,
-    learner_features=20,
-    rounds_shown=10,
-    list_partitions=3,
-    run_partitions=3,
-    sizes=(10, 20, 40),
-    splits=4,
-    targets=3,
-    bins=((10, 20), (21, 40), (41, 1000)),
-    density_features=20,
-    density_splits=3,
-    density_targets=2,
-    feedback_features=30,
-    feedback_splits=3,
-    feedback_targets=2,
-    idea_features=30,
-    idea_splits=3,
-    idea_targets=2,
-    bipartite_features=10,
-    letor_rounds=10,
-    fold_rounds=5,
-)
-# The printed counts where the set has enough people (except for the ideas, which the
-# paper did not try): 1,000 targets leave 500 features to every bin except the lowest.
-PAPER = Config(
-    learner_splits=5,
-    learner_targets=200,
-    rounds_shown=1000,
-    list_partitions=1,
-    run_partitions=1,
-    splits=5,
-    targets=2000,
-    density_features=500,
-    density_splits=6,
-    density_targets=1000,
-    feedback_splits=6,
-    feedback_targets=1000,
-    idea_splits=6,
-    idea_targets=1000,
-    bipartite_features=1000,
-)
 
 SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
 MEASURES = ("disagreement", "AP", "PROT", "coverage")

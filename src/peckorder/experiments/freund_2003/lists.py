@@ -18,7 +18,7 @@ from peckorder.datasets import (
     load_ohsumed_trec9,
     make_letor,
 )
-from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units, Values
+from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units, Values, paper_data
 from peckorder.experiments.framework.statistics import column, columns, not_behind, signed, verdict
 from peckorder.experiments.freund_2003.films import Config
 from peckorder.experiments.freund_2003.learners import (
@@ -39,15 +39,7 @@ FUSION = 60.0
 # "As good as the best list" is behind by less than this: % of queries, and ranks.
 MARGIN, RANK_MARGIN = 2.0, 0.5
 HEADINGS = (*(f"top {k}" for k in TOPS), "average rank")
-# Table 1: numbers of queries, and the average rank.
-PRINTED: dict[str, tuple[float, ...]] = {
-    "ML, 210 queries: RankBoost": (102, 144, 173, 184, 194, 202, 4.38),
-    "ML: best template for top 1": (117, 137, 154, 167, 177, 181, 6.80),
-    "ML: best template for top 10": (112, 147, 172, 179, 185, 187, 5.33),
-    "ML: best template for top 30": (95, 129, 159, 178, 187, 191, 5.68),
-    "UNIV, 290 queries: RankBoost": (95, 141, 197, 215, 247, 263, 7.74),
-    "UNIV: best single query": (112, 144, 198, 221, 238, 247, 8.17),
-}
+PRINTED = paper_data("peckorder.experiments.freund_2003")["printed"]
 # RankBoost minus the best single list of each column of table 1, in % of queries.
 PRINTED_LEAD = {"ML": (210, (0, 1, 2, 3)), "UNIV": (290, (4, 5))}
 
@@ -235,7 +227,7 @@ def show_lists(config: Config, units: Units, seconds: Units, *, title: str) -> S
     ]
     rows += [
         (f"printed, {name}", *(f"{v:.0f}" for v in row[:-1]), f"{row[-1]:.2f}")
-        for name, row in PRINTED.items()
+        for name, row in PRINTED["lists"].items()
     ]
     caption = (
         f"Numbers of {n_queries:,} queries with a target in the top k, expected over "
@@ -260,7 +252,7 @@ def _lead_table(title: str, units: Units) -> Table:
     lead = column(units, "lead").mean(axis=0)
     half = column(units, "lead half").mean(axis=0)
     rows = [(title, *(_text(m, h) for m, h in zip(lead, half, strict=True)))]
-    printed = np.array(list(PRINTED.values()))[:, :-1]
+    printed = np.array(list(PRINTED["lists"].values()))[:, :-1]
     for name, (n_queries, row_numbers) in PRINTED_LEAD.items():
         ours = printed[row_numbers[0]]
         others = printed[list(row_numbers[1:])].max(axis=0)
@@ -318,16 +310,6 @@ RUNS = Part(
 # Documents of OHSUMED.
 
 CUTOFFS = (1, 3, 5, 10)
-# Published with the data, means of five test folds: NDCG at the cut-offs, then MAP.
-PUBLISHED = {
-    "RankBoost": (0.4977, 0.4726, 0.4502, 0.4356, 0.4403),
-    "Ranking SVM": (0.4952, 0.4649, 0.4579, 0.4411, 0.4469),
-    "FRank": (0.5449, 0.4995, 0.4688, 0.4423, 0.4463),
-    "ListNet": (0.5231, 0.4777, 0.4662, 0.4489, 0.4496),
-    "AdaRank.MAP": (0.5420, 0.4803, 0.4554, 0.4385, 0.4419),
-    "AdaRank.NDCG": (0.5139, 0.4621, 0.4422, 0.4369, 0.4424),
-    "MHR-BC": (0.5519, 0.4852, 0.4671, 0.4423, 0.4402),
-}
 Fold = dict[str, Documents]
 
 
@@ -399,7 +381,7 @@ def measure_folds(config: Config, folds: list[Fold], unit: int, rng: Generator) 
 def show_folds(config: Config, units: Units, seconds: Units) -> Shown:
     """Show ours beside the seven published algorithms."""
     means = {name: values.mean(axis=0) for name, values in columns(units, "rows").items()}
-    means |= {f"{name}, published": values for name, values in PUBLISHED.items()}
+    means |= {f"{name}, published": values for name, values in PRINTED["ohsumed"].items()}
     rows = tuple((name, *(f"{value:.4f}" for value in row)) for name, row in means.items())
     chosen = ", ".join(str(unit["chosen"]) for unit in units)
     headings = ("ranker", *(f"NDCG@{k}" for k in CUTOFFS), "MAP")

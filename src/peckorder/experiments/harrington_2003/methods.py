@@ -31,20 +31,17 @@ RAW = ", not rounded"
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Sizes, by default of the preset "full".
+    """Sizes of one preset; `rounds` and `long_rounds` are of the square problem."""
 
-    `rounds` and `long_rounds` are of the square problem.
-    """
-
-    trials: int = 100
-    rounds: int = 5000
-    long_rounds: int = 50_000
-    test_size: int = 1000
-    members: int = 100
-    judged_trials: int = 300
-    movie_trials: int = 60
-    more_than: int = 200
-    synthetic: bool = False
+    trials: int
+    rounds: int
+    long_rounds: int
+    test_size: int
+    members: int
+    judged_trials: int
+    movie_trials: int
+    more_than: int
+    synthetic: bool
 
 
 @dataclass(frozen=True, slots=True)
