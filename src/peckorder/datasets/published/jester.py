@@ -11,20 +11,12 @@ from peckorder._core.errors import caller, entry, named, refusal
 from peckorder._core.typing import Floats
 from peckorder.datasets.fetching.download import fetch
 from peckorder.datasets.fetching.folders import Folder, require
-from peckorder.datasets.fetching.known_facts import check_facts, ratings_facts
-from peckorder.datasets.fetching.publishers import JESTER
+from peckorder.datasets.fetching.publishers import PUBLISHED, check_facts, ratings_facts
 from peckorder.feedback import Ratings
 
 _JESTER_SCALE = (-10.0, 10.0)
 _NOT_RATED = 99.0
-_JESTER_FACTS = {
-    "ratings": 4_136_360,
-    "users": 73_421,
-    "jokes": 100,
-    "as lowest": -9.95,
-    "as highest": 10.0,
-}
-
+_JESTER = PUBLISHED["jester"]
 _MAGIC = bytes.fromhex("d0cf11e0a1b11ae1")
 # In the table of sectors, the end of a chain is above all sector numbers.
 _LAST_SECTOR = 0xFFFF_FFFA
@@ -91,12 +83,12 @@ def fetch_jester(
     >>> from peckorder.datasets import fetch_jester
     >>> jokes = fetch_jester()  # doctest: +SKIP
     """
-    return _load_jester(fetch(JESTER, folder, url, progress))
+    return _load_jester(fetch(_JESTER, folder, url, progress))
 
 
 def _load_jester(folder: Folder) -> Bunch:
     names = [f"jester-data-{k}.xls" for k in (1, 2, 3)]
-    files = [require(JESTER, (name,), folder) for name in names]
+    files = [require(_JESTER, (name,), folder) for name in names]
     tables = []
     for file in files:
         table = read_xls(file.read())
@@ -114,7 +106,7 @@ def _load_jester(folder: Folder) -> Bunch:
         "as lowest": float(values.min()),
         "as highest": float(values.max()),
     }
-    check_facts(JESTER.title, _JESTER_FACTS, facts)
+    check_facts(_JESTER.title, _JESTER.facts, facts)
     return Bunch(ratings=ratings, scale=_JESTER_SCALE)
 
 

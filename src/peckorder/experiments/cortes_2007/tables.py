@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from peckorder._core.data_files import read_toml
 from peckorder._core.typing import Floats
 from peckorder.experiments.cortes_2007.data import (
     BOOKS_SUBSET,
@@ -25,7 +26,7 @@ from peckorder.experiments.cortes_2007.data import (
     load_netflix,
 )
 from peckorder.experiments.cortes_2007.rankers import RANKERS, all_measures, choices_text, choose
-from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units, Values, paper_data
+from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units, Values
 from peckorder.experiments.framework.statistics import (
     column,
     difference_text,
@@ -38,7 +39,7 @@ from peckorder.experiments.framework.statistics import (
 )
 from peckorder.reports import Cell, Chart, Table
 
-PRINTED = paper_data("peckorder.experiments.cortes_2007")["printed"]
+PRINTED = read_toml("peckorder.experiments.cortes_2007", "paper.toml")["printed"]
 # The values of a ranker in a measure, one per repetition (or reviewer).
 ValuesOf: TypeAlias = Callable[[str, str], Floats]
 

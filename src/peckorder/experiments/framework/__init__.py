@@ -1,15 +1,13 @@
 """The framework of experiments: presets, parts, measured values, what is shown."""
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from numpy.random import Generator
 
+from peckorder._core.data_files import read_toml
 from peckorder.reports import Chart, Table
 
 Values: TypeAlias = dict[str, Any]
@@ -123,12 +121,6 @@ class Experiment:
     departures: tuple[str, ...] = ()
 
 
-@cache
-def paper_data(package: str) -> Values:
-    """Return what is data in a paper's experiments: the `paper.toml` of its package."""
-    return tomllib.loads(files(package).joinpath("paper.toml").read_text(encoding="utf-8"))
-
-
 def experiment_of(
     package: str, config: Callable[..., Preset], parts: tuple[Part, ...]
 ) -> Experiment:
@@ -136,17 +128,10 @@ def experiment_of(
 
     There a preset has what differs from the preset "full".
     """
-    paper = paper_data(package)
+    paper = read_toml(package, "paper.toml")
     presets = {
-        name: config(**_tuples(paper["presets"]["full"] | preset))
+        name: config(**paper["presets"]["full"] | preset)
         for name, preset in paper["presets"].items()
     }
-    texts = {name: paper[name] for name in ("name", "title", "citation")}
-    return Experiment(**texts, presets=presets, parts=parts, departures=tuple(paper["departures"]))
-
-
-def _tuples(value: Any) -> Any:
-    """Return lists as tuples, because a preset is the key of a cache."""
-    if isinstance(value, dict):
-        return {key: _tuples(item) for key, item in value.items()}
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+    texts = {key: paper[key] for key in ("name", "title", "citation", "departures")}
+    return Experiment(**texts, presets=presets, parts=parts)

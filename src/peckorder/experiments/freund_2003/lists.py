@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from peckorder import RankBoost
+from peckorder._core.data_files import read_toml
 from peckorder._core.typing import Floats, Ints
 from peckorder.datasets import (
     Documents,
@@ -18,7 +19,7 @@ from peckorder.datasets import (
     load_ohsumed_trec9,
     make_letor,
 )
-from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units, Values, paper_data
+from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units, Values
 from peckorder.experiments.framework.statistics import column, columns, not_behind, signed, verdict
 from peckorder.experiments.freund_2003.films import Config
 from peckorder.experiments.freund_2003.learners import (
@@ -39,7 +40,7 @@ FUSION = 60.0
 # "As good as the best list" is behind by less than this: % of queries, and ranks.
 MARGIN, RANK_MARGIN = 2.0, 0.5
 HEADINGS = (*(f"top {k}" for k in TOPS), "average rank")
-PRINTED = paper_data("peckorder.experiments.freund_2003")["printed"]
+PRINTED = read_toml("peckorder.experiments.freund_2003", "paper.toml")["printed"]
 # RankBoost minus the best single list of each column of table 1, in % of queries.
 PRINTED_LEAD = {"ML": (210, (0, 1, 2, 3)), "UNIV": (290, (4, 5))}
 
