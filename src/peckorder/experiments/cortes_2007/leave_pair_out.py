@@ -18,9 +18,10 @@ from peckorder.experiments.cortes_2007.rankers import judge, mprank_path
 from peckorder.experiments.cortes_2007.tables import HALF
 from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units
 from peckorder.experiments.framework.statistics import (
-    column,
+    columns,
     difference_text,
     mean_curve,
+    mean_row,
     mean_text,
     side,
     signed,
@@ -88,7 +89,8 @@ def held_out(problem: Problem, config: Config) -> Floats:
 
 def show_left_out(config: Config, units: Units, seconds: Units) -> Shown:
     """Show both errors over C, one against the other, and the cost of the choice."""
-    estimate, error = column(units, "estimate"), column(units, "error")
+    measured = columns(units)
+    estimate, error, constant = (measured[key] for key in ("estimate", "error", "constant"))
     caption = (
         f"{'Synthetic ratings' if config.synthetic else 'MovieLens 1M'}, references of "
         f"60-80 ratings: {len(units)} repetitions of {config.left_out_reviewers} "
@@ -110,7 +112,7 @@ def show_left_out(config: Config, units: Units, seconds: Units) -> Shown:
             ),
             f"{caption} Gamma is {config.gammas[best]:g}, the best on the other half. "
             "Bands are 95 % intervals of the mean.",
-            reference=("constant", float(column(units, "constant").mean())),
+            reference=("constant", float(constant.mean())),
             log_x=True,
         ),
         Chart(
@@ -124,7 +126,6 @@ def show_left_out(config: Config, units: Units, seconds: Units) -> Shown:
             caption,
         ),
     )
-    constant = column(units, "constant")
     labels = {
         "best": "the best one gamma and C (by the other half itself)",
         "one": "one gamma and C, by leave-pair-out of all training halves",
@@ -135,10 +136,8 @@ def show_left_out(config: Config, units: Units, seconds: Units) -> Shown:
     }
     rows = tuple(
         (
-            label,
-            mean_text(column(units, key)),
-            mean_text(column(units, key) / constant),
-            difference_text(column(units, key) - column(units, "best"), 4),
+            *mean_row(label, measured[key], measured[key] / constant),
+            difference_text(measured[key] - measured["best"], 4),
         )
         for key, label in labels.items()
     )
@@ -152,7 +151,8 @@ def show_left_out(config: Config, units: Units, seconds: Units) -> Shown:
 
 def _claim(units: Units) -> Claim:
     """Judge by the relative error of the estimate, and by its correlation."""
-    estimate, error = column(units, "estimate"), column(units, "error")
+    measured = columns(units)
+    estimate, error = measured["estimate"], measured["error"]
     relative = (estimate / error - 1.0).reshape(len(units), -1)
     off = relative.mean(axis=1)
     linear = np.array(
@@ -161,8 +161,7 @@ def _claim(units: Units) -> Claim:
             for one, other in zip(estimate, error, strict=True)
         ]
     )
-    cost = column(units, "one") - column(units, "best")
-    own = column(units, "own") - column(units, "one")
+    cost, own = measured["one"] - measured["best"], measured["own"] - measured["one"]
     low, high = relative.mean(axis=0).min(), relative.mean(axis=0).max()
     return Claim(
         "The leave-one-out error of MPRank can be computed, and estimates its error.",

@@ -27,7 +27,7 @@ from peckorder.experiments.framework.statistics import (
     difference_text,
     lower_than_all,
     mean_curve,
-    mean_text,
+    mean_row,
     verdict,
 )
 from peckorder.reports import Chart, Table
@@ -125,9 +125,7 @@ def measure_square(config: Config, data: Values, unit: int, rng: Generator) -> M
 def show_square(config: Config, units: Units, seconds: Units) -> Shown:
     """Show the loss by the size of the sample."""
     losses = columns(units, "tested")
-    rows = [
-        (name, *(mean_text(losses_at) for losses_at in values.T)) for name, values in losses.items()
-    ]
+    rows = [mean_row(name, *values.T) for name, values in losses.items()]
     rows.append(("no rule can do better", *([f"{LEAST_LOSS:.3f}"] * len(config.sizes))))
     caption = (
         f"Mean rank loss on {config.test_points:,} new points by the number of "
@@ -208,8 +206,7 @@ def show_movies(config: Config, units: Units, seconds: Units) -> Shown:
     losses = columns(units, "tested")
     rows = tuple(
         (
-            name,
-            mean_text(values),
+            *mean_row(name, values),
             *("" if name == peer else difference_text(values - losses[peer]) for peer in PEERS),
         )
         for name, values in losses.items()

@@ -37,7 +37,7 @@ from peckorder.experiments.framework.statistics import (
     columns,
     difference_text,
     mean_curve,
-    mean_text,
+    mean_row,
     verdict,
 )
 from peckorder.reports import Chart, Table
@@ -228,9 +228,7 @@ def _table(
     rows = tuple(
         (
             name,
-            form,
-            mean_text(curves[key][:, -1]),
-            mean_text(passes[key]),
+            *mean_row(form, curves[key][:, -1], passes[key]),
             "" if key == MEDIAN else difference_text(passes[key] - passes[MEDIAN]),
         )
         for name, form, key in labels
@@ -295,12 +293,11 @@ def _scale_chart(config: Config, units: Units, passes: Curves) -> Chart:
 def _scale_table(config: Config, units: Units, passes: Curves) -> Table:
     last, averaged = (column(units, "scaled", rule).T for _, rule in RULES)
     rows = [
-        (f"{scale:g}", mean_text(one), mean_text(other))
+        mean_row(f"{scale:g}", one, other)
         for scale, one, other in zip(config.scales, last, averaged, strict=True)
     ]
     # These use no feature: one loss, whatever the factor and the rule.
-    baselines = [(name, mean_text(passes[name])) for name in BASELINES]
-    rows += [(name, text, text) for name, text in baselines]
+    rows += [mean_row(name, passes[name], passes[name]) for name in BASELINES]
     caption = (
         "Mean rank loss of a whole pass with features as they are, times a factor, "
         f"without a constant; {len(units)} targets, with 95 % intervals. The last rows "

@@ -26,12 +26,12 @@ from peckorder.experiments.framework.statistics import (
     difference_text,
     lower_than_all,
     mean_curve,
-    mean_text,
+    mean_row,
     side,
     verdict,
 )
 from peckorder.metrics import rank_loss
-from peckorder.reports import Cell, Chart, Table
+from peckorder.reports import Chart, Table
 
 RANKS = (1, 2, 3, 4, 5)
 LAST, AVERAGED, PERCEPTRON = "PRank", "PRank, averaged", "multiclass perceptron"
@@ -181,12 +181,8 @@ def show_square(config: Config, units: Units, seconds: Units) -> Shown:
 def _square_table(config: Config, units: Units, curves: Curves, rounds: Ints) -> Table:
     marks = rounds_in_table(config)
     positions = np.searchsorted(rounds, marks)
-    rows: list[tuple[Cell, ...]] = [
-        (
-            name,
-            *(mean_text(curve[:, position]) for position in positions),
-            mean_text(column(units, "tested", name)),
-        )
+    rows = [
+        mean_row(name, *curve[:, positions].T, column(units, "tested", name))
         for name, curve in curves.items()
     ]
     rows.append(("no rule can do better", *[""] * len(marks), f"{LEAST_LOSS:.3f}"))

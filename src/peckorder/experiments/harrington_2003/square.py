@@ -17,7 +17,7 @@ from peckorder.experiments.framework.statistics import (
     difference_text,
     lower_than_all,
     mean_curve,
-    mean_text,
+    mean_row,
     side,
     verdict,
 )
@@ -122,9 +122,9 @@ def difference_table(losses: Losses, others: Sequence[str], caption: str) -> Tab
 def tau_table(losses: Losses, methods: Sequence[str], caption: str) -> Table:
     """Return the paper's table: one row per method, one column per tau."""
     rows = [
-        (method, *(mean_text(losses[with_tau(method, tau)]) for tau in TAUS)) for method in methods
+        mean_row(method, *(losses[with_tau(method, tau)] for tau in TAUS)) for method in methods
     ]
-    rows += [(name, *[mean_text(losses[name])] * len(TAUS)) for name in (CONSTANT, RUNNING_MEDIAN)]
+    rows += [mean_row(name, *[losses[name]] * len(TAUS)) for name in (CONSTANT, RUNNING_MEDIAN)]
     caption += " The best constant, in hindsight, and the running median have no tau."
     return Table(("method", *(f"tau = {tau}" for tau in TAUS)), tuple(rows), caption)
 
@@ -239,7 +239,7 @@ def show(config: Config, units: Units, seconds: Units) -> Shown:
 
 def _long_table(config: Config, test: Losses, long: Losses, trials: str) -> Table:
     names = [*WITHOUT_TAU, *(named(method, tau) for method in (POINT, VOTING) for tau in TAUS)]
-    rows = tuple((name, mean_text(test[name]), mean_text(long[name])) for name in names)
+    rows = tuple(mean_row(name, test[name], long[name]) for name in names)
     return Table(
         ("method", f"{config.rounds} rounds", f"{config.long_rounds} rounds"),
         rows,
@@ -259,7 +259,7 @@ def _online_table(config: Config, units: Units) -> Table:
     ]
     return Table(
         ("method", *map(str, marks)),
-        tuple((name, *(mean_text(losses[name]) for losses in at)) for name in names),
+        tuple(mean_row(name, *(losses[name] for losses in at)) for name in names),
         "Figure 2 in numbers: mean rank loss of the first t predictions, made before "
         f"their rows were learned; {len(units)} trials, means with 95 % intervals.",
     )
