@@ -110,7 +110,7 @@ def test_what_is_fetched_is_kept_and_read(server, tmp_path):
 
 
 @pytest.mark.usefixtures("unknown")
-def test_into_a_folder_of_ones_own(server, tmp_path):
+def test_another_folder(server, tmp_path):
     server.files["ml-100k.zip"] = archive()
     fetch(server, tmp_path / "mine")
     assert (tmp_path / "mine" / "ml-100k" / "ml-100k.zip").is_file()

@@ -29,7 +29,7 @@ def found(**gaps):
     ("differences", "expected"),
     [(STEADY, 1), (1.0 + STEADY, -1), (-1.0 + STEADY, -1), (0.05 + STEADY, 0), (STEADY[:1], 0)],
 )
-def test_within_a_margin_is_told_by_the_interval(differences, expected):
+def test_within_a_margin_is_judged_by_the_interval(differences, expected):
     assert within(differences, 0.05) == expected
 
 
@@ -78,7 +78,7 @@ def test_books_are_judged_if_they_are_the_papers(group, expected):
     assert [each.holds for each in judged] == expected
 
 
-def time_units(small, large, svrank):
+def time_repetitions(small, large, svrank):
     def at(passes, own):
         return {"on-line, gradient": passes, "SVRank": own}
 
@@ -97,7 +97,7 @@ def time_units(small, large, svrank):
 def test_time_is_judged_by_multiplications(passes, expected):
     # Of 40 films a decomposition takes as many as 13.3 passes, of 80 as 26.7.
     assert (QUICK.sizes[0], QUICK.sizes[-1]) == (40, 80)
-    judged = list(figure_1._time_claims(QUICK, time_units(*passes)))
+    judged = list(figure_1._time_claims(QUICK, time_repetitions(*passes)))
     assert [each.holds for each in judged] == expected
     assert all("multiplications decide" in each.found for each in judged)
 
@@ -122,7 +122,7 @@ def test_rounds_are_those_of_the_constant_step(rounds, n_units, expected):
     assert claim.holds == expected
 
 
-def left_out_units(off, rises, n_units=3):
+def left_out_repetitions(off, rises, n_units=3):
     error = np.array([[1.0, 2.0], [3.0, 4.0]])
     estimate = (1.0 + off) * (error if rises else error[::-1, ::-1])
     rest = {"one": 1.0, "best": 1.0, "own": 1.0}
@@ -135,10 +135,10 @@ def left_out_units(off, rises, n_units=3):
 @pytest.mark.parametrize(
     ("units", "expected"),
     [
-        (left_out_units(0.0, rises=True), "yes"),
-        (left_out_units(0.5, rises=True), "in part"),
-        (left_out_units(0.5, rises=False), "no"),
-        (left_out_units(0.0, rises=True, n_units=1), "open"),
+        (left_out_repetitions(0.0, rises=True), "yes"),
+        (left_out_repetitions(0.5, rises=True), "in part"),
+        (left_out_repetitions(0.5, rises=False), "no"),
+        (left_out_repetitions(0.0, rises=True, n_units=1), "open"),
     ],
 )
 def test_estimates_by_leaving_out(units, expected):

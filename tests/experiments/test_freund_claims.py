@@ -14,7 +14,7 @@ N_PLACES = 3
 assert len(QUICK.sizes) == len(QUICK.bins) == N_PLACES
 
 
-def unit(better, noise=0.0):
+def one_repetition(better, noise=0.0):
     """A repetition in which a ranker is so much better at each place than 0.4."""
     found = {}
     for name in NAMES:
@@ -28,8 +28,8 @@ def unit(better, noise=0.0):
     return {"rankers": found}
 
 
-def units(better, n_units=3):
-    return [unit(better, noise) for noise in NOISE[:n_units]]
+def repetitions_of(better, n_repetitions=3):
+    return [one_repetition(better, noise) for noise in NOISE[:n_repetitions]]
 
 
 def assert_verdicts(claims, expected):
@@ -41,7 +41,7 @@ BEHIND = {films.BOOST: [-0.1, -0.15, -0.2]}
 
 
 @pytest.mark.parametrize(
-    ("better", "n_units", "expected"),
+    ("better", "n_repetitions", "expected"),
     [
         (AHEAD, 3, ["yes", "yes", "yes", "yes"]),
         (BEHIND, 3, ["no", "no", "no", "no"]),
@@ -55,8 +55,10 @@ BEHIND = {films.BOOST: [-0.1, -0.15, -0.2]}
         ),
     ],
 )
-def test_more_features(better, n_units, expected):
-    rivals, large, _, gains, cum = figures._claims_on_sizes(QUICK, units(better, n_units), 2)
+def test_more_features(better, n_repetitions, expected):
+    rivals, large, _, gains, cum = figures._claims_on_sizes(
+        QUICK, repetitions_of(better, n_repetitions), 2
+    )
     assert_verdicts([rivals, large, gains, cum], expected)
     assert "above 20 features" in large.found
 
@@ -67,8 +69,8 @@ def test_more_features(better, n_units, expected):
 )
 def test_near_chance(nearest, regression, expected):
     better = {films.NEAREST: nearest, films.REGRESSION: regression}
-    made = units({**better, films.CONSTANT: 0.0})
-    claim = figures._claims_on_sizes(QUICK, made, 2)[2]
+    repetitions = repetitions_of({**better, films.CONSTANT: 0.0})
+    claim = figures._claims_on_sizes(QUICK, repetitions, 2)[2]
     assert claim.holds == expected
 
 
@@ -76,7 +78,7 @@ LOVED = {films.SIMILARITY: [0.2, 0.2, -0.2]}
 
 
 @pytest.mark.parametrize(
-    ("better", "n_units", "expected"),
+    ("better", "n_repetitions", "expected"),
     [
         (LOVED, 3, "yes"),
         ({films.SIMILARITY: [0.2, -0.2, 0.0]}, 3, "in part"),
@@ -87,9 +89,9 @@ LOVED = {films.SIMILARITY: [0.2, 0.2, -0.2]}
         (LOVED, 1, "open"),
     ],
 )
-def test_few_films_are_for_vector_similarity(better, n_units, expected):
+def test_few_films_are_for_vector_similarity(better, n_repetitions, expected):
     assert [high <= 40 for _, high in QUICK.bins] == [True, True, False]
-    claim, _ = figures._claims_on_feedback(QUICK, units(better, n_units))
+    claim, _ = figures._claims_on_feedback(QUICK, repetitions_of(better, n_repetitions))
     assert claim.holds == expected
 
 
@@ -98,12 +100,12 @@ def test_few_films_are_for_vector_similarity(better, n_units, expected):
     [(0.1, 0.1, "yes"), (0.1, -0.1, "in part"), (-0.1, -0.1, "no"), (0.0, 0.0, "open")],
 )
 def test_denser_feedback(fall, rise, expected):
-    made = units({})
-    for each, noise in zip(made, NOISE, strict=True):
+    repetitions = repetitions_of({})
+    for each, noise in zip(repetitions, NOISE, strict=True):
         ours = each["rankers"][films.BOOST]
         ours["AP"] = ours["coverage"] = [0.5, 0.1, 0.5 - fall + noise]
         ours["disagreement"] = [0.5, 0.1, 0.5 - rise + noise]
-    _, claim = figures._claims_on_feedback(QUICK, made)
+    _, claim = figures._claims_on_feedback(QUICK, repetitions)
     assert claim.holds == expected
 
 
@@ -126,7 +128,7 @@ def test_chance_is_judged_from_first_to_last(good, guessing, expected):
     assert chance._claim_on_chance(bins).holds == expected
 
 
-def idea_units(better, n_units=3):
+def idea_repetitions(better, n_repetitions=3):
     names = (
         *(films.BOOST, films.SIMILARITY, films.NEAREST, films.REGRESSION),
         *(learners.HYBRID, learners.NORMALISED),
@@ -142,13 +144,13 @@ def idea_units(better, n_units=3):
         return {"rankers": found}
 
     return (
-        [{**made(names, noise), "chosen": 0.1} for noise in NOISE[:n_units]],
-        [made(two, noise) for noise in NOISE[:n_units]],
+        [{**made(names, noise), "chosen": 0.1} for noise in NOISE[:n_repetitions]],
+        [made(two, noise) for noise in NOISE[:n_repetitions]],
     )
 
 
 @pytest.mark.parametrize(
-    ("better", "n_units", "expected"),
+    ("better", "n_repetitions", "expected"),
     [
         (
             {films.BOOST: 0.1, learners.HYBRID: 0.2, learners.ADABOOST: -0.1},
@@ -168,11 +170,11 @@ def idea_units(better, n_units=3):
         ({films.BOOST: 0.1, learners.ADABOOST: -0.1}, 1, ["open"] * 4),
     ],
 )
-def test_ideas(better, n_units, expected):
-    assert_verdicts(learners._claims(*idea_units(better, n_units)), expected)
+def test_ideas(better, n_repetitions, expected):
+    assert_verdicts(learners._claims(*idea_repetitions(better, n_repetitions)), expected)
 
 
-def learner_units(train, test, n_units=3):
+def learner_repetitions(train, test, n_repetitions=3):
     """Errors of the four after the best round and after the last."""
     return [
         {
@@ -186,12 +188,12 @@ def learner_units(train, test, n_units=3):
                 )
             }
         }
-        for noise in (-1e-4, 0.0, 1e-4)[:n_units]
+        for noise in (-1e-4, 0.0, 1e-4)[:n_repetitions]
     ]
 
 
 @pytest.mark.parametrize(
-    ("train", "test", "n_units", "expected"),
+    ("train", "test", "n_repetitions", "expected"),
     [
         ((0.1, 0.2, 0.3, 0.4), (0.4, 0.4, 0.3, 0.3), 3, ["yes", "yes", "yes"]),
         ((0.1, 0.3, 0.2, 0.4), (0.4, 0.3, 0.3, 0.4), 3, ["in part", "in part", "no"]),
@@ -199,16 +201,16 @@ def learner_units(train, test, n_units=3):
         ((0.1, 0.2, 0.3, 0.4), (0.4, 0.4, 0.3, 0.3), 1, ["open"] * 3),
     ],
 )
-def test_weak_learners(train, test, n_units, expected):
-    made = learner_units(train, test, n_units)
-    assert_verdicts(learners.learner_claims(made, "made"), expected)
+def test_weak_learners(train, test, n_repetitions, expected):
+    repetitions = learner_repetitions(train, test, n_repetitions)
+    assert_verdicts(learners.learner_claims(repetitions, "synthetic"), expected)
 
 
 def test_methods_that_may_differ_are_open():
-    made = learner_units((0.1,) * 4, (0.4,) * 4)
-    for each, apart in zip(made, (-0.02, 0.0, 0.02), strict=True):
+    repetitions = learner_repetitions((0.1,) * 4, (0.4,) * 4)
+    for each, apart in zip(repetitions, (-0.02, 0.0, 0.02), strict=True):
         each["learners"]["WeakLearn.2.cum"]["test"][-1] += apart
-    assert learners.learner_claims(made, "made")[2].holds == "open"
+    assert learners.learner_claims(repetitions, "synthetic")[2].holds == "open"
 
 
 @pytest.mark.parametrize(
@@ -223,8 +225,8 @@ def test_methods_that_may_differ_are_open():
     ],
 )
 def test_as_good_as_the_best_list_needs_a_margin(lead, half, rank, expected):
-    made = [{"lead": [lead] * 6, "lead half": [half] * 6, "rank lead": [rank, 0.1]}]
-    claim = lists._claim_on_lists("made", made)
+    repetitions = [{"lead": [lead] * 6, "lead half": [half] * 6, "rank lead": [rank, 0.1]}]
+    claim = lists._claim_on_lists("synthetic", repetitions)
     assert claim.holds == expected
     assert "2 % of queries and 0.5 of a rank" in claim.found
 

@@ -14,10 +14,11 @@ from peckorder.datasets import make_square
 from peckorder.experiments.harrington_2003 import filtering, methods, square
 from peckorder.experiments.harrington_2003.square import FORM, stream
 from peckorder.metrics import rank_loss
+from support.outcomes import shown, smaller
 
 EXPERIMENT = experiments.find("harrington-2003")
-TINY = dataclasses.replace(
-    EXPERIMENT.presets["quick"],
+SMALL = smaller(
+    EXPERIMENT,
     trials=2,
     rounds=60,
     long_rounds=80,
@@ -26,6 +27,7 @@ TINY = dataclasses.replace(
     judged_trials=2,
     movie_trials=2,
 )
+TINY = SMALL.presets["quick"]
 FORMS = {
     "cystic-fibrosis": [form.label for form in filtering.CYSTIC_FIBROSIS.forms],
     "movielens": [form.label for form in filtering.MOVIELENS.forms],
@@ -35,10 +37,6 @@ ENSEMBLES = ["OAP-BPM", "OAP-Bagg", "OAP-VP"]
 FOLDER = os.environ.get("PECKORDER_DATA")
 
 
-def with_config(config, preset="quick"):
-    return dataclasses.replace(EXPERIMENT, presets={preset: config})
-
-
 @pytest.fixture(scope="module")
 def outcome():
     return experiments.run(EXPERIMENT, "quick")
@@ -46,11 +44,7 @@ def outcome():
 
 @pytest.fixture(scope="module")
 def tiny_results():
-    return experiments.run(with_config(TINY)).results()
-
-
-def shown(outcome, name):
-    return next(each.shown for each in outcome.parts if each.part.name == name)
+    return experiments.run(SMALL).results()
 
 
 def test_all_parts_are_shown(outcome):
@@ -109,7 +103,7 @@ def test_every_claim_is_judged(outcome):
     assert tried == ["OHSUMED" not in claim.text for claim in claims]
 
 
-def test_what_there_is_of_ohsumed_is_said(outcome):
+def test_the_report_explains_what_there_is_of_ohsumed(outcome):
     part = shown(outcome, "ohsumed")
     (departure,) = (each for each in EXPERIMENT.departures if "OHSUMED" in each)
     for text in (departure, part.paragraphs[0]):
@@ -147,8 +141,8 @@ def test_every_form_has_its_curves(outcome, part):
 
 
 def test_equal_seeds_give_equal_results(tiny_results):
-    assert experiments.run(with_config(TINY)).results() == tiny_results
-    assert experiments.run(with_config(TINY), seed=1).results() != tiny_results
+    assert experiments.run(SMALL).results() == tiny_results
+    assert experiments.run(SMALL, seed=1).results() != tiny_results
 
 
 def test_an_interrupted_run_goes_on_to_the_same_results(tiny_results, tmp_path):
@@ -159,15 +153,14 @@ def test_an_interrupted_run_goes_on_to_the_same_results(tiny_results, tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        experiments.run(with_config(TINY), journal=journal, on_progress=interrupt)
+        experiments.run(SMALL, journal=journal, on_progress=interrupt)
     assert len(journal.read_bytes().splitlines()) == 4  # the run, three repetitions
-    resumed = experiments.run(with_config(TINY), journal=journal)
+    resumed = experiments.run(SMALL, journal=journal)
     assert resumed.results() == tiny_results
 
 
 def test_missing_data_leave_their_part_out(tmp_path):
-    config = dataclasses.replace(TINY, synthetic=False)
-    outcome = experiments.run(with_config(config), data=tmp_path)
+    outcome = experiments.run(smaller(SMALL, synthetic=False), data=tmp_path)
     left_out = {each.part.name: each.left_out for each in outcome.parts}
     assert not left_out["square"]
     assert not left_out["ohsumed"]
@@ -216,8 +209,8 @@ def test_losses_are_those_of_the_estimators(small_race):
         "OAP-VP 0.3": members(0.3, "voted"),
     }
     for name, model in models.items():
-        said = model.progressive(X, y, classes=range(1, 6))
-        assert_allclose(small_race.online[name][-1], rank_loss(y, said), atol=1e-5)
+        predicted = model.progressive(X, y, classes=range(1, 6))
+        assert_allclose(small_race.online[name][-1], rank_loss(y, predicted), atol=1e-5)
         assert_allclose(small_race.test[name], rank_loss(y_test, model.predict(X_test)))
 
 
@@ -227,8 +220,8 @@ def test_means_on_the_way_are_those_before_each_row(small_race, name, how):
     model, lost = members(0.6, how), []
     for row, label in zip(X, y, strict=True):
         # At the start all predict the highest.
-        said = model.mean_rank(row[None])[0] if lost else 5
-        lost.append(abs(said - label))
+        predicted = model.mean_rank(row[None])[0] if lost else 5
+        lost.append(abs(predicted - label))
         model.partial_fit(row[None], [label], classes=range(1, 6))
     means = np.cumsum(lost) / np.arange(1, y.size + 1)
     expected = means[small_race.rounds - 1]
@@ -327,11 +320,11 @@ def test_curves_of_all_forms_are_kept():
     assert (first["Widrow-Hoff 0.1"] != second["Widrow-Hoff 0.1"]).any()
 
 
-# Claims, on synthetic units with a known verdict.
+# Claims, on synthetic repetitions with a known verdict.
 
 
-def synthetic_units(outcome, part, level, n=3):
-    """Return units with given losses: `level(name, share of the rounds, form)`."""
+def synthetic_repetitions(outcome, part, level, n=3):
+    """Return repetitions with given losses: `level(name, share of the rounds, form)`."""
     template = next(each for each in outcome.parts if each.part.name == part).units[0]
     if part == "square":
         rounds = square.square_rounds(EXPERIMENT.presets["quick"])
@@ -355,7 +348,7 @@ def synthetic_units(outcome, part, level, n=3):
 
 def verdicts(outcome, part, level):
     """Return the verdicts of a part, by the first words of its claims."""
-    units = synthetic_units(outcome, part, level)
+    units = synthetic_repetitions(outcome, part, level)
     (shows,) = (each.part.show for each in outcome.parts if each.part.name == part)
     claims = shows(EXPERIMENT.presets["quick"], units, []).claims
     return [claim.holds for claim in claims]
@@ -475,7 +468,8 @@ def on_real_data():
         pytest.skip("PECKORDER_DATA does not name a folder of real data")
     sizes = {"trials": 20, "long_rounds": 5000, "judged_trials": 60, "movie_trials": 6}
     config = dataclasses.replace(EXPERIMENT.presets["full"], **sizes)
-    return experiments.run(with_config(config, "full"), "full", data=Path(FOLDER))
+    fewer = dataclasses.replace(EXPERIMENT, presets={"full": config})
+    return experiments.run(fewer, "full", data=Path(FOLDER))
 
 
 def mean_of(outcome, name, *keys):
