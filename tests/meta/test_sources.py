@@ -55,7 +55,7 @@ PUBLIC = {"peckorder"} | {
     if path.stem not in ("storage", "tables")
 }
 # To become 20; never to be raised.
-MOST_SINGLE_USERS = 39
+MOST_SINGLE_USERS = 31
 INTERNAL = {"_core", "_base", "_version"}
 
 
