@@ -201,21 +201,20 @@ def test_viewers_may_come_in_any_order(model):
 
 
 @pytest.mark.parametrize("model", BASELINES, ids=repr)
-def test_refuses_a_person_without_ratings(model):
-    name = type(model).__name__
-    sentence = f"{name}: y must have a rating; got NaN alone."
-    with raises_unchanged(model, DataError, sentence):
-        model.fit([[1.0], [2.0]], [NAN, NAN])
-
-
-@pytest.mark.parametrize("model", BASELINES, ids=repr)
-def test_refuses_infinite_ratings(model):
-    sentence = (
-        f"{type(model).__name__}: y must be finite, or NaN where there is no rating; "
-        "got infinity in row 1: Input y contains infinity."
-    )
-    with raises_unchanged(model, DataError, sentence):
-        model.fit([[1.0], [2.0]], [1.0, np.inf])
+@pytest.mark.parametrize(
+    ("y", "sentence"),
+    [
+        ([NAN, NAN], "y must have a rating; got NaN alone."),
+        (
+            [1.0, np.inf],
+            "y must be finite, or NaN where there is no rating; got infinity in row 1: "
+            "Input y contains infinity.",
+        ),
+    ],
+)
+def test_refuses_a_person_without_usable_ratings(model, y, sentence):
+    with raises_unchanged(model, DataError, f"{type(model).__name__}: {sentence}"):
+        model.fit([[1.0], [2.0]], y)
 
 
 REFUSED = [

@@ -176,16 +176,18 @@ def test_recommendations_may_have_rated_items_or_be_few():
 
 @pytest.mark.parametrize("item", [100, 113, 139])
 def test_explanations_add_up(item):
-    told = MODEL.explain("u3", item)
-    assert_allclose(told.score, MODEL.predict("u3", [item])[0], atol=1e-5)
-    whole = told.item_mean + told.person + told.by_items.sum()
-    assert_allclose(whole, told.score, atol=1e-12)
-    assert_allclose(told.by_factors + told.by_viewers.sum(), told.by_items.sum(), atol=1e-5)
-    assert sorted(told.items.tolist()) == RATINGS.of("u3").items.tolist()
-    assert (np.diff(np.abs(told.by_items)) <= 0).all()
-    assert (np.diff(np.abs(told.by_viewers)) <= 0).all()
+    explanation = MODEL.explain("u3", item)
+    assert_allclose(explanation.score, MODEL.predict("u3", [item])[0], atol=1e-5)
+    whole = explanation.item_mean + explanation.person + explanation.by_items.sum()
+    assert_allclose(whole, explanation.score, atol=1e-12)
+    assert_allclose(
+        explanation.by_factors + explanation.by_viewers.sum(), explanation.by_items.sum(), atol=1e-5
+    )
+    assert sorted(explanation.items.tolist()) == RATINGS.of("u3").items.tolist()
+    assert (np.diff(np.abs(explanation.by_items)) <= 0).all()
+    assert (np.diff(np.abs(explanation.by_viewers)) <= 0).all()
     raters = RATINGS.users[~np.isnan(RATINGS.matrix()[:, item - 100])].tolist()
-    assert set(told.viewers.tolist()) <= set(raters)
+    assert set(explanation.viewers.tolist()) <= set(raters)
 
 
 def test_an_update_is_as_if_the_person_had_rated_so():

@@ -44,32 +44,33 @@ def test_parameters(options, sentence):
         model.fit(RATINGS)
 
 
-def test_ratings_that_are_none():
-    sentence = "PersonalRanker: ratings must be Ratings; got an object of type list."
-    with pytest.raises(TypeError, match=exactly(sentence)):
-        PersonalRanker().fit(TABLE)
-
-
-def test_a_frame_and_a_bunch_are_told_how_to_become_ratings():
-    sentence = (
-        "PersonalRanker: ratings must be Ratings; got an object of type DataFrame. "
-        "Make them of a frame with Ratings.from_frame(frame, user=, item=, rating=), "
-        "which takes the names of its columns."
-    )
-    with pytest.raises(TypeError, match=exactly(sentence)):
-        PersonalRanker().fit(pd.DataFrame({"user": [1], "item": [1], "rating": [1]}))
-    sentence = (
-        "PersonalRanker: ratings must be Ratings; got an object of type Bunch. They "
-        "are in its .ratings: give these."
-    )
-    with pytest.raises(TypeError, match=exactly(sentence)):
-        PersonalRanker().fit(Bunch(ratings=RATINGS))
-
-
-def test_ratings_that_are_all_equal():
-    sentence = "PersonalRanker: ratings must have two different values; got 3.0 alone."
-    with pytest.raises(DataError, match=exactly(sentence)):
-        PersonalRanker().fit(Ratings([1, 2], [1, 1], [3, 3]))
+@pytest.mark.parametrize(
+    ("ratings", "error", "sentence"),
+    [
+        (TABLE, TypeError, "ratings must be Ratings; got an object of type list."),
+        (
+            pd.DataFrame({"user": [1], "item": [1], "rating": [1]}),
+            TypeError,
+            "ratings must be Ratings; got an object of type DataFrame. Make them of a frame "
+            "with Ratings.from_frame(frame, user=, item=, rating=), which takes the names of "
+            "its columns.",
+        ),
+        (
+            Bunch(ratings=RATINGS),
+            TypeError,
+            "ratings must be Ratings; got an object of type Bunch. They are in its .ratings: "
+            "give these.",
+        ),
+        (
+            Ratings([1, 2], [1, 1], [3, 3]),
+            DataError,
+            "ratings must have two different values; got 3.0 alone.",
+        ),
+    ],
+)
+def test_ratings(ratings, error, sentence):
+    with pytest.raises(error, match=exactly(f"PersonalRanker: {sentence}")):
+        PersonalRanker().fit(ratings)
 
 
 def test_unknown_references():
@@ -186,9 +187,9 @@ def test_a_person_without_two_ratings_has_shifted_item_means(user, count):
     best = np.argsort(-model.item_means_, kind="stable")
     assert listed.items.tolist() == RATINGS.items[best].tolist()
     with pytest.warns(UserWarning, match=exactly(sentence)):
-        told = model.explain(user, "z")
-    assert_allclose(told.score, scores[3])
-    assert len(told.items) == len(told.viewers) == 0
+        explanation = model.explain(user, "z")
+    assert_allclose(explanation.score, scores[3])
+    assert len(explanation.items) == len(explanation.viewers) == 0
 
 
 def test_a_person_whose_ratings_are_all_held_back_has_the_item_means():

@@ -49,16 +49,16 @@ def test_an_empty_list():
 
 
 def test_an_explanation_shows_its_strongest_parts():
-    told = MODEL.explain(3, 5)
-    assert len(told.items) > 10
-    assert len(told.viewers) > 10
-    lines = repr(told).splitlines()
+    explanation = MODEL.explain(3, 5)
+    assert len(explanation.items) > 10
+    assert len(explanation.viewers) > 10
+    lines = repr(explanation).splitlines()
     assert lines[0] == (
-        f"Explanation(score={told.score:.2f}, item_mean={told.item_mean:.2f}, "
-        f"person={told.person:+.2f}, by_factors={told.by_factors:+.3f})"
+        f"Explanation(score={explanation.score:.2f}, item_mean={explanation.item_mean:.2f}, "
+        f"person={explanation.person:+.2f}, by_factors={explanation.by_factors:+.3f})"
     )
-    assert lines[1] == f"items, 10 of {len(told.items)}:"
-    assert lines[2] == f"  {told.by_items[0]:+.3f}  {told.items[0]}"
-    assert lines[12] == f"viewers, 10 of {len(told.viewers)}:"
-    assert lines[22] == f"  {told.by_viewers[9]:+.3f}  {told.viewers[9]}"
+    assert lines[1] == f"items, 10 of {len(explanation.items)}:"
+    assert lines[2] == f"  {explanation.by_items[0]:+.3f}  {explanation.items[0]}"
+    assert lines[12] == f"viewers, 10 of {len(explanation.viewers)}:"
+    assert lines[22] == f"  {explanation.by_viewers[9]:+.3f}  {explanation.viewers[9]}"
     assert len(lines) == 23

@@ -10,7 +10,7 @@ import pytest
 
 from peckorder import datasets
 from peckorder.datasets.fetching import download
-from peckorder.datasets.fetching.publishers import MOVIELENS_100K, SETS
+from peckorder.datasets.fetching.publishers import PUBLISHED
 from peckorder.exceptions import DataError, DownloadError, MissingDataError
 
 U_DATA = "1\t7\t5\t1\n1\t9\t3\t2\n2\t9\t1\t3\n"
@@ -73,9 +73,9 @@ def server(monkeypatch, tmp_path):
 @pytest.fixture
 def unknown(monkeypatch):
     """Forget the checksums that are known of the sets, as small archives have others."""
-    for published in SETS:
+    for published in PUBLISHED.values():
         for name in published.archives:
-            monkeypatch.setitem(published.archives, name, None)
+            monkeypatch.setitem(published.archives, name, "")
 
 
 def fetch(server, folder=None, **options):
@@ -110,7 +110,7 @@ def test_what_is_fetched_is_kept_and_read(server, tmp_path):
 
 
 @pytest.mark.usefixtures("unknown")
-def test_into_a_folder_of_ones_own(server, tmp_path):
+def test_another_folder(server, tmp_path):
     server.files["ml-100k.zip"] = archive()
     fetch(server, tmp_path / "mine")
     assert (tmp_path / "mine" / "ml-100k" / "ml-100k.zip").is_file()
@@ -169,7 +169,7 @@ def test_a_server_that_is_not_there(server, tmp_path):
 
 def test_another_file_than_the_one_that_is_known_is_refused(server, tmp_path):
     server.files["ml-100k.zip"] = archive()
-    known = MOVIELENS_100K.archives["ml-100k.zip"]
+    known = PUBLISHED["ml-100k"].archives["ml-100k.zip"]
     with pytest.raises(DownloadError) as info:
         datasets.fetch_movielens_100k(url=server.url)
     assert f"must have the checksum {known}, which is known; got md5:" in str(info.value)

@@ -46,7 +46,7 @@ def zipped(path, **files):
 
 
 def not_whole(load, *arguments, **options):
-    """Load what is less than the published set, which is told."""
+    """Load less than the published set, which gives a warning."""
     with pytest.warns(UserWarning, match="to be the published set; got"):
         return load(*arguments, **options)
 
@@ -166,7 +166,7 @@ LOADERS = {
 
 
 @pytest.mark.parametrize(("name", "words"), LOADERS.items())
-def test_without_data_one_is_told_what_to_get(tmp_path, name, words):
+def test_without_data_the_message_says_what_to_get(tmp_path, name, words):
     fold = [1] if name.endswith("fold") else []
     with pytest.raises(MissingDataError) as info:
         getattr(datasets, name)(*fold)
@@ -258,7 +258,7 @@ def test_book_crossing_as_plain_csv(tmp_path):
     assert ratings.items.tolist() == ["0451166892", "9"]
 
 
-def test_a_matrix_of_another_size_is_told_of(tmp_path):
+def test_a_matrix_of_another_size_gives_a_warning(tmp_path):
     put(tmp_path, netflix_1200x1200__txt="5 0\n0 1\n")
     ratings = not_whole(datasets.load_netflix_matrix, tmp_path).ratings
     assert_array_equal(ratings.matrix(missing=0), [[5, 0], [0, 1]])

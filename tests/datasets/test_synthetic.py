@@ -17,7 +17,7 @@ def test_the_square_has_rows_of_a_known_width(degree, width):
     assert (X.shape, y.shape) == ((50, width), (50,))
 
 
-def test_five_thousand_points_are_drawn_unless_told():
+def test_five_thousand_points_are_drawn_by_default():
     assert len(make_square(random_state=0)[1]) == 5000
 
 
@@ -185,7 +185,7 @@ def test_engines_abstain_on_the_worst_documents_of_a_query():
             assert values[gap].max(initial=-np.inf) < values[~gap].min()
 
 
-def test_nothing_is_missing_unless_told():
+def test_nothing_is_missing_by_default():
     assert np.isfinite(make_letor(20, random_state=0).X).all()
 
 
@@ -203,7 +203,7 @@ def test_nothing_is_missing_unless_told():
         ("missing", float("nan"), "a number >= 0 and < 1"),
     ],
 )
-def test_bad_parameters_of_made_documents_are_refused(name, value, rule):
+def test_bad_parameters_of_synthetic_documents_are_refused(name, value, rule):
     sentence = f"make_letor: {name} must be {rule}; got {value!r}."
     with pytest.raises(ValueError, match=exactly(sentence)):
         make_letor(**{name: value})

@@ -240,7 +240,7 @@ def test_runs_without_judgements_have_no_grades():
     assert len(empty) == 0
 
 
-def test_judgements_of_other_documents_are_told_of():
+def test_judgements_of_other_documents_alone_give_a_warning():
     run, qrels = Run(["1"], ["a"], [1.0]), Qrels(["1.0"], ["a"], [2])
     with pytest.warns(UserWarning, match="none of the 1 documents listed is judged"):
         assert from_runs([run], qrels).y.tolist() == [0.0]

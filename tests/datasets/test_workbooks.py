@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from peckorder.datasets.formats.xls import read_xls
+from peckorder.datasets.published.jester import read_xls
 from peckorder.exceptions import DataError
 from support.workbooks import number, record, row_of, workbook
 

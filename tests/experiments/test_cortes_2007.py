@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +15,14 @@ from peckorder.datasets import make_ratings
 from peckorder.exceptions import MissingDataError
 from peckorder.experiments.cortes_2007 import data, figure_1, rankers, tables
 from peckorder.experiments.cortes_2007 import leave_pair_out as left_out
-from peckorder.experiments.cortes_2007.data import FULL, PAPER, QUICK
+from peckorder.experiments.framework.statistics import column
 from peckorder.magnitude.compiled.mprank import sweep
+from support.outcomes import shown, smaller
 
 PAPERS = experiments.find("cortes-2007")
+QUICK, FULL, PAPER = PAPERS.presets.values()
 FOLDER = os.environ.get("PECKORDER_DATA")
 NAMES = ("movielens", "jester", "netflix", "books", "convergence", "time", "left-out")
-
-
-def only(*names, **changes):
-    parts = tuple(part for part in PAPERS.parts if part.name in names)
-    return replace(PAPERS, parts=parts, presets={"quick": replace(QUICK, **changes)})
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +42,6 @@ def problem(reviews):
     [reviewer] = data.draw_reviewers(reviews, 1, rng)
     table = data.draw_features(reviews, reviews.groups[0], [reviewer], 30, rng)
     return data.Features.of(reviews.ratings, table).problem(reviewer)
-
-
-def shown(outcome, name):
-    return next(each.shown for each in outcome.parts if each.part.name == name)
 
 
 def test_every_part_is_shown(outcome):
@@ -103,14 +97,14 @@ def test_other_tables_have_baselines(outcome):
 
 
 def test_a_seed_decides_everything():
-    one = only("movielens", "convergence", "left-out", repetitions=1, online_reviewers=1)
+    one = smaller(PAPERS, "movielens", "convergence", "left-out", repetitions=1, online_reviewers=1)
     first = experiments.run(one, "quick").results()
     assert experiments.run(one, "quick").results() == first
     assert experiments.run(one, "quick", seed=1).results()["parts"] != first["parts"]
 
 
 def test_a_run_goes_on_from_its_journal(tmp_path):
-    few = only("left-out", "jester", repetitions=1, reviewers=4, held_out=3)
+    few = smaller(PAPERS, "left-out", "jester", repetitions=1, reviewers=4, held_out=3)
     journal = tmp_path / "journal"
     whole = experiments.run(few, "quick", journal=journal).results()
     lines = journal.read_bytes().splitlines(keepends=True)
@@ -233,12 +227,12 @@ def test_a_path_is_mprank_and_kernel_ridge(problem, C):
     K = np.exp(-0.3 * problem.distances)
     model = MPRank(C=C, kernel="precomputed").fit(K[:n, :n], problem.train)
     wanted = model.predict(K[n:, :n]) - model.intercept_
-    [path] = rankers.ridge_path(K, problem.y, n, np.array([n / (2 * C)]), is_free=True).T
+    [path] = rankers.mprank_path(problem, 0.3, replace(QUICK, Cs=(C,))).T
     np.testing.assert_allclose(path, wanted, atol=1e-9)
     ridge = KernelRidge(alpha=0.5, kernel="precomputed")
     centred = problem.train - problem.train.mean()
     wanted = ridge.fit(K[:n, :n], centred).predict(K[n:, :n])
-    [path] = rankers.ridge_path(K, problem.y, n, np.array([0.5]), is_free=False).T
+    [path] = rankers.ridge_path(problem, 0.3, np.array([0.5]), is_free=False).T
     np.testing.assert_allclose(path, wanted, atol=1e-9)
 
 
@@ -314,7 +308,7 @@ def test_books_are_kept_as_the_paper_says(tmp_path):
     assert data.frequent(ratings, 4, 1) is None
 
 
-def test_a_part_of_the_books_is_said_to_be_one(tmp_path):
+def test_a_part_of_the_books_has_another_name(tmp_path):
     rng = np.random.default_rng(0)
     lines = ["User_ID,ISBN,Book_Rating"]
     for user in range(60):
@@ -332,7 +326,7 @@ def test_too_few_books_leave_the_part_out(tmp_path):
         data.load_books(FULL, tmp_path)
 
 
-def test_a_reviewer_of_books_is_no_feature_of_his_own():
+def test_a_reviewer_of_books_is_no_feature_for_themselves():
     ratings = Ratings([0, 0, 1, 2], ["a", "b", "a", "b"], [1, 2, 7, 9])
     reviews = data.Reviews(ratings, (data.Group("Books"),), 1, 10)
     assert tables.others(reviews, 0).tolist() == [[7.0, 9.0], [7.0, 9.0]]
@@ -364,8 +358,8 @@ def test_ranges_on_real_data(name):
         if group not in RANGES:
             continue
         (low, high), (least, most) = RANGES[group]
-        assert low <= tables.ratio(units, group, "MPRank").mean() <= high
-        assert least <= tables.of(units, group, "MPRank", "misranking").mean() <= most
+        of = partial(column, units, "groups", group)
+        assert low <= tables.ratio(of, "MPRank").mean() <= high
+        assert least <= of("MPRank", "misranking").mean() <= most
         if name == "movielens":
-            m1d = tables.of(units, group, "MPRank", "m1d").mean()
-            assert 1.03 <= m1d <= 1.10
+            assert 1.03 <= of("MPRank", "m1d").mean() <= 1.10

@@ -5,29 +5,31 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
+from peckorder import experiments
 from peckorder.experiments.cortes_2007 import figure_1, rankers, tables
 from peckorder.experiments.cortes_2007 import leave_pair_out as left_out
-from peckorder.experiments.cortes_2007.data import BOOKS_SUBSET, QUICK
+from peckorder.experiments.cortes_2007.data import BOOKS_SUBSET
 from peckorder.experiments.framework.statistics import within
 
+QUICK = experiments.find("cortes-2007").presets["quick"]
 STEADY = np.array([-0.01, 0.0, 0.01])
 
 
 def found(**gaps):
-    """Values of three repetitions: MPRank has 2, the others as much more as said."""
+    """Values of three repetitions: MPRank has 2, the others differ by `gaps`."""
 
     def of(ranker, measure):
         more = gaps.get(f"{ranker}_{measure}", gaps.get(ranker, 0.0))
-        return [2.0 + more + STEADY * (ranker != "MPRank")]
+        return 2.0 + more + STEADY * (ranker != "MPRank")
 
-    return of
+    return {"Films 20-40": of}
 
 
 @pytest.mark.parametrize(
     ("differences", "expected"),
     [(STEADY, 1), (1.0 + STEADY, -1), (-1.0 + STEADY, -1), (0.05 + STEADY, 0), (STEADY[:1], 0)],
 )
-def test_within_a_margin_is_told_by_the_interval(differences, expected):
+def test_within_a_margin_is_judged_by_the_interval(differences, expected):
     assert within(differences, 0.05) == expected
 
 
@@ -42,7 +44,7 @@ def test_within_a_margin_is_told_by_the_interval(differences, expected):
     ],
 )
 def test_magnitudes(gaps, expected):
-    judged = tables.magnitude_claims("Films", ["Films 20-40"], found(**gaps))
+    judged = tables.magnitude_claims("Films", found(**gaps))
     assert [each.holds for each in judged] == expected
 
 
@@ -50,17 +52,17 @@ def test_magnitudes(gaps, expected):
     ("gap", "expected"), [(1.0, "yes"), (0.0, "open"), (0.03, "yes"), (-1.0, "no")]
 )
 def test_misrankings_are_comparable_if_not_worse_by_much(gap, expected):
-    claim = tables.misranking_claim("Films", ["Films"], found(RankBoost=gap))
+    claim = tables.misranking_claim("Films", found(RankBoost=gap))
     assert claim.holds == expected
 
 
 def test_one_repetition_leaves_everything_open():
     def one(ranker, measure):
-        return [np.array([1.0 if ranker == "MPRank" else 9.0])]
+        return np.array([1.0 if ranker == "MPRank" else 9.0])
 
-    for claim in tables.magnitude_claims("Films", ["Films"], one):
+    for claim in tables.magnitude_claims("Films", {"Films": one}):
         assert claim.holds == "open"
-    assert tables.misranking_claim("Films", ["Films"], one).holds == "open"
+    assert tables.misranking_claim("Films", {"Films": one}).holds == "open"
 
 
 @pytest.mark.parametrize(
@@ -68,18 +70,15 @@ def test_one_repetition_leaves_everything_open():
 )
 def test_books_are_judged_if_they_are_the_papers(group, expected):
     unit = {"group": group}
-    gaps = {"SVRank": 0.05, "RankBoost": 1.0}
+    [of] = found(SVRank=0.05, RankBoost=1.0).values()
     for ranker in rankers.RANKERS:
-        unit[ranker] = {
-            # A reviewer without a pair has no value.
-            which: [None, *found(**gaps)(ranker, which)[0]]
-            for which in ("msd", "m1d")
-        }
+        # A reviewer without a pair has no value.
+        unit[ranker] = {which: [None, *of(ranker, which)] for which in ("msd", "m1d")}
     judged = list(tables._book_claims(unit))
     assert [each.holds for each in judged] == expected
 
 
-def time_units(small, large, svrank):
+def time_repetitions(small, large, svrank):
     def at(passes, own):
         return {"on-line, gradient": passes, "SVRank": own}
 
@@ -98,7 +97,7 @@ def time_units(small, large, svrank):
 def test_time_is_judged_by_multiplications(passes, expected):
     # Of 40 films a decomposition takes as many as 13.3 passes, of 80 as 26.7.
     assert (QUICK.sizes[0], QUICK.sizes[-1]) == (40, 80)
-    judged = list(figure_1._time_claims(QUICK, time_units(*passes)))
+    judged = list(figure_1._time_claims(QUICK, time_repetitions(*passes)))
     assert [each.holds for each in judged] == expected
     assert all("multiplications decide" in each.found for each in judged)
 
@@ -123,7 +122,7 @@ def test_rounds_are_those_of_the_constant_step(rounds, n_units, expected):
     assert claim.holds == expected
 
 
-def left_out_units(off, rises, n_units=3):
+def left_out_repetitions(off, rises, n_units=3):
     error = np.array([[1.0, 2.0], [3.0, 4.0]])
     estimate = (1.0 + off) * (error if rises else error[::-1, ::-1])
     rest = {"one": 1.0, "best": 1.0, "own": 1.0}
@@ -136,10 +135,10 @@ def left_out_units(off, rises, n_units=3):
 @pytest.mark.parametrize(
     ("units", "expected"),
     [
-        (left_out_units(0.0, rises=True), "yes"),
-        (left_out_units(0.5, rises=True), "in part"),
-        (left_out_units(0.5, rises=False), "no"),
-        (left_out_units(0.0, rises=True, n_units=1), "open"),
+        (left_out_repetitions(0.0, rises=True), "yes"),
+        (left_out_repetitions(0.5, rises=True), "in part"),
+        (left_out_repetitions(0.5, rises=False), "no"),
+        (left_out_repetitions(0.0, rises=True, n_units=1), "open"),
     ],
 )
 def test_estimates_by_leaving_out(units, expected):

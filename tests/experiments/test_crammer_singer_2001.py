@@ -12,7 +12,8 @@ from sklearn.svm import SVC, SVR
 from peckorder import PRank, Ratings, experiments
 from peckorder.datasets import make_square
 from peckorder.experiments.crammer_singer_2001 import batch, movies, online
-from peckorder.experiments.framework.online import NOISE
+from peckorder.experiments.framework.online import NOISE, lowest
+from support.outcomes import shown, smaller
 
 EXPERIMENT = experiments.find("crammer-singer-2001")
 QUICK, FULL = EXPERIMENT.presets["quick"], EXPERIMENT.presets["full"]
@@ -20,25 +21,18 @@ ON_THE_SQUARE = ["square", "batch-square"]
 OF_VIEWERS = ["movies-many", "movies-few", "batch-movies"]
 
 
-def with_config(config):
-    """Return the experiment with one preset, called "tiny"."""
-    return replace(EXPERIMENT, presets={"tiny": config})
-
-
-TINY = with_config(
-    replace(
-        QUICK,
-        sequences=2,
-        rounds=150,
-        tested_after=100,
-        test_points=50,
-        targets=3,
-        scales=(1.0, 0.1),
-        samples=2,
-        sizes=(20, 40),
-        viewers=2,
-        passes=(1, 3),
-    )
+TINY = smaller(
+    EXPERIMENT,
+    sequences=2,
+    rounds=150,
+    tested_after=100,
+    test_points=50,
+    targets=3,
+    scales=(1.0, 0.1),
+    samples=2,
+    sizes=(20, 40),
+    viewers=2,
+    passes=(1, 3),
 )
 
 
@@ -49,11 +43,7 @@ def quick():
 
 @pytest.fixture(scope="module")
 def tiny():
-    return experiments.run(TINY, "tiny")
-
-
-def shown(outcome, name):
-    return next(each.shown for each in outcome.parts if each.part.name == name)
+    return experiments.run(TINY)
 
 
 def first_column(table):
@@ -149,8 +139,8 @@ def test_a_page_is_written(tiny, tmp_path):
 
 
 def test_equal_seeds_give_equal_results(tiny):
-    assert experiments.run(TINY, "tiny").results() == tiny.results()
-    assert experiments.run(TINY, "tiny", seed=1).results() != tiny.results()
+    assert experiments.run(TINY).results() == tiny.results()
+    assert experiments.run(TINY, seed=1).results() != tiny.results()
 
 
 def test_a_resumed_run_gives_the_same_results(tiny, tmp_path):
@@ -161,14 +151,13 @@ def test_a_resumed_run_gives_the_same_results(tiny, tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        experiments.run(TINY, "tiny", journal=journal, on_progress=stop)
-    resumed = experiments.run(TINY, "tiny", journal=journal)
+        experiments.run(TINY, journal=journal, on_progress=stop)
+    resumed = experiments.run(TINY, journal=journal)
     assert resumed.results() == tiny.results()
 
 
 def test_without_movies_the_square_is_run_all_the_same(tmp_path):
-    config = replace(TINY.presets["tiny"], synthetic=False)
-    outcome = experiments.run(with_config(config), "tiny", data=tmp_path)
+    outcome = experiments.run(smaller(TINY, synthetic=False), data=tmp_path)
     left_out = {each.part.name: each.left_out for each in outcome.parts}
     assert [name for name, why in left_out.items() if why] == OF_VIEWERS
     assert all("MovieLens 1M" in left_out[name] for name in OF_VIEWERS)
@@ -184,7 +173,7 @@ def test_time_averaged_losses_by_hand():
     assert lost == [4, 4, 6]
     units = [{"lost": {"a": lost}}, {"lost": {"a": [0, 2, 4]}}]
     expected = [[4.0, 2.0, 1.5], [0.0, 1.0, 1.0]]
-    assert online.curves_of(units, "a", rounds).tolist() == expected
+    assert online.curves_of(units, rounds)["a"].tolist() == expected
 
 
 def test_a_run_that_diverges_has_no_losses_and_is_never_the_best():
@@ -195,7 +184,7 @@ def test_a_run_that_diverges_has_no_losses_and_is_never_the_best():
         losses = online.progressive_losses(learner, X, y)
         assert np.isnan(losses).all() == (step == 9.0)
     losses = {"a": np.array([0.1, np.nan]), "b": np.array([3.0, 3.0])}
-    assert online.best_step(losses, ["a", "b"]) == "b"
+    assert lowest(losses, ["a", "b"]) == "b"
 
 
 def test_progressive_losses_are_of_predictions_made_before():
@@ -218,11 +207,11 @@ def test_sides_are_of_the_rounds_that_are_judged():
     assert online.sides_below(ours[:, :1], theirs[:, :1], rounds[:1]) == [-1]
 
 
-# Claims, on synthetic units with a known verdict
+# Claims, on synthetic repetitions with a known verdict
 
 
-def square_units(level):
-    """Return units of the square whose curves are `level(ranker, rounds)`."""
+def square_repetitions(level):
+    """Return repetitions of the square whose curves are `level(ranker, rounds)`."""
     rounds = online.square_rounds(QUICK)
     steps = [online.stepped(eta) for eta in QUICK.square_steps]
     names = [online.LAST, online.AVERAGED, online.PERCEPTRON, *steps]
@@ -274,12 +263,12 @@ def worst_but_once(name, rounds):
     ],
 )
 def test_the_claim_on_the_square_is_of_all_three_rankers(level, holds):
-    (claim,) = online.show_square(QUICK, square_units(level), []).claims
+    (claim,) = online.show_square(QUICK, square_repetitions(level), []).claims
     assert claim.holds == holds
 
 
-def movie_units(levels):
-    """Return units of viewers with the time-averaged loss of every kind of ranker."""
+def movie_repetitions(levels):
+    """Return repetitions with the time-averaged loss of every kind of ranker."""
     rounds = movies.curve_rounds(QUICK, 0)
     kinds = dict.fromkeys(movies.BASELINES, 1.0)
     for form in movies.FORMS:
@@ -298,13 +287,13 @@ def movie_units(levels):
 )
 def test_the_claim_on_movies_is_of_both_rivals(levels, holds):
     kinds = ("PRank", "Widrow-Hoff", "multiclass perceptron")
-    units = movie_units(dict(zip(kinds, levels, strict=True)))
+    units = movie_repetitions(dict(zip(kinds, levels, strict=True)))
     (claim,) = movies.show(QUICK, units, [], which=0).claims
     assert claim.holds == holds
 
 
-def batch_units(published, others, machines, regression):
-    """Return units of the square in a batch, a loss a size for each kind of ranker."""
+def batch_repetitions(published, others, machines, regression):
+    """Return repetitions of the square in a batch, with one loss per size and ranker."""
     names = batch.pranks(QUICK, np.random.default_rng(0))
     tested = dict.fromkeys(names, others) | {batch.PUBLISHED: published}
     tested |= dict(zip(batch.PEERS, (machines, regression), strict=True))
@@ -324,7 +313,7 @@ def batch_units(published, others, machines, regression):
 )
 def test_first_in_a_batch_is_first_before_both_machines(published, machines, regression, holds):
     # With more passes it comes first always, and that is ours, not the paper's.
-    units = batch_units(published, [0, 0, 0], machines, regression)
+    units = batch_repetitions(published, [0, 0, 0], machines, regression)
     (claim,) = batch.show_square(QUICK, units, []).claims
     assert claim.holds == holds
 
@@ -449,7 +438,7 @@ def test_losses_of_the_square_are_in_the_accepted_ranges(golden):
     # On the way there are means of 100 trials to compare with, and no ranges.
     rounds = online.square_rounds(config)
     for key in ("PRank", "PRank-avg", "MCP", "WH0.2", "WH0.1"):
-        curves = online.curves_of(units, names[key], rounds)
+        curves = online.curves_of(units, rounds)[names[key]]
         for mark in (100, 1_000, 5_000):
             expected = file["online_mean_loss"][key][str(mark)]
             curve = curves[:, rounds.tolist().index(mark)]

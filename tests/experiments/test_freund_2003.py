@@ -7,9 +7,10 @@ import pytest
 
 from peckorder import experiments
 from peckorder.experiments.freund_2003 import films, learners, lists
-from peckorder.experiments.freund_2003.films import QUICK
+from support.outcomes import smaller
 
 EXPERIMENT = experiments.find("freund-2003")
+QUICK = EXPERIMENT.presets["quick"]
 FOLDER = os.environ.get("PECKORDER_DATA")
 
 # What the paper claims, in the words of the tables below the films.
@@ -30,13 +31,6 @@ CLAIMS = (
 @pytest.fixture(scope="module")
 def outcome():
     return experiments.run(EXPERIMENT, "quick")
-
-
-def only(*names, **changes):
-    """Return a part or two of the experiment, smaller than quick."""
-    config = dataclasses.replace(QUICK, **changes)
-    parts = tuple(part for part in EXPERIMENT.parts if part.name in names)
-    return dataclasses.replace(EXPERIMENT, parts=parts, presets={"quick": config})
 
 
 def labels(table):
@@ -91,7 +85,7 @@ def test_tables_have_the_rows_that_figures_are_read_against(outcome):
         "reciprocal ranks",
         "random",
     ]
-    assert len(rows) == 7 + len(lists.PRINTED)
+    assert len(rows) == 7 + len(lists.PRINTED["lists"])
     assert {"constant", "RankBoost, published"} <= set(labels(shown["ohsumed"].tables[0]))
 
 
@@ -130,7 +124,7 @@ def test_the_constant_disagrees_by_half_everywhere(outcome):
 
 
 def test_a_resumed_run_finds_the_same(tmp_path):
-    small = only("figure-5", "table-1-trec9", splits=2, targets=2, run_partitions=1)
+    small = smaller(EXPERIMENT, "figure-5", "table-1-trec9", splits=2, targets=2, run_partitions=1)
     first = experiments.run(small, "quick", seed=3)
 
     class Stop(Exception):
@@ -155,12 +149,12 @@ def test_without_data_every_part_says_what_to_get(tmp_path):
         EXPERIMENT, presets={"full": dataclasses.replace(QUICK, synthetic=False)}
     )
     outcome = experiments.run(real, "full", data=tmp_path)
-    said = {each.part.name: each.left_out for each in outcome.parts}
-    assert said["figure-5"].startswith("load_movielens_1m: ")
-    assert said["table-1-mq2007"].startswith("load_mq2007_agg_fold: ")
-    assert said["table-1-trec9"].startswith("load_ohsumed_trec9: ")
-    assert said["ohsumed"].startswith("load_ohsumed_fold: ")
-    assert all("Get " in each for each in said.values())
+    reasons = {each.part.name: each.left_out for each in outcome.parts}
+    assert reasons["figure-5"].startswith("load_movielens_1m: ")
+    assert reasons["table-1-mq2007"].startswith("load_mq2007_agg_fold: ")
+    assert reasons["table-1-trec9"].startswith("load_ohsumed_trec9: ")
+    assert reasons["ohsumed"].startswith("load_ohsumed_fold: ")
+    assert all("Get " in each for each in reasons.values())
 
 
 def test_presets_differ_in_size_alone():

@@ -3,25 +3,18 @@
 import numpy as np
 import pytest
 
+from peckorder import experiments
 from peckorder.experiments.framework.statistics import not_behind
-from peckorder.experiments.freund_2003 import (
-    features,
-    feedback,
-    figures,
-    films,
-    ideas,
-    learners,
-    lists,
-)
-from peckorder.experiments.freund_2003.films import QUICK
+from peckorder.experiments.freund_2003 import chance, figures, films, learners, lists
 
+QUICK = experiments.find("freund-2003").presets["quick"]
 NAMES = (*films.PRINTED, films.MEAN, films.CONSTANT, films.PLAIN)
 NOISE = (-0.001, 0.0, 0.001)
 N_PLACES = 3
 assert len(QUICK.sizes) == len(QUICK.bins) == N_PLACES
 
 
-def unit(better, noise=0.0):
+def one_repetition(better, noise=0.0):
     """A repetition in which a ranker is so much better at each place than 0.4."""
     found = {}
     for name in NAMES:
@@ -35,8 +28,8 @@ def unit(better, noise=0.0):
     return {"rankers": found}
 
 
-def units(better, n_units=3):
-    return [unit(better, noise) for noise in NOISE[:n_units]]
+def repetitions_of(better, n_repetitions=3):
+    return [one_repetition(better, noise) for noise in NOISE[:n_repetitions]]
 
 
 def assert_verdicts(claims, expected):
@@ -48,7 +41,7 @@ BEHIND = {films.BOOST: [-0.1, -0.15, -0.2]}
 
 
 @pytest.mark.parametrize(
-    ("better", "n_units", "expected"),
+    ("better", "n_repetitions", "expected"),
     [
         (AHEAD, 3, ["yes", "yes", "yes", "yes"]),
         (BEHIND, 3, ["no", "no", "no", "no"]),
@@ -62,8 +55,10 @@ BEHIND = {films.BOOST: [-0.1, -0.15, -0.2]}
         ),
     ],
 )
-def test_more_features(better, n_units, expected):
-    rivals, large, _, gains, cum = features._claims_on_sizes(QUICK, units(better, n_units), 2)
+def test_more_features(better, n_repetitions, expected):
+    rivals, large, _, gains, cum = figures._claims_on_sizes(
+        QUICK, repetitions_of(better, n_repetitions), 2
+    )
     assert_verdicts([rivals, large, gains, cum], expected)
     assert "above 20 features" in large.found
 
@@ -74,8 +69,8 @@ def test_more_features(better, n_units, expected):
 )
 def test_near_chance(nearest, regression, expected):
     better = {films.NEAREST: nearest, films.REGRESSION: regression}
-    made = units({**better, films.CONSTANT: 0.0})
-    claim = features._claims_on_sizes(QUICK, made, 2)[2]
+    repetitions = repetitions_of({**better, films.CONSTANT: 0.0})
+    claim = figures._claims_on_sizes(QUICK, repetitions, 2)[2]
     assert claim.holds == expected
 
 
@@ -83,7 +78,7 @@ LOVED = {films.SIMILARITY: [0.2, 0.2, -0.2]}
 
 
 @pytest.mark.parametrize(
-    ("better", "n_units", "expected"),
+    ("better", "n_repetitions", "expected"),
     [
         (LOVED, 3, "yes"),
         ({films.SIMILARITY: [0.2, -0.2, 0.0]}, 3, "in part"),
@@ -94,9 +89,9 @@ LOVED = {films.SIMILARITY: [0.2, 0.2, -0.2]}
         (LOVED, 1, "open"),
     ],
 )
-def test_few_films_are_for_vector_similarity(better, n_units, expected):
+def test_few_films_are_for_vector_similarity(better, n_repetitions, expected):
     assert [high <= 40 for _, high in QUICK.bins] == [True, True, False]
-    claim, _ = feedback._claims_on_feedback(QUICK, units(better, n_units))
+    claim, _ = figures._claims_on_feedback(QUICK, repetitions_of(better, n_repetitions))
     assert claim.holds == expected
 
 
@@ -105,17 +100,17 @@ def test_few_films_are_for_vector_similarity(better, n_units, expected):
     [(0.1, 0.1, "yes"), (0.1, -0.1, "in part"), (-0.1, -0.1, "no"), (0.0, 0.0, "open")],
 )
 def test_denser_feedback(fall, rise, expected):
-    made = units({})
-    for each, noise in zip(made, NOISE, strict=True):
+    repetitions = repetitions_of({})
+    for each, noise in zip(repetitions, NOISE, strict=True):
         ours = each["rankers"][films.BOOST]
         ours["AP"] = ours["coverage"] = [0.5, 0.1, 0.5 - fall + noise]
         ours["disagreement"] = [0.5, 0.1, 0.5 - rise + noise]
-    _, claim = feedback._claims_on_feedback(QUICK, made)
+    _, claim = figures._claims_on_feedback(QUICK, repetitions)
     assert claim.holds == expected
 
 
 @pytest.mark.parametrize(
-    ("good", "chance", "expected"),
+    ("good", "guessing", "expected"),
     [
         # The last step of chance rises: from the first to the last it falls.
         ((0.3, 0.2, 0.1), (0.5, 0.2, 0.3), "yes"),
@@ -125,22 +120,21 @@ def test_denser_feedback(fall, rise, expected):
         ((0.1, 0.1, 0.1), (0.3, 0.5, 0.3), "open"),
     ],
 )
-def test_chance_is_judged_from_first_to_last(good, chance, expected):
+def test_chance_is_judged_from_first_to_last(good, guessing, expected):
     bins = [
-        {"good": one, **dict.fromkeys(feedback.TOP, other)}
-        for one, other in zip(good, chance, strict=True)
+        {"good": one, **dict.fromkeys(chance.TOP, other)}
+        for one, other in zip(good, guessing, strict=True)
     ]
-    [claim] = feedback._claims_on_chance(bins)
-    assert claim.holds == expected
+    assert chance._claim_on_chance(bins).holds == expected
 
 
-def idea_units(better, n_units=3):
+def idea_repetitions(better, n_repetitions=3):
     names = (
         *(films.BOOST, films.SIMILARITY, films.NEAREST, films.REGRESSION),
-        *(ideas.HYBRID, ideas.NORMALISED),
-        *(f"{k} nearest" for k in ideas.COUNTS),
+        *(learners.HYBRID, learners.NORMALISED),
+        *(f"{k} nearest" for k in learners.COUNTS),
     )
-    two = (ideas.ADABOOST, ideas.BIPARTITE, ideas.BIPARTITE_PLAIN)
+    two = (learners.ADABOOST, learners.BIPARTITE, learners.BIPARTITE_PLAIN)
 
     def made(wanted, noise):
         found = {
@@ -150,33 +144,37 @@ def idea_units(better, n_units=3):
         return {"rankers": found}
 
     return (
-        [{**made(names, noise), "chosen": 0.1} for noise in NOISE[:n_units]],
-        [made(two, noise) for noise in NOISE[:n_units]],
+        [{**made(names, noise), "chosen": 0.1} for noise in NOISE[:n_repetitions]],
+        [made(two, noise) for noise in NOISE[:n_repetitions]],
     )
 
 
 @pytest.mark.parametrize(
-    ("better", "n_units", "expected"),
+    ("better", "n_repetitions", "expected"),
     [
         (
-            {films.BOOST: 0.1, ideas.HYBRID: 0.2, ideas.ADABOOST: -0.1},
+            {films.BOOST: 0.1, learners.HYBRID: 0.2, learners.ADABOOST: -0.1},
             3,
             ["yes", "yes", "yes", "yes"],
         ),
-        ({films.BOOST: -0.1, ideas.HYBRID: -0.2, ideas.ADABOOST: 0.1}, 3, ["no", "no", "no", "no"]),
         (
-            {"5 nearest": -0.1, ideas.HYBRID: 0.1, films.SIMILARITY: 0.2},
+            {films.BOOST: -0.1, learners.HYBRID: -0.2, learners.ADABOOST: 0.1},
+            3,
+            ["no", "no", "no", "no"],
+        ),
+        (
+            {"5 nearest": -0.1, learners.HYBRID: 0.1, films.SIMILARITY: 0.2},
             3,
             ["in part", "open", "in part", "open"],
         ),
-        ({films.BOOST: 0.1, ideas.ADABOOST: -0.1}, 1, ["open"] * 4),
+        ({films.BOOST: 0.1, learners.ADABOOST: -0.1}, 1, ["open"] * 4),
     ],
 )
-def test_ideas(better, n_units, expected):
-    assert_verdicts(ideas._claims(*idea_units(better, n_units)), expected)
+def test_ideas(better, n_repetitions, expected):
+    assert_verdicts(learners._claims(*idea_repetitions(better, n_repetitions)), expected)
 
 
-def learner_units(train, test, n_units=3):
+def learner_repetitions(train, test, n_repetitions=3):
     """Errors of the four after the best round and after the last."""
     return [
         {
@@ -190,12 +188,12 @@ def learner_units(train, test, n_units=3):
                 )
             }
         }
-        for noise in (-1e-4, 0.0, 1e-4)[:n_units]
+        for noise in (-1e-4, 0.0, 1e-4)[:n_repetitions]
     ]
 
 
 @pytest.mark.parametrize(
-    ("train", "test", "n_units", "expected"),
+    ("train", "test", "n_repetitions", "expected"),
     [
         ((0.1, 0.2, 0.3, 0.4), (0.4, 0.4, 0.3, 0.3), 3, ["yes", "yes", "yes"]),
         ((0.1, 0.3, 0.2, 0.4), (0.4, 0.3, 0.3, 0.4), 3, ["in part", "in part", "no"]),
@@ -203,16 +201,16 @@ def learner_units(train, test, n_units=3):
         ((0.1, 0.2, 0.3, 0.4), (0.4, 0.4, 0.3, 0.3), 1, ["open"] * 3),
     ],
 )
-def test_weak_learners(train, test, n_units, expected):
-    made = learner_units(train, test, n_units)
-    assert_verdicts(learners.learner_claims(made, "made"), expected)
+def test_weak_learners(train, test, n_repetitions, expected):
+    repetitions = learner_repetitions(train, test, n_repetitions)
+    assert_verdicts(learners.learner_claims(repetitions, "synthetic"), expected)
 
 
 def test_methods_that_may_differ_are_open():
-    made = learner_units((0.1,) * 4, (0.4,) * 4)
-    for each, apart in zip(made, (-0.02, 0.0, 0.02), strict=True):
+    repetitions = learner_repetitions((0.1,) * 4, (0.4,) * 4)
+    for each, apart in zip(repetitions, (-0.02, 0.0, 0.02), strict=True):
         each["learners"]["WeakLearn.2.cum"]["test"][-1] += apart
-    assert learners.learner_claims(made, "made")[2].holds == "open"
+    assert learners.learner_claims(repetitions, "synthetic")[2].holds == "open"
 
 
 @pytest.mark.parametrize(
@@ -227,8 +225,8 @@ def test_methods_that_may_differ_are_open():
     ],
 )
 def test_as_good_as_the_best_list_needs_a_margin(lead, half, rank, expected):
-    made = [{"lead": [lead] * 6, "lead half": [half] * 6, "rank lead": [rank, 0.1]}]
-    claim = lists._claim_on_lists("made", made)
+    repetitions = [{"lead": [lead] * 6, "lead half": [half] * 6, "rank lead": [rank, 0.1]}]
+    claim = lists._claim_on_lists("synthetic", repetitions)
     assert claim.holds == expected
     assert "2 % of queries and 0.5 of a rank" in claim.found
 

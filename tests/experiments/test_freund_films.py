@@ -8,9 +8,9 @@ import pytest
 from peckorder import RankBoost
 from peckorder.collaborative import ItemMean, MinNormRegression, NearestRanker, VectorSimilarity
 from peckorder.datasets import make_ratings
-from peckorder.experiments.freund_2003 import feedback, ideas
+from peckorder.experiments.freund_2003 import chance, learners
 from peckorder.experiments.freund_2003 import films as films_module
-from peckorder.experiments.freund_2003.features import bin_name, in_bin, thinned
+from peckorder.experiments.freund_2003.films import bin_name, in_bin, thinned
 
 
 @pytest.fixture(scope="module")
@@ -128,9 +128,13 @@ def test_bins_include_their_limits(films):
 
 
 def test_measures_are_means_over_people():
-    truths = [np.array([2.0, 1.0]), np.array([3.0, 1.0, 3.0])]
+    none = np.zeros(0)
+    targets = [
+        films_module.Target(none, none, none, np.array(truth))
+        for truth in ([2.0, 1.0], [3.0, 1.0, 3.0])
+    ]
     scores = [np.array([1.0, 2.0]), np.array([2.0, 3.0, 1.0])]
-    found = films_module.measures(truths, scores)
+    found = films_module.measures(targets, scores)
     assert found["disagreement"] == pytest.approx((1 + 1) / 2)
     assert found["PROT"] == pytest.approx((1 / 2 + 1 / 2) / 2)
     assert found["AP"] == pytest.approx((1 / 2 + (1 / 2 + 2 / 3) / 2) / 2)
@@ -141,18 +145,18 @@ def test_measures_are_means_over_people():
 
 
 def test_random_guessing_is_the_mean_over_all_orders():
-    found = feedback.by_chance_alone(6, 1 / 3)
+    found = chance.by_chance_alone(6, 1 / 3)
     sums = np.zeros(3)
     orders = set(permutations([1, 1, 0, 0, 0, 0]))
     for order in orders:
         ranks = np.flatnonzero(order) + 1
         sums += [np.mean([1, 2] / ranks), 1 / ranks[0], 2 / ranks[1]]
     expected = sums / len(orders)
-    assert [found[which] for which in feedback.TOP] == pytest.approx(expected)
+    assert [found[which] for which in chance.TOP] == pytest.approx(expected)
 
 
 def test_good_films_have_the_highest_rating_given():
-    assert feedback.good_fraction(np.array([3.0, 4.0, 4.0, 1.0])) == 0.5
+    assert chance.good_fraction(np.array([3.0, 4.0, 4.0, 1.0])) == 0.5
 
 
 # Ideas.
@@ -163,7 +167,7 @@ def test_similarity_gets_the_threshold_with_the_largest_r(case):
     X = tables.viewers.by_item[tables.target.learnt]
     potentials = np.random.default_rng(5).standard_normal(X.shape[0])
     potentials -= potentials.mean()
-    learner = ideas.similarity_learner(tables, 30)
+    learner = learners.similarity_learner(tables, 30)
     found = float(learner(X, potentials)(X) @ potentials)
     centred = np.nan_to_num(tables.learnt - tables.viewers.means)
     values = centred @ tables.similarities(30)
@@ -174,7 +178,7 @@ def test_similarity_gets_the_threshold_with_the_largest_r(case):
 def test_a_hybrid_is_no_worse_on_what_it_learnt(case):
     tables, _, _ = case
     viewers, target = tables.viewers, tables.target
-    weak = ["threshold", ideas.similarity_learner(tables, 30)]
+    weak = ["threshold", learners.similarity_learner(tables, 30)]
     _, model = films_module.boosted(viewers, target, 30, weak=weak, n_rounds=1)
     _, plain = films_module.boosted(viewers, target, 30, n_rounds=1)
     assert model.bounds_[-1] <= plain.bounds_[-1] + 1e-12
@@ -182,4 +186,4 @@ def test_a_hybrid_is_no_worse_on_what_it_learnt(case):
 
 def test_stumps_may_put_unrated_films_on_either_side():
     table = np.array([[1.0, np.nan]])
-    assert ideas.stump_table(table).tolist() == [[1.0, 0.0, 1.0, 6.0]]
+    assert learners.stump_table(table).tolist() == [[1.0, 0.0, 1.0, 6.0]]

@@ -5,10 +5,10 @@ import pytest
 
 from peckorder import RankBoost, experiments
 from peckorder.datasets import Documents
-from peckorder.experiments.freund_2003 import ideas, learners, lists
-from peckorder.experiments.freund_2003.films import QUICK
+from peckorder.experiments.freund_2003 import learners, lists
 
 EXPERIMENT = experiments.find("freund-2003")
+QUICK = EXPERIMENT.presets["quick"]
 
 
 def test_stages_stay_as_they_are_after_the_last_round():
@@ -44,11 +44,11 @@ def two_queries():
 def test_targets_are_documents_of_the_highest_grade():
     y = np.array([1.0, 2.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0])
     qid = np.array(["b", "b", "c", "c", "a", "a", "d", "d"])
-    made = lists.targeted(Documents(np.arange(16.0).reshape(8, 2), y, qid))
-    assert made.query.tolist() == [0, 0, 1, 1, 2, 2]
-    assert made.target.tolist() == [0, 1, 0, 1, 1, 0]
-    assert made.X[:, 0].tolist() == [8, 10, 0, 2, 12, 14]
-    assert made.n_queries == 3
+    synthetic = lists.targeted(Documents(np.arange(16.0).reshape(8, 2), y, qid))
+    assert synthetic.query.tolist() == [0, 0, 1, 1, 2, 2]
+    assert synthetic.target.tolist() == [0, 1, 0, 1, 1, 0]
+    assert synthetic.X[:, 0].tolist() == [8, 10, 0, 2, 12, 14]
+    assert synthetic.n_queries == 3
 
 
 def test_counts_of_one_list_of_borda_and_of_reciprocal_ranks(two_queries):
@@ -71,49 +71,52 @@ def test_targets_are_found_in_expectation_and_ranks_are_cut():
 
 
 def test_errors_count_pairs_of_all_queries_alike(two_queries):
-    made = lists.synthetic_lists(0)
-    rows = np.flatnonzero(made.query < 4)
-    scores = lists.fusion(made)[rows]
+    synthetic = lists.synthetic_lists(0)
+    rows = np.flatnonzero(synthetic.query < 4)
+    scores = lists.fusion(synthetic)[rows]
     wrong, count = 0.0, 0
     for i in rows:
         for j in rows:
-            is_pair = made.query[i] == made.query[j] and made.target[i] > made.target[j]
+            is_pair = (
+                synthetic.query[i] == synthetic.query[j]
+                and synthetic.target[i] > synthetic.target[j]
+            )
             if is_pair:
                 one, other = scores[i], scores[j]
                 wrong += float(one < other) + 0.5 * float(one == other)
                 count += 1
-    assert lists.error(made, rows, scores) == pytest.approx(wrong / count)
+    assert lists.error(synthetic, rows, scores) == pytest.approx(wrong / count)
 
 
 def test_each_fold_is_ranked_by_what_the_others_taught():
-    made = lists.synthetic_lists(1)
-    fold = np.arange(made.n_queries) % lists.N_FOLDS
+    synthetic = lists.synthetic_lists(1)
+    fold = np.arange(synthetic.n_queries) % lists.N_FOLDS
     settings = learners.LEARNERS["WeakLearn.3.cum"]
-    _, scores = lists.boost(QUICK, made, fold, settings)
-    is_test = fold[made.query] == 2
+    _, scores = lists.boost(QUICK, synthetic, fold, settings)
+    is_test = fold[synthetic.query] == 2
     model = RankBoost(n_rounds=QUICK.fold_rounds, default=0, **settings)
-    model.fit(made.X[~is_test], made.target[~is_test], qid=made.query[~is_test])
-    assert scores[is_test] == pytest.approx(model.predict(made.X[is_test]), abs=1e-12)
+    model.fit(synthetic.X[~is_test], synthetic.target[~is_test], qid=synthetic.query[~is_test])
+    assert scores[is_test] == pytest.approx(model.predict(synthetic.X[is_test]), abs=1e-12)
 
 
-def test_made_lists_have_places_and_ends():
-    made = lists.synthetic_lists(0)
-    rows = made.X[made.query == 0]
+def test_synthetic_lists_have_ranks_and_ends():
+    synthetic = lists.synthetic_lists(0)
+    rows = synthetic.X[synthetic.query == 0]
     for column in rows.T:
         listed = np.sort(-column[~np.isnan(column)])
         assert listed.tolist() == list(range(1, len(listed) + 1))
-    assert np.isnan(made.X).any()
+    assert np.isnan(synthetic.X).any()
 
 
 # Documents.
 
 
 def test_ndcg_counts_the_first_two_places_alike():
-    made = Documents(np.zeros((3, 1)), np.array([0.0, 1.0, 2.0]), np.array([1, 1, 1]))
-    swapped = ideas.ndcg_and_map(made, np.array([1.0, 3.0, 2.0]))
+    synthetic = Documents(np.zeros((3, 1)), np.array([0.0, 1.0, 2.0]), np.array([1, 1, 1]))
+    swapped = lists.ndcg_and_map(synthetic, np.array([1.0, 3.0, 2.0]))
     assert swapped[:2] == pytest.approx([1 / 3, 1.0])
-    assert ideas.ndcg_and_map(made, np.array([1.0, 2.0, 3.0])) == pytest.approx(1.0)
-    tied = ideas.ndcg_and_map(made, np.zeros(3))
+    assert lists.ndcg_and_map(synthetic, np.array([1.0, 2.0, 3.0])) == pytest.approx(1.0)
+    tied = lists.ndcg_and_map(synthetic, np.zeros(3))
     assert tied[0] == pytest.approx(np.mean([0, 1, 3]) / 3)
 
 

@@ -14,10 +14,11 @@ from peckorder.datasets import make_square
 from peckorder.experiments.harrington_2003 import filtering, methods, square
 from peckorder.experiments.harrington_2003.square import FORM, stream
 from peckorder.metrics import rank_loss
+from support.outcomes import shown, smaller
 
 EXPERIMENT = experiments.find("harrington-2003")
-TINY = dataclasses.replace(
-    EXPERIMENT.presets["quick"],
+SMALL = smaller(
+    EXPERIMENT,
     trials=2,
     rounds=60,
     long_rounds=80,
@@ -26,6 +27,7 @@ TINY = dataclasses.replace(
     judged_trials=2,
     movie_trials=2,
 )
+TINY = SMALL.presets["quick"]
 FORMS = {
     "cystic-fibrosis": [form.label for form in filtering.CYSTIC_FIBROSIS.forms],
     "movielens": [form.label for form in filtering.MOVIELENS.forms],
@@ -35,10 +37,6 @@ ENSEMBLES = ["OAP-BPM", "OAP-Bagg", "OAP-VP"]
 FOLDER = os.environ.get("PECKORDER_DATA")
 
 
-def with_config(config, preset="quick"):
-    return dataclasses.replace(EXPERIMENT, presets={preset: config})
-
-
 @pytest.fixture(scope="module")
 def outcome():
     return experiments.run(EXPERIMENT, "quick")
@@ -46,11 +44,7 @@ def outcome():
 
 @pytest.fixture(scope="module")
 def tiny_results():
-    return experiments.run(with_config(TINY)).results()
-
-
-def shown(outcome, name):
-    return next(each.shown for each in outcome.parts if each.part.name == name)
+    return experiments.run(SMALL).results()
 
 
 def test_all_parts_are_shown(outcome):
@@ -109,7 +103,7 @@ def test_every_claim_is_judged(outcome):
     assert tried == ["OHSUMED" not in claim.text for claim in claims]
 
 
-def test_what_there_is_of_ohsumed_is_said(outcome):
+def test_the_report_explains_what_there_is_of_ohsumed(outcome):
     part = shown(outcome, "ohsumed")
     (departure,) = (each for each in EXPERIMENT.departures if "OHSUMED" in each)
     for text in (departure, part.paragraphs[0]):
@@ -147,8 +141,8 @@ def test_every_form_has_its_curves(outcome, part):
 
 
 def test_equal_seeds_give_equal_results(tiny_results):
-    assert experiments.run(with_config(TINY)).results() == tiny_results
-    assert experiments.run(with_config(TINY), seed=1).results() != tiny_results
+    assert experiments.run(SMALL).results() == tiny_results
+    assert experiments.run(SMALL, seed=1).results() != tiny_results
 
 
 def test_an_interrupted_run_goes_on_to_the_same_results(tiny_results, tmp_path):
@@ -159,15 +153,14 @@ def test_an_interrupted_run_goes_on_to_the_same_results(tiny_results, tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        experiments.run(with_config(TINY), journal=journal, on_progress=interrupt)
+        experiments.run(SMALL, journal=journal, on_progress=interrupt)
     assert len(journal.read_bytes().splitlines()) == 4  # the run, three repetitions
-    resumed = experiments.run(with_config(TINY), journal=journal)
+    resumed = experiments.run(SMALL, journal=journal)
     assert resumed.results() == tiny_results
 
 
 def test_missing_data_leave_their_part_out(tmp_path):
-    config = dataclasses.replace(TINY, synthetic=False)
-    outcome = experiments.run(with_config(config), data=tmp_path)
+    outcome = experiments.run(smaller(SMALL, synthetic=False), data=tmp_path)
     left_out = {each.part.name: each.left_out for each in outcome.parts}
     assert not left_out["square"]
     assert not left_out["ohsumed"]
@@ -186,8 +179,8 @@ def test_presets_are_those_of_the_paper():
 
 
 def test_the_stream_and_its_test_are_rows_of_one_draw():
-    task, points = stream(30, 10, np.random.default_rng(3))
-    (X, y), (X_test, y_test) = task.train, task.test
+    race, points = stream(30, 10, np.random.default_rng(3))
+    (X, y), (X_test, y_test) = race.train_set, race.test_set
     assert (len(X), len(X_test), len(points)) == (30, 10, 10)
     assert len(np.unique(np.vstack([X, X_test]), axis=0)) == 40
     assert_allclose(X_test[:, 1:3], np.sqrt(2) * points)
@@ -197,9 +190,7 @@ def test_the_stream_and_its_test_are_rows_of_one_draw():
 @pytest.fixture(scope="module")
 def small_race():
     X, y = make_square(140, random_state=1)
-    task = methods.Task(X, y, 100, 5)
-    rounds = methods.curve_rounds(100)
-    return methods.race(task, FORM, rounds, 7, seed=5, online=True)
+    return methods.Race(X, y, 100, 5, methods.curve_rounds(100)).run(FORM, 7, seed=5)
 
 
 def members(tau, aggregate):
@@ -208,7 +199,7 @@ def members(tau, aggregate):
 
 
 def test_losses_are_those_of_the_estimators(small_race):
-    (X, y), (X_test, y_test) = small_race.task.train, small_race.task.test
+    (X, y), (X_test, y_test) = small_race.train_set, small_race.test_set
     models = {
         "PRank": PRank(rule="last", **FORM.rows),
         "PRank, averaged": PRank(**FORM.rows),
@@ -218,19 +209,19 @@ def test_losses_are_those_of_the_estimators(small_race):
         "OAP-VP 0.3": members(0.3, "voted"),
     }
     for name, model in models.items():
-        said = model.progressive(X, y, classes=range(1, 6))
-        assert_allclose(small_race.online[name][-1], rank_loss(y, said), atol=1e-5)
+        predicted = model.progressive(X, y, classes=range(1, 6))
+        assert_allclose(small_race.online[name][-1], rank_loss(y, predicted), atol=1e-5)
         assert_allclose(small_race.test[name], rank_loss(y_test, model.predict(X_test)))
 
 
 @pytest.mark.parametrize(("name", "how"), [("OAP-Bagg", "bagging"), ("OAP-VP", "voted")])
 def test_means_on_the_way_are_those_before_each_row(small_race, name, how):
-    X, y = small_race.task.train
+    X, y = small_race.train_set
     model, lost = members(0.6, how), []
     for row, label in zip(X, y, strict=True):
         # At the start all predict the highest.
-        said = model.mean_rank(row[None])[0] if lost else 5
-        lost.append(abs(said - label))
+        predicted = model.mean_rank(row[None])[0] if lost else 5
+        lost.append(abs(predicted - label))
         model.partial_fit(row[None], [label], classes=range(1, 6))
     means = np.cumsum(lost) / np.arange(1, y.size + 1)
     expected = means[small_race.rounds - 1]
@@ -239,9 +230,8 @@ def test_means_on_the_way_are_those_before_each_row(small_race, name, how):
 
 def test_constants_know_what_they_should():
     y = np.array([1, 1, 2, 3, 3, 3, 2, 2, 5, 5])
-    task = methods.Task(np.ones((10, 1)), y, 6, 5)
-    found = methods.Race(task, np.array([3, 6]))
-    methods.add_constants(found, online=True)
+    found = methods.Race(np.ones((10, 1)), y, 6, 5, np.array([3, 6]))
+    found.add_constants()
     # The best constant of the six learnt is 2; of the test any of 2 to 5, so the first.
     assert_allclose(found.online["best constant"], [2 / 3, 5 / 6], atol=1e-5)
     assert found.test["best constant"] == 6 / 4
@@ -252,8 +242,7 @@ def test_constants_know_what_they_should():
 
 def test_a_run_that_diverges_has_no_loss():
     X, y = make_square(60, random_state=0)
-    task = methods.Task(1e6 * X, y, 50, 5)
-    found = methods.race(task, FORM, np.array([50]), 2, 0, online=True)
+    found = methods.Race(1e6 * X, y, 50, 5, np.array([50])).run(FORM, 2, 0)
     assert np.isnan(found.test["Widrow-Hoff 0.2"])
     assert np.isnan(found.online["Widrow-Hoff 0.2"]).all()
     assert np.isfinite(found.test["PRank"])
@@ -295,17 +284,8 @@ def test_viewers_with_few_ratings_and_movies_with_one_are_left_out():
     assert_array_equal(table.toarray(), [[5, 2], [4, 1]])
 
 
-def test_instances_are_moved_where_there_is_a_rating():
-    centred = methods.Form("", True, True, False)
-    as_given = methods.Form("", False, False, False)
-    table = sparse.csr_array(np.array([[5.0, 0.0, 3.0], [0.0, 1.0, 0.0]]))
-    moved = filtering.instances(table, centred, 3.0)
-    assert_array_equal(moved.toarray(), [[2, 0, 0], [0, -2, 0]])
-    assert_array_equal(table.toarray(), [[5, 0, 3], [0, 1, 0]])
-    scores = np.array([[0, 1, 2]])
-    assert_array_equal(filtering.instances(scores, centred, 1.0), [[-1, 0, 1]])
-    assert_array_equal(filtering.instances(scores, as_given, 1.0), scores)
-    assert filtering.count_train(4819) == 4819 - 602  # an eighth is for the test
+def test_an_eighth_of_the_items_is_for_the_test():
+    assert filtering.count_train(4819) == 4819 - 602
 
 
 def test_the_mean_of_the_others_is_rounded_half_upwards():
@@ -340,11 +320,11 @@ def test_curves_of_all_forms_are_kept():
     assert (first["Widrow-Hoff 0.1"] != second["Widrow-Hoff 0.1"]).any()
 
 
-# Claims, on synthetic units with a known verdict.
+# Claims, on synthetic repetitions with a known verdict.
 
 
-def synthetic_units(outcome, part, level, n=3):
-    """Return units with given losses: `level(name, share of the rounds, form)`."""
+def synthetic_repetitions(outcome, part, level, n=3):
+    """Return repetitions with given losses: `level(name, share of the rounds, form)`."""
     template = next(each for each in outcome.parts if each.part.name == part).units[0]
     if part == "square":
         rounds = square.square_rounds(EXPERIMENT.presets["quick"])
@@ -368,7 +348,7 @@ def synthetic_units(outcome, part, level, n=3):
 
 def verdicts(outcome, part, level):
     """Return the verdicts of a part, by the first words of its claims."""
-    units = synthetic_units(outcome, part, level)
+    units = synthetic_repetitions(outcome, part, level)
     (shows,) = (each.part.show for each in outcome.parts if each.part.name == part)
     claims = shows(EXPERIMENT.presets["quick"], units, []).claims
     return [claim.holds for claim in claims]
@@ -455,10 +435,11 @@ def test_a_method_is_lowest_only_if_all_intervals_say_so():
         "alike": ours + 0.01 * rng.standard_normal(50),
         "better": ours - 0.1,
     }
-    assert methods.compare(losses, "ours", ["worse"])[0] == 1
-    assert methods.compare(losses, "ours", ["worse", "alike"])[0] == 0
-    lowest, text = methods.compare(losses, "ours", ["worse", "alike", "better"])
+    assert square.compare(losses, "ours", ["worse"], "Here")[0] == 1
+    assert square.compare(losses, "ours", ["worse", "alike"], "Here")[0] == 0
+    lowest, text = square.compare(losses, "ours", ["worse", "alike", "better"], "Here")
     assert lowest == -1
+    assert text.startswith("Here: ours at ")
     assert "lower than 1 of 3, the nearest worse (" in text
     assert "level with alike (" in text
     assert "higher than better (+0.100 ± 0.000)" in text
@@ -467,18 +448,18 @@ def test_a_method_is_lowest_only_if_all_intervals_say_so():
 def test_methods_are_shown_with_their_best_setting():
     losses = {f"Widrow-Hoff {eta:g}": np.array([eta]) for eta in methods.ETAS}
     losses["Widrow-Hoff 0.01"] = np.array([np.nan])
-    assert methods.best(losses, "Widrow-Hoff") == "Widrow-Hoff 0.05"
+    assert square.best(losses, "Widrow-Hoff") == "Widrow-Hoff 0.05"
     losses |= {f"OAP-VP {t}, not rounded": np.array([1 - t]) for t in methods.TAUS}
-    assert methods.best(losses, "OAP-VP, not rounded") == "OAP-VP 0.9, not rounded"
-    assert methods.best(losses, "PRank") == "PRank"
+    assert square.best(losses, "OAP-VP, not rounded") == "OAP-VP 0.9, not rounded"
+    assert square.best(losses, "PRank") == "PRank"
 
 
 def test_spreads_are_compared_by_resampling():
     rng = np.random.default_rng(0)
     narrow, wide = rng.standard_normal((2, 200)) * [[1.0], [2.0]]
-    low, high = methods.spread_interval(narrow, wide)
+    low, high = square.spread_interval(narrow, wide)
     assert 0 < low < wide.std(ddof=1) - narrow.std(ddof=1) < high
-    assert methods.spread_interval(narrow, narrow) == (0.0, 0.0)
+    assert square.spread_interval(narrow, narrow) == (0.0, 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -487,7 +468,8 @@ def on_real_data():
         pytest.skip("PECKORDER_DATA does not name a folder of real data")
     sizes = {"trials": 20, "long_rounds": 5000, "judged_trials": 60, "movie_trials": 6}
     config = dataclasses.replace(EXPERIMENT.presets["full"], **sizes)
-    return experiments.run(with_config(config, "full"), "full", data=Path(FOLDER))
+    fewer = dataclasses.replace(EXPERIMENT, presets={"full": config})
+    return experiments.run(fewer, "full", data=Path(FOLDER))
 
 
 def mean_of(outcome, name, *keys):

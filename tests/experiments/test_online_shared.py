@@ -33,7 +33,9 @@ def test_ratings_are_moved_where_there_are_any():
     assert_array_equal(moved.toarray(), [[2, 0, 0], [0, -2, 0]])
     assert moved.nnz == 3
     assert_array_equal(table.toarray(), rated)
-    assert_array_equal(shared.centred(np.array([[0, 1, 2]]), 1.0), [[-1, 0, 1]])
+    scores = np.array([[0, 1, 2]])
+    assert_array_equal(shared.centred(scores, 1.0), [[-1, 0, 1]])
+    assert_array_equal(shared.centred(scores, 0.0), scores)
 
 
 def test_first_is_what_is_below_all():

@@ -196,7 +196,7 @@ def test_data_are_read_anew_in_every_run(tmp_path):
     assert experiments.run(experiment).parts[0].data != first
 
 
-def test_missing_data_are_told_without_the_users_own_folder(tmp_path, monkeypatch):
+def test_messages_on_missing_data_do_not_name_the_users_folder(tmp_path, monkeypatch):
     def load_from(config, folder):
         raise MissingDataError(f"load_it: nothing in {folder or tmp_path}/it.")
 
@@ -305,9 +305,9 @@ def test_times_stand_apart_from_results(tmp_path):
     assert outcome.seconds()["first"]["repetitions"] == [{"fit": 0.25}] * 4
 
 
-def test_progress_is_told_from_nothing_to_all():
-    told = []
-    experiments.run(toy(), on_progress=lambda *args: told.append(args))
-    assert told[0][:2] == (0, 8)
-    assert told[-1][:2] == (8, 8)
-    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+def test_progress_is_reported_from_nothing_to_all():
+    reported = []
+    experiments.run(toy(), on_progress=lambda *args: reported.append(args))
+    assert reported[0][:2] == (0, 8)
+    assert reported[-1][:2] == (8, 8)
+    assert [done for done, _, _ in reported] == sorted(done for done, _, _ in reported)

@@ -47,7 +47,7 @@ def test_coverage_is_by_the_last_good_row():
     assert metrics.coverage([2, 1, 2, 0], [4, 3, 2, 1]) == 2 / 3
 
 
-def test_coverage_takes_grades_if_told():
+def test_coverage_takes_grades():
     assert metrics.coverage([2, 0, 1, 0], [4, 3, 2, 1], good=1) == 2 / 3
 
 
@@ -226,7 +226,7 @@ def test_pairs_without_weight_are_no_pairs():
     assert_array_equal(got, [np.nan])
 
 
-def test_lists_of_good_rows_only_are_told_of():
+def test_lists_of_good_rows_only_give_a_warning():
     sentence = (
         "recall_at: in 1 of 2 queries every row is good, so that every order is "
         "perfect. Rows of grade 1 and above are good. Set `good` for another."
@@ -236,7 +236,7 @@ def test_lists_of_good_rows_only_are_told_of():
     assert got == (0.5 + 0.0) / 2
 
 
-def test_lists_of_one_grade_are_told_of_without_a_question():
+def test_lists_of_one_grade_give_a_warning_without_a_question():
     # There is no `good` to ask about.
     sentence = (
         "predicted_rank_of_top: in 1 of 2 queries every row is good, being of the "

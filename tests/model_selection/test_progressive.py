@@ -108,7 +108,7 @@ def test_classes_of_other_estimators_are_named_or_their_own():
     assert list(progressive_validation(model, batches(X[order], Y[order])))
 
 
-def test_regressors_are_told_no_classes():
+def test_regressors_get_no_classes():
     model = SGDRegressor(random_state=0).fit(X, Y)
     predicted = model.predict(X[:20])
     first = next(progressive_validation(model, batches()))

@@ -7,10 +7,12 @@ from peckorder.collaborative._problem import check_fillable as check_fillable
 from peckorder.collaborative._problem import check_ratings as check_ratings
 from peckorder.collaborative._problem import problem
 from peckorder.collaborative._problem import viewer_table as viewer_table
-from peckorder.collaborative.baselines.item_mean import ItemMean
-from peckorder.collaborative.baselines.min_norm import MinNormRegression
-from peckorder.collaborative.baselines.nearest import NearestRanker
-from peckorder.collaborative.baselines.vector_similarity import VectorSimilarity
+from peckorder.collaborative.baselines import (
+    ItemMean,
+    MinNormRegression,
+    NearestRanker,
+    VectorSimilarity,
+)
 from peckorder.collaborative.personal.personal_ranker import PersonalRanker
 from peckorder.collaborative.personal.results import Explanation, Recommendations
 

@@ -4,7 +4,7 @@ from importlib import import_module
 
 from peckorder._core.errors import entry_named
 from peckorder._core.validation import Rule
-from peckorder.experiments.framework.experiment import Claim, Experiment, Measured, Part, Shown
+from peckorder.experiments.framework import Claim, Experiment, Measured, Part, Shown
 from peckorder.experiments.framework.report import report, stem_of, write
 from peckorder.experiments.framework.run import Outcome, PartOutcome, check, fingerprint, run
 

@@ -15,7 +15,6 @@ from peckorder.metrics._names import Metric as Metric
 from peckorder.metrics._names import MetricScorer, scorer
 from peckorder.metrics._names import metric_by_name as metric_by_name
 from peckorder.metrics._names import metrics_by_name as metrics_by_name
-from peckorder.metrics._ndcg import ndcg, rank_probability
 from peckorder.metrics._ordinal import rank_loss, time_averaged_rank_loss
 from peckorder.metrics._ordinal import rank_steps as rank_steps
 from peckorder.metrics._pairs import (
@@ -32,8 +31,10 @@ from peckorder.metrics._top import (
     coverage,
     expected_rank,
     hits_at,
+    ndcg,
     precision_at,
     predicted_rank_of_top,
+    rank_probability,
     recall_at,
     reciprocal_rank,
 )

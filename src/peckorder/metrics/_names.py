@@ -14,7 +14,6 @@ from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Floats, MatrixLike, Predictor, VectorLike
 from peckorder._core.validation import did_you_mean
 from peckorder.metrics._lists import RankedLists
-from peckorder.metrics._ndcg import ndcg
 from peckorder.metrics._pairs import (
     disagreement,
     kendall_tau,
@@ -27,6 +26,7 @@ from peckorder.metrics._top import (
     coverage,
     expected_rank,
     hits_at,
+    ndcg,
     precision_at,
     predicted_rank_of_top,
     recall_at,

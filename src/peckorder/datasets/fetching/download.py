@@ -53,14 +53,12 @@ def fetch(data: Published, folder: Folder, url: str | None, progress: bool | Non
     return root
 
 
-def _download(
-    url: str, path: Path, known: str | None, member: str | None, progress: bool | None
-) -> None:
+def _download(url: str, path: Path, known: str, member: str | None, progress: bool | None) -> None:
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         _save(url, draft, _progress_bar(path.name, progress))
         _check_archive(url, draft, member)
-        recorded = read_records(path.parent).get(path.name, {}).get("digest")
+        recorded = read_records(path.parent).get(path.name, {}).get("digest", "")
         _check_digest(url, draft, known, "which is known")
         _check_digest(url, draft, recorded, "recorded at the first download")
         # Recorded first, so that every named file has a record.
@@ -86,8 +84,8 @@ def _check_archive(url: str, draft: Path, member: str | None) -> None:
         raise refusal(url, f"hold {member}", ", ".join(names[:5]) or "nothing", error=DownloadError)
 
 
-def _check_digest(url: str, draft: Path, expected: str | None, origin: str) -> None:
-    if expected is None:
+def _check_digest(url: str, draft: Path, expected: str, origin: str) -> None:
+    if not expected:
         return
     found = digest(draft, expected.partition(":")[0])
     if found != expected:

@@ -14,7 +14,7 @@ from peckorder._core.errors import entry, refusal
 from peckorder._core.text_files import read_text, shown
 from peckorder._core.validation import Rule
 from peckorder.datasets.fetching.checksums import check_record
-from peckorder.datasets.fetching.publishers import SETS, Published
+from peckorder.datasets.fetching.publishers import PUBLISHED, Published
 from peckorder.exceptions import MissingDataError
 
 Folder: TypeAlias = str | os.PathLike[str] | None
@@ -206,7 +206,7 @@ def catalogue() -> list[tuple[Published, Path | None]]:
 
     Looks at names of folders and archives only.
     """
-    return [(data, _folder_of(data)) for data in SETS]
+    return [(data, _folder_of(data)) for data in PUBLISHED.values()]
 
 
 def _folder_of(data: Published) -> Path | None:

@@ -1,6 +1,7 @@
 """Text files of learning to rank: the SVMlight format with queries, as in LETOR."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,10 +12,16 @@ from sklearn.utils import check_array, column_or_1d
 
 from peckorder._core.errors import caller, entry, entry_named, refusal
 from peckorder._core.text_files import Source, check_source, write_text
-from peckorder._core.typing import MatrixLike
+from peckorder._core.typing import Labels, Matrix, MatrixLike
 from peckorder._core.validation import Rule, boolean, optional, whole
-from peckorder.datasets.formats.letor_reader import LetorBlock, LetorReader, documents, rechunk
+from peckorder.datasets.formats.letor_compiled import scatter
+from peckorder.datasets.formats.letor_reader import LetorBlock, LetorReader, join_labels, rechunk
 from peckorder.datasets.formats.runs import Documents
+
+# From this share of stored entries on, learning from a dense array is faster, and it is
+# less than three times as large.
+_DENSE = 0.25
+_DOCID = re.compile(r"docid\s*=\s*(\S+)")
 
 
 def _is_float(value: DTypeLike) -> bool:
@@ -176,6 +183,44 @@ def _documents_of(
 ) -> Iterator[Documents]:
     for part in parts:
         yield documents([part], n_features, dtype, sparse)
+
+
+def documents(
+    blocks: list[LetorBlock], width: int, dtype: DTypeLike, sparse: bool | None
+) -> Documents:
+    """Return the rows of all blocks with a dense or sparse matrix."""
+    n_rows = sum(len(block) for block in blocks)
+    n_entries = sum(len(block.column) for block in blocks)
+    X: Matrix
+    if sparse or (sparse is None and n_entries < _DENSE * n_rows * width):
+        block = LetorBlock.join(blocks)
+        value = block.value.astype(dtype, copy=False)
+        # SciPy requires both index arrays to have one type.
+        pointer = np.int32 if n_entries < 2**31 else np.int64
+        pointers = [p.astype(pointer, copy=False) for p in (block.column, block.ends)]
+        X = sp.csr_array((value, *pointers), shape=(n_rows, width))
+    else:
+        X = np.zeros((n_rows, width), dtype=dtype)
+        begin = 0
+        for block in blocks:
+            rows = X[begin : begin + len(block)]
+            scatter(block.column, block.value, block.ends, rows)
+            begin += len(block)
+    comments = join_labels([block.comments for block in blocks])
+    return Documents(
+        X,
+        np.concatenate([block.grade for block in blocks]),
+        join_labels([block.qid for block in blocks]),
+        None if comments is None else _docid(comments),
+        comments,
+    )
+
+
+def _docid(comments: Labels) -> Labels | None:
+    """Return the names of the documents if every comment has one."""
+    matches = [_DOCID.search(comment) for comment in comments]
+    docid = [match[1] for match in matches if match]
+    return np.array(docid, dtype=str) if len(docid) == len(matches) else None
 
 
 @entry

@@ -7,21 +7,14 @@ from operator import itemgetter
 from typing import NoReturn, Self
 
 import numpy as np
-from numpy.typing import DTypeLike
-from scipy import sparse as sp
 
 from peckorder._core.errors import refusal
 from peckorder._core.text_files import ENCODING, Source, read_text, shown
-from peckorder._core.typing import Floats, Ints, Labels, Matrix
+from peckorder._core.typing import Floats, Ints, Labels
 from peckorder.datasets.formats import letor_compiled as compiled
 from peckorder.datasets.formats.letor_compiled import RowArrays
-from peckorder.datasets.formats.runs import Documents
 
 _MOST_COLUMNS = 2**31 - 1
-# From this share of stored entries on, learning from a dense array is faster, and it is
-# less than three times as large.
-_DENSE = 0.25
-_DOCID = re.compile(r"docid\s*=\s*(\S+)")
 _SPACES = re.compile(rb"[ \t\r]+")
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _FORM = "'grade qid:ID index:value ...'"
@@ -62,50 +55,12 @@ class LetorBlock:
         ends = [b.ends[1:] + start for b, start in zip(blocks, starts, strict=True)]
         return cls(
             np.concatenate([block.grade for block in blocks]),
-            _joined([block.qid for block in blocks]),
-            _joined([block.comments for block in blocks]),
+            join_labels([block.qid for block in blocks]),
+            join_labels([block.comments for block in blocks]),
             np.concatenate([[0], *ends]),
             np.concatenate([block.column for block in blocks]),
             np.concatenate([block.value for block in blocks]),
         )
-
-
-def documents(
-    blocks: list[LetorBlock], width: int, dtype: DTypeLike, sparse: bool | None
-) -> Documents:
-    """Return the rows of all blocks with a dense or sparse matrix."""
-    n_rows = sum(len(block) for block in blocks)
-    n_entries = sum(len(block.column) for block in blocks)
-    X: Matrix
-    if sparse or (sparse is None and n_entries < _DENSE * n_rows * width):
-        block = LetorBlock.join(blocks)
-        value = block.value.astype(dtype, copy=False)
-        # SciPy requires both index arrays to have one type.
-        pointer = np.int32 if n_entries < 2**31 else np.int64
-        pointers = [p.astype(pointer, copy=False) for p in (block.column, block.ends)]
-        X = sp.csr_array((value, *pointers), shape=(n_rows, width))
-    else:
-        X = np.zeros((n_rows, width), dtype=dtype)
-        begin = 0
-        for block in blocks:
-            rows = X[begin : begin + len(block)]
-            compiled.scatter(block.column, block.value, block.ends, rows)
-            begin += len(block)
-    comments = _joined([block.comments for block in blocks])
-    return Documents(
-        X,
-        np.concatenate([block.grade for block in blocks]),
-        _joined([block.qid for block in blocks]),
-        None if comments is None else _docid(comments),
-        comments,
-    )
-
-
-def _docid(comments: Labels) -> Labels | None:
-    """Return the names of the documents if every comment has one."""
-    matches = [_DOCID.search(comment) for comment in comments]
-    docid = [match[1] for match in matches if match]
-    return np.array(docid, dtype=str) if len(docid) == len(matches) else None
 
 
 def rechunk(blocks: Iterator[LetorBlock], n_rows: int | None) -> Iterator[LetorBlock]:
@@ -305,7 +260,7 @@ def _is_too_large(number: str, largest: float) -> bool:
         return False
 
 
-def _joined(columns: list[Labels | None]) -> Labels | None:
+def join_labels(columns: list[Labels | None]) -> Labels | None:
     """Join columns; integers become text if others are text."""
     filled = [column for column in columns if column is not None and len(column)]
     if not filled:

@@ -6,8 +6,7 @@ from peckorder._core.errors import caller, entry, named, refusal
 from peckorder._core.validation import boolean
 from peckorder.datasets.fetching.download import fetch
 from peckorder.datasets.fetching.folders import Folder, require
-from peckorder.datasets.fetching.known_facts import Fact, check_facts, ratings_facts
-from peckorder.datasets.fetching.publishers import BOOK_CROSSING
+from peckorder.datasets.fetching.publishers import PUBLISHED, Fact, check_facts, ratings_facts
 from peckorder.feedback import CsvForm, Ratings, read_rows
 
 _BOOK_COLUMNS = (("User-ID", "user"), ("ISBN", "book", "item"), ("Book-Rating", "rating"))
@@ -16,10 +15,7 @@ _BOOKS_PUBLISHED = CsvForm(
 )
 _BOOKS_CSV = CsvForm(*_BOOK_COLUMNS, scale=(0.0, 10.0), item_dtype=str)
 _BOOK_PART = "BX_Book_Ratings_explicit_171k.csv"
-_BOOK_FACTS = {
-    "BX-Book-Ratings.csv": {"lines": 1_149_780},
-    _BOOK_PART: {"explicit ratings": 171_274, "users": 17_217, "books": 26_267},
-}
+_BOOKS = PUBLISHED["book_crossing"]
 
 
 @entry
@@ -87,14 +83,14 @@ def fetch_book_crossing(
     >>> books = fetch_book_crossing()  # doctest: +SKIP
     """
     boolean.check("implicit", implicit)
-    home = fetch(BOOK_CROSSING, folder, url, progress)
+    home = fetch(_BOOKS, folder, url, progress)
     return _load_books(home, implicit)
 
 
 def _load_books(folder: Folder, implicit: bool) -> Bunch:
     boolean.check("implicit", implicit)
     names = ("BX-Book-Ratings.csv", _BOOK_PART, "ratings.csv")
-    file = require(BOOK_CROSSING, names, folder)
+    file = require(_BOOKS, names, folder)
     name = file.name.removesuffix(".gz")
     form = _BOOKS_PUBLISHED if name == names[0] else _BOOKS_CSV
     with file.open() as stream, named(f"{caller()}, {file.name}"):
@@ -108,5 +104,5 @@ def _load_books(folder: Folder, implicit: bool) -> Bunch:
             ratings = Ratings(user[is_rating], item[is_rating], value[is_rating])
     facts: dict[str, Fact] = ratings_facts(ratings, "books")
     facts |= {"lines": n_lines, "explicit ratings": int((ratings.csr.data > 0).sum())}
-    check_facts(file.name, _BOOK_FACTS.get(name, {}), facts)
+    check_facts(file.name, _BOOKS.facts.get(name, {}), facts)
     return Bunch(ratings=ratings, scale=(0.0 if implicit else 1.0, 10.0))

@@ -14,12 +14,10 @@ from peckorder.datasets.fetching.folders import (
     refuse_line,
     require,
 )
-from peckorder.datasets.fetching.known_facts import check_facts
-from peckorder.datasets.fetching.publishers import CYSTIC_FIBROSIS, OHSUMED_TREC9
+from peckorder.datasets.fetching.publishers import PUBLISHED, check_facts
 from peckorder.datasets.formats.trec import load_qrels, load_run
 
-_CF_FACTS = {"queries": 100, "judged pairs": 4_819}
-_TREC9_FACTS = {"queries": 63, "judgements": 3_205}
+_CYSTIC_FIBROSIS, _TREC9 = PUBLISHED["cystic_fibrosis"], PUBLISHED["ohsumed_trec9"]
 _SCORES = re.compile(r"[0-2]{4}")
 
 # Names of runs; files that are not compressed take precedence.
@@ -63,7 +61,7 @@ def load_cystic_fibrosis(folder: Folder = None) -> Bunch:
     >>> judged.docid, judged.y, judged.queries[1]
     (array([139, 151]), array([7, 1]), 'Is CF mucus abnormal?')
     """
-    found = require(CYSTIC_FIBROSIS, ("cfquery_text_100q.txt",), folder)
+    found = require(_CYSTIC_FIBROSIS, ("cfquery_text_100q.txt",), folder)
     texts: dict[int, list[str]] = {}
     promised: dict[int, int] = {}
     pairs: dict[tuple[int, int], str] = {}
@@ -94,7 +92,7 @@ def load_cystic_fibrosis(folder: Folder = None) -> Bunch:
                 n_pairs,
             )
     facts = {"queries": len(texts), "judged pairs": len(pairs)}
-    check_facts(found.name, _CF_FACTS, facts)
+    check_facts(found.name, _CYSTIC_FIBROSIS.facts, facts)
     scores = np.array([list(map(int, word)) for word in pairs.values()])
     scores = scores.reshape(-1, 4)
     ids = np.array(list(pairs), dtype=np.int64).reshape(-1, 2)
@@ -157,15 +155,15 @@ def load_ohsumed_trec9(folder: Folder = None) -> Bunch:
     >>> trec = load_ohsumed_trec9()  # doctest: +SKIP
     >>> X, y, qid = from_runs(trec.runs, trec.qrels)  # doctest: +SKIP
     """
-    found = require(OHSUMED_TREC9, ("qrels.ohsu.88-91",), folder)
+    found = require(_TREC9, ("qrels.ohsu.88-91",), folder)
     with found.open() as file:
         qrels = load_qrels(file)
     folder_of_runs = found.path.parent / "runs"
     files = [file for end in _RUNS for file in sorted(folder_of_runs.glob(end))]
     runs = {file.name.partition(".run")[0]: load_run(file) for file in files}
-    topics = find(OHSUMED_TREC9, ("query.ohsu.1-63",), folder)
+    topics = find(_TREC9, ("query.ohsu.1-63",), folder)
     facts = {"queries": len(np.unique(qrels.qid)), "judgements": len(qrels)}
-    check_facts(found.name, _TREC9_FACTS, facts)
+    check_facts(found.name, _TREC9.facts, facts)
     return Bunch(runs=runs, qrels=qrels, queries={} if topics is None else _topics(topics))
 
 

@@ -10,28 +10,13 @@ from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Ints
 from peckorder._core.validation import Rule, whole
 from peckorder.datasets.fetching.folders import Folder, read_lines, refuse_line, require
-from peckorder.datasets.fetching.known_facts import Fact, check_facts, counts
-from peckorder.datasets.fetching.publishers import (
-    LIGHTGBM_LAMBDARANK,
-    MQ2007_AGG,
-    OHSUMED,
-    Published,
-)
+from peckorder.datasets.fetching.publishers import PUBLISHED, Fact, Published, check_facts, counts
 from peckorder.datasets.formats.letor import load_letor
 from peckorder.datasets.formats.runs import Documents
 
 _FOLD = Rule("1, 2, 3, 4 or 5", lambda value: whole(1).accepts(value) and int(value) <= 5)
-_OHSUMED_FACTS: dict[str, Fact] = {
-    "features": 25,
-    "queries": 106,
-    "documents": 16_140,
-    "documents of grade 0/1/2": (11_303, 2_585, 2_252),
-}
-_MQ2007_FACTS = {"features": 21, "queries": 1_692, "documents": 69_623, "as highest grade": 2.0}
-_LIGHTGBM_FACTS = {
-    "train": {"documents": 3_005, "queries": 201, "as highest grade": 4.0},
-    "test": {"documents": 768, "queries": 50, "as highest grade": 4.0},
-}
+_OHSUMED, _MQ2007 = PUBLISHED["ohsumed_letor"], PUBLISHED["mq2007_agg"]
+_LIGHTGBM = PUBLISHED["lightgbm_lambdarank"]
 
 
 @entry
@@ -66,8 +51,8 @@ def load_ohsumed_fold(fold: int, folder: Folder = None) -> Bunch:
     >>> X, y, qid = fold.train  # doctest: +SKIP
     """
     _FOLD.check("fold", fold)
-    parts = _parts(OHSUMED, "part", folder)
-    check_facts(OHSUMED.title, _OHSUMED_FACTS, _facts(parts))
+    parts = _parts(_OHSUMED, "part", folder)
+    check_facts(_OHSUMED.title, _OHSUMED.facts, _facts(parts))
     return _fold(parts, int(fold))
 
 
@@ -98,9 +83,9 @@ def load_mq2007_agg_fold(fold: int, folder: Folder = None) -> Bunch:
     """
     _FOLD.check("fold", fold)
     parts = [
-        Documents(-part.X, part.y, part.qid, part.docid) for part in _parts(MQ2007_AGG, "A", folder)
+        Documents(-part.X, part.y, part.qid, part.docid) for part in _parts(_MQ2007, "A", folder)
     ]
-    check_facts(MQ2007_AGG.title, _MQ2007_FACTS, _facts(parts))
+    check_facts(_MQ2007.title, _MQ2007.facts, _facts(parts))
     return _fold(parts, int(fold))
 
 
@@ -128,7 +113,7 @@ def load_lightgbm_lambdarank(folder: Folder = None) -> Bunch:
     """
     read, n_queries = {}, 0
     for name in ("train", "test"):
-        found = require(LIGHTGBM_LAMBDARANK, (f"rank.{name}",), folder)
+        found = require(_LIGHTGBM, (f"rank.{name}",), folder)
         with found.open() as file:
             X, y, _ = load_letor(file, sparse=True)
         sizes = _sizes(name, folder)
@@ -141,7 +126,7 @@ def load_lightgbm_lambdarank(folder: Folder = None) -> Bunch:
         qid = n_queries + np.repeat(np.arange(len(sizes)), sizes)
         n_queries += len(sizes)
         read[name] = Documents(X, y, qid)
-        check_facts(f"rank.{name}", _LIGHTGBM_FACTS[name], _facts([read[name]]))
+        check_facts(f"rank.{name}", _LIGHTGBM.facts[name], _facts([read[name]]))
     width = max(part.X.shape[1] for part in read.values())
     for name, part in read.items():
         X = sparse.csr_array(part.X)
@@ -151,7 +136,7 @@ def load_lightgbm_lambdarank(folder: Folder = None) -> Bunch:
 
 
 def _sizes(name: str, folder: Folder) -> Ints:
-    found = require(LIGHTGBM_LAMBDARANK, (f"rank.{name}.query",), folder)
+    found = require(_LIGHTGBM, (f"rank.{name}.query",), folder)
     sizes = []
     for number, line in read_lines(found, "ascii"):
         word = line.strip()

@@ -1,6 +1,5 @@
 """MovieLens: ratings of movies, as distributed by GroupLens or as plain CSV."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from sklearn.utils import Bunch
@@ -15,8 +14,13 @@ from peckorder.datasets.fetching.folders import (
     refuse_line,
     require,
 )
-from peckorder.datasets.fetching.known_facts import Fact, check_facts, counts, ratings_facts
-from peckorder.datasets.fetching.publishers import MOVIELENS_1M, MOVIELENS_100K, Published
+from peckorder.datasets.fetching.publishers import (
+    PUBLISHED,
+    Published,
+    check_facts,
+    counts,
+    ratings_facts,
+)
 from peckorder.feedback import CsvForm, Ratings, read_rows
 
 _SCALE = (1.0, 5.0)
@@ -26,19 +30,11 @@ _CSV = CsvForm(
     rating=("rating", "stars"),
     scale=_SCALE,
 )
-_LEVELS = "ratings of 1/2/3/4/5"
-_FACTS_100K: Mapping[str, Fact] = {
-    "ratings": 100_000,
-    "users": 943,
-    "movies": 1_682,
-    _LEVELS: (6_110, 11_370, 27_145, 34_174, 21_201),
-}
-_FACTS_1M: Mapping[str, Fact] = {
-    "ratings": 1_000_209,
-    "users": 6_040,
-    "movies": 3_706,
-    "users with fewer than 20": 0,
-    _LEVELS: (56_174, 107_557, 261_197, 348_971, 226_310),
+_100K, _1M = PUBLISHED["ml-100k"], PUBLISHED["ml-1m"]
+# Of each set the files of ratings and of movies, with their separators.
+_FILES = {
+    "ml-100k": (("u.data", "\t"), ("u.item", "|")),
+    "ml-1m": (("ratings.dat", "::"), ("movies.dat", "::")),
 }
 
 
@@ -84,7 +80,7 @@ def load_movielens_100k(folder: Folder = None) -> Bunch:
     >>> movies.ratings, movies.scale, movies.titles[7]
     (Ratings(n_ratings=3, n_users=2, n_items=2), (1.0, 5.0), 'Seven (1995)')
     """
-    return _load_100k(folder)
+    return _load(_100K, folder)
 
 
 @entry
@@ -115,7 +111,7 @@ def load_movielens_1m(folder: Folder = None) -> Bunch:
     ...     load_movielens_1m(folder).ratings.items
     array([ 661, 1193])
     """
-    return _load_1m(folder)
+    return _load(_1M, folder)
 
 
 @entry
@@ -150,7 +146,7 @@ def fetch_movielens_100k(
     >>> from peckorder.datasets import fetch_movielens_100k
     >>> movies = fetch_movielens_100k()  # doctest: +SKIP
     """
-    return _load_100k(fetch(MOVIELENS_100K, folder, url, progress))
+    return _load(_100K, fetch(_100K, folder, url, progress))
 
 
 @entry
@@ -176,40 +172,25 @@ def fetch_movielens_1m(
     >>> from peckorder.datasets import fetch_movielens_1m
     >>> movies = fetch_movielens_1m()  # doctest: +SKIP
     """
-    return _load_1m(fetch(MOVIELENS_1M, folder, url, progress))
+    return _load(_1M, fetch(_1M, folder, url, progress))
 
 
-def _load_100k(folder: Folder) -> Bunch:
-    return _load(MOVIELENS_100K, folder, ("u.data", "\t"), ("u.item", "|"), _FACTS_100K)
-
-
-def _load_1m(folder: Folder) -> Bunch:
-    return _load(MOVIELENS_1M, folder, ("ratings.dat", "::"), ("movies.dat", "::"), _FACTS_1M)
-
-
-def _load(
-    data: Published,
-    folder: Folder,
-    ratings_file: tuple[str, str],
-    movies_file: tuple[str, str],
-    known: Mapping[str, Fact],
-) -> Bunch:
-    """Read a set from files of ratings and of movies, each with its separator."""
-    name, sep = ratings_file
+def _load(data: Published, folder: Folder) -> Bunch:
+    """Read a set from its files of ratings and of movies, or from plain CSV."""
+    (name, sep), (movies_name, movies_sep) = _FILES[data.folder]
     file = require(data, (name, "ratings.csv"), folder)
     form = replace(_CSV, user=0, item=1, rating=2, header=False, sep=sep)
     if file.name.startswith("ratings.csv"):
         form = _CSV
     with file.open() as stream, named(f"{caller()}, {file.name}"):
         ratings = Ratings.from_rows(read_rows(stream, form))
-    name, sep = movies_file
-    movies = find(data, (name,), folder)
+    movies = find(data, (movies_name,), folder)
     facts = ratings_facts(ratings, "movies") | {
         "users with fewer than 20": int((ratings.per_user < 20).sum()),
-        _LEVELS: counts(ratings.csr.data, range(1, 6)),
+        "ratings of 1/2/3/4/5": counts(ratings.csr.data, range(1, 6)),
     }
-    titles = {} if movies is None else _titles(movies, sep)
-    check_facts(file.name, known, facts)
+    titles = {} if movies is None else _titles(movies, movies_sep)
+    check_facts(file.name, data.facts, facts)
     return Bunch(ratings=ratings, scale=_SCALE, titles=titles)
 
 

@@ -12,11 +12,10 @@ from peckorder._core.text_files import Source, check_source, read_text, shown
 from peckorder._core.typing import Floats
 from peckorder._core.validation import finite
 from peckorder.datasets.fetching.folders import Folder, require
-from peckorder.datasets.fetching.known_facts import check_facts, ratings_facts
-from peckorder.datasets.fetching.publishers import NETFLIX_MATRIX
+from peckorder.datasets.fetching.publishers import PUBLISHED, check_facts, ratings_facts
 from peckorder.feedback import Ratings
 
-_NETFLIX_FACTS = {"ratings": 1_111_768, "users": 1_200, "items": 1_200}
+_NETFLIX = PUBLISHED["netflix_subset"]
 
 
 @entry
@@ -44,12 +43,12 @@ def load_netflix_matrix(folder: Folder = None) -> Bunch:
     >>> from peckorder.datasets import load_netflix_matrix
     >>> movies = load_netflix_matrix()  # doctest: +SKIP
     """
-    found = require(NETFLIX_MATRIX, ("netflix_1200x1200.txt",), folder)
+    found = require(_NETFLIX, ("netflix_1200x1200.txt",), folder)
     scale = (1.0, 5.0)
     with found.open() as file, named(f"{caller()}, {found.name}"):
         ratings = _matrix(file, 0.0, scale, None)
     facts = ratings_facts(ratings, "items")
-    check_facts(found.name, _NETFLIX_FACTS, facts)
+    check_facts(found.name, _NETFLIX.facts, facts)
     return Bunch(ratings=ratings, scale=scale)
 
 

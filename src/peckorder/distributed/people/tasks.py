@@ -17,7 +17,7 @@ from peckorder._core.pickling import SavedPlainly
 from peckorder._core.threads import at_most
 from peckorder._core.typing import Floats, Ints
 from peckorder.collaborative import PersonalRanker
-from peckorder.collaborative.baselines.base import ViewerModel
+from peckorder.collaborative.baselines import ViewerModel
 from peckorder.collaborative.personal.storage import person_bytes
 from peckorder.feedback import Ratings, id_list
 from peckorder.metrics import Metric, RankedLists, metrics_by_name

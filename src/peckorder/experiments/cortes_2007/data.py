@@ -1,18 +1,20 @@
 """Cortes, Mohri and Rastogi (2007): settings, printed figures, data and problems."""
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 from numpy.random import Generator
+from scipy import sparse
 
 from peckorder import datasets
 from peckorder._core.typing import Floats, Ints
 from peckorder.collaborative import damped_means
-from peckorder.exceptions import MissingDataError
+from peckorder.exceptions import DataError, MissingDataError
 from peckorder.feedback import Ratings
 
 
@@ -41,109 +43,16 @@ class Config:
     sizes: tuple[int, ...]
     left_out_repetitions: int
     left_out_reviewers: int
-    gammas: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0)
-    Cs: tuple[float, ...] = (1, 3, 10, 30, 100, 300, 1e3, 3e3, 1e4, 3e4, 1e5)
-    ridges: tuple[float, ...] = (0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
-    svrank_weights: tuple[float, ...] = (*(0.1, 1, 3, 10, 30, 100, 300, 1e3, 3e3, 1e4, 3e4, 1e5),)
-    epsilons: tuple[float, ...] = (0.0, 0.5, 1.0)
-    rounds: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640, 1000, 2000, 3000)
+    gammas: tuple[float, ...]
+    Cs: tuple[float, ...]
+    ridges: tuple[float, ...]
+    svrank_weights: tuple[float, ...]
+    epsilons: tuple[float, ...]
+    rounds: tuple[int, ...]
 
-
-QUICK = Config(
-    synthetic=True,
-    repetitions=2,
-    reviewers=10,
-    held_out=5,
-    dense_repetitions=2,
-    dense_reviewers=6,
-    dense_held_out=3,
-    references=40,
-    most_rounds=80,
-    dense_most_rounds=40,
-    online_reviewers=2,
-    online_train=60,
-    online_rounds=120,
-    sizes=(40, 80),
-    left_out_repetitions=2,
-    left_out_reviewers=5,
-    gammas=(0.03, 0.3),
-    Cs=(10, 100, 1e3, 1e4),
-    svrank_weights=(10, 100),
-    epsilons=(0.0, 0.5),
-)
-FULL = Config(
-    synthetic=False,
-    repetitions=4,
-    reviewers=300,
-    held_out=40,
-    dense_repetitions=4,
-    dense_reviewers=100,
-    dense_held_out=8,
-    references=300,
-    most_rounds=1000,
-    dense_most_rounds=640,
-    online_reviewers=10,
-    online_train=700,
-    online_rounds=200,
-    sizes=(100, 200, 400, 800, 1600, 3200),
-    left_out_repetitions=4,
-    left_out_reviewers=100,
-)
-PAPER = replace(
-    FULL,
-    repetitions=10,
-    held_out=300,
-    dense_repetitions=10,
-    dense_reviewers=300,
-    dense_held_out=100,
-    most_rounds=3000,
-    dense_most_rounds=1000,
-    online_reviewers=50,
-    left_out_repetitions=10,
-    left_out_reviewers=300,
-)
 
 # A printed mean, and the standard deviation over repetitions.
-Printed: TypeAlias = tuple[float, float]
-
-
-def _of_three(mprank: Printed, svrank: Printed, rankboost: Printed) -> Mapping[str, Printed]:
-    return {"MPRank": mprank, "SVRank": svrank, "RankBoost": rankboost}
-
-
-PRINTED_MSD = {
-    "MovieLens 20-40": _of_three((2.01, 0.02), (2.43, 0.13), (12.88, 2.15)),
-    "MovieLens 40-60": _of_three((2.02, 0.06), (2.36, 0.16), (20.06, 2.76)),
-    "MovieLens 60-80": _of_three((2.07, 0.05), (2.66, 0.09), (21.35, 2.71)),
-    "Jester 20-40": _of_three((51.34, 2.90), (55.00, 5.14), (77.08, 17.1)),
-    "Jester 40-60": _of_three((46.77, 2.03), (57.75, 5.14), (80.00, 18.2)),
-    "Jester 60-80": _of_three((49.33, 3.11), (56.06, 4.26), (88.61, 18.6)),
-    "Netflix 32%": _of_three((1.58, 0.04), (1.80, 0.05), (57.5, 7.8)),
-    "Netflix 46%": _of_three((1.55, 0.03), (1.90, 0.06), (23.9, 2.9)),
-    "Netflix 58%": _of_three((1.49, 0.03), (1.93, 0.06), (12.33, 1.47)),
-    "Books": _of_three((4.00, 3.12), (3.64, 3.04), (7.58, 9.95)),
-}
-PRINTED_M1D = {
-    "MovieLens 20-40": _of_three((1.04, 0.05), (1.17, 0.03), (2.59, 0.04)),
-    "MovieLens 40-60": _of_three((1.04, 0.02), (1.15, 0.07), (2.99, 0.12)),
-    "MovieLens 60-80": _of_three((1.06, 0.01), (1.24, 0.02), (3.82, 0.23)),
-    "Jester 20-40": _of_three((5.08, 0.15), (5.40, 0.20), (5.97, 0.16)),
-    "Jester 40-60": _of_three((4.98, 0.13), (5.27, 0.20), (6.18, 0.11)),
-    "Jester 60-80": _of_three((4.88, 0.14), (5.25, 0.19), (6.46, 0.20)),
-    "Netflix 32%": _of_three((0.92, 0.01), (0.95, 0.02), (6.48, 0.55)),
-    "Netflix 46%": _of_three((0.95, 0.01), (1.02, 0.02), (4.10, 0.23)),
-    "Netflix 58%": _of_three((0.94, 0.01), (1.06, 0.02), (3.01, 0.15)),
-    "Books": _of_three((1.38, 0.60), (1.32, 0.56), (1.72, 1.05)),
-}
-PRINTED_MISRANKING: Mapping[str, Mapping[str, Printed]] = {
-    "MovieLens 40-60": {"MPRank": (0.471, 0.005), "RankBoost": (0.476, 0.007)},
-    "MovieLens 60-80": {"MPRank": (0.442, 0.005), "RankBoost": (0.463, 0.011)},
-    "Jester 20-40": {"MPRank": (0.414, 0.005), "RankBoost": (0.479, 0.008)},
-    "Jester 40-60": {"MPRank": (0.418, 0.007), "RankBoost": (0.432, 0.005)},
-    "Netflix 32%": {"MPRank": (0.433, 0.018), "RankBoost": (0.447, 0.027)},
-    "Netflix 46%": {"MPRank": (0.368, 0.014), "RankBoost": (0.327, 0.008)},
-    "Netflix 58%": {"MPRank": (0.295, 0.006), "RankBoost": (0.318, 0.008)},
-}
+Printed: TypeAlias = Sequence[float]
 
 ALL = 10**9
 BOOKS_SUBSET = "Books, a part"
@@ -266,30 +175,26 @@ def load_books(config: Config, folder: Path | None) -> Reviews:
             "ignore", "load_book_crossing: .* to be the published set", UserWarning
         )
         ratings = datasets.load_book_crossing(folder).ratings
-    frequent_200 = frequent(ratings, 200, 10)
-    if frequent_200 is not None and frequent_200.n_users >= 50:
-        return Reviews(frequent_200, (Group("Books"),), 4, ALL)
-    frequent_100 = frequent(ratings, 100, 10)
-    if frequent_100 is None:
+    kept = frequent(ratings, 200)
+    if kept is not None and kept.n_users >= 50:
+        return Reviews(kept, (Group("Books"),), 4, ALL)
+    kept = frequent(ratings, 100)
+    if kept is None:
         raise MissingDataError(
             "cortes-2007: Book-Crossing must have books with 10 reviews by reviewers "
             f"of 100 books; got none in {len(ratings):,} ratings. Get the whole file, "
             "BX-Book-Ratings.csv."
         )
-    return Reviews(frequent_100, (Group(BOOKS_SUBSET),), 4, ALL)
+    return Reviews(kept, (Group(BOOKS_SUBSET),), 4, ALL)
 
 
-def frequent(ratings: Ratings, least_items: int, least_users: int) -> Ratings | None:
+def frequent(ratings: Ratings, least_items: int, least_users: int = 10) -> Ratings | None:
     """Return users with enough items, then items with enough of these users."""
-    csr = ratings.csr
-    row = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))
-    kept = (np.diff(csr.indptr) >= least_items)[row]
-    counts = np.bincount(csr.indices[kept], minlength=csr.shape[1])
-    kept &= (counts >= least_users)[csr.indices]
-    if not kept.any():
+    try:
+        active = ratings.filter(min_per_user=least_items, repeat=False)
+        return active.filter(min_per_item=least_users, repeat=False)
+    except DataError:
         return None
-    users, items = ratings.users[row[kept]], ratings.items[csr.indices[kept]]
-    return Ratings(users, items, csr.data[kept])
 
 
 def draw_reviewers(reviews: Reviews, count: int, rng: Generator) -> list[Reviewer]:
@@ -320,25 +225,23 @@ def draw_features(
     sizes = ratings.per_user
     eligible = np.flatnonzero((sizes >= group.low) & (sizes <= group.high))
     eligible = np.setdiff1d(eligible, [reviewer.row for reviewer in without])
-    rows = rng.choice(eligible, min(count, len(eligible)), replace=False)
-    chosen = ratings.csr[rows]
-    column = np.repeat(np.arange(len(rows)), np.diff(chosen.indptr))
-    items, values = chosen.indices, chosen.data
+    chosen = ratings.csr[rng.choice(eligible, min(count, len(eligible)), replace=False)]
     if group.density:
-        density = len(values) / (len(rows) * ratings.n_items)
-        kept = rng.random(len(values)) < group.density / density
-        column, items, values = column[kept], items[kept], values[kept]
-    return filled(items, column, values, (ratings.n_items, len(rows)))
+        n_rows, n_items = chosen.shape
+        kept = rng.random(chosen.nnz) < group.density / (chosen.nnz / (n_rows * n_items))
+        starts = np.concatenate([[0], np.cumsum(kept)])[chosen.indptr]
+        parts = chosen.data[kept], chosen.indices[kept], starts
+        chosen = sparse.csr_array(parts, shape=chosen.shape)
+    return filled(chosen)
 
 
-def filled(items: Ints, column: Ints, values: Floats, shape: tuple[int, int]) -> Floats:
-    """Return the table of ratings, with column medians for missing ones."""
-    table = np.empty(shape)
-    ends = np.searchsorted(column, np.arange(shape[1] + 1))
-    for j in range(shape[1]):
-        rated = values[ends[j] : ends[j + 1]]
-        table[:, j] = np.median(rated) if len(rated) else 0.0
-    table[items, column] = values
+def filled(ratings: sparse.csr_array) -> Floats:
+    """Return ratings (n_items, n_users), with medians of users for missing ones."""
+    table = np.empty(ratings.shape[::-1])
+    for column, (start, end) in zip(table.T, pairwise(ratings.indptr), strict=True):
+        rated = ratings.data[start:end]
+        column[:] = np.median(rated) if len(rated) else 0.0
+        column[ratings.indices[start:end]] = rated
     return table
 
 
@@ -378,13 +281,3 @@ def squared_distances(rows: Floats) -> Floats:
     distances: Floats = np.maximum(squares[:, None] + squares - 2.0 * products, 0.0)
     np.fill_diagonal(distances, 0.0)
     return distances
-
-
-def others(reviews: Reviews, row: int) -> Floats:
-    """Return the filled ratings of all reviewers except one."""
-    csr = reviews.ratings.csr
-    rows = np.delete(np.arange(csr.shape[0]), row)
-    chosen = csr[rows]
-    column_of = np.repeat(np.arange(len(rows)), np.diff(chosen.indptr))
-    shape = csr.shape[1], len(rows)
-    return filled(chosen.indices, column_of, chosen.data, shape)

@@ -1,15 +1,15 @@
 """Figure 1: the on-line version of MPRank, its convergence (a) and its time (b)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from time import perf_counter
+from timeit import repeat
 
 import numpy as np
 from numpy.random import Generator
 
-from peckorder._core.typing import Floats
-from peckorder.estimators import MPRank, MPRankCV, SVRank
+from peckorder._core.typing import Bools, Floats
+from peckorder.estimators import MPRank, SVRank
 from peckorder.experiments.cortes_2007.data import (
     ALL,
     Config,
@@ -23,8 +23,9 @@ from peckorder.experiments.cortes_2007.data import (
     load_netflix,
     squared_distances,
 )
+from peckorder.experiments.cortes_2007.leave_pair_out import estimated
 from peckorder.experiments.cortes_2007.rankers import centred, gaussian, mean_of
-from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units, Values
+from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units, Values
 from peckorder.experiments.framework.statistics import column, mean_curve, mean_text, side, verdict
 from peckorder.magnitude.compiled.mprank import sweep
 from peckorder.reports import Cell, Chart, Curve, Table
@@ -62,22 +63,28 @@ def objective(K: Floats, alpha: Floats, target: Floats, C: float) -> float:
     return float(alpha @ image + 2.0 * C / len(K) * (error @ error))
 
 
+def first_round(is_reached: Bools) -> Floats:
+    """Return the first round, from 1 on, that is marked on the last axis.
+
+    The number of rounds plus one if there is none.
+    """
+    first = np.where(is_reached.any(axis=-1), is_reached.argmax(axis=-1), is_reached.shape[-1])
+    return np.asarray(first + 1.0)
+
+
 def rounds_to_stop(costs: Floats) -> int:
     """Return the first round that changes the cost by less than the share `STOP`.
 
-    ``costs[0]`` is the cost at zero; the number of rounds plus one if there is none.
+    ``costs[0]`` is the cost at zero.
     """
-    is_done = np.abs(np.diff(costs)) <= STOP * costs[1:]
-    return int(np.argmax(is_done)) + 1 if is_done.any() else len(costs)
+    return int(first_round(np.abs(np.diff(costs)) <= STOP * costs[1:]))
 
 
 def choose_by_leave_pair_out(
     config: Config, rows: Floats, y: Floats, scale: float, method: str = "exact"
 ) -> tuple[float, float]:
     """Return the gamma, in units of 1 / scale, and the C with the least error."""
-    gammas = [gamma / scale for gamma in config.gammas]
-    model = MPRankCV(Cs=config.Cs, gammas=gammas, kernel="rbf", method=method)
-    errors = model.fit(rows, y).errors_
+    errors = estimated(config, rows, y, scale, method)
     i, j = np.unravel_index(errors.argmin(), errors.shape)
     return config.gammas[int(i)], config.Cs[int(j)]
 
@@ -207,7 +214,9 @@ def _stops(units: Units, caption: str) -> Table:
 
 def _claim(config: Config, units: Units) -> Claim:
     """Judge by the round at which the cost is within the paper's share of the least."""
-    reached = {name: _rounds_within(config, units, name) for name in SWEEPS}
+    reached = {
+        name: first_round(column(units, "sweeps", "1", name, "excess") <= STOP) for name in SWEEPS
+    }
     gap = column(units, "sweeps", "1", "gradient", "msd")[:, -1] - column(
         units, "sweeps", "1", "batch"
     )
@@ -226,16 +235,6 @@ def _claim(config: Config, units: Units) -> Claim:
         f"fewer. After {config.online_rounds} rounds of it the MSD is "
         f"{abs(float(gap.mean())):.0e} from that of batch.",
     )
-
-
-def _rounds_within(config: Config, units: Units, name: str) -> Floats:
-    """Return the first round at which each reviewer's cost is near the least.
-
-    The number of rounds plus one if there is none.
-    """
-    is_near = column(units, "sweeps", "1", name, "excess") <= STOP
-    first = is_near.argmax(axis=1) + 1.0
-    return np.where(is_near.any(axis=1), first, config.online_rounds + 1.0)
 
 
 def load_films(config: Config, folder: Path | None) -> Reviews:
@@ -263,11 +262,9 @@ INVERSE = "batch, inverse"
 def measure_time(config: Config, data: Reviews, unit: int, rng: Generator) -> Measured:
     """Measure the time of solvers on increasing numbers of films, for given kernels."""
     table = draw_features(data, data.groups[0], [], config.references, rng)
-    csr = data.ratings.csr
-    count = np.bincount(csr.indices, minlength=csr.shape[1])
-    label = np.bincount(csr.indices, csr.data, csr.shape[1]) / count
-    order = rng.permutation(csr.shape[1])
-    scale = 2.0 * float(table.var(axis=0).sum())
+    features = Features.of(data.ratings, table)
+    label, scale = features.total / features.count, features.scale
+    order = rng.permutation(len(table))
     few = order[: min(config.sizes[-1], 800)]
     gamma, C = choose_by_leave_pair_out(config, table[few], label[few], scale, "diagonal")
     values: Values = {"C": C, "gamma": gamma, "iterations": {}}
@@ -278,22 +275,12 @@ def measure_time(config: Config, data: Reviews, unit: int, rng: Generator) -> Me
         y = label[rows]
         iterations, times = {}, {}
         for name, model in _solvers(C, float(label.std())).items():
-            times[name] = _least_time(partial(model.fit, K, y))
+            times[name] = min(repeat(partial(model.fit, K, y), number=1, repeat=3))
             iterations[name] = int(model.n_iter_)
-        times[INVERSE] = _least_time(partial(_inverse, K, y, C))
+        times[INVERSE] = min(repeat(partial(_inverse, K, y, C), number=1, repeat=3))
         values["iterations"][str(n)] = iterations
         seconds[str(n)] = times
     return Measured(values, seconds)
-
-
-def _least_time(work: Callable[[], object]) -> float:
-    """Return the least of three times."""
-    times = []
-    for _ in range(3):
-        begin = perf_counter()
-        work()
-        times.append(perf_counter() - begin)
-    return min(times)
 
 
 def _inverse(K: Floats, y: Floats, C: float) -> Floats:

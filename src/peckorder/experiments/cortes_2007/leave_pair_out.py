@@ -14,13 +14,14 @@ from peckorder.experiments.cortes_2007.data import (
     draw_reviewers,
     load_movielens,
 )
-from peckorder.experiments.cortes_2007.rankers import gaussian, judge, ridge_path
+from peckorder.experiments.cortes_2007.rankers import judge, mprank_path
 from peckorder.experiments.cortes_2007.tables import HALF
-from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units
+from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units
 from peckorder.experiments.framework.statistics import (
-    column,
+    columns,
     difference_text,
     mean_curve,
+    mean_row,
     mean_text,
     side,
     signed,
@@ -39,7 +40,9 @@ def measure_left_out(config: Config, data: Reviews, unit: int, rng: Generator) -
     table = draw_features(data, data.groups[-1], drawn, config.references, rng)
     features = Features.of(data.ratings, table)
     problems = [features.problem(reviewer) for reviewer in drawn]
-    estimates = np.stack([estimated(problem, config, features.scale) for problem in problems])
+    estimates = np.stack(
+        [estimated(config, p.rows[: p.n_train], p.train, features.scale) for p in problems]
+    )
     errors = np.stack([held_out(problem, config) for problem in problems])
     flat = errors.reshape(len(problems), -1)
     own = estimates.reshape(flat.shape).argmin(axis=1)
@@ -67,31 +70,27 @@ def pairs_share(n: int) -> float:
     return n / (n - 1.0)
 
 
-def estimated(problem: Problem, config: Config, scale: float) -> Floats:
-    """Return (n_gammas, n_Cs) exact leave-pair-out errors of the training half."""
+def estimated(
+    config: Config, rows: Floats, y: Floats, scale: float, method: str = "exact"
+) -> Floats:
+    """Return (n_gammas, n_Cs) leave-pair-out errors; gammas in units of 1 / scale."""
     gammas = [gamma / scale for gamma in config.gammas]
-    model = MPRankCV(Cs=config.Cs, gammas=gammas, kernel="rbf")
-    model.fit(problem.rows[: problem.n_train], problem.train)
-    errors: Floats = model.errors_
+    model = MPRankCV(Cs=config.Cs, gammas=gammas, kernel="rbf", method=method)
+    errors: Floats = model.fit(rows, y).errors_
     return errors
 
 
 def held_out(problem: Problem, config: Config) -> Floats:
     """Return (n_gammas, n_Cs) errors of pairs of two rows on the test half."""
-    n = problem.n_train
-    ridges = n / (2.0 * np.array(config.Cs))
-    rows = []
-    for gamma in config.gammas:
-        K = gaussian(problem, gamma)
-        scores = ridge_path(K, problem.y, n, ridges, is_free=True)
-        rows.append(2.0 * (scores - problem.test[:, None]).var(axis=0))
-    errors: Floats = np.array(rows) * pairs_share(len(problem.y) - n)
-    return errors
+    paths = [mprank_path(problem, gamma, config) for gamma in config.gammas]
+    errors = np.array([2.0 * (path - problem.test[:, None]).var(axis=0) for path in paths])
+    return np.asarray(errors * pairs_share(len(problem.test)))
 
 
 def show_left_out(config: Config, units: Units, seconds: Units) -> Shown:
     """Show both errors over C, one against the other, and the cost of the choice."""
-    estimate, error = column(units, "estimate"), column(units, "error")
+    measured = columns(units)
+    estimate, error, constant = (measured[key] for key in ("estimate", "error", "constant"))
     caption = (
         f"{'Synthetic ratings' if config.synthetic else 'MovieLens 1M'}, references of "
         f"60-80 ratings: {len(units)} repetitions of {config.left_out_reviewers} "
@@ -113,7 +112,7 @@ def show_left_out(config: Config, units: Units, seconds: Units) -> Shown:
             ),
             f"{caption} Gamma is {config.gammas[best]:g}, the best on the other half. "
             "Bands are 95 % intervals of the mean.",
-            reference=("constant", float(column(units, "constant").mean())),
+            reference=("constant", float(constant.mean())),
             log_x=True,
         ),
         Chart(
@@ -127,7 +126,6 @@ def show_left_out(config: Config, units: Units, seconds: Units) -> Shown:
             caption,
         ),
     )
-    constant = column(units, "constant")
     labels = {
         "best": "the best one gamma and C (by the other half itself)",
         "one": "one gamma and C, by leave-pair-out of all training halves",
@@ -138,10 +136,8 @@ def show_left_out(config: Config, units: Units, seconds: Units) -> Shown:
     }
     rows = tuple(
         (
-            label,
-            mean_text(column(units, key)),
-            mean_text(column(units, key) / constant),
-            difference_text(column(units, key) - column(units, "best"), 4),
+            *mean_row(label, measured[key], measured[key] / constant),
+            difference_text(measured[key] - measured["best"], 4),
         )
         for key, label in labels.items()
     )
@@ -155,7 +151,8 @@ def show_left_out(config: Config, units: Units, seconds: Units) -> Shown:
 
 def _claim(units: Units) -> Claim:
     """Judge by the relative error of the estimate, and by its correlation."""
-    estimate, error = column(units, "estimate"), column(units, "error")
+    measured = columns(units)
+    estimate, error = measured["estimate"], measured["error"]
     relative = (estimate / error - 1.0).reshape(len(units), -1)
     off = relative.mean(axis=1)
     linear = np.array(
@@ -164,8 +161,7 @@ def _claim(units: Units) -> Claim:
             for one, other in zip(estimate, error, strict=True)
         ]
     )
-    cost = column(units, "one") - column(units, "best")
-    own = column(units, "own") - column(units, "one")
+    cost, own = measured["one"] - measured["best"], measured["own"] - measured["one"]
     low, high = relative.mean(axis=0).min(), relative.mean(axis=0).max()
     return Claim(
         "The leave-one-out error of MPRank can be computed, and estimates its error.",

@@ -11,7 +11,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from peckorder._core.typing import Floats
 from peckorder.estimators import MPRank, RankBoost, SVRank
 from peckorder.experiments.cortes_2007.data import Config, Problem
-from peckorder.experiments.framework.experiment import Values
+from peckorder.experiments.framework import Values
 from peckorder.metrics import (
     disagreement,
     mean_absolute_difference,
@@ -57,18 +57,24 @@ def mean_of(tests: Sequence[Floats], scores: Sequence[Floats], name: str) -> flo
     return float(np.nanmean(judge(tests, scores, name)))
 
 
-def ridge_path(K: Floats, y: Floats, n_train: int, ridges: Floats, *, is_free: bool) -> Floats:
+def ridge_path(problem: Problem, gamma: float, ridges: Floats, *, is_free: bool) -> Floats:
     """Return test scores (n_test, n_ridges) of kernel ridge regression.
 
     Labels are centred, and scores are up to a constant. With a free constant it is
     MPRank, of ridge ``n / (2 C)``. O(n^3) for one decomposition, O(n^2) per ridge.
     """
-    inner, target = K[:n_train, :n_train], y[:n_train] - y[:n_train].mean()
-    inner = centred(inner) if is_free else inner
-    values, vectors = eigh(inner, check_finite=False)
+    n, K = problem.n_train, gaussian(problem, gamma)
+    inner, target = K[:n, :n], problem.train - problem.train.mean()
+    values, vectors = eigh(centred(inner) if is_free else inner, check_finite=False)
     shares = (vectors.T @ target)[:, None] / (np.maximum(values, 0.0)[:, None] + ridges)
-    scores: Floats = (K[n_train:, :n_train] @ vectors) @ shares
+    scores: Floats = (K[n:, :n] @ vectors) @ shares
     return scores
+
+
+def mprank_path(problem: Problem, gamma: float, config: Config) -> Floats:
+    """Return test scores (n_test, n_Cs) of MPRank, up to a constant."""
+    ridges = problem.n_train / (2.0 * np.array(config.Cs))
+    return ridge_path(problem, gamma, ridges, is_free=True)
 
 
 def choose(problems: Sequence[Problem], config: Config, unit: float, most_rounds: int) -> Chosen:
@@ -80,10 +86,7 @@ def choose(problems: Sequence[Problem], config: Config, unit: float, most_rounds
     tests = [problem.test for problem in problems]
     gamma, C = _choose_mprank(problems, tests, config)
     ridges = np.array(config.ridges)
-    paths = [
-        ridge_path(gaussian(problem, gamma), problem.y, problem.n_train, ridges, is_free=False)
-        for problem in problems
-    ]
+    paths = [ridge_path(problem, gamma, ridges, is_free=False) for problem in problems]
     ridge = config.ridges[int(np.argmin(_path_errors(tests, paths, "msd")))]
     svrank = _choose_svrank(problems, tests, config, unit, gamma)
     rounds = [count for count in config.rounds if count <= most_rounds]
@@ -98,16 +101,7 @@ def _choose_mprank(
 ) -> tuple[float, float]:
     least = np.inf
     for gamma in config.gammas:
-        paths = [
-            ridge_path(
-                gaussian(problem, gamma),
-                problem.y,
-                problem.n_train,
-                problem.n_train / (2.0 * np.array(config.Cs)),
-                is_free=True,
-            )
-            for problem in problems
-        ]
+        paths = [mprank_path(problem, gamma, config) for problem in problems]
         for C, errors in zip(config.Cs, _path_errors(tests, paths, "msd"), strict=True):
             if errors < least:
                 least, best = errors, (gamma, C)

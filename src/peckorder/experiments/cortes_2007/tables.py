@@ -1,6 +1,6 @@
 """Tables 1 and 2: measures of one repetition, tables, and the claims about them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TypeAlias
@@ -8,27 +8,25 @@ from typing import TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from peckorder._core.data_files import read_toml
 from peckorder._core.typing import Floats
 from peckorder.experiments.cortes_2007.data import (
     BOOKS_SUBSET,
-    PRINTED_M1D,
-    PRINTED_MISRANKING,
-    PRINTED_MSD,
     Config,
     Features,
     Printed,
     Reviews,
     draw_features,
     draw_reviewers,
+    filled,
     halved,
     load_books,
     load_jester,
     load_movielens,
     load_netflix,
-    others,
 )
 from peckorder.experiments.cortes_2007.rankers import RANKERS, all_measures, choices_text, choose
-from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units, Values
+from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units, Values
 from peckorder.experiments.framework.statistics import (
     column,
     difference_text,
@@ -41,9 +39,9 @@ from peckorder.experiments.framework.statistics import (
 )
 from peckorder.reports import Cell, Chart, Table
 
-# The values of a ranker in a measure: per group one array of repetitions (reviewers).
-ValuesOf: TypeAlias = Callable[[str, str], Sequence[Floats]]
-
+PRINTED = read_toml("peckorder.experiments.cortes_2007", "paper.toml")["printed"]
+# The values of a ranker in a measure, one per repetition (or reviewer).
+ValuesOf: TypeAlias = Callable[[str, str], Floats]
 
 # M1D within this share of SVRank's is called comparable, and so are misrankings that
 # are worse than RankBoost's by less than `CLOSE`.
@@ -55,88 +53,87 @@ _RATIO = (
 )
 
 
-def magnitude_claims(name: str, groups: Sequence[str], values_of: ValuesOf) -> Iterable[Claim]:
+def magnitude_claims(name: str, groups: Mapping[str, ValuesOf]) -> Iterable[Claim]:
     """Judge the claims about MSD and M1D."""
-    text = partial(_by_group, name, groups)
+    text = partial(_by_group, name)
 
     def shares(ranker: str, measure: str) -> str:
-        pairs = zip(values_of(ranker, measure), values_of("constant", measure), strict=True)
-        return ", ".join(f"{np.nanmean(one) / np.nanmean(other):.3f}" for one, other in pairs)
+        means = (
+            (np.nanmean(of(r, measure)) for r in (ranker, "constant")) for of in groups.values()
+        )
+        return ", ".join(f"{mean / constant:.3f}" for mean, constant in means)
 
-    svrank, boost = (gaps(values_of, other, "msd") for other in ("SVRank", "RankBoost"))
+    svrank, boost = (gaps(groups, other, "msd") for other in ("SVRank", "RankBoost"))
     yield Claim(
         f"{name}: MPRank obtains the best MSD values.",
-        verdict(side(-gap) for gap in (*svrank, *boost)),
+        verdict(side(-gap) for gap in (*svrank.values(), *boost.values())),
         f"MPRank minus SVRank, {HALF}: {text(svrank)}; minus RankBoost: {text(boost)}. "
         f"Over a constant: MPRank {shares('MPRank', 'msd')}; SVRank "
         f"{shares('SVRank', 'msd')}.",
     )
-    relative = [
-        gap / np.nanmean(values)
-        for gap, values in zip(
-            gaps(values_of, "SVRank", "m1d"), values_of("SVRank", "m1d"), strict=True
-        )
-    ]
+    relative = {
+        group: gap / np.nanmean(groups[group]("SVRank", "m1d"))
+        for group, gap in gaps(groups, "SVRank", "m1d").items()
+    }
     yield Claim(
         f"{name}: MPRank and SVRank obtain comparable M1D values.",
-        verdict(within(gap, CLOSE_SHARE) for gap in relative),
+        verdict(within(gap, CLOSE_SHARE) for gap in relative.values()),
         f"MPRank minus SVRank, over SVRank's mean, {HALF}: {text(relative)}; "
         f"comparable is within {CLOSE_SHARE}. Over a constant: MPRank "
         f"{shares('MPRank', 'm1d')}; SVRank {shares('SVRank', 'm1d')}.",
     )
-    m1d = gaps(values_of, "RankBoost", "m1d")
+    m1d = gaps(groups, "RankBoost", "m1d")
     yield Claim(
         f"{name}: RankBoost is not competitive in MSD and M1D.",
-        verdict(side(-gap) for gap in (*boost, *m1d)),
+        verdict(side(-gap) for gap in (*boost.values(), *m1d.values())),
         f"MPRank minus RankBoost in M1D, {HALF}: {text(m1d)}; in MSD as above. "
         "RankBoost's scores grow with its rounds, and are not on the scale of ratings.",
     )
 
 
-def misranking_claim(name: str, groups: Sequence[str], values_of: ValuesOf) -> Claim:
+def misranking_claim(name: str, groups: Mapping[str, ValuesOf]) -> Claim:
     """Judge the claim about misrankings; a lower error is comparable as well."""
-    misrank = gaps(values_of, "RankBoost", "misranking")
-    halves = gaps(values_of, "RankBoost", "ties half")
+    wrong, halves = (gaps(groups, "RankBoost", measure) for measure in ("misranking", "ties half"))
     return Claim(
         f"{name}: the pairwise misranking error of MPRank is comparable to that of RankBoost.",
-        verdict(side(CLOSE - gap) for gap in misrank),
-        f"MPRank minus RankBoost, {HALF}: {_by_group(name, groups, misrank)}; with "
-        f"ties as half errors: {_by_group(name, groups, halves)}. Judged by whether "
+        verdict(side(CLOSE - gap) for gap in wrong.values()),
+        f"MPRank minus RankBoost, {HALF}: {_by_group(name, wrong)}; with "
+        f"ties as half errors: {_by_group(name, halves)}. Judged by whether "
         f"MPRank is worse by less than {CLOSE}.",
     )
 
 
-def gaps(values_of: ValuesOf, other: str, measure: str) -> list[Floats]:
-    """Return MPRank minus another ranker where both are finite, one array per group."""
-    pairs = zip(values_of("MPRank", measure), values_of(other, measure), strict=True)
-    return [(one - two)[np.isfinite(one - two)] for one, two in pairs]
+def gaps(groups: Mapping[str, ValuesOf], other: str, measure: str) -> dict[str, Floats]:
+    """Return MPRank minus another ranker where both are finite, per group."""
+    pairs = {group: of("MPRank", measure) - of(other, measure) for group, of in groups.items()}
+    return {group: gap[np.isfinite(gap)] for group, gap in pairs.items()}
 
 
-def _by_group(name: str, groups: Sequence[str], differences: Sequence[Floats]) -> str:
+def _by_group(name: str, differences: Mapping[str, Floats]) -> str:
     return "; ".join(
         f"{group.removeprefix(name)} {difference_text(values)}".strip()
-        for group, values in zip(groups, differences, strict=True)
+        for group, values in differences.items()
     )
 
 
 def measure_groups(
-    reviews: Reviews,
-    rng: Generator,
-    config: Config,
-    n_reviewers: int,
-    n_held_out: int,
-    most_rounds: int,
+    config: Config, data: Reviews, unit: int, rng: Generator, *, is_dense: bool = False
 ) -> Measured:
     """Test all rankers on the same reviewers, with references of every group."""
-    drawn = draw_reviewers(reviews, n_reviewers + n_held_out, rng)
+    n_tested, n_held_out, most_rounds = (
+        (config.dense_reviewers, config.dense_held_out, config.dense_most_rounds)
+        if is_dense
+        else (config.reviewers, config.held_out, config.most_rounds)
+    )
+    drawn = draw_reviewers(data, n_tested + n_held_out, rng)
     held_out, tested = drawn[:n_held_out], drawn[n_held_out:]
-    unit = float(reviews.ratings.csr.data.std())
+    spread = float(data.ratings.csr.data.std())
     values: Values = {"reviewers": len(tested), "groups": {}}
-    for group in reviews.groups:
-        table = draw_features(reviews, group, drawn, config.references, rng)
-        features = Features.of(reviews.ratings, table)
+    for group in data.groups:
+        table = draw_features(data, group, drawn, config.references, rng)
+        features = Features.of(data.ratings, table)
         problems = [features.problem(reviewer) for reviewer in held_out]
-        chosen = choose(problems, config, unit, most_rounds)
+        chosen = choose(problems, config, spread, most_rounds)
         measures = all_measures(map(features.problem, tested), chosen)
         means = {
             ranker: {key: float(np.nanmean(of)) for key, of in by_measure.items()}
@@ -144,18 +141,6 @@ def measure_groups(
         }
         values["groups"][group.name] = {"chosen": asdict(chosen), **means}
     return Measured(values)
-
-
-def measure_sparse(config: Config, data: Reviews, unit: int, rng: Generator) -> Measured:
-    """Run one repetition on MovieLens or Jester."""
-    sizes = config.reviewers, config.held_out, config.most_rounds
-    return measure_groups(data, rng, config, *sizes)
-
-
-def measure_dense(config: Config, data: Reviews, unit: int, rng: Generator) -> Measured:
-    """Run one repetition on the dense matrix."""
-    sizes = config.dense_reviewers, config.dense_held_out, config.dense_most_rounds
-    return measure_groups(data, rng, config, *sizes)
 
 
 def spread_text(values: Floats) -> str:
@@ -166,62 +151,46 @@ def spread_text(values: Floats) -> str:
 
 def show_groups(config: Config, units: Units, seconds: Units, *, name: str, title: str) -> Shown:
     """Show the repetitions on one set of ratings."""
-    groups = list(units[0]["groups"])
+    groups = {group: partial(column, units, "groups", group) for group in units[0]["groups"]}
     caption = (
         f"{title}{' (synthetic ratings in its place)' if config.synthetic else ''}: "
         f"{len(units)} repetitions of {units[0]['reviewers']} test reviewers; mean ± "
         "standard deviation over repetitions, as printed."
     )
-    choices = []
-    for group in groups:
-        chosen = [unit["groups"][group]["chosen"] for unit in units]
-        choices.append(f"{group}: {choices_text(config, chosen)}")
-
-    def values_of(ranker: str, measure: str) -> list[Floats]:
-        return [of(units, group, ranker, measure) for group in groups]
-
+    choices = (
+        f"{group}: {choices_text(config, [unit['groups'][group]['chosen'] for unit in units])}"
+        for group in groups
+    )
     return Shown(
         (f"Chosen on held-out reviewers (medians). {'. '.join(choices)}.",),
-        tuple(_tables(units, groups, caption)),
-        (_ratio_chart(units, groups, caption),),
-        (*magnitude_claims(name, groups, values_of), misranking_claim(name, groups, values_of)),
+        tuple(_tables(groups, caption)),
+        (_ratio_chart(groups, caption),),
+        (*magnitude_claims(name, groups), misranking_claim(name, groups)),
     )
 
 
-def of(units: Units, group: str, ranker: str, measure: str) -> Floats:
-    """Return a measure, one value per repetition."""
-    return column(units, "groups", group, ranker, measure)
-
-
-def ratio(units: Units, group: str, ranker: str) -> Floats:
+def ratio(of: ValuesOf, ranker: str) -> Floats:
     """Return the MSD over that of a constant, one value per repetition."""
-    constant = of(units, group, "constant", "msd")
-    quotient: Floats = of(units, group, ranker, "msd") / constant
-    return quotient
+    return np.asarray(of(ranker, "msd") / of("constant", "msd"))
 
 
-def _tables(units: Units, groups: Sequence[str], caption: str) -> Iterable[Table]:
+def _tables(groups: Mapping[str, ValuesOf], caption: str) -> Iterable[Table]:
     headings = ("group", "ranker", "ours", "printed", "gap")
     for measure, printed, title in (
-        ("msd", PRINTED_MSD, f"Table 1, MSD. {caption} {_RATIO}"),
-        ("m1d", PRINTED_M1D, f"Table 1, M1D. {caption}"),
+        ("msd", PRINTED["msd"], f"Table 1, MSD. {caption} {_RATIO}"),
+        ("m1d", PRINTED["m1d"], f"Table 1, M1D. {caption}"),
     ):
         rows: list[tuple[Cell, ...]] = []
-        for group in groups:
+        for group, of in groups.items():
             figures = printed.get(group, {})
-            rows += (
-                (group, *_row(r, of(units, group, r, measure), figures.get(r))) for r in RANKERS
-            )
+            rows += ((group, *row) for row in _rows(of, measure, figures))
             if measure == "msd":
-                rows.append((group, *_ratio_row(units, group, figures.get("MPRank"))))
+                rows.append((group, *_ratio_row(of, figures.get("MPRank"))))
         yield Table(headings, tuple(rows), title)
     rows = []
-    for group in groups:
-        figures = PRINTED_MISRANKING.get(group, {})
-        for ranker in RANKERS:
-            ours = of(units, group, ranker, "misranking")
-            halves = spread_text(of(units, group, ranker, "ties half"))
-            rows.append((group, *_row(ranker, ours, figures.get(ranker), 3), halves))
+    for group, of in groups.items():
+        by_ranker = _rows(of, "misranking", PRINTED["misranking"].get(group, {}), 3)
+        rows += ((group, *row, spread_text(of(str(row[0]), "ties half"))) for row in by_ranker)
     yield Table(
         (*headings, "ties half"),
         tuple(rows),
@@ -230,25 +199,28 @@ def _tables(units: Units, groups: Sequence[str], caption: str) -> Iterable[Table
     )
 
 
-def _row(ranker: str, ours: Floats, printed: Printed | None, decimals: int = 2) -> tuple[Cell, ...]:
-    """Return the cells of a ranker: ours, printed, and the gap between the means."""
-    gap = "" if printed is None else signed(ours.mean() - printed[0], 3)
-    return ranker, spread_text(ours), printed_text(printed, decimals), gap
+def _rows(
+    of: ValuesOf, measure: str, printed: Mapping[str, Printed], decimals: int = 2
+) -> Iterable[tuple[Cell, ...]]:
+    """Yield the cells of every ranker: ours, printed, and the gap between the means."""
+    for ranker in RANKERS:
+        values, figure = of(ranker, measure), printed.get(ranker)
+        gap = "" if figure is None else signed(values.mean() - figure[0], 3)
+        yield ranker, spread_text(values), printed_text(figure, decimals), gap
 
 
-def _ratio_row(units: Units, group: str, printed: Printed | None) -> tuple[Cell, ...]:
-    ours = ratio(units, group, "MPRank")
-    share_text, gap = "", ""
+def _ratio_row(of: ValuesOf, printed: Printed | None) -> tuple[Cell, ...]:
+    ours, share_text, gap = ratio(of, "MPRank"), "", ""
     if printed is not None:
-        share = printed[0] / of(units, group, "constant", "msd").mean()
+        share = printed[0] / of("constant", "msd").mean()
         share_text, gap = f"{share:.3f}", signed(ours.mean() - share, 3)
     return "MPRank / constant", spread_text(ours), share_text, gap
 
 
-def _ratio_chart(units: Units, groups: Sequence[str], caption: str) -> Chart:
+def _ratio_chart(groups: Mapping[str, ValuesOf], caption: str) -> Chart:
     x = np.arange(1, len(groups) + 1)
     curves = tuple(
-        mean_curve(r, x, np.stack([ratio(units, g, r) for g in groups], axis=1))
+        mean_curve(r, x, np.stack([ratio(of, r) for of in groups.values()], axis=1))
         for r in RANKERS
         if r not in ("RankBoost", "constant")
     )
@@ -262,6 +234,12 @@ def _ratio_chart(units: Units, groups: Sequence[str], caption: str) -> Chart:
         "on the scale of ratings, and are left out.",
         reference=("constant", 1.0),
     )
+
+
+def others(reviews: Reviews, row: int) -> Floats:
+    """Return the filled ratings of all reviewers except one."""
+    csr = reviews.ratings.csr
+    return filled(csr[np.delete(np.arange(csr.shape[0]), row)])
 
 
 def measure_books(config: Config, data: Reviews, unit: int, rng: Generator) -> Measured:
@@ -307,9 +285,8 @@ def show_books(config: Config, units: Units, seconds: Units) -> Shown:
         )
 
     def values(ranker: str, measure: str) -> Floats:
-        of_all = np.array(unit[ranker][measure], dtype=float)
-        finite: Floats = of_all[np.isfinite(of_all)]
-        return finite
+        of_all = column(units, ranker, measure)[0]
+        return np.asarray(of_all[np.isfinite(of_all)])
 
     caption = (
         f"{unit['reviewers']} reviewers, {unit['books']} books, {unit['ratings']} "
@@ -318,28 +295,23 @@ def show_books(config: Config, units: Units, seconds: Units) -> Shown:
     )
     tables = []
     for measure, title, printed in (
-        ("msd", "Table 1, MSD", PRINTED_MSD["Books"]),
-        ("m1d", "Table 1, M1D", PRINTED_M1D["Books"]),
+        ("msd", "Table 1, MSD", PRINTED["msd"]["Books"]),
+        ("m1d", "Table 1, M1D", PRINTED["m1d"]["Books"]),
         ("misranking", "Misrankings, ties being errors", {}),
     ):
-        rows = [_row(r, values(r, measure), printed.get(r)) for r in RANKERS]
+        rows = list(_rows(values, measure, printed))
         if measure == "msd":
             share = values("MPRank", "msd").mean() / values("constant", "msd").mean()
             rows.append(("MPRank / constant", f"{share:.3f}", "", ""))
         headings = ("ranker", "ours", "printed", "gap")
         tables.append(Table(headings, tuple(rows), f"{title}. {caption}"))
-    choices = choices_text(config, [unit["chosen"]])
-    chosen = f"Chosen on the training halves alone: {choices}."
+    chosen = f"Chosen on the training halves alone: {choices_text(config, [unit['chosen']])}."
     return Shown((text, chosen), tuple(tables), claims=tuple(_book_claims(unit)))
 
 
 def _book_claims(unit: Values) -> Iterable[Claim]:
     """Judge over reviewers; a subset of the paper's data decides nothing."""
-
-    def values_of(ranker: str, measure: str) -> list[Floats]:
-        return [np.array(unit[ranker][measure], dtype=float)]
-
-    for claim in magnitude_claims("Books", ["Books"], values_of):
+    for claim in magnitude_claims("Books", {"Books": lambda *keys: column([unit], *keys)[0]}):
         if unit["group"] == BOOKS_SUBSET:
             text = f"On other reviewers than the paper's: {claim.found}"
             yield replace(claim, holds="not tried", found=text)
@@ -353,7 +325,7 @@ TABLES = (
         "Tables 1 and 2: MovieLens",
         load_movielens,
         lambda config: config.repetitions,
-        measure_sparse,
+        measure_groups,
         partial(show_groups, name="MovieLens", title="MovieLens 1M"),
     ),
     Part(
@@ -361,7 +333,7 @@ TABLES = (
         "Tables 1 and 2: Jester",
         load_jester,
         lambda config: config.repetitions,
-        measure_sparse,
+        measure_groups,
         partial(show_groups, name="Jester", title="Jester data set 1"),
     ),
     Part(
@@ -369,7 +341,7 @@ TABLES = (
         "Tables 1 and 2: Netflix",
         load_netflix,
         lambda config: config.dense_repetitions,
-        measure_dense,
+        partial(measure_groups, is_dense=True),
         partial(show_groups, name="Netflix", title="A matrix of 1200 x 1200, 77 % filled"),
     ),
     Part("books", "Table 1: Books", load_books, lambda config: 1, measure_books, show_books),

@@ -20,22 +20,14 @@ from peckorder.experiments.crammer_singer_2001.online import (
     Config,
     load_square,
 )
-from peckorder.experiments.framework.experiment import (
-    Claim,
-    Data,
-    Measured,
-    Part,
-    Shown,
-    Units,
-    Values,
-)
+from peckorder.experiments.framework import Claim, Data, Measured, Part, Shown, Units, Values
 from peckorder.experiments.framework.online import LEAST_LOSS, NOISE
 from peckorder.experiments.framework.statistics import (
-    column,
+    columns,
     difference_text,
     lower_than_all,
     mean_curve,
-    mean_text,
+    mean_row,
     verdict,
 )
 from peckorder.reports import Chart, Table
@@ -132,10 +124,8 @@ def measure_square(config: Config, data: Values, unit: int, rng: Generator) -> M
 
 def show_square(config: Config, units: Units, seconds: Units) -> Shown:
     """Show the loss by the size of the sample."""
-    losses = {name: column(units, "tested", name) for name in units[0]["tested"]}
-    rows = [
-        (name, *(mean_text(losses_at) for losses_at in values.T)) for name, values in losses.items()
-    ]
+    losses = columns(units, "tested")
+    rows = [mean_row(name, *values.T) for name, values in losses.items()]
     rows.append(("no rule can do better", *([f"{LEAST_LOSS:.3f}"] * len(config.sizes))))
     caption = (
         f"Mean rank loss on {config.test_points:,} new points by the number of "
@@ -213,11 +203,10 @@ def measure_movies(config: Config, data: Viewers, unit: int, rng: Generator) -> 
 
 def show_movies(config: Config, units: Units, seconds: Units) -> Shown:
     """Show the loss on the test halves."""
-    losses = {name: column(units, "tested", name) for name in units[0]["tested"]}
+    losses = columns(units, "tested")
     rows = tuple(
         (
-            name,
-            mean_text(values),
+            *mean_row(name, values),
             *("" if name == peer else difference_text(values - losses[peer]) for peer in PEERS),
         )
         for name, values in losses.items()

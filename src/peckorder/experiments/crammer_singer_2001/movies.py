@@ -23,7 +23,6 @@ from peckorder.experiments.crammer_singer_2001.online import (
     RANKS,
     Config,
     Curves,
-    best_step,
     curves_of,
     learners,
     lost_after,
@@ -31,13 +30,14 @@ from peckorder.experiments.crammer_singer_2001.online import (
     sides_below,
     stepped,
 )
-from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units
-from peckorder.experiments.framework.online import centred, rounds_shown, running_median
+from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units
+from peckorder.experiments.framework.online import centred, lowest, rounds_shown, running_median
 from peckorder.experiments.framework.statistics import (
     column,
+    columns,
     difference_text,
     mean_curve,
-    mean_text,
+    mean_row,
     verdict,
 )
 from peckorder.reports import Chart, Table
@@ -177,12 +177,11 @@ def curve_rounds(config: Config, which: int) -> Ints:
 def show(config: Config, units: Units, seconds: Units, *, which: int) -> Shown:
     """Show the curves, the effect of scale, the table and the claim."""
     rounds = curve_rounds(config, which)
-    curves = {key: curves_of(units, key, rounds) for key in units[0]["lost"]}
-    passes = {key: column(units, "whole pass", key) for key in curves}
+    curves, passes = curves_of(units, rounds), columns(units, "whole pass")
     best = {}
     for form in FORMS:
         names = [in_form(stepped(eta), form) for eta in steps_of(config, form)]
-        best[form] = best_step(passes, names)
+        best[form] = lowest(passes, names)
     more_than = config.more_than[which]
     return Shown(
         paragraphs=_paragraphs(units, more_than),
@@ -229,9 +228,7 @@ def _table(
     rows = tuple(
         (
             name,
-            form,
-            mean_text(curves[key][:, -1]),
-            mean_text(passes[key]),
+            *mean_row(form, curves[key][:, -1], passes[key]),
             "" if key == MEDIAN else difference_text(passes[key] - passes[MEDIAN]),
         )
         for name, form, key in labels
@@ -296,12 +293,11 @@ def _scale_chart(config: Config, units: Units, passes: Curves) -> Chart:
 def _scale_table(config: Config, units: Units, passes: Curves) -> Table:
     last, averaged = (column(units, "scaled", rule).T for _, rule in RULES)
     rows = [
-        (f"{scale:g}", mean_text(one), mean_text(other))
+        mean_row(f"{scale:g}", one, other)
         for scale, one, other in zip(config.scales, last, averaged, strict=True)
     ]
     # These use no feature: one loss, whatever the factor and the rule.
-    baselines = [(name, mean_text(passes[name])) for name in BASELINES]
-    rows += [(name, text, text) for name, text in baselines]
+    rows += [mean_row(name, passes[name], passes[name]) for name in BASELINES]
     caption = (
         "Mean rank loss of a whole pass with features as they are, times a factor, "
         f"without a constant; {len(units)} targets, with 95 % intervals. The last rows "

@@ -12,27 +12,26 @@ from peckorder import MulticlassPerceptron, PRank, WidrowHoff
 from peckorder._core.typing import Floats, Ints
 from peckorder.datasets import make_square
 from peckorder.exceptions import DataError
-from peckorder.experiments.framework.experiment import (
-    Claim,
-    Data,
-    Measured,
-    Part,
-    Shown,
-    Units,
-    Values,
+from peckorder.experiments.framework import Claim, Data, Measured, Part, Shown, Units, Values
+from peckorder.experiments.framework.online import (
+    LEAST_LOSS,
+    NOISE,
+    lowest,
+    rounds_shown,
+    running_median,
 )
-from peckorder.experiments.framework.online import LEAST_LOSS, NOISE, rounds_shown, running_median
 from peckorder.experiments.framework.statistics import (
     column,
+    columns,
     difference_text,
     lower_than_all,
     mean_curve,
-    mean_text,
+    mean_row,
     side,
     verdict,
 )
 from peckorder.metrics import rank_loss
-from peckorder.reports import Cell, Chart, Table
+from peckorder.reports import Chart, Table
 
 RANKS = (1, 2, 3, 4, 5)
 LAST, AVERAGED, PERCEPTRON = "PRank", "PRank, averaged", "multiclass perceptron"
@@ -111,15 +110,9 @@ def lost_after(losses: Floats, rounds: Ints) -> list[float]:
     return list(totals if np.isnan(totals).any() else totals.astype(np.int64))
 
 
-def curves_of(units: Units, key: str, rounds: Ints) -> Floats:
+def curves_of(units: Units, rounds: Ints) -> Curves:
     """Return time-averaged losses: one row per repetition, one column per round."""
-    return column(units, "lost", key) / rounds
-
-
-def best_step(losses: Curves, names: Sequence[str]) -> str:
-    """Return which of `names` has the lowest mean loss, NaN counting as infinity."""
-    means = [np.mean(losses[name]) for name in names]
-    return names[int(np.argmin(np.where(np.isnan(means), np.inf, means)))]
+    return {name: lost / rounds for name, lost in columns(units, "lost").items()}
 
 
 def sides_below(ours: Floats, theirs: Floats, rounds: Ints) -> list[int]:
@@ -169,9 +162,9 @@ def measure_square(config: Config, data: Values, unit: int, rng: Generator) -> M
 def show_square(config: Config, units: Units, seconds: Units) -> Shown:
     """Show the curves, the table and the claim."""
     rounds = square_rounds(config)
-    curves = {key: curves_of(units, key, rounds) for key in units[0]["lost"]}
+    curves = curves_of(units, rounds)
     steps = [stepped(eta) for eta in config.square_steps]
-    best = best_step({name: curves[name][:, -1] for name in steps}, steps)
+    best = lowest({name: curves[name][:, -1] for name in steps}, steps)
     return Shown(
         paragraphs=(
             "Every point is predicted before it is learned; a curve at t is the mean "
@@ -188,12 +181,8 @@ def show_square(config: Config, units: Units, seconds: Units) -> Shown:
 def _square_table(config: Config, units: Units, curves: Curves, rounds: Ints) -> Table:
     marks = rounds_in_table(config)
     positions = np.searchsorted(rounds, marks)
-    rows: list[tuple[Cell, ...]] = [
-        (
-            name,
-            *(mean_text(curve[:, position]) for position in positions),
-            mean_text(column(units, "tested", name)),
-        )
+    rows = [
+        mean_row(name, *curve[:, positions].T, column(units, "tested", name))
         for name, curve in curves.items()
     ]
     rows.append(("no rule can do better", *[""] * len(marks), f"{LEAST_LOSS:.3f}"))
@@ -259,7 +248,7 @@ def _square_claim(config: Config, curves: Curves, rounds: Ints, steps: Sequence[
     if exceptions.size:
         text += f"; exceptions: {exceptions[0]:,} to {exceptions[-1]:,}"
     tested = int(np.searchsorted(rounds, config.tested_after))
-    best = best_step({name: curves[name][:, tested] for name in steps}, steps)
+    best = lowest({name: curves[name][:, tested] for name in steps}, steps)
     texts += [
         text,
         f"after {config.tested_after:,} rounds the best step is {best}: "

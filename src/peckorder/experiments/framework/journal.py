@@ -9,7 +9,7 @@ import numpy as np
 
 from peckorder._core.errors import refusal
 from peckorder._core.file_locks import lock
-from peckorder.experiments.framework.experiment import Values
+from peckorder.experiments.framework import Values
 
 # The values and the seconds of one repetition.
 Entry = tuple[Values, Values]

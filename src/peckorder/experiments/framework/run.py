@@ -23,7 +23,7 @@ from peckorder._core.errors import entry_named
 from peckorder._core.validation import Rule, whole
 from peckorder._version import __version__
 from peckorder.exceptions import MissingDataError
-from peckorder.experiments.framework.experiment import Data, Experiment, Part, Preset, Shown, Values
+from peckorder.experiments.framework import Data, Experiment, Part, Preset, Shown, Values
 from peckorder.experiments.framework.journal import Entry, Journal, as_json
 
 Progress: TypeAlias = Callable[[int, int, str], None]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from peckorder._core.typing import Floats
-from peckorder.experiments.framework.experiment import Units
+from peckorder.experiments.framework import Units
 from peckorder.metrics import half_width
 from peckorder.reports import Cell, Curve, Table
 
@@ -31,6 +31,14 @@ def column(units: Units, *keys: str) -> Floats:
     return np.array(values, dtype=float)
 
 
+def columns(units: Units, *keys: str) -> dict[str, Floats]:
+    """Return the columns of all that is measured under these keys, by name."""
+    values = units[0]
+    for key in keys:
+        values = values[key]
+    return {name: column(units, *keys, name) for name in values}
+
+
 def signed(value: float, decimals: int) -> str:
     """Format a number with its sign."""
     return f"{value:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
@@ -45,6 +53,11 @@ def mean_text(values: Floats, decimals: int = 3) -> str:
     if values.size == 1:
         return mean
     return f"{mean} ± {float(half_width(values)):.{decimals}f}"
+
+
+def mean_row(label: str, *columns: Floats, decimals: int = 3) -> tuple[Cell, ...]:
+    """Return a row of a table: a label, then means with half their intervals."""
+    return label, *(mean_text(values, decimals) for values in columns)
 
 
 def difference_text(differences: Floats, decimals: int = 3) -> str:

@@ -5,7 +5,8 @@ Ratings are at least 1, so that a zero in a dense table means "not rated".
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from peckorder import RankBoost
 from peckorder._core.typing import Floats, Ints
 from peckorder.collaborative import MinNormRegression, NearestRanker, damped_means
 from peckorder.datasets import load_movielens_1m, make_ratings
-from peckorder.experiments.framework.experiment import Values
+from peckorder.experiments.framework import Values
 from peckorder.feedback import Ratings
 from peckorder.metrics import average_precision, coverage, disagreement, predicted_rank_of_top
 
@@ -58,81 +59,8 @@ class Config:
     bipartite_features: int
     # OHSUMED: the largest number of rounds to choose from.
     letor_rounds: int
-    fold_rounds: int = 50
+    fold_rounds: int
 
-
-BINS = ((10, 20), (21, 40), (41, 60), (61, 100), (101, 100_000))
-SIZES = (100, 200, 500, 750, 1000, 2000)
-
-QUICK = Config(
-    synthetic=True,
-    learner_splits=3,
-    learner_targets=2,
-    learner_features=20,
-    rounds_shown=10,
-    list_partitions=3,
-    run_partitions=3,
-    sizes=(10, 20, 40),
-    splits=4,
-    targets=3,
-    bins=((10, 20), (21, 40), (41, 1000)),
-    density_features=20,
-    density_splits=3,
-    density_targets=2,
-    feedback_features=30,
-    feedback_splits=3,
-    feedback_targets=2,
-    idea_features=30,
-    idea_splits=3,
-    idea_targets=2,
-    bipartite_features=10,
-    letor_rounds=10,
-    fold_rounds=5,
-)
-FULL = Config(
-    synthetic=False,
-    learner_splits=20,
-    learner_targets=8,
-    learner_features=1000,
-    rounds_shown=200,
-    list_partitions=5,
-    run_partitions=10,
-    sizes=SIZES,
-    splits=20,
-    targets=40,
-    bins=BINS,
-    density_features=700,
-    density_splits=20,
-    density_targets=15,
-    feedback_features=1000,
-    feedback_splits=20,
-    feedback_targets=20,
-    idea_features=1000,
-    idea_splits=20,
-    idea_targets=15,
-    bipartite_features=200,
-    letor_rounds=500,
-)
-# The printed counts where the set has enough people (except for the ideas, which the
-# paper did not try): 1,000 targets leave 500 features to every bin except the lowest.
-PAPER = replace(
-    FULL,
-    learner_splits=5,
-    learner_targets=200,
-    rounds_shown=1000,
-    list_partitions=1,
-    run_partitions=1,
-    splits=5,
-    targets=2000,
-    density_features=500,
-    density_splits=6,
-    density_targets=1000,
-    feedback_splits=6,
-    feedback_targets=1000,
-    idea_splits=6,
-    idea_targets=1000,
-    bipartite_features=1000,
-)
 
 SCALE = (1.0, 2.0, 3.0, 4.0, 5.0)
 MEASURES = ("disagreement", "AP", "PROT", "coverage")
@@ -186,6 +114,30 @@ def draw_targets(
     return targets
 
 
+def in_bin(films: Ratings, people: Ints, limits: tuple[int, int]) -> Ints:
+    """Return the people whose number of ratings is within the limits."""
+    count = films.per_user[people]
+    return people[(count >= limits[0]) & (count <= limits[1])]
+
+
+def bin_name(limits: tuple[int, int]) -> str:
+    """Format the limits of a bin."""
+    low, high = limits
+    return f"{low}-{high}" if high < 1000 else f"over {low - 1}"
+
+
+def thinned(ratings: sparse.csr_array, rng: Generator) -> sparse.csr_array:
+    """Return 10 to 20 ratings of each viewer, drawn at random."""
+    kept = []
+    for start, end in pairwise(ratings.indptr.tolist()):
+        count = min(int(rng.integers(10, 21)), end - start)
+        kept.append(np.sort(start + rng.permutation(end - start)[:count]))
+    chosen = np.concatenate(kept)
+    starts = np.concatenate([[0], np.cumsum([len(rows) for rows in kept])])
+    arrays = ratings.data[chosen], ratings.indices[chosen], starts
+    return sparse.csr_array(arrays, shape=ratings.shape)
+
+
 class Viewers:
     """Viewers who are features, with statistics of each over all films."""
 
@@ -206,6 +158,15 @@ class Viewers:
     def mean_of(self, size: int) -> float:
         """Return the mean of all ratings by the first viewers."""
         return float(self._table.data[: self._table.indptr[size]].mean())
+
+
+def draw(
+    films: Ratings, n_viewers: int, n_targets: int, rng: Generator
+) -> tuple[Viewers, list[Target]]:
+    """Draw viewers who are features, and targets among the others."""
+    order = rng.permutation(films.n_users)
+    viewers = Viewers(films.csr[order[:n_viewers]])
+    return viewers, draw_targets(films.csr, order[n_viewers:], n_targets, rng)
 
 
 def boosted(
@@ -324,10 +285,11 @@ def compared(
     }
 
 
-def measures(truths: Sequence[Floats], scores: Sequence[Floats]) -> dict[str, float]:
+def measures(targets: Sequence[Target], scores: Sequence[Floats]) -> dict[str, float]:
     """Return the four measures, means over people; good is the highest rating."""
-    truth, score = np.concatenate(truths), np.concatenate(scores)
-    person = np.repeat(np.arange(len(truths)), [len(truth) for truth in truths])
+    truth = np.concatenate([target.truth for target in targets])
+    score = np.concatenate(scores)
+    person = np.repeat(np.arange(len(targets)), [len(target.truth) for target in targets])
     return {
         "disagreement": float(disagreement(truth, score, qid=person)),
         **top_measures(truth, score, person),
@@ -350,13 +312,18 @@ def tabulated(
     targets: Sequence[Target], scored: Sequence[Mapping[str, Sequence[Floats]]]
 ) -> dict[str, dict[str, list[float]]]:
     """Return ranker, then measure, then one value per number of features."""
-    truths = [target.truth for target in targets]
     table = {}
     for name in scored[0]:
         by_size = zip(*(scores[name] for scores in scored), strict=True)
-        rows = [measures(truths, scores) for scores in by_size]
+        rows = [measures(targets, scores) for scores in by_size]
         table[name] = {key: [row[key] for row in rows] for key in MEASURES}
     return table
+
+
+def all_compared(viewers: Viewers, targets: Sequence[Target]) -> dict[str, dict[str, list[float]]]:
+    """Return the measures of every ranker with all viewers as features."""
+    scored = [compared(Tables.of(viewers, target), [len(viewers)]) for target in targets]
+    return tabulated(targets, scored)
 
 
 def joined(parts: Sequence[Mapping[str, Mapping[str, Sequence[float]]]]) -> Values:

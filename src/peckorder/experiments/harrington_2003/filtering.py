@@ -1,8 +1,7 @@
 """Harrington (2003): Figure 3 and Table 2, collaborative filtering."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,55 +10,49 @@ from scipy import sparse
 
 from peckorder._core.typing import Floats, Ints
 from peckorder.datasets import load_cystic_fibrosis, load_movielens_1m, make_ratings
-from peckorder.experiments.framework.experiment import (
-    Claim,
-    Data,
-    Measured,
-    Part,
-    Shown,
-    Units,
-    Values,
-)
+from peckorder.experiments.framework import Claim, Data, Measured, Part, Shown, Units, Values
 from peckorder.experiments.framework.online import centred
-from peckorder.experiments.framework.statistics import difference_text, mean_text, verdict
+from peckorder.experiments.framework.statistics import columns, difference_text, mean_text
 from peckorder.experiments.harrington_2003.methods import (
     AVERAGED,
     BAGGED,
     CONSTANT,
-    ETAS,
-    FIGURE,
     LAST,
     POINT,
     RAW,
-    READINGS,
     REGRESSION,
     RUNNING_MEDIAN,
     TAUS,
     VOTED,
     VOTING,
-    WITH_TAU,
     Config,
     Form,
-    Losses,
-    Task,
-    best,
-    compare,
+    Race,
     curve_rounds,
-    curves,
-    difference_table,
-    losses_at,
-    losses_of,
     named,
-    race,
+)
+from peckorder.experiments.harrington_2003.square import (
+    ALL_ETAS,
+    FIGURE,
+    READINGS,
+    WITH_TAU,
+    Losses,
+    best,
+    claim_of,
+    compare,
+    difference_table,
+    loss_chart,
+    losses_at,
     tau_charts,
     tau_table,
 )
 from peckorder.feedback import Ratings
 from peckorder.ordinal.learners.base import nearest_level
-from peckorder.reports import Chart, Table
+from peckorder.reports import Table
 
 OTHERS = "mean of the other ratings"
 TEST_SHARE = 1 / 8
+FASTEST_AFTER = 1 / 8  # of the rounds: the leader then "converges fastest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +61,7 @@ class Judged:
 
     Charts of all taus are drawn for the first form. `protocol` and `facts` are
     paragraphs of the report: how tasks are drawn, and what is true of the real data.
+    `fastest` are the claims on the first rounds: text, method, and its rivals.
     """
 
     title: str
@@ -77,10 +71,7 @@ class Judged:
     forms: tuple[Form, ...]
     protocol: str
     facts: str
-
-    def named(self, config: Config) -> str:
-        """Return the name of the data in captions."""
-        return f"synthetic data for {self.title}" if config.synthetic else self.title
+    fastest: tuple[tuple[str, str, tuple[str, ...]], ...]
 
     def measure(self, config: Config, data: Data, unit: int, rng: Generator) -> Measured:
         """Draw targets and an order of the items; run every method on every form."""
@@ -94,14 +85,121 @@ class Judged:
         middle = self.lowest + (self.n_ranks - 1) / 2
         values: Values = {"n_learnt": n_train, "online": {}, "test": {}}
         for form in self.forms:
-            rows = instances(others, form, middle)
-            task = Task(rows, y, n_train, self.n_ranks)
-            rounds = curve_rounds(n_train)
-            result = race(task, form, rounds, config.members, seed, online=True)
-            result.add(OTHERS, ranks[:n_train], ranks[n_train:])
-            values["online"][form.label] = result.online
-            values["test"][form.label] = result.test
+            # Missing ratings in sparse rows are zero, centred or not.
+            rows = centred(others, middle if form.centred else 0.0)
+            race = Race(rows, y, n_train, self.n_ranks, curve_rounds(n_train))
+            race.run(form, config.members, seed).add(OTHERS, ranks[:n_train], ranks[n_train:])
+            values["online"][form.label] = race.online
+            values["test"][form.label] = race.test
         return Measured(values)
+
+    def show(self, config: Config, units: Units, seconds: Units) -> Shown:
+        """Show Table 2's column and Figure 3's chart of a data set."""
+        name = f"synthetic data for {self.title}" if config.synthetic else self.title
+        first = self.forms[0].label
+        n_train = units[0]["n_learnt"]
+        rounds = curve_rounds(n_train)
+        by_form = {form.label: columns(units, "test", form.label) for form in self.forms}
+        trials = f"{len(units)} repetitions, means with 95 % intervals"
+        caption = f"{name}, {{}}, N = {config.members}; {trials}"
+        so_far = f"Mean rank loss so far: {caption}."
+        chosen = (
+            f" Each method with the tau or eta that is best after {rounds[-1]} "
+            "rounds; means of ranks are rounded."
+        )
+        tables = [
+            self._table(units, f"Rank loss on {name}; {trials}."),
+            tau_table(
+                by_form[first],
+                WITH_TAU[:-1],
+                f"Table 2: test rank loss on {caption.format(first)}.",
+            ),
+        ]
+        charts = []
+        for label, test in by_form.items():
+            tables.append(
+                difference_table(
+                    test,
+                    (VOTED, AVERAGED, OTHERS),
+                    "OAP-BPM in the test, minus each of the others on the same items: "
+                    f"{name}, {label}; {trials}.",
+                )
+            )
+            last = losses_at(units, -1, label)
+            charts.append(
+                loss_chart(
+                    f"Figure 3: on-line rank loss on {name}, {label}",
+                    units,
+                    rounds,
+                    [*(best(last, method) for method in FIGURE), AVERAGED, OTHERS, RUNNING_MEDIAN],
+                    so_far.format(label) + chosen,
+                    label,
+                )
+            )
+        return Shown(
+            paragraphs=(
+                self.protocol.format(n_train=n_train),
+                *(() if config.synthetic else (self.facts,)),
+                _averaged_text(by_form),
+            ),
+            tables=tuple(tables),
+            charts=(*charts, *tau_charts(units, rounds, so_far.format(first), first)),
+            claims=tuple(self._claims(units, by_form)),
+        )
+
+    def _table(self, units: Units, caption: str) -> Table:
+        names = [LAST, VOTED + RAW, VOTED, AVERAGED, *ALL_ETAS]
+        names += [named(method, tau) for method in (POINT, BAGGED, VOTING) for tau in TAUS]
+        names += [OTHERS, RUNNING_MEDIAN, CONSTANT]
+        headings, cells = ["method"], [[name] for name in names]
+        for form in self.forms:
+            headings += [f"on-line, {form.label}", f"test, {form.label}"]
+            last = losses_at(units, -1, form.label)
+            test = columns(units, "test", form.label)
+            for name, row in zip(names, cells, strict=True):
+                online = mean_text(last[name]) if name in last else ""
+                row += [online, mean_text(test[name])]
+        caption += " The printed figures are lost."
+        return Table(tuple(headings), tuple(tuple(row) for row in cells), caption)
+
+    def _claims(self, units: Units, by_form: Mapping[str, Losses]) -> Iterable[Claim]:
+        """Judge claims on all forms: the lowest in the test, and who leads early."""
+        name = "EachMovie (here MovieLens 1M)" if self is MOVIELENS else self.title
+        yield claim_of(
+            f"OAP-BPM has the lowest test rank loss on {name}.",
+            [
+                compare(
+                    test,
+                    POINT,
+                    [BAGGED + suffix, VOTING + suffix, VOTED + suffix, LAST, REGRESSION],
+                    f"{reading}; instances {label}",
+                )
+                for label, test in by_form.items()
+                for suffix, reading in READINGS
+            ],
+        )
+        n_train = units[0]["n_learnt"]
+        rounds = curve_rounds(n_train)
+        position = int(np.searchsorted(rounds, n_train * FASTEST_AFTER))
+        lead = f"After {rounds[position]} of {n_train} rounds on-line. "
+        for text, method, rivals in self.fastest:
+            found = [
+                compare(losses_at(units, position, label), method, rivals, f"Instances {label}")
+                for label in by_form
+            ]
+            yield claim_of(text, found, lead)
+
+
+def _averaged_text(by_form: Mapping[str, Losses]) -> str:
+    texts = []
+    for label, test in by_form.items():
+        point = best(test, POINT)
+        gap = difference_text(test[AVERAGED] - test[point])
+        texts.append(f"{gap} ({label}, against {point})")
+    return (
+        "Averaged PRank, which is not in the paper, minus OAP-BPM with its best tau, "
+        f"in the test: {', '.join(texts)}."
+    )
 
 
 def count_train(n: int) -> int:
@@ -128,9 +226,8 @@ def load_movies(config: Config, folder: Path | None) -> sparse.csr_array:
 
 def table_of(ratings: Ratings, more_than: int) -> sparse.csr_array:
     """Return ratings by movie, at least two each, of viewers with more than that."""
-    viewers = np.flatnonzero(ratings.per_user > more_than)
-    table = ratings.csr[viewers].T.tocsr()
-    return table[np.flatnonzero(np.diff(table.indptr) >= 2)]
+    kept = ratings.filter(min_per_user=more_than + 1, repeat=False)
+    return kept.filter(min_per_item=2, repeat=False).csr.T.tocsr()
 
 
 def draw_judged(scores: Ints, rng: Generator) -> tuple[Ints, Ints]:
@@ -159,14 +256,6 @@ def mean_of_others(X: Data) -> Floats:
     return np.asarray(X.sum(axis=1).ravel() / np.diff(X.indptr))
 
 
-def instances(X: Data, form: Form, middle: float) -> Data:
-    """Return ratings in a form: minus the middle of the scale, or as they are.
-
-    Entries that are not stored in a sparse row are zero in either case.
-    """
-    return centred(X, middle) if form.centred else X.astype(float)
-
-
 CYSTIC_FIBROSIS = Judged(
     "cystic fibrosis",
     draw_judged,
@@ -183,6 +272,18 @@ CYSTIC_FIBROSIS = Judged(
     "where the other three say 0, the target never does, although a 0 is evidence for "
     "a 0 elsewhere; no rule that is linear in the ratings can follow both. As given "
     "these instances are zero vectors, from which Widrow-Hoff learns nothing.",
+    (
+        (
+            "Widrow-Hoff converges fastest on cystic fibrosis.",
+            REGRESSION,
+            (LAST, POINT, BAGGED, VOTING),
+        ),
+        (
+            "OAP-VP converges faster than OAP-Bagg and OAP-BPM on cystic fibrosis.",
+            VOTING,
+            (BAGGED, POINT),
+        ),
+    ),
 )
 MOVIELENS = Judged(
     "MovieLens 1M",
@@ -199,135 +300,14 @@ MOVIELENS = Judged(
     "The target is another viewer's for each movie, so that nobody's taste can be "
     "learned, only how good a movie is. The mean of the other ratings measures that "
     "without any learning; a rule has one weight per viewer to learn.",
+    (
+        (
+            "OAP-VP converges faster than OAP-Bagg and OAP-BPM on EachMovie (here MovieLens 1M).",
+            VOTING,
+            (BAGGED, POINT),
+        ),
+    ),
 )
-FASTEST_AFTER = 1 / 8  # of the rounds: the leader then "converges fastest"
-# The text of a claim, the method, and its rivals.
-EarlyClaim = tuple[str, str, tuple[str, ...]]
-
-
-def show(
-    judged: Judged, claims: Sequence[EarlyClaim], config: Config, units: Units, seconds: Units
-) -> Shown:
-    """Show Table 2's column and Figure 3's chart of a data set."""
-    name, form = judged.named(config), judged.forms[0].label
-    n_train = units[0]["n_learnt"]
-    rounds = curve_rounds(n_train)
-    by_form = {f.label: losses_of(units, "test", f.label) for f in judged.forms}
-    trials = f"{len(units)} repetitions, means with 95 % intervals"
-    caption = f"{name}, {{}}, N = {config.members}; {trials}"
-    so_far = f"Mean rank loss so far: {caption}."
-    tables = (
-        _table(judged, units, f"Rank loss on {name}; {trials}."),
-        tau_table(
-            by_form[form], WITH_TAU[:-1], f"Table 2: test rank loss on {caption.format(form)}."
-        ),
-        *(_differences(test, f"{name}, {label}; {trials}") for label, test in by_form.items()),
-    )
-    charts = (
-        *(
-            _chart(units, rounds, f"{name}, {label}", so_far.format(label), label)
-            for label in by_form
-        ),
-        *tau_charts(units, rounds, so_far.format(form), form),
-    )
-    return Shown(
-        paragraphs=(
-            judged.protocol.format(n_train=n_train),
-            *(() if config.synthetic else (judged.facts,)),
-            _averaged_text(by_form),
-        ),
-        tables=tables,
-        charts=charts,
-        claims=(
-            _point_claim(by_form, judged),
-            *(_early_claim(judged, units, *claim) for claim in claims),
-        ),
-    )
-
-
-def _chart(units: Units, rounds: Ints, name: str, caption: str, form: str) -> Chart:
-    last = losses_at(units, -1, form)
-    names = [best(last, method) for method in FIGURE]
-    return Chart(
-        f"Figure 3: on-line rank loss on {name}",
-        "rounds",
-        "mean rank loss so far",
-        curves(units, rounds, [*names, AVERAGED, OTHERS, RUNNING_MEDIAN], form),
-        f"{caption} Each method with the tau or eta that is best after {rounds[-1]} "
-        "rounds; means of ranks are rounded.",
-        log_x=True,
-    )
-
-
-def _table(judged: Judged, units: Units, caption: str) -> Table:
-    names = [LAST, VOTED + RAW, VOTED, AVERAGED]
-    names += [named(REGRESSION, eta) for eta in ETAS]
-    names += [named(method, tau) for method in (POINT, BAGGED, VOTING) for tau in TAUS]
-    names += [OTHERS, RUNNING_MEDIAN, CONSTANT]
-    headings, cells = ["method"], [[name] for name in names]
-    for form in judged.forms:
-        headings += [f"on-line, {form.label}", f"test, {form.label}"]
-        last = losses_at(units, -1, form.label)
-        test = losses_of(units, "test", form.label)
-        for name, row in zip(names, cells, strict=True):
-            online = mean_text(last[name]) if name in last else ""
-            row += [online, mean_text(test[name])]
-    caption += " The printed figures are lost."
-    return Table(tuple(headings), tuple(tuple(row) for row in cells), caption)
-
-
-def _differences(test: Losses, name: str) -> Table:
-    rivals = (BAGGED + RAW, VOTING + RAW, VOTED + RAW, LAST, best(test, REGRESSION))
-    return difference_table(
-        test,
-        (*rivals, BAGGED, VOTING, VOTED, AVERAGED, OTHERS),
-        f"OAP-BPM in the test, minus each of the others on the same items: {name}.",
-    )
-
-
-def _averaged_text(by_form: Mapping[str, Losses]) -> str:
-    texts = []
-    for label, test in by_form.items():
-        point = best(test, POINT)
-        gap = difference_text(test[AVERAGED] - test[point])
-        texts.append(f"{gap} ({label}, against {point})")
-    return (
-        "Averaged PRank, which is not in the paper, minus OAP-BPM with its best tau, "
-        f"in the test: {', '.join(texts)}."
-    )
-
-
-def _point_claim(by_form: Mapping[str, Losses], judged: Judged) -> Claim:
-    """Judge whether OAP-BPM has the lowest test loss, in both readings, all forms."""
-    texts, sides = [], []
-    for label, test in by_form.items():
-        for suffix, reading in READINGS:
-            means = [method + suffix for method in (BAGGED, VOTING, VOTED)]
-            names = [best(test, rival) for rival in (*means, LAST, REGRESSION)]
-            is_lowest, text = compare(test, best(test, POINT), names)
-            sides.append(is_lowest)
-            texts.append(f"{reading}; instances {label}: {text}.")
-    name = "EachMovie (here MovieLens 1M)" if judged is MOVIELENS else judged.title
-    text = f"OAP-BPM has the lowest test rank loss on {name}."
-    return Claim(text, verdict(sides), " ".join(texts))
-
-
-def _early_claim(
-    judged: Judged, units: Units, claim: str, method: str, rivals: Sequence[str]
-) -> Claim:
-    """Judge which method leads after an eighth of the rounds, on all forms."""
-    n_train = units[0]["n_learnt"]
-    rounds = curve_rounds(n_train)
-    position = int(np.searchsorted(rounds, n_train * FASTEST_AFTER))
-    texts, sides = [], []
-    for form in judged.forms:
-        losses = losses_at(units, position, form.label)
-        names = [best(losses, rival) for rival in rivals]
-        leads, text = compare(losses, best(losses, method), names)
-        sides.append(leads)
-        texts.append(f"Instances {form.label}: {text}.")
-    lead = f"After {rounds[position]} of {n_train} rounds on-line. "
-    return Claim(claim, verdict(sides), lead + " ".join(texts))
 
 
 def show_ohsumed(config: Config, units: Units, seconds: Units) -> Shown:
@@ -365,22 +345,7 @@ PARTS = (
         load=load_judged,
         count=lambda config: config.judged_trials,
         measure=CYSTIC_FIBROSIS.measure,
-        show=partial(
-            show,
-            CYSTIC_FIBROSIS,
-            (
-                (
-                    "Widrow-Hoff converges fastest on cystic fibrosis.",
-                    REGRESSION,
-                    (LAST, POINT, BAGGED, VOTING),
-                ),
-                (
-                    "OAP-VP converges faster than OAP-Bagg and OAP-BPM on cystic fibrosis.",
-                    VOTING,
-                    (BAGGED, POINT),
-                ),
-            ),
-        ),
+        show=CYSTIC_FIBROSIS.show,
     ),
     Part(
         name="movielens",
@@ -388,17 +353,6 @@ PARTS = (
         load=load_movies,
         count=lambda config: config.movie_trials,
         measure=MOVIELENS.measure,
-        show=partial(
-            show,
-            MOVIELENS,
-            (
-                (
-                    "OAP-VP converges faster than OAP-Bagg and OAP-BPM on EachMovie "
-                    "(here MovieLens 1M).",
-                    VOTING,
-                    (BAGGED, POINT),
-                ),
-            ),
-        ),
+        show=MOVIELENS.show,
     ),
 )

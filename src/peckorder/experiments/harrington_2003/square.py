@@ -1,19 +1,24 @@
-"""Harrington (2003): Figure 2 and Table 1, the square problem."""
+"""Harrington (2003): how losses are compared and shown; Figure 2 and Table 1."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
 
 from peckorder._core.typing import Floats, Ints
 from peckorder.datasets import make_square, square_features, square_labels
-from peckorder.experiments.framework.experiment import Claim, Measured, Part, Shown, Units
-from peckorder.experiments.framework.online import LEAST_LOSS, NOISE
+from peckorder.experiments.framework import Claim, Measured, Part, Shown, Units
+from peckorder.experiments.framework.online import LEAST_LOSS, NOISE, lowest
 from peckorder.experiments.framework.statistics import (
     beside_printed,
+    columns,
     difference_text,
-    mean_text,
+    lower_than_all,
+    mean_curve,
+    mean_row,
+    side,
     verdict,
 )
 from peckorder.experiments.harrington_2003.methods import (
@@ -21,37 +26,140 @@ from peckorder.experiments.harrington_2003.methods import (
     BAGGED,
     CONSTANT,
     ETAS,
-    FIGURE,
     LAST,
     MEDIAN_OF,
     POINT,
     RAW,
-    READINGS,
     REGRESSION,
     RUNNING_MEDIAN,
     TAUS,
     VOTED,
     VOTING,
-    WITH_TAU,
     Config,
     Form,
-    Losses,
-    Task,
-    best,
-    compare,
+    Race,
     curve_rounds,
-    curves,
-    difference_table,
-    losses_at,
-    losses_of,
     named,
-    race,
-    spread_interval,
-    tau_charts,
-    tau_table,
-    with_tau,
 )
 from peckorder.reports import Chart, Table
+
+# The methods with a tau.
+WITH_TAU = (POINT, BAGGED + RAW, BAGGED, VOTING + RAW, VOTING, MEDIAN_OF)
+# The methods of Figures 2 and 3, with means of ranks rounded.
+FIGURE = (LAST, REGRESSION, POINT, BAGGED, VOTING)
+# Suffixes of names, and how the texts call these readings of the paper.
+READINGS = ((RAW, "Means not rounded, as printed"), ("", "Means rounded"))
+Losses: TypeAlias = Mapping[str, Floats]
+
+
+def with_tau(method: str, tau: float) -> str:
+    """Return the name of a method of `WITH_TAU` with this tau."""
+    stem = method.removesuffix(RAW)
+    return named(stem, tau) + method[len(stem) :]
+
+
+def losses_at(units: Units, position: int, *keys: str) -> dict[str, Floats]:
+    """Return every method's on-line losses at one position of the curves."""
+    losses_of = columns(units, "online", *keys)
+    return {name: losses[:, position] for name, losses in losses_of.items()}
+
+
+def best(losses: Losses, method: str) -> str:
+    """Return the name of a method with its best tau or eta, in hindsight."""
+    if method == REGRESSION:
+        return lowest(losses, [named(method, eta) for eta in ETAS])
+    if method in WITH_TAU:
+        return lowest(losses, [with_tau(method, tau) for tau in TAUS])
+    return method
+
+
+def compare(losses: Losses, method: str, others: Sequence[str], label: str) -> tuple[int, str]:
+    """Return the side of a method against all others, and the differences as text.
+
+    1 if its loss is lower than all of theirs, -1 if higher than one of theirs, else 0.
+    Each has its best tau or eta, unless its name has one.
+    """
+    name, rivals = best(losses, method), [best(losses, other) for other in others]
+    gaps = {rival: losses[name] - losses[rival] for rival in rivals}
+    sides = {rival: side(gap) for rival, gap in gaps.items()}
+
+    def text_of(rival: str) -> str:
+        return f"{rival} ({difference_text(gaps[rival])})"
+
+    texts = []
+    if lower := [rival for rival in rivals if sides[rival] < 0]:
+        nearest = text_of(max(lower, key=lambda rival: float(gaps[rival].mean())))
+        texts.append(f"lower than {len(lower)} of {len(gaps)}, the nearest {nearest}")
+    for relation, sign in (("level with", 0), ("higher than", 1)):
+        if alike := [text_of(rival) for rival in rivals if sides[rival] == sign]:
+            texts.append(f"{relation} {', '.join(alike)}")
+    text = f"{label}: {name} at {losses[name].mean():.3f} is {'; '.join(texts)}."
+    return lower_than_all(losses[name], [losses[rival] for rival in rivals]), text
+
+
+def claim_of(text: str, found: Iterable[tuple[int, str]], lead: str = "") -> Claim:
+    """Judge a claim by sides, each with its evidence."""
+    sides, texts = zip(*found, strict=True)
+    return Claim(text, verdict(sides), lead + " ".join(texts))
+
+
+def difference_table(losses: Losses, others: Sequence[str], caption: str) -> Table:
+    """Return paired differences between OAP-BPM and others, one column per tau."""
+    regression = best(losses, REGRESSION)
+    rivals = (BAGGED + RAW, VOTING + RAW, VOTED + RAW, LAST, regression, BAGGED, VOTING, *others)
+    rows = []
+    for rival in rivals:
+        cells = []
+        for tau in TAUS:
+            theirs = with_tau(rival, tau) if rival in WITH_TAU else rival
+            cells.append(difference_text(losses[named(POINT, tau)] - losses[theirs]))
+        rows.append((f"{POINT} minus {rival}", *cells))
+    headings = ("difference", *(f"tau = {tau}" for tau in TAUS))
+    caption += " Below zero OAP-BPM is better."
+    return Table(headings, tuple(rows), caption)
+
+
+def tau_table(losses: Losses, methods: Sequence[str], caption: str) -> Table:
+    """Return the paper's table: one row per method, one column per tau."""
+    rows = [
+        mean_row(method, *(losses[with_tau(method, tau)] for tau in TAUS)) for method in methods
+    ]
+    rows += [mean_row(name, *[losses[name]] * len(TAUS)) for name in (CONSTANT, RUNNING_MEDIAN)]
+    caption += " The best constant, in hindsight, and the running median have no tau."
+    return Table(("method", *(f"tau = {tau}" for tau in TAUS)), tuple(rows), caption)
+
+
+def loss_chart(
+    title: str,
+    units: Units,
+    rounds: Ints,
+    names: Iterable[str],
+    caption: str,
+    *keys: str,
+    **how: Any,
+) -> Chart:
+    """Return the mean on-line curves of some methods, with their intervals."""
+    losses = columns(units, "online", *keys)
+    curves = tuple(mean_curve(name, rounds, losses[name]) for name in names)
+    return Chart(title, "rounds", "mean rank loss so far", curves, caption, log_x=True, **how)
+
+
+def tau_charts(units: Units, rounds: Ints, caption: str, *keys: str) -> tuple[Chart, ...]:
+    """Return one chart per ensemble, with all its taus."""
+    return tuple(
+        loss_chart(
+            f"{method}: every tau",
+            units,
+            rounds,
+            [with_tau(method, tau) for tau in TAUS],
+            caption,
+            *keys,
+        )
+        for method in (POINT, BAGGED, VOTING)
+    )
+
+
+# The square problem.
 
 BAYES = "rank without the noise"
 FORM = Form("features of (x.z + 1)^2", False, False, False)
@@ -61,25 +169,22 @@ PRINTED: dict[str, tuple[float, float]] = {
     VOTED + RAW: (0.31, 0.00),
     named(REGRESSION, 0.1): (0.30, 0.2),
 }
-# Figure 2 with means of ranks as they are; `FIGURE` has them rounded.
-FIGURE_RAW = (LAST, REGRESSION, POINT, BAGGED + RAW, VOTING + RAW)
 MARKS = (100, 200, 500, 1000, 2000)
-WITHOUT_TAU = (
-    *(LAST, VOTED + RAW, VOTED, AVERAGED),
-    *(named(REGRESSION, eta) for eta in ETAS),
-    *(CONSTANT, RUNNING_MEDIAN, BAYES),
-)
+ALL_ETAS = tuple(named(REGRESSION, eta) for eta in ETAS)
+WITHOUT_TAU = (*(LAST, VOTED + RAW, VOTED, AVERAGED), *ALL_ETAS, *(CONSTANT, RUNNING_MEDIAN, BAYES))
 
 
 def load(config: Config, folder: Path | None) -> None:
     """Load nothing: every trial draws its own points."""
 
 
-def stream(n_train: int, n_test: int, rng: Generator) -> tuple[Task, Floats]:
+def stream(
+    n_train: int, n_test: int, rng: Generator, rounds: Ints | None = None
+) -> tuple[Race, Floats]:
     """Draw a stream and its test set; return the points of the test set as well."""
     n, seed = n_train + n_test, int(rng.integers(2**31))
     points, y = make_square(n, noise=NOISE, degree=1, random_state=seed)
-    return Task(square_features(points), y, n_train, 5), points[n_train:]
+    return Race(square_features(points), y, n_train, 5, rounds), points[n_train:]
 
 
 def square_rounds(config: Config) -> Ints:
@@ -89,22 +194,19 @@ def square_rounds(config: Config) -> Ints:
 
 def measure(config: Config, data: None, unit: int, rng: Generator) -> Measured:
     """Run one trial: on-line losses and the test, then the test of a longer stream."""
-    task, points = stream(config.rounds, config.test_size, rng)
+    short, points = stream(config.rounds, config.test_size, rng, square_rounds(config))
     seed = int(rng.integers(2**31))
-    short = race(task, FORM, square_rounds(config), config.members, seed, online=True)
-    short.add(BAYES, None, square_labels(points))
-    long_task, long_points = stream(config.long_rounds, config.test_size, rng)
-    long = race(long_task, FORM, short.rounds, config.members, seed, online=False)
-    long.add(BAYES, None, square_labels(long_points))
+    long, long_points = stream(config.long_rounds, config.test_size, rng)
+    for race, where in ((short, points), (long, long_points)):
+        race.run(FORM, config.members, seed).add(BAYES, None, square_labels(where))
     return Measured({"online": short.online, "test": short.test, "long": long.test})
 
 
 def show(config: Config, units: Units, seconds: Units) -> Shown:
     """Show the test losses beside the printed ones, and the on-line losses."""
-    test, long = losses_of(units, "test"), losses_of(units, "long")
+    test, long = columns(units, "test"), columns(units, "long")
     trials = f"{len(units)} trials, means with 95 % intervals"
     members = f"N = {config.members}"
-    rivals = (BAGGED + RAW, VOTING + RAW, VOTED + RAW, LAST, best(test, REGRESSION))
     tables = (
         beside_printed(
             "method",
@@ -121,7 +223,7 @@ def show(config: Config, units: Units, seconds: Units) -> Shown:
         ),
         difference_table(
             test,
-            (*rivals, BAGGED, VOTING, MEDIAN_OF, VOTED, AVERAGED),
+            (MEDIAN_OF, VOTED, AVERAGED),
             f"OAP-BPM in the test, minus each of the others on the same points; {trials}.",
         ),
         _long_table(config, test, long, trials),
@@ -137,7 +239,7 @@ def show(config: Config, units: Units, seconds: Units) -> Shown:
 
 def _long_table(config: Config, test: Losses, long: Losses, trials: str) -> Table:
     names = [*WITHOUT_TAU, *(named(method, tau) for method in (POINT, VOTING) for tau in TAUS)]
-    rows = tuple((name, mean_text(test[name]), mean_text(long[name])) for name in names)
+    rows = tuple(mean_row(name, test[name], long[name]) for name in names)
     return Table(
         ("method", f"{config.rounds} rounds", f"{config.long_rounds} rounds"),
         rows,
@@ -147,19 +249,17 @@ def _long_table(config: Config, test: Losses, long: Losses, trials: str) -> Tabl
 
 
 def _online_table(config: Config, units: Units) -> Table:
-    rounds = square_rounds(config)
     marks = [*(n for n in MARKS if n < config.rounds), config.rounds]
-    at = [losses_at(units, i) for i in np.searchsorted(rounds, marks)]
+    at = [losses_at(units, i) for i in np.searchsorted(square_rounds(config), marks)]
+    methods = (POINT, BAGGED + RAW, VOTING + RAW, BAGGED, VOTING)
     names = [
-        *(LAST, AVERAGED, VOTED),
-        *(named(REGRESSION, eta) for eta in ETAS),
-        *(with_tau(method, tau) for method in FIGURE_RAW[2:] for tau in TAUS),
-        *(named(method, tau) for method in (BAGGED, VOTING) for tau in TAUS),
+        *(LAST, AVERAGED, VOTED, *ALL_ETAS),
+        *(with_tau(method, tau) for method in methods for tau in TAUS),
         *(CONSTANT, RUNNING_MEDIAN),
     ]
     return Table(
         ("method", *map(str, marks)),
-        tuple((name, *(mean_text(losses[name]) for losses in at)) for name in names),
+        tuple(mean_row(name, *(losses[name] for losses in at)) for name in names),
         "Figure 2 in numbers: mean rank loss of the first t predictions, made before "
         f"their rows were learned; {len(units)} trials, means with 95 % intervals.",
     )
@@ -169,26 +269,26 @@ def _charts(config: Config, units: Units, members: str) -> tuple[Chart, ...]:
     rounds = square_rounds(config)
     last = losses_at(units, -1)
     caption = f"Mean rank loss so far, {len(units)} trials with 95 % intervals, {members}"
-    names = [best(last, method) for method in FIGURE]
-    first = Chart(
-        "Figure 2: on-line rank loss",
-        "rounds",
-        "mean rank loss so far",
-        curves(units, rounds, [*names, AVERAGED, RUNNING_MEDIAN]),
-        f"{caption}; each method with the tau or eta that is best after "
-        f"{config.rounds} rounds. Means of ranks are rounded.",
-        ("least possible", LEAST_LOSS),
-        log_x=True,
+    as_printed = (LAST, REGRESSION, POINT, BAGGED + RAW, VOTING + RAW)
+    return (
+        loss_chart(
+            "Figure 2: on-line rank loss",
+            units,
+            rounds,
+            [*(best(last, method) for method in FIGURE), AVERAGED, RUNNING_MEDIAN],
+            f"{caption}; each method with the tau or eta that is best after "
+            f"{config.rounds} rounds. Means of ranks are rounded.",
+            reference=("least possible", LEAST_LOSS),
+        ),
+        loss_chart(
+            "Figure 2 with means of ranks not rounded",
+            units,
+            rounds,
+            [best(last, method) for method in as_printed],
+            f"{caption}; the paper's reading of OAP-Bagg and OAP-VP.",
+        ),
+        *tau_charts(units, rounds, f"{caption}."),
     )
-    second = Chart(
-        "Figure 2 with means of ranks not rounded",
-        "rounds",
-        "mean rank loss so far",
-        curves(units, rounds, [best(last, method) for method in FIGURE_RAW]),
-        f"{caption}; the paper's reading of OAP-Bagg and OAP-VP.",
-        log_x=True,
-    )
-    return first, second, *tau_charts(units, rounds, f"{caption}.")
 
 
 def _rounding_text(config: Config, test: Losses) -> str:
@@ -209,33 +309,31 @@ def _rounding_text(config: Config, test: Losses) -> str:
     )
 
 
-def _claims(config: Config, units: Units, test: Losses) -> list[Claim]:
-    better, text = compare(losses_at(units, -1), named(REGRESSION, 0.1), [LAST])
-    return [
-        _lowest_in_the_test(test),
-        _narrower_with_tau(test),
-        _first_then_last(config, units),
-        Claim(
-            "Widrow-Hoff with eta = 0.1 has a slightly better on-line loss than PRank "
-            "after 5000 examples.",
-            verdict([better]),
-            f"After {config.rounds} rounds: {text}.",
-        ),
-    ]
-
-
-def _lowest_in_the_test(test: Losses) -> Claim:
-    texts, sides = [], []
-    step = best(test, REGRESSION)
-    for suffix, reading in READINGS:
-        for tau in TAUS:
-            rivals = [named(BAGGED, tau) + suffix, named(VOTING, tau) + suffix]
-            rivals += [VOTED + suffix, LAST, step]
-            is_lowest, text = compare(test, named(POINT, tau), rivals)
-            sides.append(is_lowest)
-            texts.append(f"{reading}: {text}.")
-    text = "OAP-BPM has the lowest test rank loss for each tau."
-    return Claim(text, verdict(sides), " ".join(texts))
+def _claims(config: Config, units: Units, test: Losses) -> Iterable[Claim]:
+    yield claim_of(
+        "OAP-BPM has the lowest test rank loss for each tau.",
+        [
+            compare(
+                test,
+                named(POINT, tau),
+                [
+                    *(named(method, tau) + suffix for method in (BAGGED, VOTING)),
+                    *(VOTED + suffix, LAST, REGRESSION),
+                ],
+                reading,
+            )
+            for suffix, reading in READINGS
+            for tau in TAUS
+        ],
+    )
+    yield _narrower_with_tau(test)
+    yield _first_then_last(config, units)
+    after = f"After {config.rounds} rounds"
+    yield claim_of(
+        "Widrow-Hoff with eta = 0.1 has a slightly better on-line loss than PRank "
+        "after 5000 examples.",
+        [compare(losses_at(units, -1), named(REGRESSION, 0.1), [LAST], after)],
+    )
 
 
 def _narrower_with_tau(test: Losses) -> Claim:
@@ -255,20 +353,38 @@ def _narrower_with_tau(test: Losses) -> Claim:
     )
 
 
+def spread_interval(fewer: Floats, more: Floats) -> tuple[float, float]:
+    """Return a 95 % interval of sd(more) - sd(fewer), of paired values.
+
+    By 2000 resamples of the pairs, from a fixed seed.
+    """
+    n = len(fewer)
+    drawn = np.random.default_rng(0).integers(n, size=(2000, n))
+    gaps = more[drawn].std(axis=1, ddof=1) - fewer[drawn].std(axis=1, ddof=1)
+    low, high = np.quantile(gaps, [0.025, 0.975])
+    return float(low), float(high)
+
+
 def _first_then_last(config: Config, units: Units) -> Claim:
     rounds = square_rounds(config)
     early = min(1000, config.rounds // 5)
     before = np.flatnonzero((rounds >= 100) & (rounds < early))
     texts, sides = [], []
     for suffix, reading in READINGS:
-        voting = VOTING + suffix
-        figure = (LAST, REGRESSION, POINT, BAGGED + suffix, voting)
-        firsts = [_against_all(units, i, voting, figure)[0] for i in before.tolist()]
+        bagged, voting = BAGGED + suffix, VOTING + suffix
+        others = {
+            voting: (LAST, REGRESSION, POINT, bagged),
+            POINT: (LAST, REGRESSION, bagged, voting),
+        }
         for n, method in ((early, voting), (config.rounds, POINT)):
-            position = int(np.searchsorted(rounds, n))
-            is_lowest, text = _against_all(units, position, method, figure)
+            losses = losses_at(units, int(np.searchsorted(rounds, n)))
+            label = f"{reading}, after {n} rounds"
+            is_lowest, text = compare(losses, method, others[method], label)
             sides.append(is_lowest)
-            texts.append(f"{reading}, after {n} rounds: {text}.")
+            texts.append(text)
+        firsts = [
+            compare(losses_at(units, i), voting, others[voting], "")[0] for i in before.tolist()
+        ]
         sides += firsts
         texts.append(
             f"The interval of OAP-VP is lowest at {firsts.count(1)} of {len(firsts)} "
@@ -279,15 +395,6 @@ def _first_then_last(config: Config, units: Units) -> Claim:
         verdict(sides),
         " ".join(texts),
     )
-
-
-def _against_all(
-    units: Units, position: int, method: str, figure: Sequence[str]
-) -> tuple[int, str]:
-    """Compare a method at one position of the curves with the others of a figure."""
-    losses = losses_at(units, position)
-    rivals = [best(losses, rival) for rival in figure if rival != method]
-    return compare(losses, best(losses, method), rivals)
 
 
 SQUARE = Part(

@@ -126,7 +126,13 @@ class AggregateLearner(ABC):
 
     def mean_ranks(self, rows: Rows) -> Floats:
         """Return the mean rank, 1..k, of every row over all votes."""
-        return self._from_votes(rows, lambda v: _mean_rank(self._counted(v)))
+        return self._from_votes(rows, self.mean_by_votes)
+
+    def mean_by_votes(self, ballots: Ballots) -> Floats:
+        """Return the mean rank over the votes on each row that count."""
+        votes = self._counted(ballots)
+        ranks = np.arange(1, votes.shape[1] + 1)
+        return np.asarray(votes @ ranks / votes.sum(axis=1))
 
     def shares(self, rows: Rows) -> Floats:
         """Return the share of the votes, for every row, that each level has."""
@@ -143,10 +149,9 @@ class AggregateLearner(ABC):
 
     def decide(self, ballots: Ballots) -> Ints:
         """Turn votes into levels."""
-        votes = self._counted(ballots)
         if self.aggregate == "median":
-            return nearest_level(_median_rank(votes), self.n_levels)
-        return nearest_level(_mean_rank(votes), self.n_levels)
+            return nearest_level(_median_rank(self._counted(ballots)), self.n_levels)
+        return nearest_level(self.mean_by_votes(ballots), self.n_levels)
 
     def _counted(self, ballots: Ballots) -> Ints:
         """Choose which votes count; where no member was ever right, all count alike."""
@@ -192,11 +197,6 @@ def _other_keys(taken: Ints, keys: Ints) -> Ints:
 
 def _shares(votes: Ints) -> Floats:
     return np.asarray(votes / votes.sum(axis=1, keepdims=True))
-
-
-def _mean_rank(votes: Ints) -> Floats:
-    ranks = np.arange(1, votes.shape[1] + 1)
-    return np.asarray(votes @ ranks / votes.sum(axis=1))
 
 
 def _median_rank(votes: Ints) -> Floats:

@@ -11,8 +11,8 @@ from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.text_files import Source
 from peckorder._core.typing import Labels
 from peckorder._core.validation import boolean, optional, whole
-from peckorder.datasets.formats.letor import DTYPE, MISSING, QID_DTYPE
-from peckorder.datasets.formats.letor_reader import LetorBlock, LetorReader, documents
+from peckorder.datasets.formats.letor import DTYPE, MISSING, QID_DTYPE, documents
+from peckorder.datasets.formats.letor_reader import LetorBlock, LetorReader
 from peckorder.streams.block import Block, Stream, default_rows
 from peckorder.streams.sources.arrow import require_pyarrow
 from peckorder.streams.sources.files import FileRows, Paths, file_identity, found_files

@@ -1,1 +1,0 @@
-"""Baselines that score items by the ratings of other people."""
