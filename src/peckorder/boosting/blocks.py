@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from peckorder._base.scores import checked_weight
+from peckorder._base import checked_weight
 from peckorder._core.errors import refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Floats, Ints, Matrix, MatrixLike
