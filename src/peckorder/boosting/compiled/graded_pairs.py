@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from peckorder._core.compiled.jit import compiled, inlined_exact
+from peckorder._core.compiled.jit import bits_of, compiled, from_bits, inlined_exact
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled.pairs import UNIT, GradedPairs
 
@@ -66,7 +66,7 @@ def exp_moderate(x: float) -> float:
     middle = (_C6 + s * _C7) + s2 * (_C8 + s * _C9)
     high = (_C10 + s * _C11) + s2 * (_C12 + s * _C13)
     rest = low + s4 * (middle + s4 * high)
-    power = np.int64((np.float64(shifted).view(np.int64) - _ROUND_BITS + _BIAS) << 52).view(np.float64)
+    power = from_bits((bits_of(shifted) - _ROUND_BITS + _BIAS) << 52)
     return (1.0 + (s + s2 * rest)) * power
 
 
@@ -89,16 +89,15 @@ def copy_scores(
         for i in range(first, last):
             score = scores[i]
             up[i] = score
-            key = in_order(np.float64(score).view(np.int64))
+            key = in_order(bits_of(score))
             low, high = min(low, key), max(high, key)
     else:
         for i in range(first, last):
             score = scores[rows[i]]
             up[i] = score
-            key = in_order(np.float64(score).view(np.int64))
+            key = in_order(bits_of(score))
             low, high = min(low, key), max(high, key)
-    least, largest = np.int64(in_order(low)), np.int64(in_order(high))
-    return least.view(np.float64), largest.view(np.float64)
+    return from_bits(in_order(low)), from_bits(in_order(high))
 
 
 @inlined_exact

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from peckorder._core.compiled.jit import compiled, inlined
+from peckorder._core.compiled.jit import bits_of, compiled, from_bits, inlined
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled import graded_pairs
 from peckorder.boosting.compiled import search_by_r as search
@@ -97,8 +97,8 @@ def noise(scores: Floats) -> float:
     largest = 0
     for i in range(np.uintp(scores.shape[0])):
         # By bits, of which processors compare several at a time.
-        largest = max(largest, abs(scores[i]).view(np.int64))
-    return noise_of(np.int64(largest).view(np.float64))
+        largest = max(largest, bits_of(abs(scores[i])))
+    return noise_of(from_bits(largest))
 
 
 @inlined

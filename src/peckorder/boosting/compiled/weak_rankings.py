@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from peckorder._core.compiled.jit import compiled, inlined
+from peckorder._core.compiled.jit import bits_of, compiled, from_bits, inlined
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled.binned_columns import ABSTAINS
 
@@ -42,8 +42,8 @@ def add_ranking(alpha: float, ranking: Floats, scores: Floats) -> float:
         score = scores[i] + alpha * ranking[i]
         scores[i] = score
         # By bits, of which processors compare several at a time.
-        largest = max(largest, abs(score).view(np.int64))
-    return np.int64(largest).view(np.float64)
+        largest = max(largest, bits_of(abs(score)))
+    return from_bits(largest)
 
 
 @compiled
@@ -55,8 +55,8 @@ def add_binned(alpha: float, bins: Ints, cut: int, default: float, scores: Float
         value = default if bins[i] == ABSTAINS else value
         score = scores[i] + alpha * value
         scores[i] = score
-        largest = max(largest, abs(score).view(np.int64))
-    return np.int64(largest).view(np.float64)
+        largest = max(largest, bits_of(abs(score)))
+    return from_bits(largest)
 
 
 @compiled

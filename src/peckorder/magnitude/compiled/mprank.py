@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._core.compiled.jit import compiled, inlined, inlined_sum
+from peckorder._core.compiled.jit import bits_of, compiled, from_bits, inlined, inlined_sum
 from peckorder._core.typing import Floats, Ints
 
 # Costs of a pair that is left out.
@@ -53,8 +53,8 @@ def _difference(X: Floats) -> float:
         for i in range(n):
             for j in range(i):
                 off = np.float64(X[i, j]) - np.float64(X[j, i])
-                difference = max(difference, abs(off).view(np.int64))
-        return np.int64(difference).view(np.float64)
+                difference = max(difference, bits_of(abs(off)))
+        return from_bits(difference)
     last = n - _SMALL_TILE
     for start in range(0, n, _SMALL_TILE):
         first = np.uintp(min(start, last))
@@ -64,8 +64,8 @@ def _difference(X: Floats) -> float:
                 for b in range(np.uintp(_SMALL_TILE)):
                     here, there = X[first + a, other + b], X[other + b, first + a]
                     value = np.float64(here) - np.float64(there)
-                    difference = max(difference, abs(value).view(np.int64))
-    return np.int64(difference).view(np.float64)
+                    difference = max(difference, bits_of(abs(value)))
+    return from_bits(difference)
 
 
 @compiled
@@ -75,8 +75,8 @@ def asymmetry(X: Floats, extremes: Floats) -> None:
     size = 0
     for i in range(n):
         for j in range(np.uintp(n)):
-            size = max(size, abs(np.float64(X[i, j])).view(np.int64))
-    extremes[0] = np.int64(size).view(np.float64)
+            size = max(size, bits_of(abs(np.float64(X[i, j]))))
+    extremes[0] = from_bits(size)
     extremes[1] = _difference(X)
 
 
@@ -89,8 +89,8 @@ def copy_symmetric(X: Floats, K: Floats, extremes: Floats) -> None:
         for j in range(np.uintp(n)):
             value = np.float64(X[i, j])
             K[i, j] = value
-            size = max(size, abs(value).view(np.int64))
-    extremes[0] = np.int64(size).view(np.float64)
+            size = max(size, bits_of(abs(value)))
+    extremes[0] = from_bits(size)
     extremes[1] = _difference(X)
 
 
