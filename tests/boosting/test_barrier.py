@@ -10,7 +10,8 @@ from peckorder import RankBoost
 from peckorder._core.compiled.jit import compiled
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD
 from peckorder.boosting.compiled import rounds
-from peckorder.boosting.compiled.barrier import BARRIER_SIZE, CANCELLED, barrier_wait, next_turn
+from peckorder.boosting.compiled.rounds import BARRIER_SIZE, CANCELLED, barrier_wait
+from peckorder.boosting.compiled.search_by_r import next_turn
 
 
 @compiled

@@ -14,8 +14,7 @@ from scipy import sparse
 from peckorder import Preferences
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder.boosting import columns
-from peckorder.boosting.compiled.candidates import Settings, find_candidate
-from peckorder.boosting.compiled.search_by_r import LEARNT
+from peckorder.boosting.compiled.search_by_r import LEARNT, Settings, find_candidate
 from peckorder.boosting.distribution import feedback_rows, make_distribution
 from peckorder.boosting.run_rounds import Booster
 from peckorder.boosting.thresholds import CandidateTable, ThresholdsByZ

@@ -13,7 +13,6 @@ from peckorder._core.typing import Array, Floats, Ints
 from peckorder.boosting.compiled import graded_pairs, rounds
 from peckorder.boosting.compiled import pairs as compiled
 from peckorder.boosting.compiled.pairs import GradedPairs, ListedPairs
-from peckorder.boosting.compiled.weak_rankings import add_ranking
 from peckorder.feedback import GradedRows, PairList, Pairs, Preferences
 
 T = TypeVar("T")
@@ -180,7 +179,7 @@ class Distribution:
 
     def add(self, alpha: float, ranking: Floats) -> None:
         """Add a ranking with its weight to the scores, in place."""
-        add_ranking(alpha, ranking, self.scores)
+        rounds.add_ranking(alpha, ranking, self.scores)
         self.move(self.scores)
 
     def weigh(self, scores: Floats) -> None:

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import exp
 from typing import Any, NamedTuple, Self
 
@@ -14,8 +15,7 @@ from peckorder._core.errors import refusal
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, n_cores, share
 from peckorder._core.typing import Array, Floats, Ints, Matrix
 from peckorder._core.validation import as_rows
-from peckorder.boosting.compiled import weak_rankings as compiled
-from peckorder.boosting.compiled.weak_rankings import FeatureTables
+from peckorder.boosting.compiled.rounds import FeatureTables, dense_scores, sparse_scores
 from peckorder.boosting.weak_learners import Ranking, ranked
 from peckorder.feedback import GradedRows
 from peckorder.metrics import Metric
@@ -121,7 +121,9 @@ class ScoreTable:
         n_cuts = np.bincount(position[is_first], minlength=n_features)
         starts = np.concatenate([[0], np.cumsum(n_cuts)])
         steps = np.empty(len(added) + n_features)
-        compiled.sum_steps(starts, added, steps)
+        for u, (first, last) in enumerate(pairwise(starts.tolist())):
+            steps[first + u] = 0.0
+            np.cumsum(added[first:last], out=steps[first + u + 1 : last + u + 1])
         features = features.astype(np.int64)
         return cls(features, starts, threshold[is_first], steps, slopes, missing)
 
@@ -129,11 +131,11 @@ class ScoreTable:
         """Return the scores of rows; O(rows, used features) or O(stored entries)."""
         n_rows, n_columns = X.shape
         scores = np.zeros(n_rows)
-        function: Any = compiled.dense_scores
+        function: Any = dense_scores
         arguments: tuple[Any, ...] = (self._tables(),)
         size = n_rows * len(self.features)
         if not isinstance(X, np.ndarray):
-            function, size = compiled.sparse_scores, X.nnz
+            function, size = sparse_scores, X.nnz
             arguments = self._sparse(n_columns, unstored)
         rows = as_rows(X)
 

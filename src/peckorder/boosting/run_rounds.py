@@ -12,13 +12,10 @@ from peckorder._core.errors import refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Array, Floats, Ints, Matrix
 from peckorder.boosting.columns import cut_columns
-from peckorder.boosting.compiled import barrier
 from peckorder.boosting.compiled import rounds as compiled
-from peckorder.boosting.compiled.binned_columns import BinnedColumns
-from peckorder.boosting.compiled.candidates import Settings
-from peckorder.boosting.compiled.search_by_r import LEARNT
+from peckorder.boosting.compiled.binned_columns import BinnedColumns, add_binned
+from peckorder.boosting.compiled.search_by_r import LEARNT, Settings
 from peckorder.boosting.compiled.sorted_columns import SortedColumns
-from peckorder.boosting.compiled.weak_rankings import add_binned
 from peckorder.boosting.distribution import (
     Distribution,
     GradedPairSet,
@@ -383,7 +380,7 @@ def _cancelling(state: Ints) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        state[barrier.CANCELLED] = 1
+        state[compiled.CANCELLED] = 1
         raise
 
 

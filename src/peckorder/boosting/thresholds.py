@@ -11,17 +11,16 @@ from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled import pairs as pair_functions
 from peckorder.boosting.compiled import search_by_r, search_by_z
-from peckorder.boosting.compiled.binned_columns import N_BINS, TOGETHER, BinnedColumns
-from peckorder.boosting.compiled.candidates import (
+from peckorder.boosting.compiled.binned_columns import N_BINS, TOGETHER, BinnedColumns, rank_binned
+from peckorder.boosting.compiled.pairs import UNIT
+from peckorder.boosting.compiled.search_by_r import (
     Candidates,
     Settings,
     add_to_candidate,
     find_candidate,
     set_floor,
 )
-from peckorder.boosting.compiled.pairs import UNIT
 from peckorder.boosting.compiled.sorted_columns import SortedColumns, rank_by_cut
-from peckorder.boosting.compiled.weak_rankings import rank_binned
 from peckorder.boosting.distribution import Distribution, GradedPairSet, ListedPairSet
 from peckorder.boosting.weak_learners import Weak
 

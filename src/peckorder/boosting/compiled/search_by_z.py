@@ -27,9 +27,8 @@ from peckorder.boosting.compiled.binned_columns import (
     order_binned_rows,
     sum_four_columns,
 )
-from peckorder.boosting.compiled.candidates import Candidates, Settings, find_candidate
 from peckorder.boosting.compiled.pairs import DOWN, UNIT, UP
-from peckorder.boosting.compiled.search_by_r import LEARNT
+from peckorder.boosting.compiled.search_by_r import LEARNT, Candidates, Settings, find_candidate
 from peckorder.boosting.compiled.sorted_columns import SortedColumns, order_sorted_rows
 
 # What is smaller is what rounding left of zero; a square root would magnify it.

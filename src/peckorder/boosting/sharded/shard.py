@@ -13,8 +13,12 @@ import numpy as np
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.columns import MOST_BINS, ZERO, Cuts, allocate_cells
-from peckorder.boosting.compiled.binned_columns import copy_columns, cut_points, sum_columns
-from peckorder.boosting.compiled.weak_rankings import add_binned
+from peckorder.boosting.compiled.binned_columns import (
+    add_binned,
+    copy_columns,
+    cut_points,
+    sum_columns,
+)
 from peckorder.boosting.distribution import GradedQueries
 from peckorder.boosting.thresholds import allocate_histograms
 
