@@ -1,10 +1,11 @@
-"""Rounds, their record, and the scores that they give to rows."""
+"""Rounds, their record, the scores that they give to rows, and how models store them."""
 
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import exp
+from operator import itemgetter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,13 +14,18 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._core.errors import refusal
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, n_cores, share
-from peckorder._core.typing import Array, Floats, Ints, Matrix
+from peckorder._core.typing import Array, Bools, Floats, Ints, Matrix
 from peckorder._core.validation import as_rows
 from peckorder.boosting.compiled.rounds import FeatureTables, dense_scores, sparse_scores
 from peckorder.boosting.weak_learners import Ranking, ranked
 from peckorder.feedback import GradedRows
 from peckorder.metrics import Metric
+from peckorder.storage.fields import Field, Table, flag, floats, ints, nested, number
+from peckorder.storage.format import Node
+from peckorder.storage.models import stored_parameter
 
+# In a model file: sums of weights must be finite.
+_LARGEST_ALPHA = 1e100
 # A weak ranking with its weight, as it is kept.
 RECORD = np.dtype(
     [
@@ -43,9 +49,10 @@ class Round(NamedTuple):
 
 @dataclass
 class RoundLog:
-    """The rounds so far, and the logarithms of the bounds before and after each."""
+    """The rounds so far, the smoothing of their alphas, and logarithms of the bounds."""
 
     log_bounds: list[float]
+    smoothing: float
     rounds: list[Round] = field(default_factory=list)
 
     def add(self, round_: Round, log_z: float) -> None:
@@ -180,31 +187,28 @@ class ScoreTable:
 class EarlyStopping:
     """Follows a metric on queries held out; remembers after which round it was best.
 
-    A share of all queries is drawn at random, whole; `rows` are theirs.
+    `is_held` is a mask of queries; `rows` are those of the queries that are held out.
     """
 
     def __init__(
         self,
         metric: Metric,
         patience: int | None,
-        share: float,
-        rng: np.random.RandomState,
         graded: GradedRows,
+        is_held: Bools,
+        X: Matrix,
+        offset: Floats | None,
+        *,
+        unstored: bool,
     ) -> None:
         self._metric, self._patience = metric, patience
         sizes = np.diff(graded.offsets)
-        n_held = min(max(1, round(share * len(sizes))), len(sizes) - 1)
-        is_held = np.zeros(len(sizes), dtype=bool)
-        is_held[rng.permutation(len(sizes))[:n_held]] = True
         kept = np.repeat(is_held, sizes)
         self.rows = graded.rows[kept]
         self._y = graded.grade[kept]
         self._qid = np.repeat(np.arange(len(sizes)), sizes)[kept]
         self.values: list[float] = []
         self.best = 0
-
-    def begin(self, X: Matrix, offset: Floats | None, *, unstored: bool) -> None:
-        """Evaluate the rows before the first round."""
         self._X = X[self.rows]
         self._columns = MatrixColumns(self._X, unstored=unstored)
         start = np.zeros(len(self.rows)) if offset is None else offset[self.rows]
@@ -237,3 +241,56 @@ class EarlyStopping:
         self.values.append(value)
         if sign * value > sign * self.values[self.best]:
             self.best = len(self.values) - 1
+
+
+def _check_rankers(node: Node) -> None:
+    alpha, default = node.values["alpha"], node.values["default"]
+    if not (np.abs(alpha) <= _LARGEST_ALPHA).all():
+        raise node.refuse("alpha", f"at most {_LARGEST_ALPHA:g}")
+    is_cut = ~np.isnan(node.values["threshold"])
+    if not np.isin(default[is_cut], (0.0, 1.0)).all():
+        raise node.refuse("default", "0 or 1 for thresholds")
+
+
+def _records(feature: Ints, threshold: Floats, default: Floats, alpha: Floats) -> Array:
+    rankers = np.empty(len(feature), dtype=RECORD)
+    rankers["feature"], rankers["threshold"] = feature, threshold
+    rankers["default"], rankers["alpha"] = default, alpha
+    return rankers
+
+
+_RANKERS = Table(
+    Field("feature", ints("rounds", below="features"), itemgetter("feature")),
+    Field("threshold", floats("rounds", finite=False), itemgetter("threshold")),
+    Field("default", floats("rounds"), itemgetter("default")),
+    Field("alpha", floats("rounds"), itemgetter("alpha")),
+    complete=_check_rankers,
+)
+
+
+def _plain_rankers(model: Any) -> Any:
+    if model.own_rankings_:
+        stored_parameter("weak", model.own_rankings_[0])
+    return model.weak_rankers_
+
+
+def _complete(node: Node) -> None:
+    rankers = node.values.pop("rankers")
+    node.values |= {
+        "weak_rankers_": rankers,
+        "own_rankings_": [],
+        "n_rounds_": len(rankers),
+        "_table": ScoreTable.of(rankers),
+    }
+
+
+BOOSTED = Table(
+    Field("rankers", nested(_RANKERS, _records), _plain_rankers),
+    Field("bounds", floats("rounds+1"), "bounds_"),
+    Field("smoothing", number(low=0.0), "smoothing_"),
+    Field("importances", floats("features"), "feature_importances_"),
+    Field("validation_scores", floats(None, finite=False), "validation_scores_", optional=True),
+    Field("unstored", flag(), "_unstored"),
+    Field("has_offset", flag(), "_has_offset"),
+    complete=_complete,
+)
