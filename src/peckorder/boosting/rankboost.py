@@ -33,9 +33,10 @@ from peckorder.boosting.rounds import (
     BOOSTED,
     RECORD,
     EarlyStopping,
-    MatrixColumns,
+    RankedRows,
     RoundLog,
     ScoreTable,
+    recorded,
 )
 from peckorder.boosting.run_rounds import InMemoryBooster, Options
 from peckorder.boosting.weak_learners import ranked
@@ -304,13 +305,9 @@ class RankBoost(ScoreEstimator, stored=True):
         scores = np.zeros(rows.shape[0])
         if offset is not None:
             scores += checked_offset(offset, len(scores))
-        columns = MatrixColumns(rows, unstored=self._unstored)
-        custom = iter(self.own_rankings_)
-        for feature, threshold, default, alpha in self.weak_rankers_.tolist():
-            if feature < 0:
-                scores = scores + alpha * ranked(next(custom), rows)
-            else:
-                scores = scores + alpha * columns.rank(feature, threshold, default)
+        ranked_rows = RankedRows(rows, unstored=self._unstored)
+        for round_ in recorded(self.weak_rankers_, self.own_rankings_):
+            scores = scores + round_.alpha * ranked_rows.values(round_)
             yield scores
 
     def explain(self, X: ArrayLike) -> Floats:

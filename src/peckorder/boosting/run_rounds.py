@@ -18,21 +18,14 @@ from peckorder.boosting.compiled.binned_columns import BinnedColumns, add_binned
 from peckorder.boosting.compiled.search_by_r import LEARNT, Settings
 from peckorder.boosting.compiled.sorted_columns import SortedColumns
 from peckorder.boosting.distribution import Distribution, GradedPairSet, make_distribution
-from peckorder.boosting.rounds import MatrixColumns, Round, RoundLog
+from peckorder.boosting.rounds import RankedRows, Round, RoundLog, recorded
 from peckorder.boosting.thresholds import (
     CandidateTable,
     Thresholds,
     ThresholdsByZ,
     allocate_histograms,
 )
-from peckorder.boosting.weak_learners import (
-    AlphaRule,
-    CustomLearner,
-    Features,
-    Ranking,
-    Weak,
-    ranked,
-)
+from peckorder.boosting.weak_learners import AlphaRule, CustomLearner, Features, Ranking, Weak
 from peckorder.feedback import Preferences
 
 # What finds a weak ranking for a distribution.
@@ -214,25 +207,19 @@ class InMemoryBooster(Booster):
 
     def repeat(self, records: Array, rankings: list[Ranking]) -> None:
         """Add the rounds of an earlier fit, as they rank these rows."""
-        custom = iter(rankings)
-        columns = MatrixColumns(self.X[self.rows], unstored=self.options.unstored)
-        for feature, threshold, default, alpha in records.tolist():
-            learner_type: Any = Features if np.isnan(threshold) else Thresholds
-            learner_type = CustomLearner if feature < 0 else learner_type
-            learner: Any = next(
-                (one for one in self.learners if isinstance(one, learner_type)), None
-            )
+        ranked_rows = RankedRows(self.X, unstored=self.options.unstored)
+        for round_ in recorded(records, rankings):
+            feature, threshold, default, alpha, ranking = round_
+            kind: Any = Features if np.isnan(threshold) else Thresholds
+            kind = kind if ranking is None else CustomLearner
+            learner: Any = next((one for one in self.learners if isinstance(one, kind)), None)
             if learner is None:
                 rule = "be as in the last fit with warm_start"
                 raise refusal("weak", rule, repr(self.options.weak), error=ValueError)
-            if feature < 0:
-                ranking = next(custom)
-                values, cut = ranked(ranking, self.X)[self.rows], 0
-            else:
-                ranking = None
-                values = columns.rank(feature, threshold, default)
-                at = default if learner_type is Features else threshold
-                cut = learner.cut_at(feature, at)
+            values = ranked_rows.values(round_)[self.rows]
+            cut = 0
+            if ranking is None:
+                cut = learner.cut_at(feature, default if kind is Features else threshold)
             weak = Weak(feature, threshold, default, 0.0, 0.0, values, cut, ranking=ranking)
             self.add_round(learner, weak, alpha)
 

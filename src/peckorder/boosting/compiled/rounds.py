@@ -24,7 +24,7 @@ from peckorder._core.compiled.jit import (
     inlined,
     sched_yield,
 )
-from peckorder._core.typing import Floats, Ints
+from peckorder._core.typing import Floats, Ints, Rows
 from peckorder.boosting.compiled import graded_pairs
 from peckorder.boosting.compiled import search_by_r as search
 from peckorder.boosting.compiled.binned_columns import BinnedColumns, add_binned
@@ -343,38 +343,31 @@ def look_up(value: float, u: int, tables: FeatureTables) -> Any:
 
 
 @compiled
-def dense_scores(first: int, last: int, X: Floats, tables: FeatureTables, scores: Floats) -> None:
-    """Add to scores (n,) those of the rows first..last of X."""
-    features = tables.features
-    for i in range(first, last):
-        score = 0.0
-        for u in range(features.shape[0]):
-            score += look_up(X[i, features[u]], u, tables)
-        scores[i] += score
-
-
-@compiled
-def sparse_scores(
+def add_scores(
     first: int,
     last: int,
-    data: Floats,
-    indices: Ints,
-    indptr: Ints,
+    rows: Rows,
     tables: FeatureTables,
     position_of: Ints,
     unstored: Floats,
     base: float,
     scores: Floats,
 ) -> None:
-    """Add to scores (n,) those of the rows first..last of a CSR matrix.
+    """Add to scores (n,) those of the rows first..last.
 
-    position_of (columns,) is the position of a column among the features used, or -1.
-    What is not stored has the score unstored[u]; base is the sum of these.
+    For CSR position_of (columns,) is the position of a column among the features used,
+    or -1. What is not stored has the score unstored[u]; base is the sum of these.
     """
+    features = tables.features
     for i in range(first, last):
         score = base
-        for k in range(indptr[i], indptr[i + 1]):
-            u = position_of[indices[k]]
-            if u >= 0:
-                score += look_up(data[k], u, tables) - unstored[u]
+        if len(rows) == 1:
+            for u in range(features.shape[0]):
+                score += look_up(rows[0][i, features[u]], u, tables)
+        else:
+            data, indices, indptr = rows
+            for k in range(indptr[i], indptr[i + 1]):
+                u = position_of[indices[k]]
+                if u >= 0:
+                    score += look_up(data[k], u, tables) - unstored[u]
         scores[i] += score
