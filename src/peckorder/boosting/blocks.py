@@ -182,11 +182,6 @@ def check_disk(name: str, folder: Path, n_bytes: int, what: str) -> None:
         )
 
 
-def on_one_disk(folder: Path, other: Path) -> bool:
-    """Return whether two folders are on the same disk."""
-    return folder.stat().st_dev == other.stat().st_dev
-
-
 def free_memory() -> int:
     """Return how many bytes of memory are available now, without cached files."""
     limits = [_limit_of_group(), _available()]

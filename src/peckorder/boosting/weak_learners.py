@@ -14,7 +14,6 @@ from peckorder.boosting.compiled.pairs import UNIT
 from peckorder.boosting.compiled.rounds import NOTHING, approximate_alpha
 from peckorder.boosting.compiled.sorted_columns import SortedColumns, rank_by_values, sum_values
 from peckorder.boosting.distribution import Distribution
-from peckorder.exceptions import DataError
 
 # Newton's iteration stops when a step is this small, in units of the last place.
 _PRECISE = 4e-16
@@ -231,12 +230,13 @@ def ranked(ranking: Ranking, X: Matrix) -> Floats:
         values = np.asarray(ranking(X), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise refusal("a ranking by weak", "be numbers", error) from error
-    rule = f"RankBoost: a ranking by weak must be one number per row, {X.shape[0]} in all"
+    rule = f"be one number per row, {X.shape[0]} in all"
     if values.shape != (X.shape[0],):
-        raise DataError(f"{rule}; got an array of shape {values.shape}.")
+        raise refusal("a ranking by weak", rule, f"an array of shape {values.shape}")
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
-        raise DataError(f"{rule}, finite; got {float(values[row])!r} in row {row}.")
+        got = f"{float(values[row])!r} in row {row}"
+        raise refusal("a ranking by weak", f"{rule}, finite", got)
     return values
 
 
