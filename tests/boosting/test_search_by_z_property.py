@@ -76,7 +76,7 @@ class Watched(ThresholdsByZ):
 
     def most(self, column, distribution):
         """Return the largest 1 - Z of what may be chosen of a column."""
-        D = weights_of(self.pairs, distribution.scores.tolist())
+        D = rankboost_oracle.shares(self.pairs, distribution.scores.tolist())
         feature, values = (int(self._columns.features[column]), np.empty(len(self._scores)))
         n_cuts = np.diff(self._columns.cut_starts)[column]
         default = self.candidates.settings.default
@@ -106,13 +106,6 @@ class Thorough(ThresholdsByZ):
 
     def _limit(self, potentials):
         self._columns.limits[:] = inf
-
-
-def weights_of(pairs, scores):
-    """Return D, pair by pair."""
-    log_total = rankboost_oracle.potentials(pairs, scores)[1]
-    exponents = [np.log(w) + scores[a] - scores[b] - log_total for a, b, w in pairs]
-    return np.exp(exponents).tolist()
 
 
 def boosted(problem, form="sorted", kind=ThresholdsByZ, n_threads=1, max_bins=None):
