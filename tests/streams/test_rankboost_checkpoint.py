@@ -175,7 +175,7 @@ class Disks:
     def __init__(self, monkeypatch, small, n_free):
         self.small, self.n_free = small, n_free
         monkeypatch.setattr(blocks, "disk_usage", self.usage)
-        monkeypatch.setattr(rankboost, "on_one_disk", lambda *folders: False)
+        monkeypatch.setattr(rankboost.KeptRows, "shares_disk", lambda *folders: False)
 
     def usage(self, folder):
         return SimpleNamespace(free=self.n_free if folder.name == self.small else 2**40)

@@ -28,6 +28,8 @@ class GradedPairSet:
     def __init__(self, pairs: GradedPairs, allocate: Callable[[int], Floats] = np.empty) -> None:
         self.pairs = pairs
         self.n_rows, n_levels = int(pairs.starts[-1]), len(pairs.starts) - 1
+        # The weight of all pairs is the sum of so many numbers: one per query.
+        self.n_masses = len(pairs.levels) - 1
         self.sums = graded_pairs.PairSums(
             up=allocate(self.n_rows),
             down=allocate(self.n_rows),
@@ -43,11 +45,6 @@ class GradedPairSet:
         if len(self.pairs.rows):
             return self.pairs
         return self.pairs._replace(rows=np.arange(self.n_rows))
-
-    @property
-    def n_masses(self) -> int:
-        """How many numbers the weight of all pairs is the sum of: one per query."""
-        return len(self.pairs.levels) - 1
 
     def share(self, team: Team, work: Callable[[int, int], T]) -> list[T]:
         """Let threads work on queries first..last each."""
@@ -100,12 +97,8 @@ class ListedPairSet:
 
     def __init__(self, pairs: ListedPairs) -> None:
         self.pairs = pairs
+        self.n_masses = len(pairs.better)
         self._scores: Floats = _NONE
-
-    @property
-    def n_masses(self) -> int:
-        """The number of pairs."""
-        return len(self.pairs.better)
 
     def weigh(self, scores: Floats, team: Team) -> float:
         """Weigh the pairs by the scores; return the largest logarithm of a mass."""
@@ -175,11 +168,6 @@ class Distribution:
                 pairs.spread(self.log_total, False, potentials, self.team)
             moved = compiled.drift(potentials, before)
         self.total_drift[0] = rounds.add_drift(float(self.total_drift[0]), moved, len(potentials))
-
-    def add(self, alpha: float, ranking: Floats) -> None:
-        """Add a ranking with its weight to the scores, in place."""
-        rounds.add_ranking(alpha, ranking, self.scores)
-        self.move(self.scores)
 
     def weigh(self, scores: Floats) -> None:
         """Find the total at other scores, and leave the potentials as they are."""

@@ -115,8 +115,9 @@ class Booster:
 
     def add_round(self, learner: WeakLearner, weak: Weak, alpha: float) -> None:
         """Add a ranking, and move the distribution to the new scores."""
-        before = self.distribution.log_total
-        self.distribution.add(alpha, weak.values)
+        before, scores = self.distribution.log_total, self.distribution.scores
+        compiled.add_ranking(alpha, weak.values, scores)
+        self.distribution.move(scores)
         learner.record(weak, alpha)
         round_ = Round(weak.feature, weak.threshold, weak.default, alpha, weak.ranking)
         self.log.add(round_, self.distribution.log_total - before)

@@ -305,7 +305,7 @@ class ThresholdsByZ(Thresholds):
         weights = self._update_weights(distribution)
         self._limit(distribution.potentials)
         best = self._scan(weights, len(distribution.potentials))
-        gain = search_by_z.gain_of(best)
+        gain = float(best[search_by_z.GAIN] / search_by_z.GAIN_UNIT)
         if gain == 0.0:
             return None
         feature, cut, default = (int(value) for value in best[1:4])
