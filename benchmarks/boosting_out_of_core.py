@@ -21,8 +21,7 @@ import numpy as np
 
 from peckorder import RankBoost
 from peckorder._core.threads import Team
-from peckorder.boosting import columns_on_disk
-from peckorder.boosting.blocks import options_for_blocks
+from peckorder.boosting import blocks as in_blocks
 from peckorder.streams import Block, Stream
 from peckorder.streams.fitting import rankboost as boosting
 
@@ -105,16 +104,16 @@ def measure(kind: str, n_rows: int, n_features: int, n_rounds: int, folder: Path
             a_round, binning = rounds / (n_rounds - 1), binned - ready
         else:
             if kind == "files":
-                columns_on_disk.free_memory = lambda: 0
-            room = columns_on_disk.Scratch("RankBoost", folder)
-            options = options_for_blocks(model, "on a stream")
+                in_blocks.free_memory = lambda: 0
+            room = in_blocks.Scratch(folder)
+            options = in_blocks.options_for_blocks(model, "on a stream")
             rows = boosting._gather(model, made, room, None, team, 2, None)
             run = boosting._begin(rows, options, room, team)
             binned = perf_counter()
-            run.go()
+            run.boost()
             done = perf_counter()
             a_round, binning = (done - binned) / n_rounds, binned - begin
-            boosting.publish(model, run)
+            model._publish(run.log)
     return {
         "binning": binning,
         "round": a_round,

@@ -57,14 +57,14 @@ def measured(n_shards: int, n_rows: int, n_features: int, n_rounds: int) -> list
             mine = slice(k * n_rows, (k + 1) * n_rows)
             blocks = CheckedBlocks(model, team)
             block = blocks.add(X[mine], y[mine], qid[mine], None)
-            queries = blocks.graded.joined()
-            n_pairs += queries.n_pairs
-            n_queries += len(queries.levels) - 1
-            shards.append(Shard([block], queries, n_features))
+            pairs = blocks.pairs()
+            n_pairs += blocks.n_pairs
+            n_queries += len(pairs.levels) - 1
+            shards.append(Shard([block], pairs, n_features))
         crew = TimedCrew(shards, team)
         counts = [shard.n_rows for shard in shards]
         rows = Rows(sum(counts), n_queries, n_pairs, n_features, X.dtype, max(counts))
-        run = ShardedBooster("RankBoost", crew, rows, model._options())
+        run = ShardedBooster(crew, rows, model._options())
         run.cut()
         crew.times.clear()
         run.boost()

@@ -1,6 +1,6 @@
 """The weight of a real-valued ranking is where Z is least, to the last digits."""
 
-from math import exp, log
+from math import log
 
 import numba
 import numpy as np
@@ -38,12 +38,6 @@ def rankings(draw, sizes=(0.0, 1.0)):
     return h, pairs, feedback, weight, offset
 
 
-def left(pairs, scores):
-    """Return D, pair by pair."""
-    log_total = rankboost_oracle.potentials(pairs, scores)[1]
-    return np.array([exp(log(w) + scores[a] - scores[b] - log_total) for a, b, w in pairs])
-
-
 def learnt(problem, smoothing):
     """Return the alpha that the one ranking there is was given."""
     h, _, feedback, weight, offset = problem
@@ -60,7 +54,10 @@ def learnt(problem, smoothing):
 
 def check_alpha(problem, smoothing):
     h, pairs, *_, offset = problem
-    D, wrong = left(pairs, offset), np.array([h[a] - h[b] for a, b, _ in pairs])
+    D, wrong = (
+        np.array(rankboost_oracle.shares(pairs, offset)),
+        np.array([h[a] - h[b] for a, b, _ in pairs]),
+    )
     r = -float(D @ wrong)
     assume(abs(r) > 1e-6 * np.abs(wrong).max())
     limit = 0.5 * log((2 + smoothing) / smoothing) / max(1.0, np.abs(wrong).max())
@@ -106,7 +103,7 @@ def test_without_smoothing_nothing_is_cut(problem):
     h, pairs, *_ = problem
     rises = [h[b] - h[a] for a, b, _ in pairs]
     assume(min(rises) < 0 < max(rises))
-    D, wrong = left(pairs, problem[-1]), -np.array(rises)
+    D, wrong = np.array(rankboost_oracle.shares(pairs, problem[-1])), -np.array(rises)
     assume(abs(D @ wrong) > 1e-6 * np.abs(wrong).max())
     found, _ = learnt(problem, 0.0)
     slope = float(D @ (wrong * np.exp(found * wrong)))

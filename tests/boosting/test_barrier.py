@@ -10,7 +10,8 @@ from peckorder import RankBoost
 from peckorder._core.compiled.jit import compiled
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD
 from peckorder.boosting.compiled import rounds
-from peckorder.boosting.compiled.barrier import BARRIER_SIZE, CANCELLED, barrier_wait, next_turn
+from peckorder.boosting.compiled.rounds import BARRIER_SIZE, CANCELLED, barrier_wait
+from peckorder.boosting.compiled.search_by_r import next_turn
 
 
 @compiled
@@ -51,7 +52,7 @@ def test_all_see_what_was_written_before_a_barrier(n_threads):
     assert counts.max() == 300
 
 
-def test_who_waits_for_nobody_is_told():
+def test_a_thread_that_waits_for_one_that_left_gives_up():
     state = np.zeros(BARRIER_SIZE, dtype=np.int64)
     state[CANCELLED] = 1
     assert count_together(0, 2, 5, state, np.zeros(2, dtype=np.int64)) == 0
@@ -83,7 +84,7 @@ def test_rounds_in_threads_give_the_same_bits(max_bins, monkeypatch):
 
 @pytest.mark.parametrize("failing", [0, 1, 2])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_a_thread_that_fails_raises_and_keeps_nobody_waiting(failing, error, monkeypatch):
+def test_a_thread_that_fails_raises_and_ends_the_others(failing, error, monkeypatch):
     boost = rounds.boost
 
     def failing_boost(thread, n_rounds, *arguments):

@@ -11,9 +11,8 @@ from peckorder import RankBoost
 from peckorder._core.threads import Team
 from peckorder.boosting import columns
 from peckorder.boosting.columns import cut_columns
-from peckorder.boosting.compiled.candidates import Settings
 from peckorder.boosting.compiled.pairs import UNIT
-from peckorder.boosting.compiled.search_by_r import LEARNT
+from peckorder.boosting.compiled.search_by_r import LEARNT, Settings
 from peckorder.boosting.thresholds import CandidateTable, Thresholds
 from support import rankboost_oracle
 

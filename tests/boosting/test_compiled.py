@@ -10,14 +10,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 
 from peckorder._core.compiled.jit import compiled
-from peckorder.boosting.compiled import (
-    binned_columns,
-    graded_pairs,
-    pairs,
-    rounds,
-    search_by_r,
-    weak_rankings,
-)
+from peckorder.boosting.compiled import binned_columns, graded_pairs, pairs, rounds, search_by_r
 from peckorder.boosting.compiled.binned_columns import N_BINS, TOGETHER
 from peckorder.boosting.compiled.graded_pairs import exp_moderate
 
@@ -141,9 +134,9 @@ def test_one_column_is_summed_as_by_numpy(bins, seed):
 def test_a_ranking_by_bins_is_added_as_if_written_first(bins, cut, default, a, seed):
     scores = np.random.default_rng(seed).standard_normal(len(bins))
     ranking, expected = np.empty(len(bins)), scores.copy()
-    weak_rankings.rank_binned(bins, cut, default, ranking)
-    largest = weak_rankings.add_ranking(a, ranking, expected)
-    assert weak_rankings.add_binned(a, bins, cut, default, scores) == largest
+    binned_columns.rank_binned(bins, cut, default, ranking)
+    largest = rounds.add_ranking(a, ranking, expected)
+    assert binned_columns.add_binned(a, bins, cut, default, scores) == largest
     assert_array_equal(scores, expected)
     assert largest == np.abs(scores).max()
 

@@ -216,26 +216,48 @@ def test_approximate_and_analytic_take_zeros_and_ones():
         assert_allclose(model.weak_rankers_["alpha"], [expected[alpha]], rtol=1e-12)
 
 
-NOT_A_NUMBER_A_ROW = {
-    "too few": lambda X: X[1:, 0],
-    "a matrix": lambda X: X,
-    "one number": lambda X: 1.0,
-    "gaps": lambda X: np.full(len(X), np.nan),
-    "infinite": lambda X: np.full(len(X), np.inf),
+RISING = np.linspace(0, 1.5, N)
+WIDTH = float(max(abs(RISING[a] - RISING[b]) for a, b, _ in PAIRS))
+ROWS = "a ranking by weak must be one number per row, 60 in all"
+# How alpha is chosen, the learner, and what is said of it.
+REFUSED = {
+    "too few": ("numeric", returns(lambda X: X[1:, 0]), f"{ROWS}; got an array of shape (59,)."),
+    "a matrix": ("numeric", returns(lambda X: X), f"{ROWS}; got an array of shape (60, 3)."),
+    "one number": ("numeric", returns(lambda X: 1.0), f"{ROWS}; got an array of shape ()."),
+    "gaps": (
+        "numeric",
+        returns(lambda X: np.full(len(X), np.nan)),
+        f"{ROWS}, finite; got nan in row 0.",
+    ),
+    "infinite": (
+        "numeric",
+        returns(lambda X: np.full(len(X), np.inf)),
+        f"{ROWS}, finite; got inf in row 0.",
+    ),
+    "no function": (
+        "numeric",
+        lambda X, potentials: 3,
+        "what weak returns must be a function of X, the ranking; got 3.",
+    ),
+    "too wide": (
+        "approximate",
+        returns(lambda X: RISING),
+        "a ranking by weak must be within a range of 1 if alpha='approximate'; "
+        f"got {WIDTH!r}. Scale it, or use alpha='numeric'.",
+    ),
+    "not zeros and ones": (
+        "analytic",
+        returns(lambda X: X[:, 0]),
+        "a ranking by weak must be 0 or 1 everywhere if alpha='analytic'; "
+        "got other values. Use alpha='numeric'.",
+    ),
 }
 
 
-@pytest.mark.parametrize("ranking", NOT_A_NUMBER_A_ROW.values(), ids=NOT_A_NUMBER_A_ROW)
-def test_rankings_must_be_a_finite_number_a_row(ranking):
-    found = np.asarray(ranking(X))
-    model = RankBoost(alpha="numeric", weak=returns(ranking))
-    sentence = "RankBoost: a ranking by weak must be one number per row, 60 in all"
-    if found.shape == (60,):
-        row = int(np.argmin(np.isfinite(found)))
-        sentence += f", finite; got {float(found[row])} in row {row}."
-    else:
-        sentence += f"; got an array of shape {found.shape}."
-    with raises_unchanged(model, DataError, sentence):
+@pytest.mark.parametrize(("alpha", "weak", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_a_ranking_is_refused(alpha, weak, sentence):
+    model = RankBoost(alpha=alpha, weak=weak)
+    with raises_unchanged(model, DataError, f"RankBoost: {sentence}"):
         model.fit(X, Y, qid=QID)
 
 
@@ -251,35 +273,6 @@ def test_a_ranking_that_breaks_down_later_is_refused_too():
     for ask in (model.predict, lambda rows: list(model.staged_predict(rows))):
         with pytest.raises(DataError, match=exactly(sentence)):
             ask(X[:5])
-
-
-def test_a_function_must_return_a_function():
-    model = RankBoost(alpha="numeric", weak=lambda X, potentials: 3)
-    sentence = "RankBoost: what weak returns must be a function of X, the ranking; got 3."
-    with raises_unchanged(model, DataError, sentence):
-        model.fit(X, Y, qid=QID)
-
-
-def test_the_approximate_alpha_wants_a_range_of_one():
-    ranking = np.linspace(0, 1.5, N)
-    width = float(max(abs(ranking[a] - ranking[b]) for a, b, _ in PAIRS))
-    model = RankBoost(weak=returns(lambda X: ranking))
-    sentence = (
-        "RankBoost: a ranking by weak must be within a range of 1 if "
-        f"alpha='approximate'; got {width!r}. Scale it, or use alpha='numeric'."
-    )
-    with raises_unchanged(model, DataError, sentence):
-        model.fit(X, Y, qid=QID)
-
-
-def test_the_analytic_alpha_wants_zeros_and_ones():
-    model = RankBoost(alpha="analytic", weak=returns(lambda X: X[:, 0]))
-    sentence = (
-        "RankBoost: a ranking by weak must be 0 or 1 everywhere if alpha='analytic'; "
-        "got other values. Use alpha='numeric'."
-    )
-    with raises_unchanged(model, DataError, sentence):
-        model.fit(X, Y, qid=QID)
 
 
 def test_an_error_of_a_learner_is_passed_on():

@@ -29,12 +29,6 @@ def at(scores, preferences, *, weight=None, n_threads=1, **options):
     return found
 
 
-def weights_of(pairs, scores):
-    """Return D, pair by pair."""
-    log_total = rankboost_oracle.potentials(pairs, scores)[1]
-    return [exp(log(w) + scores[a] - scores[b] - log_total) for a, b, w in pairs]
-
-
 def problem(seed, kind="unit", n=14):
     """Draw feedback of graded rows, its pairs, weights and scores."""
     rng = np.random.default_rng(seed)
@@ -189,7 +183,7 @@ def test_moments_are_those_of_listed_pairs(kind, seed, listed):
     if listed:
         preferences = Preferences(*preferences.pairs())
     found = at(scores, preferences, weight=weight)
-    D = np.array(weights_of(pairs, scores))
+    D = np.array(rankboost_oracle.shares(pairs, scores))
     D *= [exp(moved[a] - scores[a] - moved[b] + scores[b]) for a, b, _ in pairs]
     wrong = np.array([h[a] - h[b] for a, b, _ in pairs])
     expected = D.sum(), D @ wrong, D @ wrong**2

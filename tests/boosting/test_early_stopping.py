@@ -183,69 +183,59 @@ def test_a_fit_without_validation_has_no_scores_of_it():
     assert not hasattr(model, "validation_scores_")
 
 
+WHOLE_QUERIES = (
+    "qid must have two queries at least with validation_fraction, which holds out whole ones; "
+    "got 1."
+)
+# One pair, in a query that is held out with this seed.
+ONE_PAIR = {"y": (np.arange(N) == 0).astype(float), "qid": np.arange(N) // 2}
+SEED = next(
+    seed for seed in range(1000) if 0 in np.random.RandomState(seed).permutation(N // 2)[: N // 4]
+)
+# Parameters, arguments of fit, and the error.
+REFUSED = {
+    "patience without validation": (
+        {"n_iter_no_change": 5},
+        {},
+        ValueError("validation_fraction must be a number with n_iter_no_change; got None."),
+    ),
+    "a warm start": (
+        {"validation_fraction": 0.5, "warm_start": True},
+        {},
+        ValueError("validation_fraction must be None with warm_start; got 0.5."),
+    ),
+    "no queries": ({"validation_fraction": 0.5}, {"qid": None}, DataError(WHOLE_QUERIES)),
+    "one query": ({"validation_fraction": 0.5}, {"qid": np.zeros(N)}, DataError(WHOLE_QUERIES)),
+    "preferences": (
+        {"validation_fraction": 0.5},
+        {"y": Preferences.from_grades(Y, QID), "qid": None},
+        ValueError(
+            "validation_fraction must be left out with Preferences, which know no queries; got one."
+        ),
+    ),
+    "one grade in all queries held out": (
+        {"validation_fraction": 0.3, "random_state": 0},
+        {"y": lambda: np.where(held_out(), 1, Y)},
+        DataError(
+            "validation_fraction must hold out a query for which metric is defined; got none in "
+            "6 queries."
+        ),
+    ),
+    "nothing left to learn from": (
+        {"validation_fraction": 0.5, "random_state": SEED},
+        ONE_PAIR,
+        DataError(
+            "y must contain two rows of one query with different grades and positive weights; "
+            "got 119 of 120 queries with one grade only."
+        ),
+    ),
+}
+
+
 @pytest.mark.filterwarnings("ignore:.*left out of the mean")
-def test_queries_that_tell_nothing_do_not_choose_the_rounds():
-    # All that is held out has one grade: there is no telling when to stop.
-    sentence = (
-        "validation_fraction must hold out a query for which metric is defined; got "
-        "none in 6 queries."
-    )
-    y = np.where(held_out(), 1, Y)
-    raises_sentence(DataError, sentence, y=y, validation_fraction=0.3, random_state=0)
-
-
-def raises_sentence(error, sentence, y=Y, qid=QID, **options):
+@pytest.mark.parametrize(("options", "given", "error"), REFUSED.values(), ids=REFUSED)
+def test_a_fit_is_refused(options, given, error):
     model = RankBoost(**options)
-    with raises_unchanged(model, error, f"RankBoost: {sentence}"):
-        model.fit(X, y, qid=qid)
-
-
-def test_patience_without_validation_is_refused():
-    sentence = "validation_fraction must be a number with n_iter_no_change; got None."
-    raises_sentence(ValueError, sentence, n_iter_no_change=5)
-
-
-def test_validation_with_a_warm_start_is_refused():
-    sentence = "validation_fraction must be None with warm_start; got 0.5."
-    raises_sentence(ValueError, sentence, validation_fraction=0.5, warm_start=True)
-
-
-def test_validation_without_queries_is_refused():
-    sentence = (
-        "qid must have two queries at least with validation_fraction, which holds out "
-        "whole ones; got 1."
-    )
-    raises_sentence(DataError, sentence, qid=None, validation_fraction=0.5)
-
-
-def test_validation_with_one_query_is_refused():
-    sentence = (
-        "qid must have two queries at least with validation_fraction, which holds out "
-        "whole ones; got 1."
-    )
-    raises_sentence(DataError, sentence, qid=np.zeros(N), validation_fraction=0.5)
-
-
-def test_validation_of_preferences_is_refused():
-    sentence = (
-        "validation_fraction must be left out with Preferences, which know no queries; got one."
-    )
-    y = Preferences.from_grades(Y, QID)
-    raises_sentence(ValueError, sentence, y=y, qid=None, validation_fraction=0.5)
-
-
-@pytest.mark.filterwarnings("ignore:.*left out of the mean")
-def test_nothing_left_to_learn_from_is_refused():
-    y, qid = np.zeros(N), np.arange(N) // 2
-    y[0] = 1.0
-    seed = next(
-        seed
-        for seed in range(1000)
-        if 0 in np.random.RandomState(seed).permutation(N // 2)[: N // 4]
-    )
-    sentence = (
-        "y must contain two rows of one query with different "
-        "grades and positive weights; got 119 of 120 queries with "
-        "one grade only."
-    )
-    raises_sentence(DataError, sentence, y=y, qid=qid, validation_fraction=0.5, random_state=seed)
+    given = {name: value() if callable(value) else value for name, value in given.items()}
+    with raises_unchanged(model, type(error), f"RankBoost: {error}"):
+        model.fit(X, **{"y": Y, "qid": QID} | given)

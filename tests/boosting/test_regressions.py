@@ -73,14 +73,14 @@ def test_a_class_of_learners_is_refused():
         RankBoost(weak=Ridge).fit(X, Y, qid=QID)
 
 
-def test_what_was_barred_is_free_in_the_next_round():
+def test_what_was_excluded_may_be_chosen_in_the_next_round():
     def helper(X, potentials):
         order = np.argsort(np.argsort(X[:, 1]))
         return lambda Z: order / len(order)
 
     options = {"alpha": "numeric", "n_rounds": 40, "learning_rate": 1.0}
     model = RankBoost(weak=["threshold", helper], **options).fit(X, Y, qid=QID)
-    # Every alpha has its sign, and no account of a threshold is ever empty.
+    # The sum of the alphas of a threshold stays positive.
     sums = {}
     for feature, threshold, default, alpha in model.weak_rankers_.tolist():
         if feature >= 0:
@@ -113,7 +113,7 @@ def test_a_warning_of_held_out_queries_comes_once():
     assert len(found) == 1
 
 
-def test_no_round_better_than_none_is_told_of():
+def test_a_fit_without_a_round_better_than_none_warns():
     # What is learnt from some queries is wrong of the others.
     rows, y = np.tile([[0.0], [1.0]], (20, 1)), np.tile([0, 1], 20)
     qid = np.repeat(np.arange(20), 2)

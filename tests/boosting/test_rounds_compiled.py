@@ -49,7 +49,7 @@ def short(request, monkeypatch):
 @pytest.mark.usefixtures("short")
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_the_compiled_loop_is_no_other(seed, form, monkeypatch):
+def test_the_compiled_loop_and_the_loop_in_python_give_the_same_rounds(seed, form, monkeypatch):
     X, feedback, options = drawn(seed)
     rows = X if form is np.asarray else form(np.nan_to_num(X))
     model = RankBoost(**options).fit(rows, **feedback)

@@ -7,9 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from peckorder import Preferences, RankBoost
 from peckorder._core.threads import Team
 from peckorder.boosting.columns import cut_columns
-from peckorder.boosting.compiled.candidates import Settings
 from peckorder.boosting.compiled.pairs import DOWN, UP, update_scores
-from peckorder.boosting.compiled.search_by_r import LEARNT
+from peckorder.boosting.compiled.search_by_r import LEARNT, Settings
 from peckorder.boosting.compiled.search_by_z import SAFE
 from peckorder.boosting.distribution import make_distribution
 from peckorder.boosting.run_rounds import Booster

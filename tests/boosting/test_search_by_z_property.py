@@ -14,8 +14,7 @@ from scipy import sparse
 from peckorder import Preferences
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder.boosting import columns
-from peckorder.boosting.compiled.candidates import Settings, find_candidate
-from peckorder.boosting.compiled.search_by_r import LEARNT
+from peckorder.boosting.compiled.search_by_r import LEARNT, Settings, find_candidate
 from peckorder.boosting.distribution import feedback_rows, make_distribution
 from peckorder.boosting.run_rounds import Booster
 from peckorder.boosting.thresholds import CandidateTable, ThresholdsByZ
@@ -77,7 +76,7 @@ class Watched(ThresholdsByZ):
 
     def most(self, column, distribution):
         """Return the largest 1 - Z of what may be chosen of a column."""
-        D = weights_of(self.pairs, distribution.scores.tolist())
+        D = rankboost_oracle.shares(self.pairs, distribution.scores.tolist())
         feature, values = (int(self._columns.features[column]), np.empty(len(self._scores)))
         n_cuts = np.diff(self._columns.cut_starts)[column]
         default = self.candidates.settings.default
@@ -107,13 +106,6 @@ class Thorough(ThresholdsByZ):
 
     def _limit(self, potentials):
         self._columns.limits[:] = inf
-
-
-def weights_of(pairs, scores):
-    """Return D, pair by pair."""
-    log_total = rankboost_oracle.potentials(pairs, scores)[1]
-    exponents = [np.log(w) + scores[a] - scores[b] - log_total for a, b, w in pairs]
-    return np.exp(exponents).tolist()
 
 
 def boosted(problem, form="sorted", kind=ThresholdsByZ, n_threads=1, max_bins=None):

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from peckorder import RankBoost, distributed
 from peckorder._core.threads import Team
-from peckorder.boosting.blocks import CheckedBlocks, publish
+from peckorder.boosting.blocks import CheckedBlocks
 from peckorder.boosting.sharded import run_rounds as sharded_rounds
 from peckorder.boosting.sharded.run_rounds import (
     Lost,
@@ -69,11 +69,11 @@ def shards_of(model, X, y, qid, weight, owner):
             blocks = CheckedBlocks(model, team)
             own = None if weight is None else weight[mine]
             dense = [blocks.add(X[mine], y[mine], qid[mine], own)] if len(mine) else []
-            queries = blocks.graded.joined()
-            n_pairs += queries.n_pairs
-            n_queries += len(queries.levels) - 1
-            made.append((dense, queries, X.shape[1]))
-    n_rows = [queries.n_rows for _, queries, _ in made]
+            pairs = blocks.pairs()
+            n_pairs += blocks.n_pairs
+            n_queries += len(pairs.levels) - 1
+            made.append((dense, pairs, X.shape[1]))
+    n_rows = [int(pairs.starts[-1]) for _, pairs, _ in made]
     facts = sum(n_rows), n_queries, n_pairs, X.shape[1], X.dtype, max(n_rows)
     return (lambda k: Shard(*made[k])), Rows(*facts)
 
@@ -84,7 +84,7 @@ def sharded(model, X, y, qid, weight, owner, unlucky=lambda: None):
     run = ShardedBooster(crew, rows, model._options())
     run.cut()
     run.boost()
-    publish(model, run)
+    model._publish(run.log)
     return model, run, crew
 
 

@@ -167,7 +167,7 @@ def test_other_weak_rankings_are_refused(before, after):
         model.fit(X, Y, qid=QID)
 
 
-def test_more_weak_rankings_are_welcome():
+def test_more_weak_rankings_may_be_given():
     model = gone_on([3], X, options={"alpha": "numeric"})
     model.set_params(weak=["threshold", "feature"], n_rounds=9).fit(X, Y, qid=QID)
     assert model.n_rounds_ == 9

@@ -279,6 +279,10 @@ REFUSED = {
         lambda: CLICKS.restrict([3, 1, 0, 1]),
         "rows must be distinct; got row 1 twice.",
     ),
+    "a short mask": (
+        lambda: CLICKS.restrict([True]),
+        "rows must be a mask of all rows, 3 at least; got 1.",
+    ),
     "negative rows": (
         lambda: CLICKS.restrict([0, -1]),
         "rows must be row numbers, integers >= 0; got -1 in place 1.",
@@ -300,20 +304,23 @@ def test_refused(make, sentence):
         make()
 
 
-@pytest.mark.parametrize("factor", [-1, -0.5, np.inf, np.nan])
-def test_refused_factors(factor):
-    sentence = f"Preferences: a factor must be a finite number >= 0; got {factor!r}."
-    with pytest.raises(ValueError, match=exactly(sentence)):
-        factor * CLICKS
+FACTOR = "a factor must be a finite number >= 0; got"
+REFUSED_PARAMETERS = {
+    "a negative factor": (lambda: -1 * CLICKS, f"{FACTOR} -1."),
+    "a negative fraction": (lambda: -0.5 * CLICKS, f"{FACTOR} -0.5."),
+    "an infinite factor": (lambda: np.inf * CLICKS, f"{FACTOR} inf."),
+    "a factor of nan": (lambda: np.nan * CLICKS, f"{FACTOR} nan."),
+    "an unknown weight": (
+        lambda: Preferences.from_grades([1, 2], weight="gaps"),
+        "weight must be one of 'unit', 'gap', 'exponential'; got 'gaps'. Did you mean 'gap'?",
+    ),
+}
 
 
-def test_an_unknown_weight_is_refused():
-    sentence = (
-        "Preferences: weight must be one of 'unit', 'gap', 'exponential'; got 'gaps'. "
-        "Did you mean 'gap'?"
-    )
-    with pytest.raises(ValueError, match=exactly(sentence)):
-        Preferences.from_grades([1, 2], weight="gaps")
+@pytest.mark.parametrize(("make", "sentence"), REFUSED_PARAMETERS.values(), ids=REFUSED_PARAMETERS)
+def test_refused_parameters(make, sentence):
+    with pytest.raises(ValueError, match=exactly(f"Preferences: {sentence}")):
+        make()
 
 
 @pytest.mark.parametrize("preferences", [CLICKS, Preferences.from_grades([5, 3, 1])])
@@ -341,12 +348,6 @@ def test_feedback_without_weight_is_refused(preferences, what):
 def test_pairs_of_several_parts_are_in_the_order_of_parts():
     both = CLICKS + Preferences.from_grades([0, 1])
     assert_array_equal(both.pairs().better, [2, 2, 0, 1])
-
-
-def test_a_mask_that_is_too_short_is_refused():
-    sentence = "Preferences: rows must be a mask of all rows, 3 at least; got 1."
-    with pytest.raises(DataError, match=exactly(sentence)):
-        CLICKS.restrict([True])
 
 
 @pytest.mark.parametrize("factor", [1, 10**12])

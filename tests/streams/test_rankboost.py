@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from peckorder import RankBoost
-from peckorder.boosting import columns_on_disk
+from peckorder.boosting import blocks
 from peckorder.exceptions import DataError
 from peckorder.streams import Stream, from_arrays
 from peckorder.streams.fitting.rankboost import fit_boosted
@@ -67,8 +67,8 @@ def problem(n_rows=3000, n_features=5, dtype=np.float64):
 @pytest.fixture
 def small_pieces(monkeypatch):
     """Make chunks and pieces so small that there are several."""
-    monkeypatch.setattr(columns_on_disk, "_CHUNK", 1 << 14)
-    monkeypatch.setattr(columns_on_disk, "_PIECE", 100)
+    monkeypatch.setattr(blocks, "_CHUNK", 1 << 14)
+    monkeypatch.setattr(blocks, "_PIECE", 100)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -76,14 +76,14 @@ def small_pieces(monkeypatch):
 @pytest.mark.parametrize("max_bins", [7, 255])
 def test_rows_in_files(monkeypatch, small_pieces, tmp_path, dtype, is_short, max_bins):
     if is_short:
-        monkeypatch.setattr(columns_on_disk, "free_memory", lambda: 0)
-    in_files, zeros = [], columns_on_disk.Scratch.zeros
+        monkeypatch.setattr(blocks, "free_memory", lambda: 0)
+    in_files, zeros = [], blocks.Scratch.zeros
 
     def noted(self, shape, dtype=np.float64):
         in_files.append(np.dtype(dtype))
         return zeros(self, shape, dtype)
 
-    monkeypatch.setattr(columns_on_disk.Scratch, "zeros", noted)
+    monkeypatch.setattr(blocks.Scratch, "zeros", noted)
     X, y, qid = problem(dtype=dtype)
     model = RankBoost(n_rounds=30, max_bins=max_bins)
     stream = from_arrays(X, y, qid, rows=128)
@@ -169,9 +169,7 @@ def test_too_many_values_are_refused_as_soon_as_they_are_seen():
 
 
 def test_a_disk_that_is_too_small_is_refused_before_work(monkeypatch, tmp_path):
-    monkeypatch.setattr(
-        columns_on_disk, "disk_usage", lambda path: type("Usage", (), {"free": 100_000})
-    )
+    monkeypatch.setattr(blocks, "disk_usage", lambda path: type("Usage", (), {"free": 100_000}))
     X, y, qid = problem()
     with pytest.raises(DataError) as caught:
         fit_boosted(RankBoost(max_bins=9), from_arrays(X, y, qid, rows=99), folder=tmp_path)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from peckorder import RankBoost, load
-from peckorder.boosting import columns_on_disk
+from peckorder.boosting import blocks
 from peckorder.boosting.compiled import rounds
 from peckorder.exceptions import DataError
 from peckorder.streams import Stream, from_arrays
@@ -174,8 +174,8 @@ class Disks:
 
     def __init__(self, monkeypatch, small, n_free):
         self.small, self.n_free = small, n_free
-        monkeypatch.setattr(columns_on_disk, "disk_usage", self.usage)
-        monkeypatch.setattr(rankboost, "on_one_disk", lambda *folders: False)
+        monkeypatch.setattr(blocks, "disk_usage", self.usage)
+        monkeypatch.setattr(rankboost.KeptRows, "shares_disk", lambda *folders: False)
 
     def usage(self, folder):
         return SimpleNamespace(free=self.n_free if folder.name == self.small else 2**40)

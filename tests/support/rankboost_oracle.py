@@ -62,6 +62,12 @@ def potentials(pairs, scores):
     return [fsum(of_row) for of_row in terms], log_total
 
 
+def shares(pairs, scores):
+    """Return D, the share of each pair in the total weight."""
+    log_total = potentials(pairs, scores)[1]
+    return [exp(log(w) + scores[a] - scores[b] - log_total) for a, b, w in pairs]
+
+
 def ranking_loss(pairs, scores, tied=1.0):
     """Return the share of weight on pairs that are the wrong way round, or tied."""
     total = fsum(w for _, _, w in pairs)

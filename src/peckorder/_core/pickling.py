@@ -11,6 +11,8 @@ from scipy import sparse
 
 from peckorder._core.typing import Floats, Ints, SparseMatrix
 
+_KINDS = (sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.csc_matrix)
+
 
 @dataclass(frozen=True, eq=False)
 class PlainMatrix:
@@ -26,7 +28,7 @@ class PlainMatrix:
     def of(cls, matrix: SparseMatrix) -> Self:
         """Return the arrays of a matrix; nothing is copied."""
         return cls(
-            f"{matrix.format}_{'array' if _is_array(matrix) else 'matrix'}",
+            type(matrix).__name__,
             (int(matrix.shape[0]), int(matrix.shape[1])),
             matrix.data,
             matrix.indices,
@@ -35,12 +37,7 @@ class PlainMatrix:
 
     def matrix(self) -> SparseMatrix:
         """Return the matrix; refuse indices that point outside of it."""
-        kind = {
-            "csr_array": sparse.csr_array,
-            "csr_matrix": sparse.csr_matrix,
-            "csc_array": sparse.csc_array,
-            "csc_matrix": sparse.csc_matrix,
-        }[self.kind]
+        kind = {kind.__name__: kind for kind in _KINDS}[self.kind]
         parts = self.data, self.indices, self.indptr
         matrix = kind(parts, shape=self.shape)
         # Of the types they were, which SciPy may have narrowed.
@@ -63,7 +60,3 @@ class SavedPlainly:
         for name, value in state.items():
             restored = value.matrix() if isinstance(value, PlainMatrix) else value
             vars(self)[name] = restored  # past the guard of frozen classes
-
-
-def _is_array(matrix: object) -> bool:
-    return isinstance(matrix, sparse.sparray)

@@ -4,11 +4,12 @@ from _thread import start_new_thread
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from itertools import pairwise
 from os import cpu_count
 from queue import SimpleQueue
 from threading import Event
-from typing import Any, Final, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -55,19 +56,6 @@ def at_most(n_threads: int) -> Iterator[None]:
         _most.reset(token)
 
 
-# The number of a task, its result, and the error that it raised.
-_Answer: TypeAlias = tuple[int, Any, BaseException | None]
-
-
-class _Task(NamedTuple):
-    """A call for another thread, and where its answer goes."""
-
-    work: Callable[[slice], object]
-    positions: slice
-    number: int
-    outbox: SimpleQueue[_Answer]
-
-
 class Team:
     """Threads for several pieces of work, started when needed.
 
@@ -77,7 +65,7 @@ class Team:
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
-        self._inboxes: list[SimpleQueue[_Task | None]] = []
+        self._inboxes: list[SimpleQueue[Callable[[], None] | None]] = []
         self._ended: SimpleQueue[None] = SimpleQueue()
 
     def __enter__(self) -> Self:
@@ -108,15 +96,23 @@ class Team:
                 give_up.set()
                 raise
 
+        # The number of a range, its result, and the error that it raised.
+        outbox: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+
+        def answer(i: int, positions: slice) -> None:
+            try:
+                outbox.put((i, guarded(positions), None))
+            except BaseException as error:  # for the thread that waits to raise
+                outbox.put((i, None, error))
+
         if n_ranges == 1:
             return [guarded(slice(0, n))]
         cuts = [n * i // n_ranges for i in range(n_ranges + 1)]
         first, *others = (slice(a, b) for a, b in pairwise(cuts))
-        outbox: SimpleQueue[_Answer] = SimpleQueue()
         try:
             self._start(len(others))
             for i, positions in enumerate(others):
-                self._inboxes[i].put(_Task(guarded, positions, i, outbox))
+                self._inboxes[i].put(partial(answer, i, positions))
             results = [guarded(first)]
             answers = sorted((outbox.get() for _ in others), key=lambda a: a[0])
         except BaseException:
@@ -132,21 +128,16 @@ class Team:
     def _start(self, n_threads: int) -> None:
         """Start threads until there are `n_threads` beside this one."""
         while len(self._inboxes) < n_threads:
-            inbox: SimpleQueue[_Task | None] = SimpleQueue()
+            inbox: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
             start_new_thread(_serve, (inbox, self._ended))
             self._inboxes.append(inbox)
 
 
-def _serve(inbox: SimpleQueue[_Task | None], ended: SimpleQueue[None]) -> None:
+def _serve(inbox: SimpleQueue[Callable[[], None] | None], ended: SimpleQueue[None]) -> None:
     """Do the tasks that come in, until None comes."""
     while (task := inbox.get()) is not None:
-        answer: _Answer
-        try:
-            answer = task.number, task.work(task.positions), None
-        except BaseException as error:  # for the thread that waits to raise
-            answer = task.number, None, error
-        task.outbox.put(answer)
-        del task, answer
+        task()
+        del task
     ended.put(None)
 
 

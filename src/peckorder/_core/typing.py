@@ -1,6 +1,6 @@
 """The names of types used in signatures."""
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from os import PathLike as _PathLike
 from typing import Any, Protocol, Self, TypeAlias
 
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Bools: TypeAlias = NDArray[np.bool_]
-Objects: TypeAlias = NDArray[np.object_]
 # An array whose dtype is not known, such as labels or ids of any type.
 Array: TypeAlias = NDArray[Any]
 Labels: TypeAlias = Array
@@ -80,15 +79,3 @@ class Estimator(Predictor, Protocol):
     def fit(self, X: Any, y: Any, /) -> Any: ...
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
     def set_params(self, **params: Any) -> Self: ...
-
-
-class Series(Protocol):
-    """A column of a data frame of pandas or polars, as far as both agree."""
-
-    @property
-    def name(self) -> Any: ...
-    @property
-    def dtype(self) -> Any: ...
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[Any]: ...
-    def to_numpy(self) -> Array: ...

@@ -112,6 +112,11 @@ def check_parameters(owner: object, rules: Rules) -> None:
         rule.check(name, getattr(owner, name))
 
 
+def refuse_parameter(owner: object, name: str, rule: str) -> NoReturn:
+    """Refuse an attribute of `owner` that breaks a rule together with others."""
+    raise refusal(name, rule, repr(getattr(owner, name)), error=ValueError)
+
+
 def check_rows(estimator: BaseEstimator, X: MatrixLike, *, reset: bool, norms: bool) -> Rows:
     """Return the rows of `X` for compiled functions, copied only if they must be.
 

@@ -6,7 +6,7 @@ its rows in the order of their values, up to 17 bytes per stored entry
 """
 
 from collections.abc import Callable
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -42,7 +42,7 @@ def no_bins(n_rows: int) -> BinnedColumns:
     return BinnedColumns(none, bins, none, none, np.zeros(1, np.int64), np.empty(0))
 
 
-class Cuts:
+class Cuts(NamedTuple):
     """Where columns are cut into groups, the largest values first.
 
     tops (columns, 256) are the largest values of groups, -inf behind the last;
@@ -50,10 +50,16 @@ class Cuts:
     the rows that have a value; lows (columns,) are the smallest values.
     """
 
-    def __init__(self, n_columns: int) -> None:
-        self.tops = np.full((n_columns, N_BINS), -np.inf)
-        self.n_bins, self.n_values = np.zeros((2, n_columns), dtype=np.int64)
-        self.lows = np.zeros(n_columns)
+    tops: Floats
+    n_bins: Ints
+    n_values: Ints
+    lows: Floats
+
+    @classmethod
+    def allocate(cls, n_columns: int) -> Self:
+        """Return arrays to be filled in."""
+        n_bins, n_values = np.zeros((2, n_columns), dtype=np.int64)
+        return cls(np.full((n_columns, N_BINS), -np.inf), n_bins, n_values, np.zeros(n_columns))
 
     def find(self, c: int, ordered: Floats, max_bins: int | None) -> None:
         """Cut a column, whose entries ascend, NaN last, by `cut_points`."""
@@ -68,13 +74,6 @@ class Cuts:
         """Write to bins (n,) the groups of values (n,) of a column that is cut."""
         n_bins, low = self.n_bins[c], self.lows[c]
         fill_bins(column, self.tops[c], n_bins, low, cells, bins)
-
-    def extended(self, others: Self) -> Self:
-        """Return these columns and others behind them."""
-        joined = type(self)(0)
-        for name, value in vars(self).items():
-            setattr(joined, name, np.concatenate([value, getattr(others, name)]))
-        return joined
 
     def columns(self, bins: Ints, n_rows: int) -> BinnedColumns:
         """Return the columns that are cut, of n rows."""
@@ -121,7 +120,7 @@ def _bin(X: Floats, rows: Ints, max_bins: int | None, team: Team) -> tuple[Binne
     n_rows, n_columns = len(rows), X.shape[1]
     # Pages that are never written take no memory.
     bins = np.empty((n_columns, n_rows), dtype=np.uint8)
-    cuts = Cuts(n_columns)
+    cuts = Cuts.allocate(n_columns)
 
     def work(share: slice, give_up: Callable[[], bool]) -> None:
         # The same memory for all columns: new pages would cost as much as the sort.

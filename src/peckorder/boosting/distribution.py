@@ -1,10 +1,9 @@
 """The distribution over crucial pairs that RankBoost keeps, and never lists."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, log, log2
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from peckorder._core.typing import Array, Floats, Ints
 from peckorder.boosting.compiled import graded_pairs, rounds
 from peckorder.boosting.compiled import pairs as compiled
 from peckorder.boosting.compiled.pairs import GradedPairs, ListedPairs
-from peckorder.boosting.compiled.weak_rankings import add_ranking
 from peckorder.feedback import GradedRows, PairList, Pairs, Preferences
 
 T = TypeVar("T")
@@ -30,6 +28,8 @@ class GradedPairSet:
     def __init__(self, pairs: GradedPairs, allocate: Callable[[int], Floats] = np.empty) -> None:
         self.pairs = pairs
         self.n_rows, n_levels = int(pairs.starts[-1]), len(pairs.starts) - 1
+        # The weight of all pairs is the sum of so many numbers: one per query.
+        self.n_masses = len(pairs.levels) - 1
         self.sums = graded_pairs.PairSums(
             up=allocate(self.n_rows),
             down=allocate(self.n_rows),
@@ -45,11 +45,6 @@ class GradedPairSet:
         if len(self.pairs.rows):
             return self.pairs
         return self.pairs._replace(rows=np.arange(self.n_rows))
-
-    @property
-    def n_masses(self) -> int:
-        """How many numbers the weight of all pairs is the sum of: one per query."""
-        return len(self.pairs.levels) - 1
 
     def share(self, team: Team, work: Callable[[int, int], T]) -> list[T]:
         """Let threads work on queries first..last each."""
@@ -102,12 +97,8 @@ class ListedPairSet:
 
     def __init__(self, pairs: ListedPairs) -> None:
         self.pairs = pairs
+        self.n_masses = len(pairs.better)
         self._scores: Floats = _NONE
-
-    @property
-    def n_masses(self) -> int:
-        """The number of pairs."""
-        return len(self.pairs.better)
 
     def weigh(self, scores: Floats, team: Team) -> float:
         """Weigh the pairs by the scores; return the largest logarithm of a mass."""
@@ -177,11 +168,6 @@ class Distribution:
                 pairs.spread(self.log_total, False, potentials, self.team)
             moved = compiled.drift(potentials, before)
         self.total_drift[0] = rounds.add_drift(float(self.total_drift[0]), moved, len(potentials))
-
-    def add(self, alpha: float, ranking: Floats) -> None:
-        """Add a ranking with its weight to the scores, in place."""
-        add_ranking(alpha, ranking, self.scores)
-        self.move(self.scores)
 
     def weigh(self, scores: Floats) -> None:
         """Find the total at other scores, and leave the potentials as they are."""
@@ -265,7 +251,7 @@ def make_distribution(
         if isinstance(pairs, PairList) or (pair_sets and one_graded):
             listed.append(pairs.listed())
         elif pairs.scale > 0 and len(pairs.rows):
-            pair_sets.append(_graded(pairs, log_weight, equal_queries, team))
+            pair_sets.append(graded_pair_set(pairs, log_weight, equal_queries, team))
     if listed:
         pair_sets.append(_listed(listed, log_weight))
     return Distribution(pair_sets, n_rows, team)
@@ -280,7 +266,7 @@ def _listed(pairs: list[Pairs], log_weight: Floats | None) -> ListedPairSet:
     return ListedPairSet(ListedPairs(better, worse, log_pair))
 
 
-def _graded(
+def graded_pair_set(
     graded: GradedRows, log_weight: Floats | None, equal_queries: bool, team: Team
 ) -> GradedPairSet:
     """Return the pairs of rows of a query whose grades differ."""
@@ -312,68 +298,8 @@ def _graded(
     return result
 
 
-@dataclass(frozen=True, eq=False)
-class GradedQueries:
-    """Queries in which each row stands at the position of its number."""
-
-    levels: Ints
-    starts: Ints
-    log_weight: Floats
-    log_query: Floats
-    n_pairs: int
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return int(self.starts[-1])
-
-    def pair_set(self, allocate: Callable[[int], Floats] = np.empty) -> GradedPairSet:
-        """Return their pairs."""
-        pairs = GradedPairs(
-            levels=self.levels,
-            starts=self.starts,
-            rows=self.levels[:0],
-            log_weight=self.log_weight,
-            utility=_NONE,
-            log_step=_NONE,
-            log_query=self.log_query,
-        )
-        return GradedPairSet(pairs, allocate)
-
-
-class GradedBlocks:
-    """Grades that come in blocks of whole queries, put behind each other.
-
-    Rows are numbered in the order in which `add` returns them, so that each stands at
-    the position of its number. 8 bytes per level, 16 per query, and 8 per row if there
-    are sample weights.
-    """
-
-    def __init__(self, *, equal_queries: bool, team: Team) -> None:
-        self._equal_queries, self._team = equal_queries, team
-        self._blocks: list[tuple[Ints, Ints, Floats, Floats]] = []
-        self.n_rows, self.n_levels, self.n_pairs = 0, 0, 0
-
-    def add(self, preferences: Preferences, sample_weight: Floats | None) -> Ints:
-        """Add a block; return its rows in a pair with positive weight, in order."""
-        rows = feedback_rows(preferences, sample_weight)
-        if len(rows) == 0:
-            return rows
-        kept: Any = preferences.restrict(rows).parts[0]
-        log_weight = None if sample_weight is None else np.log(sample_weight[rows])
-        pairs = _graded(kept, log_weight, self._equal_queries, self._team).pairs
-        ends = pairs.levels[1:] + self.n_levels, pairs.starts[1:] + self.n_rows
-        self._blocks.append((*ends, pairs.log_weight, pairs.log_query))
-        self.n_rows += len(rows)
-        self.n_levels += len(pairs.starts) - 1
-        self.n_pairs += kept.n_pairs
-        return rows
-
-    def joined(self) -> GradedQueries:
-        """Return the queries of all blocks."""
-        zero = np.zeros(1, dtype=np.int64)
-        columns = zip((zero[:0], zero[:0], _NONE, _NONE), *self._blocks, strict=True)
-        self._blocks = []
-        levels, starts = (np.concatenate([zero, *next(columns)]) for _ in range(2))
-        log_weight, log_query = (np.concatenate(next(columns)) for _ in range(2))
-        return GradedQueries(levels, starts, log_weight, log_query, self.n_pairs)
+def unweighted_pairs(
+    levels: Ints, starts: Ints, log_weight: Floats, log_query: Floats
+) -> GradedPairs:
+    """Return pairs of weight 1, but for rows and queries; rows stand in their order."""
+    return GradedPairs(levels, starts, levels[:0], log_weight, _NONE, _NONE, log_query)

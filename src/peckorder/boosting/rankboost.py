@@ -9,8 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from peckorder._base.scores import ScoreEstimator, checked_offset, checked_weight
-from peckorder._base.transaction import all_or_nothing
+from peckorder._base import ScoreEstimator, all_or_nothing, checked_offset, checked_weight
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.threads import Team, allowed, n_cores
 from peckorder._core.typing import Floats, Matrix, MatrixLike, Seed
@@ -26,11 +25,20 @@ from peckorder._core.validation import (
     one_of,
     optional,
     positive,
+    refuse_parameter,
     whole,
 )
-from peckorder.boosting.rounds import RECORD, EarlyStopping, MatrixColumns, ScoreTable
-from peckorder.boosting.run_rounds import FinishedBooster, InMemoryBooster, NoPairs, Options
-from peckorder.boosting.storage import BOOSTED
+from peckorder.boosting.distribution import feedback_rows
+from peckorder.boosting.rounds import (
+    BOOSTED,
+    RECORD,
+    EarlyStopping,
+    RankedRows,
+    RoundLog,
+    ScoreTable,
+    recorded,
+)
+from peckorder.boosting.run_rounds import InMemoryBooster, Options
 from peckorder.boosting.weak_learners import ranked
 from peckorder.feedback import GradedRows, Preferences
 from peckorder.metrics import metric_by_name
@@ -38,14 +46,17 @@ from peckorder.metrics import metric_by_name
 _WORDS = ("threshold", "feature")
 
 
+def _several(weak: object) -> tuple[Any, ...]:
+    return tuple(weak) if isinstance(weak, list | tuple) else (weak,)
+
+
 def _is_weak(value: object) -> bool:
-    several = value if isinstance(value, list | tuple) else [value]
-    return len(several) > 0 and all(
+    return len(_several(value)) > 0 and all(
         weak in _WORDS
         if isinstance(weak, str)
         else not isinstance(weak, type)
         and (callable(weak) or (hasattr(weak, "fit") and hasattr(weak, "predict")))
-        for weak in several
+        for weak in _several(value)
     )
 
 
@@ -294,13 +305,9 @@ class RankBoost(ScoreEstimator, stored=True):
         scores = np.zeros(rows.shape[0])
         if offset is not None:
             scores += checked_offset(offset, len(scores))
-        columns = MatrixColumns(rows, unstored=self._unstored)
-        custom = iter(self.own_rankings_)
-        for feature, threshold, default, alpha in self.weak_rankers_.tolist():
-            if feature < 0:
-                scores = scores + alpha * ranked(next(custom), rows)
-            else:
-                scores = scores + alpha * columns.rank(feature, threshold, default)
+        ranked_rows = RankedRows(rows, unstored=self._unstored)
+        for round_ in recorded(self.weak_rankers_, self.own_rankings_):
+            scores = scores + round_.alpha * ranked_rows.values(round_)
             yield scores
 
     def explain(self, X: ArrayLike) -> Floats:
@@ -343,31 +350,18 @@ class RankBoost(ScoreEstimator, stored=True):
     def _check(self) -> None:
         """Refuse parameters that break a rule, alone or together."""
         check_parameters(self, self._rules)
-        metric_by_name(self.metric, "metric")
-        several = self.weak if isinstance(self.weak, list | tuple) else [self.weak]
-        words = [weak for weak in several if isinstance(weak, str)]
+        if self.metric != "disagreement":  # which is known
+            metric_by_name(self.metric, "metric")
+        words = [weak for weak in _several(self.weak) if isinstance(weak, str)]
         if "threshold" in words and self.default not in (None, 0, 1):
-            raise refusal(
-                "default", "be None, 0 or 1 for thresholds", repr(self.default), error=ValueError
-            )
+            refuse_parameter(self, "default", "be None, 0 or 1 for thresholds")
         if "feature" in words and self.alpha == "analytic":
-            raise refusal(
-                "alpha",
-                "be 'approximate' or 'numeric' with weak='feature'",
-                "'analytic'",
-                error=ValueError,
-            )
+            rule = "be 'approximate' or 'numeric' with weak='feature'"
+            refuse_parameter(self, "alpha", rule)
         if self.n_iter_no_change is not None and self.validation_fraction is None:
-            raise refusal(
-                "validation_fraction", "be a number with n_iter_no_change", "None", error=ValueError
-            )
+            refuse_parameter(self, "validation_fraction", "be a number with n_iter_no_change")
         if self.warm_start and self.validation_fraction is not None:
-            raise refusal(
-                "validation_fraction",
-                "be None with warm_start",
-                repr(self.validation_fraction),
-                error=ValueError,
-            )
+            refuse_parameter(self, "validation_fraction", "be None with warm_start")
 
     def _fit(
         self,
@@ -379,8 +373,9 @@ class RankBoost(ScoreEstimator, stored=True):
         team: Team,
     ) -> None:
         is_warm = self.warm_start and hasattr(self, "weak_rankers_")
-        if is_warm:
-            self._check_rounds()
+        if is_warm and self.n_rounds < self.n_rounds_:
+            rule = f"be >= {self.n_rounds_}, the rounds there are, with warm_start"
+            raise refusal("n_rounds", rule, self.n_rounds, error=ValueError)
         X = self._rows(X, reset=not is_warm)
         n_rows = X.shape[0]
         weight = checked_weight(sample_weight, n_rows)
@@ -390,15 +385,14 @@ class RankBoost(ScoreEstimator, stored=True):
         if self.validation_fraction is not None:
             graded: Any = preferences.parts[0]
             stopping, weight = self._hold_out(X, graded, weight, start)
-        try:
-            booster = InMemoryBooster(X, preferences, weight, start, self._options(), team)
-        except NoPairs:
-            self._refuse_feedback(preferences)
+        rows = feedback_rows(preferences, weight)
+        if len(rows) == 0:
+            _refuse_preferences(preferences)
+        booster = InMemoryBooster(X, rows, preferences, weight, start, self._options(), team)
         if is_warm:
             booster.repeat(self.weak_rankers_, self.own_rankings_)
         booster.boost(stopping)
-        self._has_offset = offset is not None
-        self._publish(booster, stopping)
+        self._publish(booster.log, stopping, has_offset=offset is not None)
 
     def _preferences(
         self, y: ArrayLike | Preferences, qid: ArrayLike | None, n_rows: int
@@ -411,22 +405,10 @@ class RankBoost(ScoreEstimator, stored=True):
             ("validation_fraction", self.validation_fraction is not None),
         ):
             if is_given:
-                raise refusal(
-                    name,
-                    "be left out with Preferences, which know no queries",
-                    "one",
-                    error=ValueError,
-                )
+                rule = "be left out with Preferences, which know no queries"
+                raise refusal(name, rule, "one", error=ValueError)
         y.check_rows(n_rows)
         return y
-
-    def _refuse_feedback(self, preferences: Preferences) -> NoReturn:
-        got = NO_WEIGHT
-        for graded in preferences.parts:
-            if isinstance(graded, GradedRows) and graded.n_flat_queries:
-                n_queries, n_flat = len(graded.offsets) - 1, graded.n_flat_queries
-                got = without_pairs(len(graded.rows), n_queries, n_flat)
-        refuse_feedback(got)
 
     def _hold_out(
         self, X: Matrix, graded: GradedRows, weight: Floats | None, offset: Floats | None
@@ -439,22 +421,23 @@ class RankBoost(ScoreEstimator, stored=True):
                 "have two queries at least with validation_fraction, which holds out whole ones",
                 n_queries,
             )
-        metric = metric_by_name(self.metric)
         share = float(self.validation_fraction or 0.0)
-        rng = check_random_state(self.random_state)
-        stopping = EarlyStopping(metric, self.n_iter_no_change, share, rng, graded)
-        stopping.begin(X, offset, unstored=self.missing == "zero")
+        n_held = min(max(1, round(share * n_queries)), n_queries - 1)
+        is_held = np.zeros(n_queries, dtype=bool)
+        is_held[check_random_state(self.random_state).permutation(n_queries)[:n_held]] = True
+        metric, patience = metric_by_name(self.metric), self.n_iter_no_change
+        unstored = self.missing == "zero"
+        stopping = EarlyStopping(metric, patience, graded, is_held, X, offset, unstored=unstored)
         weight = np.ones(X.shape[0]) if weight is None else weight.copy()
         weight[stopping.rows] = 0.0
         return stopping, weight
 
     def _options(self) -> Options:
-        several = self.weak if isinstance(self.weak, list | tuple) else [self.weak]
         return Options(
             n_rounds=self.n_rounds,
             learning_rate=float(self.learning_rate),
             alpha=self.alpha,
-            weak=tuple(several),
+            weak=_several(self.weak),
             cumulative=bool(self.cumulative),
             default=self.default,
             unstored=self.missing == "zero",
@@ -462,15 +445,6 @@ class RankBoost(ScoreEstimator, stored=True):
             max_bins=self.max_bins,
             equal_queries=self.query_weight == "equal",
         )
-
-    def _check_rounds(self) -> None:
-        if self.n_rounds < self.n_rounds_:
-            raise refusal(
-                "n_rounds",
-                f"be >= {self.n_rounds_}, the rounds there are, with warm_start",
-                self.n_rounds,
-                error=ValueError,
-            )
 
     def _scores(self, X: MatrixLike) -> Floats:
         check_is_fitted(self)
@@ -493,9 +467,9 @@ class RankBoost(ScoreEstimator, stored=True):
         )
         return rows if isinstance(rows, np.ndarray) else check_csr(rows)
 
-    def _publish(self, booster: FinishedBooster, stopping: EarlyStopping | None) -> None:
-        """Set the fitted attributes."""
-        log = booster.log
+    def _publish(
+        self, log: RoundLog, stopping: EarlyStopping | None = None, *, has_offset: bool = False
+    ) -> None:
         n_rounds = len(log.rounds) if stopping is None else stopping.best
         if len(log.rounds) == 0:
             warn(
@@ -515,14 +489,14 @@ class RankBoost(ScoreEstimator, stored=True):
         self.own_rankings_ = [r.ranking for r in rounds if r.ranking is not None]
         self.n_rounds_ = n_rounds
         self.bounds_ = log.bounds(n_rounds)
-        self.smoothing_ = booster.smoothing
+        self.smoothing_ = log.smoothing
         self.feature_importances_ = self._importances(log.log_bounds)
         if stopping is not None:
             self.validation_scores_ = np.array(stopping.values)
         elif hasattr(self, "validation_scores_"):
             del self.validation_scores_  # of an earlier fit
         self.__dict__.pop("traffic_", None)  # of a fit on a cluster
-        self._unstored = self.missing == "zero"
+        self._unstored, self._has_offset = self.missing == "zero", has_offset
         self._table = ScoreTable.of(self.weak_rankers_)
 
     def _importances(self, log_bounds: list[float]) -> Floats:
@@ -534,18 +508,19 @@ class RankBoost(ScoreEstimator, stored=True):
         return shares / total if total > 0 else np.zeros(self.n_features_in_)
 
 
-NO_WEIGHT = "every weight zero"
+def _refuse_preferences(preferences: Preferences) -> NoReturn:
+    counts = 0, 0, 0
+    for graded in preferences.parts:
+        if isinstance(graded, GradedRows) and graded.n_flat_queries:
+            counts = len(graded.rows), len(graded.offsets) - 1, graded.n_flat_queries
+    refuse_rows(*counts)
 
 
-def without_pairs(n_rows: int, n_queries: int, n_flat: int) -> str:
-    """Describe rows of which none has a higher grade than another of its query."""
+def refuse_rows(n_rows: int, n_queries: int, n_flat: int) -> NoReturn:
+    """Refuse rows in queries, so many of one grade, without a pair to learn from."""
+    got = f"{n_flat} of {n_queries} queries with one grade only" if n_flat else "every weight zero"
     if n_rows == 1:
-        return "one sample"
-    return f"{n_flat} of {n_queries} queries with one grade only"
-
-
-def refuse_feedback(got: str) -> NoReturn:
-    """Refuse feedback without a pair to learn from."""
+        got = "one sample"
     raise refusal(
         "y", "contain two rows of one query with different grades and positive weights", got
     )

@@ -1,9 +1,11 @@
-"""Rounds, their record, and the scores that they give to rows."""
+"""Rounds, their record, the scores that they give to rows, and how models store them."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import exp
+from operator import itemgetter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,14 +14,18 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from peckorder._core.errors import refusal
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, n_cores, share
-from peckorder._core.typing import Array, Floats, Ints, Matrix
+from peckorder._core.typing import Array, Bools, Floats, Ints, Matrix
 from peckorder._core.validation import as_rows
-from peckorder.boosting.compiled import weak_rankings as compiled
-from peckorder.boosting.compiled.weak_rankings import FeatureTables
+from peckorder.boosting.compiled.rounds import FeatureTables, add_scores
 from peckorder.boosting.weak_learners import Ranking, ranked
 from peckorder.feedback import GradedRows
 from peckorder.metrics import Metric
+from peckorder.storage.fields import Field, Table, flag, floats, ints, nested, number
+from peckorder.storage.format import Node
+from peckorder.storage.models import stored_parameter
 
+# In a model file: sums of weights must be finite.
+_LARGEST_ALPHA = 1e100
 # A weak ranking with its weight, as it is kept.
 RECORD = np.dtype(
     [
@@ -43,9 +49,10 @@ class Round(NamedTuple):
 
 @dataclass
 class RoundLog:
-    """The rounds so far, and the logarithms of the bounds before and after each."""
+    """The rounds so far, the smoothing of their alphas, and logarithms of the bounds."""
 
     log_bounds: list[float]
+    smoothing: float
     rounds: list[Round] = field(default_factory=list)
 
     def add(self, round_: Round, log_z: float) -> None:
@@ -58,26 +65,38 @@ class RoundLog:
         return np.array([exp(min(b, 700.0)) for b in self.log_bounds[: n_rounds + 1]])
 
 
-class MatrixColumns:
-    """The columns of a matrix, one at a time; NaN where a feature abstains."""
+def recorded(records: Array, rankings: list[Ranking]) -> Iterator[Round]:
+    """Yield the rounds of a model, given its records and custom rankings."""
+    custom = iter(rankings)
+    for feature, threshold, default, alpha in records.tolist():
+        ranking = next(custom) if feature < 0 else None
+        yield Round(feature, threshold, default, alpha, ranking)
+
+
+class RankedRows:
+    """The rows of a matrix, to be ranked by one round after another."""
 
     def __init__(self, X: Matrix, *, unstored: bool) -> None:
-        self._X: Any = X if isinstance(X, np.ndarray) else X.tocsc()
+        self._X = X
+        self._columns: Any = X if isinstance(X, np.ndarray) else X.tocsc()
         self._fill = 0.0 if unstored else np.nan
 
-    def __getitem__(self, feature: int) -> Floats:
-        if not sparse.issparse(self._X):
-            return np.asarray(self._X[:, feature], dtype=np.float64)
+    def _column(self, feature: int) -> Floats:
+        """Return a column, NaN where the feature abstains."""
+        if not sparse.issparse(self._columns):
+            return np.asarray(self._columns[:, feature], dtype=np.float64)
         column = np.full(self._X.shape[0], self._fill)
-        stored = slice(*self._X.indptr[feature : feature + 2])
-        column[self._X.indices[stored]] = self._X.data[stored]
+        stored = slice(*self._columns.indptr[feature : feature + 2])
+        column[self._columns.indices[stored]] = self._columns.data[stored]
         return column
 
-    def rank(self, feature: int, threshold: float, default: float) -> Floats:
-        """Return the values of a weak ranking for all rows."""
-        column = self[feature]
+    def values(self, round_: Round) -> Floats:
+        """Return the values of a round's weak ranking for all rows."""
+        if round_.ranking is not None:
+            return ranked(round_.ranking, self._X)
+        column, threshold = self._column(round_.feature), round_.threshold
         values = column if np.isnan(threshold) else (column > threshold).astype(float)
-        return np.where(np.isnan(column), default, values)
+        return np.where(np.isnan(column), round_.default, values)
 
 
 @dataclass(frozen=True, eq=False)  # no named tuple: skops would load a plain one
@@ -90,9 +109,6 @@ class ScoreTable:
     steps: Floats
     slopes: Floats
     missing: Floats
-
-    def _tables(self) -> FeatureTables:
-        return FeatureTables(**vars(self))
 
     @classmethod
     def of(cls, rankers: Array) -> Self:
@@ -121,34 +137,30 @@ class ScoreTable:
         n_cuts = np.bincount(position[is_first], minlength=n_features)
         starts = np.concatenate([[0], np.cumsum(n_cuts)])
         steps = np.empty(len(added) + n_features)
-        compiled.sum_steps(starts, added, steps)
+        for u, (first, last) in enumerate(pairwise(starts.tolist())):
+            steps[first + u] = 0.0
+            np.cumsum(added[first:last], out=steps[first + u + 1 : last + u + 1])
         features = features.astype(np.int64)
         return cls(features, starts, threshold[is_first], steps, slopes, missing)
 
     def scores(self, X: Matrix, *, unstored: bool) -> Floats:
         """Return the scores of rows; O(rows, used features) or O(stored entries)."""
         n_rows, n_columns = X.shape
-        scores = np.zeros(n_rows)
-        function: Any = compiled.dense_scores
-        arguments: tuple[Any, ...] = (self._tables(),)
-        size = n_rows * len(self.features)
+        scores, rows, size = np.zeros(n_rows), as_rows(X), n_rows * len(self.features)
+        position_of, of_unstored = self.features[:0], self.missing[:0]
         if not isinstance(X, np.ndarray):
-            function, size = compiled.sparse_scores, X.nnz
-            arguments = self._sparse(n_columns, unstored)
-        rows = as_rows(X)
+            size, position_of = X.nnz, np.full(n_columns, -1)
+            position_of[self.features] = np.arange(len(self.features))
+            of_unstored = self._zero_scores() if unstored else self.missing
+        base, tables = float(of_unstored.sum()), FeatureTables(**vars(self))
+        arguments = rows, tables, position_of, of_unstored, base, scores
 
         def work(part: slice, give_up: Callable[[], bool]) -> None:
-            function(part.start, part.stop, *rows, *arguments, scores)
+            add_scores(part.start, part.stop, *arguments)
 
         worth = size // MIN_ITEMS_PER_THREAD["entries"]
         share(n_rows, max(1, min(n_cores(), worth)), work)
         return scores
-
-    def _sparse(self, n_columns: int, unstored: bool) -> tuple[FeatureTables, Ints, Floats, float]:
-        position_of = np.full(n_columns, -1)
-        position_of[self.features] = np.arange(len(self.features))
-        scores = self._zero_scores() if unstored else self.missing
-        return self._tables(), position_of, scores, float(scores.sum())
 
     def _zero_scores(self) -> Floats:
         """Return the score of a zero in each feature."""
@@ -160,7 +172,7 @@ class ScoreTable:
     def contributions(self, X: Matrix, *, unstored: bool) -> Floats:
         """Return the scores of rows feature by feature: (rows, columns)."""
         result = np.zeros(X.shape)
-        features, starts, thresholds, steps, slopes, missing = self._tables()
+        features, starts, thresholds, steps, slopes, missing = FeatureTables(**vars(self))
         for u, feature in enumerate(features.tolist()):
             first, last = starts[u], starts[u + 1]
             own = ScoreTable(
@@ -178,33 +190,29 @@ class ScoreTable:
 class EarlyStopping:
     """Follows a metric on queries held out; remembers after which round it was best.
 
-    A share of all queries is drawn at random, whole; `rows` are theirs.
+    `is_held` is a mask of queries; `rows` are those of the queries that are held out.
     """
 
     def __init__(
         self,
         metric: Metric,
         patience: int | None,
-        share: float,
-        rng: np.random.RandomState,
         graded: GradedRows,
+        is_held: Bools,
+        X: Matrix,
+        offset: Floats | None,
+        *,
+        unstored: bool,
     ) -> None:
         self._metric, self._patience = metric, patience
         sizes = np.diff(graded.offsets)
-        n_held = min(max(1, round(share * len(sizes))), len(sizes) - 1)
-        is_held = np.zeros(len(sizes), dtype=bool)
-        is_held[rng.permutation(len(sizes))[:n_held]] = True
         kept = np.repeat(is_held, sizes)
         self.rows = graded.rows[kept]
         self._y = graded.grade[kept]
         self._qid = np.repeat(np.arange(len(sizes)), sizes)[kept]
         self.values: list[float] = []
         self.best = 0
-
-    def begin(self, X: Matrix, offset: Floats | None, *, unstored: bool) -> None:
-        """Evaluate the rows before the first round."""
-        self._X = X[self.rows]
-        self._columns = MatrixColumns(self._X, unstored=unstored)
+        self._held_rows = RankedRows(X[self.rows], unstored=unstored)
         start = np.zeros(len(self.rows)) if offset is None else offset[self.rows]
         self._scores = start.astype(np.float64)
         self._evaluate()
@@ -217,11 +225,7 @@ class EarlyStopping:
 
     def __call__(self, log: RoundLog) -> bool:
         """Add the last round; return whether to stop."""
-        feature, threshold, default, alpha, ranking = log.rounds[-1]
-        if ranking is not None:
-            self._scores += alpha * ranked(ranking, self._X)
-        else:
-            self._scores += alpha * self._columns.rank(feature, threshold, default)
+        self._scores += log.rounds[-1].alpha * self._held_rows.values(log.rounds[-1])
         self._evaluate()
         n_waited = len(self.values) - 1 - self.best
         return self._patience is not None and n_waited >= self._patience
@@ -235,3 +239,56 @@ class EarlyStopping:
         self.values.append(value)
         if sign * value > sign * self.values[self.best]:
             self.best = len(self.values) - 1
+
+
+def _check_rankers(node: Node) -> None:
+    alpha, default = node.values["alpha"], node.values["default"]
+    if not (np.abs(alpha) <= _LARGEST_ALPHA).all():
+        raise node.refuse("alpha", f"at most {_LARGEST_ALPHA:g}")
+    is_cut = ~np.isnan(node.values["threshold"])
+    if not np.isin(default[is_cut], (0.0, 1.0)).all():
+        raise node.refuse("default", "0 or 1 for thresholds")
+
+
+def _records(feature: Ints, threshold: Floats, default: Floats, alpha: Floats) -> Array:
+    rankers = np.empty(len(feature), dtype=RECORD)
+    rankers["feature"], rankers["threshold"] = feature, threshold
+    rankers["default"], rankers["alpha"] = default, alpha
+    return rankers
+
+
+_RANKERS = Table(
+    Field("feature", ints("rounds", below="features"), itemgetter("feature")),
+    Field("threshold", floats("rounds", finite=False), itemgetter("threshold")),
+    Field("default", floats("rounds"), itemgetter("default")),
+    Field("alpha", floats("rounds"), itemgetter("alpha")),
+    complete=_check_rankers,
+)
+
+
+def _plain_rankers(model: Any) -> Any:
+    if model.own_rankings_:
+        stored_parameter("weak", model.own_rankings_[0])
+    return model.weak_rankers_
+
+
+def _complete(node: Node) -> None:
+    rankers = node.values.pop("rankers")
+    node.values |= {
+        "weak_rankers_": rankers,
+        "own_rankings_": [],
+        "n_rounds_": len(rankers),
+        "_table": ScoreTable.of(rankers),
+    }
+
+
+BOOSTED = Table(
+    Field("rankers", nested(_RANKERS, _records), _plain_rankers),
+    Field("bounds", floats("rounds+1"), "bounds_"),
+    Field("smoothing", number(low=0.0), "smoothing_"),
+    Field("importances", floats("features"), "feature_importances_"),
+    Field("validation_scores", floats(None, finite=False), "validation_scores_", optional=True),
+    Field("unstored", flag(), "_unstored"),
+    Field("has_offset", flag(), "_has_offset"),
+    complete=_complete,
+)

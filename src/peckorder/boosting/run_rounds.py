@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,64 +13,29 @@ from peckorder._core.errors import refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Array, Floats, Ints, Matrix
 from peckorder.boosting.columns import cut_columns
-from peckorder.boosting.compiled import barrier
 from peckorder.boosting.compiled import rounds as compiled
-from peckorder.boosting.compiled.binned_columns import BinnedColumns
-from peckorder.boosting.compiled.candidates import Settings
-from peckorder.boosting.compiled.search_by_r import LEARNT
+from peckorder.boosting.compiled.binned_columns import BinnedColumns, add_binned
+from peckorder.boosting.compiled.search_by_r import LEARNT, Settings
 from peckorder.boosting.compiled.sorted_columns import SortedColumns
-from peckorder.boosting.compiled.weak_rankings import add_binned
-from peckorder.boosting.distribution import (
-    Distribution,
-    GradedPairSet,
-    feedback_rows,
-    make_distribution,
-)
-from peckorder.boosting.rounds import MatrixColumns, Round, RoundLog
+from peckorder.boosting.distribution import Distribution, GradedPairSet, make_distribution
+from peckorder.boosting.rounds import RankedRows, Round, RoundLog, recorded
 from peckorder.boosting.thresholds import (
     CandidateTable,
     Thresholds,
     ThresholdsByZ,
     allocate_histograms,
 )
-from peckorder.boosting.weak_learners import (
-    AlphaRule,
-    CustomLearner,
-    Features,
-    Ranking,
-    Weak,
-    WeakLearner,
-    ranked,
-)
+from peckorder.boosting.weak_learners import AlphaRule, CustomLearner, Features, Ranking, Weak
 from peckorder.feedback import Preferences
+
+# What finds a weak ranking for a distribution.
+WeakLearner: TypeAlias = Thresholds | Features | CustomLearner
 
 _NONE = np.empty(0)
 # Entries looked at in one call of compiled rounds, between two chances to interrupt.
 _ENTRIES_PER_CALL = 1 << 26
 # Numbers that keep what threads share out of each other's cache lines.
 _APART = 16
-
-
-class NoPairs(ValueError):
-    """There is nothing to learn from."""
-
-
-class FinishedBooster(Protocol):
-    """What is left of boosting: the rounds, and the smoothing that was used."""
-
-    log: RoundLog
-
-    @property
-    def smoothing(self) -> float:
-        """The smoothing."""
-
-
-@dataclass(frozen=True)
-class Watch:
-    """What to call with the rounds so far, after at most so many more of them."""
-
-    every: int
-    report: Callable[[RoundLog], None]
 
 
 @dataclass(frozen=True)
@@ -128,12 +94,7 @@ class Booster:
         log_total = distribution.log_total
         if offset is not None:
             distribution.move(offset)
-        self.log = RoundLog([distribution.log_total - log_total])
-
-    @property
-    def smoothing(self) -> float:
-        """The smoothing of alphas."""
-        return self.rule.smoothing
+        self.log = RoundLog([distribution.log_total - log_total], rule.smoothing)
 
     def resume(self, records: Array) -> None:
         """Add the rounds of an interrupted fit, on the same columns of bins."""
@@ -154,23 +115,28 @@ class Booster:
 
     def add_round(self, learner: WeakLearner, weak: Weak, alpha: float) -> None:
         """Add a ranking, and move the distribution to the new scores."""
-        before = self.distribution.log_total
-        self.distribution.add(alpha, weak.values)
+        before, scores = self.distribution.log_total, self.distribution.scores
+        compiled.add_ranking(alpha, weak.values, scores)
+        self.distribution.move(scores)
         learner.record(weak, alpha)
         round_ = Round(weak.feature, weak.threshold, weak.default, alpha, weak.ranking)
         self.log.add(round_, self.distribution.log_total - before)
 
     def boost(
-        self, monitor: Callable[[RoundLog], bool] | None = None, watch: Watch | None = None
+        self,
+        monitor: Callable[[RoundLog], bool] | None = None,
+        *,
+        report: Callable[[], None] | None = None,
+        every: int | None = None,
     ) -> None:
         """Add rounds until there are `n_rounds`, or no ranking is of any use.
 
         The monitor is called after every round, and ends boosting by returning True.
-        Only the compiled loop reports to `watch`.
+        Only the compiled loop reports, after at most `every` rounds.
         """
         if monitor is None and has_compiled_loop(self):
             learner: Any = self.learners[0]
-            _CompiledRounds(self, learner).boost(watch)
+            _CompiledRounds(self, learner).boost(report, every)
             return
         while len(self.log.rounds) < self.n_rounds:
             choice = self._choose()
@@ -191,7 +157,7 @@ class Booster:
             if not useful:
                 return None
             learner, weak = max(useful, key=lambda choice: choice[1].gain)
-            alpha = self.rule.alpha(weak, self.distribution)
+            alpha = self.rule.rate * self.rule.alpha(weak, self.distribution)
             if not alpha * weak.r > 0.0:
                 return None  # rounding is all that is left
             # The search knows the approximate alpha only, which is never the larger.
@@ -201,24 +167,19 @@ class Booster:
 
 
 class InMemoryBooster(Booster):
-    """RankBoost on rows that are all in memory.
-
-    Raises NoPairs if no pair has a positive weight.
-    """
+    """RankBoost on rows that are all in memory; `rows` are in pairs of positive weight."""
 
     def __init__(
         self,
         X: Matrix,
+        rows: Ints,
         preferences: Preferences,
         sample_weight: Floats | None,
         offset: Floats | None,
         options: Options,
         team: Team,
     ) -> None:
-        self.options, self.X, self._team = options, X, team
-        self.rows = rows = feedback_rows(preferences, sample_weight)
-        if len(rows) == 0:
-            raise NoPairs
+        self.options, self.X, self.rows, self._team = options, X, rows, team
         kept = preferences.restrict(rows)
         distribution = make_distribution(
             kept,
@@ -234,54 +195,32 @@ class InMemoryBooster(Booster):
         super().__init__(distribution, learners, rule, options.n_rounds, start)
 
     def _learner(self, weak: Any, smoothing: float) -> WeakLearner:
-        options = self.options
+        options, team = self.options, self._team
+        cut = partial(cut_columns, self.X, self.rows, unstored=options.unstored, team=team)
         if weak == "threshold":
-            columns = self._columns(max_bins=options.max_bins)
-            n_features = self.X.shape[1]
-            return options.thresholds(columns, n_features, smoothing, self._team)
+            columns = cut(max_bins=options.max_bins)
+            return options.thresholds(columns, self.X.shape[1], smoothing, team)
         if weak == "feature":
-            sorted_ = self._columns(max_bins=None, sort=True)[1]
+            sorted_ = cut(max_bins=None, sort=True)[1]
             is_narrow = options.alpha == "approximate"
             return Features(sorted_, options.default, options.cumulative, is_narrow)
         return CustomLearner(weak, self.X, self.rows, options.alpha, options.cumulative)
 
-    def _columns(
-        self, *, max_bins: int | None, sort: bool = False
-    ) -> tuple[BinnedColumns, SortedColumns]:
-        return cut_columns(
-            self.X,
-            self.rows,
-            unstored=self.options.unstored,
-            max_bins=max_bins,
-            team=self._team,
-            sort=sort,
-        )
-
     def repeat(self, records: Array, rankings: list[Ranking]) -> None:
         """Add the rounds of an earlier fit, as they rank these rows."""
-        custom = iter(rankings)
-        columns = MatrixColumns(self.X[self.rows], unstored=self.options.unstored)
-        for feature, threshold, default, alpha in records.tolist():
-            learner_type: Any = Features if np.isnan(threshold) else Thresholds
-            learner_type = CustomLearner if feature < 0 else learner_type
-            learner: Any = next(
-                (one for one in self.learners if isinstance(one, learner_type)), None
-            )
+        ranked_rows = RankedRows(self.X, unstored=self.options.unstored)
+        for round_ in recorded(records, rankings):
+            feature, threshold, default, alpha, ranking = round_
+            kind: Any = Features if np.isnan(threshold) else Thresholds
+            kind = kind if ranking is None else CustomLearner
+            learner: Any = next((one for one in self.learners if isinstance(one, kind)), None)
             if learner is None:
-                raise refusal(
-                    "weak",
-                    "be as in the last fit with warm_start",
-                    repr(self.options.weak),
-                    error=ValueError,
-                )
-            if feature < 0:
-                ranking = next(custom)
-                values, cut = ranked(ranking, self.X)[self.rows], 0
-            else:
-                ranking = None
-                values = columns.rank(feature, threshold, default)
-                at = default if learner_type is Features else threshold
-                cut = learner.cut_at(feature, at)
+                rule = "be as in the last fit with warm_start"
+                raise refusal("weak", rule, repr(self.options.weak), error=ValueError)
+            values = ranked_rows.values(round_)[self.rows]
+            cut = 0
+            if ranking is None:
+                cut = learner.cut_at(feature, default if kind is Features else threshold)
             weak = Weak(feature, threshold, default, 0.0, 0.0, values, cut, ranking=ranking)
             self.add_round(learner, weak, alpha)
 
@@ -325,12 +264,12 @@ class _CompiledRounds:
             ranking=np.empty(n_rows),
         )
 
-    def boost(self, watch: Watch | None) -> None:
+    def boost(self, report: Callable[[], None] | None, every: int | None) -> None:
         """Add rounds until there are enough, or nothing is left."""
         log, learner = self._booster.log, self._learner
         distribution, n_rounds = self._booster.distribution, self._booster.n_rounds
         chunk = max(1, _ENTRIES_PER_CALL // self._n_entries)
-        chunk = chunk if watch is None else min(chunk, watch.every)
+        chunk = chunk if every is None else min(chunk, every)
         while len(log.rounds) < n_rounds:
             n_asked = min(chunk, n_rounds - len(log.rounds))
             record = np.empty((n_asked, compiled.RECORD))
@@ -341,8 +280,8 @@ class _CompiledRounds:
                 round_ = Round(int(feature), threshold, default, alpha)
                 log.add(round_, log_total - distribution.log_total)
                 distribution.log_total = log_total
-            if watch is not None:
-                watch.report(log)
+            if report is not None:
+                report()
             if n_done < n_asked:
                 return
 
@@ -383,7 +322,7 @@ def _cancelling(state: Ints) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        state[barrier.CANCELLED] = 1
+        state[compiled.CANCELLED] = 1
         raise
 
 

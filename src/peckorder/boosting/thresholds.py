@@ -11,17 +11,16 @@ from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled import pairs as pair_functions
 from peckorder.boosting.compiled import search_by_r, search_by_z
-from peckorder.boosting.compiled.binned_columns import N_BINS, TOGETHER, BinnedColumns
-from peckorder.boosting.compiled.candidates import (
+from peckorder.boosting.compiled.binned_columns import N_BINS, TOGETHER, BinnedColumns, rank_binned
+from peckorder.boosting.compiled.pairs import UNIT
+from peckorder.boosting.compiled.search_by_r import (
     Candidates,
     Settings,
     add_to_candidate,
     find_candidate,
     set_floor,
 )
-from peckorder.boosting.compiled.pairs import UNIT
 from peckorder.boosting.compiled.sorted_columns import SortedColumns, rank_by_cut
-from peckorder.boosting.compiled.weak_rankings import rank_binned
 from peckorder.boosting.distribution import Distribution, GradedPairSet, ListedPairSet
 from peckorder.boosting.weak_learners import Weak
 
@@ -41,13 +40,10 @@ class CandidateTable:
         sums, ratios = np.empty((2, _CAPACITY))
         heads = np.full(n_features, -1)
         self.arrays = Candidates(heads, cuts, defaults, following, sums, floors, ratios)
-        self._excluded: list[int] = []
 
-    def may_add(self, weak: Weak, alpha: float) -> bool:
-        """Return whether a threshold may be added with a weight."""
-        p = self._find(weak)
-        so_far = 0.0 if p < 0 else float(self.arrays.sums[p])
-        return not self.settings.cumulative or so_far + alpha > 0.0
+    def find(self, weak: Weak) -> int:
+        """Return the number of a threshold, -1 if it was not added."""
+        return find_candidate(weak.feature, weak.cut, int(weak.default), self.arrays)
 
     def add(self, feature: int, cut: int, default: float, alpha: float) -> None:
         """Add to the sum of a threshold."""
@@ -55,18 +51,6 @@ class CandidateTable:
         self.size = add_to_candidate(
             feature, cut, int(default), alpha, self.size, self.settings, self.arrays
         )
-
-    def exclude(self, weak: Weak) -> None:
-        """Refuse a threshold until exclusions are cleared."""
-        p = self._find(weak)
-        self.arrays.floors[p], self.arrays.ratios[p] = 0, inf
-        self._excluded.append(p)
-
-    def clear_exclusions(self) -> None:
-        """Let all thresholds be chosen again."""
-        for p in self._excluded:
-            set_floor(p, self.settings, self.arrays)
-        self._excluded = []
 
     def reserve(self, n_more: int) -> None:
         """Allocate memory for more thresholds."""
@@ -77,9 +61,6 @@ class CandidateTable:
             self.arrays = Candidates(
                 heads, *(np.append(a, np.empty(added, a.dtype)) for a in lists)
             )
-
-    def _find(self, weak: Weak) -> int:
-        return find_candidate(weak.feature, weak.cut, int(weak.default), self.arrays)
 
 
 @dataclass(eq=False)
@@ -98,6 +79,7 @@ class Thresholds:
         self.ceilings = np.full(self.candidates.n_features, inf)
         self._values = np.empty(0)
         self._histograms = allocate_histograms(self.team.n_threads)
+        self._excluded: list[int] = []
 
     def choose(self, distribution: Distribution) -> Weak | None:
         """Return the best ranking, or None if there is none of any use."""
@@ -106,17 +88,24 @@ class Thresholds:
         if best[search_by_r.SIZE] <= distribution.noise * UNIT:
             return None
         size, feature, cut, default, r = best.tolist()
+        n_rows = len(distribution.potentials)
+        return self._weak(feature, cut, default, r / UNIT, size / UNIT, n_rows)
+
+    def _weak(
+        self, feature: int, cut: int, default: int, r: float, gain: float, n_rows: int
+    ) -> Weak:
         if len(self._values) == 0:
             # The same memory for all rounds: new pages would cost more than the work.
-            self._values = np.empty(len(distribution.potentials))
-        values = self._values
-        self._rank(feature, cut, default, values)
+            self._values = np.empty(n_rows)
+        self._rank(feature, cut, default, self._values)
         threshold = self.threshold(feature, cut)
-        return Weak(feature, threshold, float(default), r / UNIT, size / UNIT, values, cut)
+        return Weak(feature, threshold, float(default), r, gain, self._values, cut)
 
     def may_add(self, weak: Weak, alpha: float) -> bool:
         """Return whether a ranking may be added with a weight."""
-        return self.candidates.may_add(weak, alpha)
+        p = self.candidates.find(weak)
+        so_far = 0.0 if p < 0 else float(self.candidates.arrays.sums[p])
+        return not self.candidates.settings.cumulative or so_far + alpha > 0.0
 
     def record(self, weak: Weak, alpha: float) -> None:
         """Record that a ranking has been added."""
@@ -126,11 +115,15 @@ class Thresholds:
 
     def exclude(self, weak: Weak) -> None:
         """Do not choose a ranking again until exclusions are cleared."""
-        self.candidates.exclude(weak)
+        p, arrays = self.candidates.find(weak), self.candidates.arrays
+        arrays.floors[p], arrays.ratios[p] = 0, inf
+        self._excluded.append(p)
 
     def clear_exclusions(self) -> None:
         """Let all rankings be chosen again."""
-        self.candidates.clear_exclusions()
+        for p in self._excluded:
+            set_floor(p, self.candidates.settings, self.candidates.arrays)
+        self._excluded = []
 
     def cut_at(self, feature: int, threshold: float) -> int:
         """Return the cut at a threshold of an earlier fit, or the next one below."""
@@ -153,21 +146,17 @@ class Thresholds:
         limits = search_by_r.Limits(self.ceilings, drift_so_far, best_size)
         rules = candidates.settings, candidates.arrays, limits
 
-        def search_binned(thread: slice, give_up: Callable[[], bool]) -> Ints:
+        def search(thread: slice, give_up: Callable[[], bool]) -> Ints:
             best, workspace = nothing_chosen(), self._histograms[thread.start]
-            search_by_r.search_binned(binned_queue, binned, potentials, *rules, workspace, best)
+            sums = np.empty(self.most_groups, dtype=np.int64)
+            # What there is none of need not be compiled.
+            if len(binned.features):
+                search_by_r.search_binned(binned_queue, binned, potentials, *rules, workspace, best)
+            if len(sorted_.features):
+                search_by_r.search_sorted(sorted_queue, sorted_, potentials, *rules, sums, best)
             return best
 
-        def search_sorted(thread: slice, give_up: Callable[[], bool]) -> Ints:
-            best, sums = nothing_chosen(), np.empty(self.most_groups, dtype=np.int64)
-            search_by_r.search_sorted(sorted_queue, sorted_, potentials, *rules, sums, best)
-            return best
-
-        choices = []
-        if len(binned.features):
-            choices += self.team.share(n_threads, search_binned)
-        if len(sorted_.features):
-            choices += self.team.share(n_threads, search_sorted)
+        choices = self.team.share(n_threads, search)
         # The first feature of those with the largest |r|.
         size, feature = search_by_r.SIZE, search_by_r.FEATURE
         return max(choices, key=lambda best: (best[size], -best[feature]))
@@ -224,13 +213,9 @@ class PairWeights:
 
     def __init__(self, distribution: Distribution) -> None:
         n_rows = len(distribution.potentials)
-        self._graded: GradedPairSet | None = None
-        self._listed: ListedPairSet | None = None
-        for pairs in distribution.pair_sets:
-            if isinstance(pairs, GradedPairSet):
-                self._graded = pairs
-            elif isinstance(pairs, ListedPairSet):
-                self._listed = pairs
+        pair_sets = distribution.pair_sets  # one of each kind at most
+        self._graded = next((p for p in pair_sets if isinstance(p, GradedPairSet)), None)
+        self._listed = next((p for p in pair_sets if isinstance(p, ListedPairSet)), None)
         level_of = np.full(n_rows, -1, dtype=np.int32)
         levels: Ints = np.zeros(1, dtype=np.int64)
         utility: Floats = np.empty(0)
@@ -320,15 +305,12 @@ class ThresholdsByZ(Thresholds):
         weights = self._update_weights(distribution)
         self._limit(distribution.potentials)
         best = self._scan(weights, len(distribution.potentials))
-        gain = search_by_z.gain_of(best)
+        gain = float(best[search_by_z.GAIN] / search_by_z.GAIN_UNIT)
         if gain == 0.0:
             return None
         feature, cut, default = (int(value) for value in best[1:4])
-        values = np.empty(len(distribution.potentials))
-        self._rank(feature, cut, default, values)
-        threshold = self.threshold(feature, cut)
         r = float(best[search_by_z.RIGHT] - best[search_by_z.WRONG])
-        return Weak(feature, threshold, float(default), r, gain, values, cut)
+        return self._weak(feature, cut, default, r, gain, len(distribution.potentials))
 
     def _update_weights(self, distribution: Distribution) -> PairWeights:
         """Weigh the pairs; lower the shares that are left since columns were scanned.

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, log
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -14,7 +14,6 @@ from peckorder.boosting.compiled.pairs import UNIT
 from peckorder.boosting.compiled.rounds import NOTHING, approximate_alpha
 from peckorder.boosting.compiled.sorted_columns import SortedColumns, rank_by_values, sum_values
 from peckorder.boosting.distribution import Distribution
-from peckorder.exceptions import DataError
 
 # Newton's iteration stops when a step is this small, in units of the last place.
 _PRECISE = 4e-16
@@ -42,37 +41,14 @@ class Weak:
     cut: int = 0
     ranking: Ranking | None = None
 
-    @property
-    def key(self) -> tuple[int, int, float]:
-        """What makes it the same as one of another round."""
-        return self.feature, self.cut, self.default
-
-
-class WeakLearner(Protocol):
-    """Finds a weak ranking for a distribution."""
-
-    def choose(self, distribution: Distribution) -> Weak | None:
-        """Return the best weak ranking, or None if there is none of any use."""
-
-    def may_add(self, weak: Weak, alpha: float) -> bool:
-        """Return whether a ranking may be added with a weight."""
-
-    def record(self, weak: Weak, alpha: float) -> None:
-        """Record that a ranking has been added."""
-
-    def exclude(self, weak: Weak) -> None:
-        """Do not choose a ranking again until exclusions are cleared."""
-
-    def clear_exclusions(self) -> None:
-        """Let all rankings be chosen again."""
-
 
 @dataclass(eq=False)
 class Features:
     """Features as weak rankings, the largest |r| first: the paper's first form.
 
     The default where they abstain is given, or the better end of the feature's range:
-    r is linear in it.
+    r is linear in it. The `cut` of a ranking is which end. There is a column for every
+    feature.
     """
 
     columns: SortedColumns
@@ -96,8 +72,8 @@ class Features:
             self._check_range(low, high)
         # Rounding leaves more of values larger than 1.
         self._scale = np.maximum(np.maximum(np.abs(low), np.abs(high)), 1.0)
-        self._sums: dict[tuple[int, int, float], float] = {}
-        self._excluded: set[tuple[int, int, float]] = set()
+        self._sums = np.zeros_like(self._ends)
+        self._is_old, self._is_excluded = np.zeros((2, *self._ends.shape), dtype=bool)
 
     def _check_range(self, low: Floats, high: Floats) -> None:
         abstains = self.columns.abstains != 0
@@ -125,12 +101,8 @@ class Features:
         size = np.abs(r)
         size[size <= distribution.noise * self._scale] = 0.0
         if self.cumulative:
-            may_fall = {key[0] + len(ranked) * key[1] for key in self._sums}
-            is_old = np.zeros(r.size, dtype=bool)
-            is_old[list(may_fall)] = True
-            size = np.where((r > 0) | is_old.reshape(r.shape), size, 0.0)
-        for column, end, _ in self._excluded:
-            size[end, column] = 0.0
+            size = np.where((r > 0) | self._is_old, size, 0.0)
+        size[self._is_excluded] = 0.0
         # By features first, then by defaults.
         column, end = divmod(int(np.argmax(size.T)), 2)
         if size[end, column] == 0.0:
@@ -142,19 +114,21 @@ class Features:
 
     def may_add(self, weak: Weak, alpha: float) -> bool:
         """Return whether a ranking may be added with a weight."""
-        return not self.cumulative or self._sums.get(weak.key, 0.0) + alpha > 0.0
+        return not self.cumulative or self._sums[weak.cut, weak.feature] + alpha > 0.0
 
     def record(self, weak: Weak, alpha: float) -> None:
         """Record that a ranking has been added."""
-        self._sums[weak.key] = self._sums.get(weak.key, 0.0) + alpha
+        if weak.default == self._ends[weak.cut, weak.feature]:  # an earlier fit may have others
+            self._sums[weak.cut, weak.feature] += alpha
+            self._is_old[weak.cut, weak.feature] = True
 
     def exclude(self, weak: Weak) -> None:
         """Do not choose a ranking again in this round."""
-        self._excluded.add(weak.key)
+        self._is_excluded[weak.cut, weak.feature] = True
 
     def clear_exclusions(self) -> None:
         """Let all rankings be chosen again."""
-        self._excluded.clear()
+        self._is_excluded[:] = False
 
     def cut_at(self, feature: int, default: float) -> int:
         """Return which of the two defaults a ranking of an earlier fit has."""
@@ -256,12 +230,13 @@ def ranked(ranking: Ranking, X: Matrix) -> Floats:
         values = np.asarray(ranking(X), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise refusal("a ranking by weak", "be numbers", error) from error
-    rule = f"RankBoost: a ranking by weak must be one number per row, {X.shape[0]} in all"
+    rule = f"be one number per row, {X.shape[0]} in all"
     if values.shape != (X.shape[0],):
-        raise DataError(f"{rule}; got an array of shape {values.shape}.")
+        raise refusal("a ranking by weak", rule, f"an array of shape {values.shape}")
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
-        raise DataError(f"{rule}, finite; got {float(values[row])!r} in row {row}.")
+        got = f"{float(values[row])!r} in row {row}"
+        raise refusal("a ranking by weak", f"{rule}, finite", got)
     return values
 
 
@@ -279,10 +254,7 @@ class AlphaRule:
     rate: float
 
     def alpha(self, weak: Weak, distribution: Distribution) -> float:
-        """Return the weight of a ranking, times the learning rate."""
-        return self.rate * self._full_alpha(weak, distribution)
-
-    def _full_alpha(self, weak: Weak, distribution: Distribution) -> float:
+        """Return the weight of a ranking, before the learning rate."""
         if self.method == "approximate":
             return approximate_alpha(weak.r, self.smoothing)
         if is_step(weak.values):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from peckorder._base.transaction import all_or_nothing
+from peckorder._base import all_or_nothing
 from peckorder._core.errors import caller, entry, refusal
 from peckorder._core.typing import Floats
 from peckorder._core.validation import (

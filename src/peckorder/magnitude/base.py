@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from peckorder._base.scores import ScoreEstimator, checked_offset, checked_weight
+from peckorder._base import ScoreEstimator, checked_offset, checked_weight
 from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Matrix, MatrixLike, VectorLike

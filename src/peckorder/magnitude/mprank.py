@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from peckorder._base.transaction import all_or_nothing
+from peckorder._base import all_or_nothing
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Floats, MatrixLike, VectorLike
 from peckorder._core.validation import Rules, check_parameters, one_of, optional, positive, whole

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from peckorder._base.transaction import all_or_nothing
+from peckorder._base import all_or_nothing
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import MatrixLike, VectorLike
 from peckorder._core.validation import (

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from peckorder._base.transaction import all_or_nothing
+from peckorder._base import all_or_nothing
 from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform, UnusableRow
 from peckorder._core.typing import Array, Ints, Labels, MatrixLike, Rows, Seed, VectorLike

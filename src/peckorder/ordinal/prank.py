@@ -7,7 +7,7 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from peckorder._base.transaction import all_or_nothing
+from peckorder._base import all_or_nothing
 from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, MatrixLike, Seed, VectorLike

@@ -10,7 +10,7 @@ from sklearn.utils import check_array, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from peckorder._base.scores import ROUTED_TO_FIT, ROUTED_TO_PREDICT, ROUTED_TO_SCORE
+from peckorder._base import ROUTED_TO_FIT, ROUTED_TO_PREDICT, ROUTED_TO_SCORE
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Array, Estimator, Floats, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, boolean, check_parameters

@@ -9,7 +9,6 @@ from time import sleep
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
-import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, config, types
 from numba.core.cpu import CPUTargetOptions
@@ -119,14 +118,6 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
     def prefetch(array: Any, index: Any) -> None:
         """Do nothing: there is no processor cache to speak of without compilation."""
 
-    def bits_of(value: float) -> int:
-        """Return the 64 bits of a floating-point number, as an integer."""
-        return int(np.float64(value).view(np.int64))
-
-    def from_bits(bits: int) -> float:
-        """Return the floating-point number that has these 64 bits."""
-        return float(np.int64(bits).view(np.float64))
-
     def atomic_load(array: Any, index: int) -> Any:
         """Return ``array[index]``."""
         return array[index]
@@ -210,20 +201,6 @@ else:
             return context.get_dummy_value()
 
         return types.void(), generate
-
-    @intrinsic
-    def bits_of(typing_context: Context, value: Type) -> Intrinsic:
-        """Return the 64 bits of a floating-point number, as an integer."""
-        return types.int64(types.float64), (
-            lambda _, builder, signature, args: builder.bitcast(args[0], ir.IntType(64))
-        )
-
-    @intrinsic
-    def from_bits(typing_context: Context, bits: Type) -> Intrinsic:
-        """Return the floating-point number that has these 64 bits."""
-        return types.float64(types.int64), (
-            lambda _, builder, signature, args: builder.bitcast(args[0], ir.DoubleType())
-        )
 
     @intrinsic
     def prefetch(typing_context: Context, array: Type, index: Type) -> Intrinsic:

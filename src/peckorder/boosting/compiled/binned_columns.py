@@ -1,6 +1,6 @@
 """Columns cut into bins of values, the largest first, and their histograms."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -243,3 +243,25 @@ def sum_columns(
             for b in range(sums.shape[1]):
                 sums[k + c, b] = histograms[c, b]
         k += n_done
+
+
+@compiled
+def rank_binned(bins: Ints, cut: int, default: float, ranking: Floats) -> None:
+    """Write to ranking (n,) a column of bins (n,), cut."""
+    for i in range(ranking.shape[0]):
+        value = 1.0 if bins[i] < cut else 0.0
+        ranking[i] = default if bins[i] == ABSTAINS else value
+
+
+@compiled
+def add_binned(alpha: float, bins: Ints, cut: int, default: float, scores: Floats) -> float:
+    """Add alpha times a column of bins (n,), cut; return the largest absolute score."""
+    largest: Any = 0
+    for i in range(np.uintp(scores.shape[0])):
+        value = 1.0 if bins[i] < cut else 0.0
+        value = default if bins[i] == ABSTAINS else value
+        score = scores[i] + alpha * value
+        scores[i] = score
+        # By bits, of which processors compare several at a time.
+        largest = max(largest, np.float64(abs(score)).view(np.int64))
+    return np.int64(largest).view(np.float64)

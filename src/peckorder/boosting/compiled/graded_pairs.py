@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from peckorder._core.compiled.jit import bits_of, compiled, from_bits, inlined_exact
+from peckorder._core.compiled.jit import compiled, inlined_exact
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.compiled.pairs import UNIT, GradedPairs
 
@@ -66,12 +66,12 @@ def exp_moderate(x: float) -> float:
     middle = (_C6 + s * _C7) + s2 * (_C8 + s * _C9)
     high = (_C10 + s * _C11) + s2 * (_C12 + s * _C13)
     rest = low + s4 * (middle + s4 * high)
-    power = from_bits((bits_of(shifted) - _ROUND_BITS + _BIAS) << 52)
-    return (1.0 + (s + s2 * rest)) * power
+    exponent = np.float64(shifted).view(np.int64) - _ROUND_BITS + _BIAS
+    return (1.0 + (s + s2 * rest)) * np.int64(exponent << 52).view(np.float64)
 
 
 @inlined_exact
-def in_order(bits: int) -> int:
+def in_order(bits: Any) -> Any:
     """Turn the bits of floats into integers of the same order, and these back."""
     return bits ^ ((bits >> 63) & _SIZE)
 
@@ -89,15 +89,16 @@ def copy_scores(
         for i in range(first, last):
             score = scores[i]
             up[i] = score
-            key = in_order(bits_of(score))
+            key = in_order(np.float64(score).view(np.int64))
             low, high = min(low, key), max(high, key)
     else:
         for i in range(first, last):
             score = scores[rows[i]]
             up[i] = score
-            key = in_order(bits_of(score))
+            key = in_order(np.float64(score).view(np.int64))
             low, high = min(low, key), max(high, key)
-    return from_bits(in_order(low)), from_bits(in_order(high))
+    least, largest = np.int64(in_order(low)), np.int64(in_order(high))
+    return least.view(np.float64), largest.view(np.float64)
 
 
 @inlined_exact

@@ -27,15 +27,14 @@ from peckorder.boosting.compiled.binned_columns import (
     order_binned_rows,
     sum_four_columns,
 )
-from peckorder.boosting.compiled.candidates import Candidates, Settings, find_candidate
 from peckorder.boosting.compiled.pairs import DOWN, UNIT, UP
-from peckorder.boosting.compiled.search_by_r import LEARNT
+from peckorder.boosting.compiled.search_by_r import LEARNT, Candidates, Settings, find_candidate
 from peckorder.boosting.compiled.sorted_columns import SortedColumns, order_sorted_rows
 
 # What is smaller is what rounding left of zero; a square root would magnify it.
 _NOTHING = 1e-14
 # 1 - Z is compared in these units, so that rounding does not separate equal cuts.
-_GAIN_UNIT = 2.0**40
+GAIN_UNIT = 2.0**40
 # A threshold: 1 - Z in units, the feature, the cut, q, right, wrong.
 GAIN, FEATURE, CUT, DEFAULT, RIGHT, WRONG = range(6)
 CHOICE = 6
@@ -333,10 +332,10 @@ def consider(
     ``right > ratio wrong``, both smoothed.
     """
     # Most are worse by far: that is seen without square roots.
-    least, p, r = (best[GAIN] - 1.0) / _GAIN_UNIT, good + bad, good - bad
+    least, p, r = (best[GAIN] - 1.0) / GAIN_UNIT, good + bad, good - bad
     if r * r < least * (2.0 * p - least):
         return
-    gain = np.rint((sqrt(good) - sqrt(bad)) ** 2 * _GAIN_UNIT)
+    gain = np.rint((sqrt(good) - sqrt(bad)) ** 2 * GAIN_UNIT)
     is_earlier = feature < best[FEATURE] or (
         feature == best[FEATURE] and (cut < best[CUT] or (cut == best[CUT] and q < best[DEFAULT]))
     )
@@ -382,7 +381,7 @@ def search(
     for turn in range(first, order.shape[0], step):
         column = order[turn]
         # One unit more for rounding.
-        if columns.limits[column] * _GAIN_UNIT + 1.0 < best_gain[0]:
+        if columns.limits[column] * GAIN_UNIT + 1.0 < best_gain[0]:
             return
         feature, c = columns.features[column], column - n_binned
         start, abstains = columns.cut_starts[column], columns.abstains[column]
@@ -421,8 +420,3 @@ def search(
                 consider(best, feature, cut, q, good, bad, settings, candidates)
         columns.shares[column] = SAFE
         best_gain[0] = max(best_gain[0], best[GAIN])
-
-
-def gain_of(best: Floats) -> float:
-    """Return 1 - Z of the best threshold."""
-    return float(best[GAIN] / _GAIN_UNIT)

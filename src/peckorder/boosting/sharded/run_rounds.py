@@ -96,26 +96,21 @@ class Traffic:
 
 
 class ShardedBooster:
-    """RankBoost in progress over shards; `log` and `smoothing` are the result."""
+    """RankBoost in progress over shards; `log` is the result."""
 
     def __init__(self, crew: Crew, rows: Rows, options: Options) -> None:
         self._crew, self._rows, self._options = crew, rows, options
         self._rule = options.alpha_rule(rows.n_pairs)
-        self.log = RoundLog([0.0])
+        self.log = RoundLog([0.0], self._rule.smoothing)
         self.traffic = Traffic()
-        self._candidates = options.candidates(rows.n_columns, self.smoothing)
+        self._candidates = options.candidates(rows.n_columns, self._rule.smoothing)
         self._unit = mass_unit(rows.n_queries)
-        self._cuts = Cuts(0)
+        self._cuts = Cuts.allocate(0)
         self._records: list[Record] | None = None
         self._log_total = nan
         self._largest, self._total_drift, self._drift, self._size = 0.0, 0.0, 0.0, 0.0
         self._n_asked = 0
         self._ceilings = np.full(rows.n_columns, inf)
-
-    @property
-    def smoothing(self) -> float:
-        """The smoothing of alphas."""
-        return self._rule.smoothing
 
     def _ask(self, question: str, *arguments: Any) -> Any:
         """Ask all shards, replacing those that are lost; join their answers."""
@@ -138,7 +133,7 @@ class ShardedBooster:
             last = min(first + step, rows.n_columns)
             cuts = find_cuts(self._ask, first, last, self._options.max_bins, rows.dtype)
             self._ask("cut", first, cuts)
-            self._cuts = self._cuts.extended(cuts)
+            self._cuts = Cuts._make(map(np.concatenate, zip(self._cuts, cuts, strict=True)))
         self._columns = self._cuts.columns(np.empty((0, 0), np.uint8), rows.n_rows)
         self._most = int(self._columns.n_bins.max(initial=1))
 
@@ -232,8 +227,6 @@ def n_bytes(message: object) -> int:
         return message.nbytes
     if isinstance(message, tuple | list):
         return sum(map(n_bytes, message))
-    if isinstance(message, Cuts):
-        return sum(map(n_bytes, vars(message).values()))
     return 0 if message is None else 8
 
 
@@ -248,7 +241,7 @@ def find_cuts(
     these an interval is cut in 16 at a time, for all columns and statistics at once.
     """
     n_values, (lows, highs), n_distinct, distinct = ask("values", first, last)
-    cuts = Cuts(last - first)
+    cuts = Cuts.allocate(last - first)
     cuts.n_values[:], cuts.lows[:] = n_values, lows
     starts = np.cumsum([0, *np.maximum(n_distinct, 0)])
     most = MOST_BINS if max_bins is None else max_bins

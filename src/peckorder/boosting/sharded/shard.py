@@ -13,9 +13,14 @@ import numpy as np
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Team
 from peckorder._core.typing import Floats, Ints
 from peckorder.boosting.columns import MOST_BINS, ZERO, Cuts, allocate_cells
-from peckorder.boosting.compiled.binned_columns import copy_columns, cut_points, sum_columns
-from peckorder.boosting.compiled.weak_rankings import add_binned
-from peckorder.boosting.distribution import GradedQueries
+from peckorder.boosting.compiled.binned_columns import (
+    add_binned,
+    copy_columns,
+    cut_points,
+    sum_columns,
+)
+from peckorder.boosting.compiled.pairs import GradedPairs
+from peckorder.boosting.distribution import GradedPairSet
 from peckorder.boosting.thresholds import allocate_histograms
 
 # A round: feature, cut, default and alpha.
@@ -27,16 +32,16 @@ _NONE = np.empty(0)
 class Shard:
     """Rows, their bins, scores and potentials.
 
-    `blocks` are dense X with the numbers of the rows in pairs, in the order of
-    `queries`; they are dropped once all columns are binned.
+    `blocks` are dense X with the numbers of the rows in pairs, in the order of these;
+    they are dropped once all columns are binned.
     """
 
     def __init__(
-        self, blocks: Sequence[tuple[Floats, Ints]], queries: GradedQueries, n_columns: int
+        self, blocks: Sequence[tuple[Floats, Ints]], pairs: GradedPairs, n_columns: int
     ) -> None:
         self._blocks = list(blocks)
-        self._pairs = queries.pair_set()
-        self.n_rows, self.n_columns = queries.n_rows, n_columns
+        self._pairs = GradedPairSet(pairs)
+        self.n_rows, self.n_columns = self._pairs.n_rows, n_columns
         self._bins = np.empty((n_columns, self.n_rows), dtype=np.uint8)
         self._scores = np.zeros(self.n_rows)
         self._potentials = np.zeros(self.n_rows, dtype=np.int64)

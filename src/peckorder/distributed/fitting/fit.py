@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from peckorder._base.transaction import all_or_nothing
+from peckorder._base import all_or_nothing
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Labels
 from peckorder.distributed.cluster.client import (

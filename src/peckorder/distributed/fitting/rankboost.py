@@ -12,8 +12,9 @@ import numpy as np
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Ints
-from peckorder.boosting.blocks import CheckedBlocks, options_for_blocks, publish, refuse_blocks
+from peckorder.boosting.blocks import CheckedBlocks, options_for_blocks
 from peckorder.boosting.columns import Cuts
+from peckorder.boosting.rankboost import refuse_rows
 from peckorder.boosting.sharded.run_rounds import Lost, Rows, ShardedBooster, answered
 from peckorder.boosting.sharded.shard import Shard, joined
 from peckorder.distributed.cluster.client import results
@@ -46,12 +47,12 @@ def fit_rankboost(estimator: RankBoost, source: Source, client: "Client") -> Non
     with DaskShards(partitions, unfitted(estimator)) as crew, named_after(estimator):
         rows, counts = crew.rows()
         if rows.n_rows == 0:
-            refuse_blocks(counts.all_rows, counts.all_queries, counts.flat_queries)
+            refuse_rows(counts.all_rows, counts.all_queries, counts.flat_queries)
         booster = ShardedBooster(crew, rows, options)
         booster.cut()
         booster.boost()
     set_features(estimator, partitions)
-    publish(estimator, booster)
+    estimator._publish(booster.log)
     estimator.traffic_ = np.array(booster.traffic.rounds, dtype=TRAFFIC)
 
 
@@ -83,17 +84,17 @@ class WorkerShard(Shard):
             for name, block in zip(names, blocks, strict=True):
                 rows = block.X, block.y, block.qid, block.weight
                 made.append(in_partition(name, checked.add, *rows))
-        queries = checked.graded.joined()
+        pairs = checked.pairs()
         self._counts = Counts(
-            queries.n_rows,
-            len(queries.levels) - 1,
-            queries.n_pairs,
+            checked.n_paired,
+            len(pairs.levels) - 1,
+            checked.n_pairs,
             checked.n_rows,
             checked.n_queries,
             checked.n_flat,
         )
         self._dtype = made[0][0].dtype
-        super().__init__(made, queries, model.n_features_in_)
+        super().__init__(made, pairs, model.n_features_in_)
 
     def counts(self, team: Team) -> tuple[Ints, str]:
         """Return how many rows of which kind there are, and the type of their X."""
@@ -140,7 +141,9 @@ class DaskShards:
 
     def rows(self) -> tuple[Rows, Counts]:
         """Return what is known of all rows."""
-        answers = answered(lambda: self.ask("counts"), lambda: self.replace(Cuts(0), None, nan))
+        answers = answered(
+            lambda: self.ask("counts"), lambda: self.replace(Cuts.allocate(0), None, nan)
+        )
         counts_of_shards = np.array([counts for worker in answers for counts, _ in worker])
         counts = Counts(*counts_of_shards.sum(axis=0).tolist())
         dtype = np.dtype(answers[0][0][1])

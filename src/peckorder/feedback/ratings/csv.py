@@ -17,7 +17,7 @@ from peckorder._core.text_files import Source, check_source, read_text, shown
 from peckorder._core.typing import Floats, Ints, Labels
 from peckorder._core.validation import Rule, boolean, did_you_mean, finite
 from peckorder.feedback._ids import Ids
-from peckorder.feedback.ratings.table import RatingRows
+from peckorder.feedback.ratings.rows import RatingRows
 
 # Stands for a separator of several characters, which the csv module cannot have.
 _UNIT = "\x1f"
@@ -97,25 +97,13 @@ def read_rows(path: Source, form: CsvForm) -> RatingRows:
     if isinstance(path, io.TextIOBase):
         form = replace(form, encoding="utf-8")  # it is decoded already
     reader = _Reader(form)
-    values, lines = [], []
-    users: list[Ints] = []
-    items: list[Ints] = []
-    for block in reader.blocks(path):
-        users.append(block[0])
-        items.append(block[1])
-        values.append(block[2])
-        lines.append(block[3])
-    if not values:
+    blocks = list(reader.blocks(path))
+    if not blocks:
         raise refusal("path", "hold at least one rating", "none")
-    user, all_users = Ids.from_codes(
-        "user", np.concatenate(users), reader.ids("user", form.user_dtype)
-    )
-    item, all_items = Ids.from_codes(
-        "item", np.concatenate(items), reader.ids("item", form.item_dtype)
-    )
-    return RatingRows(
-        user, all_users, item, all_items, np.concatenate(values), np.concatenate(lines)
-    )
+    user, item, value, line = map(np.concatenate, zip(*blocks, strict=True))
+    user, users = Ids.from_codes("user", user, reader.ids("user", form.user_dtype))
+    item, items = Ids.from_codes("item", item, reader.ids("item", form.item_dtype))
+    return RatingRows(user, users, item, items, value, line)
 
 
 def _numbered() -> defaultdict[str, int]:

@@ -3,7 +3,7 @@
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from mmap import mmap
 from pathlib import Path
 from tempfile import gettempdir
@@ -15,11 +15,18 @@ import numpy as np
 from peckorder._core.errors import entry_named, named, refusal
 from peckorder._core.threads import Team
 from peckorder._core.typing import Ints, PathLike
-from peckorder.boosting.blocks import CheckedBlocks, options_for_blocks, publish
+from peckorder.boosting.blocks import (
+    CheckedBlocks,
+    Scratch,
+    Spool,
+    check_disk,
+    options_for_blocks,
+    reserve,
+)
 from peckorder.boosting.columns import Cuts, no_sorted
-from peckorder.boosting.columns_on_disk import Scratch, Spool, check_disk, on_one_disk, reserve
-from peckorder.boosting.distribution import Distribution, GradedQueries
-from peckorder.boosting.run_rounds import Booster, Options, Watch
+from peckorder.boosting.compiled.pairs import GradedPairs
+from peckorder.boosting.distribution import Distribution, GradedPairSet, unweighted_pairs
+from peckorder.boosting.run_rounds import Booster, Options
 from peckorder.estimators import RankBoost
 from peckorder.streams.block import Stream
 from peckorder.streams.fitting.checkpoint import Checkpoint, Position, terms_of
@@ -29,9 +36,8 @@ from peckorder.streams.row_errors import locate_errors
 
 # Bytes a row of scores, potentials, and what both are made from.
 _BYTES_A_ROW = 32
-# More rounds than there will be.
-_NEVER = 1 << 62
-_CUTS = ("tops", "n_bins", "n_values", "lows")
+# Of pairs, what is not empty.
+_PAIRS = ("levels", "starts", "log_weight", "log_query")
 # What rows are kept in: what makes them whole is the first to go.
 _NAMES = ("terms", "draft", "rest.npz", "bins")
 _BYTES = "one byte per entry"
@@ -39,11 +45,12 @@ _BYTES = "one byte per entry"
 
 @dataclass(frozen=True, eq=False)
 class BinnedRows:
-    """Columns of bins (features, n) in a file, where they are cut, and the queries."""
+    """Columns of bins (features, n) in a file, where they are cut, and the pairs."""
 
     bins: Ints
     cuts: Cuts
-    queries: GradedQueries
+    pairs: GradedPairs
+    n_pairs: int
 
 
 class KeptRows:
@@ -71,7 +78,7 @@ class KeptRows:
 
     def shares_disk(self, folder: Path) -> bool:
         """Tell whether a folder is on the disk that the rows are kept on."""
-        return on_one_disk(self._folder.parent, folder)
+        return self._folder.parent.stat().st_dev == folder.stat().st_dev
 
     @entry_named("fit")
     def check_disk(self, n_entries: int) -> None:
@@ -96,14 +103,11 @@ class KeptRows:
                 arrays = dict(rest)
         except (OSError, ValueError, BadZipFile):
             return None
-        cuts = Cuts(0)
-        for name in _CUTS:
-            setattr(cuts, name, arrays.pop(name))
-        n_pairs = int(arrays.pop("n_pairs"))
-        queries = GradedQueries(**arrays, n_pairs=n_pairs)
-        shape = len(cuts.n_bins), queries.n_rows
+        cuts = Cuts(*(arrays[name] for name in Cuts._fields))
+        pairs = unweighted_pairs(*(arrays[name] for name in _PAIRS))
+        shape = len(cuts.n_bins), int(pairs.starts[-1])
         with suppress(OSError, ValueError), self._path("bins").open("r+b") as file:
-            return BinnedRows(self._mapped(file, shape), cuts, queries)
+            return BinnedRows(self._mapped(file, shape), cuts, pairs, int(arrays["n_pairs"]))
         return None
 
     def _mapped(self, file: IO[bytes], shape: tuple[int, int]) -> Ints:
@@ -121,13 +125,13 @@ class KeptRows:
 
     def write(self, rows: BinnedRows) -> None:
         """Keep all but the bins, which are there."""
-        queries = {f.name: getattr(rows.queries, f.name) for f in fields(GradedQueries)}
-        cuts: dict[str, Any] = {name: getattr(rows.cuts, name) for name in _CUTS}
+        rest: dict[str, Any] = {name: getattr(rows.pairs, name) for name in _PAIRS}
+        rest |= rows.cuts._asdict() | {"n_pairs": rows.n_pairs}
         self._map.flush()
         with self._path("bins").open("r+b") as file:
             os.fsync(file.fileno())
         with self._path("rest.npz").open("wb") as file:
-            np.savez(file, **queries, **cuts)
+            np.savez(file, **rest)
             file.flush()
             os.fsync(file.fileno())
         draft = self._path("draft")
@@ -289,7 +293,7 @@ def _gather(
             refuse_empty()
         blocks.check()
         bins = room_for_bins(scratch, beside, (spool.n_columns, spool.n_rows))
-        rows = BinnedRows(bins, spool.bin(bins, team), blocks.graded.joined())
+        rows = BinnedRows(bins, spool.bin(bins, team), blocks.pairs(), blocks.n_pairs)
         if beside is not None:
             beside.write(rows)
         return rows
@@ -302,9 +306,9 @@ def _begin(rows: BinnedRows, options: Options, scratch: Scratch, team: Team) -> 
     """Return a booster with no round yet."""
     n_features, n_rows = rows.bins.shape
     allocate = scratch.allocator(_BYTES_A_ROW * n_rows)
-    pairs = rows.queries.pair_set(allocate)
+    pairs = GradedPairSet(rows.pairs, allocate)
     distribution = Distribution([pairs], n_rows, team, allocate)
-    rule = options.alpha_rule(rows.queries.n_pairs)
+    rule = options.alpha_rule(rows.n_pairs)
     columns = rows.cuts.columns(rows.bins, n_rows), no_sorted()
     learner = options.thresholds(columns, n_features, rule.smoothing, team)
     return Booster(distribution, [learner], rule, options.n_rounds)
@@ -314,7 +318,7 @@ def _boost(model: RankBoost, booster: Booster, kept: Checkpoint | None) -> None:
     """Do all rounds; keep what there is now and then, and in the end."""
     if kept is None:
         booster.boost()
-        publish(model, booster)
+        model._publish(booster.log)
         return
     n_kept = len(booster.log.rounds)
 
@@ -322,16 +326,16 @@ def _boost(model: RankBoost, booster: Booster, kept: Checkpoint | None) -> None:
         nonlocal n_kept
         n_rounds = len(booster.log.rounds)
         if is_finished or n_rounds > n_kept:
-            publish(model, booster)
+            model._publish(booster.log)
             kept.write(model, Position(0, 0, is_finished))
             n_kept = n_rounds
 
-    def write_if_due(log: object) -> None:
+    def write_if_due() -> None:
         if kept.is_due:
             keep(False)
 
     try:
-        booster.boost(watch=Watch(1 if kept.every == 0 else _NEVER, write_if_due))
+        booster.boost(report=write_if_due, every=1 if kept.every == 0 else None)
     except BaseException:
         # What was learnt is kept; what went wrong is said in any case.
         with suppress(Exception):

@@ -1,6 +1,8 @@
-"""What all estimators share that score rows, so as to rank them within queries."""
+"""What estimators of several families share."""
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar, Final
 
 from numpy.typing import ArrayLike
@@ -131,3 +133,15 @@ def checked_offset(offset: object, n_rows: int) -> Floats:
 def checked_weight(sample_weight: object, n_rows: int) -> Floats | None:
     """Return weights of rows, none of them negative; None if there are none."""
     return None if sample_weight is None else weights(sample_weight, n_rows)
+
+
+@contextmanager
+def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
+    """Put the estimator back as it was if anything goes wrong inside."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
