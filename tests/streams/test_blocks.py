@@ -20,7 +20,7 @@ queries = st.lists(st.integers(1, 9), min_size=1, max_size=12)
 class Pieces(Stream):
     """A stream whose source gives pieces of sizes of its own."""
 
-    who = "pieces"
+    source_name = "pieces"
 
     def __init__(self, X, y, qid, cuts, rows):
         self.X, self.y, self.qid, self.cuts, self.rows = X, y, qid, cuts, rows

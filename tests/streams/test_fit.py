@@ -226,7 +226,7 @@ def test_progress_is_told():
 class Failing(Stream):
     """Rows that end with an error, like a disk that is taken away."""
 
-    who = "failing"
+    source_name = "failing"
 
     def __init__(self, X, y, n_rows, rows=10, error=None):
         self.inner = from_arrays(X, y, rows=rows)

@@ -192,7 +192,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path):
 class Failing(Stream):
     """A stream whose source gives out."""
 
-    who, rows, n_features, has_queries, n_rows = "Failing", 60, 5, True, None
+    source_name, rows, n_features, has_queries, n_rows = "Failing", 60, 5, True, None
 
     def pieces(self, start, skipped):
         X, y, qid = problem(600)

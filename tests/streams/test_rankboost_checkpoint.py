@@ -201,7 +201,7 @@ def test_bins_take_room_where_the_checkpoint_is(tmp_path, monkeypatch):
 
 def test_bins_are_looked_for_room_when_all_rows_are_known(tmp_path, monkeypatch):
     class Unknown(Stream):
-        who, rows, n_features, has_queries = "Unknown", 500, 4, True
+        source_name, rows, n_features, has_queries = "Unknown", 500, 4, True
 
         def pieces(self, start, skipped):
             yield from from_arrays(*problem(), rows=500)

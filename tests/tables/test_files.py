@@ -308,7 +308,7 @@ def test_standard_input_needs_a_format():
 @pytest.mark.parametrize("kind", ["csv", "letor", "parquet"])
 @pytest.mark.parametrize("reads", [read_columns, lambda p: list(iter_columns(p))])
 def test_a_bomb_is_not_inflated(tmp_path, monkeypatch, kind, reads):
-    monkeypatch.setattr(source, "_MOST_UNASKED", 1 << 22)
+    monkeypatch.setattr(source, "_ALWAYS_ALLOWED", 1 << 22)
     feature = b"1 1:1" + b" " * 999 + b"\n"
     line = {"csv": b"x,y\n", "letor": feature, "parquet": b"PAR1"}[kind]
     packed = io.BytesIO()
@@ -320,9 +320,9 @@ def test_a_bomb_is_not_inflated(tmp_path, monkeypatch, kind, reads):
     given = []
     check = source.Inflated.check_holds
 
-    def counted(self, size, taken=None):
+    def counted(self, size, compressed=None):
         given.append(size)
-        check(self, size, taken)
+        check(self, size, compressed)
 
     monkeypatch.setattr(source.Inflated, "check_holds", counted)
     with pytest.raises(DataError) as caught:

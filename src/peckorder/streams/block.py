@@ -94,7 +94,7 @@ class Stream(ABC):
 
     Attributes
     ----------
-    who : str
+    source_name : str
         The name of the source, with which error messages begin.
     rows : int
         The maximal number of rows per block, unless a query has more.
@@ -115,7 +115,7 @@ class Stream(ABC):
     >>> from peckorder import WidrowHoff
     >>> from peckorder.streams import Block, Stream, fit
     >>> class Waves(Stream):
-    ...     who, rows, n_features = "Waves", 100, 2
+    ...     source_name, rows, n_features = "Waves", 100, 2
     ...
     ...     def pieces(self, start, skipped):
     ...         for first in range(start, 1000, 200):
@@ -128,13 +128,14 @@ class Stream(ABC):
     1000
     """
 
-    who: str
+    source_name: str
     rows: int
     n_features: int
     feature_names: tuple[str, ...] | None = None
     has_queries: bool = False
     has_weights: bool = False
     n_rows: int | None = None
+    _shown: str = ""  # what the repr adds, such as files
 
     @abstractmethod
     def pieces(self, start: int, skipped: Callable[[Labels], object]) -> Iterator[Block]:
@@ -175,8 +176,7 @@ class Stream(ABC):
         return self.blocks()
 
     def __repr__(self) -> str:
-        source = getattr(self, "_source", None)
-        parts = [] if source is None else [str(source)]
+        parts = [self._shown] if self._shown else []
         if self.n_rows is not None:
             parts.append(f"{self.n_rows:,} rows")
         columns = f"{self.n_features:,} features"
@@ -185,7 +185,7 @@ class Stream(ABC):
             columns += f" {few}{', ...' if self.n_features > _FEW else ''}"
         parts.append(columns)
         parts += ["queries"] * self.has_queries + ["weights"] * self.has_weights
-        return f"<{self.who}: {'; '.join(parts)}>"
+        return f"<{self.source_name}: {'; '.join(parts)}>"
 
 
 def _joined(columns: list[Array | None]) -> Array | None:

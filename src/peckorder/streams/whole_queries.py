@@ -22,7 +22,7 @@ def whole_queries(stream: Stream, start: int) -> Iterator[Block]:
     that it does not matter where reading began. A row is copied once at most, and only
     if its block spans pieces.
     """
-    return entry_named(stream.who)(_blocks)(stream, start)
+    return entry_named(stream.source_name)(_blocks)(stream, start)
 
 
 def _blocks(stream: Stream, start: int) -> Iterator[Block]:
@@ -67,7 +67,7 @@ def check_gaps(stream: Stream, name: str, column: Labels, number: int) -> None:
         row = int(np.argmax(is_missing))
         value = column[row : row + 1].tolist()[0]
         got = f"{value!r} in {stream.called(number + row)}"
-        with named(stream.who):
+        with named(stream.source_name):
             raise refusal(name, "be without gaps", got)
 
 

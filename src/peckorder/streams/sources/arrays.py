@@ -81,7 +81,7 @@ def from_arrays(
 
 
 class _Arrays(Stream):
-    who = "from_arrays"
+    source_name = "from_arrays"
     n_rows: int
 
     def __init__(

@@ -14,8 +14,13 @@ from peckorder._core.validation import boolean, optional, whole
 from peckorder.datasets.formats.letor import DTYPE, MISSING, QID_DTYPE
 from peckorder.datasets.formats.letor_reader import LetorBlock, LetorReader, documents
 from peckorder.streams.block import Block, Stream, default_rows
-from peckorder.streams.sources.arrow import require_pyarrow
-from peckorder.streams.sources.files import FileRows, Paths, file_identity, found_files
+from peckorder.streams.sources.files import (
+    FileStream,
+    Paths,
+    file_identity,
+    found_files,
+    require_pyarrow,
+)
 
 _SUFFIXES = (".txt", ".txt.gz", ".txt.zst", ".letor", ".svm", ".dat")
 
@@ -92,8 +97,8 @@ def from_letor(
     return _LetorFiles(files, n_features, dtype, sparse, qid_dtype, rows, options)
 
 
-class _LetorFiles(Stream):
-    who = "from_letor"
+class _LetorFiles(FileStream):
+    source_name = "from_letor"
 
     def __init__(
         self,
@@ -105,8 +110,8 @@ class _LetorFiles(Stream):
         rows: int | None,
         options: dict[str, float],
     ) -> None:
-        self._files, self._options = files, options
-        self._source = FileRows(files)
+        super().__init__(files)
+        self._options = options
         self._dtype, self._sparse = np.dtype(dtype), sparse
         self._qid_dtype, self._n_columns = qid_dtype, n_features
         self._has_qid: bool | None = None
@@ -141,9 +146,6 @@ class _LetorFiles(Stream):
                 X, y, qid = documents([rest], self.n_features, self._dtype, self._sparse)
                 yield Block(X, y, qid)
 
-    def where(self, row: int) -> str:
-        return self._source.where(row)
-
     def labels(self) -> Iterator[Labels]:
         for lines in self._lines():
             yield lines.grade
@@ -151,7 +153,7 @@ class _LetorFiles(Stream):
     def identity(self) -> dict[str, object]:
         return {
             "source": "letor",
-            "files": [file_identity(file) for file in self._files],
+            "files": [file_identity(path) for path in self._paths],
             "columns": self.n_features,
             "types": [self._dtype.str, self._sparse, str(self._qid_dtype)],
             "options": [self._options["zero_based"], str(self._options["missing"])],
@@ -161,7 +163,7 @@ class _LetorFiles(Stream):
     @entry_named("from_letor")
     def _lines(self) -> Iterator[LetorBlock]:
         """Yield the lines of the files, some MB of text at a time."""
-        for position, file in enumerate(self._files):
+        for position, file in enumerate(self._paths):
             n_rows = 0
             reader = LetorReader(
                 base=0 if self._options["zero_based"] else 1,
@@ -178,7 +180,7 @@ class _LetorFiles(Stream):
                 for lines in blocks(source):
                     n_rows += len(lines)
                     yield lines
-            self._source.ended(position, n_rows)
+            self._ended(position, n_rows)
 
 
 @contextmanager

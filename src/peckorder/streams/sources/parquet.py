@@ -10,8 +10,14 @@ from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.typing import Labels
 from peckorder._core.validation import optional, whole
 from peckorder.streams.block import Block, Stream, default_rows
-from peckorder.streams.sources.arrow import block_of, require_pyarrow
-from peckorder.streams.sources.files import FileRows, Paths, file_identity, found_files
+from peckorder.streams.sources.files import (
+    FileStream,
+    Paths,
+    block_of,
+    file_identity,
+    found_files,
+    require_pyarrow,
+)
 from peckorder.tables.roles import RowRoles, check_one_column, check_same_columns, find_row_roles
 
 if TYPE_CHECKING:
@@ -190,15 +196,15 @@ class _File(NamedTuple):
                 yield file.get_batch(number)
 
 
-class _ArrowFiles(Stream):
-    who = "from_parquet"
+class _ArrowFiles(FileStream):
+    source_name = "from_parquet"
 
     def __init__(self, files: list[_File], roles: RowRoles, rows: int | None) -> None:
         import pyarrow as pa
 
         self._files, self._roles = files, roles
         sizes = [sum(file.sizes) for file in files]
-        self._source = FileRows([file.path for file in files], sizes)
+        super().__init__([file.path for file in files], sizes)
         self.n_rows = sum(sizes)
         self.n_features = len(roles.features)
         self.feature_names = roles.features
@@ -217,9 +223,6 @@ class _ArrowFiles(Stream):
         for batch in self._batches(self._roles.columns, self.rows, start):
             yield block_of(batch, self._roles, self._dtype)
 
-    def where(self, row: int) -> str:
-        return self._source.where(row)
-
     def labels(self) -> Iterator[Labels]:
         from peckorder.tables.files.arrow import label_array
 
@@ -228,7 +231,7 @@ class _ArrowFiles(Stream):
     def identity(self) -> dict[str, object]:
         return {
             "source": "parquet",
-            "files": [file_identity(file.path) for file in self._files],
+            "files": [file_identity(path) for path in self._paths],
             "columns": list(self._roles),
             "rows": self.rows,
         }
