@@ -21,7 +21,7 @@ from peckorder.streams.sources.files import (
     found_files,
     require_pyarrow,
 )
-from peckorder.tables.roles import RowRoles, check_same_columns, find_row_roles
+from peckorder.tables.roles import GivenRoles, RowRoles, check_same_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -126,9 +126,8 @@ def from_csv(
     require_pyarrow()
     files = [_File.of(path, delimiter) for path in found_files(path, _SUFFIXES)]
     first, where = files[0], files[0].path.name
-    roles = find_row_roles(
-        first.header.names, where, target=target, qid=qid, weight=weight, features=features
-    )
+    given = GivenRoles.of(features, target=target, qid=qid, weight=weight)
+    roles = given.find(first.header.names, where)
     for file in files[1:]:
         check_same_columns(
             roles, file.header.names, file.path.name, where, may_have_more=features is not None

@@ -130,6 +130,20 @@ def require_pyarrow() -> None:
         ) from None
 
 
+def check_numbers(schema: "pa.Schema", roles: RowRoles, where: str) -> None:
+    """Refuse features and weights that are no numbers; a column may be empty."""
+    import pyarrow as pa
+
+    from peckorder.tables.files.arrow import is_numeric
+
+    for name in roles.features if roles.weight is None else [*roles.features, roles.weight]:
+        found = schema.field(name).type
+        kind = found.value_type if pa.types.is_dictionary(found) else found
+        if not is_numeric(kind) and not pa.types.is_null(kind):
+            hint = "" if name == roles.weight else "Name the columns to learn from in features=."
+            raise refusal(f"column {name!r} of {where!r}", "be numbers", found, hint=hint)
+
+
 def block_of(batch: "pa.RecordBatch | pa.Table", roles: RowRoles, dtype: DTypeLike) -> Block:
     """Return the rows of a record batch."""
     from peckorder.tables.files.arrow import label_array, number_array, query_array

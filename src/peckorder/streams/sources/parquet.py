@@ -14,11 +14,12 @@ from peckorder.streams.sources.files import (
     FileStream,
     Paths,
     block_of,
+    check_numbers,
     file_identity,
     found_files,
     require_pyarrow,
 )
-from peckorder.tables.roles import RowRoles, check_one_column, check_same_columns, find_row_roles
+from peckorder.tables.roles import GivenRoles, RowRoles, check_one_column, check_same_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,10 +102,9 @@ def from_parquet(
     files = [_File.of(file) for file in found_files(path, _SUFFIXES)]
     first = files[0]
     where = first.path.name
-    roles = find_row_roles(
-        first.schema.names, where, target=target, qid=qid, weight=weight, features=features
-    )
-    _check_numbers(first, roles)
+    given = GivenRoles.of(features, target=target, qid=qid, weight=weight)
+    roles = given.find(first.schema.names, where)
+    check_numbers(first.schema, roles, where)
     for file in files[1:]:
         _check_types(file, first, roles)
         check_same_columns(
@@ -255,16 +255,6 @@ class _ArrowFiles(FileStream):
             if start < n_rows:
                 yield from file.batches(columns, rows, start)
             start = max(0, start - n_rows)
-
-
-def _check_numbers(file: _File, roles: RowRoles) -> None:
-    """Refuse features and weights that are no numbers."""
-    from peckorder.tables.files.arrow import is_numeric
-
-    for name in [*roles.features, *([roles.weight] if roles.weight else [])]:
-        kind = file.schema.field(name).type
-        if not is_numeric(kind):
-            raise refusal(f"column {name!r} of {file.path.name!r}", "be numbers", kind)
 
 
 def _check_types(file: _File, first: _File, roles: RowRoles) -> None:

@@ -7,11 +7,10 @@ from typing import Any
 
 from peckorder._core.errors import refusal
 from peckorder.datasets import Qrels, Run
-from peckorder.tables.columns import Columns
+from peckorder.tables.columns import Columns, check_column
 from peckorder.tables.files.arrow_cells import numbers_of
 from peckorder.tables.files.read import format_of, read_columns
 from peckorder.tables.files.source import check_is_file, is_standard, name_of
-from peckorder.tables.roles import column_of
 
 _SUFFIX = re.compile(r"\.(run|res|trec|txt)?(\.gz|\.zst)?$")
 
@@ -59,7 +58,7 @@ def qrels_columns(path: str) -> Columns:
 
 def _with_numbers(columns: Columns, value: str) -> Columns:
     for name in ("qid", "docid", value):
-        column_of(columns, name, name, ())
+        check_column(columns, name, name)
     numbers = numbers_of(columns, value)
     return Columns({**columns.arrays, value: numbers}, columns.source, columns.notes)
 
