@@ -205,14 +205,11 @@ def part_of_frame(frame: Any, given: GivenRoles) -> Part:
     X = np.empty((len(frame), len(roles.features)), np.float32 if is_single else np.float64)
     for position, column in enumerate(columns):
         X[:, position] = column
-    arrays = {
-        name: frame[name].to_numpy()
-        for name in (roles.target, roles.qid, roles.weight)
-        if name is not None
-    }
+    qid = None if roles.qid is None else frame[roles.qid].to_numpy()
+    weight = None if roles.weight is None else frame[roles.weight].to_numpy()
     types = tuple((str(c), str(frame[c].dtype)) for c in roles.columns)
-    qid, weight = arrays.get(roles.qid), arrays.get(roles.weight)
-    return Part(X, arrays[roles.target], qid, weight, _texts(roles.features), types)
+    y = frame[roles.target].to_numpy()
+    return Part(X, y, qid, weight, _texts(roles.features), types)
 
 
 def part_of_file(path: str, given: GivenRoles) -> Part:
