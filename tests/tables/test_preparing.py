@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from peckorder.tables.preparing import apply_scaling, learn_scaling
+from peckorder.tables.features import apply_scaling, learn_scaling
 
 VALUES = np.random.default_rng(0).normal(size=(200, 1))
 

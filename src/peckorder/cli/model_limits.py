@@ -5,7 +5,7 @@ import numpy as np
 from peckorder.collaborative import PersonalRanker
 from peckorder.estimators import RankBoost, TableRanker
 from peckorder.export._onnx import is_exportable
-from peckorder.tables.scoring import gives_classes
+from peckorder.tables.model_rows import gives_classes
 
 
 def no_classes(model: object, kind: str) -> str:

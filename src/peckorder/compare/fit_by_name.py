@@ -35,11 +35,9 @@ from peckorder.compare.tuning import (
     rows_of,
 )
 from peckorder.tables import column_names as words
-from peckorder.tables.columns import Columns
+from peckorder.tables.columns import Columns, drawn
 from peckorder.tables.features import Coding, Scaling
-from peckorder.tables.ratings import ratings_of
-from peckorder.tables.sampling import drawn
-from peckorder.tables.task import Task, kind_of_labels, recognise, split_names
+from peckorder.tables.task import Task, kind_of_labels, ratings_of, recognise, split_names
 
 RANKERS: Final[dict[str, Any]] = {
     name: getattr(estimators, name) for name in estimators.__all__ if name != "TableRanker"

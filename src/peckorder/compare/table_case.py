@@ -28,10 +28,9 @@ from peckorder.compare.measures import (
 )
 from peckorder.compare.tuning import Loss, list_loss, pair_loss, step_loss
 from peckorder.model_selection import QueryKFold
-from peckorder.tables.columns import Columns, is_empty, numeric
+from peckorder.tables.columns import Columns, drawn, is_empty, numeric
 from peckorder.tables.features import Coding
 from peckorder.tables.roles import ColumnRole
-from peckorder.tables.sampling import drawn
 from peckorder.tables.task import Task
 
 FEWEST_ROWS: Final = 10

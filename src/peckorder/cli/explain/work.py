@@ -21,8 +21,7 @@ from peckorder.tables.columns import Columns, counted
 from peckorder.tables.files.read import iter_columns, letor_documents, read_table, write_columns
 from peckorder.tables.files.source import check_is_file, name_of, shown_out
 from peckorder.tables.files.trec import documents_to_columns
-from peckorder.tables.model_rows import ModelRows
-from peckorder.tables.scoring import contributions
+from peckorder.tables.model_rows import ModelRows, contributions
 
 
 def run_explain(

@@ -23,9 +23,8 @@ from peckorder.tables.columns import Columns, check_column
 from peckorder.tables.files.read import iter_columns, letor_documents
 from peckorder.tables.files.source import name_of, short
 from peckorder.tables.files.trec import MOST_FEATURES, TARGET, documents_to_columns
-from peckorder.tables.model_rows import ModelRows, unscaled
+from peckorder.tables.model_rows import ModelRows, classes_of, scores_of, unscaled
 from peckorder.tables.roles import ColumnRole, Role, column_of
-from peckorder.tables.scoring import classes_of, scores_of
 
 _DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
 

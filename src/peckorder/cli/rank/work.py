@@ -25,9 +25,8 @@ from peckorder.tables.columns import Columns, listed
 from peckorder.tables.files.read import file_format, format_of, format_to_write, write_columns
 from peckorder.tables.files.runs import as_run, read_run_columns, run_names
 from peckorder.tables.files.source import check_is_file, is_standard, name_of, shown_out
-from peckorder.tables.model_rows import ModelRows
+from peckorder.tables.model_rows import ModelRows, scores_of
 from peckorder.tables.roles import ColumnRole, Role
-from peckorder.tables.scoring import scores_of
 
 
 def run_rank(

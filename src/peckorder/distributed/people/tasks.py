@@ -21,7 +21,7 @@ from peckorder.collaborative.baselines.base import ViewerModel
 from peckorder.collaborative.personal.storage import person_bytes
 from peckorder.feedback import Ratings, id_list
 from peckorder.metrics import Metric, RankedLists, metrics_by_name
-from peckorder.tables.scoring import scores_of
+from peckorder.tables.model_rows import scores_of
 
 
 class Record(NamedTuple):
