@@ -20,19 +20,16 @@ from peckorder.storage.fields import texts as text_list
 from peckorder.storage.format import Node
 from peckorder.storage.mixin import StoredModel, inner_models
 from peckorder.storage.models import document, read_document
-from peckorder.tables.features import (
-    apply_scaling,
-    coded,
-    coded_names,
-    learn_levels,
-    learn_scaling,
-    n_coded,
-)
+from peckorder.tables.features import Scaling, coded, coded_names, learn_levels, n_coded
 
 
 def _read_ends(node: Node, name: str) -> Ints:
     n_columns, texts = int(node.values["is_text"].sum()), node.values["levels"]
     return node.pointers(name, len(texts or ()), n_columns + 1)
+
+
+def _text_levels(model: Any) -> list[tuple[str, ...]]:
+    return [texts for texts in model.levels_ if texts is not None]
 
 
 # The texts of all columns of text, one after another, and where each column ends.
@@ -45,25 +42,19 @@ _LEVELS = (
     Field(
         "levels",
         nullable(text_list()),
-        lambda model: _joined([texts for texts in model.levels_ if texts is not None]),
+        lambda model: list(chain(*columns)) if (columns := _text_levels(model)) else None,
     ),
     Field(
         "ends",
         nullable(FieldType(_read_ends)),
-        lambda model: _ends([texts for texts in model.levels_ if texts is not None]),
+        lambda model: (
+            np.cumsum([0, *map(len, columns)]) if (columns := _text_levels(model)) else None
+        ),
     ),
 )
 
 
-def _joined(columns: list[tuple[str, ...]]) -> list[str] | None:
-    return list(chain(*columns)) if columns else None
-
-
-def _ends(columns: list[tuple[str, ...]]) -> Ints | None:
-    return np.cumsum([0, *map(len, columns)]) if columns else None
-
-
-def _levels(node: Node) -> list[tuple[str, ...] | None]:
+def _read_levels(node: Node) -> list[tuple[str, ...] | None]:
     """Return the texts of each column, None for a column of numbers."""
     is_text, flat, ends = (node.values.pop(field.name) for field in _LEVELS)
     levels: list[tuple[str, ...] | None] = [None] * len(is_text)
@@ -81,7 +72,7 @@ def _complete(node: Node) -> None:
     names = getattr(node.owner, "feature_names_in_", None)
     if names is not None and len(set(names.tolist())) < len(names):
         raise node.refuse("feature_names", "names that differ")
-    values["levels_"] = _levels(node)
+    values["levels_"] = _read_levels(node)
     width = n_coded(values["levels_"])
     if node.sizes.setdefault("prepared", width) != width:
         raise node.refuse("shift", f"of shape ({width})")
@@ -112,7 +103,7 @@ def _read_ranker(node: Node, name: str) -> StoredModel:
     return model
 
 
-TABLE = Table(
+_STORED = Table(
     *_LEVELS,
     Field("shift", nullable(floats("prepared")), "shift_"),
     Field("scale", nullable(floats("prepared")), "scale_"),
@@ -130,7 +121,7 @@ _ranker = Rule(
 
 
 def _passed(name: str) -> Any:
-    return available_if(lambda model: hasattr(model._asked(), name))
+    return available_if(lambda model: hasattr(model._ranker(), name))
 
 
 @entry
@@ -193,7 +184,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     [2, 1]
     """
 
-    _stored_fields: ClassVar = TABLE
+    _stored_fields: ClassVar = _STORED
     _rules: ClassVar[Rules] = {"ranker": _ranker, "scale": boolean}
 
     __metadata_request__fit: ClassVar = ROUTED_TO_FIT
@@ -238,8 +229,8 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
                 column = int(np.argmax(np.isinf(prepared).any(axis=0)))
                 got = f"some in column {coded_names(names, levels)[column]!r}"
                 raise refusal("X", "be without infinity", got, error=ValueError)
-            shift, scale = learn_scaling(prepared)
-            prepared = apply_scaling(prepared, shift, scale)
+            shift, scale = scaling = Scaling.learn(prepared)
+            prepared = scaling.apply(prepared)
         ranker = clone(self.ranker).fit(prepared, y, **fit_params)
         self.ranker_, self.levels_ = ranker, levels
         self.shift_, self.scale_ = shift, scale
@@ -289,7 +280,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         return self._prepared(names, columns)
 
     def predict(self, X: MatrixLike, **params: object) -> Any:
-        """Return what the ranker says of rows: scores, or classes.
+        """Return the ranker's scores, or classes, of rows.
 
         Parameters
         ----------
@@ -303,54 +294,50 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         answers : ndarray of shape (n_samples,)
             As the ranker returns them.
         """
-        prepared = self.prepare(X)
-        return self.ranker_.predict(prepared, **params)
+        return self._call("predict", X, **params)
 
     def score(self, X: MatrixLike, y: VectorLike, **fit_params: object) -> float:
-        """Return what the ranker's own `score` says of rows."""
-        prepared = self.prepare(X)
-        return float(self.ranker_.score(prepared, y, **fit_params))
+        """Return the ranker's own `score` of rows."""
+        return float(self._call("score", X, y, **fit_params))
 
     @_passed("rank")  # type: ignore[untyped-decorator]
     def rank(self, X: MatrixLike, qid: VectorLike | None = None, **params: object) -> Any:
-        """Return the place of each row in the list of its query, 1 for the best."""
-        prepared = self.prepare(X)
-        return self.ranker_.rank(prepared, qid, **params)
+        """Return the position of each row in the list of its query, 1 for the best."""
+        return self._call("rank", X, qid, **params)
 
     @_passed("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: MatrixLike) -> Any:
-        """Return the scores that classes are cut from."""
-        prepared = self.prepare(X)
-        return self.ranker_.decision_function(prepared)
+        """Return the scores that are compared with the thresholds of classes."""
+        return self._call("decision_function", X)
 
     @_passed("mean_rank")  # type: ignore[untyped-decorator]
     def mean_rank(self, X: MatrixLike) -> Any:
         """Return the mean rank of each row by the ranker's rules."""
-        prepared = self.prepare(X)
-        return self.ranker_.mean_rank(prepared)
+        return self._call("mean_rank", X)
 
     @_passed("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: MatrixLike) -> Any:
-        """Return the share of rules that speak for each class."""
-        prepared = self.prepare(X)
-        return self.ranker_.predict_proba(prepared)
+        """Return the share of rules that predict each class."""
+        return self._call("predict_proba", X)
 
     @_passed("explain")  # type: ignore[untyped-decorator]
     def explain(self, X: MatrixLike) -> Any:
         """Return what each prepared column adds to the scores of rows."""
-        prepared = self.prepare(X)
-        return self.ranker_.explain(prepared)
+        return self._call("explain", X)
 
     @_passed("staged_predict")  # type: ignore[untyped-decorator]
     def staged_predict(self, X: MatrixLike, **params: object) -> Any:
         """Yield the scores after each round."""
-        prepared = self.prepare(X)
-        return self.ranker_.staged_predict(prepared, **params)
+        return self._call("staged_predict", X, **params)
+
+    def _call(self, method: str, X: MatrixLike, *args: object, **params: object) -> Any:
+        prepared = self.prepare(X)  # before there is a `ranker_`, this is refused
+        return getattr(self.ranker_, method)(prepared, *args, **params)
 
     @property
     def classes_(self) -> Any:
         """The classes that are predicted, lowest first, if the ranker has some."""
-        return self._asked().classes_
+        return self._ranker().classes_
 
     def __sklearn_tags__(self) -> Any:
         """Declare to scikit-learn what the estimator takes."""
@@ -365,7 +352,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         """Tell whether there is a fitted ranker."""
         return hasattr(self, "ranker_")
 
-    def _asked(self) -> Any:
+    def _ranker(self) -> Any:
         return getattr(self, "ranker_", self.ranker)
 
     def _names(self) -> list[str]:
@@ -380,13 +367,13 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         X = coded(names, columns, self.levels_)
         if self.shift_ is None or self.scale_ is None:
             return X
-        return apply_scaling(X, self.shift_, self.scale_)
+        return Scaling(self.shift_, self.scale_).apply(X)
 
     def _table(self, X: MatrixLike, *, reset: bool) -> tuple[list[str], list[Array]]:
-        """Return names and columns; of a frame those that are wanted, by name."""
+        """Return names and columns; of a frame the features, by name."""
         frame = _frame_names(X)
         if frame is not None:
-            names = frame if reset else self._wanted(frame)
+            names = frame if reset else self._features_in(frame)
             if len(set(frame)) < len(frame):
                 raise refusal("columns of X", "have names that differ", "one twice")
             if reset:
@@ -416,7 +403,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
                 f"{self.n_features_in_} features as input."
             )
 
-    def _wanted(self, frame: list[str]) -> list[str]:
+    def _features_in(self, frame: list[str]) -> list[str]:
         if not hasattr(self, "feature_names_in_"):
             self._check_width(len(frame))
             return frame
