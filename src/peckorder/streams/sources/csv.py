@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from peckorder._core.cells import GAPS
 from peckorder._core.errors import entry, entry_named, named
 from peckorder._core.typing import Labels
 from peckorder._core.validation import Rule, optional, whole
@@ -260,9 +261,9 @@ def _values(cells: "pa.ChunkedArray", kind: _Kind, has_commas: bool) -> "pa.Chun
         case _Kind.ID:
             return arrow_cells.whole_ids(cells)
         case _Kind.TEXT:
-            return arrow_cells.empty_as_null(cells)
+            return arrow_cells.with_nulls(cells, ("",))
         case _Kind.QUERY:
-            return arrow_cells.gaps_as_null(cells)
+            return arrow_cells.with_nulls(cells, GAPS)
 
 
 def _kinds_of(

@@ -17,7 +17,14 @@ from pyarrow import csv
 from peckorder._core.cells import GAPS, has_names, is_number, may_have_commas
 from peckorder._core.errors import refusal
 from peckorder.tables.files.arrow_cells import first_cell, id_columns, numbers, remark, typed
-from peckorder.tables.files.source import HEAD, Inflated, check_text, not_utf_8, short
+from peckorder.tables.files.source import (
+    HEAD,
+    Inflated,
+    check_distinct,
+    check_text,
+    not_utf_8,
+    short,
+)
 
 # Names of columns that are numbers, or a function that returns them of all names.
 Numbers: TypeAlias = Collection[str] | Callable[[tuple[str, ...]], Collection[str]]
@@ -269,7 +276,7 @@ def read_header(
     """Read the line of names, or number the columns of a file that has none.
 
     A column without a name, as an index written by pandas, gets its number. With
-    `is_named` the first line has names, whatever they look like and be they the same.
+    `is_named` the first line has names, even if they look like values or are equal.
     """
     check_text(head)
     text = head.removeprefix("\N{BYTE ORDER MARK}".encode()).lstrip(b"\r\n")
@@ -285,9 +292,8 @@ def read_header(
     first, *rest = re.split(rb"[\r\n]", text, maxsplit=1)
     before = head[: len(head) - len(rest[0])] if rest else head
     if not rest and len(text) >= HEAD:
-        raise refusal(
-            "the line of names", "be shorter than 1 MB", short(first.decode("utf-8", "replace"))
-        )
+        shown = short(first.decode("utf-8", "replace"))
+        raise refusal("the line of names", "be shorter than 1 MB", shown)
     line = first.decode("utf-8")
     if delimiter is None:
         outside = re.sub('"[^"]*"', "", line)
@@ -314,19 +320,9 @@ def read_header(
 def check_names(names: Sequence[str], n_columns: int) -> None:
     """Refuse names that are not one for each column, and different."""
     if len(names) != n_columns:
-        raise refusal(
-            "columns",
-            f"be {n_columns} names, one for each column",
-            f"{len(names)}, {', '.join(names)}",
-        )
-    again = [name for k, name in enumerate(names) if name in names[:k]]
-    if again:
-        raise refusal(
-            "names of columns",
-            "differ",
-            f"{short(again[0])} twice",
-            hint="If the first line has no names, give them by --columns.",
-        )
+        rule = f"be {n_columns} names, one for each column"
+        raise refusal("columns", rule, f"{len(names)}, {', '.join(names)}")
+    check_distinct(names, "If the first line has no names, give them by --columns.")
 
 
 def _cells(line: str, delimiter: str) -> list[str]:

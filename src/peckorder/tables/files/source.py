@@ -3,7 +3,7 @@
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -173,6 +173,13 @@ def opened(
         # No context variable: readers are generators.
         name_caller(error, name)
         raise
+
+
+def check_distinct(names: Sequence[str], hint: str = "") -> None:
+    """Refuse a name that two columns have."""
+    if len(set(names)) < len(names):
+        again = next(name for k, name in enumerate(names) if name in names[:k])
+        raise refusal("names of columns", "differ", f"{short(again)} twice", hint=hint)
 
 
 def text_of(file: Inflated) -> IO[bytes]:
