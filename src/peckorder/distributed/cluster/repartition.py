@@ -16,8 +16,7 @@ from peckorder.distributed.cluster.client import (
     results,
     usable_client,
 )
-from peckorder.distributed.cluster.partition_facts import overlapping
-from peckorder.distributed.cluster.partitions import map_partitions
+from peckorder.distributed.cluster.partitions import map_partitions, overlapping
 from peckorder.distributed.cluster.sources import Part, Source, cut_alike, type_of
 from peckorder.feedback import Queries
 from peckorder.streams.block import Block

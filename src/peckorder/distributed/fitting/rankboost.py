@@ -228,7 +228,7 @@ class DaskShards:
         try:
             self._partitions.ask(len)
         except CancelledError:
-            gone = [block for block in self._partitions.blocks if block.cancelled()]
+            gone = [block for block in self._partitions.outputs if block.cancelled()]
             results(self._client, gone)
             raise
 
@@ -262,7 +262,7 @@ class DaskShards:
             WorkerShard,
             self._model,
             self._partitions.titles_of(positions),
-            [self._partitions.blocks[position] for position in positions],
+            [self._partitions.outputs[position] for position in positions],
             key=self._name + str(number),
             workers=[address],
             allow_other_workers=False,
