@@ -283,7 +283,7 @@ def test_what_is_shared_is_learnt_once(name, tmp_path):
     path, ranker = tmp_path / name, PersonalRanker(n_factors=2)
     first = alone(USERS[:5], ranker, store=path)
     second = alone(USERS[5:], ranker, store=path)
-    assert first._shared.to_bytes() == PersonalRanker.to_bytes(second._shared_anew())
+    assert first._shared.to_bytes() == second._shared.to_bytes()
     wanted = second.ranker().fit_people()
     for user in USERS:
         assert_array_equal(second[user].predict(), wanted.predict(user))

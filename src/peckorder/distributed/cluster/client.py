@@ -14,9 +14,9 @@ from peckorder.exceptions import ClusterError, DataError, MissingExtraError
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-# Seconds between two looks at whether there are workers left, and how long a cluster
-# may be without any before it is given up.
-_LOOK: Final = 1.0
+# Seconds between two checks whether there are workers left, and how long a cluster may
+# be without any.
+LOOK: Final = 1.0
 PATIENCE: Final = 30.0
 
 
@@ -208,7 +208,7 @@ def results(client: "Client", futures: list["Future"]) -> list[Any]:
     An error where that cannot be: rows that were only in its memory, no worker left.
     """
     with _translating_losses():
-        _wait(client, futures)
+        wait_until_done(client, futures)
         got: list[Any] = client.gather(futures)
     return got
 
@@ -216,7 +216,7 @@ def results(client: "Client", futures: list["Future"]) -> list[Any]:
 def wait_for(client: "Client", futures: list["Future"]) -> None:
     """Wait for results to be there, and leave them where they are."""
     with _translating_losses():
-        _wait(client, futures)
+        wait_until_done(client, futures)
         failed = [future for future in futures if future.status != "finished"]
         client.gather(failed)
 
@@ -263,14 +263,16 @@ def _translating_losses() -> Iterator[None]:
         ) from error
 
 
-def _wait(client: "Client", futures: list["Future"]) -> None:
-    """Wait until all is done, something failed, or there is no hope."""
+def wait_until_done(
+    client: "Client", futures: list["Future"], return_when: str = "ALL_COMPLETED", hint: str = ""
+) -> None:
+    """Wait until futures are done or one failed; raise if there are no workers left."""
     from distributed import wait
 
     alone_since: float | None = None
     while True:
         try:
-            wait(futures, timeout=_LOOK)
+            wait(futures, timeout=LOOK, return_when=return_when)
         except TimeoutError:
             if any(future.status == "error" for future in futures):
                 return
@@ -286,6 +288,7 @@ def _wait(client: "Client", futures: list["Future"]) -> None:
                 "the cluster",
                 "have workers",
                 f"none for {PATIENCE:g} seconds, after the last one was lost",
+                hint=hint,
                 error=ClusterError,
             )
 

@@ -7,6 +7,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from peckorder._base.transaction import all_or_nothing
@@ -19,7 +20,7 @@ from peckorder.distributed.cluster.client import (
 )
 from peckorder.distributed.cluster.partitions import PerPartition, load
 from peckorder.distributed.cluster.sources import Source, source_of
-from peckorder.distributed.fitting.common import named_after, set_features, unfitted
+from peckorder.distributed.fitting.common import named_after, set_features
 from peckorder.distributed.fitting.magnitude import fit_mprank, fit_svrank
 from peckorder.distributed.fitting.rankboost import fit_rankboost
 from peckorder.estimators import AggregatePRank, MPRank, RankBoost, SVRank
@@ -197,14 +198,14 @@ def fit_aggregate(estimator: AggregatePRank, source: Source, client: "Client") -
             hint="Or make fewer partitions.",
             error=ValueError,
         )
-    labels = union(partitions.ask(labels_of, unfitted(estimator)))
+    labels = union(partitions.ask(labels_of, clone(estimator)))
     with named_after(estimator):
         scale = _scale(estimator, labels, partitions.n_rows)
     counts = [n_members // n_shards + (k < n_members % n_shards) for k in range(n_shards)]
     rng = check_random_state(estimator.random_state)
     seeds = rng.randint(2**31 - 1, size=n_shards).tolist()
     shards = PerPartition(
-        unfitted(estimator).set_params(n_estimators=count, random_state=seed, classes=scale.classes)
+        clone(estimator).set_params(n_estimators=count, random_state=seed, classes=scale.classes)
         for count, seed in zip(counts, seeds, strict=True)
     )
     merged = reduce(AggregatePRank.merge, partitions.ask(train, shards, apart=True))

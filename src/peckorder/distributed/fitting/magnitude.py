@@ -14,6 +14,7 @@ from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from sklearn.base import clone
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats
@@ -21,10 +22,10 @@ from peckorder._core.validation import check_parameters
 from peckorder.distributed.cluster.partitions import Partitions, load, map_partitions
 from peckorder.distributed.cluster.sources import Source
 from peckorder.distributed.fitting.common import (
+    check_queries,
     named_after,
     refuse_weightless,
     set_features,
-    unfitted,
 )
 from peckorder.estimators import MPRank, SVRank
 from peckorder.magnitude.base import MagnitudeModel, TrainingData
@@ -69,7 +70,7 @@ def fit_mprank(estimator: MPRank, source: Source, client: "Client") -> None:
     with named_after(estimator):
         estimator._check()
         check_linear(estimator)
-    partitions = map_partitions(client, source, moments_of, unfitted(estimator), source.has_queries)
+    partitions = map_partitions(client, source, moments_of, clone(estimator), source.has_queries)
     moments = partitions.joined(join)
     if moments is None:
         refuse_weightless()
@@ -105,13 +106,7 @@ def fit_svrank(estimator: SVRank, source: Source, client: "Client") -> None:
     with named_after(estimator):
         check_parameters(estimator, estimator._rules)
         check_linear(estimator)
-    if not source.has_queries:
-        raise refusal(
-            "qid",
-            "be given for SVRank on a cluster, as without queries every row "
-            "makes a pair with rows of all other partitions",
-            "None",
-        )
+    check_queries(estimator, source)
     partitions = load(client, source)
     risk = SummedRisk.of(partitions, estimator)
     limits = estimator._limits()
@@ -204,7 +199,7 @@ class SummedRisk:
     @classmethod
     def of(cls, partitions: Partitions, estimator: SVRank) -> "SummedRisk":
         """Let workers read their rows, and tell what these weigh."""
-        bare, fit = unfitted(estimator), uuid4().hex
+        bare, fit = clone(estimator), uuid4().hex
         answers = np.array(partitions.ask(_weights, bare, fit))
         largest, mass, squares = answers.T
         if not largest.max() > 0.0:

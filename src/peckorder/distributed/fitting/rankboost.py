@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from uuid import uuid4
 
 import numpy as np
+from sklearn.base import clone
 
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.threads import Team
@@ -19,7 +20,7 @@ from peckorder.boosting.sharded.shard import Shard, joined
 from peckorder.distributed.cluster.client import results
 from peckorder.distributed.cluster.partitions import Partitions, in_partition, load
 from peckorder.distributed.cluster.sources import Source
-from peckorder.distributed.fitting.common import named_after, set_features, unfitted
+from peckorder.distributed.fitting.common import check_queries, named_after, set_features
 from peckorder.estimators import RankBoost
 from peckorder.exceptions import ClusterError
 from peckorder.streams.block import Block
@@ -35,15 +36,9 @@ def fit_rankboost(estimator: RankBoost, source: Source, client: "Client") -> Non
     """Learn rounds from sums; the model is that of `fit` with all rows, to the bit."""
     with named_after(estimator):
         options = options_for_blocks(estimator, "on a cluster")
-    if not source.has_queries:
-        raise refusal(
-            "qid",
-            "be given for RankBoost on a cluster, as without queries every row "
-            "makes a pair with rows of all other partitions",
-            "None",
-        )
+    check_queries(estimator, source)
     partitions = load(client, source)
-    with DaskShards(partitions, unfitted(estimator)) as crew, named_after(estimator):
+    with DaskShards(partitions, clone(estimator)) as crew, named_after(estimator):
         rows, counts = crew.rows()
         if rows.n_rows == 0:
             refuse_blocks(counts.all_rows, counts.all_queries, counts.flat_queries)

@@ -14,7 +14,7 @@ from peckorder._core.validation import Rule, optional, whole
 from peckorder.collaborative import check_ratings
 from peckorder.distributed.cluster.client import reporting_lost_scheduler, usable_client
 from peckorder.distributed.people.plan import Table, check_held_out, make_plan
-from peckorder.distributed.people.reader import MemorySource, People, open_people
+from peckorder.distributed.people.reader import People, open_people
 from peckorder.distributed.people.store import Memory, Store, check_ids, open_store
 from peckorder.distributed.people.tasks import Record, Task
 from peckorder.distributed.people.workers import Run, WorkerCrashes, workers_for
@@ -169,7 +169,7 @@ def fit_people(
     finally:
         kept.close()
     if isinstance(kept, Memory):
-        return People(MemorySource(kept))
+        return People(kept)
     assert store is not None
     return open_people(store)
 

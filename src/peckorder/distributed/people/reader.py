@@ -12,8 +12,7 @@ from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Floats, Frame, PathLike
 from peckorder.collaborative import Explanation, PersonalRanker, Recommendations
 from peckorder.collaborative.personal.storage import add_person, without_people
-from peckorder.distributed.people.store import About, Memory, not_a_store
-from peckorder.distributed.people.tasks import Record
+from peckorder.distributed.people.store import About, not_a_store
 from peckorder.exceptions import ModelFileError
 from peckorder.io import from_bytes
 from peckorder.metrics import to_frame
@@ -26,8 +25,9 @@ class Source(Protocol):
     about: About
     columns: dict[str, list[Any]]
 
+    @property
     def shared(self) -> bytes | None:
-        """Return what models share, if they do."""
+        """What models share, if they do."""
 
     def model(self, position: int) -> bytes:
         """Return the model of the record in a position."""
@@ -113,9 +113,9 @@ class People(Mapping[Any, Any]):
             raise KeyError(f"people: there is no model of {person!r}: {why}") from None
         if self.about["estimator"] != "PersonalRanker":
             return from_bytes(data)
-        # One of their own: else all who were ever asked for would stay in memory.
+        # With this person alone: else all who were ever read would stay in memory.
         ranker = without_people(self._shared)
-        self._take(ranker, data)
+        self._add(ranker, data)
         return Person(ranker, person)
 
     def __iter__(self) -> Iterator[Any]:
@@ -159,9 +159,9 @@ class People(Mapping[Any, Any]):
                 repr(self.about["estimator"]),
                 error=TypeError,
             )
-        ranker = self._shared_anew()
+        ranker = shared_ranker(self._source.shared)
         for position in self._positions.values():
-            self._take(ranker, self._source.model(position))
+            self._add(ranker, self._source.model(position))
         return ranker
 
     def columns(self) -> dict[str, list[Any]]:
@@ -188,43 +188,16 @@ class People(Mapping[Any, Any]):
 
     @cached_property
     def _shared(self) -> PersonalRanker:
-        return self._shared_anew()
-
-    def _shared_anew(self) -> PersonalRanker:
-        return shared_ranker(self._source.shared())
+        return shared_ranker(self._source.shared)
 
     @entry_named("people")
-    def _take(self, ranker: PersonalRanker, data: bytes) -> None:
+    def _add(self, ranker: PersonalRanker, data: bytes) -> None:
         try:
             add_person(ranker, data)
         except Damaged as error:
             raise refusal(
                 "a person", "be sound to be read", f"one {error}", error=ModelFileError
             ) from None
-
-
-class MemorySource:
-    """Records in memory to read from."""
-
-    def __init__(self, store: Memory) -> None:
-        self.about, self._shared = store.about, store.shared
-        self._records: list[Record] = list(store.records.values())
-        self.columns = {
-            name: [getattr(record, name) for record in self._records]
-            for name in ("row", "person", "n_ratings", "seconds", "reason")
-        }
-        for position, name in enumerate(self.about["metrics"]):
-            self.columns[name] = [r.measures[position] for r in self._records]
-
-    def shared(self) -> bytes | None:
-        """Return what models share, if they do."""
-        return self._shared
-
-    def model(self, position: int) -> bytes:
-        """Return the model of the record in a position."""
-        data = self._records[position].model
-        assert data is not None
-        return data
 
 
 @entry_named("people")

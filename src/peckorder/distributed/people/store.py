@@ -14,6 +14,8 @@ from peckorder.distributed.people.tasks import Record
 from peckorder.feedback import id_list
 
 FORMAT = 1
+# Columns of a store besides metrics and models.
+COLUMNS = ("row", "person", "n_ratings", "seconds", "reason")
 SUFFIXES = (".sqlite", ".sqlite3", ".db")
 # What is told of a run, and needs not be the same when it is taken up again.
 _INFORMATIVE = ("shown",)
@@ -68,7 +70,7 @@ class Store(ABC):
 
 
 class Memory(Store):
-    """Records that are kept as long as the program runs."""
+    """Records that are kept as long as the program runs, to be read as well."""
 
     batch, seconds = 1, 0.0
 
@@ -76,13 +78,23 @@ class Memory(Store):
         super().__init__(0)
         self.about, self.shared = about, shared()
         self.rows: set[int] = set()
-        self.records: dict[int, Record] = {}
+        self._records: dict[int, Record] = {}
 
     def _write(self, number: int, records: list[Record]) -> None:
-        self.records |= {record.row: record for record in records}
+        self._records |= {record.row: record for record in records}
+
+    def model(self, position: int) -> bytes:
+        """Return the model of the record in a position."""
+        data = self._in_order[position].model
+        assert data is not None
+        return data
 
     def close(self) -> None:
-        """Do nothing."""
+        """Let the records be read: by columns, and models one by one."""
+        self._in_order = records = list(self._records.values())
+        self.columns = {name: [getattr(r, name) for r in records] for name in COLUMNS}
+        for position, name in enumerate(self.about["metrics"]):
+            self.columns[name] = [record.measures[position] for record in records]
 
 
 def open_store(path: object, about: About, shared: Shared) -> Store:

@@ -19,7 +19,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from peckorder._core.errors import refusal
-from peckorder.distributed.cluster.client import PATIENCE, ReleasingClient, check_version
+from peckorder.distributed.cluster import client as cluster
 from peckorder.distributed.people.tasks import Record, Task, learn_from_file, learn_people
 from peckorder.exceptions import ClusterError
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from distributed import Future as DaskFuture
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-# Seconds between two looks at whether a cluster has workers, a process its driver.
-_LOOK: Final = 1.0
 _DONE = ("finished", "error", "cancelled")
 
 
@@ -162,7 +160,7 @@ class OnDask:
     attempts = 2
 
     def __init__(self, task: Task, client: "Client") -> None:
-        self._task, self._client = task, ReleasingClient(client)
+        self._task, self._client = task, cluster.ReleasingClient(client)
         self.max_batches = 2 * max(1, sum(client.nthreads().values()))
         self._shared: DaskFuture | None = None
         self._running: dict[DaskFuture, list[int]] = {}
@@ -194,30 +192,12 @@ class OnDask:
         return Completed(trained, lost)
 
     def _done(self) -> list["DaskFuture"]:
-        """Wait for futures that are done; give up when there is nobody left."""
-        from distributed import wait as wait_for
-
-        alone_since: float | None = None
-        while True:
-            done = [one for one in self._running if one.status in _DONE]
-            if done:
-                return done
-            with suppress(TimeoutError, CancelledError):
-                some = list(self._running)
-                wait_for(some, _LOOK, return_when="FIRST_COMPLETED")
-                continue
-            if self._client.nthreads():
-                alone_since = None
-                continue
-            alone_since = monotonic() if alone_since is None else alone_since
-            if monotonic() - alone_since > PATIENCE:
-                raise refusal(
-                    "the cluster",
-                    "have workers",
-                    f"none for {PATIENCE:g} seconds, after the last one was lost",
-                    hint="The same call goes on from the store.",
-                    error=ClusterError,
-                )
+        """Wait for futures that are done, of which there may be none after a loss."""
+        hint = "The same call goes on from the store."
+        running = list(self._running)
+        with suppress(CancelledError):
+            cluster.wait_until_done(self._client, running, "FIRST_COMPLETED", hint)
+        return [future for future in running if future.status in _DONE]
 
     def _scattered(self) -> "DaskFuture":
         """Send what is shared to all workers; wait for some if there are none."""
@@ -225,7 +205,7 @@ class OnDask:
         while True:
             reason: Exception
             try:
-                self._client.wait_for_workers(1, timeout=PATIENCE)
+                self._client.wait_for_workers(1, timeout=cluster.PATIENCE)
                 [sent] = self._client.scatter([self._task], hash=False)
             except (TimeoutError, OSError, KeyError) as error:
                 # A worker that died a moment ago may still be on the list, or have
@@ -235,14 +215,14 @@ class OnDask:
                 if self._is_copied(sent):
                     return sent
                 reason = CancelledError()
-            if monotonic() - since > PATIENCE:
+            if monotonic() - since > cluster.PATIENCE:
                 raise refusal(
                     "the cluster",
                     "have a worker to send ratings to",
-                    f"none within {PATIENCE:g} seconds ({type(reason).__name__})",
+                    f"none within {cluster.PATIENCE:g} seconds ({type(reason).__name__})",
                     error=ClusterError,
                 ) from reason
-            sleep(_LOOK)
+            sleep(cluster.LOOK)
 
     def _is_copied(self, sent: "DaskFuture") -> bool:
         """Let all workers fetch what one has; return whether it was not lost by that.
@@ -257,7 +237,7 @@ class OnDask:
             for address in self._client.nthreads()
         ]
         with suppress(TimeoutError, CancelledError):
-            wait_for(copies, PATIENCE)
+            wait_for(copies, cluster.PATIENCE)
         return bool(sent.status == "finished")
 
     def close(self) -> None:
@@ -281,7 +261,7 @@ def _has(task: Task) -> None:
 
 
 def _learn_on_worker(task: Task, version: str, rows: list[int]) -> list[Record]:
-    check_version(version)
+    cluster.check_version(version)
     return learn_people(task, rows)
 
 
@@ -295,7 +275,7 @@ def _begin(driver: int, folder: str) -> None:
 def _leave_with(driver: int, folder: str) -> None:
     """End this process, and remove the folder, when the driver is killed."""
     while os.getppid() == driver:
-        sleep(_LOOK)
+        sleep(cluster.LOOK)
     shutil.rmtree(folder, ignore_errors=True)
     os._exit(1)
 
