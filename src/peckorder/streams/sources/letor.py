@@ -1,14 +1,14 @@
 """Streams of LETOR's text files."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from peckorder._core.errors import entry, entry_named, refusal
-from peckorder._core.text_files import Source
 from peckorder._core.typing import Labels
 from peckorder._core.validation import boolean, optional, whole
 from peckorder.datasets.formats.letor import DTYPE, MISSING, QID_DTYPE
@@ -175,7 +175,7 @@ class _LetorFiles(FileStream):
                 first_block_decides=True,
                 has_qid=self._has_qid,
             )
-            with _opened(file) as source:
+            with nullcontext(file) if file.suffix != ".zst" else _inflated(file) as source:
                 blocks = entry_named(f"from_letor: {file.name}")(reader.blocks)
                 for lines in blocks(source):
                     n_rows += len(lines)
@@ -183,18 +183,8 @@ class _LetorFiles(FileStream):
             self._ended(position, n_rows)
 
 
-@contextmanager
-def _opened(file: Path) -> Iterator[Source]:
-    if file.suffix != ".zst":
-        yield file
-        return
+def _inflated(file: Path) -> AbstractContextManager[Any]:
     require_pyarrow()
-    import pyarrow as pa
+    from peckorder.tables.files.source import opened
 
-    from peckorder.tables.files.arrow import sound
-
-    with (
-        sound("path", "be sound files", f"{file.name!r}: "),
-        pa.input_stream(str(file), compression="zstd") as inflated,
-    ):
-        yield inflated
+    return opened(file, streamed=True, bounded=False, name=f"from_letor: {file.name}")
