@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any, NamedTuple, Self, overload
+from typing import Any, NamedTuple, Self
 
 from peckorder._core.errors import refusal
 from peckorder._core.validation import did_you_mean
@@ -41,31 +41,26 @@ class ColumnRole(NamedTuple):
     why: str
 
 
-@overload
-def column_of(columns: Columns, what: str, given: str | None, usual: Iterable[str]) -> str: ...
-@overload
-def column_of(
-    columns: Columns, what: str, given: str | None, usual: Iterable[str], *, optional: bool
-) -> str | None: ...
-def column_of(
-    columns: Columns, what: str, given: str | None, usual: Iterable[str], *, optional: bool = False
-) -> str | None:
-    """Return the column that was named, or the first that has a usual name."""
+def find_column(columns: Columns, what: str, given: str | None, usual: Iterable[str]) -> str | None:
+    """Return the column that was given, or the first that has a usual name, or None."""
     if given is not None:
         check_column(columns, what, given)
         return given
     small = {name.lower(): name for name in reversed(columns.names)}
-    for word in usual:
-        if word in small:
-            return small[word]
-    if optional:
-        return None
-    raise refusal(
-        columns.source,
-        f"have a column of the {what}, which has {listed(columns.names)}",
-        "none by its usual names",
-        hint=f"Add --{what} NAME.",
-    )
+    return next((small[word] for word in usual if word in small), None)
+
+
+def column_of(columns: Columns, what: str, given: str | None, usual: Iterable[str]) -> str:
+    """Return the column that was given, or the first that has a usual name."""
+    found = find_column(columns, what, given, usual)
+    if found is None:
+        raise refusal(
+            columns.source,
+            f"have a column of the {what}, which has {listed(columns.names)}",
+            "none by its usual names",
+            hint=f"Add --{what} NAME.",
+        )
+    return found
 
 
 class RowRoles(NamedTuple):

@@ -142,32 +142,25 @@ def _on_shared(
             error=TypeError,
         )
     table.check_without_viewers("a PersonalRanker, which has its own")
-    if not hasattr(ranker, "_shared"):
+    if hasattr(ranker, "_shared"):
+        positions = ranker._ratings._items.positions(ratings.items)
+        has_same_ratings = fingerprint(ranker._ratings) == about["ratings"]
+        fitted = without_people(ranker).to_bytes()
+        about = about | {"shared": hashlib.sha256(fitted).hexdigest()}
+    else:
+        positions, has_same_ratings, fitted = np.arange(ratings.n_items), True, None
         about = about | {"shared": None}
-        everybody = np.arange(ratings.n_items)
-        return Plan(
-            about,
-            lambda: bytes(clone(ranker).fit(ratings).to_bytes()),
-            _task_on_shared(ratings, everybody, True, held_out),
-        )
-    positions = ranker._ratings._items.positions(ratings.items)
-    has_same_ratings = fingerprint(ranker._ratings) == about["ratings"]
-    data = without_people(ranker).to_bytes()
-    about = about | {"shared": hashlib.sha256(data).hexdigest()}
-    task = _task_on_shared(ratings, positions, has_same_ratings, held_out)
-    return Plan(about, lambda: data, task)
 
+    def shared() -> bytes:
+        return fitted or bytes(clone(ranker).fit(ratings).to_bytes())
 
-def _task_on_shared(
-    ratings: Ratings, positions: Ints, has_same_ratings: bool, held_out: HeldOut
-) -> Callable[[bytes | None], Task]:
     def task(data: bytes | None) -> Task:
-        ranker = shared_ranker(data)
+        learnt = shared_ranker(data)
         if has_same_ratings:
-            ranker._publish(ratings, ranker._shared)  # one copy of the same ratings
-        return OnShared(ranker, ratings, positions, has_same_ratings, held_out)
+            learnt._publish(ratings, learnt._shared)  # one copy of the same ratings
+        return OnShared(learnt, ratings, positions, has_same_ratings, held_out)
 
-    return task
+    return Plan(about, shared, task)
 
 
 def _on_rows(

@@ -60,30 +60,13 @@ def read_columns(
     ids: Collection[str] = (),
     names: tuple[str, ...] | None = None,
 ) -> Columns:
-    """Read all rows of a file.
+    """Read all rows of a file, plain or in gzip or zstd; "-" is standard input.
 
-    Parameters
-    ----------
-    path
-        The file, plain or in gzip or zstd; "-" is standard input.
-    format
-        One of `FORMATS`. None: by the suffix, or by the first line if the suffix has no
-        format of its own, such as .txt.
-    ids
-        Further columns of ids: they stay text if numbers would change them.
-    names
-        Names for the columns, instead of those in the file.
-
-    Returns
-    -------
-    columns
-        As the file has them. A LETOR file has target, qid, features named 1, 2, ...
-        and docid; a run qid, docid, rank, score and tag; qrels qid, docid and grade.
-
-    Raises
-    ------
-    DataError
-        If the file is empty or malformed.
+    The format, one of `FORMATS`, is by default that of the suffix, or of the first line
+    if the suffix has none, such as .txt. `ids` are further columns of ids: they stay
+    text if numbers would change them. `names` replace those in the file. A LETOR file
+    has the columns target, qid, features named 1, 2, ... and docid; a run qid, docid,
+    rank, score and tag; qrels qid, docid and grade.
     """
     known_format = format_of(path, format)
     with opened(path) as file:
@@ -118,18 +101,11 @@ def iter_columns(
     numbers: Numbers = (),
     names: tuple[str, ...] | None = None,
 ) -> Iterator[Columns]:
-    """Yield the rows of a file in blocks, for files larger than memory.
+    """Yield blocks of at most `rows` rows, for files larger than memory.
 
-    Parameters
-    ----------
-    path, format, names
-        As in `read_columns`. Runs and qrels are read at once.
-    rows
-        The maximal number of rows per block.
-    numbers
-        Columns of numbers, or a function that returns them, given all names. All other
-        columns of a CSV file are text, unchanged: some of the rows are not enough to
-        infer a type.
+    Runs and qrels are read at once. `numbers` are columns of numbers, or a function that
+    returns them, given all names. All other columns of a CSV file are text, unchanged:
+    some of the rows are not enough to infer a type.
     """
     known_format = format_of(path, format)
     previous = None
@@ -172,21 +148,10 @@ def letor_documents(
 def write_columns(
     path: str | os.PathLike[str], columns: Columns | Iterable[Columns], *, format: str | None = None
 ) -> int:
-    """Write rows to a file, atomically.
+    """Write rows to a file, atomically; return how many.
 
-    Parameters
-    ----------
-    path
-        The file; .gz and .zst are compressed, "-" is standard output.
-    columns
-        All rows, or blocks of rows with the same columns.
-    format
-        One of `FORMATS`. None: by the suffix; .txt is LETOR.
-
-    Returns
-    -------
-    n_rows
-        The number of rows written.
+    Blocks of rows have the same columns. The format, one of `FORMATS`, is by default that
+    of the suffix, of .txt LETOR; .gz and .zst are compressed, "-" is standard output.
     """
     if format is None and is_standard(path):
         format = "csv"
