@@ -184,14 +184,14 @@ def test_another_call_is_refused(name, change, named, tmp_path):
 
 @STORES
 def test_another_version_is_refused(name, tmp_path, monkeypatch):
-    from peckorder.distributed.people import plan
+    from peckorder.distributed.people import fit_people as module
 
     path = tmp_path / name
     fit(["a"], store=path)
-    monkeypatch.setattr(plan, "__version__", "99.0")
+    monkeypatch.setattr(module, "__version__", "99.0")
     with pytest.raises(DataError, match="made with other peckorder"):
         fit(store=path)
-    monkeypatch.setattr(plan, "FORMAT", 2)
+    monkeypatch.setattr(module, "FORMAT", 2)
     with pytest.raises(DataError, match=r"store must be of format 2; got .* format 1"):
         fit(store=path)
 
