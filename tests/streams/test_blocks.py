@@ -103,7 +103,7 @@ def test_a_query_that_comes_again_is_refused(lengths, cuts, rows, names, data):
     qid[ends[later] - lengths[later] : ends[later]] = again
     stream = Pieces(X, y, qid, [cut for cut in cuts if cut < len(y)], rows)
     sentence = (
-        "pieces: the rows of a query must stand together; got the query "
+        "pieces: the rows of a query must be consecutive; got the query "
         f"{again.tolist()!r} again after others, in row {ends[later - 1]}. Sort the "
         "rows by query."
     )

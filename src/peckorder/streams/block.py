@@ -10,7 +10,7 @@ from scipy import sparse
 
 from peckorder._core.typing import Array, Floats, Labels
 
-# Bytes of a block from files: learning takes less time than reading anyway.
+# Bytes of a block from files: learning takes less time than reading.
 OF_FILES: Final = 1 << 22
 # Views take no memory, and a call costs as much as learning a thousand rows.
 OF_ARRAYS: Final = 1 << 23
@@ -25,9 +25,7 @@ def default_rows(n_features: int, item_size: int, n_bytes: int = OF_FILES) -> in
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows of a stream, one after the other.
-
-    The rows of a query stand together, and are all in the same block.
+    """Consecutive rows of a stream; all rows of a query are in the same block.
 
     Attributes
     ----------
@@ -82,12 +80,12 @@ class Block:
 
 
 class Stream(ABC):
-    """Rows that come in blocks, in the same order whenever they are asked for.
+    """Rows that come in blocks, always in the same order.
 
-    Iterating yields a `Block` after the other, from the first row on; a stream can be
-    iterated again and again. Where a block ends depends on the rows from its beginning
-    on alone: it has as many whole queries as there are in `rows` rows, or one query if
-    that is longer, or just `rows` rows without queries.
+    Iterating yields one `Block` after another, from the first row on; a stream can be
+    iterated repeatedly. The end of a block depends only on the rows from its beginning
+    on: it has as many whole queries as there are in `rows` rows, or one query if that is
+    longer, or just `rows` rows without queries.
 
     A stream from a custom source derives from this class and defines `pieces`,
     `identity`, and the attributes.
@@ -141,7 +139,7 @@ class Stream(ABC):
     def pieces(self, start: int, skipped: Callable[[Labels], object]) -> Iterator[Block]:
         """Yield the rows from number `start` on, in pieces of any size.
 
-        If there are queries, those of the rows before `start` are handed to `skipped`
+        If there are queries, those of the rows before `start` are passed to `skipped`
         in their order, in pieces of any size.
         """
 

@@ -19,7 +19,7 @@ from peckorder.tables.roles import ColumnRole, Role
 # Of a column of text its values in order; None of one of numbers.
 Levels: TypeAlias = Sequence[Sequence[str] | None]
 
-# Deviations that are nothing beside a mean: numbers that differ by their last bits.
+# Deviations relative to the mean of numbers that differ by their last bits.
 _ROUNDING: Final = 4.0 * np.finfo(np.float64).eps
 
 
@@ -130,7 +130,7 @@ MOST_LEVELS: Final = 20
 _DATE: Final = re.compile(
     r"(\d{4}([-/.])\d\d?\2\d\d?|\d\d?([-/.])\d\d?\3(\d\d){1,2})([T ]\d\d?:.*)?"
 )
-# How files of before `TableRanker` name a feature that is scaled.
+# The name of a scaled feature in model files that are older than `TableRanker`.
 SCALED: Final = re.compile(r"\((.*) - (\S+)\) / (\S+)", re.DOTALL)
 
 
@@ -151,8 +151,8 @@ class Coding:
     def of(cls, columns: Columns, names: Iterable[str], whole: Columns | None = None) -> Self:
         """Choose features; leave out columns without information, or that cannot be coded.
 
-        `whole` is the table of which `columns` are some rows: there it is seen whether
-        a column counts the rows.
+        `whole` is the table of which `columns` are some rows; in it a column may count
+        the rows.
 
         Examples
         --------
@@ -219,8 +219,8 @@ def values_of(columns: Columns, feature: str) -> Floats:
 def matrix_of(columns: Columns, features: Sequence[str]) -> Floats:
     """Return the matrix that a model wants, by the names of its features.
 
-    Names are those of columns, of a column and a value, or formulas: files of before
-    `TableRanker` keep their scaling in the names of features.
+    Names are those of columns, of a column and a value, or formulas: model files that
+    are older than `TableRanker` have their scaling in the names of features.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def _useless(name: str, array: Array) -> str:
 
 
 def _numbers_rows(array: Array) -> bool:
-    """Say whether a column counts the rows up or down; some may have been left out."""
+    """Return whether a column counts the rows up or down; some may have been left out."""
     if not numeric(array) or len(array) < 3:
         return False
     steps = np.diff(array.astype(np.float64))

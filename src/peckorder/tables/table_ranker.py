@@ -1,4 +1,4 @@
-"""TableRanker: columns made ready, then ranked."""
+"""TableRanker: columns are prepared, then ranked."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -130,9 +130,8 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
 
     ``x -> (x - mean) / deviation`` of each column, learnt by `fit`, and 0 for an empty
     cell, which is the mean; of a column of text, a column of 1 and 0 for each of its
-    values, scaled alike. The ranker sees nothing else, so that rows are given to this
-    model as they are in a file. This is what `peckorder fit` and `peckorder compare
-    --save` keep.
+    values, scaled alike. The ranker learns from these alone, and this model takes rows as
+    they are in a file. It is what `peckorder fit` and `peckorder compare --save` save.
 
     Parameters
     ----------
@@ -164,12 +163,12 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     Notes
     -----
     A frame is read by the names of its columns: their order does not matter, and others
-    are left alone. An array has the columns in the order of `feature_names_in_`. Values
-    of text that `fit` did not see are 0 in all columns of their own. Columns of text
-    with many values, such as names, are better left out.
+    are ignored. An array has the columns in the order of `feature_names_in_`. Values of
+    text that were not in the training rows are 0 in all columns of their feature. Columns
+    of text with many values, such as names, are better left out.
 
     The methods ``rank``, ``decision_function``, ``mean_rank``, ``predict_proba``,
-    ``explain`` and ``staged_predict`` are there if the ranker has them. More can be
+    ``explain`` and ``staged_predict`` exist if the ranker has them. More rows can be
     learnt by ``model.ranker_.partial_fit(model.prepare(X), y)``.
 
     O(n d) time and memory for n rows and d prepared columns, beside the ranker's.
@@ -259,11 +258,11 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
 
     @property
     def prepared_names_(self) -> list[str]:
-        """The names of what the ranker sees."""
+        """The names of prepared columns."""
         return coded_names(self._names(), self.levels_)
 
     def prepare(self, X: MatrixLike) -> Floats:
-        """Return what the ranker sees of rows.
+        """Return rows as the ranker takes them.
 
         Parameters
         ----------
@@ -340,7 +339,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         return self._ranker().classes_
 
     def __sklearn_tags__(self) -> Any:
-        """Declare to scikit-learn what the estimator takes."""
+        """Return the tags of scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = bool(self.scale) or _takes_gaps(self.ranker)
         tags.input_tags.string = True
@@ -349,7 +348,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Tell whether there is a fitted ranker."""
+        """Return whether there is a fitted ranker."""
         return hasattr(self, "ranker_")
 
     def _ranker(self) -> Any:
@@ -363,7 +362,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         return [str(name) for name in names]
 
     def _prepared(self, names: Sequence[str], columns: Sequence[Array]) -> Floats:
-        """Return what the ranker sees of columns, which are in their order."""
+        """Return prepared columns, which are in the order of the features."""
         X = coded(names, columns, self.levels_)
         if self.shift_ is None or self.scale_ is None:
             return X

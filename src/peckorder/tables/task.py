@@ -1,4 +1,4 @@
-"""What is to be learnt from a table: recognised by its columns, or as one says."""
+"""What is to be learnt from a table: recognised by its columns, or as the user says."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ class Task:
 
     `kind` is one of `TASKS`. `target` is what is to be predicted (of ratings, the
     rating); `query` and, of ratings, `user` and `item` may be columns too; without a
-    query, `user` is the column of people whose rows are kept whole. `features` are the
+    query, `user` is the column of people whose rows are not divided. `features` are the
     others that may be learnt from. `classes` are the ordered labels of an ordinal
     task, lowest first. `column_roles` has the role of every column.
     """
@@ -61,14 +61,14 @@ def recognise(
     drop: Iterable[str] = (),
     classes: Iterable[str] | None = None,
 ) -> Task:
-    """Say what a table is for.
+    """Return what is to be learnt from a table.
 
     Parameters
     ----------
     columns : Columns
         The table.
     task : {"ordinal", "magnitude", "graded", "ratings"} or None
-        What to take it for; None: ratings, if it has columns of users, items and
+        None: ratings, if it has columns of users, items and
         ratings; graded, if it has one of queries and a target of few grades; ordinal,
         if the target is of few whole numbers or `classes` are given; else magnitude.
     target, qid, user, item, rating : str or None
@@ -98,16 +98,15 @@ def recognise(
     _TASK.check("task", task)
     if not len(columns):
         raise refusal(columns.source, "have rows", "none")
-    asked = {"target": target, "qid": qid, "user": user, "item": item, "rating": rating}
-    for name, column in asked.items():
-        if column is not None:
-            check_column(columns, name, column)
+    options = {"target": target, "qid": qid, "user": user, "item": item, "rating": rating}
+    given = {name: column for name, column in options.items() if column is not None}
+    for name, column in given.items():
+        check_column(columns, name, column)
     dropped = tuple(split_names(drop, columns.names))
     for column in dropped:
         check_column(columns, "drop", column)
     left = [name for name in columns.names if name not in dropped]
     table = Columns({name: columns.arrays[name] for name in left}, columns.source)
-    given = {name: column for name, column in asked.items() if column is not None}
     _check_apart(given, dropped)
     ordered = None if classes is None else tuple(split_names(classes, ()))
     if task == "ratings" or (task is None and not {"target", "qid"} & set(given)):
@@ -121,7 +120,7 @@ def recognise(
 
 
 def _check_apart(given: Mapping[str, str], dropped: tuple[str, ...]) -> None:
-    """Refuse a column that is to be two things."""
+    """Refuse a column with two roles."""
     for role, column in given.items():
         if column in dropped:
             raise refusal("drop", f"not name what --{role} does", repr(column))
@@ -145,7 +144,7 @@ def split_names(texts: Iterable[str], known: Iterable[str]) -> Iterator[str]:
 
 
 def _ratings(table: Columns, given: Mapping[str, str], *, must: bool) -> Task | None:
-    """Take a table for ratings, if it has what they need."""
+    """Return the task of ratings, if a table has their columns."""
     names = [name for name in table.names if name not in given.values()]
     found = {
         "user": given.get("user") or words.first_named(names, words.USER),
@@ -199,7 +198,7 @@ def _shaped_ratings(table: Columns) -> dict[str, str]:
 def _rows(
     table: Columns, task: str | None, given: Mapping[str, str], classes: tuple[str, ...] | None
 ) -> Task:
-    """Take a table for rows of features with something to predict."""
+    """Return the task of rows of features with something to predict."""
     query = given.get("qid")
     if query is None:
         query = words.first_named(table.names, words.QUERY)
@@ -227,10 +226,10 @@ def _rows(
     kind = task or kind_of_labels(labels, query, classes)
     ordered = None
     if kind == "ordinal":
-        seen = distinct(labels).tolist()
         is_text = not numeric(labels)
         advice = slip_among(labels.tolist()) if is_text and classes is None else ""
-        ordered = ordered_classes(target, seen, classes, is_text=is_text, advice=advice)
+        values = distinct(labels).tolist()
+        ordered = ordered_classes(target, values, classes, is_text=is_text, advice=advice)
     elif not numeric(labels):
         raise refusal(
             "target",
@@ -249,7 +248,7 @@ def _rows(
 
 
 def _people(table: Columns, query: str | None, given: Mapping[str, str]) -> str | None:
-    """Return the column of people, each of whom has rows to be kept whole."""
+    """Return the column of people, whose rows are not divided."""
     user = given.get("user")
     if query is not None:
         _check_alone(given, "user", f"where there are no queries ({query!r} has some)")
@@ -261,7 +260,7 @@ def _people(table: Columns, query: str | None, given: Mapping[str, str]) -> str 
             return None
         n_people = len(distinct(table.arrays[user]))
         n_known = int((~is_empty(table.arrays[user])).sum())
-        # Whose rows are one each, or all of them, cannot be kept whole.
+        # Neither one row per person nor one person can be divided by people.
         return user if 1 < n_people < n_known else None
     if len(distinct(table.arrays[user])) < 2:
         raise refusal(
@@ -279,7 +278,7 @@ def _unnamed_target(table: Columns, names: list[str]) -> str | None:
 
 
 def kind_of_labels(labels: Array, query: str | None, classes: tuple[Hashable, ...] | None) -> str:
-    """Return the kind of task by its labels, where nobody says it."""
+    """Return the kind of task by its labels, where it is not given."""
     values = distinct(labels)
     if query is not None:
         few = numeric(labels) and len(values) <= MOST_GRADES and is_whole(values)
@@ -325,14 +324,14 @@ def _why(name: str, task: Task, columns: Columns) -> str:
     return "the last column" if name == columns.names[-1] else "its place"
 
 
-_MOST_SHOWN = 12
-# Where so few labels are no numbers, they were meant to be.
+_MAX_SHOWN = 12
+# At most this share of labels that are no numbers may be slips.
 _FEW = 0.1
 
 
 def ordered_classes(
     target: str,
-    seen: Sequence[Hashable],
+    values: Sequence[Hashable],
     classes: Sequence[str] | None,
     *,
     is_text: bool,
@@ -340,8 +339,8 @@ def ordered_classes(
 ) -> tuple[Hashable, ...]:
     """Return classes, lowest first; text has no order unless it is given.
 
-    `seen` are the different labels of the column `target`, ascending; `classes` is the
-    order that was given, as text. `advice` is what else may be wrong where none was.
+    `values` are the different labels of the column `target`, ascending; `classes` is
+    the order that was given, as text. `advice` is a hint for where none was.
 
     Examples
     --------
@@ -351,7 +350,7 @@ def ordered_classes(
     (1000002, 1000001)
     """
     if classes is None and is_text:
-        shown = ",".join(map(str, seen[:_MOST_SHOWN]))
+        shown = ",".join(map(str, values[:_MAX_SHOWN]))
         raise refusal(
             "classes",
             "be given, lowest first, for labels that are text (such as "
@@ -363,16 +362,16 @@ def ordered_classes(
         ordered: tuple[Hashable, ...] = tuple(classes or ())
         unknown: list[Hashable] = []
     else:
-        by_value = {value: whole_if_it_is(value) for value in seen}
+        by_value = {value: whole_if_it_is(value) for value in values}
         if classes is None:
             return tuple(by_value.values())
         ordered = tuple(_found(label, by_value) for label in classes)
         unknown = [label for label in ordered if label not in by_value]
-    missing = [label for label in seen if label not in ordered]
+    missing = [label for label in values if label not in ordered]
     if missing or unknown or len(set(ordered)) < max(len(ordered), 2):
         raise refusal(
             "classes",
-            f"be the labels in {target!r}, each once, lowest first: {', '.join(map(str, seen))}",
+            f"be the labels in {target!r}, each once, lowest first: {', '.join(map(str, values))}",
             ", ".join(map(str, classes or ())),
         )
     return ordered
@@ -425,7 +424,7 @@ def _found(label: str, by_value: Mapping[Hashable, Hashable]) -> Hashable:
 
 
 def ratings_of(columns: Columns, task: Task) -> tuple[Ratings, tuple[str, ...]]:
-    """Return the ratings of a file, and what is to be said of its rows.
+    """Return the ratings of a file, and notes about its rows.
 
     Rows without an id or a rating are left out; of two ratings of the same item by the
     same person the later row counts.

@@ -1,7 +1,7 @@
-"""Partitions on a cluster: what is known of them, checked; work on them where they are.
+"""Partitions on a cluster: facts about them, checked; functions run where they are.
 
-Rows never leave their worker. The driver asks all partitions for something small and
-gets it in the order of partitions, so that sums do not depend on who computed what.
+Rows never leave their worker. All partitions return something small to the driver, in
+the order of partitions, so that sums do not depend on the workers.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a partition at the driver.
+    """What the driver knows of a partition.
 
     `first` and `last` are the least and the largest of its queries, if these have an
     order; None if not.
@@ -46,7 +46,7 @@ class Facts:
 
 
 def facts_of(part: Part, queries: Labels | None) -> Facts:
-    """Return what is known of a partition, given its queries."""
+    """Return the facts of a partition with these queries."""
     n_queries = 0 if queries is None else len(queries)
     n_rows, n_features = part.X.shape
     ends = (None, None) if queries is None else _ends(queries)
@@ -65,10 +65,10 @@ def _ends(queries: Labels) -> tuple[Any, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Scanned:
-    """What a worker knows of a partition: facts, queries, and the output of a function.
+    """The facts and queries of a partition, and the output of a function.
 
-    An error about rows is raised when the output is asked for: that partitions are
-    unlike each other says more.
+    An error about rows is raised with the output, after partitions were compared: that
+    they are unlike each other explains more.
     """
 
     facts: Facts
@@ -91,10 +91,9 @@ class PerPartition(list[object]):
 class Partitions:
     """Checked partitions, none of them empty.
 
-    `outputs` are futures of what workers keep of them: their blocks, or the output of a
-    function. `facts` has what is known of each, `positions` their numbers among those
-    given; `files` are those of all partitions that were given, if they are read from
-    files.
+    `outputs` are futures of what workers keep: their blocks, or the outputs of a
+    function. `positions` are the numbers of partitions among all that were given;
+    `files` are the files of all, if they are read from files.
     """
 
     client: "Client"
@@ -133,9 +132,9 @@ class Partitions:
         )
 
     def groups(self) -> list[tuple[str | None, list[int]]]:
-        """Return workers, and the partitions that each of them holds just now.
+        """Return workers, and the partitions that each of them has at present.
 
-        Each partition is in one group; None has those that a lost worker held.
+        Each partition is in one group; None has those of lost workers.
         """
         holders = self.client.who_has(self.outputs)
         groups: dict[str | None, list[int]] = {}
@@ -147,10 +146,10 @@ class Partitions:
     def ask(self, function: Callable[..., T], *arguments: object, apart: bool = False) -> list[T]:
         """Return ``function(block, *arguments)`` of each partition, in their order.
 
-        One task per worker, as a task costs milliseconds whatever it does; or, `apart`,
-        one per partition, for long work: a worker may have several threads. A
-        `PerPartition` among the arguments has one value per partition. A partition that
-        was lost is made again first.
+        One task per worker, as each task costs milliseconds; or, `apart`, one per
+        partition, for long work: a worker may have several threads. A `PerPartition`
+        among the arguments has one value per partition. Lost partitions are made again
+        first.
         """
         groups = self.groups()
         if apart:
@@ -164,7 +163,10 @@ class Partitions:
                     function,
                     self.titles_of(positions),
                     [self.outputs[position] for position in positions],
-                    [_own(arguments, position) for position in positions],
+                    [
+                        tuple(a[k] if isinstance(a, PerPartition) else a for a in arguments)
+                        for k in positions
+                    ],
                     apart,
                     pure=False,
                     allow_other_workers=address is not None,
@@ -178,13 +180,13 @@ class Partitions:
         return answers
 
     def titles_of(self, positions: list[int]) -> list[str]:
-        """Return what some partitions are called: by their numbers among those given."""
+        """Return the names of some partitions in messages."""
         return [title(self.positions[position], self.files) for position in positions]
 
     def joined(self, join: Callable[[list[T]], T]) -> T:
         """Join the outputs, neighbours first, on the workers; return the result.
 
-        The order does not depend on who is there. O(log p) steps for p partitions.
+        The order does not depend on the workers. O(log p) steps for p partitions.
         """
         outputs = self.outputs
         while len(outputs) > 1:
@@ -249,7 +251,7 @@ def _block(part: Part) -> Part:
 
 
 def _made_and_scanned(version: str, name: str, shared: tuple[Any, ...], *item: object) -> Scanned:
-    """Make a partition, and say which one if that fails; find what is asked of it."""
+    """Make a partition and run a function on it; errors name the partition."""
     make, find, arguments = shared
     check_version(version)
     part = in_partition(name, make, *item)
@@ -257,7 +259,7 @@ def _made_and_scanned(version: str, name: str, shared: tuple[Any, ...], *item: o
     facts, output = facts_of(part, queries), None
     if len(part):
         try:
-            with at_most(1):  # others have tasks of their own
+            with at_most(1):  # other partitions are other tasks
                 output = in_partition(name, find, part, *arguments)
         except Exception as error:
             return Scanned(facts, queries, None, _without_frames(error))
@@ -265,7 +267,7 @@ def _made_and_scanned(version: str, name: str, shared: tuple[Any, ...], *item: o
 
 
 def _without_frames(error: Exception) -> Exception:
-    """Return an error that does not hold the rows it was raised at."""
+    """Return an error without references to rows."""
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
 
@@ -277,9 +279,9 @@ def _each(
     arguments: list[tuple[object, ...]],
     apart: bool,
 ) -> list[T]:
-    """Ask partitions one after the other, with the threads of this worker.
+    """Run a function on partitions, one after another.
 
-    With one of them, if the others have tasks of their own.
+    With all threads of this worker, or one if other partitions are other tasks.
     """
     from distributed import get_worker
 
@@ -290,13 +292,8 @@ def _each(
         ]
 
 
-def _own(arguments: tuple[object, ...], position: int) -> tuple[object, ...]:
-    """Return what a partition is given."""
-    return tuple(a[position] if isinstance(a, PerPartition) else a for a in arguments)
-
-
 def in_partition(name: str, function: Callable[..., T], *arguments: object) -> T:
-    """Call a function; an error about data says in which partition that is."""
+    """Call a function; errors about data name the partition."""
     try:
         return function(*arguments)
     except ValueError as error:
@@ -306,7 +303,7 @@ def in_partition(name: str, function: Callable[..., T], *arguments: object) -> T
         try:
             raise error_of_rows from None
         finally:
-            # Or this frame and the error would keep each other, and the rows.
+            # Or this frame and the error would refer to each other, and to the rows.
             del error_of_rows
 
 
@@ -346,7 +343,7 @@ def check_alike(facts: list[Facts], titles: list[str]) -> None:
 
 
 def check_whole(names: list[Labels], positions: list[int], files: tuple[str, ...] | None) -> None:
-    """Refuse a query that is among the names of two partitions."""
+    """Refuse a query that is in two partitions."""
     if not names:
         return
     together = np.concatenate(names)

@@ -1,4 +1,4 @@
-"""Data of Dask, or in files, as a list of what workers make partitions of."""
+"""Data of Dask, or in files, as a list of what workers make partitions from."""
 
 import os
 from collections.abc import Callable
@@ -26,8 +26,7 @@ class Part(Block):
     types: tuple[tuple[str, str], ...] = ()
 
     def __sizeof__(self) -> int:
-        # What Dask counts, and spills to disk by: here, and not registered with Dask,
-        # so that it holds wherever a partition comes to be.
+        # By it Dask spills to disk: not registered with Dask, so that all workers have it.
         from dask.sizeof import sizeof
 
         X = self.X
@@ -38,7 +37,7 @@ class Part(Block):
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What each partition is made of: `make(*items[k])` on a worker gives a Part.
+    """What partitions are made from: `make(*items[k])` on a worker returns a Part.
 
     Items may hold Delayed objects, which Dask computes first. `files` are those that
     partitions are read from, if they are.
@@ -52,19 +51,19 @@ class Source:
 
     @property
     def titles(self) -> list[str]:
-        """What partitions are called."""
+        """The names of partitions in messages."""
         return [title(place, self.files) for place in range(len(self.items))]
 
 
 def title(place: int, files: tuple[str, ...] | None) -> str:
-    """Return what a partition is called: its number, and its file if it has one."""
+    """Return the name of a partition: its number, and its file if it has one."""
     return f"partition {place}" + ("" if files is None else f" ({files[place]!r})")
 
 
 def source_of(
     data: Any, y: Any, qid: Any, sample_weight: Any, target: Any, features: Any
 ) -> Source:
-    """Return what the data is, and refuse what it cannot be."""
+    """Return data as a source; refuse data of other kinds."""
     import dask.array as da
     import dask.dataframe as dd
 
@@ -100,7 +99,7 @@ def source_of(
 
 
 def _paths(data: Any) -> list[str] | None:
-    """Return the files of a list of them, of one, or of a folder that is here."""
+    """Return the files of a path or a list of paths; of a folder here, those in it."""
     if isinstance(data, str | os.PathLike):
         data = [data]
     if not isinstance(data, list | tuple) or not data:
@@ -132,7 +131,7 @@ def cut_alike(
 ) -> tuple[dict[str, Any], tuple[int, ...]]:
     """Check arrays, `data` first; cut all of them into the rows of its chunks.
 
-    Only columns of one value per row travel for that, unless features are cut too.
+    Only columns of one value per row are moved for that, unless features are cut too.
     """
     import dask.array as da
 

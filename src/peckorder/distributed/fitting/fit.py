@@ -221,14 +221,14 @@ def _check(estimator: AggregatePRank, source: Source) -> None:
             raise refusal(
                 "kernel",
                 "be 'linear', 'poly', 'rbf' or a function for a distributed fit, since "
-                "columns of precomputed ones stand for rows of one training set",
+                "columns of precomputed ones are rows of one training set",
                 "'precomputed'",
                 error=ValueError,
             )
     if source.has_weight:
         raise refusal(
             "sample_weight",
-            "be None for AggregatePRank, which weighs all rows alike",
+            "be None for AggregatePRank, whose rows all have the same weight",
             "another",
             error=ValueError,
         )
@@ -241,7 +241,7 @@ def labels_of(block: Block, estimator: AggregatePRank) -> Labels | None:
     with named_after(estimator):
         column = read_labels(block.y)
         if not column.is_numeric or not np.isfinite(column.values.astype(float)).all():
-            Scale.inferred(column)  # says what is wrong
+            Scale.inferred(column)  # raises an error
     return np.unique(column.values)
 
 

@@ -50,11 +50,11 @@ def fit_rankboost(estimator: RankBoost, source: Source, client: "Client") -> Non
     estimator.traffic_ = np.array(booster.traffic.rounds, dtype=TRAFFIC)
 
 
-# Seconds between two looks at who is there; how long to wait for Dask to notice that a
-# worker which did not answer is gone; and how often in a row that may happen.
+# Seconds between two checks of the workers; how long to wait until Dask notices that a
+# worker which did not answer is lost; and how often in a row that may happen.
 _LOOK: Final = 0.5
 _NOTICE: Final = 10.0
-_MOST_LOSSES: Final = 5
+_MAX_LOSSES: Final = 5
 
 
 class Counts(NamedTuple):
@@ -111,7 +111,6 @@ class DaskShards:
         self._model = model
         self._name = f"rankboost-{uuid4().hex}-"
         self._shards: dict[int, ShardHandle] = {}
-        # Partitions that are in no shard.
         self._unassigned = list(range(len(partitions)))
         self._n_made, self._n_losses = 0, 0
 
@@ -148,7 +147,7 @@ class DaskShards:
     def ask(self, question: str, *arguments: object) -> list[Any]:
         """Ask all shards; return one answer per worker. Raises Lost if one is gone."""
         if self._unassigned:
-            raise Lost  # what all others say is not all
+            raise Lost  # answers would be incomplete
         if any(shard.future.status == "error" for shard in self._shards.values()):
             raise Lost
         answers = self._ask(self._shards, question, *arguments)
@@ -185,7 +184,7 @@ class DaskShards:
             if answer is None or isinstance(answer, OSError):
                 raise Lost
             if isinstance(answer, Exception):
-                # One that is about to leave may say anything.
+                # A worker that is about to leave may raise anything.
                 raise answer if address in self._client.nthreads() else Lost
             n_answers += answer[0]
             answers.append(answer[1])
@@ -195,17 +194,17 @@ class DaskShards:
 
     def _note_loss(self) -> None:
         self._n_losses += 1
-        if self._n_losses > _MOST_LOSSES:
+        if self._n_losses > _MAX_LOSSES:
             raise refusal(
                 "workers",
                 "stay",
-                f"{_MOST_LOSSES} losses in a row",
+                f"{_MAX_LOSSES} losses in a row",
                 hint="If they run out of memory, give them more, or have more of them.",
                 error=ClusterError,
             )
 
     def _lost(self) -> list[int]:
-        """Return the shards that are gone, once Dask has noticed; none if none is."""
+        """Return the lost shards, once Dask has noticed; none if there are none."""
         until = time.monotonic() + _NOTICE
         while True:
             there = self._client.nthreads()
@@ -219,7 +218,7 @@ class DaskShards:
             time.sleep(_LOOK)
 
     def _wait_for_partitions(self) -> None:
-        """Have Dask make lost partitions again, or say that it cannot."""
+        """Let Dask make lost partitions again; raise if it cannot."""
         try:
             self._partitions.ask(len)
         except CancelledError:
@@ -228,9 +227,9 @@ class DaskShards:
             raise
 
     def _make(self, *question: Any) -> None:
-        """Make shards of all partitions that are in none, and ask them something.
+        """Make shards of unassigned partitions, and ask them a question.
 
-        One on each worker that has some. If one is lost meanwhile, none is made.
+        One on each worker that has some. If one is lost meanwhile, none is kept.
         """
         made: dict[int, ShardHandle] = {}
         try:
@@ -267,7 +266,7 @@ class DaskShards:
         return ShardHandle(address, positions, future)
 
     def _wait(self, made: dict[int, ShardHandle]) -> None:
-        """Wait for shards; raises Lost if a worker is gone that should make one."""
+        """Wait for shards; raises Lost if a worker is lost that should make one."""
         from distributed import KilledWorker, wait
 
         futures = [shard.future for shard in made.values()]
@@ -298,7 +297,7 @@ def _release(shards: dict[int, ShardHandle]) -> None:
 
 
 def _is_gone(error: BaseException | None) -> bool:
-    """Return whether Dask says that the worker of an actor is lost."""
+    """Return whether an error of Dask is that the worker of an actor is lost."""
     return type(error) is RuntimeError and "Actor was lost" in str(error)
 
 
@@ -307,7 +306,7 @@ async def _answer(
 ) -> tuple[int, Any]:
     """Let the shards of this worker answer; return how many did, and what in all.
 
-    In a thread, so that the worker can be talked to meanwhile.
+    In a thread, so that the worker can answer others meanwhile.
     """
     actors = dask_worker.state.actors
     shards = [actors[key] for key in keys if actors.get(key) is not None]

@@ -255,7 +255,7 @@ _REFERENCES: Final = 300
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A run: what identifies it, what models share, and what workers get.
+    """A run: what identifies it, the part that models share, and what workers get.
 
     `shared` makes the bytes that a new store begins with; `task` takes those of the
     store, new or not.

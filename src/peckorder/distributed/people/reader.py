@@ -27,7 +27,7 @@ class Source(Protocol):
 
     @property
     def shared(self) -> bytes | None:
-        """What models share, if they do."""
+        """The part that models share, if there is one."""
 
     def model(self, position: int) -> bytes:
         """Return the model of the record in a position."""
@@ -36,8 +36,8 @@ class Source(Protocol):
 class Person:
     """One person on top of a `PersonalRanker`.
 
-    Asked as the ranker is, without naming the person; `ranker` knows what is shared,
-    which is in memory once for all people, and this person.
+    The methods are those of the ranker, without naming the person; `ranker` has the
+    shared part, which is in memory once for all people, and this person.
     """
 
     def __init__(self, ranker: PersonalRanker, person: Hashable) -> None:
@@ -52,7 +52,7 @@ class Person:
         return self.ranker.recommend(self.person, n, exclude_rated=exclude_rated)
 
     def explain(self, item: Hashable) -> Explanation:
-        """Tell which rated items and which viewers speak for a predicted rating."""
+        """Return the rated items and the viewers that contribute to a predicted rating."""
         return self.ranker.explain(self.person, item)
 
     def __repr__(self) -> str:
@@ -60,7 +60,7 @@ class Person:
 
 
 class People(Mapping[Any, Any]):
-    """Models of people by their ids: a mapping that reads a model when asked for it.
+    """Models of people by their ids: a mapping that reads a model when it is accessed.
 
     People without a model, whose ratings were not enough, are in `reasons` and in the
     table, not among the keys.
@@ -68,8 +68,8 @@ class People(Mapping[Any, Any]):
     Attributes
     ----------
     about : dict
-        What the models are of: the estimator and its parameters, reference viewers, how
-        gaps were filled, metrics, digests of the data.
+        The estimator and its parameters, reference viewers, how gaps were filled,
+        metrics, digests of the data.
     reasons : dict
         Why there is no model, by person.
 
@@ -140,7 +140,7 @@ class People(Mapping[Any, Any]):
 
     @entry_named("people")
     def ranker(self) -> PersonalRanker:
-        """Return a `PersonalRanker` that knows everybody who is in the store.
+        """Return a `PersonalRanker` with all people of the store.
 
         Returns
         -------
@@ -202,7 +202,7 @@ class People(Mapping[Any, Any]):
 
 @entry_named("people")
 def shared_ranker(data: bytes | None) -> PersonalRanker:
-    """Return what people share, or say that the store has lost it."""
+    """Return the part that people share; refuse a store without it."""
     ranker = None if not data else from_bytes(data)
     if not isinstance(ranker, PersonalRanker):
         raise refusal(
@@ -233,7 +233,7 @@ def open_people(path: PathLike) -> People:
 
     Notes
     -----
-    O(n_people) time and memory; models are read when they are asked for. They are
+    O(n_people) time and memory; models are read when they are accessed. They are
     checked as those of `peckorder.load` are, and hold no code.
 
     Examples

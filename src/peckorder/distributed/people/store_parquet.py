@@ -34,7 +34,7 @@ PARTS = "part-*.parquet"
 
 
 def parquet() -> Any:
-    """Return pyarrow.parquet, or say what to install."""
+    """Return pyarrow.parquet; raise if it is not installed."""
     try:
         from pyarrow import parquet
     except ImportError:
@@ -136,7 +136,7 @@ def _remove(folder: Path) -> None:
 
 
 def read_about(folder: Path) -> About:
-    """Read what the models in a folder are of."""
+    """Read the description of the models in a folder."""
     try:
         return decoded(folder, (folder / ABOUT).read_bytes())
     except FileNotFoundError:
@@ -145,7 +145,7 @@ def read_about(folder: Path) -> About:
 
 @entry_named("people")
 def read_part(part: Path, names: list[str]) -> Any:
-    """Read some columns of a file, or say that it is none of ours."""
+    """Read some columns of a file of the store."""
     reader = parquet()
     from pyarrow import ArrowException
 
@@ -160,7 +160,7 @@ def read_part(part: Path, names: list[str]) -> Any:
 
 
 class ParquetSource:
-    """A folder to read from: small columns at once, models a file at a time."""
+    """A folder to read from: small columns at once, models one file at a time."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.about = folder, read_about(folder)
@@ -177,7 +177,7 @@ class ParquetSource:
 
     @property
     def shared(self) -> bytes | None:
-        """What models share, if they do."""
+        """The part that models share, if there is one."""
         path = self.folder / SHARED
         return path.read_bytes() if path.exists() else None
 

@@ -134,7 +134,7 @@ class SqliteSource:
 
     @property
     def shared(self) -> bytes | None:
-        """What models share, if they do."""
+        """The part that models share, if there is one."""
         with closing(self._open()) as base:
             data: bytes | None = _about(base, "shared")
         return data

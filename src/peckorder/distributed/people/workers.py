@@ -1,6 +1,6 @@
 """Workers that train people: this process, others of this machine, or Dask.
 
-`Run` submits rows in batches and collects records; nobody is lost or trained twice.
+`Run` submits rows in batches and collects records, one per person.
 """
 
 import os
@@ -41,8 +41,8 @@ class Completed(NamedTuple):
 class Workers(Protocol):
     """Processes that train the people of rows, and return records in any order.
 
-    At most `max_batches` are submitted at a time; after `attempts` crashes of a process
-    that had one person alone, that person is given up.
+    At most `max_batches` are submitted at a time; a person is given up after `attempts`
+    crashes of processes that trained nobody else.
     """
 
     max_batches: int
@@ -76,13 +76,13 @@ class ThisProcess:
         return Completed([learn_people(self._task, self._rows)], [])
 
     def close(self) -> None:
-        """Do nothing: there is nothing to be stopped."""
+        """Do nothing."""
 
 
 class Processes:
     """Processes of this machine, started again when one of them crashes.
 
-    What they share lies in a file that each maps into its memory once.
+    The shared data is in a file that each maps into its memory once.
     """
 
     attempts = 3
@@ -114,7 +114,7 @@ class Processes:
                 env=dict.fromkeys(_THREADS, "1"),
             )
         with warnings.catch_warnings():
-            # One that has become too large has left, and is started again.
+            # One that became too large ends, and is started again.
             warnings.filterwarnings("ignore", message="A worker stopped")
             try:
                 future = self._pool.submit(learn_from_file, self._path, rows)
@@ -134,14 +134,14 @@ class Processes:
             except BrokenProcessPool:
                 lost.append(rows)
         if lost:
-            # None of the others will be heard of any more.
+            # No others will return.
             lost += self._running.values()
             self._running = {}
             self._stop()
         return Completed(trained, lost)
 
     def close(self) -> None:
-        """End the processes, whatever they do."""
+        """End the processes at once."""
         try:
             self._stop()
         finally:
@@ -154,7 +154,7 @@ class Processes:
 
 
 class OnDask:
-    """A Dask cluster. What is shared goes to every worker once."""
+    """A Dask cluster. The shared data is sent to every worker once."""
 
     # Dask itself tries several workers before it gives up.
     attempts = 2
@@ -186,7 +186,7 @@ class OnDask:
             except KilledWorker:
                 lost.append(rows)
             except CancelledError:
-                # The only worker that had what is shared is gone: it is sent again.
+                # The only worker with the shared data is lost: it is sent again.
                 self._shared = None
                 lost.append(rows)
         return Completed(trained, lost)
@@ -200,7 +200,7 @@ class OnDask:
         return [future for future in running if future.status in _DONE]
 
     def _scattered(self) -> "DaskFuture":
-        """Send what is shared to all workers; wait for some if there are none."""
+        """Send the shared data to all workers; wait for some if there are none."""
         since = monotonic()
         while True:
             reason: Exception
@@ -208,8 +208,8 @@ class OnDask:
                 self._client.wait_for_workers(1, timeout=cluster.PATIENCE)
                 [sent] = self._client.scatter([self._task], hash=False)
             except (TimeoutError, OSError, KeyError) as error:
-                # A worker that died a moment ago may still be on the list, or have
-                # left it meanwhile, of which Dask says no more than its address.
+                # A worker that just died may still be listed, or have left meanwhile:
+                # then Dask's error has no more than its address.
                 reason = error
             else:
                 if self._is_copied(sent):
@@ -227,8 +227,8 @@ class OnDask:
     def _is_copied(self, sent: "DaskFuture") -> bool:
         """Let all workers fetch what one has; return whether it was not lost by that.
 
-        Dask's own way, ``scatter(broadcast=True)``, waits for ever for a worker that
-        dies meanwhile. What such a one was to fetch, another has.
+        Dask's own way, ``scatter(broadcast=True)``, waits forever for a worker that dies
+        meanwhile. Another worker has the same data.
         """
         from distributed import wait as wait_for
 
@@ -241,7 +241,7 @@ class OnDask:
         return bool(sent.status == "finished")
 
     def close(self) -> None:
-        """Take back what has not been done, if there is a cluster left."""
+        """Cancel what has not been done, if there is a cluster left."""
         with self._client:
             if self._client.status == "running":
                 with suppress(OSError):

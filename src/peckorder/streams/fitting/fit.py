@@ -107,14 +107,14 @@ def fit(
     that of `partial_fit`, or of reading where that is slower.
 
     `RankBoost` reads the stream once, into a file without a name in `folder`. Each
-    column is sorted in memory, one per thread, and cut; its bins go to
-    another file, and the rounds look at that. So it takes n d (s + 1) bytes of disk for
-    n rows of d features of s bytes, one of them after the columns are cut, and 32 bytes
-    of memory a row, which go to files too where memory is short, 32 a level of grades
-    and 24 a query. It wants queries, and ``max_bins`` unless features have at most 255
-    values; ``weak="threshold"`` and ``alpha="approximate"`` alone, without held-out
-    queries. With a checkpoint the bins are kept beside it, in a folder named after it
-    with ``.rows``, until the fit is finished: then the stream is not read again.
+    column is sorted in memory, one per thread, and cut; its bins go to another file,
+    which the rounds read. So it takes n d (s + 1) bytes of disk for n rows of d features
+    of s bytes, one of them after the columns are cut, and 32 bytes of memory per row,
+    which go to files too where memory is short, 32 per level of grades and 24 per query.
+    It requires queries, ``max_bins`` unless features have at most 255 values,
+    ``weak="threshold"`` and ``alpha="approximate"``, without held-out queries. With a
+    checkpoint the bins are kept beside it, in a folder named after it with ``.rows``,
+    until the fit is finished: the stream is not read again.
 
     To go on with a model that is fitted already, call its `partial_fit` in a loop over
     the stream.
@@ -268,7 +268,7 @@ class _Run:
 
 
 def _is_untrained(model: object, state: Mapping[str, object]) -> bool:
-    """Return whether MPRank has seen no row with positive weight yet."""
+    """Return whether MPRank has learnt no row with positive weight yet."""
     return isinstance(model, MPRank) and "n_iter_" not in state
 
 

@@ -16,14 +16,13 @@ from peckorder._core.typing import Array, Ints, Labels, Matrix
 from peckorder._core.validation import optional, whole
 from peckorder.streams.block import OF_ARRAYS, Block, Stream, default_rows
 
-# Queries of rows that are skipped are looked at in pieces of so many.
+# Queries of skipped rows are read in pieces of so many rows.
 _MANY = 1 << 16
-# Arrays are told apart by pieces of so many bytes; maps by some, at both ends and
-# between.
+# Bytes of the pieces of an array that identify it; of a map only some pieces.
 _SAMPLE = 1 << 16
 # Maps whose changes, if any, are in the file: their pages can be had again.
 _SHARED = ("r", "r+", "w+")
-# A look at a page may bring so many bytes around it back, which others had left.
+# Reading a page may load so many bytes around it, which were given back before.
 _AROUND = 1 << 22
 
 
@@ -39,9 +38,8 @@ def from_arrays(
     """Return the rows of arrays as a stream, without copies.
 
     Made for memory maps (`numpy.load(path, mmap_mode="r")`, `numpy.memmap`): blocks are
-    views of them, the pages of a block that is done with are given back to the system,
-    and those of the next are asked for in advance. So a file of any size goes through
-    little memory.
+    views of them, the pages of a finished block are given back to the system, and those
+    of the next are requested in advance. So a file of any size needs little memory.
 
     Parameters
     ----------
@@ -51,7 +49,7 @@ def from_arrays(
     y : array-like of shape (n_rows,)
         The labels.
     qid : array-like of shape (n_rows,), default=None
-        The queries: numbers, texts or dates. The rows of a query stand together.
+        The queries: numbers, texts or dates. The rows of a query are consecutive.
     weight : array-like of shape (n_rows,), default=None
         The weights of rows.
     rows : int, default=None
@@ -118,17 +116,14 @@ class _Arrays(Stream):
                 None if qid is None else _plain(qid[some]),
                 None if weight is None else _plain(weight[some]),
             )
-            # Its pages go when whoever has the block lets it go.
+            # Its pages are given back with the last reference to the block.
             finalize(block, pages.leave, start, end).atexit = False
             yield block
             del block
             start = end
 
     def _end_of_block(self, first: int) -> int:
-        """Return where the block ends that begins at a row.
-
-        Blocks that span two pieces would be copies.
-        """
+        """Return the end of a block: blocks that span two pieces would be copies."""
         end = min(first + self.rows, self.n_rows)
         if self._qid is None or end == self.n_rows:
             return end
@@ -211,7 +206,7 @@ def _changes(values: Array) -> Array:
 
 
 class _Map(NamedTuple):
-    """Where the rows of an array are in a memory map: a row begins every `stride`."""
+    """The position of an array in a memory map: a row begins every `stride` bytes."""
 
     source: mmap.mmap
     begin: int
@@ -220,10 +215,7 @@ class _Map(NamedTuple):
 
 
 class _Pages:
-    """The pages of memory maps in which rows are.
-
-    Pages that are given back too early are read once more when they are looked at.
-    """
+    """The pages of rows in memory maps; pages given back too early are read again."""
 
     def __init__(self, maps: list[_Map]) -> None:
         self._maps = maps
@@ -245,7 +237,7 @@ class _Pages:
         return cls(found)
 
     def expect(self, first: int, last: int) -> None:
-        """Ask for the pages of rows, to be read while others are learnt."""
+        """Request the pages of rows, to be read while others are learnt."""
         self._advise("MADV_WILLNEED", first, last, 0)
 
     def leave(self, first: int, last: int) -> None:
@@ -262,9 +254,9 @@ class _Pages:
 
 
 def _digest(array: Any) -> list[object]:
-    """Return what tells an array from others: shape, type, and its bytes.
+    """Return what identifies an array: shape, type, and a digest of its bytes.
 
-    Of a map, which may be large, some of them, and when its file was written last.
+    Of a map, which may be large, some of them, and the time of its file.
     """
     if sparse.issparse(array):
         inner = (array.data, array.indices, array.indptr)

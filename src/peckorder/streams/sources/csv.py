@@ -39,7 +39,7 @@ _QID_DTYPE = Rule("None, int or str", lambda value: value in (None, int, str))
 
 
 class _Kind(Enum):
-    """What the cells of a column are; the value is what refusals say they must be."""
+    """The kind of the cells of a column; the value is the rule of refusals."""
 
     NUMBER = "numbers"
     FLAG = "true or false"
@@ -62,9 +62,9 @@ def from_csv(
 ) -> Stream:
     r"""Return the rows of CSV files as a stream.
 
-    A file is read once from its beginning to its end, a MB at a time; the first line
-    names the columns. Cells mean what they mean to the command line: ``?``, ``NA`` and
-    the like are empty among numbers, numbers may have decimal commas where ``;``, a tab
+    A file is read from its beginning to its end, a MB at a time; the first line
+    names the columns. Cells are read as by the command line: ``?``, ``NA`` and the like
+    are empty among numbers, numbers may have decimal commas where ``;``, a tab
     or ``|`` is the delimiter, and the queries ``007`` and ``7`` are two. Needs pyarrow:
     ``pip install "peckorder[frames]"``.
 
@@ -75,17 +75,17 @@ def from_csv(
         .csv or .tsv, or such a name with .gz (.csv also with .bz2 or .zst), which are
         inflated; in the order of their names with numbers by their value.
     target : str
-        The column of labels. Numbers are float64, as nothing says that they are whole;
-        true and false are bool; texts are for estimators that are given classes.
+        The column of labels. Numbers are float64, even if all are whole; true and false
+        are bool; texts are for estimators that are given classes.
     qid : str, default=None
-        The column of queries, whose rows stand together.
+        The column of queries, whose rows are consecutive.
     features : list of str, default=None
         The columns of features, numbers, or true and false, which are 1 and 0; empty
         ones are NaN. None: all that are left.
     weight : str, default=None
         The column of weights.
     delimiter : str, default=","
-        What stands between columns.
+        The character between columns.
     qid_dtype : {None, int, str}, default=None
         The type of queries. None: int if the first MB of the first file has whole
         numbers without zeros in front, else str.

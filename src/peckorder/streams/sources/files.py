@@ -28,11 +28,11 @@ _NUMBER = re.compile(r"(\d+)")
 
 
 def found_files(path: Paths, suffixes: tuple[str, ...]) -> list[Path]:
-    """Return the files that a path, or a list of paths, stands for.
+    """Return the files of a path, or of a list of paths.
 
-    Those of a folder, and of folders in it, are those with one of the suffixes, in the
-    order of their names with numbers by their value; names that begin with a point or
-    an underscore are left out.
+    Those of a folder, and of folders in it, have one of the suffixes, in the order of
+    their names with numbers by their value; names that begin with a point or an
+    underscore are left out.
     """
     if isinstance(path, str | os.PathLike):
         files = _files_of(Path(path), suffixes)
@@ -119,7 +119,7 @@ class FileStream(Stream):
 
 
 def require_pyarrow() -> None:
-    """Refuse to go on without pyarrow; the message tells how it is installed."""
+    """Raise if pyarrow is not installed."""
     try:
         import pyarrow  # noqa: F401
     except ImportError:

@@ -57,8 +57,8 @@ def from_letor(
     sparse : bool, default=False
         Yield CSR arrays.
     qid_dtype : {None, int, str}, default=None
-        Type of the queries. None: what the first MB of the first file ask for; text
-        that comes later is an error then.
+        Type of the queries. None: by the first MB of the first file; later text is an
+        error then.
     rows : int, default=None
         The most rows of a block, unless a query has more. None: as many as have 4 MiB
         of features, were they dense.
@@ -125,7 +125,7 @@ class _LetorFiles(FileStream):
         self.rows = rows or default_rows(n_features, self._dtype.itemsize)
 
     def _decide_on_queries(self) -> None:
-        """Let the first rows say whether there are queries, and of which type."""
+        """Find in the first rows whether there are queries, and their type."""
         for lines in self._lines():
             if len(lines):
                 self.has_queries = self._has_qid = lines.qid is not None

@@ -42,7 +42,7 @@ def from_parquet(
 ) -> Stream:
     """Return the rows of Parquet or Arrow files as a stream.
 
-    Only the columns asked for are read, batch after batch of a row group, file after
+    Only the columns in use are read, batch after batch of a row group, file after
     file. Needs pyarrow: ``pip install "peckorder[frames]"``.
 
     Parameters
@@ -50,12 +50,12 @@ def from_parquet(
     path : path or list of paths
         A file, several in their order, or a folder: all files in it whose names end in
         .parquet, .pq, .arrow, .feather or .ipc, in the order of their names with
-        numbers by their value (part.10 after part.9). What a file is, its first bytes
-        say.
+        numbers by their value (part.10 after part.9). The format is that of the first
+        bytes of a file.
     target : str
         The column of labels: numbers, or texts for estimators that are given classes.
     qid : str, default=None
-        The column of queries, whose rows stand together. Decimals are int64 if their
+        The column of queries, whose rows are consecutive. Decimals are int64 if their
         type has no digits behind the point and 18 at most before it, else texts.
     features : list of str, default=None
         The columns of features, numbers; nulls are NaN. None: all that are left.
@@ -75,13 +75,13 @@ def from_parquet(
     ------
     DataError
         If a file lacks a column, has one of another type than the first file, or,
-        without `features`, one more; all files are looked at before the first row is
+        without `features`, one more; all files are checked before the first row is
         read. The order of columns is that of the first file.
 
     Notes
     -----
     Of Parquet a column is decoded page by page, so that memory does not grow with row
-    groups; of Arrow files a record batch is taken at a time, as large as it was
+    groups; of Arrow files one record batch is read at a time, as large as it was
     written. To begin at a later row skips whole row groups unread.
 
     Examples
