@@ -226,7 +226,7 @@ def test_saving_a_model_of_a_checkpoint_forgets_the_stream(begun, tmp_path):
     peckorder.load(file).save(tmp_path / "plain.peckorder")
     sentence = (
         f"fit: checkpoint must be a sound one, or no file yet; got "
-        f"{str(tmp_path / 'plain.peckorder')!r}, which holds a model, but no place "
+        f"{str(tmp_path / 'plain.peckorder')!r}, which holds a model, but no position "
         "in a stream."
     )
     with pytest.raises(ModelFileError, match=exactly(sentence)):

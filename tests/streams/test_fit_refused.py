@@ -63,7 +63,7 @@ WEIGHED = from_arrays(np.eye(3), [1, 2, 3], weight=[1.0, 1.0, 2.0])
             STREAM,
             {"checkpoint": "/"},
             IsADirectoryError,
-            "checkpoint must be a file; got '/', a folder",
+            "checkpoint must be a file, not a folder; got '/'",
         ),
     ],
 )

@@ -17,8 +17,8 @@ FORMAT = 1
 # Columns of a store besides metrics and models.
 COLUMNS = ("row", "person", "n_ratings", "seconds", "reason")
 SUFFIXES = (".sqlite", ".sqlite3", ".db")
-# Entries that need not be the same when a run is resumed.
-_INFORMATIVE = ("shown",)
+# An entry that need not be the same when a run is resumed.
+_SHOWN = "shown"
 
 About: TypeAlias = dict[str, Any]
 Shared: TypeAlias = Callable[[], bytes | None]
@@ -136,13 +136,12 @@ def check_same(path: object, known: About, about: About) -> None:
             f"be of format {about['format']}",
             f"{str(path)!r}, of format {known.get('format')!r}",
         )
-    others = [
-        name
-        for name in about
-        if name not in _INFORMATIVE and known.get(name) != as_stored(about[name])
-    ]
+    about = json.loads(encoded(about))  # as a store returns it
+    others = [name for name in about if known.get(name) != about[name] and name != _SHOWN]
+    old: Any = known.get("parameters")
     if "parameters" in others and known.get("estimator") == about["estimator"]:
-        names = _unlike(known.get("parameters"), about["parameters"])
+        mine = about["parameters"] if isinstance(old, dict) else {}
+        names = [name for name in mine if old.get(name) != mine[name]]
         others[others.index("parameters")] += f" ({', '.join(names)})" if names else ""
     if others:
         raise refusal(
@@ -151,18 +150,6 @@ def check_same(path: object, known: About, about: About) -> None:
             f"{str(path)!r}, which was made with other {', '.join(others)}",
             hint="Choose another store.",
         )
-
-
-def _unlike(known: object, mine: dict[str, str]) -> list[str]:
-    """Return the parameters that differ, if they are known one by one."""
-    if not isinstance(known, dict):
-        return []
-    return [name for name in mine if known.get(name) != mine[name]]
-
-
-def as_stored(value: object) -> object:
-    """Return a plain value as a store returns it."""
-    return json.loads(json.dumps(value))
 
 
 def encoded(about: About) -> str:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.file_locks import only_one
-from peckorder._core.text_files import remove_drafts
+from peckorder._core.text_files import check_target, remove_drafts
 from peckorder._core.typing import Array
 from peckorder._version import __version__
 from peckorder.exceptions import ModelFileError
@@ -152,17 +152,9 @@ def _digest(term: object) -> str:
 def _checked(path: object) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise refusal("checkpoint", "be None or a path", repr(path), error=TypeError)
+    check_target("checkpoint", path)
     # Of a link, its target: files beside a link are beside another file.
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise refusal(
-            "checkpoint", "be a file", f"{str(path)!r}, a folder", error=IsADirectoryError
-        )
-    if not target.parent.is_dir():
-        raise refusal(
-            "checkpoint", "be in a folder that exists", repr(str(path)), error=FileNotFoundError
-        )
-    return target
+    return Path(os.path.realpath(path))
 
 
 def _stream_of(header: dict[str, Any]) -> tuple[dict[str, object], Position]:

@@ -1,7 +1,7 @@
 """Streams of CSV files."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -137,7 +137,7 @@ def from_csv(
     table, is_whole = first.beginning(columns, [name for name in columns if name != roles.qid])
     kinds = _kinds_of(table, first.header, roles, qid_dtype)
     values = first.values(table, kinds, where)
-    numbers = [name for name in columns if kinds[name] is _Kind.NUMBER]
+    numbers = _numbers(kinds)
     for file in files[1:]:
         file.values(file.beginning(columns, numbers)[0], kinds, where)
     # Of a small file, which the stream keeps, nothing has to be read again.
@@ -160,68 +160,53 @@ class _File(NamedTuple):
         with _opened(path) as file:
             return cls(path, read_header(file.head, delimiter, is_named=True))
 
-    def texts(self, columns: Sequence[str], parsed: Collection[str] = ()) -> "Iterator[pa.Table]":
-        """Yield some columns as text, those in `parsed` as numbers, a MB at a time."""
-        from peckorder.tables.files.csv import text_tables
+    def tables(
+        self, columns: list[str], parsed: Collection[str]
+    ) -> "Iterator[tuple[int, pa.Table]]":
+        """Yield a MB of some columns at a time, and the number of rows before.
 
-        position = self.header.names.index
-        with _opened(self.path) as file:
-            yield from text_tables(
-                file,
-                self.header,
-                list(map(position, columns)),
-                block_size=_TEXT,
-                parsed=list(map(position, parsed)),
-                ahead=False,  # threads would read far ahead
-            )
+        Arrow reads those in `parsed` as numbers until it meets a cell that it cannot
+        read. From there on all columns are text.
+        """
+        from peckorder.tables.files.csv import NotParsedError, text_tables
 
-    def beginning(self, columns: list[str], parsed: list[str]) -> "tuple[pa.Table, bool]":
-        """Return the first MB, all as text if a cell is not parsed; and whether it is all."""
+        position, n_rows = self.header.names.index, 0
+        for numbers in (parsed, ()):
+            with _opened(self.path) as file, suppress(NotParsedError):
+                n_read = 0
+                for table in text_tables(
+                    file,
+                    self.header,
+                    list(map(position, columns)),
+                    block_size=_TEXT,
+                    parsed=list(map(position, numbers)),
+                    ahead=False,  # threads would read far ahead
+                ):
+                    n_read += len(table)
+                    if n_read > n_rows:
+                        yield n_rows, table[n_rows - n_read :]
+                        n_rows = n_read
+                return
+
+    def beginning(self, columns: list[str], parsed: Collection[str]) -> "tuple[pa.Table, bool]":
+        """Return the first MB, and whether it is all."""
         import pyarrow as pa
 
-        from peckorder.tables.files.csv import NotParsedError
-
-        tables = self.texts(columns, parsed)
-        try:
-            first = next(tables, None)
-        except NotParsedError:
-            tables = self.texts(columns)
-            first = next(tables, None)
-        if first is None:
-            return pa.table({name: pa.array([], pa.string()) for name in columns}), True
+        tables = self.tables(columns, parsed)
+        _, first = next(
+            tables, (0, pa.table({name: pa.array([], pa.string()) for name in columns}))
+        )
         is_whole = self.path.stat().st_size <= _TEXT and next(tables, None) is None
-        tables.close()  # type: ignore[attr-defined]
         return first, is_whole
 
     def batches(self, columns: list[str], kinds: Mapping[str, _Kind]) -> "Iterator[pa.RecordBatch]":
-        """Yield the values of some columns.
-
-        Arrow reads numbers until it meets a cell that it cannot read. From there on
-        every cell is read as text, by the rules of cells; the rows before are skipped.
-        """
-        from peckorder.tables.files.csv import NotParsedError
-
+        """Yield the values of some columns."""
         if self.all_rows is not None:
             yield self.all_rows.select(columns)
             return
         kinds = {name: kinds[name] for name in columns}
-        n_rows = 0
-
-        def values(tables: "Iterator[pa.Table]") -> "Iterator[pa.RecordBatch]":
-            nonlocal n_rows
-            n_read = 0
-            for table in tables:
-                new = table[max(0, n_rows - n_read) :]
-                n_read += len(table)
-                if n_read > n_rows:
-                    yield self.values(new, kinds, self.path.name, n_rows)
-                    n_rows = n_read
-
-        try:
-            parsed = [name for name in columns if kinds[name] is _Kind.NUMBER]
-            yield from values(self.texts(columns, parsed))
-        except NotParsedError:
-            yield from values(self.texts(columns))
+        for n_before, table in self.tables(columns, _numbers(kinds)):
+            yield self.values(table, kinds, self.path.name, n_before)
 
     def values(
         self, table: "pa.Table", kinds: Mapping[str, _Kind], first: str, n_before: int = 0
@@ -247,6 +232,10 @@ def _opened(path: Path) -> "AbstractContextManager[Inflated]":
     from peckorder.tables.files.source import opened
 
     return opened(path, streamed=True, bounded=False, name=f"from_csv: {path.name}")
+
+
+def _numbers(kinds: Mapping[str, _Kind]) -> list[str]:
+    return [name for name, kind in kinds.items() if kind is _Kind.NUMBER]
 
 
 def _values(cells: "pa.ChunkedArray", kind: _Kind, has_commas: bool) -> "pa.ChunkedArray | None":
