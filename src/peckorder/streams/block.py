@@ -8,6 +8,7 @@ from typing import Any, Final, Self
 import numpy as np
 from scipy import sparse
 
+from peckorder._core.errors import entry_named
 from peckorder._core.typing import Array, Floats, Labels
 
 # Bytes of a block from files: learning takes less time than reading.
@@ -159,7 +160,7 @@ class Stream(ABC):
         """Yield the blocks from row number `start` on, at which a block begins."""
         from peckorder.streams.whole_queries import whole_queries
 
-        return whole_queries(self, start)
+        return entry_named(self.source_name)(whole_queries)(self, start)
 
     def where(self, row: int) -> str | None:
         """Return the location of a row that was read, such as its file, or None."""

@@ -8,7 +8,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from peckorder._core.errors import entry_named, named, refusal
+from peckorder._core.errors import named, refusal
 from peckorder._core.text_files import ENCODING
 from peckorder._core.typing import Bools, Ints, Labels
 from peckorder.feedback import missing_cells
@@ -22,10 +22,6 @@ def whole_queries(stream: Stream, start: int) -> Iterator[Block]:
     that it does not matter where reading began. A row is copied once at most, and only
     if its block spans pieces.
     """
-    return entry_named(stream.source_name)(_blocks)(stream, start)
-
-
-def _blocks(stream: Stream, start: int) -> Iterator[Block]:
     starts = QueryStarts(stream)
     buffer = _RowBuffer(stream.rows)
     number = start

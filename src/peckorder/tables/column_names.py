@@ -53,14 +53,7 @@ def first_named(names: Iterable[str], words: frozenset[str]) -> str | None:
 
 
 def carried(name: str) -> str:
-    """Return why a column is not learnt from, by its name; empty if it may be.
-
-    Examples
-    --------
-    >>> from peckorder.tables.column_names import carried
-    >>> carried("Date"), carried("comment"), carried("doc id"), carried("alcohol")
-    ('a date or time, by its name', 'a remark, by its name', 'an id, by its name', '')
-    """
+    """Return why a column is not learnt from, by its name; empty if it may be."""
     for kind, known in (("an id", _NAMES), ("a date or time", _TIMES), ("a remark", _REMARKS)):
         if first_named([name], known):
             return f"{kind}, by its name"

@@ -35,6 +35,13 @@ class Columns:
         return len(next(iter(self.arrays.values()), ()))
 
 
+def frame_names(X: object) -> tuple[str, ...] | None:
+    """Return the names of a frame's columns; None of anything without names of text."""
+    names = tuple(getattr(X, "columns", ()))
+    is_text = all(isinstance(name, str) for name in names)
+    return names if names and is_text else None
+
+
 def check_column(columns: Columns, what: str, given: str) -> None:
     """Refuse the name of a column that is not there; list those that are."""
     if given not in columns.arrays:
@@ -47,14 +54,7 @@ def check_column(columns: Columns, what: str, given: str) -> None:
 
 
 def counted(n: int, one: str, many: str) -> str:
-    """Return a number with a noun in the singular or plural.
-
-    Examples
-    --------
-    >>> from peckorder.tables.columns import counted
-    >>> counted(1, "query is", "queries are"), counted(2000, "row", "rows")
-    ('1 query is', '2,000 rows')
-    """
+    """Return a number with a noun in the singular or plural."""
     return f"{n:,} {one if n == 1 else many}"
 
 
@@ -94,13 +94,6 @@ def drawn(n_rows: int, groups: Ints | None, most: float, seed: int, fewest: int 
 
     Groups are drawn whole, at least `fewest` of them, even if they have more rows than
     `most`. O(n log n) time.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from peckorder.tables.columns import drawn
-    >>> drawn(6, np.array([7, 7, 7, 8, 8, 8]), 4, seed=0).tolist()
-    [0, 1, 2]
     """
     if n_rows <= most:
         return np.arange(n_rows)

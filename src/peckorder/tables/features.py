@@ -153,19 +153,6 @@ class Coding:
 
         `whole` is the table of which `columns` are some rows; in it a column may count
         the rows.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from peckorder.tables.columns import Columns
-        >>> from peckorder.tables.features import Coding
-        >>> colour = np.array(["red", "blue", None], dtype=object)
-        >>> table = Columns({"id": np.arange(3), "colour": colour}, "things.csv")
-        >>> coding = Coding.of(table, table.names)
-        >>> coding.features
-        ('colour=blue', 'colour=red')
-        >>> coding.matrix(table).tolist()
-        [[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]
         """
         features: list[str] = []
         column_roles: list[ColumnRole] = []
@@ -221,15 +208,6 @@ def matrix_of(columns: Columns, features: Sequence[str]) -> Floats:
 
     Names are those of columns, of a column and a value, or formulas: model files that
     are older than `TableRanker` have their scaling in the names of features.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from peckorder.tables.columns import Columns
-    >>> from peckorder.tables.features import matrix_of
-    >>> table = Columns({"size": np.array([1.0, 3.0, np.nan])}, "things.csv")
-    >>> matrix_of(table, ["size", "(size - 2.0) / 0.5"]).tolist()
-    [[1.0, -2.0], [3.0, 2.0], [nan, 0.0]]
     """
     X = np.empty((len(columns), len(features)))
     for position, name in enumerate(features):

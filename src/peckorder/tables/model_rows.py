@@ -230,15 +230,6 @@ def contributions(model: Any, X: Any) -> tuple[Floats, Floats]:
     Their sum is the score. Of RankBoost these are the sums of its rankings by feature;
     of a linear model ``coef * x``, x scaled to length one with its constant where the
     model does so. Other scores are no sums over features.
-
-    Examples
-    --------
-    >>> import peckorder
-    >>> from peckorder.tables.model_rows import contributions
-    >>> model = peckorder.MPRank().fit([[0.0], [1.0]], [0, 2])
-    >>> added, constant = contributions(model, [[2.0]])
-    >>> bool(abs(added.sum() + constant[0] - model.predict([[2.0]])[0]) < 1e-12)
-    True
     """
     if isinstance(model, RankBoost):
         added = model.explain(X)

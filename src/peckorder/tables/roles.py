@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
+from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 from peckorder._core.errors import refusal
@@ -87,11 +88,13 @@ class GivenRoles(NamedTuple):
     @classmethod
     def of(cls, features: object, **columns: Any) -> Self:
         """Check names; `columns` has target, query and weight, by the names of parameters."""
+        for role, name in columns.items():
+            if name is not None or role == "target":
+                _check_label(role, name)
         given = [name for name in columns.values() if name is not None]
-        if any(given.count(name) > 1 for name in given):
+        if len(set(given)) < len(given):
             *roles, last = columns
-            rule = "be different columns"
-            raise refusal(f"{', '.join(roles)} and {last}", rule, repr(given))
+            raise refusal(f"{', '.join(roles)} and {last}", "be different columns", repr(given))
         if features is None:
             return cls(columns, None)
         if isinstance(features, str) or not isinstance(features, Iterable):
@@ -99,6 +102,7 @@ class GivenRoles(NamedTuple):
             raise refusal("features", rule, got, error=TypeError)
         wanted = tuple(features)
         for name in wanted:
+            _check_label("features", name)
             if name in given or wanted.count(name) > 1:
                 raise refusal("features", "be columns of their own, each once", f"{name!r} again")
         return cls(columns, wanted)
@@ -106,7 +110,7 @@ class GivenRoles(NamedTuple):
     def find(self, names: Sequence[Any], where: str) -> RowRoles:
         """Return the columns of each role among the names of a table."""
         for role, name in self.columns.items():
-            if name is not None or role == "target":
+            if name is not None:
                 check_one_column(role, name, names, where)
         others = self.columns.values()
         features = self.features
@@ -119,11 +123,15 @@ class GivenRoles(NamedTuple):
         return RowRoles(features, *others)
 
 
+def _check_label(role: str, name: object) -> None:
+    """Refuse what cannot name a column; columns of pandas may have whole numbers."""
+    if not isinstance(name, str | Integral):
+        raise refusal(role, "be the name of a column", repr(name), error=TypeError)
+
+
 def check_one_column(role: str, name: object, names: Sequence[Any], where: str) -> None:
     """Refuse a column that a file does not have, or has twice."""
     count = list(names).count(name)
-    if count == 0 and not isinstance(name, str):
-        raise refusal(role, "be the name of a column", repr(name), error=TypeError)
     if count == 0:
         few = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
         raise refusal(

@@ -20,6 +20,7 @@ from peckorder.storage.fields import texts as text_list
 from peckorder.storage.format import Node
 from peckorder.storage.mixin import StoredModel, inner_models
 from peckorder.storage.models import document, read_document
+from peckorder.tables.columns import frame_names
 from peckorder.tables.features import Scaling, coded, coded_names, learn_levels, n_coded
 
 
@@ -370,9 +371,9 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
 
     def _table(self, X: MatrixLike, *, reset: bool) -> tuple[list[str], list[Array]]:
         """Return names and columns; of a frame the features, by name."""
-        frame = _frame_names(X)
+        frame = frame_names(X)
         if frame is not None:
-            names = frame if reset else self._features_in(frame)
+            names = list(frame) if reset else self._features_in(frame)
             if len(set(frame)) < len(frame):
                 raise refusal("columns of X", "have names that differ", "one twice")
             if reset:
@@ -402,25 +403,16 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
                 f"{self.n_features_in_} features as input."
             )
 
-    def _features_in(self, frame: list[str]) -> list[str]:
+    def _features_in(self, frame: Sequence[str]) -> list[str]:
         if not hasattr(self, "feature_names_in_"):
             self._check_width(len(frame))
-            return frame
+            return list(frame)
         names = self._names()
         missing = [name for name in names if name not in set(frame)]
         if missing:
             rule = "have all columns that were learnt from"
             raise refusal("X", rule, f"none called {missing[0]!r}")
         return names
-
-
-def _frame_names(X: MatrixLike) -> list[str] | None:
-    """Return the names of a frame's columns, None of what has no names of text."""
-    columns = getattr(X, "columns", None)
-    if columns is None or not hasattr(X, "__getitem__"):
-        return None
-    names = list(columns)
-    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _takes_gaps(ranker: object) -> bool:

@@ -63,37 +63,14 @@ def recognise(
 ) -> Task:
     """Return what is to be learnt from a table.
 
-    Parameters
-    ----------
-    columns : Columns
-        The table.
-    task : {"ordinal", "magnitude", "graded", "ratings"} or None
-        None: ratings, if it has columns of users, items and
-        ratings; graded, if it has one of queries and a target of few grades; ordinal,
-        if the target is of few whole numbers or `classes` are given; else magnitude.
-    target, qid, user, item, rating : str or None
-        Names of columns; None to look for the usual names, and for a target at the
-        last column if none has one. Users are people to be kept whole where there are
-        neither ratings nor queries; items and ratings are for ratings only.
-    drop : iterable of str
-        Columns to leave out.
-    classes : iterable of str or None
-        The labels in order, lowest first; needed where they are text.
-
-    Returns
-    -------
-    task : Task
-        With the role of every column in `column_roles`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from peckorder.tables.columns import Columns, check_column
-    >>> from peckorder.tables.task import recognise
-    >>> size, grade = np.arange(30.0), np.arange(30) % 3
-    >>> task = recognise(Columns({"size": size, "grade": grade}, "things.csv"))
-    >>> task.kind, task.target, task.classes
-    ('ordinal', 'grade', (0, 1, 2))
+    `task` None: ratings, if it has columns of users, items and ratings; graded, if it
+    has one of queries and a target of few grades; ordinal, if the target is of few
+    whole numbers or `classes` are given; else magnitude. `target`, `qid`, `user`,
+    `item` and `rating` are names of columns; None looks for the usual names, and for a
+    target at the last column if none has one. Users are people whose rows are not
+    divided where there are neither ratings nor queries; items and ratings are for
+    ratings only. `drop` are columns to leave out; `classes` the labels in order, lowest
+    first, needed where they are text.
     """
     _TASK.check("task", task)
     if not len(columns):
@@ -341,13 +318,6 @@ def ordered_classes(
 
     `values` are the different labels of the column `target`, ascending; `classes` is
     the order that was given, as text. `advice` is a hint for where none was.
-
-    Examples
-    --------
-    >>> from peckorder.tables.task import ordered_classes
-    >>> ordered_classes("y", [1000001, 1000002], ["1000002.0", "1000001"],
-    ...                 is_text=False)
-    (1000002, 1000001)
     """
     if classes is None and is_text:
         shown = ",".join(map(str, values[:_MAX_SHOWN]))
@@ -378,16 +348,7 @@ def ordered_classes(
 
 
 def slip_among(labels: Sequence[Hashable]) -> str:
-    """Point at the first text among labels that are numbers, all but a few.
-
-    Examples
-    --------
-    >>> from peckorder.tables.task import slip_among
-    >>> slip_among(["1", "5", "five", None, "2"])
-    " Or mend 'five' in row 3: all other labels are numbers."
-    >>> slip_among(["low", "high", "1"])
-    ''
-    """
+    """Point at the first text among labels that are numbers, all but a few."""
     known = [label for label in labels if label is not None]
     wrong = [label for label in known if not _is_number(label)]
     if not wrong or len(wrong) > max(1, _FEW * len(known)) or len(known) < 3:
@@ -428,18 +389,6 @@ def ratings_of(columns: Columns, task: Task) -> tuple[Ratings, tuple[str, ...]]:
 
     Rows without an id or a rating are left out; of two ratings of the same item by the
     same person the later row counts.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from peckorder.tables.columns import Columns
-    >>> from peckorder.tables.task import ratings_of
-    >>> from peckorder.tables.task import recognise
-    >>> rows = {"user": [1, 1, 2], "item": [7, 7, 7], "rating": [1.0, 5.0, 3.0]}
-    >>> table = Columns({k: np.array(v) for k, v in rows.items()}, "given.csv")
-    >>> ratings, notes = ratings_of(table, recognise(table))
-    >>> ratings.csr.toarray().ravel().tolist(), notes
-    ([5.0, 3.0], ('1 rating was given again later: the last one counts.',))
     """
     user, item = columns.arrays[str(task.user)], columns.arrays[str(task.item)]
     value = columns.arrays[task.target].astype(np.float64)

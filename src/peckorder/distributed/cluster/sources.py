@@ -52,12 +52,12 @@ class Source:
     @property
     def titles(self) -> list[str]:
         """The names of partitions in messages."""
-        return [title(place, self.files) for place in range(len(self.items))]
+        return [title(k, self.files) for k in range(len(self.items))]
 
 
-def title(place: int, files: tuple[str, ...] | None) -> str:
+def title(position: int, files: tuple[str, ...] | None) -> str:
     """Return the name of a partition: its number, and its file if it has one."""
-    return f"partition {place}" + ("" if files is None else f" ({files[place]!r})")
+    return f"partition {position}" + ("" if files is None else f" ({files[position]!r})")
 
 
 def source_of(

@@ -4,7 +4,7 @@ import os
 from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -12,25 +12,15 @@ from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Floats, Frame, PathLike
 from peckorder.collaborative import Explanation, PersonalRanker, Recommendations
 from peckorder.collaborative.personal.storage import add_person, without_people
-from peckorder.distributed.people.store import About, not_a_store
+from peckorder.distributed.people.store import Memory, not_a_store
 from peckorder.exceptions import ModelFileError
 from peckorder.io import from_bytes
 from peckorder.metrics import to_frame
 from peckorder.storage.format import Damaged
 
-
-class Source(Protocol):
-    """Records that can be read: small columns, and models one by one."""
-
-    about: About
-    columns: dict[str, list[Any]]
-
-    @property
-    def shared(self) -> bytes | None:
-        """The part that models share, if there is one."""
-
-    def model(self, position: int) -> bytes:
-        """Return the model of the record in a position."""
+if TYPE_CHECKING:
+    from peckorder.distributed.people.store_parquet import ParquetSource
+    from peckorder.distributed.people.store_sqlite import SqliteSource
 
 
 class Person:
@@ -90,7 +80,7 @@ class People(Mapping[Any, Any]):
     (['a', 'b'], 3, ['c'])
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: "Memory | ParquetSource | SqliteSource") -> None:
         self._source, self.about = source, source.about
         persons, reasons = source.columns["person"], source.columns["reason"]
         records = list(enumerate(zip(persons, reasons, strict=True)))

@@ -118,7 +118,7 @@ def open_store(path: object, about: About, shared: Shared) -> Store:
 
 
 def check_ids(users: Labels) -> None:
-    """Refuse ids that a store cannot hold in one column."""
+    """Refuse ids that a store cannot have in one column."""
     ids = id_list(users)
     if all(type(user) is str for user in ids):
         return

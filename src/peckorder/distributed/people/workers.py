@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from peckorder._core.errors import refusal
 from peckorder.distributed.cluster import client as cluster
@@ -36,26 +36,6 @@ class Completed(NamedTuple):
 
     trained: list[list[Record]]
     lost: list[list[int]]
-
-
-class Workers(Protocol):
-    """Processes that train the people of rows, and return records in any order.
-
-    At most `max_batches` are submitted at a time; a person is given up after `attempts`
-    crashes of processes that trained nobody else.
-    """
-
-    max_batches: int
-    attempts: int
-
-    def submit(self, rows: list[int]) -> None:
-        """Submit a batch of rows."""
-
-    def wait(self) -> Completed:
-        """Wait until a batch is trained or lost."""
-
-    def close(self) -> None:
-        """Stop whatever runs, and leave nothing behind."""
 
 
 class ThisProcess:
@@ -247,6 +227,11 @@ class OnDask:
                 with suppress(OSError):
                     self._client.cancel(list(self._running))
             self._running, self._shared = {}, None
+
+
+# At most `max_batches` are submitted at a time; a person is given up after `attempts`
+# crashes of processes that trained nobody else.
+Workers: TypeAlias = ThisProcess | Processes | OnDask
 
 
 def workers_for(task: Task, client: "Client", n_jobs: int) -> Workers:

@@ -15,6 +15,7 @@ from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Array, Ints, Labels, Matrix
 from peckorder._core.validation import optional, whole
 from peckorder.streams.block import OF_ARRAYS, Block, Stream, default_rows
+from peckorder.tables.columns import frame_names
 
 # Queries of skipped rows are read in pieces of so many rows.
 _MANY = 1 << 16
@@ -74,7 +75,7 @@ def from_arrays(
     """
     optional(whole(1)).check("rows", rows)
     stream = _Arrays(_features(X), y, qid, weight, rows)
-    stream.feature_names = _names(X)
+    stream.feature_names = frame_names(X)
     return stream
 
 
@@ -97,7 +98,9 @@ class _Arrays(Stream):
         self._weight = None if weight is None else _column("weight", weight, self.n_rows)
         self.has_queries = qid is not None
         self.has_weights = weight is not None
-        self.rows = rows or default_rows(self.n_features, _item_size(X), OF_ARRAYS)
+        self.rows = rows or default_rows(
+            self.n_features, 4 if X.dtype == np.float32 else 8, OF_ARRAYS
+        )
 
     def pieces(self, start: int, skipped: Callable[[Labels], object]) -> Iterator[Block]:
         """Yield the rows from number `start` on, pieces that are blocks already."""
@@ -164,13 +167,6 @@ def _features(X: Any) -> Any:
     return X
 
 
-def _names(X: object) -> tuple[str, ...] | None:
-    """Return the names of the columns of a frame, if they are texts."""
-    names = tuple(getattr(X, "columns", ()))
-    is_text = all(isinstance(name, str) for name in names)
-    return names if names and is_text else None
-
-
 def _column(name: str, values: ArrayLike, n_rows: int | None) -> Array:
     column = values if isinstance(values, np.ndarray) else np.asarray(values)
     if column.ndim != 1 or len(column) != n_rows:
@@ -194,10 +190,6 @@ def _ready(X: Any) -> Any:
         return X if X.dtype in (np.float64, np.float32) else X.astype(np.float64)
     kind = X.dtype if X.dtype in (np.float64, np.float32) else np.float64
     return np.asarray(_plain(X), dtype=kind, order="C")
-
-
-def _item_size(X: Matrix) -> int:
-    return 4 if X.dtype == np.float32 else 8
 
 
 def _changes(values: Array) -> Array:

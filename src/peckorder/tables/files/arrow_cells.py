@@ -59,19 +59,7 @@ def typed(name: str, column: pa.ChunkedArray, *, is_id: bool, has_commas: bool) 
 
 
 def remark(name: str, column: pa.ChunkedArray, found: pa.ChunkedArray) -> str | None:
-    """Return what may surprise in how a column was read, None if nothing.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from peckorder.tables.files.arrow_cells import remark, typed
-    >>> cells = pa.chunked_array([["1", "?", "2"]])
-    >>> remark("size", cells, typed("size", cells, is_id=False, has_commas=False))
-    "size: '?' was taken for an empty cell, 1 time."
-    >>> cells = pa.chunked_array([[*map(str, range(19)), "3 kg"]])
-    >>> remark("size", cells, typed("size", cells, is_id=False, has_commas=False))
-    "size: text, since '3 kg' in row 20 is no number; all but 1 of 20 cells are."
-    """
+    """Return what may surprise in how a column was read, None if nothing."""
     if not pa.types.is_string(found.type):
         bare = pc.utf8_trim_whitespace(column)
         is_mark = pc.is_in(bare, value_set=pa.array(MARKS, column.type))
@@ -107,19 +95,7 @@ def remark(name: str, column: pa.ChunkedArray, found: pa.ChunkedArray) -> str | 
 
 
 def numbers(column: pa.ChunkedArray, *, has_commas: bool = False) -> pa.ChunkedArray | None:
-    """Return a column of text as numbers, true and false as 1 and 0; None if not all.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from peckorder.tables.files.arrow_cells import numbers
-    >>> numbers(pa.chunked_array([["1", "NA", " 2.5"]])).to_pylist()
-    [1.0, None, 2.5]
-    >>> numbers(pa.chunked_array([["True", "", "false"]])).to_pylist()
-    [1.0, None, 0.0]
-    >>> numbers(pa.chunked_array([["1", "two"]])) is None
-    True
-    """
+    """Return a column of text as numbers, true and false as 1 and 0; None if not all."""
     found = decimals(column, has_commas=has_commas)
     if found is not None:
         return found
@@ -157,13 +133,6 @@ def whole_ids(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """Return a column of ids as int64 if all are written as such; None if not.
 
     ``007`` is none, so that it stays apart from ``7``.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from peckorder.tables.files.arrow_cells import whole_ids
-    >>> whole_ids(pa.array(["7", "-12"])).to_pylist(), whole_ids(pa.array(["007"]))
-    ([7, -12], None)
     """
     text, found = column, _cast(column, pa.int64())
     if found is None:

@@ -16,14 +16,7 @@ _SUFFIX = re.compile(r"\.(run|res|trec|txt)?(\.gz|\.zst)?$")
 
 
 def run_names(paths: Sequence[str]) -> list[str]:
-    """Return names of runs: those of their files, or whole paths where two are equal.
-
-    Examples
-    --------
-    >>> from peckorder.tables.files.runs import run_names
-    >>> run_names(["runs/bm25.v2.run.gz", "dense.txt"])
-    ['bm25.v2', 'dense']
-    """
+    """Return names of runs: those of their files, or whole paths where two are equal."""
     for path in paths:
         if list(paths).count(path) > 1:
             raise refusal("runs", "differ", f"{path!r} twice", error=ValueError)
