@@ -41,7 +41,7 @@ def client(cluster):
 
 @pytest.fixture(scope="session")
 def start_cluster():
-    """Start a cluster of one's own, to be left without workers."""
+    """Start a separate cluster, to be left without workers."""
     return processes
 
 

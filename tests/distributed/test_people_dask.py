@@ -110,7 +110,7 @@ def test_what_is_shared_is_sent_again_if_its_only_worker_dies(start_cluster):
 
 
 @pytest.mark.slow
-def test_who_ends_workers_is_found(start_cluster, tmp_path):
+def test_people_who_crash_workers_are_found(start_cluster, tmp_path):
     found = []
     with start_cluster(2) as client:
         workers = OnDask(Deadly({7: 99}, str(tmp_path)), client)

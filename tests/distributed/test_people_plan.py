@@ -1,4 +1,4 @@
-"""What is asked of a fleet is checked before any work, also what does not apply."""
+"""Arguments of `fit_people` are checked before any work, also those that do not apply."""
 
 import math
 

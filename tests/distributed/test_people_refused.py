@@ -1,4 +1,4 @@
-"""What fleets do not take is refused in a sentence, and nothing is begun."""
+"""What `fit_people` refuses, in a sentence, before anything is written."""
 
 import sqlite3
 import subprocess
@@ -20,7 +20,7 @@ STORES = pytest.mark.parametrize("name", ["people", "people.sqlite"])
 
 
 def fit(people=None, estimator=None, ratings=RATINGS, **options):
-    return fit_people(ratings, people, estimator or PRank(), n_jobs=1, **options)
+    return fit_people(ratings, people, estimator or PRank(), **{"n_jobs": 1} | options)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +121,7 @@ def fit(people=None, estimator=None, ratings=RATINGS, **options):
             "fit_people: progress must be None, True, False or a function of (done, "
             "total); got 'yes'.",
         ),
+        ({"n_jobs": 0}, ValueError, "fit_people: n_jobs must be None or an integer >= 1; got 0."),
         ({"store": 7}, TypeError, "fit_people: store must be None or a path; got 7."),
     ],
 )
@@ -134,12 +135,6 @@ def test_items_that_a_fitted_ranker_does_not_know():
     other = Ratings(["e", "e"], [1, 9], [1, 5])
     with pytest.raises(DataError, match="item must be one of the 3 that are known"):
         fit(None, ranker, other)
-
-
-def test_n_jobs():
-    sentence = "fit_people: n_jobs must be None or an integer >= 1; got 0."
-    with pytest.raises(ValueError, match=exactly(sentence)):
-        fit_people(RATINGS, None, PRank(), n_jobs=0)
 
 
 def test_ids_that_no_column_holds(tmp_path):
@@ -245,13 +240,13 @@ def test_a_store_that_another_process_uses(name, tmp_path):
         assert other.stdout.readline() == "there\n"
         with pytest.raises(FileExistsError, match=store_in_use(path)):
             fit(store=path)
-        open_people(path)  # reading is no matter
+        open_people(path)  # others may read
         other.communicate("\n")
     assert other.returncode == 0
     assert len(fit(store=path)) == 3
 
 
-# What is no store
+# Paths without a store
 
 
 @STORES

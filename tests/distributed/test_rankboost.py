@@ -97,7 +97,7 @@ def test_a_worker_killed_does_not_change_the_model(client, monkeypatch, n_before
     assert_same_model(model, RankBoost(max_bins=20, n_rounds=15).fit(X, y, qid=qid))
 
 
-def test_who_is_left_does_not_answer_for_all():
+def test_the_answers_of_some_shards_are_not_all():
     class Partitions(list):
         client = None
 

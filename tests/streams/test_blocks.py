@@ -114,7 +114,7 @@ def test_a_query_that_comes_again_is_refused(lengths, cuts, rows, names, data):
         list(stream.blocks(int(ends[later] - lengths[later])))
 
 
-def test_many_queries_are_known_again():
+def test_many_queries_are_recognised():
     qid = np.arange(100_000)
     qid[-1] = 3
     stream = from_arrays(np.zeros((len(qid), 1)), np.zeros(len(qid)), qid, rows=1000)
@@ -123,7 +123,7 @@ def test_many_queries_are_known_again():
             pass
 
 
-def test_queries_of_no_kind_that_is_known():
+def test_queries_of_unknown_types():
     sentence = "from_arrays: qid must be numbers, texts or dates; got complex128."
     with pytest.raises(DataError, match=exactly(sentence)):
         list(from_arrays([[1.0]], [1], [1j]))

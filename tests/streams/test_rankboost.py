@@ -19,7 +19,7 @@ VALUES = st.sampled_from([np.nan, -1.5, -0.0, 0.0, 0.5, 1.0, 2.0, 1e300])
 
 @st.composite
 def feedback(draw):
-    """Draw rows of queries that stand together, in no order, some of one grade."""
+    """Draw rows of consecutive queries, in no order, some of one grade."""
     sizes = draw(st.lists(st.integers(1, 7), min_size=1, max_size=6))
     n_rows, n_features = sum(sizes), draw(st.integers(1, 4))
     several = st.lists(VALUES, min_size=n_features, max_size=n_features)
@@ -114,15 +114,15 @@ def test_sparse_rows(missing):
     assert_same_model(fitted, expected)
 
 
-def test_progress_is_told_of_rows():
+def test_progress_counts_rows():
     X, y, qid = problem(120)
-    told = []
+    reported = []
     fit_boosted(
         RankBoost(max_bins=9, n_rounds=1),
         from_arrays(X, y, qid, rows=60),
-        progress=lambda done, of: told.append((done, of)),
+        progress=lambda done, of: reported.append((done, of)),
     )
-    assert told == [(60, 120), (120, 120)]
+    assert reported == [(60, 120), (120, 120)]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_stream_without_queries_is_refused():
     )
 
 
-def test_too_many_values_are_refused_as_soon_as_they_are_seen():
+def test_too_many_values_are_refused_at_once():
     X, y, qid = problem()
     X[:, :3] = X[:, :3].round(1)
     read = []

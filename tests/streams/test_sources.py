@@ -68,7 +68,7 @@ def test_every_kind_of_file_gives_the_same_rows(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_stream_says_who_it_is(tmp_path, kind):
+def test_the_identity_of_a_stream(tmp_path, kind):
     X, y, _ = made([20])
     first = written(kind, tmp_path, X, y, rows=5)
     identity = first.identity()
@@ -192,7 +192,7 @@ def test_queries_with_zeros_in_front_stay_apart(tmp_path):
 
 
 @pytest.mark.parametrize("mark", ["?", "NA", "n/a", " - ", "null", ""])
-def test_marks_of_what_is_not_known_are_gaps_among_numbers(tmp_path, mark):
+def test_marks_of_missing_values_are_gaps_among_numbers(tmp_path, mark):
     (tmp_path / "f.csv").write_text(f"y,a,b\n1,{mark},5\n2,0.5,6\n")
     (block,) = from_csv(tmp_path / "f.csv", "y")
     assert_array_equal(block.X, [[np.nan, 5.0], [0.5, 6.0]])

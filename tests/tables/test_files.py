@@ -78,7 +78,7 @@ def test_blocks_are_the_whole_cut_in_pieces(tmp_path, kind):
         np.testing.assert_array_equal(joined, made.arrays[name])
 
 
-def test_text_in_blocks_stands_as_in_the_file(tmp_path):
+def test_text_in_blocks_is_unchanged(tmp_path):
     path = tmp_path / "ids.csv"
     path.write_text("id,x\n007,1\n1e3,2\n")
     (block,) = iter_columns(path, numbers=["x"])
@@ -122,7 +122,9 @@ def test_letor_runs_and_qrels(tmp_path, packed):
     ],
 )
 @pytest.mark.parametrize("name", ["some.txt", "some.xyz", "some"])
-def test_a_file_of_no_known_suffix_is_looked_into(tmp_path, line, names, name):
+def test_the_first_line_shows_the_format_of_a_file_without_a_known_suffix(
+    tmp_path, line, names, name
+):
     path = tmp_path / name
     path.write_text(f"{line}\n")
     assert read_columns(path).names == names

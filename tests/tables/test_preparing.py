@@ -27,7 +27,7 @@ def test_an_offset_of_a_million_billions_is_taken_away():
     assert_allclose(scaled, (whole - whole.mean()) / whole.std(), atol=0.01)
 
 
-def test_what_has_one_value_or_none_or_differs_by_rounding_is_not_blown_up():
+def test_columns_that_are_constant_up_to_rounding_or_empty_keep_their_scale():
     X = np.array([[0.1, np.nan, 0.3], [0.1, np.nan, 0.1 + 0.2], [np.nan, np.nan, 0.3]])
     mean, scale = Scaling.learn(X)
     assert_array_equal(scale, 1.0)
