@@ -14,12 +14,12 @@ from peckorder.distributed import fit_people, open_people
 from peckorder.distributed.people import store_parquet
 from peckorder.exceptions import DataError, MissingExtraError, ModelFileError
 from support.helpers import exactly
+from support.worker_tasks import SMALL_RATINGS
 
-RATINGS = Ratings(list("aabbbcc"), [1, 2, 1, 2, 3, 2, 3], [5, 1, 4, 2, 5, 1, 4])
 STORES = pytest.mark.parametrize("name", ["people", "people.sqlite"])
 
 
-def fit(people=None, estimator=None, ratings=RATINGS, **options):
+def fit(people=None, estimator=None, ratings=SMALL_RATINGS, **options):
     return fit_people(ratings, people, estimator or PRank(), **{"n_jobs": 1} | options)
 
 
@@ -99,19 +99,19 @@ def fit(people=None, estimator=None, ratings=RATINGS, **options):
             "takes no NaN; got 'abstain' with PRank().",
         ),
         (
-            {"test": RATINGS.restrict(items=[1, 2])},
+            {"test": SMALL_RATINGS.restrict(items=[1, 2])},
             DataError,
             "fit_people: test must have the same items as ratings, as after "
             "ratings.split(); got others.",
         ),
         (
-            {"test": RATINGS.restrict(users=["a"])},
+            {"test": SMALL_RATINGS.restrict(users=["a"])},
             DataError,
             "fit_people: test must have the same users as ratings, as after "
             "ratings.split(); got others.",
         ),
         (
-            {"test": RATINGS, "metrics": ["ap", "ap"]},
+            {"test": SMALL_RATINGS, "metrics": ["ap", "ap"]},
             ValueError,
             "fit_people: metrics must be distinct; got ['ap', 'ap'].",
         ),
@@ -131,7 +131,7 @@ def test_arguments(options, error, sentence):
 
 
 def test_items_that_a_fitted_ranker_does_not_know():
-    ranker = PersonalRanker(n_factors=1, random_state=0).fit(RATINGS)
+    ranker = PersonalRanker(n_factors=1, random_state=0).fit(SMALL_RATINGS)
     other = Ratings(["e", "e"], [1, 9], [1, 5])
     with pytest.raises(DataError, match="item must be one of the 3 that are known"):
         fit(None, ranker, other)
@@ -155,7 +155,7 @@ def test_ids_that_no_column_holds(tmp_path):
         ({"estimator": MPRank()}, "estimator, parameters, fill, ..."),
         ({"estimator": PRank(max_iter=9)}, "parameters (max_iter)"),
         ({"ratings": Ratings(list("abc"), [1, 2, 3], [5, 4, 4])}, None),
-        ({"test": RATINGS}, "test, metrics"),
+        ({"test": SMALL_RATINGS}, "test, metrics"),
         ({"references": 2}, "references"),
         ({"center": 1.0}, "center"),
         ({"fill": "zero"}, "fill"),

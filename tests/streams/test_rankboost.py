@@ -12,7 +12,7 @@ from peckorder.boosting import columns_on_disk
 from peckorder.exceptions import DataError
 from peckorder.streams import Stream, from_arrays
 from peckorder.streams.fitting.rankboost import fit_boosted
-from support.rankboost_settings import PARAMETERS, assert_same_model
+from support.rankboost_settings import PARAMETERS, assert_same_model, rows_with_gaps
 
 VALUES = st.sampled_from([np.nan, -1.5, -0.0, 0.0, 0.5, 1.0, 2.0, 1e300])
 
@@ -55,13 +55,8 @@ def said(fit):
     return None
 
 
-def problem(n_rows=3000, n_features=5, dtype=np.float64):
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(n_rows, n_features)).astype(dtype)
-    X[rng.random(X.shape) < 0.05] = np.nan
-    qid = np.repeat(rng.permutation(n_rows // 30), 30)
-    y = (np.nan_to_num(X[:, 0]) + rng.normal(size=n_rows) > 0.5).astype(int)
-    return X, y + (np.nan_to_num(X[:, 1]) > 1.0), qid
+def problem(n_rows=3000, dtype=np.float64):
+    return rows_with_gaps(n_rows, dtype)[:3]
 
 
 @pytest.fixture

@@ -6,16 +6,13 @@ import pytest
 
 import peckorder
 from peckorder.tables.column_names import carried
-from peckorder.tables.columns import Columns, counted, drawn
+from peckorder.tables.columns import counted, drawn
 from peckorder.tables.features import Coding, matrix_of
 from peckorder.tables.files.arrow_cells import numbers, remark, typed, whole_ids
 from peckorder.tables.files.runs import run_names
 from peckorder.tables.model_rows import contributions
 from peckorder.tables.task import ordered_classes, ratings_of, recognise, slip_among
-
-
-def columns(**arrays):
-    return Columns({name: np.asarray(array) for name, array in arrays.items()}, "things.csv")
+from support.tables import table
 
 
 @pytest.mark.parametrize(
@@ -39,7 +36,7 @@ def columns(**arrays):
         ),
         (slip_among(["low", "high", "1"]), ""),
         (
-            matrix_of(columns(size=[1.0, 3.0]), ["size", "(size - 2.0) / 0.5"]).tolist(),
+            matrix_of(table(size=[1.0, 3.0]), ["size", "(size - 2.0) / 0.5"]).tolist(),
             [[1.0, -2.0], [3.0, 2.0]],
         ),
     ],
@@ -83,26 +80,26 @@ def test_remarks_about_cells(cells, expected):
 
 
 def test_text_is_coded_and_numbers_of_rows_are_left_out():
-    table = columns(id=np.arange(3), colour=np.array(["red", "blue", None], dtype=object))
-    coding = Coding.of(table, table.names)
+    things = table(id=np.arange(3), colour=np.array(["red", "blue", None], dtype=object))
+    coding = Coding.of(things, things.names)
     assert coding.features == ("colour=blue", "colour=red")
-    assert coding.matrix(table).tolist() == [[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]
+    assert coding.matrix(things).tolist() == [[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]
 
 
 def test_the_last_of_two_ratings_counts():
-    table = columns(user=[1, 1, 2], item=[7, 7, 7], rating=[1.0, 5.0, 3.0])
-    ratings, notes = ratings_of(table, recognise(table))
+    things = table(user=[1, 1, 2], item=[7, 7, 7], rating=[1.0, 5.0, 3.0])
+    ratings, notes = ratings_of(things, recognise(things))
     assert ratings.csr.toarray().ravel().tolist() == [5.0, 3.0]
     assert notes == ("1 rating was given again later: the last one counts.",)
 
 
 def test_few_whole_numbers_are_classes():
-    task = recognise(columns(size=np.arange(30.0), grade=np.arange(30) % 3))
+    task = recognise(table(size=np.arange(30.0), grade=np.arange(30) % 3))
     assert (task.kind, task.target, task.classes) == ("ordinal", "grade", (0, 1, 2))
 
 
 def test_a_gap_is_the_mean_of_a_scaled_feature():
-    found = matrix_of(columns(size=[3.0, np.nan]), ["size", "(size - 2.0) / 0.5"])
+    found = matrix_of(table(size=[3.0, np.nan]), ["size", "(size - 2.0) / 0.5"])
     np.testing.assert_array_equal(found, [[3.0, 2.0], [np.nan, 0.0]])
 
 

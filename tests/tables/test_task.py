@@ -9,17 +9,10 @@ from peckorder.tables.columns import Columns
 from peckorder.tables.features import Coding, Scaling, matrix_of
 from peckorder.tables.roles import Role
 from peckorder.tables.task import recognise
+from support.tables import table, text
 
 N = 60
 rng = np.random.default_rng(0)
-
-
-def text(*values):
-    return np.array(values, dtype=object)
-
-
-def table(**columns):
-    return Columns(columns, "some.csv")
 
 
 SIZE = rng.normal(size=N)
