@@ -124,7 +124,7 @@ class GivenRoles(NamedTuple):
 
 
 def _check_label(role: str, name: object) -> None:
-    """Refuse what cannot name a column; columns of pandas may have whole numbers."""
+    """Refuse labels that no column has; those of pandas may be whole numbers."""
     if not isinstance(name, str | Integral):
         raise refusal(role, "be the name of a column", repr(name), error=TypeError)
 
