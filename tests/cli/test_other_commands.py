@@ -7,7 +7,7 @@ import pytest
 import peckorder
 from peckorder import datasets
 from peckorder.tables.files.read import read_columns
-from peckorder.tables.scoring import contributions, scores_of
+from peckorder.tables.model_rows import contributions, scores_of
 from support.command_line import check_refused, run, table, write_table
 
 X, Y, QID = table()

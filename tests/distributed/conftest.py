@@ -25,23 +25,42 @@ def processes(n_workers):
         yield client
 
 
+class SharedCluster:
+    """Two worker processes for all tests: starting them is what takes the time."""
+
+    def __init__(self):
+        self._open = contextlib.ExitStack()
+        self._client = self._open.enter_context(processes(2))
+
+    def client(self):
+        """Return a client of two workers, of a new cluster if a lost one does not come back."""
+        try:
+            self._client.wait_for_workers(2, timeout=20)
+        except TimeoutError:
+            self.close()
+            self._client = self._open.enter_context(processes(2))
+        return self._client
+
+    def close(self):
+        self._open.close()
+
+
 @pytest.fixture(scope="session")
 def cluster():
-    """Two worker processes for all tests: starting them is what takes the time."""
-    with processes(2) as client:
-        yield client
+    shared = SharedCluster()
+    yield shared
+    shared.close()
 
 
 @pytest.fixture
 def client(cluster):
-    """Both workers are there, also if one was killed before: it is started again."""
-    cluster.wait_for_workers(2, timeout=60)
-    return cluster
+    """Both workers are there, also if one was killed before."""
+    return cluster.client()
 
 
 @pytest.fixture(scope="session")
 def start_cluster():
-    """Start a cluster of one's own, to be left without workers."""
+    """Start a separate cluster, to be left without workers."""
     return processes
 
 

@@ -70,7 +70,7 @@ class TestMPRank:
     def test_partitions_of_very_different_weights(self, client, letor):
         X, y, qid = arrays(letor, 4, "X", "y", "qid")
         weight = letor["weight"] * 10.0 ** (letor["qid"] % 7 * 20 - 60)
-        weight[: letor["bounds"][15]] = 0.0  # the first partition weighs nothing
+        weight[: letor["bounds"][15]] = 0.0  # the first partition has weight zero
         there = {"qid": qid, "sample_weight": da.from_array(weight, y.chunks)}
         model = fit(MPRank(), X, y, **there)
         expected = MPRank().fit(letor["X"], letor["y"], qid=letor["qid"], sample_weight=weight)
@@ -128,7 +128,7 @@ class TestSVRank:
         check_same(model, expected, letor["X"])
         assert model.dual_gap_ <= model.tol * model.objective_
 
-    def test_a_partition_that_weighs_nothing(self, client, letor):
+    def test_a_partition_with_weight_zero(self, client, letor):
         X, y, qid = arrays(letor, 4, "X", "y", "qid")
         weight = letor["weight"] * np.where(letor["qid"] % 2, 1e30, 1.0)
         weight[: letor["bounds"][15]] = 0.0
@@ -274,7 +274,7 @@ class TestForms:
         expected = MPRank().fit(letor["X"], letor["y"], qid=letor["qid"])
         check_same(model, expected, letor["X"])
 
-    def test_rows_of_a_query_need_not_stand_together(self, client, letor):
+    def test_rows_of_a_query_need_not_be_consecutive(self, client, letor):
         order = np.random.default_rng(0).permutation(letor["bounds"][20])
         rest = np.arange(letor["bounds"][20], len(letor["y"]))
         order = np.concatenate([order, rest])

@@ -45,17 +45,17 @@ def slow_data(folder, seconds):
 
 def in_thread(work):
     """Start work; return the thread and where its result or error will be."""
-    told = {}
+    outcome = {}
 
     def run():
         try:
-            told["result"] = work()
+            outcome["result"] = work()
         except Exception as error:
-            told["error"] = error
+            outcome["error"] = error
 
     thread = threading.Thread(target=run)
     thread.start()
-    return thread, told
+    return thread, outcome
 
 
 def wait_until(is_so, seconds=60.0):
@@ -77,12 +77,12 @@ def by_value():
 def test_a_worker_killed_in_the_middle(client, tmp_path, estimator):
     X, y, qid = slow_data(str(tmp_path), 0.1)
     pids = list(client.run(os.getpid).values())
-    thread, told = in_thread(lambda: fit(estimator, X, y, qid=qid, client=client))
+    thread, outcome = in_thread(lambda: fit(estimator, X, y, qid=qid, client=client))
     wait_until(lambda: len(list(tmp_path.iterdir())) >= 5)
     os.kill(pids[0], signal.SIGKILL)
     assert thread.is_alive()
     thread.join(120)
-    assert "error" not in told, told.get("error")
+    assert "error" not in outcome, outcome.get("error")
     begun = [path.name.split("-")[0] for path in tmp_path.iterdir()]
     assert len(begun) > len(set(begun)) == N_PARTS  # some had to be made again
     rows, labels, queries = dask.compute(X, y, qid, scheduler="synchronous")
@@ -134,10 +134,10 @@ def test_no_worker_left(start_cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(_cluster, "PATIENCE", 0.5)
     X, y, _ = slow_data(str(tmp_path), 1.0)
     with start_cluster(1) as client:
-        thread, told = in_thread(lambda: fit(MPRank(), X, y, client=client))
+        thread, outcome = in_thread(lambda: fit(MPRank(), X, y, client=client))
         wait_until(lambda: any(tmp_path.iterdir()))
         client.cluster.scale(0)
         thread.join(60)
-        assert "after the last one was lost" in str(told["error"])
+        assert "after the last one was lost" in str(outcome["error"])
         with pytest.raises(ClusterError, match=r"got none within 0\.5 seconds"):
             fit(MPRank(), X, y, client=client)

@@ -111,7 +111,7 @@ def test_features_of_items(form):
 
 
 @pytest.mark.parametrize("is_fitted", [False, True])
-def test_a_personal_ranker_is_what_its_own_people_are(is_fitted):
+def test_a_personal_ranker_equals_its_own_people(is_fitted):
     made = PersonalRanker(n_factors=2, random_state=0)
     wanted = PersonalRanker(n_factors=2, random_state=0).fit(TRAIN)
     people = alone(None, made.fit(TRAIN) if is_fitted else made, test=TEST)
@@ -140,7 +140,7 @@ def test_a_person_brings_no_others_along():
     assert [list(person.ranker._people) for person in persons] == [[user] for user in USERS[:5]]
     assert persons[0].ranker._shared is persons[1].ranker._shared
     assert persons[0].ranker._ratings is persons[1].ranker._ratings
-    # What is done to one is done to no other, nor to who is asked for later.
+    # Changes of one model change no other, nor one that is read later.
     before = persons[1].predict()
     persons[0].ranker.update(USERS[1], TRAIN.items.tolist()[0], 1.0)
     assert_array_equal(persons[1].predict(), before)
@@ -257,10 +257,10 @@ def test_the_same_call_goes_on(name, error, tmp_path):
     n_before = len(before)
     # All that came in is kept, the last one too.
     assert n_before == calls[-1]
-    told = []
-    people = alone(None, model, store=path, progress=lambda *so_far: told.append(so_far))
-    assert told[0] == (n_before, 30)
-    assert told[-1] == (30, 30)
+    reported = []
+    people = alone(None, model, store=path, progress=lambda *progress: reported.append(progress))
+    assert reported[0] == (n_before, 30)
+    assert reported[-1] == (30, 30)
     assert all_of(people) == all_of(alone(None, model))
     kept = all_of(before)
     assert {person: all_of(people)[person] for person in kept} == kept
@@ -271,9 +271,9 @@ def test_more_people_may_come_later(name, tmp_path):
     path = tmp_path / name
     assert len(alone(USERS[:5], PRank(), store=path)) == 5
     assert len(alone(USERS[3:9], PRank(), store=path)) == 9
-    told = []
-    people = alone(USERS[:9], PRank(), store=path, progress=lambda *a: told.append(a))
-    assert told == [(9, 9)]
+    reported = []
+    people = alone(USERS[:9], PRank(), store=path, progress=lambda *a: reported.append(a))
+    assert reported == [(9, 9)]
     assert all_of(people) == all_of(alone(USERS[:9], PRank()))
 
 
@@ -283,7 +283,7 @@ def test_what_is_shared_is_learnt_once(name, tmp_path):
     path, ranker = tmp_path / name, PersonalRanker(n_factors=2)
     first = alone(USERS[:5], ranker, store=path)
     second = alone(USERS[5:], ranker, store=path)
-    assert first._shared.to_bytes() == PersonalRanker.to_bytes(second._shared_anew())
+    assert first._shared.to_bytes() == second._shared.to_bytes()
     wanted = second.ranker().fit_people()
     for user in USERS:
         assert_array_equal(second[user].predict(), wanted.predict(user))

@@ -11,7 +11,7 @@ from peckorder import RankBoost
 from peckorder.collaborative import PersonalRanker
 from peckorder.datasets import make_ratings
 from peckorder.distributed import fit_people
-from peckorder.distributed.people import workers as _people_workers
+from peckorder.distributed.cluster import client as _cluster
 from peckorder.distributed.people.workers import OnDask, Run, WorkerCrashes
 from peckorder.exceptions import ClusterError
 from support.helpers import exactly
@@ -92,7 +92,7 @@ def test_a_worker_that_left_a_moment_ago(client, monkeypatch):
             raise KeyError("tcp://127.0.0.1:1")  # what Dask says
         return scatter(*arguments, **options)
 
-    monkeypatch.setattr(_people_workers, "_LOOK", 0.05)
+    monkeypatch.setattr(_cluster, "LOOK", 0.05)
     monkeypatch.setattr(client, "scatter", scatter_late)
     some, model = RATINGS.users[:2], RankBoost(n_rounds=2)
     people = fit_people(RATINGS, some, model, client=client)
@@ -110,7 +110,7 @@ def test_what_is_shared_is_sent_again_if_its_only_worker_dies(start_cluster):
 
 
 @pytest.mark.slow
-def test_who_ends_workers_is_found(start_cluster, tmp_path):
+def test_people_who_crash_workers_are_found(start_cluster, tmp_path):
     found = []
     with start_cluster(2) as client:
         workers = OnDask(Deadly({7: 99}, str(tmp_path)), client)
@@ -125,7 +125,7 @@ def test_who_ends_workers_is_found(start_cluster, tmp_path):
 
 @pytest.mark.slow
 def test_a_cluster_that_loses_all_workers(start_cluster, monkeypatch, tmp_path):
-    monkeypatch.setattr(_people_workers, "PATIENCE", 2.0)
+    monkeypatch.setattr(_cluster, "PATIENCE", 2.0)
     with start_cluster(1) as client:
 
         def retire(done, total):

@@ -1,4 +1,4 @@
-"""What is asked of a fleet is checked before any work, also what does not apply."""
+"""Arguments of `fit_people` are checked before any work, also those that do not apply."""
 
 import math
 
@@ -10,14 +10,14 @@ from peckorder.collaborative import PersonalRanker
 from peckorder.distributed import fit_people, open_people
 from peckorder.exceptions import DataError, ModelFileError
 from support.helpers import exactly
+from support.worker_tasks import SMALL_RATINGS
 
-RATINGS = Ratings(list("aabbbcc"), [1, 2, 1, 2, 3, 2, 3], [5, 1, 4, 2, 5, 1, 4])
 FEATURES = {"estimator": MPRank(), "features": np.eye(3)}
 PERSONAL = {"estimator": PersonalRanker(n_factors=1, random_state=0)}
 
 
 def fit(estimator, **options):
-    return fit_people(RATINGS, None, estimator, n_jobs=1, **options)
+    return fit_people(SMALL_RATINGS, None, estimator, n_jobs=1, **options)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_scores_that_a_metric_refuses_are_measured_as_nan():
 @pytest.mark.parametrize("name", ["people", "people.sqlite"])
 def test_a_store_that_has_lost_what_is_shared(name, tmp_path):
     path, ranker = tmp_path / name, PERSONAL["estimator"]
-    fit_people(RATINGS, ["a"], ranker, n_jobs=1, store=path)
+    fit_people(SMALL_RATINGS, ["a"], ranker, n_jobs=1, store=path)
     if path.suffix:
         import sqlite3
 

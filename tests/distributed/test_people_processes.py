@@ -64,11 +64,11 @@ def test_a_killed_process_changes_nothing(name, model, n_jobs, tmp_path, monkeyp
         monkeypatch.setattr(_people, "workers_for", lambda task, *_: Processes(task, 1))
     killer, path = KillOne(after=5), tmp_path / name
     train, test = RATINGS.split(0.3, random_state=0)
-    asked = {"test": test, "metrics": ["disagreement", "ndcg@5"]}
-    people = fit_people(train, None, model, n_jobs=2, store=path, progress=killer, **asked)
+    options = {"test": test, "metrics": ["disagreement", "ndcg@5"]}
+    people = fit_people(train, None, model, n_jobs=2, store=path, progress=killer, **options)
     assert len(killer.killed) == 1
     monkeypatch.undo()
-    assert all_of(people) == all_of(fit_people(train, None, model, n_jobs=1, **asked))
+    assert all_of(people) == all_of(fit_people(train, None, model, n_jobs=1, **options))
     assert len(people) + len(people.reasons) == RATINGS.n_users
     assert workers() <= killer.others
 
@@ -95,21 +95,21 @@ def run_of(task, attempts=3):
 
 
 @pytest.mark.slow
-def test_who_ends_processes_is_found_and_all_others_are_learnt(tmp_path):
+def test_people_who_crash_processes_are_found_and_all_others_learnt(tmp_path):
     found, guilty = run_of(Deadly({7: 99}, str(tmp_path)), attempts=1)
     assert guilty == [7]
     assert found == {row: str(row).encode() for row in range(12) if row != 7}
 
 
 @pytest.mark.slow
-def test_who_ends_a_process_once_is_learnt(tmp_path):
+def test_people_who_crash_a_process_once_are_learnt(tmp_path):
     found, guilty = run_of(Deadly({0: 1, 11: 1}, str(tmp_path)))
     assert guilty == []
     assert found == {row: str(row).encode() for row in range(12)}
 
 
 @pytest.mark.slow
-def test_nobody_is_asked_for_ever(tmp_path):
+def test_questions_to_lost_workers_end(tmp_path):
     task = Deadly(dict.fromkeys(range(12), 99), str(tmp_path))
     workers = Processes(task, 1)
     workers.attempts = 1
@@ -185,11 +185,16 @@ def test_a_driver_that_is_stopped_goes_on_where_it_was(name, number, n_jobs, tmp
     kept = len(all_of(open_people(path)))
     assert (20 if number == signal.SIGKILL else 23) <= kept < RATINGS.n_users
     check_all_is_taken_away(held)
-    model, told = RankBoost(n_rounds=20), []
+    model, reported = RankBoost(n_rounds=20), []
     people = fit_people(
-        RATINGS, None, model, n_jobs=1, store=path, progress=lambda *so_far: told.append(so_far)
+        RATINGS,
+        None,
+        model,
+        n_jobs=1,
+        store=path,
+        progress=lambda *progress: reported.append(progress),
     )
-    assert told[0] == (kept, RATINGS.n_users)
+    assert reported[0] == (kept, RATINGS.n_users)
     assert all_of(people) == all_of(fit_people(RATINGS, None, model, n_jobs=1))
 
 

@@ -1,4 +1,4 @@
-"""What fleets do not take is refused in a sentence, and nothing is begun."""
+"""What `fit_people` refuses, in a sentence, before anything is written."""
 
 import sqlite3
 import subprocess
@@ -14,13 +14,13 @@ from peckorder.distributed import fit_people, open_people
 from peckorder.distributed.people import store_parquet
 from peckorder.exceptions import DataError, MissingExtraError, ModelFileError
 from support.helpers import exactly
+from support.worker_tasks import SMALL_RATINGS
 
-RATINGS = Ratings(list("aabbbcc"), [1, 2, 1, 2, 3, 2, 3], [5, 1, 4, 2, 5, 1, 4])
 STORES = pytest.mark.parametrize("name", ["people", "people.sqlite"])
 
 
-def fit(people=None, estimator=None, ratings=RATINGS, **options):
-    return fit_people(ratings, people, estimator or PRank(), n_jobs=1, **options)
+def fit(people=None, estimator=None, ratings=SMALL_RATINGS, **options):
+    return fit_people(ratings, people, estimator or PRank(), **{"n_jobs": 1} | options)
 
 
 @pytest.mark.parametrize(
@@ -99,19 +99,19 @@ def fit(people=None, estimator=None, ratings=RATINGS, **options):
             "takes no NaN; got 'abstain' with PRank().",
         ),
         (
-            {"test": RATINGS.restrict(items=[1, 2])},
+            {"test": SMALL_RATINGS.restrict(items=[1, 2])},
             DataError,
             "fit_people: test must have the same items as ratings, as after "
             "ratings.split(); got others.",
         ),
         (
-            {"test": RATINGS.restrict(users=["a"])},
+            {"test": SMALL_RATINGS.restrict(users=["a"])},
             DataError,
             "fit_people: test must have the same users as ratings, as after "
             "ratings.split(); got others.",
         ),
         (
-            {"test": RATINGS, "metrics": ["ap", "ap"]},
+            {"test": SMALL_RATINGS, "metrics": ["ap", "ap"]},
             ValueError,
             "fit_people: metrics must be distinct; got ['ap', 'ap'].",
         ),
@@ -121,6 +121,7 @@ def fit(people=None, estimator=None, ratings=RATINGS, **options):
             "fit_people: progress must be None, True, False or a function of (done, "
             "total); got 'yes'.",
         ),
+        ({"n_jobs": 0}, ValueError, "fit_people: n_jobs must be None or an integer >= 1; got 0."),
         ({"store": 7}, TypeError, "fit_people: store must be None or a path; got 7."),
     ],
 )
@@ -130,16 +131,10 @@ def test_arguments(options, error, sentence):
 
 
 def test_items_that_a_fitted_ranker_does_not_know():
-    ranker = PersonalRanker(n_factors=1, random_state=0).fit(RATINGS)
+    ranker = PersonalRanker(n_factors=1, random_state=0).fit(SMALL_RATINGS)
     other = Ratings(["e", "e"], [1, 9], [1, 5])
     with pytest.raises(DataError, match="item must be one of the 3 that are known"):
         fit(None, ranker, other)
-
-
-def test_n_jobs():
-    sentence = "fit_people: n_jobs must be None or an integer >= 1; got 0."
-    with pytest.raises(ValueError, match=exactly(sentence)):
-        fit_people(RATINGS, None, PRank(), n_jobs=0)
 
 
 def test_ids_that_no_column_holds(tmp_path):
@@ -160,7 +155,7 @@ def test_ids_that_no_column_holds(tmp_path):
         ({"estimator": MPRank()}, "estimator, parameters, fill, ..."),
         ({"estimator": PRank(max_iter=9)}, "parameters (max_iter)"),
         ({"ratings": Ratings(list("abc"), [1, 2, 3], [5, 4, 4])}, None),
-        ({"test": RATINGS}, "test, metrics"),
+        ({"test": SMALL_RATINGS}, "test, metrics"),
         ({"references": 2}, "references"),
         ({"center": 1.0}, "center"),
         ({"fill": "zero"}, "fill"),
@@ -184,14 +179,14 @@ def test_another_call_is_refused(name, change, named, tmp_path):
 
 @STORES
 def test_another_version_is_refused(name, tmp_path, monkeypatch):
-    from peckorder.distributed.people import plan
+    from peckorder.distributed.people import fit_people as module
 
     path = tmp_path / name
     fit(["a"], store=path)
-    monkeypatch.setattr(plan, "__version__", "99.0")
+    monkeypatch.setattr(module, "__version__", "99.0")
     with pytest.raises(DataError, match="made with other peckorder"):
         fit(store=path)
-    monkeypatch.setattr(plan, "FORMAT", 2)
+    monkeypatch.setattr(module, "FORMAT", 2)
     with pytest.raises(DataError, match=r"store must be of format 2; got .* format 1"):
         fit(store=path)
 
@@ -245,13 +240,13 @@ def test_a_store_that_another_process_uses(name, tmp_path):
         assert other.stdout.readline() == "there\n"
         with pytest.raises(FileExistsError, match=store_in_use(path)):
             fit(store=path)
-        open_people(path)  # reading is no matter
+        open_people(path)  # others may read
         other.communicate("\n")
     assert other.returncode == 0
     assert len(fit(store=path)) == 3
 
 
-# What is no store
+# Paths without a store
 
 
 @STORES

@@ -1,4 +1,4 @@
-"""Who is given out when, with workers that die as they are told."""
+"""The order in which people are submitted, with workers that crash on purpose."""
 
 from collections import Counter
 
@@ -73,7 +73,7 @@ def test_everybody_is_learnt_once_or_to_blame(n, deadly, seed, max_batches, atte
         assert all(deadly[row] >= attempts for row in guilty)
 
 
-def test_those_who_kill_are_found_among_those_out_with_them():
+def test_people_who_crash_processes_are_found_in_their_batches():
     workers = Mortal({4: 99}, lambda n: n - 1, 4, 3, all_are_lost=True)
     learnt = []
     run = Run(workers, range(9), lambda records: learnt.extend(r.row for r in records))
@@ -87,7 +87,7 @@ def test_those_who_kill_are_found_among_those_out_with_them():
 
 @pytest.mark.parametrize("killers", [range(4), range(5, 11), (0, 4, 5, 6, 11)])
 @pytest.mark.parametrize("all_are_lost", [True, False])
-def test_several_who_kill_keep_nobody_else_from_being_learnt(killers, all_are_lost):
+def test_all_others_are_learnt_beside_several_who_crash_processes(killers, all_are_lost):
     workers = Mortal(dict.fromkeys(killers, 99), lambda n: n - 1, 4, 3, all_are_lost=all_are_lost)
     learnt = []
     run = Run(workers, range(12), lambda records: learnt.extend(r.row for r in records))
@@ -97,7 +97,7 @@ def test_several_who_kill_keep_nobody_else_from_being_learnt(killers, all_are_lo
     assert sorted(learnt) == sorted(set(range(12)) - set(killers))
 
 
-def test_one_who_was_unlucky_is_learnt_at_last():
+def test_people_whose_process_crashed_by_chance_are_learnt():
     # Two deaths that are not theirs: with others, and alone.
     workers = Mortal({0: 99, 1: 2, 2: 99}, lambda n: 0, 1, 3, all_are_lost=True)
     learnt = []

@@ -1,13 +1,12 @@
 """What a folder of people takes away when a run goes on, and what it leaves."""
 
-from peckorder import PRank, Ratings
+from peckorder import PRank
 from peckorder.distributed import fit_people, open_people
-
-RATINGS = Ratings(list("aabbbcc"), [1, 2, 1, 2, 3, 2, 3], [5, 1, 4, 2, 5, 1, 4])
+from support.worker_tasks import SMALL_RATINGS
 
 
 def fit(people, path):
-    return fit_people(RATINGS, people, PRank(), n_jobs=1, store=path)
+    return fit_people(SMALL_RATINGS, people, PRank(), n_jobs=1, store=path)
 
 
 def test_drafts_are_removed_and_hidden_files_of_others_are_not(tmp_path):

@@ -12,21 +12,13 @@ from peckorder.boosting.sharded.run_rounds import Lost
 from peckorder.distributed import fit
 from peckorder.distributed.fitting import rankboost
 from peckorder.exceptions import ClusterError, DataError
-from support.rankboost_settings import assert_same_model
+from support.rankboost_settings import assert_same_model, rows_with_gaps
 
 da = pytest.importorskip("dask.array")
 
 
-def problem(n_queries=40, dtype=np.float64):
-    rng = np.random.default_rng(11)
-    n_rows = 30 * n_queries
-    X = rng.normal(size=(n_rows, 5)).astype(dtype)
-    X[rng.random(X.shape) < 0.05] = np.nan
-    X[:, 3] = X[:, 3].round(1)
-    qid = np.repeat(rng.permutation(n_queries), 30)
-    y = (np.nan_to_num(X[:, 0]) + rng.normal(size=n_rows) > 0.5).astype(int)
-    weight = rng.integers(0, 4, n_rows) / 2.0
-    return X, y + (np.nan_to_num(X[:, 1]) > 1.0), qid, weight
+def problem(dtype=np.float64):
+    return rows_with_gaps(1200, dtype, seed=11)
 
 
 def in_chunks(*columns, n_chunks=5):
@@ -97,7 +89,7 @@ def test_a_worker_killed_does_not_change_the_model(client, monkeypatch, n_before
     assert_same_model(model, RankBoost(max_bins=20, n_rounds=15).fit(X, y, qid=qid))
 
 
-def test_who_is_left_does_not_answer_for_all():
+def test_the_answers_of_some_shards_are_not_all():
     class Partitions(list):
         client = None
 

@@ -33,6 +33,56 @@ def write(folder, *frames):
     return paths
 
 
+AB = {"a": [1.0, 2.0], "b": [1.0, 0.0], "y": [1, 2]}
+ONE = {"a": [1.0, 2.0], "y": [1, 2], "q": [1, 1]}
+TWO = ONE | {"q": [2, 2]}
+# Files, the options of `fit`, and what is said.
+REFUSED_FILES = {
+    "a column more": ([AB, AB | {"c": [1.0, 2.0]}], {}, "got 'c' more in partition 1"),
+    "a column less": ([AB, {"a": [1.0, 2.0], "y": [1, 2]}], {}, "got 'b' less in partition 1"),
+    "a feature less": (
+        [AB, {"a": [1.0, 2.0], "y": [1, 2]}],
+        {"features": ["a", "b"]},
+        r"features must be a column of '.*1\.parquet', which has 'a', 'y'; got 'b'\. .*partition 1",
+    ),
+    "another order": (
+        [AB, {"b": [1.0, 0.0], "a": [1.0, 2.0], "y": [1, 2]}],
+        {},
+        "got the same ones in another order in",
+    ),
+    "a feature of another type": (
+        [ONE, TWO | {"a": [1, 2]}],
+        {"qid": "q"},
+        "'a' must be of type double, as in partition 0 .*; got int64",
+    ),
+    "labels of another type": (
+        [ONE, TWO | {"y": ["1", "2"]}],
+        {"qid": "q"},
+        "'y' must be of type int64, as in partition 0 .*; got str",
+    ),
+    "queries of another type": (
+        [ONE, TWO | {"q": [1.0, 2.0]}],
+        {"qid": "q"},
+        "'q' must be of type int64, as in partition 0 .*; got dou",
+    ),
+    "words as features": (
+        [{"a": ["x", "z"], "y": [1, 2]}],
+        {},
+        r"column 'a' of '.*0\.parquet' must be numbers; got string\. Name the columns",
+    ),
+    "a gap among queries": (
+        [{"a": [1.0, 2.0, 2.0], "y": [1, 2, 3], "q": [1, 1, None]}],
+        {"qid": "q"},
+        "without gaps.* of partition 0",
+    ),
+    "an array as queries": (
+        [ONE],
+        {"qid": np.array([1, 1])},
+        "qid must be the name of a column; got array",
+    ),
+}
+
+
 class TestPartitions:
     @pytest.mark.parametrize(
         ("qid", "name"),
@@ -70,38 +120,17 @@ class TestPartitions:
         with pytest.raises(DataError, match="must have rows; got 1 partitions"):
             fit(MPRank(), X[:0], y[:0])
 
-    def test_other_columns(self, client, tmp_path):
-        first = {"a": [1.0, 2.0], "b": [1.0, 0.0], "y": [1, 2]}
-        columns = {"target": "y"}
-        more = write(tmp_path, first, first | {"c": [1.0, 2.0]})
-        with pytest.raises(DataError, match="got 'c' more in partition 1"):
-            fit(MPRank(), more, **columns)
-        less = write(tmp_path, first, {"a": [1.0, 2.0], "y": [1, 2]})
-        with pytest.raises(DataError, match="got 'b' less in partition 1"):
-            fit(MPRank(), less, **columns)
-        with pytest.raises(DataError, match=r"must include 'b'.* of partition 1"):
-            fit(MPRank(), less, **columns, features=["a", "b"])
-        turned = {"b": [1.0, 0.0], "a": [1.0, 2.0], "y": [1, 2]}
-        paths = write(tmp_path, first, turned)
-        with pytest.raises(DataError, match="the same ones in another order in"):
-            fit(MPRank(), paths, **columns)
-        model = fit(MPRank(), paths, **columns, features=["a", "b"])
-        assert model.feature_names_in_.tolist() == ["a", "b"]
+    @pytest.mark.parametrize("name", REFUSED_FILES)
+    def test_files(self, client, tmp_path, name):
+        frames, options, sentence = REFUSED_FILES[name]
+        paths = write(tmp_path, *frames)
+        with pytest.raises((DataError, TypeError), match=sentence):
+            fit(MPRank(), paths, **{"target": "y"} | options)
 
-    @pytest.mark.parametrize(
-        ("name", "values", "said"),
-        [
-            ("a", [1, 2], "'a' must be of type double, as in partition 0 .*; got int64"),
-            ("y", ["1", "2"], "'y' must be of type int64, as in partition 0 .*; got str"),
-            ("q", [1.0, 2.0], "'q' must be of type int64, as in partition 0 .*; got dou"),
-        ],
-    )
-    def test_other_types(self, client, tmp_path, name, values, said):
-        first = {"a": [1.0, 2.0], "y": [1, 2], "q": [1, 1]}
-        second = first | {"q": [2, 2]} | {name: values}
-        paths = write(tmp_path, first, second)
-        with pytest.raises(DataError, match=said):
-            fit(MPRank(), paths, target="y", qid="q")
+    def test_columns_in_another_order_if_features_are_named(self, client, tmp_path):
+        paths = write(tmp_path, AB, {"b": [1.0, 0.0], "a": [1.0, 2.0], "y": [1, 2]})
+        model = fit(MPRank(), paths, target="y", features=["a", "b"])
+        assert model.feature_names_in_.tolist() == ["a", "b"]
 
     def test_an_empty_file_may_have_any_types(self, client, tmp_path):
         first = {"a": [1.0, 2.0, 4.0], "y": [1, 2, 3]}
@@ -109,22 +138,16 @@ class TestPartitions:
         model = fit(MPRank(), paths, target="y")
         assert model.coef_.shape == (1,)
 
-    def test_words_as_features(self, client, tmp_path):
-        frame = {"a": ["x", "z"], "y": [1, 2]}
-        with pytest.raises(DataError, match="columns of numbers; got 'a' of type stri"):
-            fit(MPRank(), write(tmp_path, frame), target="y")
-        table = dd.from_pandas(pd.DataFrame(frame), npartitions=1)
-        with pytest.raises(DataError, match="columns of numbers; got 'a' of type str"):
+    def test_words_as_features(self, client):
+        table = dd.from_pandas(pd.DataFrame({"a": ["x", "z"], "y": [1, 2]}), npartitions=1)
+        with pytest.raises(DataError, match="column 'a' of data must be numbers; got str"):
             fit(MPRank(), table, target="y")
 
     def test_gaps(self, client, tmp_path):
-        frame = {"a": [1.0, None, 2.0], "y": [1, 2, 3], "q": [1, 1, None]}
-        paths = write(tmp_path, frame)
+        paths = write(tmp_path, {"a": [1.0, None, 2.0], "y": [1, 2, 3]})
         said = rf"(?s)NaN.*\nThis is of partition 0 \('{paths[0]}'\)\.$"
         with pytest.raises(DataError, match=said):
-            fit(MPRank(), paths, target="y", features=["a"])
-        with pytest.raises(DataError, match=r"without gaps.* of partition 0"):
-            fit(MPRank(), paths, target="y", features=["a"], qid="q")
+            fit(MPRank(), paths, target="y")
 
     def test_files_that_are_none(self, client, tmp_path):
         with pytest.raises(DataError, match="sound Parquet that workers can read") as e:
@@ -182,15 +205,19 @@ class TestArguments:
     @pytest.mark.parametrize(
         ("given", "error", "said"),
         [
-            ({}, TypeError, "target must be the name of the column of labels"),
+            ({}, TypeError, "target must be the name of a column; got None"),
             ({"target": "y", "y": 3}, TypeError, "y must be None for frames"),
-            ({"target": "z"}, DataError, "must include 'z'"),
+            ({"target": "z"}, DataError, "target must be a column of 'data', which has 'a', 'y'"),
             ({"target": "y", "qid": [1]}, TypeError, "qid must be the name of a colu"),
-            ({"target": "y", "features": "a"}, TypeError, "features must be a list"),
-            ({"target": "y", "features": ["a", "a"]}, TypeError, "each once"),
-            ({"target": "y", "features": ["b"]}, DataError, "must include 'b'"),
-            ({"target": "y", "features": ["a", "y"]}, DataError, "got 'y' twice"),
-            ({"target": "y", "qid": "y"}, DataError, "must be different columns"),
+            ({"target": "y", "features": "a"}, TypeError, "features must be None or a list"),
+            ({"target": "y", "features": ["a", "a"]}, DataError, "each once; got 'a' again"),
+            ({"target": "y", "features": ["b"]}, DataError, "features must be a column of 'data'"),
+            ({"target": "y", "features": ["a", "y"]}, DataError, "each once; got 'y' again"),
+            (
+                {"target": "y", "qid": "y"},
+                DataError,
+                "target, qid and sample_weight must be different columns",
+            ),
         ],
     )
     def test_of_frames(self, client, given, error, said):
@@ -203,16 +230,19 @@ class TestArguments:
             with pytest.raises(TypeError, match="data must be a Dask array, a Dask Da"):
                 fit(MPRank(), data, target="y")
 
-    def test_estimators(self, client):
-        with pytest.raises(TypeError, match=r"got PRank\(\).*peckorder\.streams\.fit"):
-            fit(PRank(), *rows())
-        with pytest.raises(TypeError, match="got 'MPRank'"):
-            fit(MPRank, *rows())
-        for kind in (MPRank, SVRank):
-            with pytest.raises(ValueError, match=r"kernel must be 'linear'.*got 'rbf'"):
-                fit(kind(kernel="rbf"), *rows())
-        with pytest.raises(ValueError, match="C must be"):
-            fit(MPRank(C=-1.0), *rows())
+    @pytest.mark.parametrize(
+        ("estimator", "error", "said"),
+        [
+            (PRank(), TypeError, r"got PRank\(\).*peckorder\.streams\.fit"),
+            (MPRank, TypeError, "got 'MPRank'"),
+            (MPRank(kernel="rbf"), ValueError, r"kernel must be 'linear'.*got 'rbf'"),
+            (SVRank(kernel="rbf"), ValueError, r"kernel must be 'linear'.*got 'rbf'"),
+            (MPRank(C=-1.0), ValueError, "C must be"),
+        ],
+    )
+    def test_estimators(self, client, estimator, error, said):
+        with pytest.raises(error, match=said):
+            fit(estimator, *rows())
 
     def test_weights_of_zero(self, client):
         X, y = rows()
@@ -223,7 +253,7 @@ class TestArguments:
                 fit(model, X, y, qid=qid, **nothing)
 
     @pytest.mark.parametrize("model", [MPRank(), SVRank()])
-    def test_rows_that_weigh_nothing_are_checked(self, client, model):
+    def test_rows_with_weight_zero_are_checked(self, client, model):
         X, y = (each.compute() for each in rows())
         X[4, 1] = np.nan
         qid, weight = np.repeat([1, 2], 3), np.repeat([1.0, 0.0], 3)
@@ -285,7 +315,7 @@ class TestCluster:
     def test_a_client_that_is_closed(self, cluster):
         from distributed import Client
 
-        with Client(cluster.cluster, set_as_default=False) as client:
+        with Client(cluster.client().cluster, set_as_default=False) as client:
             pass
         with pytest.raises(ClusterError) as error:
             fit(MPRank(), *rows(), client=client)
@@ -296,7 +326,7 @@ class TestCluster:
     def test_a_client_that_is_closed_meanwhile(self, cluster):
         from distributed import Client
 
-        client = Client(cluster.cluster, set_as_default=False)
+        client = Client(cluster.client().cluster, set_as_default=False)
         model = MPRank()
         X, y = rows()
 
@@ -350,6 +380,6 @@ class TestCluster:
         finally:
             client.run(hide, False, workers=[address])
 
-    def test_a_worker_that_joins_later_is_asked_too(self):
+    def test_the_version_of_a_worker_that_joins_later_is_checked(self):
         with pytest.raises(ClusterError, match=r"peckorder 9\.9, as the driver has"):
             _cluster.check_version("9.9")

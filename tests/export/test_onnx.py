@@ -120,7 +120,7 @@ def test_ordered_classes(seed, make, classes, fit_intercept, unit_norm, dtype):
 
 @settings(deadline=None, max_examples=30)
 @given(seed=seeds, make=st.sampled_from(list(ORDINAL.values())[:2]))
-def test_scores_on_a_threshold_are_seen_to_be(seed, make):
+def test_scores_on_a_threshold(seed, make):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(-2, 3, (40, 2)), rng.integers(0, 4, 40)
     options = {"fit_intercept": False, "unit_norm": False}

@@ -20,7 +20,7 @@ queries = st.lists(st.integers(1, 9), min_size=1, max_size=12)
 class Pieces(Stream):
     """A stream whose source gives pieces of sizes of its own."""
 
-    who = "pieces"
+    source_name = "pieces"
 
     def __init__(self, X, y, qid, cuts, rows):
         self.X, self.y, self.qid, self.cuts, self.rows = X, y, qid, cuts, rows
@@ -103,7 +103,7 @@ def test_a_query_that_comes_again_is_refused(lengths, cuts, rows, names, data):
     qid[ends[later] - lengths[later] : ends[later]] = again
     stream = Pieces(X, y, qid, [cut for cut in cuts if cut < len(y)], rows)
     sentence = (
-        "pieces: the rows of a query must stand together; got the query "
+        "pieces: the rows of a query must be consecutive; got the query "
         f"{again.tolist()!r} again after others, in row {ends[later - 1]}. Sort the "
         "rows by query."
     )
@@ -114,7 +114,7 @@ def test_a_query_that_comes_again_is_refused(lengths, cuts, rows, names, data):
         list(stream.blocks(int(ends[later] - lengths[later])))
 
 
-def test_many_queries_are_known_again():
+def test_many_queries_are_recognised():
     qid = np.arange(100_000)
     qid[-1] = 3
     stream = from_arrays(np.zeros((len(qid), 1)), np.zeros(len(qid)), qid, rows=1000)
@@ -123,7 +123,7 @@ def test_many_queries_are_known_again():
             pass
 
 
-def test_queries_of_no_kind_that_is_known():
+def test_queries_of_unknown_types():
     sentence = "from_arrays: qid must be numbers, texts or dates; got complex128."
     with pytest.raises(DataError, match=exactly(sentence)):
         list(from_arrays([[1.0]], [1], [1j]))

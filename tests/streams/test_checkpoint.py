@@ -138,14 +138,14 @@ def begun(tmp_path):
 
 def test_a_fit_goes_on_where_it_was(begun):
     X, y, file = begun
-    told = []
+    reported = []
     stream = from_arrays(X, y, rows=10)
-    model = fit(PRank(), stream, checkpoint=file, progress=lambda done, _: told.append(done))
-    assert told == [30, 40, 50, 60]
+    model = fit(PRank(), stream, checkpoint=file, progress=lambda done, _: reported.append(done))
+    assert reported == [30, 40, 50, 60]
     check_same(model, PRank().fit(X, y), X)
 
 
-def test_rows_of_passes_before_are_known_after_a_stop(tmp_path):
+def test_progress_counts_earlier_passes_after_a_stop(tmp_path):
     X, y = real_data(4)
     # A CSV file does not say how many rows it has.
     stream = written("csv", tmp_path, X, y * 1.0, rows=25)
@@ -158,9 +158,15 @@ def test_rows_of_passes_before_are_known_after_a_stop(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         fit(PRank(), stream, n_passes=2, checkpoint=file, progress=stop)
-    told = []
-    fit(PRank(), stream, n_passes=2, checkpoint=file, progress=lambda *seen: told.append(seen))
-    assert told == [(110, 120), (120, 120)]
+    reported = []
+    fit(
+        PRank(),
+        stream,
+        n_passes=2,
+        checkpoint=file,
+        progress=lambda *progress: reported.append(progress),
+    )
+    assert reported == [(110, 120), (120, 120)]
 
 
 def test_two_fits_of_one_checkpoint_are_refused(begun):
@@ -183,7 +189,7 @@ def test_two_fits_of_one_checkpoint_are_refused(begun):
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_a_link_stands_for_the_file_it_leads_to(begun, tmp_path):
+def test_a_link_is_the_file_it_points_to(begun, tmp_path):
     X, y, file = begun
     (tmp_path / "links").mkdir()
     link = tmp_path / "links" / "latest"
@@ -211,9 +217,9 @@ def test_a_fit_that_is_finished_gives_its_model_at_once(begun):
     stream = from_arrays(X, y, rows=10)
     fit(PRank(), stream, checkpoint=file)
     content = file.read_bytes()
-    told = []
-    model = fit(PRank(), stream, checkpoint=file, progress=lambda *_: told.append(1))
-    assert told == []
+    reported = []
+    model = fit(PRank(), stream, checkpoint=file, progress=lambda *_: reported.append(1))
+    assert reported == []
     assert file.read_bytes() == content
     check_same(model, PRank().fit(X, y), X)
     # And is a model like any other.
@@ -226,7 +232,7 @@ def test_saving_a_model_of_a_checkpoint_forgets_the_stream(begun, tmp_path):
     peckorder.load(file).save(tmp_path / "plain.peckorder")
     sentence = (
         f"fit: checkpoint must be a sound one, or no file yet; got "
-        f"{str(tmp_path / 'plain.peckorder')!r}, which holds a model, but no place "
+        f"{str(tmp_path / 'plain.peckorder')!r}, which holds a model, but no position "
         "in a stream."
     )
     with pytest.raises(ModelFileError, match=exactly(sentence)):
@@ -298,7 +304,7 @@ def test_damaged_files_are_refused(begun, damage):
         fit(PRank(), from_arrays(X, y, rows=10), checkpoint=file)
 
 
-def test_the_estimator_keeps_what_was_asked_of_it(begun):
+def test_the_estimator_keeps_its_parameters(begun):
     X, y, file = begun
     with config_context(enable_metadata_routing=True):
         model = PRank().set_score_request(sample_weight=True)

@@ -99,29 +99,29 @@ def test_mprank_to_rounding(seed, rows, lengths, has_queries, has_weights):
 
 
 @pytest.mark.parametrize("first", [0, 100, 280])
-def test_blocks_of_which_no_row_weighs_anything(tmp_path, first):
+def test_blocks_of_rows_with_weight_zero(tmp_path, first):
     X, y = real_data(7, n=300)
     weight = np.ones(300)
     weight[first : first + 20] = 0.0
-    told = []
+    reported = []
     model = fit(
         MPRank(),
         from_arrays(X, y, weight=weight, rows=10),
         checkpoint=tmp_path / "model",
         every=0,
-        progress=lambda done, _: told.append(done),
+        progress=lambda done, _: reported.append(done),
     )
     expected = MPRank().fit(X, y, sample_weight=weight)
     assert_allclose(model.coef_, expected.coef_, rtol=1e-10)
     assert_allclose(model.intercept_, expected.intercept_, rtol=1e-10)
-    assert told == list(range(10, 301, 10))
+    assert reported == list(range(10, 301, 10))
     X[first + 3, 1] = np.nan
     said = rf"contains NaN(?s:.*)This is in row {first + 3} of the stream\.$"
     with pytest.raises(DataError, match=said):
         fit(MPRank(), from_arrays(X, y, weight=weight, rows=10))
 
 
-def test_a_checkpoint_of_nothing_that_weighs_is_not_written(tmp_path):
+def test_no_checkpoint_is_written_before_a_row_has_positive_weight(tmp_path):
     X, y = real_data(7, n=30)
     weight = np.repeat([0.0, 1.0], [20, 10])
     stream = from_arrays(X, y, weight=weight, rows=10)
@@ -138,7 +138,7 @@ def test_a_checkpoint_of_nothing_that_weighs_is_not_written(tmp_path):
     assert_allclose(model.coef_, MPRank().fit(X[20:], y[20:]).coef_, rtol=1e-10)
 
 
-def test_a_stream_of_which_no_row_weighs_anything():
+def test_a_stream_of_rows_with_weight_zero():
     X, y = real_data(7, n=30)
     sentence = "fit: weight must be > 0 for some row of the stream; got zero for all."
     model = MPRank()
@@ -215,18 +215,18 @@ def test_parameters_stay_the_objects_they_were():
     assert model.random_state is random_state
 
 
-def test_progress_is_told():
+def test_progress_counts_rows():
     X, y = real_data(2)
-    told = []
+    reported = []
     stream = from_arrays(X, y, rows=25)
-    fit(PRank(), stream, n_passes=2, progress=lambda *seen: told.append(seen))
-    assert told == [(25, 120), (50, 120), (60, 120), (85, 120), (110, 120), (120, 120)]
+    fit(PRank(), stream, n_passes=2, progress=lambda *progress: reported.append(progress))
+    assert reported == [(25, 120), (50, 120), (60, 120), (85, 120), (110, 120), (120, 120)]
 
 
 class Failing(Stream):
     """Rows that end with an error, like a disk that is taken away."""
 
-    who = "failing"
+    source_name = "failing"
 
     def __init__(self, X, y, n_rows, rows=10, error=None):
         self.inner = from_arrays(X, y, rows=rows)

@@ -63,7 +63,7 @@ WEIGHED = from_arrays(np.eye(3), [1, 2, 3], weight=[1.0, 1.0, 2.0])
             STREAM,
             {"checkpoint": "/"},
             IsADirectoryError,
-            "checkpoint must be a file; got '/', a folder",
+            "checkpoint must be a file, not a folder; got '/'",
         ),
     ],
 )
@@ -73,8 +73,8 @@ def test_what_cannot_be(estimator, stream, options, error, message):
 
 
 def test_parameters_that_cannot_be_saved_are_refused_before_any_work(tmp_path):
-    told = []
+    reported = []
     model = WidrowHoff(random_state=np.random.RandomState(0))
     with pytest.raises(TypeError, match="random_state must be None or an integer to be"):
-        fit(model, STREAM, checkpoint=tmp_path / "f", progress=lambda *_: told.append(1))
-    assert told == []
+        fit(model, STREAM, checkpoint=tmp_path / "f", progress=lambda *_: reported.append(1))
+    assert reported == []

@@ -9,7 +9,7 @@ from peckorder.streams.prefetch import prefetched
 
 
 class Counter:
-    """Counts, and knows how far it was asked to and whether it was closed."""
+    """Counts, and records how far it was read and whether it was closed."""
 
     def __init__(self, end, error=None):
         self.made, self.end, self.error, self.closed = 0, end, error, False

@@ -12,14 +12,14 @@ from peckorder.boosting import blocks
 from peckorder.exceptions import DataError
 from peckorder.streams import Stream, from_arrays
 from peckorder.streams.fitting.rankboost import fit_boosted
-from support.rankboost_settings import PARAMETERS, assert_same_model
+from support.rankboost_settings import PARAMETERS, assert_same_model, rows_with_gaps
 
 VALUES = st.sampled_from([np.nan, -1.5, -0.0, 0.0, 0.5, 1.0, 2.0, 1e300])
 
 
 @st.composite
 def feedback(draw):
-    """Draw rows of queries that stand together, in no order, some of one grade."""
+    """Draw rows of consecutive queries, in no order, some of one grade."""
     sizes = draw(st.lists(st.integers(1, 7), min_size=1, max_size=6))
     n_rows, n_features = sum(sizes), draw(st.integers(1, 4))
     several = st.lists(VALUES, min_size=n_features, max_size=n_features)
@@ -55,13 +55,8 @@ def said(fit):
     return None
 
 
-def problem(n_rows=3000, n_features=5, dtype=np.float64):
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(n_rows, n_features)).astype(dtype)
-    X[rng.random(X.shape) < 0.05] = np.nan
-    qid = np.repeat(rng.permutation(n_rows // 30), 30)
-    y = (np.nan_to_num(X[:, 0]) + rng.normal(size=n_rows) > 0.5).astype(int)
-    return X, y + (np.nan_to_num(X[:, 1]) > 1.0), qid
+def problem(n_rows=3000, dtype=np.float64):
+    return rows_with_gaps(n_rows, dtype)[:3]
 
 
 @pytest.fixture
@@ -114,15 +109,15 @@ def test_sparse_rows(missing):
     assert_same_model(fitted, expected)
 
 
-def test_progress_is_told_of_rows():
+def test_progress_counts_rows():
     X, y, qid = problem(120)
-    told = []
+    reported = []
     fit_boosted(
         RankBoost(max_bins=9, n_rounds=1),
         from_arrays(X, y, qid, rows=60),
-        progress=lambda done, of: told.append((done, of)),
+        progress=lambda done, of: reported.append((done, of)),
     )
-    assert told == [(60, 120), (120, 120)]
+    assert reported == [(60, 120), (120, 120)]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +145,7 @@ def test_a_stream_without_queries_is_refused():
     )
 
 
-def test_too_many_values_are_refused_as_soon_as_they_are_seen():
+def test_too_many_values_are_refused_at_once():
     X, y, qid = problem()
     X[:, :3] = X[:, :3].round(1)
     read = []
@@ -190,7 +185,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path):
 class Failing(Stream):
     """A stream whose source gives out."""
 
-    who, rows, n_features, has_queries, n_rows = "Failing", 60, 5, True, None
+    source_name, rows, n_features, has_queries, n_rows = "Failing", 60, 5, True, None
 
     def pieces(self, start, skipped):
         X, y, qid = problem(600)

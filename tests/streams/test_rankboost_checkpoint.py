@@ -63,7 +63,7 @@ def test_after_kill_9_the_same_call_goes_on(tmp_path):
     assert process.wait() == -signal.SIGKILL
     assert 3 < n_rounds(path) < N_ROUNDS
     read = []
-    model = boosted(path, progress=lambda *told: read.append(told))
+    model = boosted(path, progress=lambda *progress: read.append(progress))
     assert_same_model(model, expected())
     assert read == []  # nor was the stream read again
     assert list(tmp_path.iterdir()) == [path]
@@ -108,11 +108,11 @@ def test_an_error_leaves_the_rounds_before_it(interrupted):
 
 
 @pytest.mark.parametrize("name", ["bins", "rest.npz", "terms"])
-def test_rows_that_are_not_whole_are_read_again(interrupted, name):
+def test_incomplete_rows_are_read_again(interrupted, name):
     folder = interrupted.with_name("model.rows")
     (folder / name).write_bytes(b"cut")
     read = []
-    model = boosted(interrupted, progress=lambda *told: read.append(told))
+    model = boosted(interrupted, progress=lambda *progress: read.append(progress))
     assert_same_model(model, expected())
     assert len(read) == 7
     assert not folder.exists()
@@ -131,7 +131,7 @@ def elsewhere(tmp_path):
 def test_a_folder_of_somebody_else_is_refused_before_a_row_is_read(elsewhere):
     read = []
     with pytest.raises(FileExistsError) as caught:
-        boosted(elsewhere.with_name("model"), progress=lambda *told: read.append(told))
+        boosted(elsewhere.with_name("model"), progress=lambda *progress: read.append(progress))
     assert str(caught.value) == (
         "fit: checkpoint must be one beside which rows can be kept, in "
         f"{str(elsewhere)!r}; got 'precious.txt' there. Choose another."
@@ -157,7 +157,7 @@ def test_what_is_no_folder_of_rows_is_refused(tmp_path, is_link):
 def test_what_others_bring_to_the_folder_stays(tmp_path, interrupted):
     folder, note = tmp_path / "model.rows", tmp_path / "model.rows" / "note"
 
-    def leave_a_note(*told):
+    def leave_a_note(*progress):
         note.write_text("mine")
 
     (folder / "terms").unlink()
@@ -199,9 +199,9 @@ def test_bins_take_room_where_the_checkpoint_is(tmp_path, monkeypatch):
     assert read == []
 
 
-def test_bins_are_looked_for_room_when_all_rows_are_known(tmp_path, monkeypatch):
+def test_disk_space_for_bins_is_checked_when_all_rows_are_read(tmp_path, monkeypatch):
     class Unknown(Stream):
-        who, rows, n_features, has_queries = "Unknown", 500, 4, True
+        source_name, rows, n_features, has_queries = "Unknown", 500, 4, True
 
         def pieces(self, start, skipped):
             yield from from_arrays(*problem(), rows=500)
@@ -221,7 +221,7 @@ def test_bins_are_looked_for_room_when_all_rows_are_known(tmp_path, monkeypatch)
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 
-def test_bins_are_in_their_file_before_they_count_as_whole(tmp_path, monkeypatch):
+def test_bins_are_on_disk_before_they_count_as_complete(tmp_path, monkeypatch):
     flushed = []
 
     class Noted(mmap):
@@ -237,10 +237,10 @@ def test_bins_are_in_their_file_before_they_count_as_whole(tmp_path, monkeypatch
 def test_two_fits_of_one_checkpoint_are_refused(tmp_path):
     path, refused = tmp_path / "model", []
 
-    def once_more(*told):
+    def once_more(*progress):
         with pytest.raises(FileExistsError, match="of one fit at a time"):
             boosted(path)
-        refused.append(told)
+        refused.append(progress)
 
     assert_same_model(boosted(path, progress=once_more), expected())
     assert len(refused) == 7

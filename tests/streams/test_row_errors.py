@@ -66,7 +66,7 @@ def test_shown(kind, tmp_path):
     X, y = real_data(2)
     stream = written(kind, tmp_path, X, y, np.arange(len(y)), files=2)
     shown = repr(stream)
-    assert shown.startswith(f"<{stream.who}: ")
+    assert shown.startswith(f"<{stream.source_name}: ")
     assert f"{X.shape[1]} features" in shown
     assert shown.endswith("; queries>")
     if kind == "parquet":

@@ -15,11 +15,12 @@ from numpy.testing import assert_array_equal
 
 from peckorder import PRank
 from peckorder.datasets import dump_letor
-from peckorder.distributed.cluster.sources import Roles, part_of_file
+from peckorder.distributed.cluster.sources import part_of_file
 from peckorder.feedback import Ratings
 from peckorder.streams import fit, from_arrays, from_csv, from_letor, from_parquet
 from peckorder.tables.files.arrow import query_array
 from peckorder.tables.files.read import read_columns
+from peckorder.tables.roles import GivenRoles
 from support.stream_files import KINDS, expected_sizes, frame_of, rows_of, written
 
 
@@ -67,7 +68,7 @@ def test_every_kind_of_file_gives_the_same_rows(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_stream_says_who_it_is(tmp_path, kind):
+def test_the_identity_of_a_stream(tmp_path, kind):
     X, y, _ = made([20])
     first = written(kind, tmp_path, X, y, rows=5)
     identity = first.identity()
@@ -148,7 +149,9 @@ def test_decimal_queries_keep_all_digits(tmp_path, kind, ids, read, suffix):
     assert rows_of(stream)["y"] == [0.0, 1.0, 2.0, 3.0]
     # On a cluster they are the same.
     if suffix == "parquet":
-        part = part_of_file(tmp_path / "f.parquet", Roles("y", "q", None, None))
+        part = part_of_file(
+            tmp_path / "f.parquet", GivenRoles.of(None, target="y", qid="q", sample_weight=None)
+        )
         assert part.qid.tolist() == np.repeat(read, 2).tolist()
         assert part.y.tolist() == [0.0, 1.0, 2.0, 3.0]
         assert part.X.tolist() == [[0.0], [1.0], [2.0], [3.0]]
@@ -189,7 +192,7 @@ def test_queries_with_zeros_in_front_stay_apart(tmp_path):
 
 
 @pytest.mark.parametrize("mark", ["?", "NA", "n/a", " - ", "null", ""])
-def test_marks_of_what_is_not_known_are_gaps_among_numbers(tmp_path, mark):
+def test_marks_of_missing_values_are_gaps_among_numbers(tmp_path, mark):
     (tmp_path / "f.csv").write_text(f"y,a,b\n1,{mark},5\n2,0.5,6\n")
     (block,) = from_csv(tmp_path / "f.csv", "y")
     assert_array_equal(block.X, [[np.nan, 5.0], [0.5, 6.0]])

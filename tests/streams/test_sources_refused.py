@@ -2,23 +2,21 @@
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from peckorder.exceptions import DataError
 from peckorder.streams import from_arrays, from_csv, from_letor, from_parquet
 from support.helpers import exactly
+from support.stream_files import write_files
+
+FRAME = pd.DataFrame({"a": [1.0, 2, 3, 4], "b": 5.0, "grade": [1, 2, 3, 1]})
+OTHER = pd.DataFrame({"a": [1, 2], "b": [1.0, 2.0], "grade": [1, 2]})
+LONGER = pd.DataFrame({"b": [1.0], "grade": [1], "c": [2.0], "a": [1.0]})
+READERS = {"parquet": from_parquet, "csv": from_csv}
+by_reader = pytest.mark.parametrize("suffix", READERS)
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """Return a folder with a Parquet file and a CSV file of four rows."""
-    frame = pd.DataFrame({"a": [1.0, 2, 3, 4], "b": 5.0, "grade": [1, 2, 3, 1]})
-    frame.to_parquet(tmp_path / "f.parquet")
-    frame.to_csv(tmp_path / "f.csv", index=False)
-    return tmp_path
-
-
+@by_reader
 @pytest.mark.parametrize(
     ("options", "error", "sentence"),
     [
@@ -34,6 +32,11 @@ def folder(tmp_path):
             "qid must be a column of 'f.SUFFIX', which has 'a', 'b', 'grade'; got 'session'.",
         ),
         ({"target": None}, TypeError, "target must be the name of a column; got None."),
+        (
+            {"target": "grade", "qid": ["a"]},
+            TypeError,
+            "qid must be the name of a column; got ['a'].",
+        ),
         (
             {"target": "grade", "qid": "grade"},
             DataError,
@@ -61,84 +64,204 @@ def folder(tmp_path):
         ),
     ],
 )
-@pytest.mark.parametrize("reader", [from_parquet, from_csv])
-def test_columns_that_cannot_be(folder, reader, options, error, sentence):
-    suffix = "parquet" if reader is from_parquet else "csv"
-    sentence = f"{reader.__name__}: {sentence.replace('SUFFIX', suffix)}"
+def test_columns_that_cannot_be(tmp_path, suffix, options, error, sentence):
+    write_files(tmp_path, {f"f.{suffix}": FRAME})
+    sentence = f"from_{suffix}: {sentence.replace('SUFFIX', suffix)}"
     with pytest.raises(error, match=exactly(sentence)):
-        reader(folder / f"f.{suffix}", **options)
+        READERS[suffix](tmp_path / f"f.{suffix}", **options)
 
 
 @pytest.mark.parametrize("reader", [from_parquet, from_csv, from_letor])
-def test_paths_that_lead_nowhere(tmp_path, reader):
-    who, target = reader.__name__, [] if reader is from_letor else ["y"]
-    with pytest.raises(FileNotFoundError, match=f"^{who}: path must be a file or a folder"):
-        reader(tmp_path / "none", *target)
-    with pytest.raises(DataError, match=f"^{who}: path must be a file, or a folder with"):
-        reader(tmp_path, *target)
-    with pytest.raises(TypeError, match=f"^{who}: path must be a path or a list of"):
-        reader(7, *target)
-    with pytest.raises(TypeError, match=f"^{who}: path must be paths; got 7"):
-        reader([7], *target)
+@pytest.mark.parametrize(
+    ("path", "error", "rule"),
+    [
+        ("none", FileNotFoundError, "path must be a file or a folder; got '"),
+        ("", DataError, "path must be a file, or a folder with files whose names end in"),
+        (7, TypeError, "path must be a path or a list of paths; got 7."),
+        ([7], TypeError, "path must be paths; got 7."),
+    ],
+)
+def test_paths_that_lead_nowhere(tmp_path, reader, path, error, rule):
+    path = tmp_path / path if isinstance(path, str) else path
+    with pytest.raises(error) as caught:
+        reader(path, *([] if reader is from_letor else ["y"]))
+    assert str(caught.value).startswith(f"{reader.__name__}: {rule}")
 
 
-def test_files_that_are_no_parquet(folder):
-    with pytest.raises(
-        DataError,
-        match=exactly(
-            "from_parquet: path must be Parquet or Arrow files; got 'f.csv', which "
-            "does not begin as one."
-        ),
-    ):
-        from_parquet(folder / "f.csv", "grade")
-    whole = (folder / "f.parquet").read_bytes()
-    (folder / "f.parquet").write_bytes(whole[:-20])
-    with pytest.raises(DataError, match="must be sound Parquet or Arrow files; got 'f"):
-        from_parquet(folder / "f.parquet", "grade")
+def late(line, *last):
+    """Return a file whose last lines come after many others."""
+    return "\n".join([line.partition("\n")[0], *[line.partition("\n")[2]] * 100_000, *last, ""])
 
 
-def test_one_of_several_files_is_unlike_the_first(folder):
-    other = pd.DataFrame({"a": [1, 2], "b": [1.0, 2.0], "grade": [1, 2]})
-    other.to_parquet(folder / "g.parquet")
-    sentence = (
+ROW = "1,7,0.123456789"
+LINES = [f"1,{value}" for value in ["0.123456789"] * 250_000]
+OPEN = "\n".join(["y,a", *LINES[:90_000], '1,"2\n', *LINES[90_001:]])
+
+
+# Files, how they are read, and what is said: all of a sentence if it ends, or its beginning.
+REFUSED = {
+    "no Parquet": (
+        {"f.csv": FRAME},
+        lambda folder: from_parquet(folder / "f.csv", "grade"),
+        "from_parquet: path must be Parquet or Arrow files; got 'f.csv', which does not "
+        "begin as one.",
+    ),
+    "another type": (
+        {"f.parquet": FRAME, "g.parquet": OTHER},
+        lambda folder: from_parquet(folder, "grade"),
         "from_parquet: column 'a' must be double in every file, as in 'f.parquet'; got "
-        "int64 in 'g.parquet'."
-    )
-    with pytest.raises(DataError, match=exactly(sentence)):
-        from_parquet(folder, "grade")
-    assert from_parquet(folder, "grade", features=["b"]).n_rows == 6
-    other.drop(columns="a").to_parquet(folder / "g.parquet")
-    sentence = (
+        "int64 in 'g.parquet'.",
+    ),
+    "no such column": (
+        {"f.parquet": FRAME, "g.parquet": OTHER.drop(columns="a")},
+        lambda folder: from_parquet(folder, "grade"),
         "from_parquet: every column must be a column of 'g.parquet', which has 'b', "
-        "'grade'; got 'a'."
-    )
-    with pytest.raises(DataError, match=exactly(sentence)):
-        from_parquet(folder, "grade")
-    other.drop(columns="a").to_csv(folder / "g.csv", index=False)
-    with pytest.raises(DataError, match=r"must be a column of 'g\.csv', which has 'b'"):
-        from_csv(folder, "grade")
-    other.assign(a="x").to_csv(folder / "g.csv", index=False)
-    with pytest.raises(
-        DataError,
-        match=exactly(
-            "from_csv: g.csv: column 'a' must be numbers, as in 'f.csv'; got 'x' in row 1."
-        ),
-    ):
-        from_csv(folder, "grade")
+        "'grade'; got 'a'.",
+    ),
+    "no such column in CSV": (
+        {"f.csv": FRAME, "g.csv": OTHER.drop(columns="a")},
+        lambda folder: from_csv(folder, "grade"),
+        "from_csv: every column must be a column of 'g.csv', which has 'b', 'grade'; got 'a'.",
+    ),
+    "text in the second file": (
+        {"f.csv": FRAME, "g.csv": OTHER.assign(a="x")},
+        lambda folder: from_csv(folder, "grade"),
+        "from_csv: g.csv: column 'a' must be numbers, as in 'f.csv'; got 'x' in row 1.",
+    ),
+    "one more column": (
+        {"f.parquet": FRAME, "g.parquet": LONGER},
+        lambda folder: from_parquet(folder, "grade"),
+        "from_parquet: every file must have the columns of 'f.parquet', and no others "
+        "unless features names some; got 'c' in 'g.parquet'.",
+    ),
+    "one more column in CSV": (
+        {"f.csv": FRAME, "g.csv": LONGER},
+        lambda folder: from_csv(folder, "grade"),
+        "from_csv: every file must have the columns of 'f.csv', and no others unless "
+        "features names some; got 'c' in 'g.csv'.",
+    ),
+    "text among numbers": (
+        {"f.parquet": FRAME.assign(a=list("wxyz"))},
+        lambda folder: from_parquet(folder, "grade"),
+        "from_parquet: column 'a' of 'f.parquet' must be numbers; got ",
+    ),
+    "lists as queries": (
+        {"f.parquet": pa.table({"y": [1, 2], "a": [1.0, 2.0], "q": [[1], [2]]})},
+        lambda folder: list(from_parquet(folder, "y", "q")),
+        "from_parquet: qid must be numbers, texts or dates; got object.",
+    ),
+    "records as queries": (
+        {"f.parquet": pa.table({"y": [1, 2], "a": [1.0, 2.0], "q": [{"a": 1}, {"a": 2}]})},
+        lambda folder: list(from_parquet(folder, "y", "q")),
+        "from_parquet: qid must be numbers, texts or dates; got object.",
+    ),
+    "late text": (
+        {"f.csv": late(f"y,q,a\n{ROW}", "2,8,many", "2,x,3")},
+        lambda folder: list(from_csv(folder, "y", "q")),
+        "from_csv: f.csv: column 'a' must be numbers; got 'many' in row 100001.",
+    ),
+    **{
+        f"late query {query}": (
+            {"f.csv": late(f"y,q,a\n{ROW}", f"2,{query},1")},
+            lambda folder: list(from_csv(folder, "y", "q")),
+            "from_csv: f.csv: column 'q' must be whole numbers without zeros in front; got "
+            f"{query!r} in row 100001. Other queries need qid_dtype=str.",
+        )
+        for query in ("x", "007", "1.0")
+    },
+    "an open quotation": (
+        {"f.csv": OPEN},
+        lambda folder: list(from_csv(folder, "y")),
+        "from_csv: f.csv: lines must be shorter than 1 MB; got a longer one, or a quotation "
+        "mark that nothing closes.",
+    ),
+    "no label": (
+        {"f.csv": "y,a\n1,2\n,3\n"},
+        lambda folder: list(from_csv(folder, "y")),
+        "from_csv: y must be without gaps; got nan in row 1 ('f.csv').",
+    ),
+    "no label of text": (
+        {"f.csv": "y,q,a\ngood,u,2\n,u,3\n"},
+        lambda folder: list(from_csv(folder, "y", "q")),
+        "from_csv: y must be without gaps; got None in row 1 ('f.csv').",
+    ),
+    "no label in Parquet": (
+        {"f.parquet": pd.DataFrame({"y": [1, 2, None], "a": 1.0})},
+        lambda folder: list(from_parquet(folder, "y")),
+        "from_parquet: y must be without gaps; got nan in row 2 ('f.parquet').",
+    ),
+    "an empty file": (
+        {"f.csv": ""},
+        lambda folder: from_csv(folder, "y"),
+        "from_csv: f.csv: the file must begin with names of columns; got none.",
+    ),
+    "no rows of LETOR": (
+        {"f.txt": "# nothing\n"},
+        from_letor,
+        "from_letor: path must hold one row at least; got none.",
+    ),
+    "no features of LETOR": (
+        {"f.txt": "1 qid:1\n"},
+        from_letor,
+        "from_letor: path must hold one feature at least; got none.",
+    ),
+    "a damaged line of LETOR": (
+        {"a.txt": "1 qid:1 1:2\n", "b.txt": "1 qid:2 1:2\n1 qid:3 one:2\n"},
+        lambda folder: list(from_letor(folder, n_features=1)),
+        "from_letor: b.txt: line 2 must be 'grade qid:ID index:value ...'; got '1 qid:3 one:2'.",
+    ),
+    "a line without query": (
+        {"a.txt": "1 qid:1 1:2\n", "b.txt": "1 1:2\n"},
+        lambda folder: list(from_letor(folder, n_features=1)),
+        "from_letor: b.txt: line 1 must have a qid, as the lines before it",
+    ),
+    "a query of text": (
+        {"a.txt": "1 qid:1 1:2\n", "b.txt": "1 qid:x 1:2\n"},
+        lambda folder: list(from_letor(folder, n_features=1)),
+        "from_letor: b.txt: line 1 must have an integer as qid, or qid_dty",
+    ),
+}
 
 
-@pytest.mark.parametrize(("reader", "suffix"), [(from_parquet, "parquet"), (from_csv, "csv")])
-def test_a_later_file_has_a_column_more(reader, suffix, folder):
-    other = pd.DataFrame({"b": [1.0], "grade": [1], "c": [2.0], "a": [1.0]})
-    other.to_parquet(folder / "g.parquet")
-    other.to_csv(folder / "g.csv", index=False)
-    sentence = (
-        f"{reader.__name__}: every file must have the columns of 'f.{suffix}', and no "
-        f"others unless features names some; got 'c' in 'g.{suffix}'."
-    )
-    with pytest.raises(DataError, match=exactly(sentence)):
-        reader(folder, "grade")
-    stream = reader(folder, "grade", features=["a", "b"])
+@pytest.mark.parametrize("name", REFUSED)
+def test_files_that_are_refused(tmp_path, name):
+    files, read, sentence = REFUSED[name]
+    write_files(tmp_path, files)
+    with pytest.raises(DataError) as caught:
+        read(tmp_path)
+    said = str(caught.value)
+    assert said == sentence if sentence.endswith(".") else said.startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "rule"),
+    [
+        ("parquet", "from_parquet: path must be sound Parquet or Arrow files; got 'f.parquet': "),
+        ("zst", "from_letor: f.txt.zst: the file must be sound zstd; got one that is damaged"),
+    ],
+)
+def test_files_that_are_cut_short(tmp_path, suffix, rule):
+    path = tmp_path / ("f.parquet" if suffix == "parquet" else "f.txt.zst")
+    if suffix == "parquet":
+        FRAME.to_parquet(path)
+    else:
+        with pa.output_stream(path, compression="zstd") as sink:
+            sink.write(b"1 qid:1 1:2\n" * 99)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DataError) as caught:
+        from_parquet(path, "grade") if suffix == "parquet" else from_letor(path)
+    assert str(caught.value).startswith(rule)
+
+
+def test_columns_that_are_not_read_may_differ(tmp_path):
+    write_files(tmp_path, {"f.parquet": FRAME, "g.parquet": OTHER})
+    assert from_parquet(tmp_path, "grade", features=["b"]).n_rows == 6
+
+
+@by_reader
+def test_a_later_file_may_have_a_column_more_if_features_are_named(suffix, tmp_path):
+    write_files(tmp_path, {f"f.{suffix}": FRAME, f"g.{suffix}": LONGER})
+    stream = READERS[suffix](tmp_path, "grade", features=["a", "b"])
     assert [len(block) for block in stream] == [5]
 
 
@@ -161,103 +284,17 @@ def test_numbers_beside_true_and_false(tmp_path, name, first, second, rule):
     from_csv(tmp_path, "y")
 
 
-def test_text_among_numbers(folder):
-    frame = pd.read_parquet(folder / "f.parquet").assign(a=list("wxyz"))
-    frame.to_parquet(folder / "f.parquet")
-    sentence = "from_parquet: column 'a' of 'f.parquet' must be numbers; got "
-    with pytest.raises(DataError, match=f"^{sentence}"):
-        from_parquet(folder / "f.parquet", "grade")
-
-
-@pytest.mark.parametrize("ids", [[[1], [2]], [{"a": 1}, {"a": 2}]])
-def test_queries_that_are_no_values(tmp_path, ids):
-    table = pa.table({"y": [1, 2], "a": [1.0, 2.0], "q": ids})
-    pq.write_table(table, tmp_path / "f.parquet")
-    sentence = "from_parquet: qid must be numbers, texts or dates; got object."
-    with pytest.raises(DataError, match=exactly(sentence)):
-        list(from_parquet(tmp_path, "y", "q"))
-
-
-def test_text_that_comes_late_in_a_csv_file(tmp_path):
-    lines = ["y,q,a", *("1,7,0.123456789" for _ in range(100_000))]
-    (tmp_path / "f.csv").write_text("\n".join([*lines, "2,8,many", "2,x,3", ""]))
-    stream = from_csv(tmp_path / "f.csv", "y", "q")
-    sentence = "from_csv: f.csv: column 'a' must be numbers; got 'many' in row 100001."
-    with pytest.raises(DataError, match=exactly(sentence)):
-        list(stream)
+def test_late_text_among_queries_that_are_text(tmp_path):
+    write_files(tmp_path, {"f.csv": late(f"y,q,a\n{ROW}", "2,x,3")})
     stream = from_csv(tmp_path / "f.csv", "y", "q", features=["a"], qid_dtype=str)
     assert next(stream.pieces(0, print)).qid.dtype.kind == "U"
 
 
-@pytest.mark.parametrize("late", ["x", "007", "1.0"])
-def test_queries_that_turn_to_text_ask_for_it(tmp_path, late):
-    lines = ["y,a,q", *("1,0.123456789,7" for _ in range(100_000)), f"2,1,{late}", ""]
-    (tmp_path / "f.csv").write_text("\n".join(lines))
-    sentence = (
-        "from_csv: f.csv: column 'q' must be whole numbers without zeros in front; got "
-        f"{late!r} in row 100001. Other queries need qid_dtype=str."
-    )
-    with pytest.raises(DataError, match=exactly(sentence)):
-        list(from_csv(tmp_path / "f.csv", "y", "q"))
-
-
-def test_a_quotation_mark_that_is_open(tmp_path):
-    lines = ["y,a", *("1,0.123456789" for _ in range(250_000))]
-    lines[90_000] = '1,"2\n'
-    (tmp_path / "f.csv").write_text("\n".join(lines))
-    with pytest.raises(
-        DataError, match="MB; got a longer one, or a quotation mark that nothing closes"
-    ):
-        list(from_csv(tmp_path / "f.csv", "y"))
-
-
-def test_labels_that_are_not_there(tmp_path):
-    (tmp_path / "f.csv").write_text("y,a\n1,2\n,3\n")
-    with pytest.raises(
-        DataError, match=exactly("from_csv: y must be without gaps; got nan in row 1 ('f.csv').")
-    ):
-        list(from_csv(tmp_path / "f.csv", "y"))
-    (tmp_path / "f.csv").write_text("y,q,a\ngood,u,2\n,u,3\n")
-    with pytest.raises(
-        DataError, match=r"y must be without gaps; got None in row 1 \('f\.csv'\)\.$"
-    ):
-        list(from_csv(tmp_path / "f.csv", "y", "q"))
-    frame = pd.DataFrame({"y": [1, 2, None], "a": 1.0})
-    frame.to_parquet(tmp_path / "f.parquet")
-    with pytest.raises(DataError, match=r"got nan in row 2 \('f\.parquet'\)\.$"):
-        list(from_parquet(tmp_path / "f.parquet", "y"))
-
-
 def test_no_rows(tmp_path):
-    pd.DataFrame({"y": [1.0], "a": 1.0})[:0].to_parquet(tmp_path / "f.parquet")
+    empty = pd.DataFrame({"y": [1.0], "a": 1.0})[:0]
+    write_files(tmp_path, {"f.parquet": empty, "f.csv": "y,a\n"})
     assert list(from_parquet(tmp_path / "f.parquet", "y")) == []
-    (tmp_path / "f.csv").write_text("")
-    with pytest.raises(DataError, match="the file must begin with names of columns; got none"):
-        from_csv(tmp_path / "f.csv", "y")
-    (tmp_path / "f.csv").write_text("y,a\n")
     assert list(from_csv(tmp_path / "f.csv", "y")) == []
-    (tmp_path / "f.txt").write_text("# nothing\n")
-    with pytest.raises(DataError, match="path must hold one row at least; got none"):
-        from_letor(tmp_path / "f.txt")
-    (tmp_path / "f.txt").write_text("1 qid:1\n")
-    with pytest.raises(DataError, match="path must hold one feature at least; got none"):
-        from_letor(tmp_path / "f.txt")
-
-
-def test_lines_that_are_damaged_are_named_with_their_file(tmp_path):
-    (tmp_path / "a.txt").write_text("1 qid:1 1:2\n")
-    (tmp_path / "b.txt").write_text("1 qid:2 1:2\n1 qid:3 one:2\n")
-    sentence = (
-        "from_letor: b.txt: line 2 must be 'grade qid:ID index:value ...'; got '1 qid:3 one:2'."
-    )
-    with pytest.raises(DataError, match=exactly(sentence)):
-        list(from_letor(tmp_path, n_features=1))
-    (tmp_path / "b.txt").write_text("1 1:2\n")
-    with pytest.raises(DataError, match="line 1 must have a qid, as the lines before it"):
-        list(from_letor(tmp_path, n_features=1))
-    (tmp_path / "b.txt").write_text("1 qid:x 1:2\n")
-    with pytest.raises(DataError, match="line 1 must have an integer as qid, or qid_dty"):
-        list(from_letor(tmp_path, n_features=1))
 
 
 @pytest.mark.parametrize(
@@ -283,14 +320,15 @@ def test_arrays_that_do_not_fit(arguments, sentence):
         from_arrays(*arguments)
 
 
-@pytest.mark.parametrize("reader", [from_parquet, from_csv])
-def test_without_pyarrow(folder, monkeypatch, reader):
+@by_reader
+def test_without_pyarrow(tmp_path, monkeypatch, suffix):
     import sys
 
+    write_files(tmp_path, {f"f.{suffix}": FRAME})
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     sentence = (
-        f"{reader.__name__}: pyarrow must be installed for this; "
+        f"from_{suffix}: pyarrow must be installed for this; "
         'pip install "peckorder[frames]" brings it.'
     )
     with pytest.raises(ImportError, match=exactly(sentence)):
-        reader(folder, "grade")
+        READERS[suffix](tmp_path, "grade")

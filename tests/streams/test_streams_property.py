@@ -140,7 +140,7 @@ def test_a_copy_goes_its_own_way(name):
 
 
 @every_learner
-def test_a_clone_knows_nothing_but_the_parameters(name):
+def test_a_clone_has_the_parameters_only(name):
     X, y = real_data(6, N, k=K)
     model = make(name, max_iter=3, shuffle=True, random_state=2)
     untaught = clone(model.fit(X, y))

@@ -1,5 +1,6 @@
 """RankBoost wherever its rows are: settings to try, and what equal models are."""
 
+import numpy as np
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -23,3 +24,15 @@ def assert_same_model(one, other):
     assert one.smoothing_ == other.smoothing_
     assert_array_equal(one.feature_importances_, other.feature_importances_)
     assert one.n_features_in_ == other.n_features_in_
+
+
+def rows_with_gaps(n_rows=3000, dtype=np.float64, seed=5):
+    """Return rows of queries of 30 rows, grades, and weights, some of them zero."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 5)).astype(dtype)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    X[:, 4] = X[:, 4].round(1)
+    qid = np.repeat(rng.permutation(n_rows // 30), 30)
+    y = (np.nan_to_num(X[:, 0]) + rng.normal(size=n_rows) > 0.5).astype(int)
+    weight = rng.integers(0, 4, n_rows) / 2.0
+    return X, y + (np.nan_to_num(X[:, 1]) > 1.0), qid, weight

@@ -24,6 +24,20 @@ def frame_of(X, y, qid=None, weight=None):
     return frame
 
 
+def write_files(folder, files):
+    """Write frames, tables of Arrow and texts to files, by their names."""
+    for name, content in files.items():
+        path = Path(folder) / name
+        if isinstance(content, str):
+            path.write_text(content)
+        elif isinstance(content, pa.Table):
+            pq.write_table(content, path)
+        elif path.suffix == ".parquet":
+            content.to_parquet(path)
+        else:
+            content.to_csv(path, index=False)
+
+
 def written(kind, folder, X, y, qid=None, rows=None, group=7, files=1):
     """Write rows to files of a kind; return the stream of them."""
     folder = Path(folder) / kind

@@ -9,6 +9,8 @@ from typing import Any
 from peckorder import Ratings
 from peckorder.distributed.people.tasks import HeldOut
 
+# Three people, who rated two or three of three items.
+SMALL_RATINGS = Ratings(list("aabbbcc"), [1, 2, 1, 2, 3, 2, 3], [5, 1, 4, 2, 5, 1, 4])
 FIVE = Ratings(list(range(12)), [0] * 12, [1.0] * 12)
 
 

@@ -10,7 +10,7 @@ from support.command_line import run
 
 
 @pytest.mark.parametrize("mark", ["?", "n/a", "NA", "null", "-", " ? "])
-def test_marks_of_what_is_not_known_are_empty_cells(tmp_path, mark):
+def test_marks_of_missing_values_are_empty_cells(tmp_path, mark):
     path = tmp_path / "t.csv"
     path.write_text(f"size,colour\n1.5,red\n{mark},{mark}\n2,blue\n")
     table = read_columns(path)

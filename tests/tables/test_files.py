@@ -8,22 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from peckorder.exceptions import DataError
-from peckorder.tables.columns import Columns
 from peckorder.tables.files import source
 from peckorder.tables.files.csv import _Watched
 from peckorder.tables.files.read import iter_columns, read_columns, write_columns
 from support.command_line import give_standard_input
+from support.tables import table, text
 
 TYPED = ("csv", "tsv", "parquet", "jsonl")
 PACKED = ("", ".gz", ".zst")
-
-
-def columns(**arrays):
-    return Columns({n: np.asarray(a) for n, a in arrays.items()}, "made")
-
-
-def text(*cells):
-    return np.array(cells, dtype=object)
 
 
 def check_same(one, other):
@@ -34,9 +26,7 @@ def check_same(one, other):
         np.testing.assert_array_equal(found, expected)
 
 
-SOME = columns(
-    size=[1, -2, 2**53], weight=[0.1, np.nan, 1e-300], name=text("a,b", None, 'say "ü"\n')
-)
+SOME = table(size=[1, -2, 2**53], weight=[0.1, np.nan, 1e-300], name=text("a,b", None, 'say "ü"\n'))
 
 
 @pytest.mark.parametrize("packed", PACKED)
@@ -60,7 +50,7 @@ def test_any_cells_come_back_to_the_bit(tmp_path_factory, kind, cells):
     path = tmp_path_factory.mktemp("any") / f"any.{kind}"
     x, t = zip(*cells, strict=True)
     # A first row that shows what the columns are.
-    made = columns(x=[0.5, *x], t=text("word", *t))
+    made = table(x=[0.5, *x], t=text("word", *t))
     write_columns(path, made)
     check_same(made, read_columns(path))
 
@@ -69,7 +59,7 @@ def test_any_cells_come_back_to_the_bit(tmp_path_factory, kind, cells):
 def test_blocks_are_the_whole_cut_in_pieces(tmp_path, kind):
     path = tmp_path / f"long.{kind}"
     rng = np.random.default_rng(0)
-    made = columns(x=rng.normal(size=1000), t=text(*(f"t{k}" for k in range(1000))))
+    made = table(x=rng.normal(size=1000), t=text(*(f"t{k}" for k in range(1000))))
     write_columns(path, made)
     blocks = list(iter_columns(path, rows=64, numbers=["x"]))
     assert max(map(len, blocks)) == 64
@@ -78,7 +68,7 @@ def test_blocks_are_the_whole_cut_in_pieces(tmp_path, kind):
         np.testing.assert_array_equal(joined, made.arrays[name])
 
 
-def test_text_in_blocks_stands_as_in_the_file(tmp_path):
+def test_text_in_blocks_is_unchanged(tmp_path):
     path = tmp_path / "ids.csv"
     path.write_text("id,x\n007,1\n1e3,2\n")
     (block,) = iter_columns(path, numbers=["x"])
@@ -89,21 +79,21 @@ def test_text_in_blocks_stands_as_in_the_file(tmp_path):
 @pytest.mark.parametrize("packed", PACKED)
 def test_letor_runs_and_qrels(tmp_path, packed):
     letor = tmp_path / f"train.txt{packed}"
-    made = columns(
+    made = table(
         **{"target": [2, 0], "qid": text("a", "a")},
         **{"1": [0.5, 0.0], "2": [0.0, np.nan], "docid": text("G", "H")},
     )
     write_columns(letor, made)
     check_same(made, read_columns(letor))
     run = tmp_path / f"my.run{packed}"
-    listed = columns(
+    listed = table(
         **{"qid": text("7", "7"), "docid": text("d2", "d1"), "rank": [1, 2]},
         **{"score": [9.5, 0.1], "tag": text("me", "me")},
     )
     write_columns(run, listed)
     check_same(listed, read_columns(run))
     qrels = tmp_path / f"my.qrels{packed}"
-    known = columns(qid=text("7", "7"), docid=text("d2", "d1"), grade=[1, 0])
+    known = table(qid=text("7", "7"), docid=text("d2", "d1"), grade=[1, 0])
     write_columns(qrels, known)
     check_same(known, read_columns(qrels))
 
@@ -122,7 +112,9 @@ def test_letor_runs_and_qrels(tmp_path, packed):
     ],
 )
 @pytest.mark.parametrize("name", ["some.txt", "some.xyz", "some"])
-def test_a_file_of_no_known_suffix_is_looked_into(tmp_path, line, names, name):
+def test_the_first_line_shows_the_format_of_a_file_without_a_known_suffix(
+    tmp_path, line, names, name
+):
     path = tmp_path / name
     path.write_text(f"{line}\n")
     assert read_columns(path).names == names
@@ -134,7 +126,7 @@ def test_a_byte_order_mark_and_any_separator(tmp_path, mark):
     path = tmp_path / "excel.csv"
     cells = (["size", "name"], ["1", "x"], ["2", ""])
     path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(map(mark.join, cells)).encode())
-    check_same(columns(size=[1, 2], name=text("x", None)), read_columns(path))
+    check_same(table(size=[1, 2], name=text("x", None)), read_columns(path))
 
 
 def test_a_column_without_a_name_gets_its_number(tmp_path):
@@ -222,7 +214,7 @@ def test_standard_input_is_inflated_too(monkeypatch, packed):
 
 
 def test_standard_output(capfdbinary):
-    write_columns("-", columns(x=[1.5], t=text("a b")), format="tsv")
+    write_columns("-", table(x=[1.5], t=text("a b")), format="tsv")
     assert capfdbinary.readouterr().out == b"x\tt\n1.5\ta b\n"
 
 
@@ -308,7 +300,7 @@ def test_standard_input_needs_a_format():
 @pytest.mark.parametrize("kind", ["csv", "letor", "parquet"])
 @pytest.mark.parametrize("reads", [read_columns, lambda p: list(iter_columns(p))])
 def test_a_bomb_is_not_inflated(tmp_path, monkeypatch, kind, reads):
-    monkeypatch.setattr(source, "_MOST_UNASKED", 1 << 22)
+    monkeypatch.setattr(source, "_ALWAYS_ALLOWED", 1 << 22)
     feature = b"1 1:1" + b" " * 999 + b"\n"
     line = {"csv": b"x,y\n", "letor": feature, "parquet": b"PAR1"}[kind]
     packed = io.BytesIO()
@@ -320,9 +312,9 @@ def test_a_bomb_is_not_inflated(tmp_path, monkeypatch, kind, reads):
     given = []
     check = source.Inflated.check_holds
 
-    def counted(self, size, taken=None):
+    def counted(self, size, compressed=None):
         given.append(size)
-        check(self, size, taken)
+        check(self, size, compressed)
 
     monkeypatch.setattr(source.Inflated, "check_holds", counted)
     with pytest.raises(DataError) as caught:

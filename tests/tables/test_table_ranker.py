@@ -73,7 +73,7 @@ def test_a_frame_is_read_by_name_and_an_array_by_place():
     assert_array_equal(plain.predict(NUMBERS.to_numpy().tolist()), plain.predict(NUMBERS))
 
 
-def test_what_the_ranker_has_can_be_asked():
+def test_methods_of_the_ranker_can_be_called():
     ordinal = TableRanker(AggregatePRank(n_estimators=5, random_state=0))
     ordinal.fit(FRAME, LEVEL)
     inner, seen = ordinal.ranker_, ordinal.prepare(FRAME)
@@ -103,10 +103,10 @@ def test_its_ranker_is_tuned_by_a_grid_search_with_queries():
     assert search.best_params_["ranker__n_rounds"] == 8
 
 
-def test_values_not_seen_before_are_zero():
+def test_new_values_of_text_are_zero():
     model = TableRanker(MPRank(), scale=False).fit(FRAME[["colour"]], Y)
-    asked = pd.DataFrame({"colour": ["red", "pink", None, 7]})
-    assert model.prepare(asked).tolist() == [[0, 0, 1], [0, 0, 0], [0, 0, 0], [0, 0, 0]]
+    rows = pd.DataFrame({"colour": ["red", "pink", None, 7]})
+    assert model.prepare(rows).tolist() == [[0, 0, 1], [0, 0, 0], [0, 0, 0], [0, 0, 0]]
 
 
 @given(st.lists(st.floats(-1e100, 1e100) | st.none(), min_size=3, max_size=9))
@@ -200,7 +200,7 @@ def test_refused(model, X, error, sentence):
     assert not hasattr(model, "ranker_")
 
 
-def test_text_among_numbers_and_what_a_ranker_is_not_told_are_refused():
+def test_text_among_numbers_and_unknown_fit_parameters_are_refused():
     model = TableRanker(MPRank()).fit(NUMBERS, Y)
     wrong = NUMBERS.astype(object)
     wrong.loc[4, "width"] = "wide"

@@ -9,17 +9,10 @@ from peckorder.tables.columns import Columns
 from peckorder.tables.features import Coding, Scaling, matrix_of
 from peckorder.tables.roles import Role
 from peckorder.tables.task import recognise
+from support.tables import table, text
 
 N = 60
 rng = np.random.default_rng(0)
-
-
-def text(*values):
-    return np.array(values, dtype=object)
-
-
-def table(**columns):
-    return Columns(columns, "some.csv")
 
 
 SIZE = rng.normal(size=N)
@@ -100,7 +93,7 @@ def test_queries_are_known_by_name_whatever_the_task(kind):
     assert (task.kind, task.query, task.features) == (kind, "qid", ("size",))
 
 
-def test_people_are_kept_whole_where_there_are_no_queries():
+def test_rows_of_people_are_not_divided_where_there_are_no_queries():
     columns = table(size=SIZE, who=QUERY, user=QUERY, grade=GRADE)
     task = recognise(columns)
     assert (task.kind, task.user, task.query) == ("ordinal", "user", None)
@@ -158,7 +151,7 @@ def test_classes_that_are_text_want_an_order():
 
 
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    ("options", "sentence"),
     [
         (
             {"target": "qualty"},
@@ -210,9 +203,9 @@ def test_classes_that_are_text_want_an_order():
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_the_columns_seen(asked, sentence):
+def test_refusals_list_the_columns(options, sentence):
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
-        recognise(table(size=SIZE, quality=GRADE), **asked)
+        recognise(table(size=SIZE, quality=GRADE), **options)
 
 
 def test_a_target_of_one_value_is_refused():

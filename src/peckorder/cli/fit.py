@@ -38,14 +38,12 @@ from peckorder.compare.tuning import (
 )
 from peckorder.datasets import Documents
 from peckorder.tables import column_names as words
-from peckorder.tables.columns import Columns, counted
+from peckorder.tables.columns import Columns, counted, drawn
 from peckorder.tables.features import Coding, Scaling
 from peckorder.tables.files.read import read_table
 from peckorder.tables.files.source import is_standard, name_of
 from peckorder.tables.files.trec import QID, TARGET, whole_numbers
-from peckorder.tables.ratings import ratings_of
-from peckorder.tables.sampling import drawn
-from peckorder.tables.task import Task, kind_of_labels, recognise, split_names
+from peckorder.tables.task import Task, kind_of_labels, ratings_of, recognise, split_names
 
 RANKERS: Final[dict[str, Any]] = {
     name: getattr(estimators, name) for name in estimators.__all__ if name != "TableRanker"

@@ -22,9 +22,8 @@ from peckorder.tables.columns import Columns, counted, listed
 from peckorder.tables.files.read import format_to_write, write_columns
 from peckorder.tables.files.runs import as_run, qrels_columns, read_run_columns, run_names
 from peckorder.tables.files.source import is_standard, shown_out
-from peckorder.tables.model_rows import ModelRows
+from peckorder.tables.model_rows import ModelRows, scores_of
 from peckorder.tables.roles import ColumnRole, Role
-from peckorder.tables.scoring import scores_of
 
 
 def run_fuse(runs: list[str], options: FuseOptions, output: OutputOptions) -> None:

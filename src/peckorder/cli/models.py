@@ -22,8 +22,7 @@ from peckorder.tables.columns import Columns, counted, joined
 from peckorder.tables.files.read import iter_columns, letor_documents, read_table, write_columns
 from peckorder.tables.files.source import check_is_file, name_of, short, shown_out
 from peckorder.tables.files.trec import documents_to_columns
-from peckorder.tables.model_rows import ModelRows, unscaled
-from peckorder.tables.scoring import contributions, gives_classes
+from peckorder.tables.model_rows import ModelRows, contributions, gives_classes, unscaled
 
 _MOST_NAMES: Final = 20
 _MOST_VALUES: Final = 12

@@ -23,9 +23,8 @@ from peckorder.compare.measures import Measure, of_lists, of_lists_by_name
 from peckorder.exceptions import DataError
 from peckorder.feedback import Ratings
 from peckorder.tables.columns import Columns
-from peckorder.tables.ratings import ratings_of
 from peckorder.tables.roles import ColumnRole
-from peckorder.tables.task import Task
+from peckorder.tables.task import Task, ratings_of
 
 # Of whom something is known and something is held out.
 FEWEST_RATINGS: Final = 4

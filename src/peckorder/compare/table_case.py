@@ -21,10 +21,9 @@ from peckorder.compare.measures import (
 )
 from peckorder.compare.tuning import Loss, layers, list_loss, pair_loss, step_loss
 from peckorder.model_selection import QueryKFold
-from peckorder.tables.columns import Columns, counted, cut_out, is_empty, numeric
+from peckorder.tables.columns import Columns, counted, cut_out, drawn, is_empty, numeric
 from peckorder.tables.features import Coding
 from peckorder.tables.roles import ColumnRole
-from peckorder.tables.sampling import drawn
 from peckorder.tables.task import Task
 
 FEWEST_ROWS: Final = 10

@@ -13,7 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from peckorder._core.typing import Estimator, Floats, Ints, Predictor
 from peckorder.estimators import MPRank, MPRankCV
 from peckorder.metrics import disagreement, metric_by_name
-from peckorder.tables.sampling import drawn
+from peckorder.tables.columns import drawn
 
 N_INNER_FOLDS: Final = 3
 

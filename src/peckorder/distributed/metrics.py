@@ -234,10 +234,6 @@ def _mean(metric: Metric | str, sums: Sums) -> float:
     return sums.total / sums.weight if sums.weight > 0 else math.nan
 
 
-def _rank_losses(y: Labels, predicted: Labels, classes: Labels | None) -> Floats:
-    return rank_steps(y, predicted, classes)
-
-
 def _squares(y: Labels, predicted: Labels, classes: Labels | None) -> Floats:
     return np.square(rank_steps(y, predicted, None))
 
@@ -250,7 +246,7 @@ def _hits(y: Labels, predicted: Labels, classes: Labels | None) -> Floats:
 
 
 _OF_ROWS: Final[dict[str, Callable[[Labels, Labels, Labels | None], Floats]]] = {
-    "rank_loss": _rank_losses,
+    "rank_loss": rank_steps,
     "mse": _squares,
     "accuracy": _hits,
 }

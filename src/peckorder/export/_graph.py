@@ -22,7 +22,7 @@ TREES = "ai.onnx.ml"
 
 
 def onnx_package() -> Any:
-    """Import onnx, or say how to get it."""
+    """Import onnx; raise if it is not installed."""
     try:
         import onnx
     except ImportError:
@@ -86,8 +86,8 @@ class Graph:
     def times(self, name: str, weights: Floats) -> str:
         """Return rows times weights, a column each.
 
-        Always a product of two matrices: of a matrix and a vector onnxruntime refuses
-        no rows.
+        Always a product of two matrices: onnxruntime refuses a matrix without rows times
+        a vector.
         """
         columns = weights[:, np.newaxis] if weights.ndim == 1 else weights
         return self("MatMul", name, self.constant(columns))
@@ -97,17 +97,17 @@ class Graph:
         return self("Squeeze", column, self.constant(np.array([1])))
 
     def add_offset(self, scores: str) -> str:
-        """Take known scores, and return the sum."""
+        """Add an input of known scores, and return the sum."""
         self._inputs.append(self._value("offset", np.float64, ["rows"]))
         return self("Add", scores, "offset")
 
     def output(self, source: str, name: str, dtype: DTypeLike, *shape: int) -> None:
-        """Show a value under a name; `shape` is what follows the rows."""
+        """Make a value an output with a name; `shape` is that of one row."""
         self._nodes.append(self._onnx.helper.make_node("Identity", [source], [name], name=name))
         self._outputs.append(self._value(name, dtype, ["rows", *shape]))
 
     def model(self, name: str) -> "ModelProto":
-        """Return what was written, checked."""
+        """Return the graph as a model, checked."""
         helper = self._onnx.helper
         graph = helper.make_graph(self._nodes, name, self._inputs, self._outputs, self._constants)
         opsets = [helper.make_opsetid(*item) for item in self._domains.items()]
@@ -146,7 +146,7 @@ class _Trees:
     def add(self, feature: int, thresholds: Floats, steps: Floats, missing: float) -> None:
         """Add a tree: steps[k] for a value above k thresholds, `missing` for NaN.
 
-        NaN is not <= inf, so that the root tells it from all values.
+        NaN is not <= inf, so that the root separates it from all values.
         """
         root = self._node(feature, np.inf)
         self.roots.append(root)
@@ -202,7 +202,7 @@ class _Trees:
 
 
 def write_rankboost(graph: Graph, model: RankBoost) -> None:
-    """Add up what thresholds say of rows, and features that are rankings themselves."""
+    """Write the sum of rankings by thresholds, and by features themselves."""
     table: ScoreTable = model._table
     trees = _Trees()
     for u, feature in enumerate(table.features.tolist()):

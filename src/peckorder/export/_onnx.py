@@ -116,7 +116,7 @@ def to_onnx(model: Any, *, dtype: DTypeLike = np.float64) -> "ModelProto":
 
 
 def is_exportable(model: Any) -> bool:
-    """Say whether `to_onnx` takes a fitted model, but for its classes."""
+    """Return whether `to_onnx` takes a fitted model, except for its classes."""
     try:
         if type(model) is TableRanker:
             _check_numbers(model)
@@ -151,9 +151,9 @@ def _input_type(dtype: DTypeLike) -> DTypeLike:
 
 
 def _obstacle(model: Any) -> str | None:
-    """Return what a model is that cannot be written, None if it can be.
+    """Return why a model cannot be written, None if it can be.
 
-    A subclass may predict by rules of its own, so that it is none of those it extends.
+    A subclass may predict in another way than the class that it extends.
     """
     if isinstance(model, type):
         return f"the class {model.__name__}"
@@ -207,7 +207,7 @@ def write_scaling(graph: Graph, shift: Floats | None, scale: Floats | None) -> N
 def write_prank(graph: Graph, model: PRank, classes: Labels) -> None:
     """Cut a score by thresholds: by the sums that the model itself predicts by."""
     learner = model._learner
-    assert isinstance(learner, PRankLearner)  # as `_obstacle` has seen
+    assert isinstance(learner, PRankLearner)  # checked by `_obstacle`
     scale = _scale(graph, learner.transform)
     rule, mean_rule = learner.rule(), learner.mean_rule()
     scores = _scores(graph, learner.transform, mean_rule.weights, scale)

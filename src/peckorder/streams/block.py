@@ -8,9 +8,10 @@ from typing import Any, Final, Self
 import numpy as np
 from scipy import sparse
 
+from peckorder._core.errors import entry_named
 from peckorder._core.typing import Array, Floats, Labels
 
-# Bytes of a block from files: learning takes less time than reading anyway.
+# Bytes of a block from files: learning takes less time than reading.
 OF_FILES: Final = 1 << 22
 # Views take no memory, and a call costs as much as learning a thousand rows.
 OF_ARRAYS: Final = 1 << 23
@@ -25,9 +26,7 @@ def default_rows(n_features: int, item_size: int, n_bytes: int = OF_FILES) -> in
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows of a stream, one after the other.
-
-    The rows of a query stand together, and are all in the same block.
+    """Consecutive rows of a stream; all rows of a query are in the same block.
 
     Attributes
     ----------
@@ -82,19 +81,19 @@ class Block:
 
 
 class Stream(ABC):
-    """Rows that come in blocks, in the same order whenever they are asked for.
+    """Rows that come in blocks, always in the same order.
 
-    Iterating yields a `Block` after the other, from the first row on; a stream can be
-    iterated again and again. Where a block ends depends on the rows from its beginning
-    on alone: it has as many whole queries as there are in `rows` rows, or one query if
-    that is longer, or just `rows` rows without queries.
+    Iterating yields one `Block` after another, from the first row on; a stream can be
+    iterated repeatedly. The end of a block depends only on the rows from its beginning
+    on: it has as many whole queries as there are in `rows` rows, or one query if that is
+    longer, or just `rows` rows without queries.
 
     A stream from a custom source derives from this class and defines `pieces`,
     `identity`, and the attributes.
 
     Attributes
     ----------
-    who : str
+    source_name : str
         The name of the source, with which error messages begin.
     rows : int
         The maximal number of rows per block, unless a query has more.
@@ -115,7 +114,7 @@ class Stream(ABC):
     >>> from peckorder import WidrowHoff
     >>> from peckorder.streams import Block, Stream, fit
     >>> class Waves(Stream):
-    ...     who, rows, n_features = "Waves", 100, 2
+    ...     source_name, rows, n_features = "Waves", 100, 2
     ...
     ...     def pieces(self, start, skipped):
     ...         for first in range(start, 1000, 200):
@@ -128,19 +127,20 @@ class Stream(ABC):
     1000
     """
 
-    who: str
+    source_name: str
     rows: int
     n_features: int
     feature_names: tuple[str, ...] | None = None
     has_queries: bool = False
     has_weights: bool = False
     n_rows: int | None = None
+    _shown: str = ""  # what the repr adds, such as files
 
     @abstractmethod
     def pieces(self, start: int, skipped: Callable[[Labels], object]) -> Iterator[Block]:
         """Yield the rows from number `start` on, in pieces of any size.
 
-        If there are queries, those of the rows before `start` are handed to `skipped`
+        If there are queries, those of the rows before `start` are passed to `skipped`
         in their order, in pieces of any size.
         """
 
@@ -160,7 +160,7 @@ class Stream(ABC):
         """Yield the blocks from row number `start` on, at which a block begins."""
         from peckorder.streams.whole_queries import whole_queries
 
-        return whole_queries(self, start)
+        return entry_named(self.source_name)(whole_queries)(self, start)
 
     def where(self, row: int) -> str | None:
         """Return the location of a row that was read, such as its file, or None."""
@@ -175,8 +175,7 @@ class Stream(ABC):
         return self.blocks()
 
     def __repr__(self) -> str:
-        source = getattr(self, "_source", None)
-        parts = [] if source is None else [str(source)]
+        parts = [self._shown] if self._shown else []
         if self.n_rows is not None:
             parts.append(f"{self.n_rows:,} rows")
         columns = f"{self.n_features:,} features"
@@ -185,7 +184,7 @@ class Stream(ABC):
             columns += f" {few}{', ...' if self.n_features > _FEW else ''}"
         parts.append(columns)
         parts += ["queries"] * self.has_queries + ["weights"] * self.has_weights
-        return f"<{self.who}: {'; '.join(parts)}>"
+        return f"<{self.source_name}: {'; '.join(parts)}>"
 
 
 def _joined(columns: list[Array | None]) -> Array | None:

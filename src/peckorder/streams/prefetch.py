@@ -4,19 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import Empty, Full, Queue
 from threading import Event, Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 # Seconds after which a waiting thread checks whether it must end.
 _POLL_INTERVAL = 0.05
-
-
-class _End:
-    """The last item of the queue: the source has ended, or raised an error."""
-
-    def __init__(self, error: BaseException | None) -> None:
-        self.error = error
 
 
 @contextmanager
@@ -34,7 +27,7 @@ def prefetched(source: Iterator[T], size: int) -> Iterator[Iterator[T]]:
         finally:
             _close(source)
         return
-    queue: Queue[T | _End] = Queue(size)
+    queue: Queue[Any] = Queue(size)
     stopped = Event()
     thread = Thread(target=_read, args=(source, queue, stopped), name="prefetch", daemon=True)
     thread.start()
@@ -45,7 +38,7 @@ def prefetched(source: Iterator[T], size: int) -> Iterator[Iterator[T]]:
         thread.join()
 
 
-def _read(source: Iterator[T], queue: "Queue[T | _End]", stopped: Event) -> None:
+def _read(source: Iterator[T], queue: "Queue[Any]", stopped: Event) -> None:
     error: BaseException | None = None
     try:
         # No variable refers to an item while the next is read, so that its memory can
@@ -60,10 +53,10 @@ def _read(source: Iterator[T], queue: "Queue[T | _End]", stopped: Event) -> None
         error = caught
     finally:
         _close(source)
-    _put(queue, _End(error), stopped)
+    _put(queue, error, stopped)  # None at the end
 
 
-def _put(queue: "Queue[T | _End]", item: "T | _End", stopped: Event) -> None:
+def _put(queue: "Queue[Any]", item: object, stopped: Event) -> None:
     while not stopped.is_set():
         try:
             queue.put(item, timeout=_POLL_INTERVAL)
@@ -72,16 +65,16 @@ def _put(queue: "Queue[T | _End]", item: "T | _End", stopped: Event) -> None:
         return
 
 
-def _items(queue: "Queue[T | _End]") -> Iterator[T]:
+def _items(queue: "Queue[Any]") -> Iterator[T]:
     while True:
         try:
             # With a timeout: without one, some systems do not react to Ctrl-C.
             item = queue.get(timeout=_POLL_INTERVAL)
         except Empty:
             continue
-        if isinstance(item, _End):
-            if item.error is not None:
-                raise item.error
+        if isinstance(item, BaseException):
+            raise item
+        if item is None:
             return
         yield item
         del item

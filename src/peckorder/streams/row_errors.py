@@ -1,4 +1,4 @@
-"""Which row of a stream it is that an estimator refuses."""
+"""The row of a stream that an estimator refuses."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from peckorder.streams.block import Block, Stream
 
 @contextmanager
 def locate_errors(stream: Stream, block: Block, first: int) -> Iterator[None]:
-    """Let an error about a block, which begins at a row, say where in the stream."""
+    """Add the location in the stream to an error about a block that begins at row `first`."""
     try:
         yield
     except ValueError as error:
@@ -24,8 +24,8 @@ def locate_errors(stream: Stream, block: Block, first: int) -> Iterator[None]:
         raise located from None
 
 
-def _where(stream: Stream, block: Block, first: int, said: str) -> str:
-    row = _culprit(block, said)
+def _where(stream: Stream, block: Block, first: int, message: str) -> str:
+    row = _refused_row(block, message)
     if row is not None:
         return f"This is in {stream.called(first + row)} of the stream."
     return (
@@ -33,12 +33,12 @@ def _where(stream: Stream, block: Block, first: int, said: str) -> str:
     )
 
 
-def _culprit(block: Block, said: str) -> int | None:
+def _refused_row(block: Block, message: str) -> int | None:
     """Return the first row with the value that scikit-learn refuses; None if none."""
-    is_odd = np.isnan if "contains NaN" in said else np.isinf
-    if said.startswith("Input X contains"):
+    is_odd = np.isnan if "contains NaN" in message else np.isinf
+    if message.startswith("Input X contains"):
         return _first_row(block.X, is_odd)
-    if said.startswith("Input y contains") and block.y.dtype.kind == "f":
+    if message.startswith("Input y contains") and block.y.dtype.kind == "f":
         return _first(is_odd(block.y))
     return None
 

@@ -8,7 +8,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from peckorder._core.errors import entry_named, named, refusal
+from peckorder._core.errors import named, refusal
 from peckorder._core.text_files import ENCODING
 from peckorder._core.typing import Bools, Ints, Labels
 from peckorder.feedback import missing_cells
@@ -22,10 +22,6 @@ def whole_queries(stream: Stream, start: int) -> Iterator[Block]:
     that it does not matter where reading began. A row is copied once at most, and only
     if its block spans pieces.
     """
-    return entry_named(stream.who)(_blocks)(stream, start)
-
-
-def _blocks(stream: Stream, start: int) -> Iterator[Block]:
     starts = QueryStarts(stream)
     buffer = _RowBuffer(stream.rows)
     number = start
@@ -67,14 +63,14 @@ def check_gaps(stream: Stream, name: str, column: Labels, number: int) -> None:
         row = int(np.argmax(is_missing))
         value = column[row : row + 1].tolist()[0]
         got = f"{value!r} in {stream.called(number + row)}"
-        with named(stream.who):
+        with named(stream.source_name):
             raise refusal(name, "be without gaps", got)
 
 
 class QueryStarts:
     """Finds where queries begin, each of which may begin once.
 
-    Takes eight bytes per query: numbers as they are, texts by a digest.
+    Eight bytes of memory per query: numbers as they are, texts by a digest.
     """
 
     def __init__(self, stream: Stream) -> None:
@@ -83,7 +79,7 @@ class QueryStarts:
         self._last: object = None
         self._dtype_kind: str | None = None
         # Sorted arrays of all queries so far, each more than twice as long as the next.
-        self._seen: list[NDArray[np.uint64]] = []
+        self._known: list[NDArray[np.uint64]] = []
 
     def find(self, qid: Labels) -> Ints:
         """Return the positions in the next column at which a query begins."""
@@ -109,7 +105,7 @@ class QueryStarts:
         self._dtype_kind = kind
 
     def _add(self, ids: Labels, starts: Ints) -> None:
-        """Remember queries; refuse one that began before."""
+        """Store the keys of queries; refuse one that began before."""
         if len(ids) == 0:
             return
         keys = _keys(ids)
@@ -118,14 +114,14 @@ class QueryStarts:
             is_repeated = np.ones(len(ids), dtype=bool)
             is_repeated[first] = False
             self._refuse(ids, starts, is_repeated)
-        for seen in self._seen:
-            position = np.minimum(np.searchsorted(seen, keys), len(seen) - 1)
-            is_repeated = seen[position] == keys
+        for known in self._known:
+            position = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+            is_repeated = known[position] == keys
             if is_repeated.any():
                 self._refuse(ids, starts, is_repeated)
-        while self._seen and len(self._seen[-1]) <= 2 * len(new_keys):
-            new_keys = np.sort(np.concatenate([self._seen.pop(), new_keys]))
-        self._seen.append(new_keys)
+        while self._known and len(self._known[-1]) <= 2 * len(new_keys):
+            new_keys = np.sort(np.concatenate([self._known.pop(), new_keys]))
+        self._known.append(new_keys)
 
     def _refuse(self, ids: Labels, starts: Ints, is_repeated: Bools) -> NoReturn:
         first = int(np.argmax(is_repeated))
@@ -133,14 +129,14 @@ class QueryStarts:
         row = self._stream.called(self._n_rows + int(starts[first]))
         raise refusal(
             "the rows of a query",
-            "stand together",
+            "be consecutive",
             f"the query {query!r} again after others, in {row}",
             hint="Sort the rows by query.",
         )
 
 
 def _keys(ids: Labels) -> NDArray[np.uint64]:
-    """Return one number per query, the same for equal queries alone."""
+    """Return one number per query, different for different queries."""
     match ids.dtype.kind:
         case "u":
             return ids.astype(np.uint64)

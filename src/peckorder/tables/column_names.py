@@ -1,4 +1,4 @@
-"""What columns are likely to be, by their names."""
+"""The usual names of columns."""
 
 import re
 from collections.abc import Iterable
@@ -31,18 +31,18 @@ _NAMES: Final = _words(
 )
 _TIMES: Final = _words("timestamp time date datetime created created_at updated_at")
 _REMARKS: Final = _words("comment comments")
-# Ids if there are many different ones; few may be kinds, or yes and no.
+# Ids if there are many different values; few may be categories.
 CODE: Final = _words(
     "sku ean upc gtin asin barcode account account_id account_number zip zip_code "
     "zipcode postcode postal_code phone phone_number email order order_id "
     "transaction_id serial serial_number"
 )
-# What is carried along, not learnt from, and what messages call it.
+# Columns that are kept, not learnt from.
 ID: Final = _NAMES | _TIMES | _REMARKS
 
 
 def plain(name: str) -> str:
-    """Write a name in small letters, digits and single underscores."""
+    """Return a name in small letters, digits and single underscores."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
     return re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_")
 
@@ -53,14 +53,7 @@ def first_named(names: Iterable[str], words: frozenset[str]) -> str | None:
 
 
 def carried(name: str) -> str:
-    """Say what a column is that is not learnt from, by its name; nothing if it may be.
-
-    Examples
-    --------
-    >>> from peckorder.tables.column_names import carried
-    >>> carried("Date"), carried("comment"), carried("doc id"), carried("alcohol")
-    ('a date or time, by its name', 'a remark, by its name', 'an id, by its name', '')
-    """
+    """Return why a column is not learnt from, by its name; empty if it may be."""
     for kind, known in (("an id", _NAMES), ("a date or time", _TIMES), ("a remark", _REMARKS)):
         if first_named([name], known):
             return f"{kind}, by its name"
@@ -68,5 +61,5 @@ def carried(name: str) -> str:
 
 
 def are_unnamed(names: Iterable[str]) -> bool:
-    """Say whether columns have numbers for names, as where a file has no header."""
+    """Return whether names are numbers, as in a file without a header."""
     return all(re.fullmatch(r"(column|col|c|x)?_?\d+", plain(name)) for name in names)

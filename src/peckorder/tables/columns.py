@@ -19,7 +19,7 @@ class Columns:
 
     Numbers are float64 or integers, NaN where a cell is empty; everything else is an
     array of objects: text, None where a cell is empty. `source` is what messages call
-    the file; `notes` are sentences about what was read in a way one may not expect.
+    the file; `notes` are sentences about what may surprise in how it was read.
     """
 
     arrays: Mapping[str, Array]
@@ -51,8 +51,15 @@ def joined(pieces: Sequence[Columns]) -> Columns:
     return Columns(arrays, pieces[0].source)
 
 
+def frame_names(X: object) -> tuple[str, ...] | None:
+    """Return the names of a frame's columns; None of anything without names of text."""
+    names = tuple(getattr(X, "columns", ()))
+    is_text = all(isinstance(name, str) for name in names)
+    return names if names and is_text else None
+
+
 def check_column(columns: Columns, what: str, given: str) -> None:
-    """Refuse the name of a column that is not there; say which are."""
+    """Refuse the name of a column that is not there; list those that are."""
     if given not in columns.arrays:
         raise refusal(
             what,
@@ -63,26 +70,19 @@ def check_column(columns: Columns, what: str, given: str) -> None:
 
 
 def counted(n: int, one: str, many: str) -> str:
-    """Write a number and what there are so many of.
-
-    Examples
-    --------
-    >>> from peckorder.tables.columns import counted
-    >>> counted(1, "query is", "queries are"), counted(2000, "row", "rows")
-    ('1 query is', '2,000 rows')
-    """
+    """Return a number with a noun in the singular or plural."""
     return f"{n:,} {one if n == 1 else many}"
 
 
 def listed(names: Sequence[str]) -> str:
-    """Write names, some of them if there are many."""
+    """Return names with commas, some of them if there are many."""
     every = [name if len(name) <= 40 else f"{name[:37]}..." for name in names]
     more = f" and {len(every) - _MOST_NAMED} more" if len(every) > _MOST_NAMED else ""
     return ", ".join(every[:_MOST_NAMED]) + more
 
 
 def numeric(array: Array) -> bool:
-    """Say whether a column is of numbers."""
+    """Return whether a column has numbers."""
     return array.dtype.kind in "biuf"
 
 
@@ -94,12 +94,29 @@ def distinct(array: Array) -> Array:
 
 
 def is_empty(array: Array) -> Bools:
-    """Say which cells of a column are empty."""
+    """Return which cells of a column are empty."""
     if numeric(array):
         return np.isnan(array) if array.dtype.kind == "f" else np.zeros(len(array), bool)
     return np.array([value is None for value in array.tolist()])
 
 
 def is_whole(values: Array) -> bool:
-    """Say whether numbers are whole, or halves, as grades are."""
+    """Return whether numbers are whole or halves, as grades are."""
     return bool(np.isfinite(values).all() and (2 * values == np.round(2 * values)).all())
+
+
+def drawn(n_rows: int, groups: Ints | None, most: float, seed: int, fewest: int = 1) -> Ints:
+    """Return the positions of at most `most` rows, drawn at random; all if they are few.
+
+    Groups are drawn whole, at least `fewest` of them, even if they have more rows than
+    `most`. O(n log n) time.
+    """
+    if n_rows <= most:
+        return np.arange(n_rows)
+    rng = np.random.default_rng(seed)
+    if groups is None:
+        return np.sort(rng.permutation(n_rows)[: int(most)])
+    group, sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
+    order = rng.permutation(len(sizes))
+    n_whole = int((np.cumsum(sizes[order]) <= most).sum())
+    return np.flatnonzero(np.isin(group, order[: max(n_whole, fewest)]))

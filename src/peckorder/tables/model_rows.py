@@ -1,4 +1,4 @@
-"""A model and the rows it wants: features found by name among a file's columns."""
+"""A model and its rows: features found by name in a file, scores, and what adds to them."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -9,12 +9,12 @@ import numpy as np
 from scipy import sparse as sp
 
 from peckorder._core.errors import refusal
-from peckorder._core.typing import Floats
+from peckorder._core.typing import Floats, Labels, Predictor
 from peckorder.boosting.rankboost import RankBoost
+from peckorder.ordinal.multiclass_perceptron import MulticlassPerceptron
 from peckorder.tables import column_names as words
 from peckorder.tables.columns import Columns, listed
-from peckorder.tables.features import SCALED, matrix_of
-from peckorder.tables.preparing import coded, coded_names
+from peckorder.tables.features import SCALED, coded, coded_names, matrix_of
 from peckorder.tables.table_ranker import TableRanker
 
 _NOT_FEATURES: Final = words.QUERY | words.TARGET | words.ID
@@ -22,10 +22,10 @@ _NOT_FEATURES: Final = words.QUERY | words.TARGET | words.ID
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelRows:
-    """A fitted model that is asked by arrays, with the names of its features if any.
+    """A fitted model that predicts from arrays, with the names of its features if any.
 
-    `model` is the ranker itself; `table`, if there is one, what makes columns ready for
-    it, and `names` those of columns then.
+    `model` is the ranker itself; `table`, if there is one, prepares columns for it;
+    then `names` are those of columns.
     """
 
     model: Any
@@ -34,7 +34,7 @@ class ModelRows:
 
     @classmethod
     def of(cls, model: Any) -> Self:
-        """Take the names off a model, which would ask for frames that have them."""
+        """Remove the names from a model, which would warn of arrays without them."""
         found = getattr(model, "feature_names_in_", None)
         names = None if found is None else tuple(map(str, found))
         if isinstance(model, TableRanker):
@@ -49,7 +49,7 @@ class ModelRows:
         return int((self.table or self.model).n_features_in_)
 
     def sources(self, source: str, header: Sequence[str]) -> dict[str, str]:
-        """Return the column that each feature comes from; refuse if one is missing.
+        """Return the column of each feature; refuse if one is missing.
 
         Of a model without names these are all columns that by their names are neither
         queries, targets nor ids, in their order.
@@ -98,7 +98,7 @@ class ModelRows:
         return found
 
     def gaps(self, sources: dict[str, str]) -> dict[str, str]:
-        """Return what an empty cell of each column is taken as."""
+        """Return what an empty cell of each column means."""
         is_filled = self.table is not None and self.table.scale_ is not None
         may_miss = isinstance(self.model, RankBoost) and not is_filled
         number = "an abstention" if may_miss else "the mean"
@@ -125,7 +125,7 @@ class ModelRows:
         return X
 
     def array(self, X: Any) -> Any:
-        """Return rows without names, which are in their order, as the ranker wants."""
+        """Return rows without names, in the order of the features, for the ranker."""
         if self.table is None:
             return X
         dense = X.toarray() if sp.issparse(X) else X
@@ -144,7 +144,7 @@ class ModelRows:
     def check_cells(
         self, source: str, X: Any, n_before: int = 0, names: Sequence[str] | None = None
     ) -> None:
-        """Refuse cells that are empty or infinite where the model cannot take them."""
+        """Refuse empty or infinite cells that the model cannot use."""
         cells = X.data if sp.issparse(X) else X
         may_miss = isinstance(self.model, RankBoost)
         is_bad = np.isinf(cells) if may_miss else ~np.isfinite(cells)
@@ -152,9 +152,9 @@ class ModelRows:
             return
         dense = X.toarray() if sp.issparse(X) else X
         is_bad = np.isinf(dense) if may_miss else ~np.isfinite(dense)
-        row, place = np.argwhere(is_bad)[0].tolist()
-        name = str(place + 1) if names is None else unscaled(names[place])
-        value = "an empty cell" if np.isnan(dense[row, place]) else dense[row, place]
+        row, column = np.argwhere(is_bad)[0].tolist()
+        name = str(column + 1) if names is None else unscaled(names[column])
+        value = "an empty cell" if np.isnan(dense[row, column]) else dense[row, column]
         raise refusal(
             f"column {name!r} of {source}",
             "be finite numbers",
@@ -169,7 +169,7 @@ def unscaled(feature: str) -> str:
 
 
 def source_of(feature: str, header: Sequence[str]) -> str | None:
-    """Return the column that a feature is made of, if there is one."""
+    """Return the column of a feature, if there is one."""
     if feature in header:
         return feature
     inner = unscaled(feature)
@@ -190,3 +190,62 @@ def _check_numbers(columns: Columns, name: str, n_before: int) -> None:
             "be numbers",
             f"{cells[row][:40]!r} in row {n_before + row + 1}",
         )
+
+
+def scores_of(model: Predictor, X: Any) -> Floats:
+    """Return a score for each row, larger is better.
+
+    Of an ordinal model it is the score that is compared with thresholds, or the mean
+    rank of the voted rule, or the position of the predicted class.
+    """
+    if hasattr(model, "rank"):
+        return np.asarray(model.predict(X))
+    if isinstance(model, MulticlassPerceptron):
+        return np.asarray(np.argmax(model.decision_function(X), axis=1), dtype=np.float64)
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(X))
+    if hasattr(model, "mean_rank"):
+        return np.asarray(model.mean_rank(X))
+    raise refusal(
+        "the model",
+        "score rows of features, or people's items",
+        type(model).__name__,
+        error=ValueError,
+    )
+
+
+def classes_of(model: Predictor, X: Any) -> Labels | None:
+    """Return the predicted classes of an ordinal model; None of others."""
+    return np.asarray(model.predict(X)) if gives_classes(model) else None
+
+
+def gives_classes(model: object) -> bool:
+    """Return whether a fitted ranker predicts classes, not only scores."""
+    return hasattr(model, "classes_") and not hasattr(model, "rank")
+
+
+def contributions(model: Any, X: Any) -> tuple[Floats, Floats]:
+    """Return what each feature adds to the scores of rows, and the constant part.
+
+    Their sum is the score. Of RankBoost these are the sums of its rankings by feature;
+    of a linear model ``coef * x``, x scaled to length one with its constant where the
+    model does so. Other scores are no sums over features.
+    """
+    if isinstance(model, RankBoost):
+        added = model.explain(X)
+        return added, model.predict(X) - added.sum(axis=1)
+    coef = getattr(model, "coef_", None)
+    if coef is None or np.ndim(coef) != 1:
+        raise refusal(
+            "the model",
+            "be RankBoost, PersonalRanker or linear with one weight per feature",
+            " ".join(repr(model).split()),
+            error=ValueError,
+        )
+    rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+    constant = np.full(len(rows), float(getattr(model, "intercept_", 0.0)))
+    if getattr(model, "unit_norm", False):
+        squares = np.einsum("ij,ij->i", rows, rows) + bool(model.fit_intercept)
+        length = np.sqrt(np.where(squares > 0.0, squares, 1.0))
+        rows, constant = rows / length[:, None], constant / length
+    return rows * coef, constant

@@ -1,8 +1,9 @@
 """What a column is for, why, and how it is found: as given, or by its usual names."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple, overload
+from numbers import Integral
+from typing import Any, NamedTuple, Self
 
 from peckorder._core.errors import refusal
 from peckorder._core.validation import did_you_mean
@@ -41,31 +42,26 @@ class ColumnRole(NamedTuple):
     why: str
 
 
-@overload
-def column_of(columns: Columns, what: str, given: str | None, usual: Iterable[str]) -> str: ...
-@overload
-def column_of(
-    columns: Columns, what: str, given: str | None, usual: Iterable[str], *, optional: bool
-) -> str | None: ...
-def column_of(
-    columns: Columns, what: str, given: str | None, usual: Iterable[str], *, optional: bool = False
-) -> str | None:
-    """Return the column that was named, or the first that has a usual name."""
+def find_column(columns: Columns, what: str, given: str | None, usual: Iterable[str]) -> str | None:
+    """Return the column that was given, or the first that has a usual name, or None."""
     if given is not None:
         check_column(columns, what, given)
         return given
     small = {name.lower(): name for name in reversed(columns.names)}
-    for word in usual:
-        if word in small:
-            return small[word]
-    if optional:
-        return None
-    raise refusal(
-        columns.source,
-        f"have a column of the {what}, which has {listed(columns.names)}",
-        "none by its usual names",
-        hint=f"Add --{what} NAME.",
-    )
+    return next((small[word] for word in usual if word in small), None)
+
+
+def column_of(columns: Columns, what: str, given: str | None, usual: Iterable[str]) -> str:
+    """Return the column that was given, or the first that has a usual name."""
+    found = find_column(columns, what, given, usual)
+    if found is None:
+        raise refusal(
+            columns.source,
+            f"have a column of the {what}, which has {listed(columns.names)}",
+            "none by its usual names",
+            hint=f"Add --{what} NAME.",
+        )
+    return found
 
 
 class RowRoles(NamedTuple):
@@ -83,45 +79,58 @@ class RowRoles(NamedTuple):
         return [*self.features, *(name for name in others if name is not None)]
 
 
-def find_row_roles(
-    names: Sequence[str],
-    where: str,
-    *,
-    target: object,
-    qid: object = None,
-    weight: object = None,
-    features: object = None,
-) -> RowRoles:
-    """Return the columns of each role, as given; without `features` all others are."""
-    for role, name in (("target", target), ("qid", qid), ("weight", weight)):
-        if name is not None or role == "target":
-            check_one_column(role, name, names, where)
-    others = [str(name) for name in (target, qid, weight) if name is not None]
-    if len(set(others)) < len(others):
-        raise refusal("target, qid and weight", "be different columns", repr(others))
-    if features is None:
-        features = [name for name in names if name not in others]
-    elif isinstance(features, str) or not isinstance(features, Iterable):
-        raise refusal("features", "be None or a list of columns", repr(features), error=TypeError)
-    wanted = list(features)
-    for name in wanted:
-        check_one_column("features", name, names, where)
-        if name in others or wanted.count(name) > 1:
-            raise refusal("features", "be columns of their own, each once", f"{name!r} again")
-    if not wanted:
-        raise refusal("features", "be one column at least", "none")
-    return RowRoles(
-        tuple(wanted),
-        str(target),
-        None if qid is None else str(qid),
-        None if weight is None else str(weight),
-    )
+class GivenRoles(NamedTuple):
+    """Columns as the user names them: by role, None for none; features None for all others."""
+
+    columns: Mapping[str, Any]
+    features: tuple[Any, ...] | None
+
+    @classmethod
+    def of(cls, features: object, **columns: Any) -> Self:
+        """Check names; `columns` has target, query and weight, by the names of parameters."""
+        for role, name in columns.items():
+            if name is not None or role == "target":
+                _check_label(role, name)
+        given = [name for name in columns.values() if name is not None]
+        if len(set(given)) < len(given):
+            *roles, last = columns
+            raise refusal(f"{', '.join(roles)} and {last}", "be different columns", repr(given))
+        if features is None:
+            return cls(columns, None)
+        if isinstance(features, str) or not isinstance(features, Iterable):
+            rule, got = "be None or a list of columns", repr(features)
+            raise refusal("features", rule, got, error=TypeError)
+        wanted = tuple(features)
+        for name in wanted:
+            _check_label("features", name)
+            if name in given or wanted.count(name) > 1:
+                raise refusal("features", "be columns of their own, each once", f"{name!r} again")
+        return cls(columns, wanted)
+
+    def find(self, names: Sequence[Any], where: str) -> RowRoles:
+        """Return the columns of each role among the names of a table."""
+        for role, name in self.columns.items():
+            if name is not None:
+                check_one_column(role, name, names, where)
+        others = self.columns.values()
+        features = self.features
+        if features is None:
+            features = tuple(name for name in names if name not in others)
+        for name in features:
+            check_one_column("features", name, names, where)
+        if not features:
+            raise refusal("features", "be one column at least", "none")
+        return RowRoles(features, *others)
 
 
-def check_one_column(role: str, name: object, names: Sequence[str], where: str) -> None:
-    """Refuse a column that a file does not have, or has twice."""
-    if not isinstance(name, str):
+def _check_label(role: str, name: object) -> None:
+    """Refuse labels that no column has; those of pandas may be whole numbers."""
+    if not isinstance(name, str | Integral):
         raise refusal(role, "be the name of a column", repr(name), error=TypeError)
+
+
+def check_one_column(role: str, name: object, names: Sequence[Any], where: str) -> None:
+    """Refuse a column that a file does not have, or has twice."""
     count = list(names).count(name)
     if count == 0:
         few = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
@@ -129,7 +138,7 @@ def check_one_column(role: str, name: object, names: Sequence[str], where: str) 
             role,
             f"be a column of {where!r}, which has {few}",
             repr(name),
-            hint=did_you_mean(name, names, {}),
+            hint=did_you_mean(name, map(str, names), {}),
         )
     if count > 1:
         raise refusal(role, f"be one column of {where!r}", f"{name!r}, of which there are {count}")

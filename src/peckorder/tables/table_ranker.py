@@ -1,7 +1,8 @@
-"""TableRanker: columns made ready, then ranked."""
+"""TableRanker: columns are prepared, then ranked."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from itertools import chain
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,17 +13,105 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from peckorder._base import ROUTED_TO_FIT, ROUTED_TO_PREDICT, ROUTED_TO_SCORE
 from peckorder._core.errors import entry, refusal
-from peckorder._core.typing import Array, Estimator, Floats, MatrixLike, VectorLike
+from peckorder._core.typing import Array, Estimator, Floats, Ints, MatrixLike, VectorLike
 from peckorder._core.validation import Rule, Rules, boolean, check_parameters
-from peckorder.storage.mixin import StoredModel
-from peckorder.tables.preparing import (
-    apply_scaling,
-    coded,
-    coded_names,
-    learn_levels,
-    learn_scaling,
+from peckorder.storage.fields import Field, FieldType, Table, array, floats, nullable
+from peckorder.storage.fields import texts as text_list
+from peckorder.storage.format import Node
+from peckorder.storage.mixin import StoredModel, inner_models
+from peckorder.storage.models import document, read_document
+from peckorder.tables.columns import frame_names
+from peckorder.tables.features import Scaling, coded, coded_names, learn_levels, n_coded
+
+
+def _read_ends(node: Node, name: str) -> Ints:
+    n_columns, texts = int(node.values["is_text"].sum()), node.values["levels"]
+    return node.pointers(name, len(texts or ()), n_columns + 1)
+
+
+def _text_levels(model: Any) -> list[tuple[str, ...]]:
+    return [texts for texts in model.levels_ if texts is not None]
+
+
+# The texts of all columns of text, one after another, and where each column ends.
+_LEVELS = (
+    Field(
+        "is_text",
+        array("b1", "features"),
+        lambda model: np.array([texts is not None for texts in model.levels_]),
+    ),
+    Field(
+        "levels",
+        nullable(text_list()),
+        lambda model: list(chain(*columns)) if (columns := _text_levels(model)) else None,
+    ),
+    Field(
+        "ends",
+        nullable(FieldType(_read_ends)),
+        lambda model: (
+            np.cumsum([0, *map(len, columns)]) if (columns := _text_levels(model)) else None
+        ),
+    ),
 )
-from peckorder.tables.storage import TABLE
+
+
+def _read_levels(node: Node) -> list[tuple[str, ...] | None]:
+    """Return the texts of each column, None for a column of numbers."""
+    is_text, flat, ends = (node.values.pop(field.name) for field in _LEVELS)
+    levels: list[tuple[str, ...] | None] = [None] * len(is_text)
+    if is_text.any() != (flat is not None) or is_text.any() != (ends is not None):
+        raise node.refuse("levels", "null without columns of text, and only then")
+    for k, column in enumerate(np.flatnonzero(is_text).tolist()):
+        levels[column] = texts = tuple(flat[ends[k] : ends[k + 1]])
+        if len(set(texts)) < len(texts):
+            raise node.refuse("levels", "texts that differ within a column")
+    return levels
+
+
+def _complete(node: Node) -> None:
+    values = node.values
+    names = getattr(node.owner, "feature_names_in_", None)
+    if names is not None and len(set(names.tolist())) < len(names):
+        raise node.refuse("feature_names", "names that differ")
+    values["levels_"] = _read_levels(node)
+    width = n_coded(values["levels_"])
+    if node.sizes.setdefault("prepared", width) != width:
+        raise node.refuse("shift", f"of shape ({width})")
+    shift, scale = values["shift_"], values["scale_"]
+    if (shift is None) != (scale is None):
+        is_absent = "null without shift" if shift is None else "one of the arrays"
+        raise node.refuse("scale", is_absent)
+    if scale is not None and not (scale > 0).all():
+        raise node.refuse("scale", "positive")
+    if getattr(values["ranker_"], "n_features_in_", None) != width:
+        raise node.refuse("ranker.n_features", f"{width}, as many as columns")
+
+
+def _write_ranker(ranker: object) -> dict[str, Any]:
+    if not isinstance(ranker, StoredModel):
+        raise refusal(
+            "ranker",
+            "be one of peckorder's own estimators to be saved, as a file holds no code",
+            type(ranker).__name__,
+            error=TypeError,
+        )
+    return document(ranker)
+
+
+def _read_ranker(node: Node, name: str) -> StoredModel:
+    inner = {n: kind for n, kind in inner_models().items() if n != "TableRanker"}
+    model: StoredModel = read_document(node.child(name), inner)
+    return model
+
+
+_STORED = Table(
+    *_LEVELS,
+    Field("shift", nullable(floats("prepared")), "shift_"),
+    Field("scale", nullable(floats("prepared")), "scale_"),
+    Field("ranker", FieldType(_read_ranker, _write_ranker), "ranker_"),
+    complete=_complete,
+)
+
 
 _ranker = Rule(
     "an estimator with fit and predict",
@@ -33,7 +122,7 @@ _ranker = Rule(
 
 
 def _passed(name: str) -> Any:
-    return available_if(lambda model: hasattr(model._asked(), name))
+    return available_if(lambda model: hasattr(model._ranker(), name))
 
 
 @entry
@@ -42,9 +131,8 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
 
     ``x -> (x - mean) / deviation`` of each column, learnt by `fit`, and 0 for an empty
     cell, which is the mean; of a column of text, a column of 1 and 0 for each of its
-    values, scaled alike. The ranker sees nothing else, so that rows are given to this
-    model as they are in a file. This is what `peckorder fit` and `peckorder compare
-    --save` keep.
+    values, scaled alike. The ranker learns from these alone, and this model takes rows as
+    they are in a file. It is what `peckorder fit` and `peckorder compare --save` save.
 
     Parameters
     ----------
@@ -76,12 +164,12 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     Notes
     -----
     A frame is read by the names of its columns: their order does not matter, and others
-    are left alone. An array has the columns in the order of `feature_names_in_`. Values
-    of text that `fit` did not see are 0 in all columns of their own. Columns of text
-    with many values, such as names, are better left out.
+    are ignored. An array has the columns in the order of `feature_names_in_`. Values of
+    text that were not in the training rows are 0 in all columns of their feature. Columns
+    of text with many values, such as names, are better left out.
 
     The methods ``rank``, ``decision_function``, ``mean_rank``, ``predict_proba``,
-    ``explain`` and ``staged_predict`` are there if the ranker has them. More can be
+    ``explain`` and ``staged_predict`` exist if the ranker has them. More rows can be
     learnt by ``model.ranker_.partial_fit(model.prepare(X), y)``.
 
     O(n d) time and memory for n rows and d prepared columns, beside the ranker's.
@@ -96,7 +184,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
     [2, 1]
     """
 
-    _stored_fields: ClassVar = TABLE
+    _stored_fields: ClassVar = _STORED
     _rules: ClassVar[Rules] = {"ranker": _ranker, "scale": boolean}
 
     __metadata_request__fit: ClassVar = ROUTED_TO_FIT
@@ -141,8 +229,8 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
                 column = int(np.argmax(np.isinf(prepared).any(axis=0)))
                 got = f"some in column {coded_names(names, levels)[column]!r}"
                 raise refusal("X", "be without infinity", got, error=ValueError)
-            shift, scale = learn_scaling(prepared)
-            prepared = apply_scaling(prepared, shift, scale)
+            shift, scale = scaling = Scaling.learn(prepared)
+            prepared = scaling.apply(prepared)
         ranker = clone(self.ranker).fit(prepared, y, **fit_params)
         self.ranker_, self.levels_ = ranker, levels
         self.shift_, self.scale_ = shift, scale
@@ -171,11 +259,11 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
 
     @property
     def prepared_names_(self) -> list[str]:
-        """The names of what the ranker sees."""
+        """The names of prepared columns."""
         return coded_names(self._names(), self.levels_)
 
     def prepare(self, X: MatrixLike) -> Floats:
-        """Return what the ranker sees of rows.
+        """Return rows as the ranker takes them.
 
         Parameters
         ----------
@@ -192,7 +280,7 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         return self._prepared(names, columns)
 
     def predict(self, X: MatrixLike, **params: object) -> Any:
-        """Return what the ranker says of rows: scores, or classes.
+        """Return the ranker's scores, or classes, of rows.
 
         Parameters
         ----------
@@ -206,57 +294,53 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         answers : ndarray of shape (n_samples,)
             As the ranker returns them.
         """
-        prepared = self.prepare(X)
-        return self.ranker_.predict(prepared, **params)
+        return self._call("predict", X, **params)
 
     def score(self, X: MatrixLike, y: VectorLike, **fit_params: object) -> float:
-        """Return what the ranker's own `score` says of rows."""
-        prepared = self.prepare(X)
-        return float(self.ranker_.score(prepared, y, **fit_params))
+        """Return the ranker's own `score` of rows."""
+        return float(self._call("score", X, y, **fit_params))
 
     @_passed("rank")  # type: ignore[untyped-decorator]
     def rank(self, X: MatrixLike, qid: VectorLike | None = None, **params: object) -> Any:
-        """Return the place of each row in the list of its query, 1 for the best."""
-        prepared = self.prepare(X)
-        return self.ranker_.rank(prepared, qid, **params)
+        """Return the position of each row in the list of its query, 1 for the best."""
+        return self._call("rank", X, qid, **params)
 
     @_passed("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: MatrixLike) -> Any:
-        """Return the scores that classes are cut from."""
-        prepared = self.prepare(X)
-        return self.ranker_.decision_function(prepared)
+        """Return the scores that are compared with the thresholds of classes."""
+        return self._call("decision_function", X)
 
     @_passed("mean_rank")  # type: ignore[untyped-decorator]
     def mean_rank(self, X: MatrixLike) -> Any:
         """Return the mean rank of each row by the ranker's rules."""
-        prepared = self.prepare(X)
-        return self.ranker_.mean_rank(prepared)
+        return self._call("mean_rank", X)
 
     @_passed("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: MatrixLike) -> Any:
-        """Return the share of rules that speak for each class."""
-        prepared = self.prepare(X)
-        return self.ranker_.predict_proba(prepared)
+        """Return the share of rules that predict each class."""
+        return self._call("predict_proba", X)
 
     @_passed("explain")  # type: ignore[untyped-decorator]
     def explain(self, X: MatrixLike) -> Any:
         """Return what each prepared column adds to the scores of rows."""
-        prepared = self.prepare(X)
-        return self.ranker_.explain(prepared)
+        return self._call("explain", X)
 
     @_passed("staged_predict")  # type: ignore[untyped-decorator]
     def staged_predict(self, X: MatrixLike, **params: object) -> Any:
         """Yield the scores after each round."""
-        prepared = self.prepare(X)
-        return self.ranker_.staged_predict(prepared, **params)
+        return self._call("staged_predict", X, **params)
+
+    def _call(self, method: str, X: MatrixLike, *args: object, **params: object) -> Any:
+        prepared = self.prepare(X)  # before there is a `ranker_`, this is refused
+        return getattr(self.ranker_, method)(prepared, *args, **params)
 
     @property
     def classes_(self) -> Any:
         """The classes that are predicted, lowest first, if the ranker has some."""
-        return self._asked().classes_
+        return self._ranker().classes_
 
     def __sklearn_tags__(self) -> Any:
-        """Declare to scikit-learn what the estimator takes."""
+        """Return the tags of scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = bool(self.scale) or _takes_gaps(self.ranker)
         tags.input_tags.string = True
@@ -265,10 +349,10 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Tell whether there is a fitted ranker."""
+        """Return whether there is a fitted ranker."""
         return hasattr(self, "ranker_")
 
-    def _asked(self) -> Any:
+    def _ranker(self) -> Any:
         return getattr(self, "ranker_", self.ranker)
 
     def _names(self) -> list[str]:
@@ -279,17 +363,17 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
         return [str(name) for name in names]
 
     def _prepared(self, names: Sequence[str], columns: Sequence[Array]) -> Floats:
-        """Return what the ranker sees of columns, which are in their order."""
+        """Return prepared columns, which are in the order of the features."""
         X = coded(names, columns, self.levels_)
         if self.shift_ is None or self.scale_ is None:
             return X
-        return apply_scaling(X, self.shift_, self.scale_)
+        return Scaling(self.shift_, self.scale_).apply(X)
 
     def _table(self, X: MatrixLike, *, reset: bool) -> tuple[list[str], list[Array]]:
-        """Return names and columns; of a frame those that are wanted, by name."""
-        frame = _frame_names(X)
+        """Return names and columns; of a frame the features, by name."""
+        frame = frame_names(X)
         if frame is not None:
-            names = frame if reset else self._wanted(frame)
+            names = list(frame) if reset else self._features_in(frame)
             if len(set(frame)) < len(frame):
                 raise refusal("columns of X", "have names that differ", "one twice")
             if reset:
@@ -319,25 +403,16 @@ class TableRanker(StoredModel, BaseEstimator, stored=True):  # type: ignore[misc
                 f"{self.n_features_in_} features as input."
             )
 
-    def _wanted(self, frame: list[str]) -> list[str]:
+    def _features_in(self, frame: Sequence[str]) -> list[str]:
         if not hasattr(self, "feature_names_in_"):
             self._check_width(len(frame))
-            return frame
+            return list(frame)
         names = self._names()
         missing = [name for name in names if name not in set(frame)]
         if missing:
             rule = "have all columns that were learnt from"
             raise refusal("X", rule, f"none called {missing[0]!r}")
         return names
-
-
-def _frame_names(X: MatrixLike) -> list[str] | None:
-    """Return the names of a frame's columns, None of what has no names of text."""
-    columns = getattr(X, "columns", None)
-    if columns is None or not hasattr(X, "__getitem__"):
-        return None
-    names = list(columns)
-    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _takes_gaps(ranker: object) -> bool:

@@ -1,4 +1,4 @@
-"""What is to be learnt from a table: recognised by its columns, or as one says."""
+"""What is to be learnt from a table: recognised by its columns, or as the user says."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,10 +7,19 @@ from typing import Any, Final
 import numpy as np
 
 from peckorder._core.errors import refusal
-from peckorder._core.typing import Array
+from peckorder._core.typing import Array, Bools
 from peckorder._core.validation import one_of, optional
+from peckorder.feedback import Ratings
 from peckorder.tables import column_names as words
-from peckorder.tables.columns import Columns, check_column, distinct, is_empty, is_whole, numeric
+from peckorder.tables.columns import (
+    Columns,
+    check_column,
+    counted,
+    distinct,
+    is_empty,
+    is_whole,
+    numeric,
+)
 from peckorder.tables.roles import ColumnRole, Role
 
 TASKS: Final = ("ordinal", "magnitude", "graded", "ratings")
@@ -25,7 +34,7 @@ class Task:
 
     `kind` is one of `TASKS`. `target` is what is to be predicted (of ratings, the
     rating); `query` and, of ratings, `user` and `item` may be columns too; without a
-    query, `user` is the column of people whose rows are kept whole. `features` are the
+    query, `user` is the column of people whose rows are not divided. `features` are the
     others that may be learnt from. `classes` are the ordered labels of an ordinal
     task, lowest first. `column_roles` has the role of every column.
     """
@@ -52,53 +61,29 @@ def recognise(
     drop: Iterable[str] = (),
     classes: Iterable[str] | None = None,
 ) -> Task:
-    """Say what a table is for.
+    """Return what is to be learnt from a table.
 
-    Parameters
-    ----------
-    columns : Columns
-        The table.
-    task : {"ordinal", "magnitude", "graded", "ratings"} or None
-        What to take it for; None: ratings, if it has columns of users, items and
-        ratings; graded, if it has one of queries and a target of few grades; ordinal,
-        if the target is of few whole numbers or `classes` are given; else magnitude.
-    target, qid, user, item, rating : str or None
-        Names of columns; None to look for the usual names, and for a target at the
-        last column if none has one. Users are people to be kept whole where there are
-        neither ratings nor queries; items and ratings are for ratings only.
-    drop : iterable of str
-        Columns to leave out.
-    classes : iterable of str or None
-        The labels in order, lowest first; needed where they are text.
-
-    Returns
-    -------
-    task : Task
-        With the role of every column in `column_roles`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from peckorder.tables.columns import Columns, check_column
-    >>> from peckorder.tables.task import recognise
-    >>> size, grade = np.arange(30.0), np.arange(30) % 3
-    >>> task = recognise(Columns({"size": size, "grade": grade}, "things.csv"))
-    >>> task.kind, task.target, task.classes
-    ('ordinal', 'grade', (0, 1, 2))
+    `task` None: ratings, if it has columns of users, items and ratings; graded, if it
+    has one of queries and a target of few grades; ordinal, if the target is of few
+    whole numbers or `classes` are given; else magnitude. `target`, `qid`, `user`,
+    `item` and `rating` are names of columns; None looks for the usual names, and for a
+    target at the last column if none has one. Users are people whose rows are not
+    divided where there are neither ratings nor queries; items and ratings are for
+    ratings only. `drop` are columns to leave out; `classes` the labels in order, lowest
+    first, needed where they are text.
     """
     _TASK.check("task", task)
     if not len(columns):
         raise refusal(columns.source, "have rows", "none")
-    asked = {"target": target, "qid": qid, "user": user, "item": item, "rating": rating}
-    for name, column in asked.items():
-        if column is not None:
-            check_column(columns, name, column)
+    options = {"target": target, "qid": qid, "user": user, "item": item, "rating": rating}
+    given = {name: column for name, column in options.items() if column is not None}
+    for name, column in given.items():
+        check_column(columns, name, column)
     dropped = tuple(split_names(drop, columns.names))
     for column in dropped:
         check_column(columns, "drop", column)
     left = [name for name in columns.names if name not in dropped]
     table = Columns({name: columns.arrays[name] for name in left}, columns.source)
-    given = {name: column for name, column in asked.items() if column is not None}
     _check_apart(given, dropped)
     ordered = None if classes is None else tuple(split_names(classes, ()))
     if task == "ratings" or (task is None and not {"target", "qid"} & set(given)):
@@ -112,7 +97,7 @@ def recognise(
 
 
 def _check_apart(given: Mapping[str, str], dropped: tuple[str, ...]) -> None:
-    """Refuse a column that is to be two things."""
+    """Refuse a column with two roles."""
     for role, column in given.items():
         if column in dropped:
             raise refusal("drop", f"not name what --{role} does", repr(column))
@@ -136,7 +121,7 @@ def split_names(texts: Iterable[str], known: Iterable[str]) -> Iterator[str]:
 
 
 def _ratings(table: Columns, given: Mapping[str, str], *, must: bool) -> Task | None:
-    """Take a table for ratings, if it has what they need."""
+    """Return the task of ratings, if a table has their columns."""
     names = [name for name in table.names if name not in given.values()]
     found = {
         "user": given.get("user") or words.first_named(names, words.USER),
@@ -190,7 +175,7 @@ def _shaped_ratings(table: Columns) -> dict[str, str]:
 def _rows(
     table: Columns, task: str | None, given: Mapping[str, str], classes: tuple[str, ...] | None
 ) -> Task:
-    """Take a table for rows of features with something to predict."""
+    """Return the task of rows of features with something to predict."""
     query = given.get("qid")
     if query is None:
         query = words.first_named(table.names, words.QUERY)
@@ -218,10 +203,10 @@ def _rows(
     kind = task or kind_of_labels(labels, query, classes)
     ordered = None
     if kind == "ordinal":
-        seen = distinct(labels).tolist()
         is_text = not numeric(labels)
         advice = slip_among(labels.tolist()) if is_text and classes is None else ""
-        ordered = ordered_classes(target, seen, classes, is_text=is_text, advice=advice)
+        values = distinct(labels).tolist()
+        ordered = ordered_classes(target, values, classes, is_text=is_text, advice=advice)
     elif not numeric(labels):
         raise refusal(
             "target",
@@ -240,7 +225,7 @@ def _rows(
 
 
 def _people(table: Columns, query: str | None, given: Mapping[str, str]) -> str | None:
-    """Return the column of people, each of whom has rows to be kept whole."""
+    """Return the column of people, whose rows are not divided."""
     user = given.get("user")
     if query is not None:
         _check_alone(given, "user", f"where there are no queries ({query!r} has some)")
@@ -252,7 +237,7 @@ def _people(table: Columns, query: str | None, given: Mapping[str, str]) -> str 
             return None
         n_people = len(distinct(table.arrays[user]))
         n_known = int((~is_empty(table.arrays[user])).sum())
-        # Whose rows are one each, or all of them, cannot be kept whole.
+        # Neither one row per person nor one person can be divided by people.
         return user if 1 < n_people < n_known else None
     if len(distinct(table.arrays[user])) < 2:
         raise refusal(
@@ -270,7 +255,7 @@ def _unnamed_target(table: Columns, names: list[str]) -> str | None:
 
 
 def kind_of_labels(labels: Array, query: str | None, classes: tuple[Hashable, ...] | None) -> str:
-    """Return the kind of task by its labels, where nobody says it."""
+    """Return the kind of task by its labels, where it is not given."""
     values = distinct(labels)
     if query is not None:
         few = numeric(labels) and len(values) <= MOST_GRADES and is_whole(values)
@@ -316,14 +301,14 @@ def _why(name: str, task: Task, columns: Columns) -> str:
     return "the last column" if name == columns.names[-1] else "its place"
 
 
-_MOST_SHOWN = 12
-# Where so few labels are no numbers, they were meant to be.
+_MAX_SHOWN = 12
+# At most this share of labels that are no numbers may be slips.
 _FEW = 0.1
 
 
 def ordered_classes(
     target: str,
-    seen: Sequence[Hashable],
+    values: Sequence[Hashable],
     classes: Sequence[str] | None,
     *,
     is_text: bool,
@@ -331,18 +316,11 @@ def ordered_classes(
 ) -> tuple[Hashable, ...]:
     """Return classes, lowest first; text has no order unless it is given.
 
-    `seen` are the different labels of the column `target`, ascending; `classes` is the
-    order that was given, as text. `advice` is what else may be wrong where none was.
-
-    Examples
-    --------
-    >>> from peckorder.tables.task import ordered_classes
-    >>> ordered_classes("y", [1000001, 1000002], ["1000002.0", "1000001"],
-    ...                 is_text=False)
-    (1000002, 1000001)
+    `values` are the different labels of the column `target`, ascending; `classes` is
+    the order that was given, as text. `advice` is a hint for where none was.
     """
     if classes is None and is_text:
-        shown = ",".join(map(str, seen[:_MOST_SHOWN]))
+        shown = ",".join(map(str, values[:_MAX_SHOWN]))
         raise refusal(
             "classes",
             "be given, lowest first, for labels that are text (such as "
@@ -354,32 +332,23 @@ def ordered_classes(
         ordered: tuple[Hashable, ...] = tuple(classes or ())
         unknown: list[Hashable] = []
     else:
-        by_value = {value: whole_if_it_is(value) for value in seen}
+        by_value = {value: whole_if_it_is(value) for value in values}
         if classes is None:
             return tuple(by_value.values())
         ordered = tuple(_found(label, by_value) for label in classes)
         unknown = [label for label in ordered if label not in by_value]
-    missing = [label for label in seen if label not in ordered]
+    missing = [label for label in values if label not in ordered]
     if missing or unknown or len(set(ordered)) < max(len(ordered), 2):
         raise refusal(
             "classes",
-            f"be the labels in {target!r}, each once, lowest first: {', '.join(map(str, seen))}",
+            f"be the labels in {target!r}, each once, lowest first: {', '.join(map(str, values))}",
             ", ".join(map(str, classes or ())),
         )
     return ordered
 
 
 def slip_among(labels: Sequence[Hashable]) -> str:
-    """Point at the first text among labels that are numbers, all but a few.
-
-    Examples
-    --------
-    >>> from peckorder.tables.task import slip_among
-    >>> slip_among(["1", "5", "five", None, "2"])
-    " Or mend 'five' in row 3: all other labels are numbers."
-    >>> slip_among(["low", "high", "1"])
-    ''
-    """
+    """Point at the first text among labels that are numbers, all but a few."""
     known = [label for label in labels if label is not None]
     wrong = [label for label in known if not _is_number(label)]
     if not wrong or len(wrong) > max(1, _FEW * len(known)) or len(known) < 3:
@@ -413,3 +382,30 @@ def _found(label: str, by_value: Mapping[Hashable, Hashable]) -> Hashable:
         if number in by_value:
             return by_value[number]
     return label
+
+
+def ratings_of(columns: Columns, task: Task) -> tuple[Ratings, tuple[str, ...]]:
+    """Return the ratings of a file, and notes about its rows.
+
+    Rows without an id or a rating are left out; of two ratings of the same item by the
+    same person the later row counts.
+    """
+    user, item = columns.arrays[str(task.user)], columns.arrays[str(task.item)]
+    value = columns.arrays[task.target].astype(np.float64)
+    known = np.isfinite(value) & _given(user) & _given(item)
+    notes = list(columns.notes)
+    if not known.all():
+        lacking = counted(int((~known).sum()), "row lacks", "rows lack")
+        notes.append(f"{lacking} an id or a rating: left out.")
+    ratings = Ratings(user[known], item[known], value[known], duplicates="last")
+    again = int(known.sum()) - len(ratings)
+    if again:
+        given = "1 rating was" if again == 1 else f"{again:,} ratings were"
+        notes.append(f"{given} given again later: the last one counts.")
+    return ratings, tuple(notes)
+
+
+def _given(array: Array) -> Bools:
+    if numeric(array):
+        return np.isfinite(array.astype(np.float64))
+    return np.array([value is not None for value in array.tolist()])

@@ -22,9 +22,8 @@ from peckorder.tables.columns import Columns, check_column, cut_out, joined
 from peckorder.tables.files.read import iter_columns, letor_documents
 from peckorder.tables.files.source import name_of, short
 from peckorder.tables.files.trec import MOST_FEATURES, TARGET, documents_to_columns
-from peckorder.tables.model_rows import ModelRows, unscaled
-from peckorder.tables.roles import ColumnRole, Role, column_of
-from peckorder.tables.scoring import classes_of, scores_of
+from peckorder.tables.model_rows import ModelRows, classes_of, scores_of, unscaled
+from peckorder.tables.roles import ColumnRole, Role, find_column
 
 _DOCUMENTS = ("docid", "doc_id", "document", "doc", "item", "item_id", "id")
 
@@ -231,7 +230,7 @@ def _check_together(columns: Columns, seen: set[Hashable], name: str, n_before: 
 def _with_columns(block: Columns, options: RankOptions) -> RankOptions:
     """Return the options with the columns that were found by their names."""
     qid = options.qid or first_named(block.names, QUERY)
-    docid = column_of(block, "docid", options.docid, _DOCUMENTS, optional=True)
+    docid = find_column(block, "docid", options.docid, _DOCUMENTS)
     return replace(options, qid=qid, docid=docid)
 
 

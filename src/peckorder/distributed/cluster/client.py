@@ -1,4 +1,4 @@
-"""The cluster at hand: its workers' versions, and results as they come or do not."""
+"""The client of a cluster: the versions of its workers, waiting, and lost workers."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -14,14 +14,14 @@ from peckorder.exceptions import ClusterError, DataError, MissingExtraError
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-# Seconds between two looks at whether there are workers left, and how long a cluster
-# may be without any before it is given up.
-_LOOK: Final = 1.0
+# Seconds between two checks whether there are workers left, and how long a cluster may
+# be without any.
+LOOK: Final = 1.0
 PATIENCE: Final = 30.0
 
 
 def check_dask() -> None:
-    """Say what to install if there is no Dask."""
+    """Raise if Dask is not installed."""
     try:
         for name in ("dask.array", "dask.dataframe", "distributed"):
             import_module(name)
@@ -36,7 +36,7 @@ def check_dask() -> None:
 
 
 def usable_client(client: "Client | None" = None) -> "Client":
-    """Return a client whose workers can do our work, or say what is wrong with them."""
+    """Return a client whose workers have the same peckorder."""
     check_dask()
     from distributed import Client, default_client
 
@@ -79,10 +79,7 @@ def usable_client(client: "Client | None" = None) -> "Client":
 
 @contextmanager
 def reporting_lost_scheduler(client: "Client") -> Iterator[None]:
-    """Say of a scheduler that is gone, or a client that was closed, that it is.
-
-    Whatever Dask says then: that may be any kind of error.
-    """
+    """Report a lost scheduler, or a closed client, for which Dask raises any error."""
     try:
         yield
     except (DataError, MissingExtraError):
@@ -101,14 +98,13 @@ def reporting_lost_scheduler(client: "Client") -> Iterator[None]:
 class ReleasingClient:
     """A client for the time of a `with`, after which nothing is left on its cluster.
 
-    Futures go when they are forgotten; but after an error they are not: the client
-    keeps the error with the future that failed, and the error the frames it went
-    through, which know this future and all others. So they are given up by hand.
+    Futures are released with their last reference; but after an error they have one: the
+    client keeps the error with the future that failed, and the error its frames, which
+    refer to this future and all others. So they are released here.
     """
 
     def __init__(self, client: "Client") -> None:
         self._client = client
-        # Those that are not forgotten yet.
         self._futures: WeakValueDictionary[int, Future] = WeakValueDictionary()
 
     def __enter__(self) -> Self:
@@ -123,22 +119,22 @@ class ReleasingClient:
 
     def submit(self, *arguments: object, **options: object) -> "Future":
         """Let a worker call a function."""
-        [future] = self._noted([self._client.submit(*arguments, **options)])
+        [future] = self._recorded([self._client.submit(*arguments, **options)])
         return future
 
     def map(self, *arguments: object, **options: object) -> list["Future"]:
         """Let workers call a function for each of a list."""
-        return self._noted(self._client.map(*arguments, **options))
+        return self._recorded(self._client.map(*arguments, **options))
 
     def compute(self, *arguments: object, **options: object) -> list["Future"]:
         """Let workers compute a list of delayed values."""
-        return self._noted(self._client.compute(*arguments, **options))
+        return self._recorded(self._client.compute(*arguments, **options))
 
     def scatter(self, *arguments: object, **options: object) -> list["Future"]:
         """Send a list of values to workers."""
-        return self._noted(self._client.scatter(*arguments, **options))
+        return self._recorded(self._client.scatter(*arguments, **options))
 
-    def _noted(self, futures: list["Future"]) -> list["Future"]:
+    def _recorded(self, futures: list["Future"]) -> list["Future"]:
         for future in futures:
             self._futures[id(future)] = future
         return futures
@@ -174,10 +170,7 @@ def _check_workers(client: "Client") -> None:
 
 
 def _reporter() -> Callable[[], str | None]:
-    """Return what asks a worker for its version.
-
-    Not a function of a module: workers without our modules could not be asked.
-    """
+    """Return a function that workers can run even without peckorder's modules."""
 
     def report() -> str | None:
         try:
@@ -190,7 +183,7 @@ def _reporter() -> Callable[[], str | None]:
 
 
 def check_version(version: str) -> None:
-    """Refuse to work for a driver of another version: workers may join at any time."""
+    """Refuse a driver of another version: workers may join at any time."""
     from peckorder import _version
 
     if _version.__version__ != version:
@@ -203,33 +196,33 @@ def check_version(version: str) -> None:
 
 
 def results(client: "Client", futures: list["Future"]) -> list[Any]:
-    """Wait for results, which are computed anew if a worker is lost with them.
+    """Wait for results, which are computed again if a worker is lost with them.
 
-    An error where that cannot be: rows that were only in its memory, no worker left.
+    Raises if that is not possible: rows were only in its memory, or no worker is left.
     """
     with _translating_losses():
-        _wait(client, futures)
+        wait_until_done(client, futures)
         got: list[Any] = client.gather(futures)
     return got
 
 
 def wait_for(client: "Client", futures: list["Future"]) -> None:
-    """Wait for results to be there, and leave them where they are."""
+    """Wait for results, and leave them on their workers."""
     with _translating_losses():
-        _wait(client, futures)
+        wait_until_done(client, futures)
         failed = [future for future in futures if future.status != "finished"]
         client.gather(failed)
 
 
 @contextmanager
 def naming_partition(futures: list["Future"], titles: list[str]) -> Iterator[None]:
-    """Let an error that a future has say which partition that is, whoever raised it."""
+    """Name the partition in an error of a future."""
     try:
         yield
     except Exception as error:
         causes = (error, error.__cause__)
         for future, name in zip(futures, titles, strict=True):
-            # Those that we raise say so themselves.
+            # peckorder's own errors name it already.
             if name not in str(error) and future.status == "error":
                 failure = future.exception()
                 if any(failure is one for one in causes):
@@ -263,14 +256,16 @@ def _translating_losses() -> Iterator[None]:
         ) from error
 
 
-def _wait(client: "Client", futures: list["Future"]) -> None:
-    """Wait until all is done, something failed, or there is no hope."""
+def wait_until_done(
+    client: "Client", futures: list["Future"], return_when: str = "ALL_COMPLETED", hint: str = ""
+) -> None:
+    """Wait until futures are done or one failed; raise if there are no workers left."""
     from distributed import wait
 
     alone_since: float | None = None
     while True:
         try:
-            wait(futures, timeout=_LOOK)
+            wait(futures, timeout=LOOK, return_when=return_when)
         except TimeoutError:
             if any(future.status == "error" for future in futures):
                 return
@@ -286,6 +281,7 @@ def _wait(client: "Client", futures: list["Future"]) -> None:
                 "the cluster",
                 "have workers",
                 f"none for {PATIENCE:g} seconds, after the last one was lost",
+                hint=hint,
                 error=ClusterError,
             )
 

@@ -1,7 +1,7 @@
-"""Partitions on a cluster: what is known of them, checked; work on them where they are.
+"""Partitions on a cluster: facts about them, checked; functions run where they are.
 
-Rows never leave their worker. The driver asks all partitions for something small and
-gets it in the order of partitions, so that sums do not depend on who computed what.
+Rows never leave their worker. All partitions return something small to the driver, in
+the order of partitions, so that sums do not depend on the workers.
 """
 
 from collections.abc import Callable
@@ -15,13 +15,6 @@ from peckorder._core.threads import at_most
 from peckorder._core.typing import Labels
 from peckorder._version import __version__
 from peckorder.distributed.cluster.client import check_version, naming_partition, results, wait_for
-from peckorder.distributed.cluster.partition_facts import (
-    Facts,
-    check_alike,
-    check_whole,
-    facts_of,
-    overlapping,
-)
 from peckorder.distributed.cluster.sources import Part, Source, title
 from peckorder.feedback import Queries
 from peckorder.streams.block import Block
@@ -35,18 +28,59 @@ _FAN_IN: Final = 8
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What the driver knows of a partition.
+
+    `first` and `last` are the least and the largest of its queries, if these have an
+    order; None if not.
+    """
+
+    n_rows: int
+    n_features: int
+    n_queries: int
+    names: tuple[str, ...] | None
+    types: tuple[tuple[str, str], ...]
+    first: Any = None
+    last: Any = None
+
+
+def facts_of(part: Part, queries: Labels | None) -> Facts:
+    """Return the facts of a partition with these queries."""
+    n_queries = 0 if queries is None else len(queries)
+    n_rows, n_features = part.X.shape
+    ends = (None, None) if queries is None else _ends(queries)
+    return Facts(n_rows, n_features, n_queries, part.names, part.types, *ends)
+
+
+def _ends(queries: Labels) -> tuple[Any, Any]:
+    """Return the least and the largest query, if they are numbers or texts."""
+    if len(queries) and queries.dtype.kind in "iuf":
+        return queries.min().item(), queries.max().item()
+    names = queries.tolist()
+    if names and set(map(type, names)) == {str}:
+        return min(names), max(names)
+    return None, None
+
+
 @dataclass(frozen=True, eq=False)
 class Scanned:
-    """What a worker keeps of a partition that was scanned.
+    """The facts and queries of a partition, and the output of a function.
 
-    An error about rows is raised when the output is asked for: that partitions are
-    unlike each other says more.
+    An error about rows is raised with the output, after partitions were compared: that
+    they are unlike each other explains more.
     """
 
     facts: Facts
     queries: Labels | None
     output: object
     failure: Exception | None = None
+
+    def __sizeof__(self) -> int:
+        # By it Dask chooses the worker for what comes next.
+        from dask.sizeof import sizeof
+
+        return object.__sizeof__(self) + int(sizeof(self.output))
 
 
 class PerPartition(list[object]):
@@ -57,19 +91,16 @@ class PerPartition(list[object]):
 class Partitions:
     """Checked partitions, none of them empty.
 
-    `blocks` are futures of `Block` objects that workers hold, empty if they do not.
-    `facts` has what is known of each, `positions` where it stood among those given.
-    `outputs` are futures of what was asked for when they were scanned; `files` are
-    those of all partitions that were given, if they are read from files.
+    `outputs` are futures of what workers keep: their blocks, or the outputs of a
+    function. `positions` are the numbers of partitions among all that were given;
+    `files` are the files of all, if they are read from files.
     """
 
     client: "Client"
-    blocks: list["Future"]
+    outputs: list["Future"]
     facts: list[Facts]
     positions: list[int]
-    outputs: list["Future"]
     has_queries: bool
-    has_weight: bool
     files: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
@@ -95,31 +126,30 @@ class Partitions:
         """Return some of them."""
         return replace(
             self,
-            blocks=[self.blocks[k] for k in chosen if self.blocks],
+            outputs=[self.outputs[k] for k in chosen],
             facts=[self.facts[k] for k in chosen],
             positions=[self.positions[k] for k in chosen],
-            outputs=[self.outputs[k] for k in chosen if self.outputs],
         )
 
     def groups(self) -> list[tuple[str | None, list[int]]]:
-        """Return workers, and the partitions that each of them holds just now.
+        """Return workers, and the partitions that each of them has at present.
 
-        Each partition is in one group; None has those that a lost worker held.
+        Each partition is in one group; None has those of lost workers.
         """
-        holders = self.client.who_has(self.blocks)
+        holders = self.client.who_has(self.outputs)
         groups: dict[str | None, list[int]] = {}
-        for position, block in enumerate(self.blocks):
-            address = min(holders.get(block.key, ()), default=None)
+        for position, output in enumerate(self.outputs):
+            address = min(holders.get(output.key, ()), default=None)
             groups.setdefault(address, []).append(position)
         return list(groups.items())
 
     def ask(self, function: Callable[..., T], *arguments: object, apart: bool = False) -> list[T]:
         """Return ``function(block, *arguments)`` of each partition, in their order.
 
-        One task per worker, as a task costs milliseconds whatever it does; or, `apart`,
-        one per partition, for long work: a worker may have several threads. A
-        `PerPartition` among the arguments has one value per partition. A partition that
-        was lost is made again first.
+        One task per worker, as each task costs milliseconds; or, `apart`, one per
+        partition, for long work: a worker may have several threads. A `PerPartition`
+        among the arguments has one value per partition. Lost partitions are made again
+        first.
         """
         groups = self.groups()
         if apart:
@@ -132,8 +162,11 @@ class Partitions:
                     _each,
                     function,
                     self.titles_of(positions),
-                    [self.blocks[position] for position in positions],
-                    [_own(arguments, position) for position in positions],
+                    [self.outputs[position] for position in positions],
+                    [
+                        tuple(a[k] if isinstance(a, PerPartition) else a for a in arguments)
+                        for k in positions
+                    ],
                     apart,
                     pure=False,
                     allow_other_workers=address is not None,
@@ -141,25 +174,19 @@ class Partitions:
                 )
             )
         answers: list[Any] = [None] * len(self)
-        got = results(self.client, futures)
-        for (_, positions), some in zip(groups, got, strict=True):
+        for (_, positions), some in zip(groups, results(self.client, futures), strict=True):
             for position, answer in zip(positions, some, strict=True):
                 answers[position] = answer
         return answers
 
-    @property
-    def titles(self) -> list[str]:
-        """What each partition is called: by its number among those given."""
-        return [title(position, self.files) for position in self.positions]
-
     def titles_of(self, positions: list[int]) -> list[str]:
-        """Return what some partitions are called."""
+        """Return the names of some partitions in messages."""
         return [title(self.positions[position], self.files) for position in positions]
 
     def joined(self, join: Callable[[list[T]], T]) -> T:
         """Join the outputs, neighbours first, on the workers; return the result.
 
-        The order does not depend on who is there. O(log p) steps for p partitions.
+        The order does not depend on the workers. O(log p) steps for p partitions.
         """
         outputs = self.outputs
         while len(outputs) > 1:
@@ -172,29 +199,12 @@ class Partitions:
 
 
 def load(client: "Client", source: Source) -> Partitions:
-    """Let workers make the partitions, and keep them; check what they tell of these.
+    """Let workers make the partitions, check them, and keep their blocks.
 
     For fits that ask for more than one thing.
     """
-    from dask import delayed
-
-    tasks = [
-        delayed(_made, pure=False)(__version__, name, source.make, *item)
-        for name, item in zip(source.titles, source.items, strict=True)
-    ]
-    blocks = client.compute(tasks)
-    # Rows are scanned at where they are, which is known when they are there.
-    with naming_partition(blocks, source.titles):
-        wait_for(client, blocks)
-    partitions = _unchecked(client, source, blocks, [])
-    partitions = replace(partitions, facts=partitions.ask(_facts))
-    partitions = _without_empty(partitions)
-    check_alike(partitions.facts, partitions.titles)
-    if source.has_queries:
-        near = overlapping(partitions.facts)
-        some = partitions.only(near)
-        names = some.ask(_queries) if near else []
-        check_whole(names, some.positions, source.files)
+    partitions = map_partitions(client, source, _block)
+    wait_for(client, partitions.outputs)
     return partitions
 
 
@@ -222,9 +232,13 @@ def map_partitions(
     facts = client.map(_facts_in, scanned, pure=False)
     with naming_partition(facts, source.titles):
         known = results(client, facts)
-    partitions = replace(_unchecked(client, source, [], scanned), facts=known)
-    partitions = _without_empty(partitions)
-    check_alike(partitions.facts, partitions.titles)
+    positions = list(range(len(tasks)))
+    partitions = Partitions(client, scanned, known, positions, source.has_queries, source.files)
+    kept = [k for k, facts in enumerate(known) if facts.n_rows]
+    if not kept:
+        raise refusal("data", "have rows", f"{len(known)} partitions without any")
+    partitions = partitions.only(kept)
+    check_alike(partitions.facts, partitions.titles_of(list(range(len(kept)))))
     if source.has_queries and whole:
         some = partitions.only(overlapping(partitions.facts))
         names = client.map(_queries_in, some.outputs, pure=False)
@@ -232,36 +246,20 @@ def map_partitions(
     return replace(partitions, outputs=client.map(_output_of, partitions.outputs, pure=False))
 
 
-def _unchecked(
-    client: "Client", source: Source, blocks: list["Future"], outputs: list["Future"]
-) -> Partitions:
-    positions = list(range(len(source.items)))
-    is_given = source.has_queries, source.has_weight
-    return Partitions(client, blocks, [], positions, outputs, *is_given, source.files)
-
-
-def _made(version: str, name: str, make: Callable[..., Part], *item: object) -> Part:
-    """Make a partition; say which one if that fails."""
-    check_version(version)
-    return in_partition(name, make, *item)
-
-
-def _queries(part: Part) -> Any:
-    return None if part.qid is None else Queries.of(part.qid).ids
-
-
-def _facts(part: Part) -> Facts:
-    return facts_of(part, _queries(part))
+def _block(part: Part) -> Part:
+    return part
 
 
 def _made_and_scanned(version: str, name: str, shared: tuple[Any, ...], *item: object) -> Scanned:
+    """Make a partition and run a function on it; errors name the partition."""
     make, find, arguments = shared
-    part = _made(version, name, make, *item)
-    queries = in_partition(name, _queries, part)
+    check_version(version)
+    part = in_partition(name, make, *item)
+    queries = None if part.qid is None else in_partition(name, Queries.of, part.qid).ids
     facts, output = facts_of(part, queries), None
     if len(part):
         try:
-            with at_most(1):  # others have tasks of their own
+            with at_most(1):  # other partitions are other tasks
                 output = in_partition(name, find, part, *arguments)
         except Exception as error:
             return Scanned(facts, queries, None, _without_frames(error))
@@ -269,7 +267,7 @@ def _made_and_scanned(version: str, name: str, shared: tuple[Any, ...], *item: o
 
 
 def _without_frames(error: Exception) -> Exception:
-    """Return an error that does not hold the rows it was raised at."""
+    """Return an error without references to rows."""
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
 
@@ -281,9 +279,9 @@ def _each(
     arguments: list[tuple[object, ...]],
     apart: bool,
 ) -> list[T]:
-    """Ask partitions one after the other, with the threads of this worker.
+    """Run a function on partitions, one after another.
 
-    With one of them, if the others have tasks of their own.
+    With all threads of this worker, or one if other partitions are other tasks.
     """
     from distributed import get_worker
 
@@ -294,13 +292,8 @@ def _each(
         ]
 
 
-def _own(arguments: tuple[object, ...], position: int) -> tuple[object, ...]:
-    """Return what a partition is given."""
-    return tuple(a[position] if isinstance(a, PerPartition) else a for a in arguments)
-
-
 def in_partition(name: str, function: Callable[..., T], *arguments: object) -> T:
-    """Call a function; an error about data says in which partition that is."""
+    """Call a function; errors about data name the partition."""
     try:
         return function(*arguments)
     except ValueError as error:
@@ -310,7 +303,7 @@ def in_partition(name: str, function: Callable[..., T], *arguments: object) -> T
         try:
             raise error_of_rows from None
         finally:
-            # Or this frame and the error would keep each other, and the rows.
+            # Or this frame and the error would refer to each other, and to the rows.
             del error_of_rows
 
 
@@ -328,9 +321,67 @@ def _output_of(scanned: Scanned) -> object:
     return scanned.output
 
 
-def _without_empty(partitions: Partitions) -> Partitions:
-    """Drop partitions without rows."""
-    kept = [k for k, facts in enumerate(partitions.facts) if facts.n_rows]
-    if not kept:
-        raise refusal("data", "have rows", f"{len(partitions.facts)} partitions without any")
-    return partitions.only(kept)
+def check_alike(facts: list[Facts], titles: list[str]) -> None:
+    """Refuse partitions with other columns, or types, than the first has."""
+    model, at = facts[0], titles[0]
+    wanted = [name for name, _ in model.types]
+    for name_of, other in zip(titles, facts, strict=True):
+        columns = [name for name, _ in other.types]
+        if columns != wanted or other.n_features != model.n_features:
+            odd = min(set(columns) ^ set(wanted), default=None)
+            got = f"{other.n_features} features for {model.n_features}"
+            if odd is not None:
+                got = f"{odd!r} {'more' if odd in columns else 'less'}"
+            elif other.n_features == model.n_features:
+                got = "the same ones in another order"
+            raise refusal("every partition", f"have the columns of {at}", f"{got} in {name_of}")
+        for (name, kind), (_, rule) in zip(other.types, model.types, strict=True):
+            if kind != rule:
+                raise refusal(
+                    f"the column {name!r}", f"be of type {rule}, as in {at}", f"{kind} in {name_of}"
+                )
+
+
+def check_whole(names: list[Labels], positions: list[int], files: tuple[str, ...] | None) -> None:
+    """Refuse a query that is in two partitions."""
+    if not names:
+        return
+    together = np.concatenate(names)
+    queries = Queries.of(together)
+    if len(queries) == len(together):
+        return
+    position = np.repeat(positions, [len(part) for part in names])
+    q = int(np.argmax(queries.sizes > 1))
+    a, b = queries.arrange(position)[queries.offsets[q] :][:2].tolist()
+    name = queries.ids[q : q + 1].tolist()[0]
+    if files is not None:
+        raise refusal(
+            "a query",
+            "be whole in one file",
+            f"rows of {name!r} in {files[a]!r} and {files[b]!r}",
+            hint="Read them by dask.dataframe.read_parquet, and bring queries "
+            "together by repartition_by_qid.",
+        )
+    raise refusal(
+        "a query",
+        "be whole in one partition",
+        f"rows of {name!r} in partitions {a} and {b}",
+        hint="Bring queries together by repartition_by_qid.",
+    )
+
+
+def overlapping(facts: list[Facts]) -> list[int]:
+    """Return the partitions that may share a query with another.
+
+    Only their names of queries have to be compared.
+    """
+    if any(fact.first is None for fact in facts):
+        return list(range(len(facts)))
+    order = sorted(range(len(facts)), key=lambda k: facts[k].first)
+    near: set[int] = set()
+    reach = order[0]  # which of those before reaches furthest
+    for k in order[1:]:
+        if facts[k].first <= facts[reach].last:
+            near |= {reach, k}
+        reach = k if facts[k].last > facts[reach].last else reach
+    return sorted(near)

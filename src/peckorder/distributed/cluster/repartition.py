@@ -16,8 +16,7 @@ from peckorder.distributed.cluster.client import (
     results,
     usable_client,
 )
-from peckorder.distributed.cluster.partition_facts import overlapping
-from peckorder.distributed.cluster.partitions import map_partitions
+from peckorder.distributed.cluster.partitions import map_partitions, overlapping
 from peckorder.distributed.cluster.sources import Part, Source, cut_alike, type_of
 from peckorder.feedback import Queries
 from peckorder.streams.block import Block
@@ -154,7 +153,7 @@ class _Moves:
         return sizes
 
     def tasks(self, pieces: list[tuple["Delayed", ...]]) -> list["Delayed"]:
-        """Return partitions to be, given each as columns with its queries last."""
+        """Return the new partitions, given each old one as columns with its queries last."""
         from dask import delayed
 
         coming: dict[int, list[int]] = defaultdict(list)
@@ -165,9 +164,9 @@ class _Moves:
         parts = []
         for b, piece in enumerate(pieces):
             pieces_here = [
-                delayed(_taken, pure=False)(*pieces[a], self.names[a, b], True)
+                delayed(_select, pure=False)(*pieces[a], self.names[a, b], True)
                 if a != b
-                else delayed(_taken, pure=False)(*piece, leaving[b], False)
+                else delayed(_select, pure=False)(*piece, leaving[b], False)
                 for a in sorted([*coming[b], b])
             ]
             parts.append(delayed(_together, pure=False)(pieces_here))
@@ -175,7 +174,7 @@ class _Moves:
 
 
 def _moves(client: "Client", names: list["Delayed"]) -> _Moves:
-    """Find out which queries are in several partitions, and where each goes."""
+    """Find the queries in several partitions, and the partition to which each moves."""
     source = Source(_part_of_names, [(name,) for name in names], True, False)
     scanned = map_partitions(client, source, _counts, whole=False)
     near = overlapping(scanned.facts)
@@ -215,8 +214,8 @@ def _counts(block: Block) -> tuple[Labels, Ints]:
     return queries.ids, queries.sizes
 
 
-@entry_named("repartition_by_qid")  # runs when somebody computes the result
-def _taken(*arguments: Any) -> tuple[Any, ...]:
+@entry_named("repartition_by_qid")  # runs when the result is computed
+def _select(*arguments: Any) -> tuple[Any, ...]:
     """Return the rows of some queries, or all others, of columns."""
     *columns, qid, names, is_wanted = arguments
     queries = Queries.of(np.asarray(qid))

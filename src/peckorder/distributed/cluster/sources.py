@@ -1,18 +1,19 @@
-"""Data of Dask, or in files, as a list of what workers make partitions of."""
+"""Data of Dask, or in files, as a list of what workers make partitions from."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from reprlib import repr as short
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from peckorder._core.errors import refusal
 from peckorder.streams.block import Block
-from peckorder.streams.sources.files import found_files
+from peckorder.streams.sources.files import block_of, check_numbers, found_files
+from peckorder.tables.roles import GivenRoles
 
 _SUFFIXES = (".parquet", ".pq")
 
@@ -25,8 +26,7 @@ class Part(Block):
     types: tuple[tuple[str, str], ...] = ()
 
     def __sizeof__(self) -> int:
-        # What Dask counts, and spills to disk by: here, and not registered with Dask,
-        # so that it holds wherever a partition comes to be.
+        # By it Dask spills to disk: not registered with Dask, so that all workers have it.
         from dask.sizeof import sizeof
 
         X = self.X
@@ -35,38 +35,9 @@ class Part(Block):
         return object.__sizeof__(self) + sum(int(sizeof(c)) for c in (*rows, *columns))
 
 
-@dataclass(frozen=True)
-class Roles:
-    """Which columns are what; features None for all others."""
-
-    target: Any
-    qid: Any
-    weight: Any
-    features: tuple[Any, ...] | None
-
-    @property
-    def others(self) -> list[Any]:
-        """The columns that are no features."""
-        given = (self.target, self.qid, self.weight)
-        return [name for name in given if name is not None]
-
-    def names(self, columns: list[Any]) -> list[Any]:
-        """Return the features among these columns, all of which must be there."""
-        wanted = [*self.others, *(self.features or ())]
-        for name in wanted:
-            if name not in columns:
-                raise refusal("the columns", f"include {name!r}", short(columns))
-        if self.features is not None:
-            return list(self.features)
-        names = [name for name in columns if name not in self.others]
-        if not names:
-            raise refusal("the columns", "include a feature", short(columns))
-        return names
-
-
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What each partition is made of: `make(*items[k])` on a worker gives a Part.
+    """What partitions are made from: `make(*items[k])` on a worker returns a Part.
 
     Items may hold Delayed objects, which Dask computes first. `files` are those that
     partitions are read from, if they are.
@@ -80,19 +51,19 @@ class Source:
 
     @property
     def titles(self) -> list[str]:
-        """What partitions are called."""
-        return [title(place, self.files) for place in range(len(self.items))]
+        """The names of partitions in messages."""
+        return [title(k, self.files) for k in range(len(self.items))]
 
 
-def title(place: int, files: tuple[str, ...] | None) -> str:
-    """Return what a partition is called: its number, and its file if it has one."""
-    return f"partition {place}" + ("" if files is None else f" ({files[place]!r})")
+def title(position: int, files: tuple[str, ...] | None) -> str:
+    """Return the name of a partition: its number, and its file if it has one."""
+    return f"partition {position}" + ("" if files is None else f" ({files[position]!r})")
 
 
 def source_of(
     data: Any, y: Any, qid: Any, sample_weight: Any, target: Any, features: Any
 ) -> Source:
-    """Return what the data is, and refuse what it cannot be."""
+    """Return data as a source; refuse data of other kinds."""
     import dask.array as da
     import dask.dataframe as dd
 
@@ -112,59 +83,23 @@ def source_of(
             short(data),
             error=TypeError,
         )
-    if y is not None or target is None:
-        rule = "None" if y is not None else "the name of the column of labels"
-        raise refusal(
-            "y" if y is not None else "target",
-            f"be {rule} for {('frames' if is_frame else 'files')}",
-            short(y if y is not None else target),
-            error=TypeError,
-        )
-    roles = Roles(target, qid, sample_weight, _feature_names(features))
-    _check_apart([*roles.others, *(roles.features or ())])
-    for name, column in (("qid", qid), ("sample_weight", sample_weight)):
-        if column is not None and not isinstance(column, str):
-            raise refusal(
-                name,
-                f"be the name of a column for {('frames' if is_frame else 'files')}",
-                short(column),
-                error=TypeError,
-            )
+    if y is not None:
+        rule = f"be None for {'frames' if is_frame else 'files'}"
+        raise refusal("y", rule, short(y), error=TypeError)
+    given = GivenRoles.of(features, target=target, qid=qid, sample_weight=sample_weight)
     if is_frame:
-        names = roles.names(list(data.columns))
-        picked = data[[*names, *roles.others]]
-        items = [(part, roles) for part in picked.to_delayed()]
+        picked = data[given.find(list(data.columns), "data").columns]
+        items = [(part, given) for part in picked.to_delayed()]
         make: Callable[..., Part] = part_of_frame
     else:
-        items = [(path, roles) for path in paths or ()]
+        items = [(path, given) for path in paths or ()]
         make = part_of_file
     files = None if paths is None else tuple(paths)
     return Source(make, items, qid is not None, sample_weight is not None, files)
 
 
-def _check_apart(names: list[Any]) -> None:
-    """Refuse a column that is to be two things: labels would be learnt from labels."""
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise refusal(
-            "target, qid, sample_weight and features", "be different columns", f"{twice[0]!r} twice"
-        )
-
-
-def _feature_names(features: Any) -> tuple[Any, ...] | None:
-    if features is None:
-        return None
-    is_list = isinstance(features, Iterable) and not isinstance(features, str)
-    names = tuple(features) if is_list else ()
-    if not names or len(set(names)) < len(names):
-        raise refusal(
-            "features", "be a list of names of columns, each once", short(features), error=TypeError
-        )
-    return names
-
-
 def _paths(data: Any) -> list[str] | None:
-    """Return the files of a list of them, of one, or of a folder that is here."""
+    """Return the files of a path or a list of paths; of a folder here, those in it."""
     if isinstance(data, str | os.PathLike):
         data = [data]
     if not isinstance(data, list | tuple) or not data:
@@ -196,7 +131,7 @@ def cut_alike(
 ) -> tuple[dict[str, Any], tuple[int, ...]]:
     """Check arrays, `data` first; cut all of them into the rows of its chunks.
 
-    Only columns of one value per row travel for that, unless features are cut too.
+    Only columns of one value per row are moved for that, unless features are cut too.
     """
     import dask.array as da
 
@@ -252,81 +187,54 @@ def type_of(column: Any) -> str:
     return {"U": "str", "S": "bytes"}.get(column.dtype.kind, name)
 
 
-def part_of_frame(frame: Any, roles: Roles) -> Part:
+def part_of_frame(frame: Any, given: GivenRoles) -> Part:
     """Make a partition of a pandas frame."""
-    names = roles.names(list(frame.columns))
-    _check_once(list(frame.columns))
-    types = [(str(c), str(frame[c].dtype)) for c in [*names, *roles.others]]
-    columns = [_numbers(_plain(frame[c])) for c in names] if len(frame) else []
-    for name, column in zip(names, columns, strict=False):
+    roles = given.find(list(frame.columns), "data")
+    columns = [_numbers(_plain(frame[c])) for c in roles.features] if len(frame) else []
+    for name, column in zip(roles.features, columns, strict=False):
         if column is None:
-            _refuse_type(name, str(frame[name].dtype))
-    others = {c: frame[c].to_numpy() for c in roles.others}
-    return _part(columns, len(names), others, roles, names, types)
+            raise refusal(
+                f"column {name!r} of data",
+                "be numbers",
+                str(frame[name].dtype),
+                hint="Name the columns to learn from in features=.",
+            )
+    # In single precision if all features are.
+    is_single = all(column.dtype == np.float32 for column in columns)
+    X = np.empty((len(frame), len(roles.features)), np.float32 if is_single else np.float64)
+    for position, column in enumerate(columns):
+        X[:, position] = column
+    qid = None if roles.qid is None else frame[roles.qid].to_numpy()
+    weight = None if roles.weight is None else frame[roles.weight].to_numpy()
+    types = tuple((str(c), str(frame[c].dtype)) for c in roles.columns)
+    y = frame[roles.target].to_numpy()
+    return Part(X, y, qid, weight, _texts(roles.features), types)
 
 
-def part_of_file(path: str, roles: Roles) -> Part:
+def part_of_file(path: str, given: GivenRoles) -> Part:
     """Make a partition of a Parquet file."""
     import pyarrow as pa
 
-    from peckorder.tables.files.arrow import (
-        is_numeric,
-        label_array,
-        number_array,
-        open_parquet,
-        query_array,
-    )
+    from peckorder.tables.files.arrow import open_parquet
 
     rule = "be sound Parquet that workers can read"
     with open_parquet(Path(path), "every file", rule, f"{path!r}: ") as file:
         schema = file.schema_arrow
-        _check_once(schema.names)
-        names = roles.names(schema.names)
-        table = file.read(columns=[*names, *roles.others])
-    types = [(c, str(schema.field(c).type)) for c in [*names, *roles.others]]
-    given = names if len(table) else []
-    for name in given:
-        kind = schema.field(name).type
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if not is_numeric(kind) and not pa.types.is_null(kind):
-            _refuse_type(name, str(schema.field(name).type))
-
-    def read(name: str, to_array: Callable[[Any], Any]) -> Any:
-        column = table.column(name)
-        chunks = column.chunks or [pa.nulls(0, column.type)]
-        parts = [to_array(chunk) for chunk in chunks]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-    columns = [read(name, number_array) for name in given]
-    others = {
-        name: read(name, query_array if name == roles.qid else label_array) for name in roles.others
-    }
-    return _part(columns, len(names), others, roles, names, types)
+        roles = given.find(schema.names, str(path))
+        table = file.read(columns=roles.columns)
+    if len(table):
+        check_numbers(schema, roles, str(path))
+    is_single = {schema.field(name).type for name in roles.features} == {pa.float32()}
+    batches = table.to_batches() or [pa.RecordBatch.from_pylist([], table.schema)]
+    dtype = np.float32 if is_single else np.float64
+    block = Block.joined([block_of(batch, roles, dtype) for batch in batches])
+    types = tuple((c, str(schema.field(c).type)) for c in roles.columns)
+    return Part(block.X, block.y, block.qid, block.weight, _texts(roles.features), types)
 
 
-def _part(
-    columns: list[Any],
-    n_features: int,
-    others: dict[Any, Any],
-    roles: Roles,
-    names: list[Any],
-    types: list[tuple[str, str]],
-) -> Part:
-    """Put features side by side: in single precision if all of them are."""
-    n_rows = len(others[roles.target])
-    is_single = all(column.dtype == np.float32 for column in columns)
-    X = np.empty((n_rows, n_features), np.float32 if is_single else np.float64)
-    for place, column in enumerate(columns):
-        X[:, place] = column
-    has_names = all(isinstance(name, str) for name in names)
-    return Part(
-        X,
-        others[roles.target],
-        None if roles.qid is None else others[roles.qid],
-        None if roles.weight is None else others[roles.weight],
-        tuple(names) if has_names else None,
-        tuple(types),
-    )
+def _texts(names: tuple[Any, ...]) -> tuple[str, ...] | None:
+    """Return names that are all texts."""
+    return names if all(isinstance(name, str) for name in names) else None
 
 
 def _plain(column: Any) -> Any:
@@ -352,18 +260,3 @@ def _numbers(column: Any) -> Any:
         return column.astype(np.float64)
     except (TypeError, ValueError):
         return None
-
-
-def _check_once(names: list[Any]) -> None:
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise refusal("every column", "have a name of its own", f"{twice!r} twice")
-
-
-def _refuse_type(name: Any, kind: str) -> NoReturn:
-    raise refusal(
-        "features",
-        "be columns of numbers",
-        f"{name!r} of type {kind}",
-        hint="Name the columns to learn from in features=.",
-    )

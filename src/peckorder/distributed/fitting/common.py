@@ -1,20 +1,11 @@
-"""What all distributed fits share: a model that learns on a worker, and its result."""
+"""What all distributed fits share: refusals, and the features of the model."""
 
 from contextlib import AbstractContextManager
-from typing import Any, NoReturn, TypeVar
-
-from sklearn.base import clone
+from typing import Any, NoReturn
 
 from peckorder._core.errors import named, refusal
 from peckorder.distributed.cluster.partitions import Partitions
-
-E = TypeVar("E")
-
-
-def unfitted(estimator: E) -> E:
-    """Return a copy without what it has learnt, light enough to travel."""
-    bare: E = clone(estimator)
-    return bare
+from peckorder.distributed.cluster.sources import Source
 
 
 def named_after(estimator: object) -> AbstractContextManager[None]:
@@ -22,8 +13,19 @@ def named_after(estimator: object) -> AbstractContextManager[None]:
     return named(type(estimator).__name__)
 
 
+def check_queries(estimator: object, source: Source) -> None:
+    """Refuse data without queries for an estimator that learns pairs of rows."""
+    if not source.has_queries:
+        raise refusal(
+            "qid",
+            f"be given for {type(estimator).__name__} on a cluster, as without queries every "
+            "row makes a pair with rows of all other partitions",
+            "None",
+        )
+
+
 def refuse_weightless() -> NoReturn:
-    """Say that no row weighs anything, as a fit in one process does."""
+    """Refuse data without positive weights, as a fit in one process does."""
     raise refusal("sample_weight", "be > 0 for some row", "zero for all")
 
 

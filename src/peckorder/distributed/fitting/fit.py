@@ -7,6 +7,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from peckorder._base import all_or_nothing
@@ -19,7 +20,7 @@ from peckorder.distributed.cluster.client import (
 )
 from peckorder.distributed.cluster.partitions import PerPartition, load
 from peckorder.distributed.cluster.sources import Source, source_of
-from peckorder.distributed.fitting.common import named_after, set_features, unfitted
+from peckorder.distributed.fitting.common import named_after, set_features
 from peckorder.distributed.fitting.magnitude import fit_mprank, fit_svrank
 from peckorder.distributed.fitting.rankboost import fit_rankboost
 from peckorder.estimators import AggregatePRank, MPRank, RankBoost, SVRank
@@ -197,14 +198,14 @@ def fit_aggregate(estimator: AggregatePRank, source: Source, client: "Client") -
             hint="Or make fewer partitions.",
             error=ValueError,
         )
-    labels = union(partitions.ask(labels_of, unfitted(estimator)))
+    labels = union(partitions.ask(labels_of, clone(estimator)))
     with named_after(estimator):
         scale = _scale(estimator, labels, partitions.n_rows)
     counts = [n_members // n_shards + (k < n_members % n_shards) for k in range(n_shards)]
     rng = check_random_state(estimator.random_state)
     seeds = rng.randint(2**31 - 1, size=n_shards).tolist()
     shards = PerPartition(
-        unfitted(estimator).set_params(n_estimators=count, random_state=seed, classes=scale.classes)
+        clone(estimator).set_params(n_estimators=count, random_state=seed, classes=scale.classes)
         for count, seed in zip(counts, seeds, strict=True)
     )
     merged = reduce(AggregatePRank.merge, partitions.ask(train, shards, apart=True))
@@ -220,14 +221,14 @@ def _check(estimator: AggregatePRank, source: Source) -> None:
             raise refusal(
                 "kernel",
                 "be 'linear', 'poly', 'rbf' or a function for a distributed fit, since "
-                "columns of precomputed ones stand for rows of one training set",
+                "columns of precomputed ones are rows of one training set",
                 "'precomputed'",
                 error=ValueError,
             )
     if source.has_weight:
         raise refusal(
             "sample_weight",
-            "be None for AggregatePRank, which weighs all rows alike",
+            "be None for AggregatePRank, whose rows all have the same weight",
             "another",
             error=ValueError,
         )
@@ -240,7 +241,7 @@ def labels_of(block: Block, estimator: AggregatePRank) -> Labels | None:
     with named_after(estimator):
         column = read_labels(block.y)
         if not column.is_numeric or not np.isfinite(column.values.astype(float)).all():
-            Scale.inferred(column)  # says what is wrong
+            Scale.inferred(column)  # raises an error
     return np.unique(column.values)
 
 

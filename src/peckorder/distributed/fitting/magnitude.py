@@ -1,8 +1,8 @@
 """Linear SVRank on a cluster: the planes of partitions, summed.
 
-The minimiser is the one that works in one process. It asks for the risk at some scores
-and its slope; here scores are known by the w that they are of, and a slope s by the
-plane ``X' s`` of d numbers. Workers keep the scores of their rows.
+The minimiser is that of one process. It needs the risk at some scores and its slope;
+here scores are represented by their w, and a slope s by the plane ``X' s`` of d numbers.
+Workers keep the scores of their rows.
 """
 
 from collections import OrderedDict
@@ -14,6 +14,7 @@ from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from sklearn.base import clone
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats
@@ -21,10 +22,10 @@ from peckorder._core.validation import check_parameters
 from peckorder.distributed.cluster.partitions import Partitions, load, map_partitions
 from peckorder.distributed.cluster.sources import Source
 from peckorder.distributed.fitting.common import (
+    check_queries,
     named_after,
     refuse_weightless,
     set_features,
-    unfitted,
 )
 from peckorder.estimators import MPRank, SVRank
 from peckorder.magnitude.base import MagnitudeModel, TrainingData
@@ -52,10 +53,10 @@ def check_linear(estimator: MagnitudeModel) -> None:
 
 
 def read(estimator: MagnitudeModel, block: Block) -> TrainingData | None:
-    """Check a partition as `fit` does; None if nothing in it weighs anything.
+    """Check a partition as `fit` does; return None if all its weights are zero.
 
-    Rows without weight are checked as well, so that what is refused does not depend on
-    where partitions end.
+    Rows with weight zero are checked as well, so that refusals do not depend on where
+    partitions end.
     """
     is_weightless = block.weight is not None and not block.weight.any()
     weight = None if is_weightless else block.weight
@@ -69,7 +70,7 @@ def fit_mprank(estimator: MPRank, source: Source, client: "Client") -> None:
     with named_after(estimator):
         estimator._check()
         check_linear(estimator)
-    partitions = map_partitions(client, source, moments_of, unfitted(estimator), source.has_queries)
+    partitions = map_partitions(client, source, moments_of, clone(estimator), source.has_queries)
     moments = partitions.joined(join)
     if moments is None:
         refuse_weightless()
@@ -79,7 +80,7 @@ def fit_mprank(estimator: MPRank, source: Source, client: "Client") -> None:
 
 
 def moments_of(block: Block, estimator: MPRank, has_queries: bool) -> RunningMoments | None:
-    """Return the moments of a partition; None if nothing in it weighs anything."""
+    """Return the moments of a partition; None if all its weights are zero."""
     given = read(estimator, block)
     if given is None:
         return None
@@ -105,13 +106,7 @@ def fit_svrank(estimator: SVRank, source: Source, client: "Client") -> None:
     with named_after(estimator):
         check_parameters(estimator, estimator._rules)
         check_linear(estimator)
-    if not source.has_queries:
-        raise refusal(
-            "qid",
-            "be given for SVRank on a cluster, as without queries every row "
-            "makes a pair with rows of all other partitions",
-            "None",
-        )
+    check_queries(estimator, source)
     partitions = load(client, source)
     risk = SummedRisk.of(partitions, estimator)
     limits = estimator._limits()
@@ -128,9 +123,9 @@ def fit_svrank(estimator: SVRank, source: Source, client: "Client") -> None:
 
 
 class Line:
-    """Scores of all rows, known by their w; maybe as those of ``start + length along``.
+    """Scores of all rows, represented by w, perhaps as ``start + length along``.
 
-    So that a worker that has both columns need not multiply rows again.
+    Then a worker with both columns need not multiply rows again.
     """
 
     __array_ufunc__ = None  # numbers of NumPy leave it to __rmul__
@@ -162,7 +157,7 @@ class Line:
 
     @property
     def parts(self) -> tuple[Floats, Floats | None, float]:
-        """What a worker needs to know."""
+        """What is sent to a worker: start, along and length."""
         if self.start is None:
             return self.w, None, 0.0
         return self.start, self.along, self.length
@@ -179,11 +174,11 @@ class Weights:
         return np.zeros((1, self.n_features))
 
     def of_slope(self, slope: Floats) -> Floats:
-        """Return the gradient in w, which is how slopes are known."""
+        """Return the gradient in w, which represents a slope."""
         return slope[np.newaxis]
 
     def scores(self, w: Floats) -> Any:
-        """Return what the scores are known by."""
+        """Return what represents the scores."""
         return Line(w[0])
 
 
@@ -203,8 +198,8 @@ class SummedRisk:
 
     @classmethod
     def of(cls, partitions: Partitions, estimator: SVRank) -> "SummedRisk":
-        """Let workers read their rows, and tell what these weigh."""
-        bare, fit = unfitted(estimator), uuid4().hex
+        """Let workers read their rows, and return their weights."""
+        bare, fit = clone(estimator), uuid4().hex
         answers = np.array(partitions.ask(_weights, bare, fit))
         largest, mass, squares = answers.T
         if not largest.max() > 0.0:
@@ -225,14 +220,14 @@ class SummedRisk:
         return float(total[0]), total[1:]
 
     def mean_off(self, w: Floats) -> float:
-        """Return the mean of what labels exceed scores by, over all rows."""
+        """Return the mean difference of labels and scores, over all rows."""
         means = self.partitions.ask(_mean_off, self.estimator, self.fit, w)
         return float(self.masses @ means / self.masses.sum())
 
 
 @dataclass(eq=False)
 class _State:
-    """What a worker keeps of a partition: checked rows, their risk, some scores."""
+    """The state of a partition: checked rows, their risk, some scores."""
 
     risk: PairRisk
     space: Features
@@ -240,7 +235,7 @@ class _State:
     lock: "LockType" = field(default_factory=Lock)
 
     def scores_of(self, w: Floats) -> Floats:
-        """Return scores, at hand or computed."""
+        """Return scores, kept or computed."""
         key = w.tobytes()
         scores = self.scores.pop(key, None)
         return self.keep(key, self.space.scores(w[np.newaxis]) if scores is None else scores)
@@ -252,14 +247,14 @@ class _State:
         return scores
 
 
-# Goes with the rows: what Dask drops, or moves, is read again where it then is.
-# By fit; None where nothing weighs anything.
+# Deleted with the rows: partitions that Dask drops or moves are read again. The name of
+# the fit, and its state; None where all weights are zero.
 _states: WeakKeyDictionary[Block, tuple[str, _State | None]] = WeakKeyDictionary()
 _lock = Lock()
 
 
 def _state(block: Block, estimator: SVRank, fit: str) -> _State | None:
-    """Return what is kept of a partition; None if nothing in it weighs anything."""
+    """Return the state of a partition; None if all its weights are zero."""
     with _lock:
         known, state = _states.get(block, (None, None))
         if known != fit:
@@ -302,7 +297,7 @@ def _plane(
 
 
 def _mean_off(block: Block, estimator: SVRank, fit: str, w: Floats) -> float:
-    """Return the mean of what labels exceed scores by, in a partition."""
+    """Return the mean difference of labels and scores in a partition."""
     state = _state(block, estimator, fit)
     if state is None:
         return 0.0

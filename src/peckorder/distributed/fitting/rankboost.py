@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from uuid import uuid4
 
 import numpy as np
+from sklearn.base import clone
 
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.threads import Team
@@ -20,7 +21,7 @@ from peckorder.boosting.sharded.shard import Shard, joined
 from peckorder.distributed.cluster.client import results
 from peckorder.distributed.cluster.partitions import Partitions, in_partition, load
 from peckorder.distributed.cluster.sources import Source
-from peckorder.distributed.fitting.common import named_after, set_features, unfitted
+from peckorder.distributed.fitting.common import check_queries, named_after, set_features
 from peckorder.estimators import RankBoost
 from peckorder.exceptions import ClusterError
 from peckorder.streams.block import Block
@@ -36,15 +37,9 @@ def fit_rankboost(estimator: RankBoost, source: Source, client: "Client") -> Non
     """Learn rounds from sums; the model is that of `fit` with all rows, to the bit."""
     with named_after(estimator):
         options = options_for_blocks(estimator, "on a cluster")
-    if not source.has_queries:
-        raise refusal(
-            "qid",
-            "be given for RankBoost on a cluster, as without queries every row "
-            "makes a pair with rows of all other partitions",
-            "None",
-        )
+    check_queries(estimator, source)
     partitions = load(client, source)
-    with DaskShards(partitions, unfitted(estimator)) as crew, named_after(estimator):
+    with DaskShards(partitions, clone(estimator)) as crew, named_after(estimator):
         rows, counts = crew.rows()
         if rows.n_rows == 0:
             refuse_rows(counts.all_rows, counts.all_queries, counts.flat_queries)
@@ -56,11 +51,11 @@ def fit_rankboost(estimator: RankBoost, source: Source, client: "Client") -> Non
     estimator.traffic_ = np.array(booster.traffic.rounds, dtype=TRAFFIC)
 
 
-# Seconds between two looks at who is there; how long to wait for Dask to notice that a
-# worker which did not answer is gone; and how often in a row that may happen.
+# Seconds between two checks of the workers; how long to wait until Dask notices that a
+# worker which did not answer is lost; and how often in a row that may happen.
 _LOOK: Final = 0.5
 _NOTICE: Final = 10.0
-_MOST_LOSSES: Final = 5
+_MAX_LOSSES: Final = 5
 
 
 class Counts(NamedTuple):
@@ -117,7 +112,6 @@ class DaskShards:
         self._model = model
         self._name = f"rankboost-{uuid4().hex}-"
         self._shards: dict[int, ShardHandle] = {}
-        # Partitions that are in no shard.
         self._unassigned = list(range(len(partitions)))
         self._n_made, self._n_losses = 0, 0
 
@@ -156,7 +150,7 @@ class DaskShards:
     def ask(self, question: str, *arguments: object) -> list[Any]:
         """Ask all shards; return one answer per worker. Raises Lost if one is gone."""
         if self._unassigned:
-            raise Lost  # what all others say is not all
+            raise Lost  # answers would be incomplete
         if any(shard.future.status == "error" for shard in self._shards.values()):
             raise Lost
         answers = self._ask(self._shards, question, *arguments)
@@ -193,7 +187,7 @@ class DaskShards:
             if answer is None or isinstance(answer, OSError):
                 raise Lost
             if isinstance(answer, Exception):
-                # One that is about to leave may say anything.
+                # A worker that is about to leave may raise anything.
                 raise answer if address in self._client.nthreads() else Lost
             n_answers += answer[0]
             answers.append(answer[1])
@@ -203,17 +197,17 @@ class DaskShards:
 
     def _note_loss(self) -> None:
         self._n_losses += 1
-        if self._n_losses > _MOST_LOSSES:
+        if self._n_losses > _MAX_LOSSES:
             raise refusal(
                 "workers",
                 "stay",
-                f"{_MOST_LOSSES} losses in a row",
+                f"{_MAX_LOSSES} losses in a row",
                 hint="If they run out of memory, give them more, or have more of them.",
                 error=ClusterError,
             )
 
     def _lost(self) -> list[int]:
-        """Return the shards that are gone, once Dask has noticed; none if none is."""
+        """Return the lost shards, once Dask has noticed; none if there are none."""
         until = time.monotonic() + _NOTICE
         while True:
             there = self._client.nthreads()
@@ -227,18 +221,18 @@ class DaskShards:
             time.sleep(_LOOK)
 
     def _wait_for_partitions(self) -> None:
-        """Have Dask make lost partitions again, or say that it cannot."""
+        """Let Dask make lost partitions again; raise if it cannot."""
         try:
             self._partitions.ask(len)
         except CancelledError:
-            gone = [block for block in self._partitions.blocks if block.cancelled()]
+            gone = [block for block in self._partitions.outputs if block.cancelled()]
             results(self._client, gone)
             raise
 
     def _make(self, *question: Any) -> None:
-        """Make shards of all partitions that are in none, and ask them something.
+        """Make shards of unassigned partitions, and ask them a question.
 
-        One on each worker that has some. If one is lost meanwhile, none is made.
+        One on each worker that has some. If one is lost meanwhile, none is kept.
         """
         made: dict[int, ShardHandle] = {}
         try:
@@ -265,7 +259,7 @@ class DaskShards:
             WorkerShard,
             self._model,
             self._partitions.titles_of(positions),
-            [self._partitions.blocks[position] for position in positions],
+            [self._partitions.outputs[position] for position in positions],
             key=self._name + str(number),
             workers=[address],
             allow_other_workers=False,
@@ -275,7 +269,7 @@ class DaskShards:
         return ShardHandle(address, positions, future)
 
     def _wait(self, made: dict[int, ShardHandle]) -> None:
-        """Wait for shards; raises Lost if a worker is gone that should make one."""
+        """Wait for shards; raises Lost if a worker is lost that should make one."""
         from distributed import KilledWorker, wait
 
         futures = [shard.future for shard in made.values()]
@@ -306,7 +300,7 @@ def _release(shards: dict[int, ShardHandle]) -> None:
 
 
 def _is_gone(error: BaseException | None) -> bool:
-    """Return whether Dask says that the worker of an actor is lost."""
+    """Return whether an error of Dask is that the worker of an actor is lost."""
     return type(error) is RuntimeError and "Actor was lost" in str(error)
 
 
@@ -315,7 +309,7 @@ async def _answer(
 ) -> tuple[int, Any]:
     """Let the shards of this worker answer; return how many did, and what in all.
 
-    In a thread, so that the worker can be talked to meanwhile.
+    In a thread, so that the worker can answer others meanwhile.
     """
     actors = dask_worker.state.actors
     shards = [actors[key] for key in keys if actors.get(key) is not None]

@@ -4,7 +4,7 @@ import os
 from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -12,32 +12,22 @@ from peckorder._core.errors import entry_named, refusal
 from peckorder._core.typing import Floats, Frame, PathLike
 from peckorder.collaborative import Explanation, PersonalRanker, Recommendations
 from peckorder.collaborative.personal.storage import add_person, without_people
-from peckorder.distributed.people.store import About, Memory, not_a_store
-from peckorder.distributed.people.tasks import Record
+from peckorder.distributed.people.store import Memory, not_a_store
 from peckorder.exceptions import ModelFileError
 from peckorder.io import from_bytes
 from peckorder.metrics import to_frame
 from peckorder.storage.format import Damaged
 
-
-class Source(Protocol):
-    """Records that can be read: small columns, and models one by one."""
-
-    about: About
-    columns: dict[str, list[Any]]
-
-    def shared(self) -> bytes | None:
-        """Return what models share, if they do."""
-
-    def model(self, position: int) -> bytes:
-        """Return the model of the record in a position."""
+if TYPE_CHECKING:
+    from peckorder.distributed.people.store_parquet import ParquetSource
+    from peckorder.distributed.people.store_sqlite import SqliteSource
 
 
 class Person:
     """One person on top of a `PersonalRanker`.
 
-    Asked as the ranker is, without naming the person; `ranker` knows what is shared,
-    which is in memory once for all people, and this person.
+    The methods are those of the ranker, without naming the person; `ranker` has the
+    shared part, which is in memory once for all people, and this person.
     """
 
     def __init__(self, ranker: PersonalRanker, person: Hashable) -> None:
@@ -52,7 +42,7 @@ class Person:
         return self.ranker.recommend(self.person, n, exclude_rated=exclude_rated)
 
     def explain(self, item: Hashable) -> Explanation:
-        """Tell which rated items and which viewers speak for a predicted rating."""
+        """Return the rated items and the viewers that contribute to a predicted rating."""
         return self.ranker.explain(self.person, item)
 
     def __repr__(self) -> str:
@@ -60,7 +50,7 @@ class Person:
 
 
 class People(Mapping[Any, Any]):
-    """Models of people by their ids: a mapping that reads a model when asked for it.
+    """Models of people by their ids: a mapping that reads a model when it is accessed.
 
     People without a model, whose ratings were not enough, are in `reasons` and in the
     table, not among the keys.
@@ -68,8 +58,8 @@ class People(Mapping[Any, Any]):
     Attributes
     ----------
     about : dict
-        What the models are of: the estimator and its parameters, reference viewers, how
-        gaps were filled, metrics, digests of the data.
+        The estimator and its parameters, reference viewers, how gaps were filled,
+        metrics, digests of the data.
     reasons : dict
         Why there is no model, by person.
 
@@ -90,7 +80,7 @@ class People(Mapping[Any, Any]):
     (['a', 'b'], 3, ['c'])
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: "Memory | ParquetSource | SqliteSource") -> None:
         self._source, self.about = source, source.about
         persons, reasons = source.columns["person"], source.columns["reason"]
         records = list(enumerate(zip(persons, reasons, strict=True)))
@@ -113,9 +103,9 @@ class People(Mapping[Any, Any]):
             raise KeyError(f"people: there is no model of {person!r}: {why}") from None
         if self.about["estimator"] != "PersonalRanker":
             return from_bytes(data)
-        # One of their own: else all who were ever asked for would stay in memory.
+        # With this person alone: else all who were ever read would stay in memory.
         ranker = without_people(self._shared)
-        self._take(ranker, data)
+        self._add(ranker, data)
         return Person(ranker, person)
 
     def __iter__(self) -> Iterator[Any]:
@@ -140,7 +130,7 @@ class People(Mapping[Any, Any]):
 
     @entry_named("people")
     def ranker(self) -> PersonalRanker:
-        """Return a `PersonalRanker` that knows everybody who is in the store.
+        """Return a `PersonalRanker` with all people of the store.
 
         Returns
         -------
@@ -159,9 +149,9 @@ class People(Mapping[Any, Any]):
                 repr(self.about["estimator"]),
                 error=TypeError,
             )
-        ranker = self._shared_anew()
+        ranker = shared_ranker(self._source.shared)
         for position in self._positions.values():
-            self._take(ranker, self._source.model(position))
+            self._add(ranker, self._source.model(position))
         return ranker
 
     def columns(self) -> dict[str, list[Any]]:
@@ -188,13 +178,10 @@ class People(Mapping[Any, Any]):
 
     @cached_property
     def _shared(self) -> PersonalRanker:
-        return self._shared_anew()
-
-    def _shared_anew(self) -> PersonalRanker:
-        return shared_ranker(self._source.shared())
+        return shared_ranker(self._source.shared)
 
     @entry_named("people")
-    def _take(self, ranker: PersonalRanker, data: bytes) -> None:
+    def _add(self, ranker: PersonalRanker, data: bytes) -> None:
         try:
             add_person(ranker, data)
         except Damaged as error:
@@ -203,33 +190,9 @@ class People(Mapping[Any, Any]):
             ) from None
 
 
-class MemorySource:
-    """Records in memory to read from."""
-
-    def __init__(self, store: Memory) -> None:
-        self.about, self._shared = store.about, store.shared
-        self._records: list[Record] = list(store.records.values())
-        self.columns = {
-            name: [getattr(record, name) for record in self._records]
-            for name in ("row", "person", "n_ratings", "seconds", "reason")
-        }
-        for position, name in enumerate(self.about["metrics"]):
-            self.columns[name] = [r.measures[position] for r in self._records]
-
-    def shared(self) -> bytes | None:
-        """Return what models share, if they do."""
-        return self._shared
-
-    def model(self, position: int) -> bytes:
-        """Return the model of the record in a position."""
-        data = self._records[position].model
-        assert data is not None
-        return data
-
-
 @entry_named("people")
 def shared_ranker(data: bytes | None) -> PersonalRanker:
-    """Return what people share, or say that the store has lost it."""
+    """Return the part that people share; refuse a store without it."""
     ranker = None if not data else from_bytes(data)
     if not isinstance(ranker, PersonalRanker):
         raise refusal(
@@ -260,7 +223,7 @@ def open_people(path: PathLike) -> People:
 
     Notes
     -----
-    O(n_people) time and memory; models are read when they are asked for. They are
+    O(n_people) time and memory; models are read when they are accessed. They are
     checked as those of `peckorder.load` are, and hold no code.
 
     Examples

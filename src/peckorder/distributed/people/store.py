@@ -14,20 +14,22 @@ from peckorder.distributed.people.tasks import Record
 from peckorder.feedback import id_list
 
 FORMAT = 1
+# Columns of a store besides metrics and models.
+COLUMNS = ("row", "person", "n_ratings", "seconds", "reason")
 SUFFIXES = (".sqlite", ".sqlite3", ".db")
-# What is told of a run, and needs not be the same when it is taken up again.
-_INFORMATIVE = ("shown",)
+# An entry that need not be the same when a run is resumed.
+_SHOWN = "shown"
 
 About: TypeAlias = dict[str, Any]
 Shared: TypeAlias = Callable[[], bytes | None]
 
 
 class Store(ABC):
-    """Records on their way to where they are kept, a batch at a time.
+    """Records that are written to a store in batches.
 
-    A batch is kept whole or not at all. What is waiting, and how many batches there
-    are, change together, in one assignment: if Ctrl-C comes between the two, the same
-    batch is written again in the same number.
+    A batch is kept whole or not at all. Waiting records and the number of batches change
+    together, in one assignment: if Ctrl-C comes before it, the same batch is written
+    again under the same number.
     """
 
     # A batch is written when it has so many records, or is so many seconds old.
@@ -36,7 +38,7 @@ class Store(ABC):
 
     # Rows of the people who are in the store.
     rows: set[int]
-    # What is shared by all models, as bytes.
+    # The part that all models share, as bytes.
     shared: bytes | None
 
     def __init__(self, n_batches: int) -> None:
@@ -44,14 +46,14 @@ class Store(ABC):
         self._since = monotonic()
 
     def put(self, records: list[Record]) -> None:
-        """Take records in, and keep them if it is time."""
+        """Add records, and write them if it is time."""
         waiting = self._state[1]
         waiting += records
         if len(waiting) >= self.batch or monotonic() - self._since > self.seconds:
             self.flush()
 
     def flush(self) -> None:
-        """Keep all that is waiting."""
+        """Write all waiting records."""
         number, waiting = self._state
         if waiting:
             self._write(number, waiting)
@@ -60,15 +62,15 @@ class Store(ABC):
 
     @abstractmethod
     def _write(self, number: int, records: list[Record]) -> None:
-        """Keep a batch whole, or not at all; written again it is there once."""
+        """Write a batch whole, or not at all; a batch that is written twice is there once."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let others have the store."""
+        """Release the store for other runs."""
 
 
 class Memory(Store):
-    """Records that are kept as long as the program runs."""
+    """Records that are kept as long as the program runs, to be read as well."""
 
     batch, seconds = 1, 0.0
 
@@ -76,13 +78,23 @@ class Memory(Store):
         super().__init__(0)
         self.about, self.shared = about, shared()
         self.rows: set[int] = set()
-        self.records: dict[int, Record] = {}
+        self._records: dict[int, Record] = {}
 
     def _write(self, number: int, records: list[Record]) -> None:
-        self.records |= {record.row: record for record in records}
+        self._records |= {record.row: record for record in records}
+
+    def model(self, position: int) -> bytes:
+        """Return the model of the record in a position."""
+        data = self._in_order[position].model
+        assert data is not None
+        return data
 
     def close(self) -> None:
-        """Do nothing."""
+        """Let the records be read: by columns, and models one by one."""
+        self._in_order = records = list(self._records.values())
+        self.columns = {name: [getattr(r, name) for r in records] for name in COLUMNS}
+        for position, name in enumerate(self.about["metrics"]):
+            self.columns[name] = [record.measures[position] for record in records]
 
 
 def open_store(path: object, about: About, shared: Shared) -> Store:
@@ -106,7 +118,7 @@ def open_store(path: object, about: About, shared: Shared) -> Store:
 
 
 def check_ids(users: Labels) -> None:
-    """Refuse ids that a store cannot hold in one column."""
+    """Refuse ids that a store cannot have in one column."""
     ids = id_list(users)
     if all(type(user) is str for user in ids):
         return
@@ -117,20 +129,19 @@ def check_ids(users: Labels) -> None:
 
 
 def check_same(path: object, known: About, about: About) -> None:
-    """Refuse to go on with a store that was made by another call."""
+    """Refuse a store that was made by another call."""
     if known.get("format") != about["format"]:
         raise refusal(
             "store",
             f"be of format {about['format']}",
             f"{str(path)!r}, of format {known.get('format')!r}",
         )
-    others = [
-        name
-        for name in about
-        if name not in _INFORMATIVE and known.get(name) != as_stored(about[name])
-    ]
+    about = json.loads(encoded(about))  # as a store returns it
+    others = [name for name in about if known.get(name) != about[name] and name != _SHOWN]
+    old: Any = known.get("parameters")
     if "parameters" in others and known.get("estimator") == about["estimator"]:
-        names = _unlike(known.get("parameters"), about["parameters"])
+        mine = about["parameters"] if isinstance(old, dict) else {}
+        names = [name for name in mine if old.get(name) != mine[name]]
         others[others.index("parameters")] += f" ({', '.join(names)})" if names else ""
     if others:
         raise refusal(
@@ -141,25 +152,13 @@ def check_same(path: object, known: About, about: About) -> None:
         )
 
 
-def _unlike(known: object, mine: dict[str, str]) -> list[str]:
-    """Return which parameters differ, if they are known one by one."""
-    if not isinstance(known, dict):
-        return []
-    return [name for name in mine if known.get(name) != mine[name]]
-
-
-def as_stored(value: object) -> object:
-    """Return a plain value as it comes back from a store."""
-    return json.loads(json.dumps(value))
-
-
 def encoded(about: About) -> str:
-    """Return what is known of a run as text."""
+    """Return the description of a run as text."""
     return json.dumps(about, indent=1, ensure_ascii=False)
 
 
 def decoded(path: object, text: str | bytes) -> About:
-    """Read what is known of a run."""
+    """Read the description of a run."""
     try:
         about = json.loads(text)
     except ValueError:
@@ -170,14 +169,14 @@ def decoded(path: object, text: str | bytes) -> About:
 
 
 def not_a_store(path: object) -> Exception:
-    """Return what is said of a file or folder that holds something else."""
+    """Return the refusal of a file or folder of something else."""
     error = refusal("path", "be a store of people", repr(str(path)))
     name_caller(error, "people")
     return error
 
 
 def store_in_use(path: object) -> Exception:
-    """Return what is said of a store that another run writes to."""
+    """Return the refusal of a store that another run writes to."""
     return refusal(
         "store",
         "be of one run at a time",

@@ -5,7 +5,7 @@
     _lock                held by the run that writes
     part-00000.parquet   a batch of records; and so on
 
-Names that begin with a line or a dot are passed over by readers of such folders.
+Readers of such folders skip names that begin with an underscore or a dot.
 """
 
 from contextlib import suppress
@@ -16,6 +16,7 @@ from peckorder._core.errors import entry_named, refusal
 from peckorder._core.file_locks import lock
 from peckorder._core.text_files import remove_drafts, whole_file
 from peckorder.distributed.people.store import (
+    COLUMNS,
     About,
     Shared,
     Store,
@@ -29,11 +30,11 @@ from peckorder.distributed.people.tasks import Record
 from peckorder.exceptions import MissingExtraError
 
 ABOUT, SHARED, LOCK = "_people.json", "_shared.peckorder", "_lock"
-COLUMNS = ("row", "person", "n_ratings", "seconds", "reason")
+PARTS = "part-*.parquet"
 
 
 def parquet() -> Any:
-    """Return pyarrow.parquet, or say what to install."""
+    """Return pyarrow.parquet; raise if it is not installed."""
     try:
         from pyarrow import parquet
     except ImportError:
@@ -88,7 +89,7 @@ class ParquetStore(Store):
                     file.write(self.shared)
             with whole_file(self.folder / ABOUT) as file:
                 file.write(encoded(self.about).encode())
-        parts = parts_of(self.folder)
+        parts = sorted(self.folder.glob(PARTS))
         self.rows = set()
         for part in parts:
             self.rows.update(read_part(part, ["row"])["row"].to_pylist())
@@ -102,26 +103,19 @@ class ParquetStore(Store):
     def _write(self, position: int, records: list[Record]) -> None:
         import pyarrow as pa
 
-        by_name = {name: [getattr(r, name) for r in records] for name in COLUMNS}
-        is_text = isinstance(by_name["person"][0], str)
-        kinds = [
-            pa.int64(),
-            pa.string() if is_text else pa.int64(),
-            pa.int64(),
-            pa.float64(),
-            pa.string(),
-        ]
-        columns = [pa.array(by_name[name], kind) for name, kind in zip(COLUMNS, kinds, strict=True)]
-        names = [*COLUMNS, *self.about["metrics"], "model"]
-        columns += [
-            pa.array([record.measures[number] for record in records])
-            for number in range(len(self.about["metrics"]))
-        ]
-        columns.append(pa.array([r.model for r in records], pa.large_binary()))
-        table = pa.table(columns, names)
+        person = pa.string() if isinstance(records[0].person, str) else pa.int64()
+        kinds = (pa.int64(), person, pa.int64(), pa.float64(), pa.string())
+        columns = {
+            name: pa.array([getattr(record, name) for record in records], kind)
+            for name, kind in zip(COLUMNS, kinds, strict=True)
+        }
+        for number, name in enumerate(self.about["metrics"]):
+            columns[name] = pa.array([record.measures[number] for record in records])
+        plain = list(columns)
+        columns["model"] = pa.array([record.model for record in records], pa.large_binary())
         with whole_file(self.folder / _name_of_part(position)) as file:
             # Models differ from each other: a dictionary of them is of no use.
-            plain = [name for name in names if name != "model"]
+            table = pa.table(columns)
             parquet().write_table(table, file, compression="zstd", use_dictionary=plain)
 
     def close(self) -> None:
@@ -134,7 +128,7 @@ def _name_of_part(position: int) -> str:
 
 
 def _remove(folder: Path) -> None:
-    """Take away a folder in which nothing has begun."""
+    """Remove a folder without records."""
     with suppress(OSError):
         (folder / LOCK).unlink()
         (folder / SHARED).unlink(missing_ok=True)
@@ -142,21 +136,16 @@ def _remove(folder: Path) -> None:
 
 
 def read_about(folder: Path) -> About:
-    """Read what the models in a folder are of."""
+    """Read the description of the models in a folder."""
     try:
         return decoded(folder, (folder / ABOUT).read_bytes())
     except FileNotFoundError:
         raise not_a_store(folder) from None
 
 
-def parts_of(folder: Path) -> list[Path]:
-    """Return the files of a folder, in the order in which they were written."""
-    return sorted(folder.glob("part-*.parquet"))
-
-
 @entry_named("people")
 def read_part(part: Path, names: list[str]) -> Any:
-    """Read some columns of a file, or say that it is none of ours."""
+    """Read some columns of a file of the store."""
     reader = parquet()
     from pyarrow import ArrowException
 
@@ -171,30 +160,31 @@ def read_part(part: Path, names: list[str]) -> Any:
 
 
 class ParquetSource:
-    """A folder to read from: small columns at once, models a file at a time."""
+    """A folder to read from: small columns at once, models one file at a time."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.about = folder, read_about(folder)
         names = [*COLUMNS, *self.about["metrics"]]
         self.columns: dict[str, list[Any]] = {name: [] for name in names}
         self._positions: list[tuple[Path, int]] = []
-        self._held: tuple[Path | None, Any] = (None, None)
-        for part in parts_of(folder):
+        # The file that was read last, and its models.
+        self._last: tuple[Path | None, Any] = (None, None)
+        for part in sorted(folder.glob(PARTS)):
             table = read_part(part, names)
             for name in names:
                 self.columns[name] += table[name].to_pylist()
             self._positions += [(part, position) for position in range(table.num_rows)]
 
+    @property
     def shared(self) -> bytes | None:
-        """Return what models share, if they do."""
+        """The part that models share, if there is one."""
         path = self.folder / SHARED
         return path.read_bytes() if path.exists() else None
 
     def model(self, position: int) -> bytes:
         """Return the model of the record in a position."""
         part, row = self._positions[position]
-        if self._held[0] != part:
-            models = read_part(part, ["model"])["model"]
-            self._held = part, models
-        data: bytes = self._held[1][row].as_py()
+        if self._last[0] != part:
+            self._last = part, read_part(part, ["model"])["model"]
+        data: bytes = self._last[1][row].as_py()
         return data

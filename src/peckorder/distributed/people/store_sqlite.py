@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from peckorder.distributed.people.store import (
+    COLUMNS,
     About,
     Shared,
     Store,
@@ -30,7 +31,6 @@ CREATE TABLE people (
 );
 """
 _INSERT: Final = "INSERT OR IGNORE INTO people VALUES (?, ?, ?, ?, ?, ?, ?)"
-_COLUMNS: Final = ("row", "person", "n_ratings", "seconds", "reason", "measures")
 # Milliseconds that a batch waits for readers to finish.
 _PATIENCE: Final = 60_000
 
@@ -118,12 +118,12 @@ class SqliteSource:
         try:
             with closing(self._open()) as base:
                 self.about = decoded(path, _about(base, "about"))
-                asked = ", ".join(f'"{name}"' for name in _COLUMNS)
-                rows = base.execute(f'SELECT {asked} FROM people ORDER BY "row"').fetchall()
+                names = ", ".join(f'"{name}"' for name in (*COLUMNS, "measures"))
+                rows = base.execute(f'SELECT {names} FROM people ORDER BY "row"').fetchall()
         except sqlite3.DatabaseError:
             raise not_a_store(path) from None
-        *plain, written = zip(*rows, strict=True) if rows else [()] * len(_COLUMNS)
-        self.columns = dict(zip(_COLUMNS, map(list, plain), strict=False))
+        *plain, written = zip(*rows, strict=True) if rows else [()] * (len(COLUMNS) + 1)
+        self.columns = dict(zip(COLUMNS, map(list, plain), strict=True))
         measures = [tuple(map(float, text.split())) for text in written]
         for position, name in enumerate(self.about["metrics"]):
             self.columns[name] = [row[position] for row in measures]
@@ -132,16 +132,17 @@ class SqliteSource:
         # Read only: a name that is wrong makes no file.
         return sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True)
 
+    @property
     def shared(self) -> bytes | None:
-        """Return what models share, if they do."""
+        """The part that models share, if there is one."""
         with closing(self._open()) as base:
             data: bytes | None = _about(base, "shared")
         return data
 
     def model(self, position: int) -> bytes:
         """Return the model of the record in a position."""
-        asked = 'SELECT model FROM people WHERE "row" = ?'
+        query = 'SELECT model FROM people WHERE "row" = ?'
         with closing(self._open()) as base:
-            found = base.execute(asked, (self.columns["row"][position],)).fetchone()
+            found = base.execute(query, (self.columns["row"][position],)).fetchone()
         data: bytes = found[0]
         return data

@@ -21,7 +21,7 @@ from peckorder.collaborative.baselines import ViewerModel
 from peckorder.collaborative.personal.storage import person_bytes
 from peckorder.feedback import Ratings, id_list
 from peckorder.metrics import Metric, RankedLists, metrics_by_name
-from peckorder.tables.scoring import scores_of
+from peckorder.tables.model_rows import scores_of
 
 
 class Record(NamedTuple):
@@ -59,7 +59,7 @@ class HeldOut(NamedTuple):
         for metric in metrics_by_name(self.metrics):
             try:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # of scores that nobody gave
+                    warnings.simplefilter("ignore")  # the scores are not real
                     metric.per_query(y, scores, person, lists)
             except ValueError as error:
                 raise refusal(
@@ -78,7 +78,7 @@ class HeldOut(NamedTuple):
 def _measured(metric: Metric, y: Floats, scores: Floats, lists: RankedLists) -> float:
     try:
         return float(metric.per_query(y, scores, None, lists)[0])
-    except ValueError:  # scores too large for it, say: no reason to end all others
+    except ValueError:  # such as scores that are too large: others go on
         return nan
 
 
@@ -105,7 +105,7 @@ class OnRows(SavedPlainly):
         return clone(self.estimator).fit(self._rows(row, slice(None)), y)
 
     def scores(self, row: int, model: Any, items: Ints) -> Floats:
-        """Return what the fitted copy says of the items' rows."""
+        """Return the scores of the fitted copy for items."""
         X = self._rows(row, items)
         if isinstance(model, ViewerModel):
             return np.asarray(model.predict(X))
@@ -170,7 +170,7 @@ def learn_people(task: Task, rows: list[int]) -> list[Record]:
 
 
 def learn_from_file(path: str, rows: list[int]) -> list[Record]:
-    """Do the same with a task that lies in a file, which is opened once a process."""
+    """Do the same with a task in a file, which is opened once per process."""
     return learn_people(_opened(path), rows)
 
 
@@ -195,7 +195,7 @@ def _learn_one(task: Task, row: int) -> Record:
         taken = perf_counter() - begin
         data = task.stored(row, model)
     except (ValueError, ArithmeticError) as error:
-        # The person's ratings are not enough, or unfit: others may have better ones.
+        # The person's ratings are not enough, or unfit; those of others may be better.
         reason = str(error) or type(error).__name__
         taken = perf_counter() - begin
         return Record(row, person, len(values), taken, measures, reason, None)

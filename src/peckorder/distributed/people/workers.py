@@ -1,6 +1,6 @@
 """Workers that train people: this process, others of this machine, or Dask.
 
-`Run` submits rows in batches and collects records; nobody is lost or trained twice.
+`Run` submits rows in batches and collects records, one per person.
 """
 
 import os
@@ -16,10 +16,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from peckorder._core.errors import refusal
-from peckorder.distributed.cluster.client import PATIENCE, ReleasingClient, check_version
+from peckorder.distributed.cluster import client as cluster
 from peckorder.distributed.people.tasks import Record, Task, learn_from_file, learn_people
 from peckorder.exceptions import ClusterError
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from distributed import Future as DaskFuture
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-# Seconds between two looks at whether a cluster has workers, a process its driver.
-_LOOK: Final = 1.0
 _DONE = ("finished", "error", "cancelled")
 
 
@@ -38,26 +36,6 @@ class Completed(NamedTuple):
 
     trained: list[list[Record]]
     lost: list[list[int]]
-
-
-class Workers(Protocol):
-    """Processes that train the people of rows, and return records in any order.
-
-    At most `max_batches` are submitted at a time; after `attempts` crashes of a process
-    that had one person alone, that person is given up.
-    """
-
-    max_batches: int
-    attempts: int
-
-    def submit(self, rows: list[int]) -> None:
-        """Submit a batch of rows."""
-
-    def wait(self) -> Completed:
-        """Wait until a batch is trained or lost."""
-
-    def close(self) -> None:
-        """Stop whatever runs, and leave nothing behind."""
 
 
 class ThisProcess:
@@ -78,13 +56,13 @@ class ThisProcess:
         return Completed([learn_people(self._task, self._rows)], [])
 
     def close(self) -> None:
-        """Do nothing: there is nothing to be stopped."""
+        """Do nothing."""
 
 
 class Processes:
     """Processes of this machine, started again when one of them crashes.
 
-    What they share lies in a file that each maps into its memory once.
+    The shared data is in a file that each maps into its memory once.
     """
 
     attempts = 3
@@ -116,7 +94,7 @@ class Processes:
                 env=dict.fromkeys(_THREADS, "1"),
             )
         with warnings.catch_warnings():
-            # One that has become too large has left, and is started again.
+            # One that became too large ends, and is started again.
             warnings.filterwarnings("ignore", message="A worker stopped")
             try:
                 future = self._pool.submit(learn_from_file, self._path, rows)
@@ -136,14 +114,14 @@ class Processes:
             except BrokenProcessPool:
                 lost.append(rows)
         if lost:
-            # None of the others will be heard of any more.
+            # No others will return.
             lost += self._running.values()
             self._running = {}
             self._stop()
         return Completed(trained, lost)
 
     def close(self) -> None:
-        """End the processes, whatever they do."""
+        """End the processes at once."""
         try:
             self._stop()
         finally:
@@ -156,13 +134,13 @@ class Processes:
 
 
 class OnDask:
-    """A Dask cluster. What is shared goes to every worker once."""
+    """A Dask cluster. The shared data is sent to every worker once."""
 
     # Dask itself tries several workers before it gives up.
     attempts = 2
 
     def __init__(self, task: Task, client: "Client") -> None:
-        self._task, self._client = task, ReleasingClient(client)
+        self._task, self._client = task, cluster.ReleasingClient(client)
         self.max_batches = 2 * max(1, sum(client.nthreads().values()))
         self._shared: DaskFuture | None = None
         self._running: dict[DaskFuture, list[int]] = {}
@@ -188,67 +166,49 @@ class OnDask:
             except KilledWorker:
                 lost.append(rows)
             except CancelledError:
-                # The only worker that had what is shared is gone: it is sent again.
+                # The only worker with the shared data is lost: it is sent again.
                 self._shared = None
                 lost.append(rows)
         return Completed(trained, lost)
 
     def _done(self) -> list["DaskFuture"]:
-        """Wait for futures that are done; give up when there is nobody left."""
-        from distributed import wait as wait_for
-
-        alone_since: float | None = None
-        while True:
-            done = [one for one in self._running if one.status in _DONE]
-            if done:
-                return done
-            with suppress(TimeoutError, CancelledError):
-                some = list(self._running)
-                wait_for(some, _LOOK, return_when="FIRST_COMPLETED")
-                continue
-            if self._client.nthreads():
-                alone_since = None
-                continue
-            alone_since = monotonic() if alone_since is None else alone_since
-            if monotonic() - alone_since > PATIENCE:
-                raise refusal(
-                    "the cluster",
-                    "have workers",
-                    f"none for {PATIENCE:g} seconds, after the last one was lost",
-                    hint="The same call goes on from the store.",
-                    error=ClusterError,
-                )
+        """Wait for futures that are done, of which there may be none after a loss."""
+        hint = "The same call goes on from the store."
+        running = list(self._running)
+        with suppress(CancelledError):
+            cluster.wait_until_done(self._client, running, "FIRST_COMPLETED", hint)
+        return [future for future in running if future.status in _DONE]
 
     def _scattered(self) -> "DaskFuture":
-        """Send what is shared to all workers; wait for some if there are none."""
+        """Send the shared data to all workers; wait for some if there are none."""
         since = monotonic()
         while True:
             reason: Exception
             try:
-                self._client.wait_for_workers(1, timeout=PATIENCE)
+                self._client.wait_for_workers(1, timeout=cluster.PATIENCE)
                 [sent] = self._client.scatter([self._task], hash=False)
             except (TimeoutError, OSError, KeyError) as error:
-                # A worker that died a moment ago may still be on the list, or have
-                # left it meanwhile, of which Dask says no more than its address.
+                # A worker that just died may still be listed, or have left meanwhile:
+                # then Dask's error has no more than its address.
                 reason = error
             else:
                 if self._is_copied(sent):
                     return sent
                 reason = CancelledError()
-            if monotonic() - since > PATIENCE:
+            if monotonic() - since > cluster.PATIENCE:
                 raise refusal(
                     "the cluster",
                     "have a worker to send ratings to",
-                    f"none within {PATIENCE:g} seconds ({type(reason).__name__})",
+                    f"none within {cluster.PATIENCE:g} seconds ({type(reason).__name__})",
                     error=ClusterError,
                 ) from reason
-            sleep(_LOOK)
+            sleep(cluster.LOOK)
 
     def _is_copied(self, sent: "DaskFuture") -> bool:
         """Let all workers fetch what one has; return whether it was not lost by that.
 
-        Dask's own way, ``scatter(broadcast=True)``, waits for ever for a worker that
-        dies meanwhile. What such a one was to fetch, another has.
+        Dask's own way, ``scatter(broadcast=True)``, waits forever for a worker that dies
+        meanwhile. Another worker has the same data.
         """
         from distributed import wait as wait_for
 
@@ -257,16 +217,21 @@ class OnDask:
             for address in self._client.nthreads()
         ]
         with suppress(TimeoutError, CancelledError):
-            wait_for(copies, PATIENCE)
+            wait_for(copies, cluster.PATIENCE)
         return bool(sent.status == "finished")
 
     def close(self) -> None:
-        """Take back what has not been done, if there is a cluster left."""
+        """Cancel what has not been done, if there is a cluster left."""
         with self._client:
             if self._client.status == "running":
                 with suppress(OSError):
                     self._client.cancel(list(self._running))
             self._running, self._shared = {}, None
+
+
+# At most `max_batches` are submitted at a time; a person is given up after `attempts`
+# crashes of processes that trained nobody else.
+Workers: TypeAlias = ThisProcess | Processes | OnDask
 
 
 def workers_for(task: Task, client: "Client", n_jobs: int) -> Workers:
@@ -281,7 +246,7 @@ def _has(task: Task) -> None:
 
 
 def _learn_on_worker(task: Task, version: str, rows: list[int]) -> list[Record]:
-    check_version(version)
+    cluster.check_version(version)
     return learn_people(task, rows)
 
 
@@ -295,7 +260,7 @@ def _begin(driver: int, folder: str) -> None:
 def _leave_with(driver: int, folder: str) -> None:
     """End this process, and remove the folder, when the driver is killed."""
     while os.getppid() == driver:
-        sleep(_LOOK)
+        sleep(cluster.LOOK)
     shutil.rmtree(folder, ignore_errors=True)
     os._exit(1)
 

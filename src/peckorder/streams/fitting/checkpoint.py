@@ -1,8 +1,7 @@
-"""How far a stream has been learnt, on disk: a model file that says so.
+"""Checkpoints: a model file with the position in a stream up to which it has learnt.
 
-What is written is what `model.save` writes, with an entry `stream`: the position in the
-stream, and digests of all that the model depends on. `peckorder.load` reads it as the
-model learnt so far.
+It is the file of `model.save` with an entry `stream`: the position, and digests of all
+that the model depends on. `peckorder.load` reads it as the model learnt so far.
 """
 
 import json
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 
 from peckorder._core.errors import entry_named, refusal
 from peckorder._core.file_locks import only_one
-from peckorder._core.text_files import remove_drafts
+from peckorder._core.text_files import check_target, remove_drafts
 from peckorder._core.typing import Array
 from peckorder._version import __version__
 from peckorder.exceptions import ModelFileError
@@ -26,12 +25,12 @@ from peckorder.storage.mixin import StoredModel, inner_models
 from peckorder.storage.models import packed, parameters_of, read_model
 from peckorder.streams.block import Stream
 
-# How terms begin that are parameters.
+# The beginning of the names of terms that are parameters.
 _VALUE = "value of "
 
 
 class Position(NamedTuple):
-    """How far a stream has been learnt: whole passes, and rows of the next one.
+    """The position in a stream: whole passes, and rows of the next one.
 
     `n_all` are the rows of a whole pass, 0 before the end of the first.
     """
@@ -46,7 +45,7 @@ class Position(NamedTuple):
 class Checkpoint:
     """A file that holds a model and the position up to which it has learnt.
 
-    `terms` are digests of what must be the same when learning goes on; `every` is the
+    `terms` are digests of what must be the same when learning resumes; `every` is the
     least time between two writes, in seconds.
     """
 
@@ -64,10 +63,7 @@ class Checkpoint:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other fits from the file while inside.
-
-        Two of them would remove each other's drafts, and mix what they keep beside it.
-        """
+        """Lock the file: two fits would remove each other's drafts, and mix their rows."""
         with only_one(self.path.with_name(f".{self.path.name}.lock")) as is_free:
             if not is_free:
                 raise refusal(
@@ -80,7 +76,7 @@ class Checkpoint:
             yield
 
     def read(self) -> tuple[StoredModel, Position] | None:
-        """Return what is in the file; None if there is none yet."""
+        """Return the model and its position; None if there is no file yet."""
         remove_drafts(self.path)  # of a process that was killed
         try:
             contents = read_file(self.path)
@@ -99,7 +95,7 @@ class Checkpoint:
 
     @entry_named("fit")
     def write(self, model: StoredModel, position: Position) -> None:
-        """Replace the file by what is known now."""
+        """Replace the file by a model and its position."""
         stream = {
             "terms": self.terms,
             "passes": position.n_passes,
@@ -156,23 +152,15 @@ def _digest(term: object) -> str:
 def _checked(path: object) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise refusal("checkpoint", "be None or a path", repr(path), error=TypeError)
-    # Of a link, the file it leads to: what is beside a link is beside another file.
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise refusal(
-            "checkpoint", "be a file", f"{str(path)!r}, a folder", error=IsADirectoryError
-        )
-    if not target.parent.is_dir():
-        raise refusal(
-            "checkpoint", "be in a folder that exists", repr(str(path)), error=FileNotFoundError
-        )
-    return target
+    check_target("checkpoint", path)
+    # Of a link, its target: files beside a link are beside another file.
+    return Path(os.path.realpath(path))
 
 
 def _stream_of(header: dict[str, Any]) -> tuple[dict[str, object], Position]:
-    """Read how far a stream has been learnt, leaving the header as it is."""
+    """Read the terms and the position in a header, without changing it."""
     if "stream" not in header:
-        raise Damaged("which holds a model, but no place in a stream")
+        raise Damaged("which holds a model, but no position in a stream")
     node = Node.of(header["stream"], [])
     terms = node.raw("terms")
     if not isinstance(terms, dict):

@@ -56,9 +56,9 @@ def fit(
     Parameters
     ----------
     estimator : estimator
-        One with `partial_fit`, of ours or in scikit-learn's form, or a `RankBoost`. It
-        is handed queries and weights if its `partial_fit` takes them. What it knew is
-        replaced by what was learnt when all is learnt, not before.
+        One with `partial_fit`, of peckorder or in scikit-learn's form, or a `RankBoost`.
+        Queries and weights are passed to it if its `partial_fit` takes them. Its fitted
+        state is replaced after all rows are learnt, not before.
     stream : Stream
         The rows.
     classes : array-like, default=None
@@ -66,13 +66,13 @@ def fit(
         once before (of Parquet and arrays the labels alone). For estimators whose
         `partial_fit` takes them.
     n_passes : int, default=1
-        How often the stream is gone through, always in its order; the parameters
+        How often the stream is read, always in the same order; the parameters
         `max_iter` and `shuffle` of estimators are for `fit`.
     checkpoint : path, default=None
-        A file that is kept up to date with the model learnt so far. The same call with
-        the same file goes on from there, and ends with the identical model; a file of
-        a fit that was finished gives its model at once. One fit at a time may use it,
-        by its name or by a link. For estimators of ours.
+        A file to which the model learnt so far is written. The same call with the same
+        file resumes from there, and ends with the identical model; a file of a finished
+        fit gives its model at once. One fit at a time may use it, by its name or by a
+        link. For estimators of peckorder.
     every : float, default=60.0
         Seconds between two writes of the checkpoint; 0 for one after every block.
     prefetch : int, default=2
@@ -107,14 +107,14 @@ def fit(
     that of `partial_fit`, or of reading where that is slower.
 
     `RankBoost` reads the stream once, into a file without a name in `folder`. Each
-    column is sorted in memory, one per thread, and cut; its bins go to
-    another file, and the rounds look at that. So it takes n d (s + 1) bytes of disk for
-    n rows of d features of s bytes, one of them after the columns are cut, and 32 bytes
-    of memory a row, which go to files too where memory is short, 32 a level of grades
-    and 24 a query. It wants queries, and ``max_bins`` unless features have at most 255
-    values; ``weak="threshold"`` and ``alpha="approximate"`` alone, without held-out
-    queries. With a checkpoint the bins are kept beside it, in a folder named after it
-    with ``.rows``, until the fit is finished: then the stream is not read again.
+    column is sorted in memory, one per thread, and cut; its bins go to another file,
+    which the rounds read. So it takes n d (s + 1) bytes of disk for n rows of d features
+    of s bytes, one of them after the columns are cut, and 32 bytes of memory per row,
+    which go to files too where memory is short, 32 per level of grades and 24 per query.
+    It requires queries, ``max_bins`` unless features have at most 255 values,
+    ``weak="threshold"`` and ``alpha="approximate"``, without held-out queries. With a
+    checkpoint the bins are kept beside it, in a folder named after it with ``.rows``,
+    until the fit is finished: the stream is not read again.
 
     To go on with a model that is fitted already, call its `partial_fit` in a loop over
     the stream.
@@ -129,7 +129,11 @@ def fit(
     >>> round(-model.score(X[2000:], y[2000:]), 2)
     0.27
     """
-    _check(estimator, stream, classes, n_passes, every, prefetch, progress, folder)
+    whole(1).check("n_passes", n_passes)
+    not_negative.check("every", every)
+    whole(0).check("prefetch", prefetch)
+    optional(_CALLABLE).check("progress", progress)
+    _check(estimator, stream, classes, n_passes, folder)
     model: Any = clone(estimator)
     fresh = dict(vars(model))
     if isinstance(model, RankBoost):
@@ -182,8 +186,7 @@ class _Run:
         self.n_rows = stream.n_rows
         self.reached = Position(), dict(vars(model))
         self.written = Position()
-        taken = signature(model.partial_fit).parameters
-        self._takes = {name for name in ("classes", "qid") if name in taken}
+        self._takes = {"classes", "qid"} & set(signature(model.partial_fit).parameters)
 
     def complete(self, checkpoint: Checkpoint | None) -> Any:
         """Return the model of all passes."""
@@ -235,7 +238,8 @@ class _Run:
         if block.weight is not None:
             fit_params = fit_params | {"sample_weight": block.weight}
         with locate_errors(self.stream, block, first), named(type(self.model).__name__):
-            if isinstance(self.model, MPRank) and _has_zero_weight(block):
+            is_weightless = block.weight is not None and not block.weight.any()
+            if is_weightless and isinstance(self.model, MPRank):
                 # MPRank refuses such rows if there are no others: only check them.
                 is_first = _is_untrained(self.model, vars(self.model))
                 copy(self.model)._read(block.X, block.y, block.qid, None, None, reset=is_first)
@@ -263,24 +267,13 @@ class _Run:
             self.written = position
 
 
-def _has_zero_weight(block: Block) -> bool:
-    return block.weight is not None and not block.weight.any()
-
-
 def _is_untrained(model: object, state: Mapping[str, object]) -> bool:
-    """Return whether MPRank has seen no row with positive weight yet."""
+    """Return whether MPRank has learnt no row with positive weight yet."""
     return isinstance(model, MPRank) and "n_iter_" not in state
 
 
 def _check(
-    estimator: object,
-    stream: object,
-    classes: object,
-    n_passes: object,
-    every: object,
-    prefetch: object,
-    progress: object,
-    folder: object,
+    estimator: object, stream: object, classes: object, n_passes: int, folder: object
 ) -> None:
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         raise refusal(
@@ -296,10 +289,6 @@ def _check(
             type(stream).__name__,
             error=TypeError,
         )
-    whole(1).check("n_passes", n_passes)
-    not_negative.check("every", every)
-    whole(0).check("prefetch", prefetch)
-    optional(_CALLABLE).check("progress", progress)
     if isinstance(estimator, RankBoost) and classes is not None:
         raise refusal(
             "classes", "be None for RankBoost, which knows none", repr(classes), error=TypeError
@@ -324,9 +313,9 @@ def _check_learner(model: Any, stream: Stream, classes: VectorLike | None) -> Ar
     """Refuse what an estimator does not take; return the classes, checked."""
     name = type(model).__name__
     try:
-        taken = signature(model.partial_fit).parameters
+        parameters = signature(model.partial_fit).parameters
     except AttributeError as error:
-        # Some say why they have none, as MPRank does of kernels.
+        # Some give the reason, as MPRank does for kernels.
         why = f" {error.__cause__}" if error.__cause__ else ""
         raise refusal(
             "estimator",
@@ -335,12 +324,12 @@ def _check_learner(model: Any, stream: Stream, classes: VectorLike | None) -> Ar
             hint=why,
             error=TypeError,
         ) from None
-    if stream.has_weights and "sample_weight" not in taken:
+    if stream.has_weights and "sample_weight" not in parameters:
         rule = f"be without weights for {name}, which takes none"
         raise refusal("stream", rule, "one with", error=TypeError)
     if classes is None:
         return None
-    if "classes" not in taken:
+    if "classes" not in parameters:
         rule = f"be None for {name}, which knows none"
         raise refusal("classes", rule, repr(classes), error=TypeError)
     return Scale.given(classes).classes
@@ -360,12 +349,12 @@ def _opened(run: _Run, path: PathLike | None, every: float) -> Checkpoint | None
     return Checkpoint.of(path, every, terms)
 
 
-# More are a quantity.
+# More distinct labels are a quantity.
 MOST_CLASSES = 1 << 16
 
 
 def classes_of(model: Any, stream: Stream, classes: Array | None) -> Array | None:
-    """Return what to tell `partial_fit`; None if the model knows by itself.
+    """Return the classes to pass to `partial_fit`; None if the model has its own.
 
     Without classes the labels are read once, and nothing else of the rows where the
     source allows it.
@@ -411,10 +400,9 @@ def refuse_empty() -> NoReturn:
 
 
 def name_features(model: Any, stream: Stream) -> None:
-    """Store the names of the columns of a stream, if there are any.
+    """Store the names of the columns of a stream, if it has any.
 
-    After learning: blocks are arrays, without names, which models that have learnt with
-    names warn of.
+    After learning: blocks are arrays, for which models fitted with names would warn.
     """
     if stream.feature_names is not None and "n_features_in_" in vars(model):
         model.feature_names_in_ = np.array(stream.feature_names, dtype=object)

@@ -2,7 +2,7 @@
 
 import json
 import os
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from mmap import mmap
 from pathlib import Path
@@ -34,11 +34,13 @@ from peckorder.streams.fitting.fit import Report, name_features, refuse_empty
 from peckorder.streams.prefetch import prefetched
 from peckorder.streams.row_errors import locate_errors
 
-# Bytes a row of scores, potentials, and what both are made from.
-_BYTES_A_ROW = 32
-# Of pairs, what is not empty.
+# Bytes per row of scores, potentials, and what both are made from.
+_BYTES_PER_ROW = 32
+# More rounds than there will be.
+_NEVER = 1 << 62
+# The arrays of pairs that are not empty.
 _PAIRS = ("levels", "starts", "log_weight", "log_query")
-# What rows are kept in: what makes them whole is the first to go.
+# The files in the folder of kept rows. Without "terms" they are not complete.
 _NAMES = ("terms", "draft", "rest.npz", "bins")
 _BYTES = "one byte per entry"
 
@@ -56,8 +58,8 @@ class BinnedRows:
 class KeptRows:
     """Binned rows in a folder beside a checkpoint, until the fit is finished.
 
-    `terms` are all that they depend on. The file that has them is written last, so
-    that what it stands beside is whole.
+    They depend on `terms`. The file of these is written last, so that where it is all
+    others are complete.
     """
 
     def __init__(self, checkpoint: Path, terms: dict[str, str]) -> None:
@@ -65,8 +67,13 @@ class KeptRows:
         self._terms = terms
 
     def check(self) -> None:
-        """Refuse a place at which something else is."""
-        others = self._others()
+        """Refuse a folder with anything that no fit has made."""
+        others = ""
+        if self._folder.is_symlink() or (self._folder.exists() and not self._folder.is_dir()):
+            others = "what is no folder"
+        elif self._folder.exists():
+            names = sorted(path.name for path in self._folder.iterdir())
+            others = next((repr(name) for name in names if name not in _NAMES), "")
         if others:
             raise refusal(
                 "checkpoint",
@@ -77,7 +84,7 @@ class KeptRows:
             )
 
     def shares_disk(self, folder: Path) -> bool:
-        """Tell whether a folder is on the disk that the rows are kept on."""
+        """Return whether a folder is on the same disk as the rows."""
         return self._folder.parent.stat().st_dev == folder.stat().st_dev
 
     @entry_named("fit")
@@ -85,17 +92,8 @@ class KeptRows:
         """Refuse a disk that has no room for the bins."""
         check_disk("checkpoint", self._folder.parent, n_entries, _BYTES)
 
-    def _others(self) -> str:
-        """Say what is there that no fit has made; nothing if all is well."""
-        if not os.path.lexists(self._folder):
-            return ""
-        if self._folder.is_symlink() or not self._folder.is_dir():
-            return "what is no folder"
-        names = sorted(path.name for path in self._folder.iterdir())
-        return next((repr(name) for name in names if name not in _NAMES), "")
-
     def read(self) -> BinnedRows | None:
-        """Return what is there; None if it is not whole, or of other terms."""
+        """Return the rows; None if they are not complete, or of other terms."""
         try:
             if json.loads(self._path("terms").read_text()) != self._terms:
                 return None
@@ -115,7 +113,7 @@ class KeptRows:
         return np.frombuffer(self._map, dtype=np.uint8).reshape(shape)
 
     def bins(self, shape: tuple[int, int]) -> Ints:
-        """Return room for bins in the folder, which is emptied first."""
+        """Allocate bins in the folder, which is emptied first."""
         self.remove()
         self.check_disk(shape[0] * shape[1])
         self._folder.mkdir(exist_ok=True)
@@ -124,7 +122,7 @@ class KeptRows:
             return self._mapped(file, shape)
 
     def write(self, rows: BinnedRows) -> None:
-        """Keep all but the bins, which are there."""
+        """Write all but the bins, which are there."""
         rest: dict[str, Any] = {name: getattr(rows.pairs, name) for name in _PAIRS}
         rest |= rows.cuts._asdict() | {"n_pairs": rows.n_pairs}
         self._map.flush()
@@ -139,10 +137,7 @@ class KeptRows:
         draft.rename(self._path("terms"))
 
     def remove(self) -> None:
-        """Remove what was kept, and the folder unless something came into it since.
-
-        For a folder that was checked.
-        """
+        """Remove the rows, and the folder, which was checked, unless it has other files."""
         self._path("terms").unlink(missing_ok=True)
         for name in _NAMES[1:]:
             with suppress(OSError):
@@ -163,8 +158,8 @@ def check_room(scratch: Scratch, beside: KeptRows | None, n_entries: int, itemsi
     beside.check_disk(n_entries)
 
 
-def room_for_bins(scratch: Scratch, beside: KeptRows | None, shape: tuple[int, int]) -> Ints:
-    """Return room for bins in a file, beside a checkpoint or without a name."""
+def allocate_bins(scratch: Scratch, beside: KeptRows | None, shape: tuple[int, int]) -> Ints:
+    """Allocate bins in a file, beside a checkpoint or without a name."""
     if beside is not None:
         return beside.bins(shape)
     scratch.check(shape[0] * shape[1], _BYTES)
@@ -186,74 +181,48 @@ def fit_boosted(
     """Fit RankBoost to a stream; the model is that of `fit` with all rows, to the bit.
 
     The stream is read once. Its rows go to a file without a name in `folder`; from
-    there every column is sorted and cut, and its bins are what rounds look at. The
-    model of rounds so far is in the checkpoint, and the bins are beside it, so that
-    neither the stream is read again nor a column sorted when the fit goes on.
+    there every column is sorted and cut, and rounds read its bins. The model of rounds
+    so far is in the checkpoint, and the bins are beside it, so that neither the stream
+    is read again nor a column sorted when the fit resumes.
 
-    Parameters
-    ----------
-    model : RankBoost
-        A model that nobody else uses: it is left half-changed if anything goes wrong.
-    stream : Stream
-        The rows, with queries.
-    checkpoint, every, prefetch, progress
-        As in `fit`; `progress` is called with the rows that are read.
-    folder : path or None, default=None
-        Where temporary files go: all rows, then one byte per entry. None for
-        the folder of the checkpoint, or that of the system without one.
-
-    Returns
-    -------
-    model : RankBoost
-        The model, or the one in a checkpoint that is finished.
+    Parameters are those of `fit`. `model` must have no other user: it is left
+    half-changed if anything goes wrong. Returns it, or the model in a checkpoint that
+    is finished.
     """
     with named(type(model).__name__):
         options = options_for_blocks(model, "on a stream")
         if not stream.has_queries:
             rule = "have queries, of which a block holds whole ones"
             raise refusal("stream", rule, "one without")
-    if checkpoint is None:
-        return _fit(model, stream, options, None, prefetch, progress, folder)
-    kept = Checkpoint.of(checkpoint, every, terms_of(model, stream, None, 1))
-    with kept.locked():
-        return _fit(model, stream, options, kept, prefetch, progress, folder)
-
-
-def _fit(
-    model: RankBoost,
-    stream: Stream,
-    options: Options,
-    kept: Checkpoint | None,
-    prefetch: int,
-    progress: Report | None,
-    folder: PathLike | None,
-) -> Any:
-    """Go on from a checkpoint, or begin."""
-    beside, earlier = None, None
-    if kept is not None:
-        beside = KeptRows(kept.path, kept.terms)
-        found: Any = kept.read()
-        earlier, position = found or (None, Position())
-        if position.is_finished:
-            with suppress(FileExistsError):  # what is not ours stays
-                beside.check()
+    kept = None
+    if checkpoint is not None:
+        kept = Checkpoint.of(checkpoint, every, terms_of(model, stream, None, 1))
+    with nullcontext() if kept is None else kept.locked():
+        beside, earlier = None, None
+        if kept is not None:
+            beside = KeptRows(kept.path, kept.terms)
+            found: Any = kept.read()
+            earlier, position = found or (None, Position())
+            if position.is_finished:
+                with suppress(FileExistsError):  # other files stay
+                    beside.check()
+                    beside.remove()
+                return earlier
+            beside.check()
+            folder = kept.path.parent if folder is None else folder
+        scratch = Scratch(_checked(folder))
+        with named(type(model).__name__), Team(model._n_threads()) as team:
+            rows = None if beside is None else beside.read()
+            if rows is None:
+                rows = _gather(model, stream, scratch, beside, team, prefetch, progress)
+            booster = _begin(rows, options, scratch, team)
+            model.n_features_in_ = len(rows.bins)
+            name_features(model, stream)
+            if earlier is not None:
+                booster.resume(earlier.weak_rankers_)
+            _boost(model, booster, kept)
+            if beside is not None:
                 beside.remove()
-            return earlier
-        beside.check()
-        folder = kept.path.parent if folder is None else folder
-    scratch = Scratch(_checked(folder))
-    with named(type(model).__name__), Team(model._n_threads()) as team:
-        rows = None if beside is None else beside.read()
-        if rows is None:
-            rows = _gather(model, stream, scratch, beside, team, prefetch, progress)
-        booster = _begin(rows, options, scratch, team)
-        model.n_features_in_ = len(rows.bins)
-        name_features(model, stream)
-        if earlier is not None:
-            booster.resume(earlier.weak_rankers_)
-        _boost(model, booster, kept)
-        if beside is not None:
-            beside.remove()
     return model
 
 
@@ -292,7 +261,7 @@ def _gather(
         if spool is None:
             refuse_empty()
         blocks.check()
-        bins = room_for_bins(scratch, beside, (spool.n_columns, spool.n_rows))
+        bins = allocate_bins(scratch, beside, (spool.n_columns, spool.n_rows))
         rows = BinnedRows(bins, spool.bin(bins, team), blocks.pairs(), blocks.n_pairs)
         if beside is not None:
             beside.write(rows)
@@ -305,7 +274,7 @@ def _gather(
 def _begin(rows: BinnedRows, options: Options, scratch: Scratch, team: Team) -> Booster:
     """Return a booster with no round yet."""
     n_features, n_rows = rows.bins.shape
-    allocate = scratch.allocator(_BYTES_A_ROW * n_rows)
+    allocate = scratch.allocator(_BYTES_PER_ROW * n_rows)
     pairs = GradedPairSet(rows.pairs, allocate)
     distribution = Distribution([pairs], n_rows, team, allocate)
     rule = options.alpha_rule(rows.n_pairs)
@@ -315,7 +284,7 @@ def _begin(rows: BinnedRows, options: Options, scratch: Scratch, team: Team) -> 
 
 
 def _boost(model: RankBoost, booster: Booster, kept: Checkpoint | None) -> None:
-    """Do all rounds; keep what there is now and then, and in the end."""
+    """Run all rounds; write the model to the checkpoint now and then, and in the end."""
     if kept is None:
         booster.boost()
         model._publish(booster.log)
@@ -337,7 +306,7 @@ def _boost(model: RankBoost, booster: Booster, kept: Checkpoint | None) -> None:
     try:
         booster.boost(report=write_if_due, every=1 if kept.every == 0 else None)
     except BaseException:
-        # What was learnt is kept; what went wrong is said in any case.
+        # The rounds so far are written; the error is raised in any case.
         with suppress(Exception):
             keep(False)
         raise

@@ -15,15 +15,15 @@ from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Array, Ints, Labels, Matrix
 from peckorder._core.validation import optional, whole
 from peckorder.streams.block import OF_ARRAYS, Block, Stream, default_rows
+from peckorder.tables.columns import frame_names
 
-# Queries of rows that are skipped are looked at in pieces of so many.
+# Queries of skipped rows are read in pieces of so many rows.
 _MANY = 1 << 16
-# Arrays are told apart by pieces of so many bytes; maps by some, at both ends and
-# between.
+# Bytes of the pieces of an array that identify it; of a map only some pieces.
 _SAMPLE = 1 << 16
 # Maps whose changes, if any, are in the file: their pages can be had again.
 _SHARED = ("r", "r+", "w+")
-# A look at a page may bring so many bytes around it back, which others had left.
+# Reading a page may load so many bytes around it, which were given back before.
 _AROUND = 1 << 22
 
 
@@ -39,9 +39,8 @@ def from_arrays(
     """Return the rows of arrays as a stream, without copies.
 
     Made for memory maps (`numpy.load(path, mmap_mode="r")`, `numpy.memmap`): blocks are
-    views of them, the pages of a block that is done with are given back to the system,
-    and those of the next are asked for in advance. So a file of any size goes through
-    little memory.
+    views of them, the pages of a finished block are given back to the system, and those
+    of the next are requested in advance. So a file of any size needs little memory.
 
     Parameters
     ----------
@@ -51,7 +50,7 @@ def from_arrays(
     y : array-like of shape (n_rows,)
         The labels.
     qid : array-like of shape (n_rows,), default=None
-        The queries: numbers, texts or dates. The rows of a query stand together.
+        The queries: numbers, texts or dates. The rows of a query are consecutive.
     weight : array-like of shape (n_rows,), default=None
         The weights of rows.
     rows : int, default=None
@@ -76,12 +75,12 @@ def from_arrays(
     """
     optional(whole(1)).check("rows", rows)
     stream = _Arrays(_features(X), y, qid, weight, rows)
-    stream.feature_names = _names(X)
+    stream.feature_names = frame_names(X)
     return stream
 
 
 class _Arrays(Stream):
-    who = "from_arrays"
+    source_name = "from_arrays"
     n_rows: int
 
     def __init__(
@@ -99,7 +98,9 @@ class _Arrays(Stream):
         self._weight = None if weight is None else _column("weight", weight, self.n_rows)
         self.has_queries = qid is not None
         self.has_weights = weight is not None
-        self.rows = rows or default_rows(self.n_features, _item_size(X), OF_ARRAYS)
+        self.rows = rows or default_rows(
+            self.n_features, 4 if X.dtype == np.float32 else 8, OF_ARRAYS
+        )
 
     def pieces(self, start: int, skipped: Callable[[Labels], object]) -> Iterator[Block]:
         """Yield the rows from number `start` on, pieces that are blocks already."""
@@ -118,17 +119,14 @@ class _Arrays(Stream):
                 None if qid is None else _plain(qid[some]),
                 None if weight is None else _plain(weight[some]),
             )
-            # Its pages go when whoever has the block lets it go.
+            # Its pages are given back with the last reference to the block.
             finalize(block, pages.leave, start, end).atexit = False
             yield block
             del block
             start = end
 
     def _end_of_block(self, first: int) -> int:
-        """Return where the block ends that begins at a row.
-
-        Blocks that span two pieces would be copies.
-        """
+        """Return the end of a block: blocks that span two pieces would be copies."""
         end = min(first + self.rows, self.n_rows)
         if self._qid is None or end == self.n_rows:
             return end
@@ -169,13 +167,6 @@ def _features(X: Any) -> Any:
     return X
 
 
-def _names(X: object) -> tuple[str, ...] | None:
-    """Return the names of the columns of a frame, if they are texts."""
-    names = tuple(getattr(X, "columns", ()))
-    is_text = all(isinstance(name, str) for name in names)
-    return names if names and is_text else None
-
-
 def _column(name: str, values: ArrayLike, n_rows: int | None) -> Array:
     column = values if isinstance(values, np.ndarray) else np.asarray(values)
     if column.ndim != 1 or len(column) != n_rows:
@@ -201,17 +192,13 @@ def _ready(X: Any) -> Any:
     return np.asarray(_plain(X), dtype=kind, order="C")
 
 
-def _item_size(X: Matrix) -> int:
-    return 4 if X.dtype == np.float32 else 8
-
-
 def _changes(values: Array) -> Array:
     """Return the positions at which a value differs from the one before."""
     return np.flatnonzero(values[1:] != values[:-1]) + 1
 
 
 class _Map(NamedTuple):
-    """Where the rows of an array are in a memory map: a row begins every `stride`."""
+    """The position of an array in a memory map: a row begins every `stride` bytes."""
 
     source: mmap.mmap
     begin: int
@@ -220,10 +207,7 @@ class _Map(NamedTuple):
 
 
 class _Pages:
-    """The pages of memory maps in which rows are.
-
-    Pages that are given back too early are read once more when they are looked at.
-    """
+    """The pages of rows in memory maps; pages given back too early are read again."""
 
     def __init__(self, maps: list[_Map]) -> None:
         self._maps = maps
@@ -245,7 +229,7 @@ class _Pages:
         return cls(found)
 
     def expect(self, first: int, last: int) -> None:
-        """Ask for the pages of rows, to be read while others are learnt."""
+        """Request the pages of rows, to be read while others are learnt."""
         self._advise("MADV_WILLNEED", first, last, 0)
 
     def leave(self, first: int, last: int) -> None:
@@ -262,9 +246,9 @@ class _Pages:
 
 
 def _digest(array: Any) -> list[object]:
-    """Return what tells an array from others: shape, type, and its bytes.
+    """Return what identifies an array: shape, type, and a digest of its bytes.
 
-    Of a map, which may be large, some of them, and when its file was written last.
+    Of a map, which may be large, some of them, and the time of its file.
     """
     if sparse.issparse(array):
         inner = (array.data, array.indices, array.indptr)

@@ -1,24 +1,34 @@
 """Streams of CSV files."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from enum import Enum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from peckorder._core.errors import entry, entry_named, refusal
+from peckorder._core.cells import GAPS
+from peckorder._core.errors import entry, entry_named, named
 from peckorder._core.typing import Labels
 from peckorder._core.validation import Rule, optional, whole
 from peckorder.streams.block import Block, Stream, default_rows
-from peckorder.streams.sources.arrow import block_of, require_pyarrow
-from peckorder.streams.sources.files import FileRows, Paths, file_identity, found_files
-from peckorder.tables.roles import RowRoles, check_same_columns, find_row_roles
+from peckorder.streams.sources.files import (
+    FileStream,
+    Paths,
+    block_of,
+    file_identity,
+    found_files,
+    require_pyarrow,
+)
+from peckorder.tables.roles import GivenRoles, RowRoles, check_same_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from peckorder.tables.files.csv import Header
+    from peckorder.tables.files.source import Inflated
 
 _SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.zst", ".tsv", ".tsv.gz")
 # Bytes of text that become a piece of rows.
@@ -29,7 +39,7 @@ _QID_DTYPE = Rule("None, int or str", lambda value: value in (None, int, str))
 
 
 class _Kind(Enum):
-    """What the cells of a column are; the value is what refusals say they must be."""
+    """The kind of the cells of a column; the value is the rule of refusals."""
 
     NUMBER = "numbers"
     FLAG = "true or false"
@@ -52,9 +62,9 @@ def from_csv(
 ) -> Stream:
     r"""Return the rows of CSV files as a stream.
 
-    A file is read once from its beginning to its end, a MB at a time; the first line
-    names the columns. Cells mean what they mean to the command line: ``?``, ``NA`` and
-    the like are empty among numbers, numbers may have decimal commas where ``;``, a tab
+    A file is read from its beginning to its end, a MB at a time; the first line
+    names the columns. Cells are read as by the command line: ``?``, ``NA`` and the like
+    are empty among numbers, numbers may have decimal commas where ``;``, a tab
     or ``|`` is the delimiter, and the queries ``007`` and ``7`` are two. Needs pyarrow:
     ``pip install "peckorder[frames]"``.
 
@@ -65,17 +75,17 @@ def from_csv(
         .csv or .tsv, or such a name with .gz (.csv also with .bz2 or .zst), which are
         inflated; in the order of their names with numbers by their value.
     target : str
-        The column of labels. Numbers are float64, as nothing says that they are whole;
-        true and false are bool; texts are for estimators that are given classes.
+        The column of labels. Numbers are float64, even if all are whole; true and false
+        are bool; texts are for estimators that are given classes.
     qid : str, default=None
-        The column of queries, whose rows stand together.
+        The column of queries, whose rows are consecutive.
     features : list of str, default=None
         The columns of features, numbers, or true and false, which are 1 and 0; empty
         ones are NaN. None: all that are left.
     weight : str, default=None
         The column of weights.
     delimiter : str, default=","
-        What stands between columns.
+        The character between columns.
     qid_dtype : {None, int, str}, default=None
         The type of queries. None: int if the first MB of the first file has whole
         numbers without zeros in front, else str.
@@ -115,176 +125,164 @@ def from_csv(
     _DELIMITER.check("delimiter", delimiter)
     _QID_DTYPE.check("qid_dtype", qid_dtype)
     require_pyarrow()
-    paths = found_files(path, _SUFFIXES)
-    files = [_File.of(path, delimiter) for path in paths]
-    first, where = files[0].header.names, paths[0].name
-    roles = find_row_roles(first, where, target=target, qid=qid, weight=weight, features=features)
+    files = [_File.of(path, delimiter) for path in found_files(path, _SUFFIXES)]
+    first, where = files[0], files[0].path.name
+    given = GivenRoles.of(features, target=target, qid=qid, weight=weight)
+    roles = given.find(first.header.names, where)
     for file in files[1:]:
         check_same_columns(
             roles, file.header.names, file.path.name, where, may_have_more=features is not None
         )
-    kinds = _kinds_of(files[0], roles, qid_dtype)
-    for file in files:
-        file.check_beginning(kinds, where)
+    columns = roles.columns
+    table, is_whole = first.beginning(columns, [name for name in columns if name != roles.qid])
+    kinds = _kinds_of(table, first.header, roles, qid_dtype)
+    values = first.values(table, kinds, where)
+    numbers = _numbers(kinds)
+    for file in files[1:]:
+        file.values(file.beginning(columns, numbers)[0], kinds, where)
+    # Of a small file, which the stream keeps, nothing has to be read again.
+    files[0] = first._replace(all_rows=values if is_whole else None)
     return _CSVFiles(files, roles, kinds, rows)
 
 
 class _File(NamedTuple):
-    """A file and its line of names."""
+    """A file and its line of names; perhaps all its rows, if they are few."""
 
     path: Path
     header: "Header"
+    all_rows: "pa.RecordBatch | None" = None
 
     @classmethod
     def of(cls, path: Path, delimiter: str) -> "_File":
         """Read the line of names."""
         from peckorder.tables.files.csv import read_header
-        from peckorder.tables.files.source import opened
 
-        name = f"from_csv: {path.name}"
-        with opened(path, streamed=True, bounded=False, name=name) as file:
+        with _opened(path) as file:
             return cls(path, read_header(file.head, delimiter, is_named=True))
 
-    def texts(self, columns: Sequence[str], parsed: Collection[str] = ()) -> "Iterator[pa.Table]":
-        """Yield some columns as text, those in `parsed` as numbers, a MB at a time."""
-        from peckorder.tables.files.csv import text_blocks
-        from peckorder.tables.files.source import opened
+    def tables(
+        self, columns: list[str], parsed: Collection[str]
+    ) -> "Iterator[tuple[int, pa.Table]]":
+        """Yield a MB of some columns at a time, and the number of rows before.
 
-        name, positions = f"from_csv: {self.path.name}", self.header.names.index
-        with opened(self.path, streamed=True, bounded=False, name=name) as file:
-            yield from text_blocks(
-                file,
-                self.header,
-                list(map(positions, columns)),
-                _TEXT,
-                parsed=list(map(positions, parsed)),
-                ahead=False,  # threads would read far ahead
-            )
-
-    def batches(
-        self, columns: Sequence[str], kinds: Mapping[str, _Kind]
-    ) -> "Iterator[pa.RecordBatch]":
-        """Yield the values of some columns.
-
-        Arrow reads numbers until it meets a cell that it cannot read. From there on
-        every cell is read as text, by the rules of cells; the rows before are skipped.
+        Arrow reads those in `parsed` as numbers until it meets a cell that it cannot
+        read. From there on all columns are text.
         """
+        from peckorder.tables.files.csv import NotParsedError, text_tables
+
+        position, n_rows = self.header.names.index, 0
+        for numbers in (parsed, ()):
+            with _opened(self.path) as file, suppress(NotParsedError):
+                n_read = 0
+                for table in text_tables(
+                    file,
+                    self.header,
+                    list(map(position, columns)),
+                    block_size=_TEXT,
+                    parsed=list(map(position, numbers)),
+                    ahead=False,  # threads would read far ahead
+                ):
+                    n_read += len(table)
+                    if n_read > n_rows:
+                        yield n_rows, table[n_rows - n_read :]
+                        n_rows = n_read
+                return
+
+    def beginning(self, columns: list[str], parsed: Collection[str]) -> "tuple[pa.Table, bool]":
+        """Return the first MB, and whether it is all."""
         import pyarrow as pa
 
-        from peckorder.tables.files.csv import NotParsedError
-
-        n_rows = 0
-
-        def values(tables: "Iterator[pa.Table]") -> "Iterator[pa.RecordBatch]":
-            nonlocal n_rows
-            n_read = 0
-            for table in tables:
-                new = table[max(0, n_rows - n_read) :]
-                n_read += len(table)
-                if n_read <= n_rows:
-                    continue
-                arrays = [
-                    self.read(name, new.column(name), kinds[name], n_rows) for name in columns
-                ]
-                n_rows = n_read
-                yield pa.RecordBatch.from_arrays(arrays, list(columns))
-
-        numbers = [name for name in columns if kinds[name] is _Kind.NUMBER]
-        try:
-            yield from values(self.texts(columns, numbers))
-        except NotParsedError:
-            yield from values(self.texts(columns))
-
-    def check_beginning(self, kinds: dict[str, _Kind], first: str) -> None:
-        """Refuse a file whose first MB is not as the first file is."""
-        beginning = self.texts(list(kinds))
-        for table in beginning:
-            for name, kind in kinds.items():
-                self.read(name, table.column(name), kind, 0, first)
-            break
-        beginning.close()  # type: ignore[attr-defined]
-
-    def read(
-        self, name: str, cells: "pa.ChunkedArray", kind: _Kind, n_before: int, first: str = ""
-    ) -> "pa.Array":
-        """Return the values of cells, the first of which is in row `n_before` + 1."""
-        found = _converted(cells, kind, self.header.has_commas)
-        if found is None:
-            self._refuse(name, cells, kind, n_before, first or self.path.name)
-        return found.chunk(0) if found.num_chunks == 1 else found.combine_chunks()
-
-    def _refuse(
-        self, name: str, cells: "pa.ChunkedArray", kind: _Kind, n_before: int, first: str
-    ) -> NoReturn:
-        from peckorder.tables.files.arrow_cells import first_cell
-
-        row, text = first_cell(
-            cells, lambda cell: _converted(cell, kind, self.header.has_commas) is None
+        tables = self.tables(columns, parsed)
+        _, first = next(
+            tables, (0, pa.table({name: pa.array([], pa.string()) for name in columns}))
         )
+        is_whole = self.path.stat().st_size <= _TEXT and next(tables, None) is None
+        return first, is_whole
+
+    def batches(self, columns: list[str], kinds: Mapping[str, _Kind]) -> "Iterator[pa.RecordBatch]":
+        """Yield the values of some columns."""
+        if self.all_rows is not None:
+            yield self.all_rows.select(columns)
+            return
+        kinds = {name: kinds[name] for name in columns}
+        for n_before, table in self.tables(columns, _numbers(kinds)):
+            yield self.values(table, kinds, self.path.name, n_before)
+
+    def values(
+        self, table: "pa.Table", kinds: Mapping[str, _Kind], first: str, n_before: int = 0
+    ) -> "pa.RecordBatch":
+        """Return the values of cells, the first of which are in row `n_before` + 1."""
+        import pyarrow as pa
+
+        from peckorder.tables.files.csv import values_of
+
         like = "" if first == self.path.name else f", as in {first!r}"
-        hint = " Other queries need qid_dtype=str." if kind is _Kind.ID else ""
-        raise refusal(
-            f"{self.path.name}: column {name!r}",
-            f"be {kind.value}{like}",
-            f"{text[:60]!r} in row {n_before + row + 1}",
-            hint=hint,
-        )
+        arrays = []
+        with named(f"from_csv: {self.path.name}"):
+            for name, kind in kinds.items():
+                read = partial(_values, kind=kind, has_commas=self.header.has_commas)
+                hint = "Other queries need qid_dtype=str." if kind is _Kind.ID else ""
+                rule = kind.value + like
+                found = values_of(table.column(name), read, repr(name), rule, n_before, hint)
+                arrays.append(found.chunk(0) if found.num_chunks == 1 else found.combine_chunks())
+        return pa.RecordBatch.from_arrays(arrays, list(kinds))
 
 
-def _converted(cells: "pa.ChunkedArray", kind: _Kind, has_commas: bool) -> "pa.ChunkedArray | None":
+def _opened(path: Path) -> "AbstractContextManager[Inflated]":
+    from peckorder.tables.files.source import opened
+
+    return opened(path, streamed=True, bounded=False, name=f"from_csv: {path.name}")
+
+
+def _numbers(kinds: Mapping[str, _Kind]) -> list[str]:
+    return [name for name, kind in kinds.items() if kind is _Kind.NUMBER]
+
+
+def _values(cells: "pa.ChunkedArray", kind: _Kind, has_commas: bool) -> "pa.ChunkedArray | None":
     """Return the values of cells; None if one is of another kind."""
-    from peckorder.tables.files.arrow_cells import (
-        decimals,
-        empty_as_null,
-        flags,
-        gaps_as_null,
-        whole_ids,
-    )
+    from peckorder.tables.files import arrow_cells
 
     match kind:
         case _Kind.NUMBER:
-            return decimals(cells, has_commas=has_commas)
+            return arrow_cells.decimals(cells, has_commas=has_commas)
         case _Kind.FLAG:
-            return flags(cells)
+            return arrow_cells.flags(cells)
         case _Kind.ID:
-            return whole_ids(cells)
+            return arrow_cells.whole_ids(cells)
         case _Kind.TEXT:
-            return empty_as_null(cells)
+            return arrow_cells.with_nulls(cells, ("",))
         case _Kind.QUERY:
-            return gaps_as_null(cells)
+            return arrow_cells.with_nulls(cells, GAPS)
 
 
-def _kinds_of(file: _File, roles: RowRoles, qid_dtype: type | None) -> dict[str, _Kind]:
-    """Return what columns are in all files, by the first MB of the first."""
+def _kinds_of(
+    table: "pa.Table", header: "Header", roles: RowRoles, qid_dtype: type | None
+) -> dict[str, _Kind]:
+    """Return the kinds of columns in all files, by the first MB of the first."""
     kinds = dict.fromkeys(roles.columns, _Kind.NUMBER)
-    if roles.qid is not None:
-        kinds[roles.qid] = _Kind.QUERY if qid_dtype is not int else _Kind.ID
-    table = next(file.texts(roles.columns), None)
-    if table is None:
-        return kinds
     for name in roles.columns:
         cells = table.column(name)
         if name == roles.qid:
-            ids = _converted(cells, _Kind.ID, False)
-            if qid_dtype is None and ids is not None and ids.null_count < len(ids):
-                kinds[name] = _Kind.ID
-        elif _converted(cells, _Kind.NUMBER, file.header.has_commas) is not None:
+            ids = _values(cells, _Kind.ID, False) if qid_dtype is None else None
+            has_ids = ids is not None and ids.null_count < len(ids)
+            kinds[name] = _Kind.ID if has_ids or qid_dtype is int else _Kind.QUERY
+        elif _values(cells, _Kind.NUMBER, header.has_commas) is not None:
             continue
-        elif _converted(cells, _Kind.FLAG, False) is not None:
+        elif _values(cells, _Kind.FLAG, False) is not None:
             kinds[name] = _Kind.FLAG
         elif name == roles.target:
             kinds[name] = _Kind.TEXT
     return kinds
 
 
-class _CSVFiles(Stream):
-    who = "from_csv"
+class _CSVFiles(FileStream):
+    source_name = "from_csv"
 
     def __init__(
         self, files: list[_File], roles: RowRoles, kinds: dict[str, _Kind], rows: int | None
     ) -> None:
+        super().__init__([file.path for file in files])
         self._files, self._roles, self._kinds = files, roles, kinds
-        self._source = FileRows([file.path for file in files])
         self.n_features = len(roles.features)
         self.feature_names = roles.features
         self.has_queries = roles.qid is not None
@@ -303,9 +301,6 @@ class _CSVFiles(Stream):
             if n_before < batch.num_rows:
                 yield block_of(batch.slice(n_before), roles, np.float64)
 
-    def where(self, row: int) -> str:
-        return self._source.where(row)
-
     def labels(self) -> Iterator[Labels]:
         from peckorder.tables.files.arrow import label_array
 
@@ -315,7 +310,7 @@ class _CSVFiles(Stream):
     def identity(self) -> dict[str, object]:
         return {
             "source": "csv",
-            "files": [file_identity(file.path) for file in self._files],
+            "files": [file_identity(path) for path in self._paths],
             "columns": list(self._roles),
             "delimiter": self._files[0].header.delimiter,
             "types": {name: kind.name for name, kind in self._kinds.items()},
@@ -329,4 +324,4 @@ class _CSVFiles(Stream):
             for batch in file.batches(columns, self._kinds):
                 n_rows += batch.num_rows
                 yield batch
-            self._source.ended(position, n_rows)
+            self._ended(position, n_rows)

@@ -1,27 +1,38 @@
-"""The files of a stream: finding, ordering and identifying them."""
+"""Streams of files: finding, ordering and identifying files, and blocks of their columns."""
 
 import os
 import re
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike
 
 from peckorder._core.errors import refusal
+from peckorder.exceptions import MissingExtraError
+from peckorder.streams.block import Block, Stream
+from peckorder.tables.roles import RowRoles
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Paths: TypeAlias = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
-# So many bytes at both ends of a file are looked at.
+# Bytes at both ends of a file that identify it.
 _ENDS = 1 << 16
+# Rows that are copied at a time: as many as stay in a cache while columns become rows.
+_STRIP = 1024
 _NUMBER = re.compile(r"(\d+)")
 
 
 def found_files(path: Paths, suffixes: tuple[str, ...]) -> list[Path]:
-    """Return the files that a path, or a list of paths, stands for.
+    """Return the files of a path, or of a list of paths.
 
-    Those of a folder, and of folders in it, are those with one of the suffixes, in the
-    order of their names with numbers by their value; names that begin with a point or a
-    stroke are left out.
+    Those of a folder, and of folders in it, have one of the suffixes, in the order of
+    their names with numbers by their value; names that begin with a point or an
+    underscore are left out.
     """
     if isinstance(path, str | os.PathLike):
         files = _files_of(Path(path), suffixes)
@@ -78,31 +89,76 @@ def file_identity(path: Path) -> list[str | int]:
     return [path.name, status.st_size, status.st_mtime_ns, digest.hexdigest()]
 
 
-class FileRows:
-    """Consecutive files and their numbers of rows.
+class FileStream(Stream):
+    """Rows of consecutive files.
 
-    The rows of text files are known when they have been read, file after file.
+    `sizes` are the numbers of their rows; those of text files are known when they have
+    been read, file after file.
     """
 
     def __init__(self, paths: list[Path], sizes: Iterable[int] = ()) -> None:
-        self.paths, self._sizes = paths, list(sizes)
+        self._paths, self._sizes = paths, list(sizes)
+        first, n = repr(paths[0].name), len(paths)
+        self._shown = first if n == 1 else f"{n} files from {first} on"
 
-    def ended(self, position: int, n_rows: int) -> None:
-        """Record how many rows a file has, once it is read to its end."""
+    def _ended(self, position: int, n_rows: int) -> None:
+        """Record how many rows a file has that was read to its end."""
         if position == len(self._sizes):
             self._sizes.append(n_rows)
 
     def where(self, row: int) -> str:
         """Return the location of a row that has been read."""
         position = 0
-        while position < len(self.paths) - 1 and position < len(self._sizes):
+        while position < len(self._paths) - 1 and position < len(self._sizes):
             if row < self._sizes[position]:
                 break
             row -= self._sizes[position]
             position += 1
-        name = repr(self.paths[position].name)
-        return name if len(self.paths) == 1 else f"row {row} of {name}"
+        name = repr(self._paths[position].name)
+        return name if len(self._paths) == 1 else f"row {row} of {name}"
 
-    def __str__(self) -> str:
-        first, n = self.paths[0].name, len(self.paths)
-        return repr(first) if n == 1 else f"{n} files from {first!r} on"
+
+def require_pyarrow() -> None:
+    """Raise if pyarrow is not installed."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise refusal(
+            "pyarrow",
+            'be installed for this; pip install "peckorder[frames]" brings it',
+            error=MissingExtraError,
+        ) from None
+
+
+def check_numbers(schema: "pa.Schema", roles: RowRoles, where: str) -> None:
+    """Refuse features and weights that are no numbers; a column may be empty."""
+    import pyarrow as pa
+
+    from peckorder.tables.files.arrow import is_numeric
+
+    for name in roles.features if roles.weight is None else [*roles.features, roles.weight]:
+        found = schema.field(name).type
+        kind = found.value_type if pa.types.is_dictionary(found) else found
+        if not is_numeric(kind) and not pa.types.is_null(kind):
+            hint = "" if name == roles.weight else "Name the columns to learn from in features=."
+            raise refusal(f"column {name!r} of {where!r}", "be numbers", found, hint=hint)
+
+
+def block_of(batch: "pa.RecordBatch | pa.Table", roles: RowRoles, dtype: DTypeLike) -> Block:
+    """Return the rows of a record batch."""
+    from peckorder.tables.files.arrow import label_array, number_array, query_array
+
+    X = np.empty((batch.num_rows, len(roles.features)), dtype=dtype)
+    columns = [number_array(batch.column(name)) for name in roles.features]
+    for first in range(0, len(X), _STRIP):
+        rows = slice(first, first + _STRIP)
+        strip = X[rows]
+        for position, column in enumerate(columns):
+            strip[:, position] = column[rows]
+    qid, weight = roles.qid, roles.weight
+    return Block(
+        X,
+        label_array(batch.column(roles.target)),
+        None if qid is None else query_array(batch.column(qid)),
+        None if weight is None else number_array(batch.column(weight)).astype(np.float64),
+    )

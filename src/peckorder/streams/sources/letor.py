@@ -1,21 +1,26 @@
 """Streams of LETOR's text files."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from peckorder._core.errors import entry, entry_named, refusal
-from peckorder._core.text_files import Source
 from peckorder._core.typing import Labels
 from peckorder._core.validation import boolean, optional, whole
 from peckorder.datasets.formats.letor import DTYPE, MISSING, QID_DTYPE, documents
 from peckorder.datasets.formats.letor_reader import LetorBlock, LetorReader
 from peckorder.streams.block import Block, Stream, default_rows
-from peckorder.streams.sources.arrow import require_pyarrow
-from peckorder.streams.sources.files import FileRows, Paths, file_identity, found_files
+from peckorder.streams.sources.files import (
+    FileStream,
+    Paths,
+    file_identity,
+    found_files,
+    require_pyarrow,
+)
 
 _SUFFIXES = (".txt", ".txt.gz", ".txt.zst", ".letor", ".svm", ".dat")
 
@@ -52,8 +57,8 @@ def from_letor(
     sparse : bool, default=False
         Yield CSR arrays.
     qid_dtype : {None, int, str}, default=None
-        Type of the queries. None: what the first MB of the first file ask for; text
-        that comes later is an error then.
+        Type of the queries. None: by the first MB of the first file; later text is an
+        error then.
     rows : int, default=None
         The most rows of a block, unless a query has more. None: as many as have 4 MiB
         of features, were they dense.
@@ -92,8 +97,8 @@ def from_letor(
     return _LetorFiles(files, n_features, dtype, sparse, qid_dtype, rows, options)
 
 
-class _LetorFiles(Stream):
-    who = "from_letor"
+class _LetorFiles(FileStream):
+    source_name = "from_letor"
 
     def __init__(
         self,
@@ -105,8 +110,8 @@ class _LetorFiles(Stream):
         rows: int | None,
         options: dict[str, float],
     ) -> None:
-        self._files, self._options = files, options
-        self._source = FileRows(files)
+        super().__init__(files)
+        self._options = options
         self._dtype, self._sparse = np.dtype(dtype), sparse
         self._qid_dtype, self._n_columns = qid_dtype, n_features
         self._has_qid: bool | None = None
@@ -120,7 +125,7 @@ class _LetorFiles(Stream):
         self.rows = rows or default_rows(n_features, self._dtype.itemsize)
 
     def _decide_on_queries(self) -> None:
-        """Let the first rows say whether there are queries, and of which type."""
+        """Find in the first rows whether there are queries, and their type."""
         for lines in self._lines():
             if len(lines):
                 self.has_queries = self._has_qid = lines.qid is not None
@@ -141,9 +146,6 @@ class _LetorFiles(Stream):
                 X, y, qid = documents([rest], self.n_features, self._dtype, self._sparse)
                 yield Block(X, y, qid)
 
-    def where(self, row: int) -> str:
-        return self._source.where(row)
-
     def labels(self) -> Iterator[Labels]:
         for lines in self._lines():
             yield lines.grade
@@ -151,7 +153,7 @@ class _LetorFiles(Stream):
     def identity(self) -> dict[str, object]:
         return {
             "source": "letor",
-            "files": [file_identity(file) for file in self._files],
+            "files": [file_identity(path) for path in self._paths],
             "columns": self.n_features,
             "types": [self._dtype.str, self._sparse, str(self._qid_dtype)],
             "options": [self._options["zero_based"], str(self._options["missing"])],
@@ -161,7 +163,7 @@ class _LetorFiles(Stream):
     @entry_named("from_letor")
     def _lines(self) -> Iterator[LetorBlock]:
         """Yield the lines of the files, some MB of text at a time."""
-        for position, file in enumerate(self._files):
+        for position, file in enumerate(self._paths):
             n_rows = 0
             reader = LetorReader(
                 base=0 if self._options["zero_based"] else 1,
@@ -173,26 +175,16 @@ class _LetorFiles(Stream):
                 first_block_decides=True,
                 has_qid=self._has_qid,
             )
-            with _opened(file) as source:
+            with nullcontext(file) if file.suffix != ".zst" else _inflated(file) as source:
                 blocks = entry_named(f"from_letor: {file.name}")(reader.blocks)
                 for lines in blocks(source):
                     n_rows += len(lines)
                     yield lines
-            self._source.ended(position, n_rows)
+            self._ended(position, n_rows)
 
 
-@contextmanager
-def _opened(file: Path) -> Iterator[Source]:
-    if file.suffix != ".zst":
-        yield file
-        return
+def _inflated(file: Path) -> AbstractContextManager[Any]:
     require_pyarrow()
-    import pyarrow as pa
+    from peckorder.tables.files.source import opened
 
-    from peckorder.tables.files.arrow import sound
-
-    with (
-        sound("path", "be sound files", f"{file.name!r}: "),
-        pa.input_stream(str(file), compression="zstd") as inflated,
-    ):
-        yield inflated
+    return opened(file, streamed=True, bounded=False, name=f"from_letor: {file.name}")

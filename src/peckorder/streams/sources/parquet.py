@@ -10,9 +10,16 @@ from peckorder._core.errors import entry, entry_named, refusal
 from peckorder._core.typing import Labels
 from peckorder._core.validation import optional, whole
 from peckorder.streams.block import Block, Stream, default_rows
-from peckorder.streams.sources.arrow import block_of, require_pyarrow
-from peckorder.streams.sources.files import FileRows, Paths, file_identity, found_files
-from peckorder.tables.roles import RowRoles, check_one_column, check_same_columns, find_row_roles
+from peckorder.streams.sources.files import (
+    FileStream,
+    Paths,
+    block_of,
+    check_numbers,
+    file_identity,
+    found_files,
+    require_pyarrow,
+)
+from peckorder.tables.roles import GivenRoles, RowRoles, check_one_column, check_same_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +42,7 @@ def from_parquet(
 ) -> Stream:
     """Return the rows of Parquet or Arrow files as a stream.
 
-    Only the columns asked for are read, batch after batch of a row group, file after
+    Only the columns in use are read, batch after batch of a row group, file after
     file. Needs pyarrow: ``pip install "peckorder[frames]"``.
 
     Parameters
@@ -43,12 +50,12 @@ def from_parquet(
     path : path or list of paths
         A file, several in their order, or a folder: all files in it whose names end in
         .parquet, .pq, .arrow, .feather or .ipc, in the order of their names with
-        numbers by their value (part.10 after part.9). What a file is, its first bytes
-        say.
+        numbers by their value (part.10 after part.9). The format is that of the first
+        bytes of a file.
     target : str
         The column of labels: numbers, or texts for estimators that are given classes.
     qid : str, default=None
-        The column of queries, whose rows stand together. Decimals are int64 if their
+        The column of queries, whose rows are consecutive. Decimals are int64 if their
         type has no digits behind the point and 18 at most before it, else texts.
     features : list of str, default=None
         The columns of features, numbers; nulls are NaN. None: all that are left.
@@ -68,13 +75,13 @@ def from_parquet(
     ------
     DataError
         If a file lacks a column, has one of another type than the first file, or,
-        without `features`, one more; all files are looked at before the first row is
+        without `features`, one more; all files are checked before the first row is
         read. The order of columns is that of the first file.
 
     Notes
     -----
     Of Parquet a column is decoded page by page, so that memory does not grow with row
-    groups; of Arrow files a record batch is taken at a time, as large as it was
+    groups; of Arrow files one record batch is read at a time, as large as it was
     written. To begin at a later row skips whole row groups unread.
 
     Examples
@@ -95,10 +102,9 @@ def from_parquet(
     files = [_File.of(file) for file in found_files(path, _SUFFIXES)]
     first = files[0]
     where = first.path.name
-    roles = find_row_roles(
-        first.schema.names, where, target=target, qid=qid, weight=weight, features=features
-    )
-    _check_numbers(first, roles)
+    given = GivenRoles.of(features, target=target, qid=qid, weight=weight)
+    roles = given.find(first.schema.names, where)
+    check_numbers(first.schema, roles, where)
     for file in files[1:]:
         _check_types(file, first, roles)
         check_same_columns(
@@ -190,15 +196,15 @@ class _File(NamedTuple):
                 yield file.get_batch(number)
 
 
-class _ArrowFiles(Stream):
-    who = "from_parquet"
+class _ArrowFiles(FileStream):
+    source_name = "from_parquet"
 
     def __init__(self, files: list[_File], roles: RowRoles, rows: int | None) -> None:
         import pyarrow as pa
 
         self._files, self._roles = files, roles
         sizes = [sum(file.sizes) for file in files]
-        self._source = FileRows([file.path for file in files], sizes)
+        super().__init__([file.path for file in files], sizes)
         self.n_rows = sum(sizes)
         self.n_features = len(roles.features)
         self.feature_names = roles.features
@@ -217,9 +223,6 @@ class _ArrowFiles(Stream):
         for batch in self._batches(self._roles.columns, self.rows, start):
             yield block_of(batch, self._roles, self._dtype)
 
-    def where(self, row: int) -> str:
-        return self._source.where(row)
-
     def labels(self) -> Iterator[Labels]:
         from peckorder.tables.files.arrow import label_array
 
@@ -228,7 +231,7 @@ class _ArrowFiles(Stream):
     def identity(self) -> dict[str, object]:
         return {
             "source": "parquet",
-            "files": [file_identity(file.path) for file in self._files],
+            "files": [file_identity(path) for path in self._paths],
             "columns": list(self._roles),
             "rows": self.rows,
         }
@@ -252,16 +255,6 @@ class _ArrowFiles(Stream):
             if start < n_rows:
                 yield from file.batches(columns, rows, start)
             start = max(0, start - n_rows)
-
-
-def _check_numbers(file: _File, roles: RowRoles) -> None:
-    """Refuse features and weights that are no numbers."""
-    from peckorder.tables.files.arrow import is_numeric
-
-    for name in [*roles.features, *([roles.weight] if roles.weight else [])]:
-        kind = file.schema.field(name).type
-        if not is_numeric(kind):
-            raise refusal(f"column {name!r} of {file.path.name!r}", "be numbers", kind)
 
 
 def _check_types(file: _File, first: _File, roles: RowRoles) -> None:

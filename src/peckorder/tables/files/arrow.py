@@ -18,10 +18,10 @@ from peckorder._core.errors import refusal, shortened
 from peckorder._core.text_files import read_text
 from peckorder._core.typing import Array
 from peckorder.tables.columns import Columns
-from peckorder.tables.files.source import Inflated, is_standard, short, text_of
+from peckorder.tables.files.source import Inflated, check_distinct, is_standard, short, text_of
 
 _MAGIC = b"PAR1"
-# Digits of a whole number that fits in 64 bits whatever they are.
+# A whole number of so many digits fits in 64 bits.
 _DIGITS = 18
 
 
@@ -31,13 +31,13 @@ def parquet_blocks(
     """Yield the rows of a Parquet file: all at once, or `rows` at a time."""
     if not file.head.startswith(_MAGIC):
         raise refusal("the file", "be Parquet", "one of another kind")
-    # The end is read first: what cannot be read from there must be in memory.
+    # The end is read first, so that what is not seekable must be in memory.
     is_seekable = not is_standard(path) and not file.is_compressed
     source = Path(path) if is_seekable else io.BytesIO(file.read())
     with open_parquet(source, "the file", "be sound Parquet") as table:
-        _check_once(table.schema_arrow.names)
+        check_distinct(table.schema_arrow.names)
         if rows is None:
-            # Runs of equal cells take next to nothing in the file.
+            # Repeated equal cells take almost no bytes in the file.
             n_cells = table.metadata.num_rows * table.metadata.num_columns
             size = Path(path).stat().st_size if is_seekable else None
             file.check_holds(8 * n_cells, size)
@@ -81,9 +81,8 @@ def json_blocks(file: Inflated, *, whole: bool) -> Iterator[pa.Table]:
         try:
             yield pa.concat_tables(blocks, promote_options="permissive")
         except pa.ArrowException as error:
-            raise refusal(
-                "a column", "be all numbers or all text", short(str(error), 200)
-            ) from None
+            rule = "be all numbers or all text"
+            raise refusal("a column", rule, short(str(error), 200)) from None
 
 
 def _json_table(text: bytes, n_before: int) -> pa.Table:
@@ -100,7 +99,7 @@ def _json_table(text: bytes, n_before: int) -> pa.Table:
         raise _json_refusal(text, n_before, str(error)) from None
     except UnicodeDecodeError:
         raise refusal("text", "be UTF-8", "other bytes") from None
-    _check_once(table.column_names)
+    check_distinct(table.column_names)
     return table
 
 
@@ -122,12 +121,6 @@ def _json_refusal(text: bytes, n_before: int, message: str) -> Exception:
         rule = "be all numbers or all text"
         return refusal(f"column {short(name)}", rule, " and ".join(kinds))
     return refusal("the file", "be lines of JSON", short(message, 200))
-
-
-def _check_once(names: list[str]) -> None:
-    if len(set(names)) < len(names):
-        again = next(name for k, name in enumerate(names) if name in names[:k])
-        raise refusal("names of columns", "differ", f"{short(again)} twice")
 
 
 def to_columns(source: str, table: pa.Table) -> Columns:
@@ -152,31 +145,21 @@ def _array(name: str, column: pa.ChunkedArray) -> Array:
     elif pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         raise refusal("text", "be UTF-8", f"other bytes in column {short(name)}")
     kind = column.type
-    is_whole = pa.types.is_integer(kind)
-    if is_whole and column.null_count and _is_large(column):
-        # Where there are gaps NumPy has floats, which hold 53 bits.
-        column, is_whole, kind = column.cast(pa.string()), False, pa.string()
-    if is_whole or pa.types.is_floating(kind):
-        is_whole = is_whole and column.null_count == 0
-        numbers: Array = column.to_numpy()
-        if kind != pa.uint64() or not is_whole:
-            numbers = numbers.astype(np.int64 if is_whole else np.float64, copy=False)
-        return numbers
-    if _is_text(kind):
+    if pa.types.is_integer(kind) and column.null_count:
+        ends = pc.min_max(column).as_py().values()
+        # NumPy has floats where there are gaps; they hold 53 bits.
+        is_large = any(abs(end or 0) > 1 << 53 for end in ends)
+        column = column.cast(pa.string() if is_large else pa.float64())
+        kind = column.type
+    if pa.types.is_floating(kind):
+        return column.to_numpy().astype(np.float64, copy=False)  # type: ignore[no-any-return]
+    if pa.types.is_integer(kind):
+        is_unsigned = kind == pa.uint64()
+        return column.to_numpy().astype(np.uint64 if is_unsigned else np.int64, copy=False)  # type: ignore[no-any-return]
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         # Not by Arrow's if_else: up to version 21 it garbles text beside a gap.
         return np.asarray([text or None for text in column.to_pylist()], dtype=object)
     raise refusal(f"column {short(name)}", "be numbers or text", short(str(kind)))
-
-
-def _is_large(column: pa.ChunkedArray) -> bool:
-    ends = pc.min_max(column).as_py()
-    return any(abs(end or 0) > 1 << 53 for end in ends.values())
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return True
-    return bool(pa.types.is_string_view(kind))
 
 
 def is_numeric(kind: pa.DataType) -> bool:

@@ -1,11 +1,11 @@
-"""What columns of text stand for: whole numbers, numbers, true and false, or text.
+"""The values of columns of text: whole numbers, numbers, true and false, or text.
 
 The rules of `peckorder._core.cells`, for whole columns in Arrow. They are the same
 whether a file is read whole or in blocks, so that `rank` reads what a model was fitted
 to.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -23,62 +23,51 @@ _IDS = words.USER | words.ITEM | words.QUERY | words.ID | words.CODE
 _LABELS = words.TARGET | words.RATING
 # A column with at most this share of other cells looks like one of numbers.
 _FEW = 0.1
-# Digits that a number would not be written with again, or that none holds.
+# Digits that reading and writing as a number would change.
 _NO_NUMBER = "^-?0[0-9]|^[0-9]{20}"
 # Most columns of text are recognised by their first cells.
 _FIRST = 1000
 
 
 def id_columns(names: Iterable[str], given: Iterable[str]) -> frozenset[str]:
-    """Return the columns of ids: those given, and those that are named so."""
+    """Return the columns of ids: those given, and those with names of ids."""
     usual = (name for name in names if words.first_named([name], _IDS))
     return frozenset([*usual, *given])
 
 
 def typed(name: str, column: pa.ChunkedArray, *, is_id: bool, has_commas: bool) -> pa.ChunkedArray:
-    """Return a column of text as numbers if all cells are, else as it stands.
+    """Return a column of text as numbers if all cells are, else unchanged.
 
     An id is never changed: digits with zeros before them, or more than 64 bits hold,
-    are text. Elsewhere whole numbers with zeros before them are text too, unless they
-    are named as labels are: nobody writes amounts so.
+    are text. Elsewhere whole numbers with zeros before them are text too, unless the
+    column has a name of labels: nobody writes amounts so.
     """
     if numbers(column[:_FIRST], has_commas=has_commas) is None:
         return column
     bare = _bare(column)
-    if is_id and _any(bare, _NO_NUMBER):
+    if is_id and _n(bare, _NO_NUMBER):
         return column
     whole = _cast(bare, pa.int64())
-    if whole is not None and _any(bare, "^0[0-9]"):
+    if whole is not None and _n(bare, "^0[0-9]"):
         return whole if words.first_named([name], _LABELS) else column
-    if whole is not None and not _any(bare, "[xX]"):
+    if whole is not None and not _n(bare, "[xX]"):
         return whole  # Arrow reads 0x1F as a number
-    if is_id and _any(bare, "^-?[0-9]{19,}$"):
+    if is_id and _n(bare, "^-?[0-9]{19,}$"):
         return column
     found = numbers(column, has_commas=has_commas)
     return column if found is None else found
 
 
 def remark(name: str, column: pa.ChunkedArray, found: pa.ChunkedArray) -> str | None:
-    """Say what one may not expect of how a column was read.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from peckorder.tables.files.arrow_cells import remark, typed
-    >>> cells = pa.chunked_array([["1", "?", "2"]])
-    >>> remark("size", cells, typed("size", cells, is_id=False, has_commas=False))
-    "size: '?' was taken for an empty cell, 1 time."
-    >>> cells = pa.chunked_array([[*map(str, range(19)), "3 kg"]])
-    >>> remark("size", cells, typed("size", cells, is_id=False, has_commas=False))
-    "size: text, since '3 kg' in row 20 is no number; all but 1 of 20 cells are."
-    """
+    """Return what may surprise in how a column was read, None if nothing."""
     if not pa.types.is_string(found.type):
-        marks = pc.value_counts(column.filter(_is_marked(column)))
-        if not len(marks):
+        bare = pc.utf8_trim_whitespace(column)
+        is_mark = pc.is_in(bare, value_set=pa.array(MARKS, column.type))
+        marks = pc.value_counts(bare.filter(is_mark)).to_pylist()
+        if not marks:
             return None
-        seen = [(m["values"].strip(), m["counts"]) for m in marks.to_pylist()]
-        n_times = sum(count for _, count in seen)
-        which = ", ".join(dict.fromkeys(repr(mark) for mark, _ in seen))
+        n_times = sum(mark["counts"] for mark in marks)
+        which = ", ".join(repr(mark["values"]) for mark in marks)
         times = "1 time" if n_times == 1 else f"{n_times} times"
         return f"{name}: {which} was taken for an empty cell, {times}."
     bare = _bare(column[:_FIRST])
@@ -106,19 +95,7 @@ def remark(name: str, column: pa.ChunkedArray, found: pa.ChunkedArray) -> str | 
 
 
 def numbers(column: pa.ChunkedArray, *, has_commas: bool = False) -> pa.ChunkedArray | None:
-    """Return a column of text as numbers, true and false as 1 and 0; None if not all.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from peckorder.tables.files.arrow_cells import numbers
-    >>> numbers(pa.chunked_array([["1", "NA", " 2.5"]])).to_pylist()
-    [1.0, None, 2.5]
-    >>> numbers(pa.chunked_array([["True", "", "false"]])).to_pylist()
-    [1.0, None, 0.0]
-    >>> numbers(pa.chunked_array([["1", "two"]])) is None
-    True
-    """
+    """Return a column of text as numbers, true and false as 1 and 0; None if not all."""
     found = decimals(column, has_commas=has_commas)
     if found is not None:
         return found
@@ -138,7 +115,7 @@ def decimals(column: pa.ChunkedArray, *, has_commas: bool = False) -> pa.Chunked
         return found
     bare = _bare(column)
     found = _cast(bare, pa.float64())
-    if found is None and has_commas and not _any(bare, "[.]"):
+    if found is None and has_commas and not _n(bare, "[.]"):
         found = _cast(pc.replace_substring_regex(bare, COMMA, r"\1.\2"), pa.float64())
     return found
 
@@ -156,13 +133,6 @@ def whole_ids(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """Return a column of ids as int64 if all are written as such; None if not.
 
     ``007`` is none, so that it stays apart from ``7``.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from peckorder.tables.files.arrow_cells import whole_ids
-    >>> whole_ids(pa.array(["7", "-12"])).to_pylist(), whole_ids(pa.array(["007"]))
-    ([7, -12], None)
     """
     text, found = column, _cast(column, pa.int64())
     if found is None:
@@ -172,20 +142,12 @@ def whole_ids(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     return found if is_kept else None
 
 
-def gaps_as_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column of text with null for marks of missing values."""
-    if not pc.any(pc.is_in(column, value_set=pa.array(GAPS, column.type))).as_py():
-        return column
-    cells = column.to_pylist()
-    return pa.chunked_array([[None if cell in GAPS else cell for cell in cells]])
-
-
-def empty_as_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column of text with null for empty cells."""
-    if not pc.any(pc.equal(column, "")).as_py():
+def with_nulls(column: pa.ChunkedArray, gaps: Collection[str]) -> pa.ChunkedArray:
+    """Return a column of text with null for cells that are gaps."""
+    if not pc.any(pc.is_in(column, value_set=pa.array(gaps, column.type))).as_py():
         return column
     # Not by Arrow's if_else: up to version 21 it garbles text beside a null.
-    return pa.chunked_array([[text or None for text in column.to_pylist()]])
+    return pa.chunked_array([[None if cell in gaps else cell for cell in column.to_pylist()]])
 
 
 def first_cell(
@@ -194,7 +156,7 @@ def first_cell(
     """Return the position and the text of the first cell that is odd by itself.
 
     Cells may be odd only together, as decimal points beside decimal commas: then it is
-    the first one that is written like few others.
+    the first one with the rarer mark.
     """
     cells: list[str | None] = _bare(column).to_pylist()
     known = [(row, cell) for row, cell in enumerate(cells) if cell is not None]
@@ -217,21 +179,11 @@ def _n(column: pa.ChunkedArray, pattern: str) -> int:
     return int(pc.sum(pc.match_substring_regex(column, pattern)).as_py() or 0)
 
 
-def _is_marked(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Say which cells have a mark for what is not known."""
-    bare = pc.utf8_trim_whitespace(column)
-    return pc.is_in(bare, value_set=pa.array(MARKS, column.type))
-
-
 def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
     try:
         return column.cast(kind)
     except pa.ArrowInvalid:
         return None
-
-
-def _any(column: pa.ChunkedArray, pattern: str) -> bool:
-    return bool(pc.any(pc.match_substring_regex(column, pattern)).as_py())
 
 
 def numbers_of(columns: Columns, name: str, *, gaps: bool = False) -> Floats:

@@ -1,6 +1,6 @@
 """CSV and TSV: the one reader of the command line and of streams.
 
-Arrow cuts lines into cells, all of them text; `cells` decides what they stand for.
+Arrow cuts lines into cells, all of them text; `cells` decides what they mean.
 """
 
 import csv as lines
@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
@@ -16,28 +17,39 @@ from pyarrow import csv
 from peckorder._core.cells import GAPS, has_names, is_number, may_have_commas
 from peckorder._core.errors import refusal
 from peckorder.tables.files.arrow_cells import first_cell, id_columns, numbers, remark, typed
-from peckorder.tables.files.source import HEAD, Inflated, check_text, not_utf_8, short
+from peckorder.tables.files.source import (
+    HEAD,
+    Inflated,
+    check_distinct,
+    check_text,
+    not_utf_8,
+    short,
+)
 
 # Names of columns that are numbers, or a function that returns them of all names.
 Numbers: TypeAlias = Collection[str] | Callable[[tuple[str, ...]], Collection[str]]
+# Returns the values of cells of text, None if one of them is of another kind.
+Reader: TypeAlias = Callable[[pa.ChunkedArray], "pa.ChunkedArray | None"]
 
 # A line must fit in a block.
 BLOCK = 1 << 22
 _TOO_LONG = "straddling object"
 _NO_BYTES = "Empty CSV file"
 _NO_DOUBLE = "conversion error to double"
-# The delimiter of MovieLens' files, and what stands for it in Arrow, which wants one
+# The delimiter of MovieLens' files, and what replaces it for Arrow, which wants one
 # character.
 _TWO: Final = "::"
 _ONE: Final = "\x1f"
 _MAX_NOTES: Final = 5
+# Further back than this many quotation marks no open one is looked for.
+_MAX_QUOTES: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
     """The delimiter, the names of columns, and whether the first line has them.
 
-    `line` is what stands before the first row.
+    `line` are the bytes before the first row.
     """
 
     delimiter: str
@@ -60,18 +72,18 @@ def read_csv(
 ) -> tuple[pa.Table, list[str]]:
     """Return all rows of a CSV file, with types by all cells, and notes about them.
 
-    `ids` are columns of ids beside those that are named so; `names` other names for the
-    columns.
+    `ids` are further columns of ids; `names` are other names for the columns.
     """
     header = read_header(file.head, delimiter, names)
-    reading = _Reading(header, range(len(header.names)))
-    (table,) = _text_tables(file, reading, whole=True)
+    (table,) = text_tables(file, header, range(len(header.names)), whole=True)
     # Without names the ids of users and items come first.
     unnamed = () if header.is_there else header.names[:2]
     kept = id_columns(header.names, (*ids, *unnamed))
-    found = _map_columns(
-        table,
-        lambda name, cells: typed(name, cells, is_id=name in kept, has_commas=header.has_commas),
+    found = pa.table(
+        {
+            name: typed(name, table[name], is_id=name in kept, has_commas=header.has_commas)
+            for name in table.column_names
+        }
     )
     remarks = (
         remark(name, table[name], found[name]) for name in table.column_names if name not in kept
@@ -88,79 +100,54 @@ def csv_blocks(
 ) -> Iterator[pa.Table]:
     """Yield the rows of a CSV file in blocks.
 
-    A type cannot be told from a block: columns in `wanted` are numbers, and all others
-    text as it stands in the file.
+    A block does not show the type of a column: columns in `wanted` are numbers, and all
+    others unchanged text.
     """
     header = read_header(file.head, delimiter, names)
     wanted = wanted(tuple(header.names)) if callable(wanted) else wanted
+    read = partial(numbers, has_commas=header.has_commas)
     n_before = 0
-
-    def read(name: str, cells: pa.ChunkedArray) -> pa.ChunkedArray:
-        if name not in wanted:
-            return cells
-        found = numbers(cells, has_commas=header.has_commas)
-        if found is None:
-            row, text = first_cell(
-                cells, lambda cell: numbers(cell, has_commas=header.has_commas) is None
-            )
-            raise refusal(
-                f"column {short(name)}", "be numbers", f"{short(text)} in row {n_before + row + 1}"
-            )
-        return found
-
-    for table in text_blocks(file, header, range(len(header.names))):
-        yield _map_columns(table, read)
+    for table in text_tables(file, header, range(len(header.names))):
+        columns = {name: table[name] for name in table.column_names}
+        for name in filter(wanted.__contains__, table.column_names):
+            columns[name] = values_of(columns[name], read, short(name), "numbers", n_before)
+        yield pa.table(columns)
         n_before += len(table)
 
 
-def text_blocks(
-    file: Inflated,
+def values_of(
+    cells: pa.ChunkedArray, read: Reader, column: str, rule: str, n_before: int, hint: str = ""
+) -> pa.ChunkedArray:
+    """Return the values of cells, the first of which is in row `n_before` + 1."""
+    values = read(cells)
+    if values is None:
+        row, text = first_cell(cells, lambda cell: read(cell) is None)
+        got = f"{short(text)} in row {n_before + row + 1}"
+        raise refusal(f"column {column}", f"be {rule}", got, hint=hint)
+    return values
+
+
+class NotParsedError(Exception):
+    """Arrow cannot read a cell as a number."""
+
+
+def text_tables(
+    source: Inflated,
     header: Header,
     positions: Sequence[int],
-    block_size: int = BLOCK,
     *,
+    whole: bool = False,
+    block_size: int = BLOCK,
     parsed: Collection[int] = (),
     ahead: bool = True,
 ) -> Iterator[pa.Table]:
-    """Yield columns at some positions as text, in blocks.
+    """Yield columns at some positions as text, all rows at once or in blocks.
 
-    Columns at the positions `parsed` are numbers at once, null where there is a gap:
+    Columns at the positions `parsed` are parsed as numbers, null where there is a gap:
     half the work, but Arrow knows neither decimal commas nor spaces around a mark. A
     cell that it cannot read raises `NotParsedError`; `cells` may yet read it as text.
     Threads read ahead if `ahead`, which takes the memory of several blocks.
     """
-    reading = _Reading(header, positions, block_size, parsed, ahead)
-    return _text_tables(file, reading, whole=False)
-
-
-def _map_columns(
-    table: pa.Table, read: Callable[[str, pa.ChunkedArray], pa.ChunkedArray]
-) -> pa.Table:
-    return pa.table({name: read(name, table[name]) for name in table.column_names})
-
-
-# Further back than this many quotation marks no open one is looked for.
-_MOST_QUOTES = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """Which columns are read, and how; see `text_blocks`."""
-
-    header: Header
-    positions: Sequence[int]
-    block_size: int = BLOCK
-    parsed: Collection[int] = ()
-    ahead: bool = True
-
-
-class NotParsedError(Exception):
-    """A cell is no number to Arrow."""
-
-
-def _text_tables(source: Inflated, reading: _Reading, *, whole: bool) -> Iterator[pa.Table]:
-    """Yield cells, all at once or in blocks."""
-    header, positions = reading.header, reading.positions
     wrong_rows: list[Any] = []
 
     def on_wrong_row(row: Any) -> str:
@@ -174,10 +161,9 @@ def _text_tables(source: Inflated, reading: _Reading, *, whole: bool) -> Iterato
         file = _Watched(source, header.delimiter)
     numbered = [str(k) for k in range(len(header.names))]
     included = [numbered[k] for k in positions]
-    kept = [header.names[k] for k in positions]
     options: dict[str, Any] = {
         "read_options": csv.ReadOptions(
-            block_size=reading.block_size, column_names=numbered, use_threads=reading.ahead
+            block_size=block_size, column_names=numbered, use_threads=ahead
         ),
         "parse_options": csv.ParseOptions(
             delimiter=_ONE if is_two else header.delimiter,
@@ -187,21 +173,20 @@ def _text_tables(source: Inflated, reading: _Reading, *, whole: bool) -> Iterato
         ),
         "convert_options": csv.ConvertOptions(
             column_types=dict.fromkeys(included, pa.string())
-            | {numbered[k]: pa.float64() for k in reading.parsed},
+            | {numbered[k]: pa.float64() for k in parsed},
             include_columns=included,
             null_values=list(GAPS),
         ),
     }
     try:
         for table in _parsed(file, whole, options):
-            columns = [table.column(numbered[k]) for k in positions]
-            yield pa.Table.from_arrays(columns, kept)
+            yield table.rename_columns([header.names[k] for k in positions])
     except pa.ArrowInvalid as error:
         wrong = wrong_rows[0] if wrong_rows else None
         if wrong is None and _NO_DOUBLE in str(error):
             raise NotParsedError from None
-        raise _csv_refusal(str(error), wrong, reading, source.head) from None
-    text = None if is_two else _open_quotation(file, reading)
+        raise _csv_refusal(str(error), wrong, header, block_size, source.head) from None
+    text = None if is_two else _open_quotation(file, header.delimiter, block_size)
     if text is not None:
         raise refusal("quotation marks", "be closed", f"the end of the file behind {short(text)}")
 
@@ -249,7 +234,9 @@ class _Watched(io.RawIOBase):
         return data if data or is_end else self.read(size)
 
 
-def _open_quotation(file: "pa.NativeFile | _Watched", reading: _Reading) -> str | None:
+def _open_quotation(
+    file: "pa.NativeFile | _Watched", delimiter: str, block_size: int
+) -> str | None:
     """Return the last cell if the file ended within its quotation marks.
 
     Then the number of marks is odd, and behind one that opens a cell there are double
@@ -258,15 +245,15 @@ def _open_quotation(file: "pa.NativeFile | _Watched", reading: _Reading) -> str 
     if isinstance(file, _Watched):
         end = b"".join(file.ends)
     else:
-        file.seek(max(0, file.size() - 2 * reading.block_size))
+        file.seek(max(0, file.size() - 2 * block_size))
         end = file.read()
-    opening = reading.header.delimiter.encode() + b'"'
-    start = end.rfind(opening)
+    opening = delimiter.encode() + b'"'
+    start = end.rfind(opening) if b'"' in end else -1
     while start >= 0:
         text = end[start + len(opening) :]
         if b'"' not in text.replace(b'""', b"") and _n_quotes(file) % 2:
             return text.decode("utf-8", "replace")
-        if text.count(b'"') > _MOST_QUOTES:
+        if text.count(b'"') > _MAX_QUOTES:
             break
         start = end.rfind(opening, 0, start)
     return None
@@ -289,7 +276,7 @@ def read_header(
     """Read the line of names, or number the columns of a file that has none.
 
     A column without a name, as an index written by pandas, gets its number. With
-    `is_named` the first line has names, whatever they look like and be they the same.
+    `is_named` the first line has names, even if they look like values or are equal.
     """
     check_text(head)
     text = head.removeprefix("\N{BYTE ORDER MARK}".encode()).lstrip(b"\r\n")
@@ -305,9 +292,8 @@ def read_header(
     first, *rest = re.split(rb"[\r\n]", text, maxsplit=1)
     before = head[: len(head) - len(rest[0])] if rest else head
     if not rest and len(text) >= HEAD:
-        raise refusal(
-            "the line of names", "be shorter than 1 MB", short(first.decode("utf-8", "replace"))
-        )
+        shown = short(first.decode("utf-8", "replace"))
+        raise refusal("the line of names", "be shorter than 1 MB", shown)
     line = first.decode("utf-8")
     if delimiter is None:
         outside = re.sub('"[^"]*"', "", line)
@@ -334,19 +320,9 @@ def read_header(
 def check_names(names: Sequence[str], n_columns: int) -> None:
     """Refuse names that are not one for each column, and different."""
     if len(names) != n_columns:
-        raise refusal(
-            "columns",
-            f"be {n_columns} names, one for each column",
-            f"{len(names)}, {', '.join(names)}",
-        )
-    again = [name for k, name in enumerate(names) if name in names[:k]]
-    if again:
-        raise refusal(
-            "names of columns",
-            "differ",
-            f"{short(again[0])} twice",
-            hint="If the first line has no names, give them by --columns.",
-        )
+        rule = f"be {n_columns} names, one for each column"
+        raise refusal("columns", rule, f"{len(names)}, {', '.join(names)}")
+    check_distinct(names, "If the first line has no names, give them by --columns.")
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
@@ -366,10 +342,10 @@ def _line_of(text: str, head: bytes) -> int | None:
     return first.index(text.rstrip("\r\n")) + 1 if text in first else None
 
 
-def _csv_refusal(message: str, row: Any, reading: _Reading, head: bytes) -> Exception:
+def _csv_refusal(message: str, row: Any, header: Header, block_size: int, head: bytes) -> Exception:
     if row is not None:
         text = row.text.replace(_ONE, _TWO)
-        n_before = len(reading.header.line.splitlines())
+        n_before = len(header.line.splitlines())
         number = row.number + n_before if row.number else _line_of(text, head)
         where = f"line {number}, " if number else ""
         return refusal(
@@ -380,11 +356,11 @@ def _csv_refusal(message: str, row: Any, reading: _Reading, head: bytes) -> Exce
     if _TOO_LONG in message:
         return refusal(
             "lines",
-            f"be shorter than {reading.block_size >> 20} MB",
+            f"be shorter than {block_size >> 20} MB",
             "a longer one, or a quotation mark that nothing closes",
         )
     refused = re.search(r"column #(\d+)", message)
     if refused:
-        name = reading.header.names[int(refused[1])]
+        name = header.names[int(refused[1])]
         return not_utf_8(f"other bytes in column {short(name)}", head)
     return refusal("the file", "be sound CSV", short(message, 200))

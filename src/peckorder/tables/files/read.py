@@ -11,7 +11,6 @@ import numpy as np
 from scipy import sparse as sp
 
 from peckorder._core.errors import named, refusal
-from peckorder._core.typing import Array
 from peckorder._core.validation import did_you_mean
 from peckorder.datasets import Documents
 from peckorder.tables.columns import Columns
@@ -21,7 +20,6 @@ from peckorder.tables.files.source import Inflated, is_standard, name_of, opened
 from peckorder.tables.files.trec import (
     documents_to_columns,
     iter_letor_documents,
-    letor_columns,
     qrels_columns,
     read_letor,
     run_columns,
@@ -49,6 +47,8 @@ _SUFFIXES = {
     ".qrels": "qrels",
     ".qrel": "qrels",
 }
+# None: found by the first line.
+_DELIMITERS: dict[str, str | None] = {"csv": None, "tsv": "\t"}
 _COMPRESSION_SUFFIXES = (".gz", ".zst")
 _LETOR_LINE = re.compile(rb"\S+(\s+qid:\S+(\s+\d+:\S+)*|(\s+\d+:\S+)+)\s*(#.*)?")
 
@@ -60,30 +60,13 @@ def read_columns(
     ids: Collection[str] = (),
     names: tuple[str, ...] | None = None,
 ) -> Columns:
-    """Read all rows of a file.
+    """Read all rows of a file, plain or in gzip or zstd; "-" is standard input.
 
-    Parameters
-    ----------
-    path
-        The file, plain or in gzip or zstd; "-" is standard input.
-    format
-        One of `FORMATS`. None: by the suffix, or by the first line if the suffix has no
-        format of its own, such as .txt.
-    ids
-        Further columns of ids: they stay text if numbers would change them.
-    names
-        Names for the columns, instead of those in the file.
-
-    Returns
-    -------
-    columns
-        As the file has them. A LETOR file has target, qid, features named 1, 2, ...
-        and docid; a run qid, docid, rank, score and tag; qrels qid, docid and grade.
-
-    Raises
-    ------
-    DataError
-        If the file is empty or malformed.
+    The format, one of `FORMATS`, is by default that of the suffix, or of the first line
+    if the suffix has none, such as .txt. `ids` are further columns of ids: they stay
+    text if numbers would change them. `names` replace those in the file. A LETOR file
+    has the columns target, qid, features named 1, 2, ... and docid; a run qid, docid,
+    rank, score and tag; qrels qid, docid and grade.
     """
     known_format = format_of(path, format)
     with opened(path) as file:
@@ -118,18 +101,11 @@ def iter_columns(
     numbers: Numbers = (),
     names: tuple[str, ...] | None = None,
 ) -> Iterator[Columns]:
-    """Yield the rows of a file in blocks, for files larger than memory.
+    """Yield blocks of at most `rows` rows, for files larger than memory.
 
-    Parameters
-    ----------
-    path, format, names
-        As in `read_columns`. Runs and qrels are read at once.
-    rows
-        The maximal number of rows per block.
-    numbers
-        Columns of numbers, or a function that returns them, given all names. All other
-        columns of a CSV file are text, unchanged: some of the rows are not enough to
-        infer a type.
+    Runs and qrels are read at once. `numbers` are columns of numbers, or a function that
+    returns them, given all names. All other columns of a CSV file are text, unchanged:
+    some of the rows are not enough to infer a type.
     """
     known_format = format_of(path, format)
     previous = None
@@ -172,21 +148,10 @@ def letor_documents(
 def write_columns(
     path: str | os.PathLike[str], columns: Columns | Iterable[Columns], *, format: str | None = None
 ) -> int:
-    """Write rows to a file, atomically.
+    """Write rows to a file, atomically; return how many.
 
-    Parameters
-    ----------
-    path
-        The file; .gz and .zst are compressed, "-" is standard output.
-    columns
-        All rows, or blocks of rows with the same columns.
-    format
-        One of `FORMATS`. None: by the suffix; .txt is LETOR.
-
-    Returns
-    -------
-    n_rows
-        The number of rows written.
+    Blocks of rows have the same columns. The format, one of `FORMATS`, is by default that
+    of the suffix, of .txt LETOR; .gz and .zst are compressed, "-" is standard output.
     """
     if format is None and is_standard(path):
         format = "csv"
@@ -196,22 +161,17 @@ def write_columns(
 
 def format_of(path: str | os.PathLike[str], format: str | None) -> str | None:
     """Return the format of a file to read; None if only its contents show it."""
+    if format in FORMATS:
+        return format
     if format is None and not is_standard(path):
         return _SUFFIXES.get(_suffix(path))
+    rule, got = f"be one of {', '.join(FORMATS)}", repr(format)
+    hint = did_you_mean(format, FORMATS, {})
     if format is None:
-        rule, hint = "be given, one of", "Add --format csv."
-    elif format not in FORMATS:
-        rule, hint = "be one of", did_you_mean(format, FORMATS, {})
-    else:
-        return format
+        rule, got = f"be given, one of {', '.join(FORMATS)}", "none"
+        hint = "Add --format csv."
     with named(name_of(path)):
-        raise refusal(
-            "format",
-            f"{rule} {', '.join(FORMATS)}",
-            "none" if format is None else repr(format),
-            hint=hint,
-            error=ValueError,
-        )
+        raise refusal("format", rule, got, hint=hint, error=ValueError)
 
 
 def file_format(path: str | os.PathLike[str], format: str | None) -> str:
@@ -270,21 +230,16 @@ def _read_all(
     names: tuple[str, ...] | None,
 ) -> Columns:
     """Read all rows, of which there must be some."""
-    if table_format in ("csv", "tsv"):
-        delimiter = "\t" if table_format == "tsv" else None
-        table, notes = read_csv(file, delimiter, ids=ids, names=names)
+    if table_format in _DELIMITERS:
+        table, notes = read_csv(file, _DELIMITERS[table_format], ids=ids, names=names)
         return _not_empty(replace(to_columns(file.source, table), notes=tuple(notes)))
-    if table_format == "letor":
-        columns = letor_columns(file)
-    elif table_format == "run":
-        columns = run_columns(file)
-    elif table_format == "qrels":
-        columns = qrels_columns(file)
-    elif table_format == "parquet":
-        columns = to_columns(file.source, next(parquet_blocks(path, file, None)))
-    else:
-        columns = to_columns(file.source, next(json_blocks(file, whole=True)))
-    return _not_empty(_renamed(columns, names))
+    return _not_empty(next(_blocks(table_format, path, file, None, (), names)))
+
+
+def _not_empty(columns: Columns) -> Columns:
+    if len(columns) == 0:
+        _refuse_empty()
+    return columns
 
 
 def _renamed(columns: Columns, names: tuple[str, ...] | None) -> Columns:
@@ -299,30 +254,33 @@ def _blocks(
     table_format: str,
     path: str | os.PathLike[str],
     file: Inflated,
-    rows: int,
+    rows: int | None,
     numbers: Numbers,
     names: tuple[str, ...] | None,
 ) -> Iterator[Columns]:
-    if table_format == "letor":
-        for documents in iter_letor_documents(file, rows):
-            width = int(documents.X.indices.max(initial=-1)) + 1
-            columns = documents_to_columns(file.source, documents, width)
-            yield _renamed(columns, names)
+    """Yield rows in blocks; all at once, unless they are CSV, if `rows` is None."""
+    blocks: Iterable[Columns]
+    if table_format == "letor" and rows is not None:
+        blocks = (
+            documents_to_columns(file.source, some, int(some.X.indices.max(initial=-1)) + 1)
+            for some in iter_letor_documents(file, rows)
+        )
+    elif table_format == "letor":
+        blocks = [documents_to_columns(file.source, read_letor(file), None)]
     elif table_format == "run":
-        yield _renamed(run_columns(file), names)
+        blocks = [run_columns(file)]
     elif table_format == "qrels":
-        yield _renamed(qrels_columns(file), names)
-    elif table_format in ("csv", "tsv"):
-        delimiter = "\t" if table_format == "tsv" else None
-        for table in csv_blocks(file, delimiter, numbers, names):
-            yield to_columns(file.source, table)
+        blocks = [qrels_columns(file)]
     else:
-        if table_format == "parquet":
+        if table_format in _DELIMITERS:
+            tables = csv_blocks(file, _DELIMITERS[table_format], numbers, names)
+            names = None
+        elif table_format == "parquet":
             tables = parquet_blocks(path, file, rows)
         else:
-            tables = json_blocks(file, whole=False)
-        for table in tables:
-            yield _renamed(to_columns(file.source, table), names)
+            tables = json_blocks(file, whole=rows is None)
+        blocks = (to_columns(file.source, table) for table in tables)
+    yield from (_renamed(columns, names) for columns in blocks)
 
 
 def _with_columns_of(previous: Columns, block: Columns) -> Columns:
@@ -333,22 +291,12 @@ def _with_columns_of(previous: Columns, block: Columns) -> Columns:
     if extra:
         rule = "have no columns that the first ones have not"
         raise refusal("later rows", rule, short(extra[0]))
-    arrays = {
-        name: block.arrays.get(name, _gaps(column, len(block)))
+    gaps = {
+        name: np.full(len(block), None if column.dtype == object else np.nan)
         for name, column in previous.arrays.items()
     }
-    return Columns(arrays, block.source)
-
-
-def _gaps(like: Array, n_rows: int) -> Array:
-    is_text = like.dtype == object
-    return np.full(n_rows, None if is_text else np.nan, dtype=object if is_text else float)
-
-
-def _not_empty(columns: Columns) -> Columns:
-    if len(columns) == 0:
-        _refuse_empty()
-    return columns
+    ordered = {name: block.arrays.get(name, gaps[name]) for name in gaps}
+    return Columns(ordered, block.source)
 
 
 def _refuse_empty() -> NoReturn:

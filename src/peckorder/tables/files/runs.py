@@ -7,24 +7,16 @@ from typing import Any
 
 from peckorder._core.errors import refusal
 from peckorder.datasets import Qrels, Run
-from peckorder.tables.columns import Columns
+from peckorder.tables.columns import Columns, check_column
 from peckorder.tables.files.arrow_cells import numbers_of
 from peckorder.tables.files.read import format_of, read_columns
 from peckorder.tables.files.source import check_is_file, is_standard, name_of
-from peckorder.tables.roles import column_of
 
 _SUFFIX = re.compile(r"\.(run|res|trec|txt)?(\.gz|\.zst)?$")
 
 
 def run_names(paths: Sequence[str]) -> list[str]:
-    """Return names of runs: those of their files, or whole paths where two are equal.
-
-    Examples
-    --------
-    >>> from peckorder.tables.files.runs import run_names
-    >>> run_names(["runs/bm25.v2.run.gz", "dense.txt"])
-    ['bm25.v2', 'dense']
-    """
+    """Return names of runs: those of their files, or whole paths where two are equal."""
     for path in paths:
         if list(paths).count(path) > 1:
             raise refusal("runs", "differ", f"{path!r} twice", error=ValueError)
@@ -59,7 +51,7 @@ def qrels_columns(path: str) -> Columns:
 
 def _with_numbers(columns: Columns, value: str) -> Columns:
     for name in ("qid", "docid", value):
-        column_of(columns, name, name, ())
+        check_column(columns, name, name)
     numbers = numbers_of(columns, value)
     return Columns({**columns.arrays, value: numbers}, columns.source, columns.notes)
 

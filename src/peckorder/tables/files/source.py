@@ -3,7 +3,7 @@
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
@@ -16,9 +16,9 @@ from peckorder._core.validation import did_you_mean
 from peckorder.tables.files.standard_streams import STDIN as STDIN  # noqa: PLC0414
 from peckorder.tables.files.standard_streams import is_standard as is_standard  # noqa: PLC0414
 
-# What compresses better than this, and is this large, was made to fill a memory.
-_MOST_RATIO = 200
-_MOST_UNASKED = 1 << 28
+# What compresses better than this, and is larger than that, was made to fill a memory.
+_MAX_RATIO = 200
+_ALWAYS_ALLOWED = 1 << 28
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 HEAD = 1 << 20
@@ -55,15 +55,13 @@ class Inflated(io.RawIOBase):
     ) -> None:
         self.source, self._streamed, self._bounded = source, streamed, bounded
         self._raw, self._counted = raw, _Counted(raw)
-        buffered = io.BufferedReader(self._counted, HEAD)
-        magic = buffered.peek(4)[:4]
-        kinds = (kind for mark, kind in _COMPRESSED.items() if magic.startswith(mark))
+        kinds = (kind for mark, kind in _COMPRESSED.items() if self._counted.start.startswith(mark))
         self._kind = next(kinds, None)
-        self._file: IO[bytes] | pa.NativeFile = buffered
+        self._file: IO[bytes] | pa.NativeFile = self._counted
         if self._kind is not None:
-            self._file = pa.CompressedInputStream(pa.PythonFile(buffered, "r"), self._kind)
+            self._file = pa.CompressedInputStream(pa.PythonFile(self._counted, "r"), self._kind)
         self._memory = _memory()
-        self._given, self._ahead = 0, b""
+        self._n_given, self._ahead = 0, b""
         self.head = self._ahead = self._read(HEAD)
         while self._kind and len(self.head) < HEAD and (more := self._read(HEAD)):
             self.head = self._ahead = self.head + more
@@ -102,8 +100,8 @@ class Inflated(io.RawIOBase):
             raise refusal(
                 "the file", f"be sound {self._kind}", "one that is damaged or cut short"
             ) from None
-        self._given += len(data)
-        self.check_holds(self._given)
+        self._n_given += len(data)
+        self.check_holds(self._n_given)
         return data
 
     def native(self, start: int) -> pa.NativeFile | None:
@@ -119,17 +117,17 @@ class Inflated(io.RawIOBase):
         file.seek(start)
         return file
 
-    def check_holds(self, size: int, taken: int | None = None) -> None:
-        """Raise if `size` bytes are more than a file of `taken` bytes may hold.
+    def check_holds(self, size: int, compressed: int | None = None) -> None:
+        """Raise if `size` bytes are more than a file of `compressed` bytes may hold.
 
         By default those that were read from it so far.
         """
-        taken = self._counted.taken if taken is None else taken
-        if self._bounded and size > max(_MOST_UNASKED, _MOST_RATIO * taken):
+        compressed = self._counted.n_read if compressed is None else compressed
+        if self._bounded and size > max(_ALWAYS_ALLOWED, _MAX_RATIO * compressed):
             raise refusal(
                 "a compressed file",
-                f"hold less than {_MOST_RATIO} times its size",
-                f"more than {size >> 20} MB out of {taken >> 10} kB",
+                f"hold less than {_MAX_RATIO} times its size",
+                f"more than {size >> 20} MB out of {compressed >> 10} kB",
             )
         if not self._streamed and size > self._memory:
             raise refusal(
@@ -138,19 +136,21 @@ class Inflated(io.RawIOBase):
 
 
 class _Counted(io.RawIOBase):
-    """A file that counts what is read from it."""
+    """A file that counts what is read from it; `start` is its first four bytes."""
 
     def __init__(self, raw: IO[bytes]) -> None:
-        self._raw, self.taken = raw, 0
+        self._raw, self.n_read = raw, 0
+        self.start = self._unread = raw.read(4)
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
-        data = self._raw.read(len(buffer)) or b""
-        buffer[: len(data)] = data
-        self.taken += len(data)
-        return len(data)
+    def read(self, size: int = -1, /) -> bytes:
+        """Read up to `size` bytes, more than `start` has."""
+        data = self._unread + self._raw.read(size - len(self._unread))
+        self._unread = b""
+        self.n_read += len(data)
+        return data
 
 
 @contextmanager
@@ -175,6 +175,13 @@ def opened(
         raise
 
 
+def check_distinct(names: Sequence[str], hint: str = "") -> None:
+    """Refuse a name that two columns have."""
+    if len(set(names)) < len(names):
+        again = next(name for k, name in enumerate(names) if name in names[:k])
+        raise refusal("names of columns", "differ", f"{short(again)} twice", hint=hint)
+
+
 def text_of(file: Inflated) -> IO[bytes]:
     """Return a file to be read line by line; refuse one that does not begin as text."""
     check_text(file.head)
@@ -189,7 +196,7 @@ def check_text(head: bytes) -> None:
         )
     if b"\0" in head:
         raise refusal("the file", "be text", "one with zero bytes")
-    first = head.split(b"\n", 1)[0]
+    first = io.BytesIO(head).readline().rstrip(b"\n")
     if not is_utf_8(first if len(first) < HEAD else first[: HEAD - 4]):
         raise not_utf_8(short(first), head)
 
@@ -204,11 +211,10 @@ def not_utf_8(got: str, head: bytes) -> Exception:
 
 
 def is_utf_8(text: bytes) -> bool:
-    """Say whether bytes are text as we read it."""
+    """Return whether bytes are UTF-8; the last letter may be cut in two."""
     try:
         text.decode("utf-8")
     except UnicodeDecodeError as error:
-        # The last letter may be cut in two.
         return error.start > len(text) - 4 and len(text) >= HEAD - 4
     return True
 
@@ -231,4 +237,4 @@ def _memory() -> int:
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
-        return 1 << 62  # a system that does not tell
+        return 1 << 62  # unknown

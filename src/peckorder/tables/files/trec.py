@@ -26,11 +26,6 @@ _ADDED = ("score", "position", "gap", "above_cut")
 _COMMENT_FIELD = re.compile(r"(\w+) = ([^,]*?)(?:, |$)")
 
 
-def letor_columns(file: Inflated) -> Columns:
-    """Read a LETOR file: target, qid, features named 1, 2, ... and docid."""
-    return documents_to_columns(file.source, read_letor(file), None)
-
-
 def read_letor(file: Inflated) -> Documents:
     """Read all of a LETOR file; the features are sparse if most are absent."""
     with _named_after(file):

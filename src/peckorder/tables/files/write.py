@@ -1,4 +1,4 @@
-"""Tables out: a whole file or none, or standard output."""
+"""Writing tables: a whole file or none, or standard output."""
 
 import csv as lines
 import gzip
@@ -8,10 +8,10 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,20 +29,8 @@ from peckorder.tables.files.source import is_standard, short, shown_out
 from peckorder.tables.files.trec import COMMENT, DOCID, QID, TARGET
 
 _SPACES = " \t\r\n\v\f"
-# All at which any reader may end a line.
+# Characters at which some reader may end a line.
 _LINE_ENDS = re.compile("[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]+")
-
-
-class BinaryFile(Protocol):
-    """What bytes are written to."""
-
-    def write(self, data: bytes, /) -> int:
-        """Write bytes; return how many."""
-
-
-class _Writer(Protocol):
-    def write(self, columns: Columns) -> None: ...
-    def close(self) -> None: ...
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
@@ -55,28 +43,25 @@ def check_target(path: str | os.PathLike[str]) -> None:
 def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Columns], kind: str) -> int:
     """Write blocks of rows in a format; return how many rows there were."""
     check_target(path)
-    n_rows, writer = 0, None
+    n_rows = 0
     with _sink(path) as sink:
         try:
-            for block in blocks:
-                # Not around the loop: making the blocks is the caller's work.
-                with named(shown_out(path)):
-                    writer = writer or _WRITERS[kind](sink, block)
-                    writer.write(block)
-                n_rows += len(block)
+            with closing(_Parquet(sink) if kind == "parquet" else _Text(sink, kind)) as writer:
+                for block in blocks:
+                    # Not around the loop: making the blocks is the caller's work.
+                    with named(shown_out(path)):
+                        writer.write(block)
+                    n_rows += len(block)
         except (pa.ArrowTypeError, pa.ArrowNotImplementedError, pa.ArrowInvalid):
             rule = f"be of one type in all rows to be written as {kind}"
             with named(shown_out(path)):
                 got = f"others in rows from {n_rows + 1} on"
                 raise refusal("columns", rule, got) from None
-        finally:
-            if writer is not None:
-                writer.close()
     return n_rows
 
 
 @contextmanager
-def _sink(path: str | os.PathLike[str]) -> Iterator[BinaryFile]:
+def _sink(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file that appears when all of it is written, or never."""
     if is_standard(path):
         sys.stdout.flush()
@@ -89,7 +74,7 @@ def _sink(path: str | os.PathLike[str]) -> Iterator[BinaryFile]:
 
 
 @contextmanager
-def _packed(suffix: str, raw: IO[bytes]) -> Iterator[BinaryFile]:
+def _packed(suffix: str, raw: IO[bytes]) -> Iterator[Any]:
     if suffix == ".gz":
         # Without a date equal data are equal bytes.
         with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
@@ -102,81 +87,64 @@ def _packed(suffix: str, raw: IO[bytes]) -> Iterator[BinaryFile]:
         yield raw
 
 
-class _Csv:
-    def __init__(self, sink: BinaryFile, first: Columns, mark: str = ",") -> None:
-        header = io.StringIO()
-        lines.writer(header, delimiter=mark, lineterminator="\n").writerow(first.names)
-        sink.write(header.getvalue().encode())
-        self._sink, self._mark = sink, mark
+class _Parquet:
+    """A Parquet file whose columns have the types of the first block."""
+
+    def __init__(self, sink: IO[bytes]) -> None:
+        self._sink = sink
+        self._writer: Any = None
 
     def write(self, columns: Columns) -> None:
         table = to_arrow(columns)
-        if _needs_quotes(table, self._mark):
-            # Arrow would put all text in quotes.
-            cells = [column.cast(pa.string()).to_pylist() for column in table.columns]
-            text = io.StringIO()
-            writer = lines.writer(text, delimiter=self._mark, lineterminator="\n")
-            writer.writerows(zip(*cells, strict=True))
-            self._sink.write(text.getvalue().encode())
-        elif len(table):
-            options = csv.WriteOptions(
-                include_header=False, delimiter=self._mark, quoting_style="none"
-            )
-            csv.write_csv(table, _Unclosed(self._sink), options)
+        self._writer = self._writer or pq.ParquetWriter(_Unclosed(self._sink), table.schema)
+        self._writer.write_table(table.cast(self._writer.schema))
 
     def close(self) -> None:
-        """There is nothing to end."""
-
-
-def _needs_quotes(table: pa.Table, mark: str) -> bool:
-    """Say whether a text has marks of CSV, or spaces at its ends."""
-    pattern = f'["\r\n{mark}]|^\\s|\\s$'
-    return any(
-        pc.any(pc.match_substring_regex(column, pattern)).as_py()
-        for column in table.columns
-        if pa.types.is_string(column.type)
-    )
-
-
-class _Tsv(_Csv):
-    def __init__(self, sink: BinaryFile, first: Columns) -> None:
-        super().__init__(sink, first, "\t")
-
-
-class _Parquet:
-    def __init__(self, sink: BinaryFile, first: Columns) -> None:
-        self._schema = to_arrow(first).schema
-        self._writer = pq.ParquetWriter(_Unclosed(sink), self._schema)
-
-    def write(self, columns: Columns) -> None:
-        self._writer.write_table(to_arrow(columns).cast(self._schema))
-
-    def close(self) -> None:
-        self._writer.close()
+        if self._writer is not None:
+            self._writer.close()
 
 
 class _Text:
-    """Lines of text, made from columns by a function per format."""
+    """Lines of text; CSV begins with the names of columns."""
 
-    def __init__(self, lines_of: Callable[[Columns], Iterator[str]]) -> None:
-        self._lines_of = lines_of
-
-    def __call__(self, sink: BinaryFile, first: Columns) -> _Writer:
-        self._sink = sink
-        return self
+    def __init__(self, sink: IO[bytes], kind: str) -> None:
+        self._sink, self._kind, self._is_first = sink, kind, True
 
     def write(self, columns: Columns) -> None:
-        text = "".join(self._lines_of(columns))
+        if self._kind in _DELIMITERS:
+            text = _csv_text(columns, _DELIMITERS[self._kind], has_names=self._is_first)
+            self._is_first = False
+        else:
+            text = "".join(_LINES_OF[self._kind](columns))
         self._sink.write(text.encode("utf-8", "surrogateescape"))
 
     def close(self) -> None:
-        """There is nothing to end."""
+        """Do nothing: all is written."""
+
+
+def _csv_text(columns: Columns, delimiter: str, *, has_names: bool) -> str:
+    table, text = to_arrow(columns), io.StringIO()
+    writer = lines.writer(text, delimiter=delimiter, lineterminator="\n")
+    if has_names:
+        writer.writerow(columns.names)
+    # Arrow would put all text in quotes, or none.
+    pattern = f'["\r\n{delimiter}]|^\\s|\\s$'
+    texts = [column for column in table.columns if pa.types.is_string(column.type)]
+    if any(pc.any(pc.match_substring_regex(column, pattern)).as_py() for column in texts):
+        cells = [column.cast(pa.string()).to_pylist() for column in table.columns]
+        writer.writerows(zip(*cells, strict=True))
+    elif len(table):
+        options = csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style="none")
+        with pa.BufferOutputStream() as buffer:
+            csv.write_csv(table, buffer, options)
+            text.write(buffer.getvalue().to_pybytes().decode())
+    return text.getvalue()
 
 
 class _Unclosed(io.RawIOBase):
     """A file that Arrow may close without closing the one below."""
 
-    def __init__(self, sink: BinaryFile) -> None:
+    def __init__(self, sink: IO[bytes]) -> None:
         self._sink, self._at = sink, 0
 
     def writable(self) -> bool:
@@ -211,7 +179,7 @@ def _json_lines(columns: Columns) -> Iterator[str]:
 
 
 def _finite(cells: list[object]) -> list[object]:
-    """Put gaps in the place of infinities, for which JSON has no words."""
+    """Replace infinities, which JSON does not have, by gaps."""
     return [None if c in (math.inf, -math.inf) else c for c in cells]
 
 
@@ -230,31 +198,27 @@ def _letor_lines(columns: Columns) -> Iterator[str]:
     qid = _words(columns, QID) if QID in arrays else None
     keys = [f" {name}:" for name in features]
     cells = list(zip(*(_cells(arrays[f], "NULL") for f in features), strict=True))
-    said = [n for n in arrays if n not in (TARGET, QID, *features)]
-    notes = [_cells(arrays[name], "") for name in said]
+    others = [n for n in arrays if n not in (TARGET, QID, *features)]
+    notes = [_cells(arrays[name], "") for name in others]
     for row in range(n_rows):
         head = f"{target[row]}" if qid is None else f"{target[row]} qid:{qid[row]}"
         values = cells[row] if features else ()
         body = "".join(f"{k}{v}" for k, v in zip(keys, values, strict=True))
         shown = ", ".join(
             str(note[row]) if name == COMMENT else f"{name} = {note[row]}"
-            for name, note in zip(said, notes, strict=True)
+            for name, note in zip(others, notes, strict=True)
         )
-        yield f"{head}{body}" + (f" #{_LINE_ENDS.sub(' ', shown)}\n" if said else "\n")
+        yield f"{head}{body}" + (f" #{_LINE_ENDS.sub(' ', shown)}\n" if others else "\n")
 
 
 def _run_lines(columns: Columns) -> Iterator[str]:
-    place = "position" if "position" in columns.arrays else "rank"
-    for needed in (QID, DOCID, "score", place):
-        if needed not in columns.arrays:
-            raise refusal(
-                "a run",
-                "have the columns qid, docid, score and rank",
-                ", ".join(map(short, columns.names)),
-            )
+    rank_column = "position" if "position" in columns.arrays else "rank"
+    if not {QID, DOCID, "score", rank_column} <= set(columns.names):
+        rule = "have the columns qid, docid, score and rank"
+        raise refusal("a run", rule, ", ".join(map(short, columns.names)))
     qid, docid = _words(columns, QID), _words(columns, DOCID)
     score = columns.arrays["score"].tolist()
-    rank = columns.arrays[place].tolist()
+    rank = columns.arrays[rank_column].tolist()
     tag = _words(columns, "tag") if "tag" in columns.arrays else None
     for row in range(len(columns)):
         system = "peckorder" if tag is None else tag[row]
@@ -262,11 +226,9 @@ def _run_lines(columns: Columns) -> Iterator[str]:
 
 
 def _qrels_lines(columns: Columns) -> Iterator[str]:
-    names = (QID, DOCID, "grade")
-    if not set(names) <= set(columns.names):
-        raise refusal(
-            "qrels", "have the columns qid, docid and grade", ", ".join(map(short, columns.names))
-        )
+    if not {QID, DOCID, "grade"} <= set(columns.names):
+        rule = "have the columns qid, docid and grade"
+        raise refusal("qrels", rule, ", ".join(map(short, columns.names)))
     qid, docid = _words(columns, QID), _words(columns, DOCID)
     grade = _cells(columns.arrays["grade"], "NULL")
     for row in range(len(columns)):
@@ -296,12 +258,5 @@ def _word(cell: object) -> str:
     return "" if cell is None else str(cell)
 
 
-_WRITERS: dict[str, Callable[[BinaryFile, Columns], _Writer]] = {
-    "csv": _Csv,
-    "tsv": _Tsv,
-    "parquet": _Parquet,
-    "jsonl": _Text(_json_lines),
-    "letor": _Text(_letor_lines),
-    "run": _Text(_run_lines),
-    "qrels": _Text(_qrels_lines),
-}
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+_LINES_OF = {"jsonl": _json_lines, "letor": _letor_lines, "run": _run_lines, "qrels": _qrels_lines}

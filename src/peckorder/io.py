@@ -1,4 +1,4 @@
-"""Loading a model, whatever it is."""
+"""Models from files."""
 
 import os
 from typing import Any
@@ -12,6 +12,8 @@ from peckorder.storage import format as formats
 from peckorder.storage.format import Damaged, Node, read_file
 from peckorder.storage.mixin import MODELS
 from peckorder.storage.models import read_model
+
+__all__ = ["from_bytes", "load"]
 
 
 @entry

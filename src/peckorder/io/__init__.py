@@ -1,5 +1,0 @@
-"""Models from files."""
-
-from peckorder.io._load import from_bytes, load
-
-__all__ = ["from_bytes", "load"]
