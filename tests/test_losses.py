@@ -5,8 +5,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD
 from peckorder.exceptions import DataError
 from peckorder.losses import pair_loss
-from peckorder.magnitude.compiled import pair_losses
-from peckorder.metrics import _lists
+from peckorder.magnitude.compiled import svrank as compiled
+from peckorder.magnitude.svrank_solver import loss as svrank_loss
 from support.helpers import exactly
 
 KINDS = ["mp", "svr", "hr", "hmp", "hmpc"]
@@ -177,7 +177,7 @@ def test_threads_and_queries_out_of_order_change_nothing(kind, power, top_weight
     how = {"power": power, "top_weight": top_weight} | epsilon_of(kind)
     alone = pair_loss(kind, h, y, qid=qid, **how)
     monkeypatch.setitem(MIN_ITEMS_PER_THREAD, "rows", 64)
-    monkeypatch.setattr(_lists, "n_cores", lambda: 4)
+    monkeypatch.setattr(svrank_loss, "n_cores", lambda: 4)
     shared = pair_loss(kind, h, y, qid=qid, **how)
     assert shared.value == alone.value
     assert_array_equal(shared.gradient, alone.gradient)
@@ -195,8 +195,8 @@ def test_compiled_band_sorts_rows_in_any_order():
     order = np.arange(n)
     for _ in range(2):
         gradient, value = np.empty(n), np.empty(3)
-        rows = pair_losses.ErrorRows(error, weight, order)
-        pair_losses.band(offsets, 0, 3, rows, 0.1, 2, work, gradient, value)
+        rows = compiled.ErrorRows(error, weight, order)
+        compiled.band(offsets, 0, 3, rows, 0.1, 2, work, gradient, value)
         results.append((value, gradient))
         assert (np.diff(error[order[:20]]) <= 0).all()
         assert (np.diff(error[order[20:]]) <= 0).all()

@@ -9,7 +9,7 @@ import pytest
 from peckorder import MPRank, MPRankCV
 from peckorder.magnitude.mprank_solver.iterative import Limits, sweeps
 from peckorder.magnitude.mprank_solver.kernel_matrix import DenseKernelMatrix
-from peckorder.magnitude.mprank_solver.query_weights import QueryWeights
+from peckorder.magnitude.mprank_solver.rows import QueryWeights
 
 TOLERANCE = {"rtol": 1e-9, "atol": 1e-9}
 ALL = json.loads((Path(__file__).parents[1] / "golden/mprank.json").read_text())

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from peckorder import AggregatePRank, MPRank, RankBoost
 from peckorder._core import threads
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD
-from peckorder.magnitude.mprank_solver import primal
+from peckorder.magnitude.mprank_solver import rows
 
 
 @pytest.fixture
@@ -53,8 +53,8 @@ def test_the_mean_of_many_rows_is_found_beside_their_products(dtype, jump, weigh
     X[:700] += dtype(jump)  # the first rows are not like the others
     weight = np.linspace(0.5, 2.0, len(y)) if weighted else None
     plain = MPRank(C=10.0).fit(X, y, sample_weight=weight)
-    monkeypatch.setattr(primal, "_MANY", 1)
-    monkeypatch.setattr(primal, "_ENTRIES", 1 << 10)
+    monkeypatch.setattr(rows, "_MANY", 1)
+    monkeypatch.setattr(rows, "_ENTRIES", 1 << 10)
     saved = MPRank(C=10.0).fit(X, y, sample_weight=weight)
     # Single precision is refined to 1e-7.
     accuracy = 1e-10 if dtype == np.float64 else 1e-6

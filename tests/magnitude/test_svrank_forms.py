@@ -12,8 +12,8 @@ from peckorder import SVRank
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD
 from peckorder.exceptions import DataError
 from peckorder.losses import pair_loss
+from peckorder.magnitude.mprank_solver import rows as solver_rows
 from peckorder.magnitude.svrank_solver import loss as svrank_loss
-from peckorder.magnitude.svrank_solver import space as svrank_space
 from peckorder.magnitude.svrank_solver.loss import PairRisk
 from peckorder.magnitude.svrank_solver.space import Features
 
@@ -69,11 +69,11 @@ def test_inputs_are_left_as_they_are():
 
 
 def test_blocks_of_sparse_rows_in_single_precision_make_up_the_product(monkeypatch):
-    monkeypatch.setattr(svrank_space, "_ENTRIES", 20)
-    rows = X.copy()
-    rows[10:25] = 0.0
+    monkeypatch.setattr(solver_rows, "_ENTRIES", 1)
+    rows = np.tile(X, (5, 1))
+    rows[10:125] = 0.0
     space = Features(sparse.csr_array(rows.astype(np.float32)))
-    w, slope = RNG.normal(size=(1, 4)), RNG.normal(size=60)
+    w, slope = RNG.normal(size=(1, 4)), RNG.normal(size=300)
     assert_allclose(space.scores(w), rows @ w[0], rtol=1e-13, atol=1e-13)
     assert_allclose(space.of_slope(slope)[0], slope @ rows, rtol=1e-12, atol=1e-13)
 

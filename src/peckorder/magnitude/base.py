@@ -1,7 +1,9 @@
 """What magnitude-preserving rankers share: checked training data, and scores."""
 
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
+from dataclasses import replace
+from typing import Any, ClassVar, Final, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,15 +11,15 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from peckorder._base.scores import ScoreEstimator, checked_offset, checked_weight
+from peckorder._base.transaction import all_or_nothing
 from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Matrix, MatrixLike, VectorLike
 from peckorder._core.validation import Rules, check_csr, check_finite
 from peckorder.feedback import Queries, read_grades
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
-from peckorder.magnitude.mprank_solver.primal import times
-from peckorder.magnitude.mprank_solver.query_weights import QueryWeights
-from peckorder.magnitude.mprank_solver.solve import TrainingRows
+from peckorder.magnitude.mprank_solver.rows import QueryWeights, times
+from peckorder.magnitude.mprank_solver.solve import Solution, TrainingRows
 from peckorder.magnitude.storage import MAGNITUDE
 from peckorder.similarity.kernel_function import KernelFunction
 from peckorder.similarity.parameters import KERNEL_RULES
@@ -27,28 +29,12 @@ Kernel: TypeAlias = str | Callable[..., Any]
 RULES: Final[Rules] = {name: KERNEL_RULES[name] for name in ("kernel", "gamma", "degree", "coef0")}
 
 
-class TrainingData(NamedTuple):
-    """Checked data without rows of zero weight.
-
-    `label` is y less the offset; queries are numbered; `kept` selects the rows out of
-    all `n_rows`. `is_copy` if the user cannot change the rows.
-    """
-
-    X: Matrix
-    y: Floats
-    label: Floats
-    offset: Floats | None
-    query: Ints
-    weight: Floats | None
-    kept: slice | Ints
-    n_rows: int
-    has_queries: bool
-    is_copy: bool
-
-
 @entry
 class MagnitudeModel(ScoreEstimator):
-    """Scores rows by features, or by kernels with the training rows."""
+    """Scores rows by features, or by kernels with the training rows.
+
+    A subclass checks its parameters in `_check`, and learns in `_fit`.
+    """
 
     kernel: Kernel
     gamma: float | None
@@ -68,15 +54,62 @@ class MagnitudeModel(ScoreEstimator):
         "_gram",
     )
 
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        qid: VectorLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        offset: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from scratch.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows; kernels among them if the kernel is "precomputed". `MPRank` and
+            `MPRankCV` keep them, so that rows can be left out later: a copy or, above 1
+            MiB, the array itself, which must not be changed then.
+        y : array-like of shape (n_samples,)
+            How good each row is: any real numbers, compared within queries.
+        qid : array-like of shape (n_samples,), default=None
+            The query of each row; None for one query of all rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A pair weighs the product of its rows' weights.
+        offset : array-like of shape (n_samples,), default=None
+            Known scores to learn on top of.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        with all_or_nothing(self):
+            self._check()
+            training = self._read(X, y, qid, sample_weight, offset, reset=True)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._fit(training)
+            self._has_offset = offset is not None
+        return self
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Refuse invalid parameters."""
+
+    @abstractmethod
+    def _fit(self, training: TrainingRows) -> None:
+        """Learn from checked data."""
+
     def _scores(self, X: MatrixLike) -> Floats:
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
         if self._gram is not None:
-            scores: Floats = self._gram.scores(rows, self._support_coef)
+            scores: Floats = self._gram.scores(rows, self.dual_coef_[self._kept])
         else:
             is_linear = hasattr(self, "coef_")
             scores = times(rows, self.coef_ if is_linear else self.dual_coef_)
-        return scores + self.intercept_  # type: ignore[no-any-return]
+        return scores + self.intercept_
 
     def __sklearn_tags__(self) -> Any:
         """Declare to scikit-learn what the estimator takes."""
@@ -123,7 +156,7 @@ class MagnitudeModel(ScoreEstimator):
         offset: ArrayLike | None,
         *,
         reset: bool,
-    ) -> TrainingData:
+    ) -> TrainingRows:
         """Check data, and leave out rows of zero weight."""
         is_copied = self._copies_kernels and self.kernel == "precomputed"
         checks_later = is_copied and sample_weight is None
@@ -133,73 +166,65 @@ class MagnitudeModel(ScoreEstimator):
         if len(y) != n_rows:
             raise refusal("y", f"be one number per row, {n_rows} in all", len(y))
         weight = checked_weight(sample_weight, n_rows)
-        weight = None if weight is None else weight.copy()
         if offset is not None:
             offset = checked_offset(offset, n_rows).copy()
         label = y if offset is None else y - offset
         query = Queries.of(qid, n_rows).of_rows()
-        data = TrainingData(
-            rows,
-            y,
-            label,
-            offset,
-            query,
-            weight,
-            slice(None),
-            n_rows,
-            qid is not None,
-            _is_copy(rows, X),
-        )
-        if weight is None or weight.min() > 0:
-            return data
-        kept = np.flatnonzero(weight)
-        if len(kept) == 0:
-            raise refusal(
-                "sample_weight",
-                "be > 0 for some row",
-                "zero for all (there must be at least one non-zero sample weight)",
-            )
-        return data._replace(
-            X=rows[kept],
-            y=y[kept],
-            label=label[kept],
-            offset=None if offset is None else offset[kept],
-            query=np.unique(query[kept], return_inverse=True)[1],
-            weight=weight[kept],
-            kept=kept,
-            is_copy=True,
-        )
-
-    def _training_rows(self, data: TrainingData, gamma: float | None) -> TrainingRows:
-        """Return what to learn from: rows, or their kernels, with their weights."""
-        rows: Gram | Matrix = data.X
-        if self.kernel != "linear":
-            self._check_square(data.n_rows)
-            X = data.X
-            if self.kernel == "precomputed" and not isinstance(data.kept, slice):
-                X = X[:, data.kept]
-            rows = Gram.of(self._kernel_function(gamma), X, is_copy=data.is_copy)
+        is_copy = _is_copy(rows, X)
+        kept: slice | Ints = slice(None)
+        if weight is not None:
+            weight = weight.copy()
+        if weight is not None and not weight.all():
+            kept = np.flatnonzero(weight)
+            if len(kept) == 0:
+                raise refusal(
+                    "sample_weight",
+                    "be > 0 for some row",
+                    "zero for all (there must be at least one non-zero sample weight)",
+                )
+            rows, is_copy = rows[kept], True
+            y, label, weight = y[kept], label[kept], weight[kept]
+            offset = None if offset is None else offset[kept]
+            query = np.unique(query[kept], return_inverse=True)[1]
+        weights = QueryWeights.of(query, weight)
         return TrainingRows(
-            rows,
-            data.y,
-            data.label,
-            data.offset,
-            QueryWeights.of(data.query, data.weight),
-            data.weight,
-            data.is_copy,
+            rows, y, label, offset, weights, weight, qid is not None, kept, n_rows, is_copy
         )
 
-    def _check_square(self, n_rows: int) -> None:
-        if self.kernel == "precomputed" and n_rows != self.n_features_in_:
-            raise refusal(
-                "X",
-                "be square with kernel='precomputed', one column per row",
-                f"{n_rows} rows and {self.n_features_in_} columns",
-            )
+    def _training_rows(self, training: TrainingRows, gamma: float | None) -> TrainingRows:
+        """Return what to learn from: the rows, or their kernels."""
+        X: Any = training.rows
+        if self.kernel == "linear":
+            return training
+        if self.kernel == "precomputed":
+            if training.n_rows != self.n_features_in_:
+                raise refusal(
+                    "X",
+                    "be square with kernel='precomputed', one column per row",
+                    f"{training.n_rows} rows and {self.n_features_in_} columns",
+                )
+            X = X if isinstance(training.kept, slice) else X[:, training.kept]
+        function = self._kernel_function(gamma)
+        return replace(training, rows=Gram.of(function, X, is_copy=training.is_copy))
 
-    def _clear(self) -> None:
+    def _store(self, solution: Solution, training: TrainingRows | None = None) -> None:
+        """Store a solution, with the rows of its coefficients, in place of another."""
         for name in self._fitted_attributes:
             self.__dict__.pop(name, None)
+        self._has_offset, self._gram = False, None
+        self._kept: slice | Ints = slice(None)
+        if solution.coef is not None:
+            self.coef_ = solution.coef
+        self.intercept_ = solution.intercept
+        self.objective_ = solution.objective
+        self.dual_gap_ = solution.gap
+        self.n_iter_ = solution.n_iter
+        if training is None or solution.dual is None:
+            return
+        self.dual_coef_ = np.zeros(training.n_rows)
+        self.dual_coef_[training.kept] = solution.dual
+        if self.kernel not in ("linear", "precomputed"):
+            self._gram, self._kept = training.rows, training.kept
 
 
 def _is_copy(rows: Matrix, X: MatrixLike) -> bool:

@@ -1,6 +1,5 @@
 """MPRank: scores whose differences are those of the labels."""
 
-from abc import abstractmethod
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -13,12 +12,12 @@ from peckorder._base.transaction import all_or_nothing
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Floats, MatrixLike, VectorLike
 from peckorder._core.validation import Rules, check_parameters, one_of, optional, positive, whole
-from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel, TrainingData
+from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel
 from peckorder.magnitude.mprank_solver.iterative import Diverged, Limits
 from peckorder.magnitude.mprank_solver.leave_out import COSTS, LeaveOut
 from peckorder.magnitude.mprank_solver.moments import RunningMoments
-from peckorder.magnitude.mprank_solver.query_weights import refuse_large
-from peckorder.magnitude.mprank_solver.solve import Method, Problem, Solution, TrainingRows
+from peckorder.magnitude.mprank_solver.rows import refuse_large
+from peckorder.magnitude.mprank_solver.solve import Method, Problem, TrainingRows
 from peckorder.magnitude.storage import SQUARED
 
 COST = one_of(*COSTS)
@@ -27,10 +26,7 @@ KEEP = one_of("C", "C_prime")
 
 @entry
 class SquaredModel(MagnitudeModel):
-    """Fits the squared cost, for which leaving rows out has a closed form.
-
-    A subclass checks its parameters in `_check`, and learns in `_fit`.
-    """
+    """Fits the squared cost, for which leaving rows out has a closed form."""
 
     _stored_fields: ClassVar = SQUARED
     _fitted_attributes: ClassVar[tuple[str, ...]] = (
@@ -39,53 +35,6 @@ class SquaredModel(MagnitudeModel):
         "_training",
         "_fitted_C",
     )
-
-    def fit(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        qid: VectorLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        offset: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from scratch.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows; kernels among them if the kernel is "precomputed". The model
-            keeps them, so that rows can be left out later: a copy or, above 1 MiB, the
-            array itself, which must not be changed then.
-        y : array-like of shape (n_samples,)
-            How good each row is: any real numbers, compared within queries.
-        qid : array-like of shape (n_samples,), default=None
-            The query of each row; None for one query of all rows.
-        sample_weight : array-like of shape (n_samples,), default=None
-            A pair weighs the product of its rows' weights.
-        offset : array-like of shape (n_samples,), default=None
-            Known scores to learn on top of.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        with all_or_nothing(self):
-            self._check()
-            data = self._read(X, y, qid, sample_weight, offset, reset=True)
-            with np.errstate(over="ignore", invalid="ignore"):
-                self._fit(data)
-            self._has_offset = offset is not None
-        return self
-
-    @abstractmethod
-    def _check(self) -> None:
-        """Refuse invalid parameters."""
-
-    @abstractmethod
-    def _fit(self, data: TrainingData) -> None:
-        """Learn from checked data."""
 
     def leave_pair_out_error(
         self, cost: str = "squared", keep: str = "C", method: str = "exact"
@@ -168,7 +117,7 @@ class SquaredModel(MagnitudeModel):
         training = self._training_to_leave_out("leave_one_out_predictions", keep, 2)
         ridge = training.weights.ridge(self._fitted_C, 1 if keep == "C" else 0)
         scores = np.full(len(self.dual_coef_), np.nan)
-        scores[self._kept] = training.y - LeaveOut(training).row_residuals(ridge)
+        scores[training.kept] = training.y - LeaveOut(training).row_residuals(ridge)
         return scores
 
     def _training_to_leave_out(self, name: str, keep: str, least: int) -> TrainingRows:
@@ -204,30 +153,15 @@ class SquaredModel(MagnitudeModel):
             state.pop("_training", None)
         return state
 
-    def _solve(self, data: TrainingData, gamma: float | None, C: float, method: Method) -> None:
+    def _solve(self, training: TrainingRows, gamma: float | None, C: float, method: Method) -> None:
         """Solve the problem, and store the result."""
-        training = self._training_rows(data, gamma)
+        training = self._training_rows(training, gamma)
         solution = Problem(training, float(C)).solve(method)
-        self._clear()
-        self._training = training.protected()
-        self._fitted_C = float(C)
-        has_gram = self.kernel not in ("linear", "precomputed")
-        self._gram = training.rows if has_gram else None
-        self._kept, self._has_queries = data.kept, data.has_queries
-        self._store_solution(solution, data.n_rows, method)
-
-    def _store_solution(self, solution: Solution, n_rows: int, method: Method) -> None:
+        assert solution.dual is not None
         if not np.isfinite([solution.objective, solution.dual.sum()]).all():
             refuse_large()
-        if solution.coef is not None:
-            self.coef_ = solution.coef
-        self._support_coef = solution.dual
-        self.dual_coef_ = np.zeros(n_rows)
-        self.dual_coef_[self._kept] = solution.dual
-        self.intercept_ = solution.intercept
-        self.objective_ = solution.objective
-        self.dual_gap_ = solution.gap
-        self.n_iter_ = solution.n_iter
+        self._store(solution, training)
+        self._training, self._fitted_C = training.protected(), float(C)
         if not solution.is_converged:
             warn(
                 f"not converged after {solution.n_iter} iterations: the "
@@ -461,11 +395,11 @@ class MPRank(SquaredModel, stored=True):
                 "step", "be None unless solver='gradient'", repr(self.step), error=ValueError
             )
 
-    def _fit(self, data: TrainingData) -> None:
+    def _fit(self, training: TrainingRows) -> None:
         limits = Limits(float(self.tol), int(self.max_iter))
         method = Method(self.solver, self.step, self.stopping == "gap", limits)
         try:
-            self._solve(data, self.gamma, self.C, method)
+            self._solve(training, self.gamma, self.C, method)
         except Diverged:
             raise refusal(
                 "step",
@@ -483,33 +417,22 @@ class MPRank(SquaredModel, stored=True):
         offset: ArrayLike | None,
     ) -> None:
         is_first = not hasattr(self, "n_iter_")
-        data = self._read(X, y, qid, sample_weight, offset, reset=is_first)
-        if is_first:
-            before = self._no_moments(has_queries=data.has_queries)
-        else:
-            before = self._moments_before()
-        if before.has_queries != data.has_queries:
-            rule = "given" if before.has_queries else "None"
-            raise refusal(
-                "qid", f"be {rule}, as in the calls before", "another" if data.has_queries else None
-            )
-        moments = before.add(data.X, data.label, data.query, data.weight)
+        batch = self._read(X, y, qid, sample_weight, offset, reset=is_first)
+        before = self._no_moments(batch) if is_first else self._moments_before()
+        if before.has_queries != batch.has_queries:
+            rule, got = ("given", None) if before.has_queries else ("None", "another")
+            raise refusal("qid", f"be {rule}, as in the calls before", got)
         had_offset = not is_first and self._has_offset
-        self._fit_moments(moments)
+        self._fit_moments(_with_rows(before, batch))
         self._has_offset = had_offset or offset is not None
 
     def _fit_moments(self, moments: RunningMoments) -> None:
         """Learn from moments of rows, wherever these were computed."""
-        coef, objective, gap = moments.solve(float(self.C))
-        self._clear()
-        self._moments, self._gram = moments, None
-        self.coef_, self.objective_, self.dual_gap_ = coef, objective, gap
-        self.intercept_ = moments.intercept(coef)
-        self.n_iter_ = 1
-        self._has_offset = False
+        self._store(moments.solve(float(self.C)))
+        self._moments = moments
 
-    def _no_moments(self, *, has_queries: bool) -> RunningMoments:
-        return RunningMoments.empty(self.n_features_in_, has_queries=has_queries)
+    def _no_moments(self, rows: TrainingRows) -> RunningMoments:
+        return RunningMoments.empty(self.n_features_in_, has_queries=rows.has_queries)
 
     def _moments_before(self) -> RunningMoments:
         """Return the moments so far, of the rows of `fit` if it was called before."""
@@ -525,9 +448,12 @@ class MPRank(SquaredModel, stored=True):
                 "another",
             )
         self._check_unchanged(training)
-        moments = self._no_moments(has_queries=self._has_queries)
-        query = training.weights.query
-        return moments.add(training.rows, training.label, query, training.weight)
+        return _with_rows(self._no_moments(training), training)
+
+
+def _with_rows(moments: RunningMoments, rows: TrainingRows) -> RunningMoments:
+    """Return the moments with more rows."""
+    return moments.add(rows.rows, rows.label, rows.weights.query, rows.weight)
 
 
 def refuse_few(name: str, least: int, n_rows: int) -> NoReturn:

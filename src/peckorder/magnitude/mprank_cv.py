@@ -8,7 +8,7 @@ import numpy as np
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rule, Rules, check_parameters, one_of, positive
-from peckorder.magnitude.base import RULES, Kernel, TrainingData
+from peckorder.magnitude.base import RULES, Kernel
 from peckorder.magnitude.mprank import COST, KEEP, SquaredModel, check_keep, refuse_few
 from peckorder.magnitude.mprank_solver.iterative import Limits
 from peckorder.magnitude.mprank_solver.leave_out import LeaveOut
@@ -121,15 +121,15 @@ class MPRankCV(SquaredModel, stored=True):
         self.keep = keep
         self.method = method
 
-    def _fit(self, data: TrainingData) -> None:
+    def _fit(self, training: TrainingRows) -> None:
         gammas = [None] if self.gammas is None else list(self.gammas)
-        errors = [self._errors(self._training_rows(data, gamma)) for gamma in gammas]
+        errors = [self._errors(self._training_rows(training, gamma)) for gamma in gammas]
         self.errors_ = np.array(errors)
         if np.isnan(self.errors_).all():
             raise refusal("y", "have pairs within queries to choose by", "none")
         row, column = np.unravel_index(np.nanargmin(self.errors_), self.errors_.shape)
         self.C_ = float(list(self.Cs)[column])
-        self._solve(data, gammas[row], self.C_, _DIRECT)
+        self._solve(training, gammas[row], self.C_, _DIRECT)
         self.gamma_ = None
         if self.kernel in ("rbf", "poly"):
             self.gamma_ = self._kernel_function(gammas[row]).gamma

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from scipy import sparse
@@ -15,13 +15,7 @@ from peckorder._core.pickling import SavedPlainly
 from peckorder._core.threads import n_cores, share
 from peckorder._core.typing import Floats
 from peckorder.magnitude.compiled import mprank as compiled
-from peckorder.magnitude.mprank_solver.query_weights import (
-    LARGEST,
-    QueryWeights,
-    check_size,
-    refuse_indefinite,
-    refuse_large,
-)
+from peckorder.magnitude.mprank_solver.rows import LARGEST, QueryWeights, refuse_large
 from peckorder.similarity.kernel_function import Items, KernelFunction, Matrix
 
 # Eigenvalues so far below zero, beside the largest kernel, are not due to rounding.
@@ -30,6 +24,7 @@ NEGATIVE = 1e-7
 _TILE = 1024
 # Rows whose kernels among themselves cost little more than those with themselves.
 _FEW = 32
+_NO_COPY = np.empty((0, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +85,7 @@ class Gram(SavedPlainly):
     def largest(self) -> float:
         """Return the largest absolute value of a kernel."""
         largest = float(np.abs(self.diagonal()).max())
-        check_size(largest)
+        _check_size(largest)
         return largest
 
     def dense_matrix(self) -> tuple[Floats, float | None]:
@@ -109,7 +104,7 @@ class Gram(SavedPlainly):
         """Refuse a kernel matrix that is not symmetric, or rows that are too large."""
         if self.function.is_precomputed:
             extremes = np.empty(2)
-            compiled.asymmetry(np.ascontiguousarray(_dense(self.X)), extremes)
+            compiled.copy_symmetric(np.ascontiguousarray(_dense(self.X)), _NO_COPY, extremes)
             self._refuse_asymmetric(self.X, extremes, _noise(self.X))
         elif self.function.function is None:
             self._check_rows()
@@ -234,7 +229,7 @@ class DenseKernelMatrix:
             flat = self.K.ravel()
             largest_entry = abs(float(flat[blas.idamax(flat)]))
         self.largest = largest_entry
-        check_size(self.largest)
+        _check_size(self.largest)
 
     @property
     def noise(self) -> float:
@@ -390,6 +385,25 @@ class Spectrum:
         """
         inside, values = self.vectors.T @ error, np.maximum(self.values, self.noise)
         return float(inside**2 @ np.minimum(values / ridge, 1.0)) / ridge
+
+
+def refuse_indefinite(value: float) -> NoReturn:
+    """Refuse a kernel with a negative eigenvalue."""
+    raise refusal(
+        "kernel",
+        "be positive semidefinite, up to rounding and a constant",
+        f"one with the eigenvalue {value!r} on these rows",
+    )
+
+
+def _check_size(largest: float) -> None:
+    """Refuse kernels that are too large to be multiplied."""
+    if not largest < LARGEST:
+        raise refusal(
+            "kernel",
+            f"be below {LARGEST} in size, for its squares to be finite",
+            f"{float(largest)!r} on these rows",
+        )
 
 
 def _dense(matrix: Matrix) -> Floats:

@@ -12,8 +12,7 @@ from scipy.linalg import blas, qr, svd
 from peckorder._core.typing import Floats, Ints
 from peckorder.magnitude.compiled import mprank as compiled
 from peckorder.magnitude.mprank_solver.kernel_matrix import DenseKernelMatrix, Gram, Spectrum
-from peckorder.magnitude.mprank_solver.primal import ScaledRows, triangle
-from peckorder.magnitude.mprank_solver.query_weights import LARGEST, refuse_large
+from peckorder.magnitude.mprank_solver.rows import LARGEST, ScaledRows, refuse_large, triangle
 from peckorder.magnitude.mprank_solver.solve import TrainingRows
 
 COSTS: Final = {

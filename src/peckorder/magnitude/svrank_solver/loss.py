@@ -1,4 +1,4 @@
-"""A loss of all pairs within queries as a function of the scores, to be minimised."""
+"""A loss of all pairs within queries as a function of the scores."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,14 +9,13 @@ import numpy as np
 
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, n_cores, share
 from peckorder._core.typing import Floats, Ints
-from peckorder.magnitude.compiled import pair_losses
+from peckorder.magnitude.compiled import svrank as compiled
 from peckorder.magnitude.compiled.label_pair_losses import (
     LabelledRows,
     Scratch,
     discordant,
     lifted_band,
 )
-from peckorder.magnitude.mprank_solver.query_weights import QueryWeights
 
 # From this length on NumPy sorts a query faster than the compiled function does.
 _LONG = 256
@@ -39,54 +38,56 @@ class Risk(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PairRisk:
-    """``C / P sum_q sum_{i,j in q} v_i v_j loss(pair)``, P the sum of squared masses.
+    """``factor sum_q sum_{i,j in q} v_i v_j loss(pair)`` with the weights v of rows.
 
-    The loss is ``max(0, |De| - epsilon)^power``, or if `one_sided`
-    ``max(0, |Dy| - sign(Dy) Dh)^power`` for pairs with Dy != 0: that of errors in the
-    order contrary to y. Errors are scores less `label`, which is y less an offset. With
+    Losses are those of `peckorder.losses.pair_loss`. Errors are scores less `label`,
+    which is y less an offset; "hr" has errors that are scores, by labels of zero. With
     a `top_weight` pairs weigh more the larger the larger y of theirs is.
     """
 
+    kind: str
     y: Floats
     label: Floats
-    weights: QueryWeights
-    C: float
+    query: Ints
+    weight: Floats
     power: int
     epsilon: float
-    one_sided: bool
     top_weight: float
+    factor: float = 1.0
+
+    @property
+    def is_band(self) -> bool:
+        """Whether both sides of a pair cost, beyond a band."""
+        return self.kind in {"mp", "svr"}
 
     @property
     def is_by_label(self) -> bool:
         """Whether it matters which row of a pair has the larger label."""
-        return self.one_sided or self.top_weight > 0.0
+        return not self.is_band or self.top_weight > 0.0
 
     def __call__(self, scores: Floats) -> tuple[float, Floats]:
         """Return the risk, and its slope in the scores. O(n log n) time."""
         work = self._workspace
         scores = scores if work.order is None else scores[work.order]
-        work.share(pair_losses.errors, scores, work.label, work.weight, work.error)
+        work.share(compiled.errors, scores, work.label, work.weight, work.error)
         result = work.slope, work.value
-        if self.one_sided:
-            work.share(discordant, work.labelled, True, self.power, work.scratch, *result)
+        if not self.is_band:
+            is_key = self.kind != "hmp"
+            if not is_key:
+                work.labelled.key[:] = scores
+            work.share(discordant, work.labelled, is_key, self.power, work.scratch, *result)
         elif self.is_by_label:
             work.share(lifted_band, work.labelled, self.epsilon, self.power, work.scratch, *result)
         else:
             if self.power == 1 or self.epsilon > 0.0:
                 work.sort_long()
-            rows = pair_losses.ErrorRows(work.error, work.weight, work.scratch.ends)
+            rows = compiled.ErrorRows(work.error, work.weight, work.scratch.ends)
             spares = work.scratch.spares
-            work.share(pair_losses.band, rows, self.epsilon, self.power, spares, *result)
+            work.share(compiled.band, rows, self.epsilon, self.power, spares, *result)
         slope = np.empty_like(work.slope)
         order = slice(None) if work.order is None else work.order
-        slope[order] = self._scale * work.slope
-        return self._scale * float(work.value.sum()), slope
-
-    @cached_property
-    def _scale(self) -> float:
-        """C / P, for weights relative to the largest."""
-        mass = np.bincount(self.weights.query, self.weights.weight)
-        return self.C / float(mass @ mass)
+        slope[order] = self.factor * work.slope
+        return self.factor * float(work.value.sum()), slope
 
     @cached_property
     def _workspace(self) -> "_Workspace":
@@ -115,7 +116,7 @@ class _Workspace:
     @property
     def error(self) -> Floats:
         """Scores less labels, up to one constant per query."""
-        return self.labelled.key
+        return self.labelled.values
 
     @property
     def weight(self) -> Floats:
@@ -124,7 +125,7 @@ class _Workspace:
 
     @classmethod
     def of(cls, risk: PairRisk) -> "_Workspace":
-        query, n = risk.weights.query, len(risk.label)
+        query, n = risk.query, len(risk.y)
         sizes = np.bincount(query)
         order: Ints | None = None
         if risk.is_by_label:
@@ -133,16 +134,17 @@ class _Workspace:
             order = np.argsort(query, kind="stable")
         y, label, weight = (
             np.ascontiguousarray(c if order is None else c[order], np.float64)
-            for c in (risk.y, risk.label, risk.weights.weight)
+            for c in (risk.y, risk.label, risk.weight)
         )
         has_top = risk.top_weight > 0.0
         error, lifted = np.empty(n), np.empty(n) if has_top else weight
+        key = np.empty(n) if risk.kind == "hmp" else error
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         n_in_tables = n if risk.is_by_label else 0
         workspace = cls(
             order,
             offsets,
-            LabelledRows(y, error, error, weight, lifted),
+            LabelledRows(y, key, error, weight, lifted),
             label,
             np.empty(n),
             np.empty(len(sizes)),
@@ -155,7 +157,7 @@ class _Workspace:
             min(n_cores(), n // MIN_ITEMS_PER_THREAD["rows"], len(sizes)),
         )
         if has_top:
-            workspace.share(pair_losses.lift, y, weight, risk.top_weight, lifted)
+            workspace.share(compiled.lift, y, weight, risk.top_weight, lifted)
         return workspace
 
     def sort_long(self) -> None:
