@@ -129,10 +129,8 @@ def pair_loss(
     weight: Floats = np.ones(len(score))
     if sample_weight is not None:
         weight = weights(sample_weight, len(score))
-    # Errors are scores less labels; "hr" is of the scores alone.
-    label = np.zeros_like(truth) if kind == "hr" else truth
     how = int(power), float(epsilon), float(top_weight)
-    risk = PairRisk(kind, truth, label, queries.of_rows(), weight, *how)
+    risk = PairRisk(kind, truth, truth, queries, weight, *how)
     with np.errstate(over="ignore", invalid="ignore"):
         loss = PairLoss(*risk(score))
     if not (np.isfinite(loss.value) and np.isfinite(loss.gradient).all()):

@@ -15,6 +15,7 @@ from peckorder._core.validation import (
     positive,
     whole,
 )
+from peckorder.feedback import Queries
 from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel
 from peckorder.magnitude.mprank_solver.iterative import Limits
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
@@ -207,7 +208,7 @@ class SVRank(MagnitudeModel, stored=True):
             self.loss,
             training.y,
             training.label,
-            weights.query,
+            Queries.of(weights.query),
             weights.weight,
             int(self.power),
             float(self.epsilon),

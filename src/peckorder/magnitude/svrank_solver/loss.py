@@ -9,6 +9,7 @@ import numpy as np
 
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD, Stop, n_cores, share
 from peckorder._core.typing import Floats, Ints
+from peckorder.feedback import Queries
 from peckorder.magnitude.compiled import svrank as compiled
 from peckorder.magnitude.compiled.label_pair_losses import (
     LabelledRows,
@@ -16,6 +17,7 @@ from peckorder.magnitude.compiled.label_pair_losses import (
     discordant,
     lifted_band,
 )
+from peckorder.metrics import sort_within_lists
 
 # From this length on NumPy sorts a query faster than the compiled function does.
 _LONG = 256
@@ -41,14 +43,14 @@ class PairRisk:
     """``factor sum_q sum_{i,j in q} v_i v_j loss(pair)`` with the weights v of rows.
 
     Losses are those of `peckorder.losses.pair_loss`. Errors are scores less `label`,
-    which is y less an offset; "hr" has errors that are scores, by labels of zero. With
-    a `top_weight` pairs weigh more the larger the larger y of theirs is.
+    which is y less an offset. With a `top_weight` pairs weigh more the larger the
+    larger y of theirs is.
     """
 
     kind: str
     y: Floats
     label: Floats
-    query: Ints
+    queries: Queries
     weight: Floats
     power: int
     epsilon: float
@@ -69,7 +71,10 @@ class PairRisk:
         """Return the risk, and its slope in the scores. O(n log n) time."""
         work = self._workspace
         scores = scores if work.order is None else scores[work.order]
-        work.share(compiled.errors, scores, work.label, work.weight, work.error)
+        if self.kind == "hr":
+            work.error[:] = scores
+        else:
+            work.share(compiled.errors, scores, work.label, work.weight, work.error)
         result = work.slope, work.value
         if not self.is_band:
             is_key = self.kind != "hmp"
@@ -84,10 +89,12 @@ class PairRisk:
             rows = compiled.ErrorRows(work.error, work.weight, work.scratch.ends)
             spares = work.scratch.spares
             work.share(compiled.band, rows, self.epsilon, self.power, spares, *result)
-        slope = np.empty_like(work.slope)
-        order = slice(None) if work.order is None else work.order
-        slope[order] = self.factor * work.slope
-        return self.factor * float(work.value.sum()), slope
+        value, arranged = self.factor * float(work.value.sum()), self.factor * work.slope
+        if work.order is None:
+            return value, arranged
+        slope = np.empty_like(arranged)
+        slope[work.order] = arranged
+        return value, slope
 
     @cached_property
     def _workspace(self) -> "_Workspace":
@@ -115,7 +122,7 @@ class _Workspace:
 
     @property
     def error(self) -> Floats:
-        """Scores less labels, up to one constant per query."""
+        """Scores less labels, up to one constant per query; scores for "hr"."""
         return self.labelled.values
 
     @property
@@ -125,13 +132,11 @@ class _Workspace:
 
     @classmethod
     def of(cls, risk: PairRisk) -> "_Workspace":
-        query, n = risk.query, len(risk.y)
-        sizes = np.bincount(query)
-        order: Ints | None = None
+        queries, n = risk.queries, len(risk.y)
+        offsets, order = queries.offsets, queries.order
         if risk.is_by_label:
-            order = np.lexsort((risk.y, query))
-        elif len(sizes) > 1:
-            order = np.argsort(query, kind="stable")
+            order = np.arange(n) if order is None else order.copy()
+            sort_within_lists(-queries.arrange(risk.y), order, offsets, stable=False)
         y, label, weight = (
             np.ascontiguousarray(c if order is None else c[order], np.float64)
             for c in (risk.y, risk.label, risk.weight)
@@ -139,7 +144,6 @@ class _Workspace:
         has_top = risk.top_weight > 0.0
         error, lifted = np.empty(n), np.empty(n) if has_top else weight
         key = np.empty(n) if risk.kind == "hmp" else error
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
         n_in_tables = n if risk.is_by_label else 0
         workspace = cls(
             order,
@@ -147,14 +151,14 @@ class _Workspace:
             LabelledRows(y, key, error, weight, lifted),
             label,
             np.empty(n),
-            np.empty(len(sizes)),
+            np.empty(len(queries)),
             Scratch(
                 np.empty((4 if risk.is_by_label else 3, n)),
                 np.empty((2, n_in_tables, 5 if has_top else 4)),
                 np.arange(n),
             ),
-            [slice(*offsets[q : q + 2]) for q in np.flatnonzero(sizes >= _LONG)],
-            min(n_cores(), n // MIN_ITEMS_PER_THREAD["rows"], len(sizes)),
+            [slice(*offsets[q : q + 2]) for q in np.flatnonzero(queries.sizes >= _LONG)],
+            min(n_cores(), n // MIN_ITEMS_PER_THREAD["rows"], len(queries)),
         )
         if has_top:
             workspace.share(compiled.lift, y, weight, risk.top_weight, lifted)
