@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from peckorder import AggregatePRank, PRank
-from peckorder.ordinal import base
+from peckorder.ordinal import prank
 from peckorder.ordinal.learners.kernel_ensemble import KernelEnsembleLearner
 from peckorder.ordinal.learners.polynomial import PolynomialLearner
 from support.helpers import (
@@ -197,7 +197,7 @@ def test_given_kernel_values_cannot_be_merged():
 def test_features_and_sums_merge_to_the_same(monkeypatch):
     merged = []
     for few, kind in ((1024, PolynomialLearner), (0, KernelEnsembleLearner)):
-        monkeypatch.setattr(base, "FEW", few)
+        monkeypatch.setattr(prank, "FEW", few)
         a, b = two("poly")
         merged.append(a.merge(b).partial_fit(X, Y))
         assert type(merged[-1]._learner) is kind

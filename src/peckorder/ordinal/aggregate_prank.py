@@ -19,11 +19,12 @@ from peckorder._core.row_transform import RowTransform
 from peckorder._core.threads import allowed
 from peckorder._core.typing import Floats, Ints, MatrixLike, Seed, VectorLike
 from peckorder._core.validation import Rule, Rules, fraction, one_of, optional, whole
-from peckorder.ordinal.base import KernelEstimator, OrdinalEstimator
+from peckorder.ordinal.base import OrdinalEstimator
 from peckorder.ordinal.learners.ensemble import EnsembleLearner
 from peckorder.ordinal.learners.ensemble_base import AggregateLearner, mask_threshold, member_keys
 from peckorder.ordinal.learners.kernel_ensemble import KernelEnsembleLearner
 from peckorder.ordinal.learners.polynomial import Monomials, PolynomialLearner
+from peckorder.ordinal.prank import KernelEstimator
 from peckorder.similarity.parameters import KERNEL_RULES
 
 _jobs = Rule("an integer, not zero", lambda value: whole(-(2**31)).accepts(value) and value != 0)
@@ -331,6 +332,11 @@ class AggregatePRank(KernelEstimator, stored=True):
         tags = super().__sklearn_tags__()
         tags.classifier_tags = ClassifierTags()
         return tags
+
+    def _shapes(self, n_features: int, n_levels: int) -> dict[str, tuple[int, ...]]:
+        n, n_weights = self.n_estimators, self._n_weights(n_features)
+        shapes: dict[str, tuple[int, ...]] = {"key": (n,), "thresholds": (n, n_levels - 1)}
+        return shapes if n_weights is None else shapes | {"weights": (n, n_weights)}
 
     def _new_learner(
         self, n_features: int, n_levels: int, rng: RandomState, **start: ArrayLike | None

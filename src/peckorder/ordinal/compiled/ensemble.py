@@ -57,6 +57,19 @@ class Outcome(NamedTuple):
     votes: Ints
     right_votes: Ints
 
+    @classmethod
+    def allocate(
+        cls, n_rows: int, n_levels: int, *, steps: bool = False, moves: bool, votes: bool
+    ) -> Self:
+        """Return arrays of zeros; those not needed have no rows."""
+        shape = n_rows if votes else 0, n_levels
+        return cls(
+            np.zeros(n_rows if steps else 0),
+            np.zeros((n_rows if moves else 0, n_levels - 1)),
+            np.zeros(shape, np.int64),
+            np.zeros(shape, np.int64),
+        )
+
     def sub_block(self, first: int, size: int) -> Self:
         """Return the arrays of `size` rows from position `first` on."""
         block = slice(first, first + size)

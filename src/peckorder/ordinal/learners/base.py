@@ -1,8 +1,10 @@
-"""What all on-line learners share: how rows are learnt, block by block."""
+"""What all on-line learners share: how rows are learnt, and how learners are stored."""
 
 from collections.abc import Callable, Sized
+from copy import copy
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeVar
+from operator import attrgetter
+from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -11,15 +13,30 @@ from peckorder._core.typing import Floats, Ints, Rows
 from peckorder._core.validation import count_rows
 from peckorder.ordinal.compiled import linear
 from peckorder.ordinal.compiled.linear import RowBlock
-from peckorder.similarity import kernel_function
+from peckorder.storage.fields import Field, FieldType, Table, whole
+from peckorder.storage.format import Node
 
 # Rows between two checks for Ctrl-C; also the size of all scratch memory.
 BLOCK = 1 << 16
+# Beyond, float64 does not tell rounds and rows apart.
+MOST_ROUNDS: Final = 2**53
 P = TypeVar("P", bound=Sized)
 
 
+class InPlace:
+    """An object that is changed in place, as its arrays and parts are."""
+
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        copied = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray | InPlace):
+                setattr(copied, name, value.copy())
+        return copied
+
+
 @dataclass  # no slots: skops saves what has a __dict__, or is frozen
-class Tally:
+class Tally(InPlace):
     """Rounds, mistakes and loss of a learner since it started."""
 
     rounds: int = 0
@@ -40,6 +57,8 @@ class Tally:
 
 class Learner(Protocol):
     """The state of an on-line learner."""
+
+    stored_fields: ClassVar[Table]
 
     @property
     def transform(self) -> RowTransform:
@@ -103,21 +122,6 @@ def learn(
         raise UnusableRow(None)
 
 
-def learn_in_blocks(
-    block: RowBlock, n_support: Callable[[], int], learn: Callable[[RowBlock], int]
-) -> int:
-    """Learn smaller blocks; return the position of an unusable row, or -1."""
-    first = 0
-    while first < block.n_rows:
-        size = kernel_function.block_size(n_support())
-        sub_block = block.sub_block(first, size)
-        unusable = learn(sub_block)
-        if unusable >= 0:
-            return first + unusable
-        first += sub_block.n_rows
-    return -1
-
-
 def scores(rows: Rows, transform: RowTransform, weights: Floats) -> Floats:
     """Return the score of every row; raise UnusableRow at one that is not finite."""
     score = np.empty(count_rows(rows))
@@ -147,3 +151,51 @@ def appended(record: tuple[P, ...], new: P, join: Callable[[tuple[P, P]], P]) ->
     while record and len(record[-1]) <= len(new):
         new, record = join((record[-1], new)), record[:-1]
     return (*record, new)
+
+
+def _read_rounds(node: Node, name: str) -> int:
+    node.sizes["rounds"] = node.whole(name, 1, MOST_ROUNDS)
+    return node.sizes["rounds"]
+
+
+TALLY: Final = (
+    Field("rounds", FieldType(_read_rounds), attrgetter("tally.rounds")),
+    Field("mistakes", whole(), attrgetter("tally.mistakes")),
+    Field("loss", whole(), attrgetter("tally.loss")),
+)
+
+
+def steps_type(width: int) -> FieldType:
+    """Return the type of lists of steps: the number of a row first, the round last."""
+
+    def read(node: Node, name: str) -> tuple[Floats, ...]:
+        record = node.floats(name, None, width)
+        for column, below in ((0, MOST_ROUNDS), (-1, node.sizes["rounds"])):
+            values = record[:, column]
+            is_sound = (values >= 0) & (values < below) & (values == np.floor(values))
+            if not is_sound.all():
+                raise node.refuse(name, "of numbers of rows and rounds")
+        return (record,) if len(record) else ()
+
+    return FieldType(read, lambda parts: np.concatenate([np.empty((0, width)), *parts]))
+
+
+def write_learner(learner: Learner) -> dict[str, Any]:
+    """Return what is written of a learner."""
+    return learner.stored_fields.write(learner)
+
+
+def read_learner(blank: Any, node: Node) -> Any:
+    """Return a learner like `blank`, a new one, with the values of the node."""
+    node.owner, learner = blank, copy(blank)
+    for name in ("weights", "thresholds"):
+        shape = np.shape(getattr(blank, name, 0))
+        if shape:
+            node.sizes |= {name: shape[-1]} | ({"rules": shape[0]} if shape[1:] else {})
+    values = blank.stored_fields.read(node)
+    if "rounds" in values:
+        values["tally"] = Tally(*(values.pop(field.name) for field in TALLY))
+    vars(learner).update(values)
+    if not learner.is_finite():
+        raise node.refuse("weights", "small enough for finite sums")
+    return learner

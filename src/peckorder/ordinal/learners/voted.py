@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from peckorder.ordinal.compiled.linear import RowBlock, UpdateLog, VotedRows, Vo
 from peckorder.ordinal.learners.base import appended, nearest_level
 from peckorder.ordinal.learners.prank import PRankLearner
 from peckorder.similarity.kernel_function import Matrix, select_rows, stack
+from peckorder.storage.fields import OMITTED, Field, Table, floats, ints, matrix, nested
+from peckorder.storage.format import Node
 
 # Rows judged between two checks for Ctrl-C; each costs a pass over all updates.
 _BLOCK = 1024
@@ -40,9 +42,41 @@ class Updates(SavedPlainly):
         return len(self.round)
 
 
+_UPDATES = Table(
+    Field("support", matrix("support", "features")),
+    Field("row", ints("updates", below="support")),
+    Field("step", floats("updates")),
+    Field("score", floats("updates")),
+    Field("truth", ints("updates", below="thresholds+1")),
+    Field("round", ints("updates", below="rounds", rising=True)),
+)
+
+
+def _all_updates(learner: "VotedLearner") -> Any:
+    return joined(learner.record) if learner.record else OMITTED
+
+
+def _complete(node: Node) -> None:
+    first = node.values.pop("first_weights"), node.values.pop("first_thresholds")
+    updates = node.values.pop("updates", None)
+    node.values["first"] = first
+    node.values["record"] = () if updates is None else (updates,)
+
+
 @dataclass
 class VotedLearner(PRankLearner):
     """PRank with a record of its updates; the rules vote by how long they stood."""
+
+    stored_fields: ClassVar = PRankLearner.stored_fields.extended(
+        Field("first_weights", floats("weights"), lambda learner: learner.first[0]),
+        Field(
+            "first_thresholds",
+            floats("thresholds", ascending=True),
+            lambda learner: learner.first[1],
+        ),
+        Field("updates", nested(_UPDATES, Updates), _all_updates, optional=True),
+        complete=_complete,
+    )
 
     first: tuple[Floats, Floats] = field(init=False)
     record: tuple[Updates, ...] = ()
@@ -50,12 +84,6 @@ class VotedLearner(PRankLearner):
     def __post_init__(self) -> None:
         """Remember the rule that precedes every update."""
         self.first = self.weights.copy(), self.thresholds.copy()
-
-    def copy(self) -> Self:
-        """Return an independent copy."""
-        copied = super().copy()
-        copied.first = self.first
-        return copied
 
     def learn_block(self, block: RowBlock) -> int:
         """Learn a block; return the position of an unusable row, or -1."""
