@@ -41,8 +41,6 @@ class MagnitudeModel(ScoreEstimator):
     degree: int
     coef0: float
 
-    # Whether every fit copies, and checks, all entries of a precomputed kernel matrix.
-    _copies_kernels: ClassVar[bool] = False
     _stored_fields: ClassVar = MAGNITUDE
     _fitted_attributes: ClassVar[tuple[str, ...]] = (
         "coef_",
@@ -52,6 +50,9 @@ class MagnitudeModel(ScoreEstimator):
         "dual_gap_",
         "n_iter_",
         "_gram",
+        "_moments",
+        "_training",
+        "_fitted_C",
     )
 
     def fit(
@@ -129,23 +130,14 @@ class MagnitudeModel(ScoreEstimator):
             order="C",
             ensure_all_finite=not by_ourselves,
         )
-        # A kernel matrix that will be copied is checked on the way.
+        # A kernel matrix will be checked for symmetry, and on the way.
         if by_ourselves and not (checks_later and rows.shape[0] == rows.shape[1]):
             check_finite(rows)
         return check_csr(rows) if sparse.issparse(rows) else rows
 
     def _kernel_function(self, gamma: float | None) -> KernelFunction:
-        kernel = self.kernel
-        d = self.n_features_in_
-        return KernelFunction(
-            RowTransform(intercept=False, unit_norm=False),
-            d,
-            kernel if isinstance(kernel, str) else "function",
-            1.0 / d if gamma is None else float(gamma),
-            float(self.coef0),
-            int(self.degree),
-            None if isinstance(kernel, str) else kernel,
-        )
+        transform = RowTransform(intercept=False, unit_norm=False)
+        return KernelFunction.of_parameters(transform, self.n_features_in_, self, gamma)
 
     def _read(
         self,
@@ -158,8 +150,7 @@ class MagnitudeModel(ScoreEstimator):
         reset: bool,
     ) -> TrainingRows:
         """Check data, and leave out rows of zero weight."""
-        is_copied = self._copies_kernels and self.kernel == "precomputed"
-        checks_later = is_copied and sample_weight is None
+        checks_later = self.kernel == "precomputed" and sample_weight is None
         rows = self._rows(X, reset=reset, checks_later=checks_later)
         n_rows = rows.shape[0]
         y = read_grades(y, "unit")

@@ -1,6 +1,6 @@
 """MPRank: scores whose differences are those of the labels."""
 
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,12 +29,6 @@ class SquaredModel(MagnitudeModel):
     """Fits the squared cost, for which leaving rows out has a closed form."""
 
     _stored_fields: ClassVar = SQUARED
-    _fitted_attributes: ClassVar[tuple[str, ...]] = (
-        *MagnitudeModel._fitted_attributes,
-        "_moments",
-        "_training",
-        "_fitted_C",
-    )
 
     def leave_pair_out_error(
         self, cost: str = "squared", keep: str = "C", method: str = "exact"
@@ -132,9 +126,7 @@ class SquaredModel(MagnitudeModel):
                 "one learnt by partial_fit, copied or loaded",
             )
         self._check_unchanged(training)
-        if len(training.weights) < least:
-            refuse_few(name, least, len(training.weights))
-        check_keep(keep, training)
+        check_leave_out(name, training, least, keep)
         return training
 
     def _check_unchanged(self, training: TrainingRows) -> None:
@@ -292,7 +284,6 @@ class MPRank(SquaredModel, stored=True):
     [4, 3, 2, 1]
     """
 
-    _copies_kernels: ClassVar[bool] = True
     _rules: ClassVar[Rules] = {
         "C": positive,
         **RULES,
@@ -456,17 +447,15 @@ def _with_rows(moments: RunningMoments, rows: TrainingRows) -> RunningMoments:
     return moments.add(rows.rows, rows.label, rows.weights.query, rows.weight)
 
 
-def refuse_few(name: str, least: int, n_rows: int) -> NoReturn:
-    """Refuse too few rows to leave some out."""
-    raise refusal(
-        "X",
-        f"be {least} rows or more for {name}, so that one is left to learn from",
-        f"{n_rows} sample{('' if n_rows == 1 else 's')}",
-    )
-
-
-def check_keep(keep: str, training: TrainingRows) -> None:
-    """Refuse to keep C where rows differ in weight."""
+def check_leave_out(name: str, training: TrainingRows, least: int, keep: str) -> None:
+    """Refuse too few rows to leave some out, and to keep C where rows differ in weight."""
+    n_rows = len(training.weights)
+    if n_rows < least:
+        raise refusal(
+            "X",
+            f"be {least} rows or more for {name}, so that one is left to learn from",
+            f"{n_rows} sample{('' if n_rows == 1 else 's')}",
+        )
     if keep == "C" and not training.weights.is_plain:
         raise refusal(
             "keep",

@@ -9,7 +9,7 @@ from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats
 from peckorder._core.validation import Rule, Rules, check_parameters, one_of, positive
 from peckorder.magnitude.base import RULES, Kernel
-from peckorder.magnitude.mprank import COST, KEEP, SquaredModel, check_keep, refuse_few
+from peckorder.magnitude.mprank import COST, KEEP, SquaredModel, check_leave_out
 from peckorder.magnitude.mprank_solver.iterative import Limits
 from peckorder.magnitude.mprank_solver.leave_out import LeaveOut
 from peckorder.magnitude.mprank_solver.solve import Method, TrainingRows
@@ -151,9 +151,7 @@ class MPRankCV(SquaredModel, stored=True):
     def _errors(self, training: TrainingRows) -> Floats:
         """Return the error of each C."""
         weights = training.weights
-        if len(weights) < 3:
-            refuse_few("leaving pairs out", 3, len(weights))
-        check_keep(self.keep, training)
+        check_leave_out("leaving pairs out", training, 3, self.keep)
         is_exact = self.method == "exact"
         if not is_exact and not weights.is_plain:
             raise refusal("method", "be 'exact' with queries or unequal weights", "'diagonal'")

@@ -29,7 +29,7 @@ from peckorder.feedback import LabelColumn, Scale, read_labels
 from peckorder.ordinal.learners.base import Learner, learn, read_learner, write_learner
 from peckorder.storage.fields import Field, FieldType, Table
 from peckorder.storage.format import Node, read_value
-from peckorder.storage.format.packing import labels as packed_labels
+from peckorder.storage.format.labels import write_labels
 from peckorder.storage.mixin import StoredModel
 from peckorder.storage.models import check_bounds, refused_parameters, stored_parameter
 
@@ -45,10 +45,6 @@ def _read_scale(node: Node, name: str) -> Scale:
     if len(values) < 2 or not are_distinct or any(one != one for one in values):  # noqa: PLR0124
         raise node.refuse(name, "two distinct labels at least")
     return Scale(classes)
-
-
-def _write_scale(scale: Scale) -> dict[str, Any]:
-    return packed_labels(scale.classes)
 
 
 def _begun_with(model: "OrdinalEstimator") -> dict[str, Any]:
@@ -101,7 +97,9 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
     """
 
     _stored_fields: ClassVar = Table(
-        Field("classes", FieldType(_read_scale, _write_scale), "_scale"),
+        Field(
+            "classes", FieldType(_read_scale, lambda scale: write_labels(scale.classes)), "_scale"
+        ),
         Field("begun_with", FieldType(_read_begun), _begun_with),
         Field("n_iter", FieldType(lambda node, name: node.whole(name, 1)), "n_iter_"),
         Field("learner", FieldType(_read_learner, write_learner), "_learner"),
@@ -368,21 +366,11 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         return self._learner.copy()
 
     def _learn(
-        self,
-        learner: Learner,
-        rows: Rows,
-        column: LabelColumn,
-        scale: Scale,
-        *,
-        order: Ints | None = None,
-        predicted: Ints | None = None,
-        first_number: int = 0,
+        self, learner: Learner, rows: Rows, column: LabelColumn, scale: Scale, **how: Any
     ) -> None:
-        levels = partial(scale.levels, column)
+        """Learn rows, by the options of `learn`; refuse one that cannot be learnt."""
         try:
-            learn(
-                learner, rows, levels, order=order, predicted=predicted, first_number=first_number
-            )
+            learn(learner, rows, partial(scale.levels, column), **how)
         except UnusableRow as unusable:
             self._refuse_to_learn(rows, unusable.row)
 

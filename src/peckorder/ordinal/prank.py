@@ -49,16 +49,7 @@ class KernelEstimator(OrdinalEstimator):
         return super()._transform()
 
     def _kernel_function(self, n_features: int) -> KernelFunction:
-        name = self.kernel if isinstance(self.kernel, str) else "function"
-        return KernelFunction(
-            self._transform(),
-            n_features,
-            name,
-            1.0 / n_features if self.gamma is None else float(self.gamma),
-            float(self.coef0),
-            int(self.degree),
-            None if isinstance(self.kernel, str) else self.kernel,
-        )
+        return KernelFunction.of_parameters(self._transform(), n_features, self, self.gamma)
 
     def _has_few_monomials(self, kernel: KernelFunction) -> bool:
         """Whether a polynomial kernel is better replaced by its features."""

@@ -21,8 +21,8 @@ from peckorder.storage.format import (
     to_bytes,
     write_file,
 )
-from peckorder.storage.format.labels import as_objects, read_labels
-from peckorder.storage.format.packing import labels, parameter
+from peckorder.storage.format.labels import as_objects, read_labels, write_labels
+from peckorder.storage.format.packing import parameter
 from peckorder.storage.mixin import MODELS, StoredModel
 
 # A power of a kernel is that many products: no more is taken from a stranger.
@@ -80,7 +80,7 @@ def document(model: Any) -> dict[str, Any]:
         "model": type(model).__name__,
         "parameters": parameters_of(model),
         "n_features": getattr(model, "n_features_in_", None),
-        "feature_names": None if names is None else labels(np.asarray(names)),
+        "feature_names": None if names is None else write_labels(np.asarray(names)),
         "state": model._stored_fields.write(model),
     }
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from peckorder._core.compiled.jit import bits_of, compiled, from_bits, inlined, inlined_sum
+from peckorder._core.compiled.jit import compiled, inlined, inlined_sum
 from peckorder._core.typing import Floats, Ints
 
 # Costs of a pair that is left out.
@@ -48,13 +48,13 @@ def _difference(X: Floats) -> float:
     neighbours. They are small, as each of their rows is on another page.
     """
     n = X.shape[0]
-    difference = 0
+    difference: Any = 0
     if n < _SMALL_TILE:
         for i in range(n):
             for j in range(i):
                 off = np.float64(X[i, j]) - np.float64(X[j, i])
-                difference = max(difference, bits_of(abs(off)))
-        return from_bits(difference)
+                difference = max(difference, np.float64(abs(off)).view(np.int64))
+        return np.int64(difference).view(np.float64)
     last = n - _SMALL_TILE
     for start in range(0, n, _SMALL_TILE):
         first = np.uintp(min(start, last))
@@ -64,8 +64,8 @@ def _difference(X: Floats) -> float:
                 for b in range(np.uintp(_SMALL_TILE)):
                     here, there = X[first + a, other + b], X[other + b, first + a]
                     value = np.float64(here) - np.float64(there)
-                    difference = max(difference, bits_of(abs(value)))
-    return from_bits(difference)
+                    difference = max(difference, np.float64(abs(value)).view(np.int64))
+    return np.int64(difference).view(np.float64)
 
 
 @compiled
@@ -76,14 +76,14 @@ def copy_symmetric(X: Floats, K: Floats, extremes: Floats) -> None:
     """
     n = X.shape[0]
     is_copied = K.shape[0] > 0
-    size = 0
+    size: Any = 0
     for i in range(n):
         for j in range(np.uintp(n)):
             value = np.float64(X[i, j])
             if is_copied:
                 K[i, j] = value
-            size = max(size, bits_of(abs(value)))
-    extremes[0] = from_bits(size)
+            size = max(size, np.float64(abs(value)).view(np.int64))
+    extremes[0] = np.int64(size).view(np.float64)
     extremes[1] = _difference(X)
 
 

@@ -91,9 +91,11 @@ class Gram(SavedPlainly):
     def dense_matrix(self) -> tuple[Floats, float | None]:
         """Return a matrix that may be overwritten, and its largest entry or None."""
         if self.function.is_precomputed:
-            return self._symmetric(_dense(self.X), _noise(self.X))
+            K = np.empty(self.X.shape)
+            return K, self._check_symmetric(_dense(self.X), K, _noise(self.X))
         if self.function.function is not None:
-            return self._symmetric(self._values(self.X, self.X, slice(None)), 1e-8)
+            K = self._values(self.X, self.X, slice(None))
+            return K, self._check_symmetric(K, _NO_COPY, 1e-8)
         self._check_rows()
         K = self._values(self.X, self.X, slice(None), self._squares)
         if self.function.name == "rbf":
@@ -103,30 +105,24 @@ class Gram(SavedPlainly):
     def check(self) -> None:
         """Refuse a kernel matrix that is not symmetric, or rows that are too large."""
         if self.function.is_precomputed:
-            extremes = np.empty(2)
-            compiled.copy_symmetric(np.ascontiguousarray(_dense(self.X)), _NO_COPY, extremes)
-            self._refuse_asymmetric(self.X, extremes, _noise(self.X))
+            self._check_symmetric(_dense(self.X), _NO_COPY, _noise(self.X))
         elif self.function.function is None:
             self._check_rows()
 
-    def _symmetric(self, given: Floats, tolerance: float) -> tuple[Floats, float]:
-        """Return a copy of a symmetric matrix in doubles, and its largest entry."""
-        K, extremes = np.empty(given.shape), np.empty(2)
+    def _check_symmetric(self, given: Floats, K: Floats, tolerance: float) -> float:
+        """Copy a matrix to K, unless that is empty; return its largest entry."""
+        name, extremes = "X" if self.function.is_precomputed else "kernel", np.empty(2)
         compiled.copy_symmetric(np.ascontiguousarray(given), K, extremes)
-        self._refuse_asymmetric(given, extremes, tolerance)
-        return K, float(extremes[0])
-
-    def _refuse_asymmetric(self, given: Matrix, extremes: Floats, tolerance: float) -> None:
-        if not np.isfinite(extremes[0]):
-            name = "X" if self.function.is_precomputed else "kernel"
+        largest, difference = extremes.tolist()
+        if not np.isfinite(largest):
             assert_all_finite(given, estimator_name=caller(), input_name=name)
-        if extremes[1] > tolerance * extremes[0]:
-            what = "X" if self.function.is_precomputed else "kernel"
+        if difference > tolerance * largest:
             raise refusal(
-                what,
+                name,
                 "be symmetric, the kernels of rows among themselves",
-                f"entries that differ by {float(extremes[1])!r} from those of the transpose",
+                f"entries that differ by {difference!r} from those of the transpose",
             )
+        return float(largest)
 
     def product(self, x: Floats) -> Floats:
         """Return the matrix times a vector, tile by tile."""

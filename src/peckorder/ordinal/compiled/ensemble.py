@@ -45,7 +45,7 @@ class Scratch(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What members did with n rows; arrays that are not needed are empty.
+    """What members did with n rows; arrays other than steps are empty if not needed.
 
     steps (n,) and moves (n, k-1) receive by how much the weights and thresholds of all
     members together were moved, votes and right_votes (n, k) how the members vote on
@@ -58,13 +58,11 @@ class Outcome(NamedTuple):
     right_votes: Ints
 
     @classmethod
-    def allocate(
-        cls, n_rows: int, n_levels: int, *, steps: bool = False, moves: bool, votes: bool
-    ) -> Self:
+    def allocate(cls, n_rows: int, n_levels: int, *, moves: bool, votes: bool) -> Self:
         """Return arrays of zeros; those not needed have no rows."""
         shape = n_rows if votes else 0, n_levels
         return cls(
-            np.zeros(n_rows if steps else 0),
+            np.zeros(n_rows),
             np.zeros((n_rows if moves else 0, n_levels - 1)),
             np.zeros(shape, np.int64),
             np.zeros(shape, np.int64),
@@ -304,8 +302,7 @@ def learn(
             add_moves(scores[c], truth, thresholds[j], moves, t)
             step, off = move_thresholds(scores[c], truth, thresholds[j])
             loss += off
-            if steps.shape[0]:
-                steps[t] += step
+            steps[t] += step
             row_add(block.added, i, step * scale, weights[j])
             if intercept:
                 weights[j, weights.shape[1] - 1] += step * scale

@@ -43,48 +43,37 @@ class EnsembleLearner(AggregateLearner):
 
     def learn_block(self, block: RowBlock) -> int:
         """Learn a block; return the position of an unusable row, or -1."""
-        return self._learn(block, with_steps=False)[0]
+        return self.learn_block_with_steps(block)[0]
 
     def learn_block_with_steps(self, block: RowBlock) -> tuple[int, Floats]:
         """Learn a block; return as well the step per row, summed over members."""
-        return self._learn(block, with_steps=True)
-
-    def _learn(self, block: RowBlock, *, with_steps: bool) -> tuple[int, Floats]:
-        steps = np.zeros(block.n_rows if with_steps else 0)
-        size = block.n_rows
+        steps, size = np.zeros(block.n_rows), block.n_rows
         if block.predicted.size:
             size = max(1, _CELLS // self.n_levels)
         for first in range(0, block.n_rows, size):
-            result = self._learn_part(block.sub_block(first, size), with_steps)
-            if result.unusable >= 0:
-                return first + result.unusable, steps
-            if with_steps:
-                steps[first : first + size] = result.outcome.steps
+            unusable, outcome = self._learn(block.sub_block(first, size))
+            if unusable >= 0:
+                return first + unusable, steps
+            steps[first : first + size] = outcome.steps
         return -1, steps
 
-    def _learn_part(self, block: RowBlock, with_steps: bool) -> BlockResult:
+    def _learn(self, block: RowBlock) -> tuple[int, Outcome]:
         by_total = self.predicts_by_total(block)
         before = self.total() if by_total else None
-        work = partial(self._learn_members, block, with_steps, by_total)
+        work = partial(self._learn_members, block, by_total)
         result = self.learn_by_members(block, block.n_rows * self.weights.size, work)
-        if before is not None and result.unusable < 0:
-            unusable = ensemble.predict_by_total(block, self.transform, *before, result.outcome)
-            result = result._replace(unusable=unusable)
-        return result
+        if before is None or result.unusable >= 0:
+            return result.unusable, result.outcome
+        unusable = ensemble.predict_by_total(block, self.transform, *before, result.outcome)
+        return unusable, result.outcome
 
     def _learn_members(
-        self, block: RowBlock, with_steps: bool, by_total: bool, members: slice, give_up: Stop
+        self, block: RowBlock, by_total: bool, members: slice, give_up: Stop
     ) -> BlockResult:
         """Let a range of members learn a block."""
         n_members = members.stop - members.start
         by_votes = block.predicted.size > 0 and not by_total
-        outcome = Outcome.allocate(
-            block.n_rows,
-            self.n_levels,
-            steps=with_steps or by_total,
-            moves=by_total,
-            votes=by_votes,
-        )
+        outcome = Outcome.allocate(block.n_rows, self.n_levels, moves=by_total, votes=by_votes)
         counts = np.zeros(2, dtype=np.int64)
         shared = Members(self.weights[members], self.thresholds[members], self.right[members])
         is_alone = n_members == len(self) or shared.weights.size > _CELLS

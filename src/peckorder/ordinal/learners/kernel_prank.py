@@ -25,12 +25,6 @@ from peckorder.similarity.kernel_function import Items
 from peckorder.storage.fields import Field, Table, floats, ints
 from peckorder.storage.format import Node
 
-_no_numbers = partial(np.empty, 0)
-
-
-def _new_clock() -> Ints:
-    return np.zeros(4, dtype=np.int64)
-
 
 def _check(node: Node) -> None:
     values, learner = node.values, node.owner
@@ -77,10 +71,10 @@ class KernelPRankLearner(KernelLearner):
     thresholds: Floats
     threshold_lag: Floats = field(init=False)
     threshold_newer: Floats = field(init=False)
-    clock: Ints = field(default_factory=_new_clock)
-    coef: Floats = field(default_factory=_no_numbers)
-    lag: Floats = field(default_factory=_no_numbers)
-    newer: Floats = field(default_factory=_no_numbers)
+    clock: Ints = field(default_factory=lambda: np.zeros(4, np.int64))
+    coef: Floats = field(default_factory=partial(np.empty, 0))
+    lag: Floats = field(default_factory=partial(np.empty, 0))
+    newer: Floats = field(default_factory=partial(np.empty, 0))
     tally: Tally = field(default_factory=Tally)
 
     def __post_init__(self) -> None:

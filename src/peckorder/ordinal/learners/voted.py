@@ -177,8 +177,8 @@ def joined(record: tuple[Updates, ...]) -> Updates:
     return Updates(
         stack([updates.support for updates in record]),
         np.concatenate([u.row + o for u, o in zip(record, offsets, strict=True)]),
-        np.concatenate([updates.step for updates in record]),
-        np.concatenate([updates.score for updates in record]),
-        np.concatenate([updates.truth for updates in record]),
-        np.concatenate([updates.round for updates in record]),
+        *(
+            np.concatenate([getattr(updates, name) for updates in record])
+            for name in ("step", "score", "truth", "round")
+        ),
     )

@@ -8,10 +8,10 @@ from peckorder.storage.format.container import (
     to_bytes,
     write_file,
 )
-from peckorder.storage.format.damaged import Damaged
+from peckorder.storage.format.errors import Damaged, Unstorable
 from peckorder.storage.format.node import Node
-from peckorder.storage.format.packing import Unstorable, pack
-from peckorder.storage.format.scalars import read_value, unsuited
+from peckorder.storage.format.packing import pack
+from peckorder.storage.format.scalars import read_value
 
 __all__ = [
     "VERSION",
@@ -24,6 +24,5 @@ __all__ = [
     "read_file",
     "read_value",
     "to_bytes",
-    "unsuited",
     "write_file",
 ]
