@@ -373,10 +373,17 @@ class MPRank(SquaredModel, stored=True):
         >>> model.predict(X).round(2).tolist()
         [1.0, 1.56, 2.91, 4.53]
         """
-        with all_or_nothing(self):
+        with all_or_nothing(self), np.errstate(over="ignore", invalid="ignore"):
             self._check()
-            with np.errstate(over="ignore", invalid="ignore"):
-                self._add_batch(X, y, qid, sample_weight, offset)
+            is_first = not hasattr(self, "n_iter_")
+            batch = self._read(X, y, qid, sample_weight, offset, reset=is_first)
+            before = self._no_moments(batch) if is_first else self._moments_before()
+            if before.has_queries != batch.has_queries:
+                rule, got = ("given", None) if before.has_queries else ("None", "another")
+                raise refusal("qid", f"be {rule}, as in the calls before", got)
+            has_offset = offset is not None or (not is_first and self._has_offset)
+            self._fit_moments(_with_rows(before, batch))
+            self._has_offset = has_offset
         return self
 
     def _check(self) -> None:
@@ -398,24 +405,6 @@ class MPRank(SquaredModel, stored=True):
                 repr(self.step),
                 error=ValueError,
             ) from None
-
-    def _add_batch(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        qid: VectorLike | None,
-        sample_weight: ArrayLike | None,
-        offset: ArrayLike | None,
-    ) -> None:
-        is_first = not hasattr(self, "n_iter_")
-        batch = self._read(X, y, qid, sample_weight, offset, reset=is_first)
-        before = self._no_moments(batch) if is_first else self._moments_before()
-        if before.has_queries != batch.has_queries:
-            rule, got = ("given", None) if before.has_queries else ("None", "another")
-            raise refusal("qid", f"be {rule}, as in the calls before", got)
-        had_offset = not is_first and self._has_offset
-        self._fit_moments(_with_rows(before, batch))
-        self._has_offset = had_offset or offset is not None
 
     def _fit_moments(self, moments: RunningMoments) -> None:
         """Learn from moments of rows, wherever these were computed."""

@@ -34,6 +34,15 @@ from peckorder.storage.mixin import StoredModel
 from peckorder.storage.models import check_bounds, refused_parameters, stored_parameter
 
 
+def _is_ready(y: Any) -> bool:
+    """Whether labels are read as they are.
+
+    Scikit-learn takes longer to find out than PRank to learn a row.
+    """
+    is_plain = type(y) is np.ndarray and y.ndim == 1 and y.flags.c_contiguous
+    return is_plain and y.dtype.kind in "biuf"
+
+
 def _read_scale(node: Node, name: str) -> Scale:
     classes = node.labels(name)
     values = classes.tolist()
@@ -321,7 +330,7 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
         return predicted
 
     def _column(self, y: VectorLike, n_rows: int) -> LabelColumn:
-        column = read_labels(y)
+        column = LabelColumn(np.asarray(y)) if _is_ready(y) else read_labels(y)
         column.check_length(n_rows)
         return column
 
@@ -376,7 +385,8 @@ class OrdinalEstimator(StoredModel, BaseEstimator, metaclass=ABCMeta):  # type: 
 
     def _from_learner(self, method: str, X: MatrixLike) -> Array:
         """Return what a method of the learner computes for rows."""
-        check_is_fitted(self, "classes_")
+        if not hasattr(self, "classes_"):  # quicker than scikit-learn finds out
+            check_is_fitted(self, "classes_")
         # As when it learnt, whatever the parameters may have been set to since.
         learner = self._predicting()
         rows = check_rows(self, X, reset=False, norms=learner.transform.unit_norm)

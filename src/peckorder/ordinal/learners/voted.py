@@ -57,9 +57,7 @@ def _all_updates(learner: "VotedLearner") -> Any:
 
 
 def _complete(node: Node) -> None:
-    first = node.values.pop("first_weights"), node.values.pop("first_thresholds")
     updates = node.values.pop("updates", None)
-    node.values["first"] = first
     node.values["record"] = () if updates is None else (updates,)
 
 
@@ -68,22 +66,19 @@ class VotedLearner(PRankLearner):
     """PRank with a record of its updates; the rules vote by how long they stood."""
 
     stored_fields: ClassVar = PRankLearner.stored_fields.extended(
-        Field("first_weights", floats("weights"), lambda learner: learner.first[0]),
-        Field(
-            "first_thresholds",
-            floats("thresholds", ascending=True),
-            lambda learner: learner.first[1],
-        ),
+        Field("first_weights", floats("weights")),
+        Field("first_thresholds", floats("thresholds", ascending=True)),
         Field("updates", nested(_UPDATES, Updates), _all_updates, optional=True),
         complete=_complete,
     )
 
-    first: tuple[Floats, Floats] = field(init=False)
+    first_weights: Floats = field(init=False)
+    first_thresholds: Floats = field(init=False)
     record: tuple[Updates, ...] = ()
 
     def __post_init__(self) -> None:
         """Remember the rule that precedes every update."""
-        self.first = self.weights.copy(), self.thresholds.copy()
+        self.first_weights, self.first_thresholds = self.weights.copy(), self.thresholds.copy()
 
     def learn_block(self, block: RowBlock) -> int:
         """Learn a block; return the position of an unusable row, or -1."""
@@ -144,7 +139,7 @@ class VotedLearner(PRankLearner):
                 rows,
                 start + first,
                 self.transform,
-                (self.first[0], self.first[1].copy()),
+                (self.first_weights, self.first_thresholds.copy()),
                 support,
                 support_row,
                 VotingRules(step, score, truth, votes[: latest[-1] + 1]),
