@@ -132,7 +132,7 @@ def test_kernels_need_not_be_kept(monkeypatch):
     X, y = make(50)
     qid = np.arange(50) % 4
     kept = MPRank(kernel="rbf", C=10.0).fit(X, y, qid=qid)
-    monkeypatch.setattr("peckorder.magnitude.mprank_solver.solve._STORED_ROWS", 10)
+    monkeypatch.setattr("peckorder.magnitude.mprank_solver.solve.STORED_ROWS", 10)
     monkeypatch.setattr("peckorder.magnitude.mprank_solver.kernel_matrix._TILE", 7)
     model = MPRank(kernel="rbf", C=10.0, solver="cg", tol=1e-22)
     model.fit(X, y, qid=qid)

@@ -15,7 +15,7 @@ from peckorder._base.transaction import all_or_nothing
 from peckorder._core.errors import entry, refusal
 from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Matrix, MatrixLike, VectorLike
-from peckorder._core.validation import Rules, check_csr, check_finite
+from peckorder._core.validation import Rules, check_csr, check_finite, check_parameters
 from peckorder.feedback import Queries, read_grades
 from peckorder.magnitude.mprank_solver.kernel_matrix import Gram
 from peckorder.magnitude.mprank_solver.rows import QueryWeights, times
@@ -33,7 +33,7 @@ RULES: Final[Rules] = {name: KERNEL_RULES[name] for name in ("kernel", "gamma", 
 class MagnitudeModel(ScoreEstimator):
     """Scores rows by features, or by kernels with the training rows.
 
-    A subclass checks its parameters in `_check`, and learns in `_fit`.
+    A subclass learns in `_fit`.
     """
 
     kernel: Kernel
@@ -42,18 +42,6 @@ class MagnitudeModel(ScoreEstimator):
     coef0: float
 
     _stored_fields: ClassVar = MAGNITUDE
-    _fitted_attributes: ClassVar[tuple[str, ...]] = (
-        "coef_",
-        "dual_coef_",
-        "intercept_",
-        "objective_",
-        "dual_gap_",
-        "n_iter_",
-        "_gram",
-        "_moments",
-        "_training",
-        "_fitted_C",
-    )
 
     def fit(
         self,
@@ -94,9 +82,9 @@ class MagnitudeModel(ScoreEstimator):
             self._has_offset = offset is not None
         return self
 
-    @abstractmethod
     def _check(self) -> None:
         """Refuse invalid parameters."""
+        check_parameters(self, self._rules)
 
     @abstractmethod
     def _fit(self, training: TrainingRows) -> None:
@@ -200,7 +188,7 @@ class MagnitudeModel(ScoreEstimator):
 
     def _store(self, solution: Solution, training: TrainingRows | None = None) -> None:
         """Store a solution, with the rows of its coefficients, in place of another."""
-        for name in self._fitted_attributes:
+        for name in ("coef_", "dual_coef_", "_moments", "_training", "_fitted_C"):
             self.__dict__.pop(name, None)
         self._has_offset, self._gram = False, None
         self._kept: slice | Ints = slice(None)

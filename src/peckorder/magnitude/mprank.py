@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from peckorder._base.transaction import all_or_nothing
 from peckorder._core.errors import entry, refusal, warn
 from peckorder._core.typing import Floats, MatrixLike, VectorLike
-from peckorder._core.validation import Rules, check_parameters, one_of, optional, positive, whole
+from peckorder._core.validation import Rules, one_of, optional, positive, whole
 from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel
 from peckorder.magnitude.mprank_solver.iterative import Diverged, Limits
 from peckorder.magnitude.mprank_solver.leave_out import COSTS, LeaveOut
@@ -382,12 +382,12 @@ class MPRank(SquaredModel, stored=True):
                 rule, got = ("given", None) if before.has_queries else ("None", "another")
                 raise refusal("qid", f"be {rule}, as in the calls before", got)
             has_offset = offset is not None or (not is_first and self._has_offset)
-            self._fit_moments(_with_rows(before, batch))
+            self._fit_moments(before.add(*batch.columns))
             self._has_offset = has_offset
         return self
 
     def _check(self) -> None:
-        check_parameters(self, self._rules)
+        super()._check()
         if self.step is not None and self.solver != "gradient":
             raise refusal(
                 "step", "be None unless solver='gradient'", repr(self.step), error=ValueError
@@ -428,12 +428,7 @@ class MPRank(SquaredModel, stored=True):
                 "another",
             )
         self._check_unchanged(training)
-        return _with_rows(self._no_moments(training), training)
-
-
-def _with_rows(moments: RunningMoments, rows: TrainingRows) -> RunningMoments:
-    """Return the moments with more rows."""
-    return moments.add(rows.rows, rows.label, rows.weights.query, rows.weight)
+        return self._no_moments(training).add(*training.columns)
 
 
 def check_leave_out(name: str, training: TrainingRows, least: int, keep: str) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from peckorder._core.errors import entry, refusal
 from peckorder._core.typing import Floats
-from peckorder._core.validation import Rule, Rules, check_parameters, one_of, positive
+from peckorder._core.validation import Rule, Rules, one_of, positive
 from peckorder.magnitude.base import RULES, Kernel
 from peckorder.magnitude.mprank import COST, KEEP, SquaredModel, check_leave_out
 from peckorder.magnitude.mprank_solver.iterative import Limits
@@ -135,7 +135,7 @@ class MPRankCV(SquaredModel, stored=True):
             self.gamma_ = self._kernel_function(gammas[row]).gamma
 
     def _check(self) -> None:
-        check_parameters(self, self._rules)
+        super()._check()
         if self.gammas is not None and self.kernel not in ("rbf", "poly"):
             raise refusal(
                 "gammas",

@@ -6,15 +6,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from peckorder._core.errors import entry, refusal, warn
-from peckorder._core.validation import (
-    Rule,
-    Rules,
-    check_parameters,
-    not_negative,
-    one_of,
-    positive,
-    whole,
-)
+from peckorder._core.validation import Rule, Rules, not_negative, one_of, positive, whole
 from peckorder.feedback import Queries
 from peckorder.magnitude.base import RULES, Kernel, MagnitudeModel
 from peckorder.magnitude.mprank_solver.iterative import Limits
@@ -185,9 +177,6 @@ class SVRank(MagnitudeModel, stored=True):
         self.coef0 = coef0
         self.tol = tol
         self.max_iter = max_iter
-
-    def _check(self) -> None:
-        check_parameters(self, self._rules)
 
     def _fit(self, training: TrainingRows) -> None:
         training = self._training_rows(training, self.gamma)

@@ -119,14 +119,17 @@ def _has_one_score(estimator: "PRank") -> bool:
     return not _is_voted(estimator)
 
 
-def _numbers(name: str, given: ArrayLike) -> Floats:
-    """Return a copy of an array of finite numbers."""
+def _start(name: str, given: ArrayLike, shapes: set[tuple[int, ...]], rule: str) -> Floats:
+    """Return a copy of an array of finite numbers to start from."""
     try:
         numbers = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
         numbers = np.array(np.nan)
     if not np.isfinite(numbers).all():
         raise refusal(name, "be finite numbers", repr(given), error=ValueError)
+    if numbers.shape not in shapes:
+        got = f"an array of shape {numbers.shape!r}"
+        raise refusal(name, rule, got, error=ValueError)
     return numbers
 
 
@@ -433,7 +436,7 @@ class PRank(KernelEstimator, stored=True):
         if self._is_primal():
             weights = self._first_weights(n_features, start.get("coef"))
             learner = VotedLearner if voted else PRankLearner
-            return learner.start(self._transform(), averaged, weights, thresholds)
+            return learner(self._transform(), averaged, weights, thresholds)
         if start.get("coef") is not None:
             raise refusal(
                 "coef_init",
@@ -451,7 +454,7 @@ class PRank(KernelEstimator, stored=True):
             monomials = Monomials.of_kernel(kernel)
             weights = np.zeros(len(monomials))
             transform = RowTransform(intercept=False, unit_norm=False)
-            linear = PRankLearner.start(transform, averaged, weights, thresholds)
+            linear = PRankLearner(transform, averaged, weights, thresholds)
             return PolynomialLearner(monomials, linear)
         budget = self.budget or 0
         return KernelPRankLearner(
@@ -462,29 +465,17 @@ class PRank(KernelEstimator, stored=True):
         weights = np.zeros(n_features + bool(self.fit_intercept))
         if given is None:
             return weights
-        start = _numbers("coef_init", given)
-        if start.shape not in {(n_features,), weights.shape}:
-            more = ", and one for the constant" if self.fit_intercept else ""
-            raise refusal(
-                "coef_init",
-                f"be one weight per feature, {n_features} in all{more}",
-                f"an array of shape {start.shape!r}",
-                error=ValueError,
-            )
+        more = ", and one for the constant" if self.fit_intercept else ""
+        rule = f"be one weight per feature, {n_features} in all{more}"
+        start = _start("coef_init", given, {(n_features,), weights.shape}, rule)
         weights[: start.size] = start
         return weights
 
     def _first_thresholds(self, n_thresholds: int, given: ArrayLike | None) -> Floats:
         if given is None:
             return np.zeros(n_thresholds)
-        thresholds = _numbers("thresholds_init", given)
-        if thresholds.shape != (n_thresholds,):
-            raise refusal(
-                "thresholds_init",
-                f"be one threshold between each two classes, {n_thresholds} in all",
-                f"an array of shape {thresholds.shape!r}",
-                error=ValueError,
-            )
+        rule = f"be one threshold between each two classes, {n_thresholds} in all"
+        thresholds = _start("thresholds_init", given, {(n_thresholds,)}, rule)
         is_whole = np.all(thresholds == np.floor(thresholds))
         if not is_whole or np.any(np.diff(thresholds) < 0):
             raise refusal(

@@ -53,9 +53,7 @@ class Field(NamedTuple):
         """Return the value that an object has, None if the attribute is missing."""
         if callable(self.attribute):
             return self.attribute(owner)
-        if self.optional:
-            return getattr(owner, self.key, None)
-        return getattr(owner, self.key)
+        return getattr(owner, self.key, None) if self.optional else getattr(owner, self.key)
 
 
 class Table:

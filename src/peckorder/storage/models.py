@@ -1,6 +1,5 @@
 """Models as files: what every estimator writes, and how it is made from that again."""
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -8,19 +7,9 @@ from typing import Any
 import numpy as np
 
 from peckorder._core.errors import named, refusal
-from peckorder._core.text_files import check_target
 from peckorder._core.validation import check_parameters, whole
 from peckorder._version import __version__
-from peckorder.storage.format import (
-    Contents,
-    Damaged,
-    Node,
-    Unstorable,
-    pack,
-    read_value,
-    to_bytes,
-    write_file,
-)
+from peckorder.storage.format import Contents, Damaged, Node, Unstorable, pack, read_value
 from peckorder.storage.format.labels import as_objects, read_labels, write_labels
 from peckorder.storage.format.packing import parameter
 from peckorder.storage.mixin import MODELS, StoredModel
@@ -33,20 +22,6 @@ MOST_FEATURES = 2**31 - 1
 # Longer messages about parameters are cut.
 _MAX_MESSAGE = 300
 _SEED = whole(0)
-
-
-def write_model(model: StoredModel, path: object) -> None:
-    """Write a fitted model to a file."""
-    contents = packed(model)
-    if not isinstance(path, str | os.PathLike):
-        raise refusal("path", "be a path", repr(path), error=TypeError)
-    check_target("path", path)
-    write_file(path, contents)
-
-
-def model_bytes(model: StoredModel) -> bytes:
-    """Return a fitted model as the bytes of a file."""
-    return to_bytes(packed(model))
 
 
 def packed(model: StoredModel, stream: dict[str, Any] | None = None) -> Contents:

@@ -17,7 +17,6 @@ import numpy as np
 
 from peckorder._core.errors import refusal
 from peckorder._core.typing import Floats
-from peckorder._core.validation import check_parameters
 from peckorder.distributed.cluster.partitions import Partitions, load, map_partitions
 from peckorder.distributed.cluster.sources import Source
 from peckorder.distributed.fitting.common import (
@@ -86,7 +85,7 @@ def moments_of(block: Block, estimator: MPRank, has_queries: bool) -> RunningMom
         return None
     moments = RunningMoments.empty(estimator.n_features_in_, has_queries=has_queries)
     with named_after(estimator), np.errstate(over="ignore", invalid="ignore"):
-        return moments.add(given.rows, given.label, given.weights.query, given.weight)
+        return moments.add(*given.columns)
 
 
 def join(moments_of_parts: list[RunningMoments | None]) -> RunningMoments | None:
@@ -104,7 +103,7 @@ _KEPT: Final = 6
 def fit_svrank(estimator: SVRank, source: Source, client: "Client") -> None:
     """Learn from planes that workers compute where the rows are."""
     with named_after(estimator):
-        check_parameters(estimator, estimator._rules)
+        estimator._check()
         check_linear(estimator)
     if not source.has_queries:
         raise refusal(

@@ -1,7 +1,7 @@
 """Kernel matrices: in memory, or one tile at a time; their spectrum."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn, Self
 
@@ -20,6 +20,8 @@ from peckorder.similarity.kernel_function import Items, KernelFunction, Matrix
 
 # Eigenvalues so far below zero, beside the largest kernel, are not due to rounding.
 NEGATIVE = 1e-7
+# Rows up to which iterations store the kernels instead of recomputing them.
+STORED_ROWS = 6_000
 # Rows and columns of a tile: 8 MiB of kernels.
 _TILE = 1024
 # Rows whose kernels among themselves cost little more than those with themselves.
@@ -203,7 +205,6 @@ class Gram(SavedPlainly):
         return K
 
 
-@dataclass(eq=False)
 class DenseKernelMatrix:
     """A symmetric matrix K in memory, whose lower triangle is used as scratch.
 
@@ -212,19 +213,17 @@ class DenseKernelMatrix:
     largest, which is computed unless it is given.
     """
 
-    K: Floats
-    weights: QueryWeights
-    eps: float = float(np.finfo(np.float64).eps)
-    largest_entry: InitVar[float | None] = None
-    diagonal: Floats = field(init=False)
-    largest: float = field(init=False)
-
-    def __post_init__(self, largest_entry: float | None) -> None:
-        self.diagonal = self.K.diagonal().copy()
-        if largest_entry is None:
-            flat = self.K.ravel()
-            largest_entry = abs(float(flat[blas.idamax(flat)]))
-        self.largest = largest_entry
+    def __init__(
+        self,
+        K: Floats,
+        weights: QueryWeights,
+        eps: float = float(np.finfo(np.float64).eps),
+        largest: float | None = None,
+    ) -> None:
+        self.K, self.weights, self.eps = K, weights, eps
+        self.diagonal = K.diagonal().copy()
+        flat = K.ravel()
+        self.largest = abs(float(flat[blas.idamax(flat)])) if largest is None else largest
         _check_size(self.largest)
 
     @property
@@ -249,11 +248,6 @@ class DenseKernelMatrix:
         y: Floats = blas.dsymv(1.0, self.K.T, x, lower=1)
         np.fill_diagonal(self.K, scratch)
         return y
-
-    def scaled_product(self, beta: Floats) -> Floats:
-        """Return ``R V K V R beta``: R centres, V has the roots of weights."""
-        root = self.weights.root
-        return self.weights.project(root * self.product(root * beta))
 
     def centre(self, normal: Floats, ridge: float, *, drop: bool) -> None:
         """Write the scaled K between ``I - N N'``, + ridge, to the lower triangle.
@@ -298,7 +292,7 @@ class DenseKernelMatrix:
             return weights.reflect(solution)
 
         beta = solve(target)
-        error = target - self.scaled_product(beta) - ridge * beta
+        error = target - weights.scaled(self.product)(beta) - ridge * beta
         if error @ error > 1e-24 * (target @ target):
             beta = beta + solve(weights.project(error))
         return beta

@@ -110,6 +110,13 @@ class QueryWeights:
         means = self._sums(self.root * scaled) / self.mass
         return scaled - self.root * self._spread(means)
 
+    def scaled(self, product: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
+        """Return the product with ``R V K V R``, of that with kernels K.
+
+        R centres, V has the roots of weights.
+        """
+        return lambda beta: self.project(self.root * product(self.root * beta))
+
     def mean(self, values: Floats) -> float:
         """Return the weighted mean over all rows."""
         return float(self.weight @ values / self.weight.sum())

@@ -22,6 +22,7 @@ from peckorder.magnitude.mprank_solver.iterative import (
 )
 from peckorder.magnitude.mprank_solver.kernel_matrix import (
     NEGATIVE,
+    STORED_ROWS,
     DenseKernelMatrix,
     Gram,
     Spectrum,
@@ -32,8 +33,6 @@ from peckorder.similarity.kernel_function import Matrix
 
 # Rows (of features, or of kernels) up to which a matrix is factorised by default.
 _FEW_FEATURES, _FEW_ROWS = 4_000, 10_000
-# Rows up to which conjugate gradients store the kernels instead of recomputing them.
-_STORED_ROWS = 6_000
 # Relative errors of coefficients below which a direct solution is not refined.
 _PRECISE = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 1e-7}
 # The smallest eigenvalue over the largest from which on single precision is accurate.
@@ -62,6 +61,11 @@ class TrainingRows:
     n_rows: int
     is_copy: bool
     fingerprint: int | None = None
+
+    @property
+    def columns(self) -> tuple[Matrix, Floats, Ints, Floats | None]:
+        """Rows, labels, queries and weights, as `RunningMoments` adds them."""
+        return self.rows, self.label, self.weights.query, self.weight
 
     @property
     def _matrix(self) -> Matrix:
@@ -175,10 +179,10 @@ class Problem:
         name = method.name
         if name == "auto":
             name = "cholesky" if len(gram) <= _FEW_ROWS else "cg"
-        if name == "cg" and len(gram) > _STORED_ROWS:
+        if name == "cg" and len(gram) > STORED_ROWS:
             gram.check()
             product, largest = gram.product, gram.largest()
-            result, spectrum = self._cg(self._scaled(product), largest, method), None
+            result, spectrum = self._cg(self.weights.scaled(product), largest, method), None
         else:
             K, largest_entry = gram.dense_matrix()
             matrix = DenseKernelMatrix(K, self.weights, gram.eps, largest_entry)
@@ -254,11 +258,6 @@ class Problem:
             if not is_safe:
                 raise
             refuse_indefinite(error.curvature)
-
-    def _scaled(self, product: Apply) -> Apply:
-        """Return products with centred, scaled kernels, given those with kernels."""
-        weights, root = self.weights, self.weights.root
-        return lambda beta: weights.project(root * product(root * beta))
 
     def _cg(self, product: Apply, largest: float, method: Method) -> IterationResult:
         ridge, target = self.ridge, self.target

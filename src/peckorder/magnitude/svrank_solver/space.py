@@ -1,19 +1,19 @@
 """The space of the w of SVRank: features, or kernels of rows."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from peckorder._core.typing import Floats
-from peckorder.magnitude.mprank_solver.kernel_matrix import Gram, refuse_indefinite
+from peckorder.magnitude.mprank_solver.kernel_matrix import (
+    NEGATIVE,
+    STORED_ROWS,
+    Gram,
+    refuse_indefinite,
+)
 from peckorder.magnitude.mprank_solver.rows import times, times_transposed
 from peckorder.similarity.kernel_function import Matrix
-
-# Rows up to which kernels are stored instead of recomputed.
-_STORED_ROWS = 6_000
-# Squares of norms so far below zero, beside the largest, are not due to rounding.
-_NEGATIVE = 1e-7
 
 
 class Space(Protocol):
@@ -67,19 +67,17 @@ class Features:
         return times(self.X, w[0])
 
 
-@dataclass(eq=False)
 class Kernels:
     """Elements are (2, n): coefficients of rows, and their scores."""
 
-    gram: Gram
-    K: Floats | None = field(init=False)
-
-    def __post_init__(self) -> None:
-        is_stored = len(self.gram) <= _STORED_ROWS
-        if not is_stored:
-            self.gram.check()
-        self.K = self.gram.dense_matrix()[0] if is_stored else None
-        diagonal = self.gram.diagonal() if self.K is None else self.K.diagonal()
+    def __init__(self, gram: Gram) -> None:
+        self.gram = gram
+        self.K: Floats | None = None
+        if len(gram) <= STORED_ROWS:
+            self.K = gram.dense_matrix()[0]
+        else:
+            gram.check()
+        diagonal = gram.diagonal() if self.K is None else self.K.diagonal()
         self._largest = float(np.abs(diagonal).max(initial=0.0))
 
     def zero(self) -> Floats:
@@ -90,7 +88,7 @@ class Kernels:
         """Return the slope itself, and kernels times it."""
         image = self.gram.product(slope) if self.K is None else self.K @ slope
         square, length = dot(slope, image), dot(slope, slope)
-        if -np.inf < square < -_NEGATIVE * self._largest * length:
+        if -np.inf < square < -NEGATIVE * self._largest * length:
             refuse_indefinite(square / length)
         return np.stack([slope, image])
 

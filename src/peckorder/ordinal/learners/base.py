@@ -1,10 +1,11 @@
 """What all on-line learners share: how rows are learnt, and how learners are stored."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sized
 from copy import copy
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Final, Self, TypeVar
 
 import numpy as np
 
@@ -23,25 +24,17 @@ MOST_ROUNDS: Final = 2**53
 P = TypeVar("P", bound=Sized)
 
 
-class InPlace:
-    """An object that is changed in place, as its arrays and parts are."""
-
-    def copy(self) -> Self:
-        """Return an independent copy."""
-        # Not by `copy.copy`, which takes longer than learning a row.
-        copied, changes = type(self).__new__(type(self)), np.ndarray | InPlace
-        for name, value in vars(self).items():
-            vars(copied)[name] = value.copy() if isinstance(value, changes) else value
-        return copied
-
-
 @dataclass  # no slots: skops saves what has a __dict__, or is frozen
-class Tally(InPlace):
+class Tally:
     """Rounds, mistakes and loss of a learner since it started."""
 
     rounds: int = 0
     mistakes: int = 0
     loss: int = 0
+
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        return type(self)(self.rounds, self.mistakes, self.loss)
 
     def add(self, rounds: int, counts: Ints) -> None:
         """Count another block, whose mistakes and loss lead `counts`."""
@@ -55,36 +48,32 @@ class Tally(InPlace):
         )
 
 
-class Learner(Protocol):
-    """The state of an on-line learner."""
+class Learner(ABC):
+    """The state of an on-line learner, which changes in place as its arrays do."""
 
     stored_fields: ClassVar[Table]
+    transform: RowTransform
+    tally: Tally
 
-    @property
-    def transform(self) -> RowTransform:
-        """How rows are transformed."""
-        ...
+    @abstractmethod
+    def learn_block(self, block: RowBlock) -> int:
+        """Learn a block; return the position of an unusable row, or -1."""
 
-    @property
-    def tally(self) -> Tally:
-        """Rounds, mistakes and loss so far."""
-        ...
+    @abstractmethod
+    def levels(self, rows: Rows) -> Ints:
+        """Return the predicted level of every row."""
+
+    def is_finite(self) -> bool:
+        """Whether nothing has overflowed so far: integers never do."""
+        return True
 
     def copy(self) -> Self:
         """Return an independent copy."""
-        ...
-
-    def learn_block(self, block: RowBlock) -> int:
-        """Learn a block; return the position of an unusable row, or -1."""
-        ...
-
-    def is_finite(self) -> bool:
-        """Whether nothing has overflowed so far."""
-        ...
-
-    def levels(self, rows: Rows) -> Ints:
-        """Return the predicted level of every row."""
-        ...
+        # Not by `copy.copy`, which takes longer than learning a row.
+        copied, changes = type(self).__new__(type(self)), np.ndarray | Tally | Learner
+        for name, value in vars(self).items():
+            vars(copied)[name] = value.copy() if isinstance(value, changes) else value
+        return copied
 
 
 def learn(

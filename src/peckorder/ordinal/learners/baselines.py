@@ -9,12 +9,12 @@ from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder.ordinal.compiled import linear
 from peckorder.ordinal.compiled.linear import RowBlock
-from peckorder.ordinal.learners.base import TALLY, InPlace, Tally, nearest_level, scores
+from peckorder.ordinal.learners.base import TALLY, Learner, Tally, nearest_level, scores
 from peckorder.storage.fields import Field, Table, floats
 
 
 @dataclass(kw_only=True)
-class _WeightsLearner(InPlace):
+class _WeightsLearner(Learner):
     """A learner that is its weights."""
 
     transform: RowTransform

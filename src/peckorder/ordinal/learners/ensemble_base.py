@@ -1,6 +1,6 @@
 """What all ensembles of PRanks share: masks, and how members are combined."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Self
@@ -14,7 +14,7 @@ from peckorder._core.validation import count_rows
 from peckorder.ordinal.compiled import ensemble
 from peckorder.ordinal.compiled.ensemble import Outcome
 from peckorder.ordinal.compiled.linear import RowBlock
-from peckorder.ordinal.learners.base import MOST_ROUNDS, TALLY, InPlace, Tally, nearest_level
+from peckorder.ordinal.learners.base import MOST_ROUNDS, TALLY, Learner, Tally, nearest_level
 from peckorder.similarity.kernel_function import slice_rows
 from peckorder.storage.fields import Field, array, floats, ints, whole
 from peckorder.storage.format import Node
@@ -68,7 +68,7 @@ def check_members(node: Node) -> None:
 
 
 @dataclass(kw_only=True)
-class AggregateLearner(InPlace, ABC):
+class AggregateLearner(Learner):
     """N copies of PRank, each offered a row if its mask of that round is one.
 
     The mask of a member depends on its key and the round, `clock`, alone. thresholds

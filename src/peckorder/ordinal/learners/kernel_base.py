@@ -1,6 +1,6 @@
 """What learners with a kernel share: the rows that they keep, and learning by blocks."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +11,7 @@ from peckorder._core.typing import Bools, Floats, Ints, Rows
 from peckorder.ordinal.compiled import dual
 from peckorder.ordinal.compiled.dual import KernelValues
 from peckorder.ordinal.compiled.linear import RowBlock
-from peckorder.ordinal.learners.base import MOST_ROUNDS, InPlace, finite_scores
+from peckorder.ordinal.learners.base import MOST_ROUNDS, Learner, finite_scores
 from peckorder.similarity import kernel_function
 from peckorder.similarity.kernel_function import NO_ITEMS, Items, KernelFunction
 from peckorder.storage.fields import Field, FieldType, Table, ints, matrix, nested
@@ -21,7 +21,7 @@ NO_VALUES = np.empty((0, 0))
 
 
 @dataclass(kw_only=True)
-class KernelLearner(InPlace, ABC):
+class KernelLearner(Learner):
     """A learner whose scores are sums of kernels with the rows of its `support`.
 
     `budget` is the most rows to keep, 0 for all of them.
@@ -39,7 +39,7 @@ class KernelLearner(InPlace, ABC):
         """
 
     @property
-    def transform(self) -> RowTransform:
+    def transform(self) -> RowTransform:  # type: ignore[override]
         """How rows are transformed."""
         return self.kernel.transform
 
@@ -83,10 +83,6 @@ class KernelLearner(InPlace, ABC):
         np.add.at(total, inverse, coef)
         self.support = support + added[~is_again]
         return total[np.argsort(first)]
-
-    def is_finite(self) -> bool:
-        """Whether nothing has overflowed so far: integers never do."""
-        return True
 
     def _scores(self, rows: Rows, coef: Floats) -> Floats:
         """Return the sum of the kernels of every row with the support."""

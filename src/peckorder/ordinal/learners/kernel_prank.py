@@ -190,8 +190,7 @@ class KernelVotedLearner(KernelPRankLearner):
     def _record(self, block: RowBlock, log: UpdateLog, before: int) -> None:
         number, truth = block.numbers[log.round], block.level[log.round]
         # In one array: float64 holds all integers that can occur.
-        columns = [number, log.step, log.score, truth, before + log.round]
-        new = np.column_stack(columns)
+        new = np.column_stack([number, log.step, log.score, truth, before + log.round])
         self.record = appended(self.record, new, np.concatenate)
 
     def _predict(self, items: Items, before: int, predicted: Ints) -> None:

@@ -21,7 +21,7 @@ from peckorder._core.typing import Array, Floats, Ints, Rows
 from peckorder._core.validation import as_rows, count_rows
 from peckorder.ordinal.compiled.linear import RowBlock
 from peckorder.ordinal.learners.base import (
-    InPlace,
+    Learner,
     Tally,
     appended,
     read_learner,
@@ -103,7 +103,7 @@ def _read_linear(node: Node, name: str) -> "PRankLearner | EnsembleLearner":
 
 
 @dataclass
-class PolynomialLearner(InPlace):
+class PolynomialLearner(Learner):
     """A linear learner of monomials that remembers which rows it added, how often.
 
     The record has a line for each step: number of the row, step, round. It alone grows
@@ -119,12 +119,12 @@ class PolynomialLearner(InPlace):
     record: tuple[Floats, ...] = field(default=())
 
     @property
-    def transform(self) -> RowTransform:
+    def transform(self) -> RowTransform:  # type: ignore[override]
         """How rows are transformed before their monomials are taken."""
         return self.monomials.kernel.transform
 
     @property
-    def tally(self) -> Tally:
+    def tally(self) -> Tally:  # type: ignore[override]
         """Rounds, mistakes and loss so far."""
         return self.linear.tally
 
@@ -160,8 +160,7 @@ class PolynomialLearner(InPlace):
             if position.size:
                 # In one array: float64 holds all integers that can occur.
                 number = sub_block.numbers[position]
-                columns = [number, steps[position], before + position]
-                new = np.column_stack(columns)
+                new = np.column_stack([number, steps[position], before + position])
                 self.record = appended(self.record, new, np.concatenate)
         return -1
 

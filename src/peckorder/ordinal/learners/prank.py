@@ -1,7 +1,7 @@
 """PRank: the last rule, and the average of all rules."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from peckorder._core.row_transform import RowTransform
 from peckorder._core.typing import Floats, Ints, Rows
 from peckorder.ordinal.compiled import linear
 from peckorder.ordinal.compiled.linear import PRankState, RowBlock, UpdateLog
-from peckorder.ordinal.learners.base import TALLY, InPlace, Tally, scores
+from peckorder.ordinal.learners.base import TALLY, Learner, Tally, scores
 from peckorder.storage.fields import Field, Table, floats
 
 _NO_LOG = UpdateLog.allocate(0)
@@ -23,7 +23,7 @@ class LinearRule(NamedTuple):
 
 
 @dataclass
-class PRankLearner(InPlace):
+class PRankLearner(Learner):
     """A linear score and ordered integer thresholds, and the sums of both.
 
     The sums are kept lazily: after T rounds the sum of the weights after each round
@@ -43,17 +43,14 @@ class PRankLearner(InPlace):
     averaged: bool
     weights: Floats
     thresholds: Floats
-    lag: Floats
-    threshold_lag: Floats
+    lag: Floats = field(init=False)
+    threshold_lag: Floats = field(init=False)
     tally: Tally = field(default_factory=Tally)
 
-    @classmethod
-    def start(
-        cls, transform: RowTransform, averaged: bool, weights: Floats, thresholds: Floats
-    ) -> Self:
-        """Start from the given rule."""
-        lag, threshold_lag = np.zeros_like(weights), np.zeros_like(thresholds)
-        return cls(transform, averaged, weights, thresholds, lag, threshold_lag)
+    def __post_init__(self) -> None:
+        """Start the sums."""
+        self.lag = np.zeros_like(self.weights)
+        self.threshold_lag = np.zeros_like(self.thresholds)
 
     def learn_block(self, block: RowBlock) -> int:
         """Learn a block; return the position of an unusable row, or -1."""

@@ -78,6 +78,7 @@ class VotedLearner(PRankLearner):
 
     def __post_init__(self) -> None:
         """Remember the rule that precedes every update."""
+        super().__post_init__()
         self.first_weights, self.first_thresholds = self.weights.copy(), self.thresholds.copy()
 
     def learn_block(self, block: RowBlock) -> int:
@@ -87,15 +88,16 @@ class VotedLearner(PRankLearner):
         unusable, n_updates = self._learn(block._replace(predicted=NONE), log)
         if unusable >= 0:
             return unusable
-        position = log.round[:n_updates]
+        log = log.first(n_updates)
+        position = log.round
         used = block.order[position] if block.order.size else block.start + position
         kept, row = np.unique(used, return_inverse=True)
         if n_updates:
             new = Updates(
                 select_rows(block.rows, kept, self._n_features),
                 row.astype(np.int64),
-                log.step[:n_updates].copy(),
-                log.score[:n_updates].copy(),
+                log.step.copy(),
+                log.score.copy(),
                 block.level[position],
                 before + position,
             )
