@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from peckorder import SVRank
 from peckorder._core.threads import MIN_ITEMS_PER_THREAD
-from peckorder.exceptions import DataError
 from peckorder.losses import pair_loss
 from peckorder.magnitude.mprank_solver import rows as solver_rows
 from peckorder.magnitude.svrank_solver import loss as svrank_loss
@@ -171,76 +170,6 @@ def test_an_interrupt_leaves_the_model_as_it_was(monkeypatch, kernel, power):
         model.fit(X[:, :2], 2 * Y)
     assert len(calls) == 3
     assert vars(model) == before
-
-
-def raises_sentence(sentence, call, error=ValueError):
-    with pytest.raises(error, match="^" + re.escape(sentence) + "$"):
-        call()
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "rule"),
-    [
-        ("C", 10**400, "a finite number > 0"),
-        ("C", np.inf, "a finite number > 0"),
-        ("C", True, "a finite number > 0"),
-        ("tol", -1.0, "a finite number > 0"),
-        ("tol", np.nan, "a finite number > 0"),
-        ("epsilon", -1e-300, "a finite number >= 0"),
-        ("epsilon", 10**400, "a finite number >= 0"),
-        ("top_weight", -1, "a finite number >= 0"),
-        ("top_weight", None, "a finite number >= 0"),
-        ("max_iter", 2.0, "an integer >= 1"),
-        ("power", True, "1 or 2"),
-        ("gamma", 0, "None or a finite number > 0"),
-    ],
-    ids=lambda value: str(value)[:20],
-)
-def test_parameters_are_refused_before_any_work(name, value, rule):
-    raises_sentence(
-        f"SVRank: {name} must be {rule}; got {value!r}.",
-        lambda: SVRank(**{name: value}).fit("no rows at all", None),
-    )
-
-
-@every_loss
-def test_a_c_without_finite_squares_is_refused(power, loss):
-    raises_sentence(
-        "SVRank: C must be small enough for squares to be finite; got 1e+300.",
-        lambda: SVRank(C=1e300, power=power, loss=loss).fit(X, Y),
-        DataError,
-    )
-
-
-@pytest.mark.parametrize(
-    ("data", "sentence"),
-    [
-        ({"y": Y[:5]}, "y must be one number per row, 60 in all; got 5."),
-        (
-            {"sample_weight": np.zeros(60)},
-            "sample_weight must be > 0 for some row; got zero for all (there must be "
-            "at least one non-zero sample weight).",
-        ),
-        ({"sample_weight": -np.ones(60)}, "sample_weight must be >= 0; got -1.0 in row 0."),
-        ({"qid": [1, 2]}, "qid must be one value per row, 60 in all; got 2."),
-        ({"offset": np.full(60, np.nan)}, "offset must be finite; got nan in row 0."),
-    ],
-)
-def test_data_are_refused_and_the_model_stays(data, sentence):
-    model = SVRank().fit(X, Y)
-    before = dict(vars(model))
-    given = {"y": Y} | data
-    raises_sentence(f"SVRank: {sentence}", lambda: model.fit(X, **given), DataError)
-    assert vars(model) == before
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_rows_that_are_not_finite_are_refused(value):
-    rows = X.copy()
-    rows[3, 1] = value
-    for given in (rows, sparse.csr_array(rows)):
-        with pytest.raises(ValueError, match=r"^Input X contains"):
-            SVRank().fit(given, Y)
 
 
 @every_loss

@@ -15,7 +15,6 @@ from support.helpers import (
     KERNEL_LEARNERS,
     integer_data,
     make,
-    overflow,
     raises_unchanged,
     same,
 )
@@ -379,96 +378,6 @@ def test_a_missing_value_is_refused_though_no_member_is_offered_the_row(seed, op
     with pytest.raises(ValueError, match=r"(?m)^Input X contains NaN\.$"):
         model.fit(form(rows), Y)
     assert vars(model) == model.get_params()
-
-
-LARGE = [{"kernel": "poly"}, {"kernel": "poly", "budget": 9}, {"budget": 9}]
-
-
-@both
-@pytest.mark.parametrize("options", LARGE, ids=str)
-@every_way
-def test_kernels_that_overflow_are_refused(who, options, method):
-    model = BOTH[who](unit_norm=False, **options).fit(X, Y)
-    rows = X.copy()
-    rows[30] = 1e200
-    with raises_unchanged(model, DataError, overflow(who, 30)):
-        getattr(model, method)(rows, Y)
-
-
-@both
-@every_way
-def test_distances_of_sparse_rows_that_overflow_are_refused(who, method):
-    model = BOTH[who](unit_norm=False, kernel="rbf").fit(X, Y)
-    rows = X.copy()
-    rows[30] = 1e200
-    with raises_unchanged(model, DataError, overflow(who, 30)):
-        getattr(model, method)(sparse.csr_array(rows), Y)
-
-
-@both
-@every_way
-def test_a_dense_row_may_be_far_from_all_others(who, method):
-    model = BOTH[who](unit_norm=False, kernel="rbf", classes=[1, 2, 3, 4])
-    rows = X.copy()
-    rows[30] = 1e200
-    getattr(model, method)(rows, Y)
-    assert model.n_rounds_ == 60
-    assert np.isfinite(model.predict(rows)).all()
-
-
-@both
-@pytest.mark.parametrize("options", LARGE[:2], ids=str)
-def test_kernels_that_overflow_when_predicting_are_refused(who, options):
-    model = BOTH[who](unit_norm=False, **options).fit(X, Y)
-    rows = X.copy()
-    rows[30] = 1e200
-    with raises_unchanged(model, DataError, overflow(who, 30)):
-        model.predict(rows)
-
-
-@pytest.mark.parametrize("rule", ["last", "averaged", "voted"])
-@pytest.mark.parametrize("method", ["fit", "predict"])
-def test_kernels_of_every_rule_that_overflow_are_refused(rule, method):
-    model = PRank(kernel="poly", rule=rule, unit_norm=False).fit(X, Y)
-    rows = X.copy()
-    rows[30] = 1e200
-    with raises_unchanged(model, DataError, overflow("PRank", 30)):
-        getattr(model, method)(rows, *([Y] if method == "fit" else []))
-
-
-@pytest.mark.parametrize("aggregate", AGGREGATES)
-def test_members_whose_scores_overflow_are_refused(aggregate):
-    model = few(tau=1, aggregate=aggregate, unit_norm=False, classes=[1, 2])
-    rows = np.full((3, 2), 1e200)
-    with raises_unchanged(model, DataError, overflow("AggregatePRank", 1)):
-        model.fit(rows, [1, 1, 2])
-
-
-@pytest.mark.parametrize("aggregate", AGGREGATES)
-def test_members_whose_scores_overflow_when_predicting_are_refused(aggregate):
-    model = few(tau=1, aggregate=aggregate, unit_norm=False, classes=[1, 2])
-    model.fit([[1e100]], [1])
-    with raises_unchanged(model, DataError, overflow("AggregatePRank", 2)):
-        model.predict([[0.0], [1e10], [1e300]])
-
-
-def test_members_that_overflow_are_refused():
-    # The score of the first row is 0, but two steps of 1e308 are beyond a float.
-    model = few(tau=1, fit_intercept=False, unit_norm=False, classes=[1, 2, 3])
-    with raises_unchanged(model, DataError, overflow("AggregatePRank")):
-        model.fit([[1e308]], [1])
-
-
-@both
-@pytest.mark.parametrize("extreme", [{"gamma": 1e200}, {"coef0": 1e200}], ids=str)
-@pytest.mark.parametrize("budget", [None, 9])
-def test_kernel_parameters_that_overflow_are_refused(who, extreme, budget):
-    model = BOTH[who](kernel="poly", budget=budget, **extreme)
-    before = copy.deepcopy(vars(model))
-    # Whatever it says; but in our words, not Python's.
-    with pytest.raises(ValueError, match=rf"^{who}: "):
-        model.fit(X, Y)
-    assert same(vars(model), before)
 
 
 CHANGES = {
