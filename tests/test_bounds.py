@@ -185,7 +185,7 @@ def test_the_stability_coefficient_worked_by_hand():
     assert stability_coefficient(**GIVEN | {"power": 1}) == pytest.approx(0.04)
 
 
-def test_the_error_that_was_seen_is_added():
+def test_the_empirical_error_is_added():
     without = stability_bound(**GIVEN, delta=0.1)
     assert stability_bound(**GIVEN, delta=0.1, empirical_error=1.5) == without + 1.5
 

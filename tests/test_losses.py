@@ -24,11 +24,11 @@ def epsilon_of(kind, epsilon=0.25):
 @every_power
 def test_the_losses_are_the_golden_ones(golden, case, kind, power):
     given = golden("pairloss")["cases"][case]
-    wanted = given["results"][f"{kind}{power}"]
+    expected = given["results"][f"{kind}{power}"]
     epsilon = epsilon_of(kind, given["eps"])
     value, gradient = pair_loss(kind, given["h"], given["y"], power=power, **epsilon)
-    assert value == pytest.approx(wanted["sum_over_ordered_pairs"], rel=1e-13)
-    assert_allclose(gradient, wanted["gradient"], rtol=1e-13, atol=1e-13)
+    assert value == pytest.approx(expected["sum_over_ordered_pairs"], rel=1e-13)
+    assert_allclose(gradient, expected["gradient"], rtol=1e-13, atol=1e-13)
 
 
 def test_all_golden_cases_are_tried(golden):
@@ -111,7 +111,7 @@ def test_a_query_of_one_row_costs_nothing(kind, power):
 
 @every_kind
 @every_power
-def test_rows_that_weigh_nothing_cost_nothing(kind, power):
+def test_rows_without_weight_cost_nothing(kind, power):
     loss = pair_loss(
         kind, [1.0, 2.0], [2, 1], sample_weight=[0, 0], power=power, **epsilon_of(kind)
     )
@@ -121,13 +121,13 @@ def test_rows_that_weigh_nothing_cost_nothing(kind, power):
 
 @every_kind
 @every_power
-def test_a_row_that_weighs_nothing_may_be_far_away(kind, power):
+def test_a_row_without_weight_may_be_far_away(kind, power):
     h, y, w = [0.1, 0.3, 1e100], [2.0, 1.0, -1e100], [1.0, 2.0, 0.0]
     how = {"power": power} | epsilon_of(kind)
     got = pair_loss(kind, h, y, sample_weight=w, **how)
-    wanted = pair_loss(kind, h[:2], y[:2], sample_weight=w[:2], **how)
-    assert got.value == pytest.approx(wanted.value, rel=1e-14)
-    assert_allclose(got.gradient, [*wanted.gradient, 0.0], rtol=1e-14)
+    expected = pair_loss(kind, h[:2], y[:2], sample_weight=w[:2], **how)
+    assert got.value == pytest.approx(expected.value, rel=1e-14)
+    assert_allclose(got.gradient, [*expected.gradient, 0.0], rtol=1e-14)
 
 
 @every_power
@@ -214,13 +214,13 @@ def test_inputs_are_left_as_they_are():
     assert_array_equal(w, np.ones(3))
 
 
-def test_columns_of_frames_and_views_will_do():
+def test_columns_of_frames_and_views_are_accepted():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"h": [0.5, 2.0, 1.0], "y": [1, 2, 3]}, index=[7, 8, 9])
-    wanted = pair_loss("mp", [0.5, 2.0, 1.0], [1, 2, 3])
+    expected = pair_loss("mp", [0.5, 2.0, 1.0], [1, 2, 3])
     got = pair_loss("mp", frame["h"], frame["y"].astype("Int64"))
     strided = pair_loss("mp", np.repeat([0.5, 2.0, 1.0], 2)[::2], [1, 2, 3])
-    assert got.value == strided.value == wanted.value
+    assert got.value == strided.value == expected.value
 
 
 KIND = "kind must be one of 'mp', 'svr', 'hr', 'hmp', 'hmpc'; got"

@@ -44,7 +44,7 @@ def test_sums_of_rows_are_those_of_doubles(size, dtype, seed):
 
 
 @given(sizes, dtypes, st.integers(0, 2**31))
-def test_centred_rows_are_scaled_differences_in_the_wanted_precision(size, dtype, seed):
+def test_centred_rows_are_scaled_differences_in_the_precision_of_the_output(size, dtype, seed):
     n, d, n_queries = size
     rng = np.random.default_rng(seed)
     X = (10.0 + rng.standard_normal((n, d))).astype(dtype)
@@ -59,7 +59,7 @@ def test_centred_rows_are_scaled_differences_in_the_wanted_precision(size, dtype
 
 
 @given(st.integers(1, 3_000), st.lists(st.integers(0, 3_000)), st.integers(0, 2**31))
-def test_fingerprints_of_parts_add_up_and_know_places(n, cuts, seed):
+def test_fingerprints_of_parts_add_up_and_depend_on_positions(n, cuts, seed):
     bits = np.random.default_rng(seed).integers(-(2**62), 2**62, n)
     with np.errstate(over="ignore"):  # they run over on purpose
         assert_parts_add_up(bits, cuts, seed % n)

@@ -93,14 +93,14 @@ def test_rows_changed_in_any_part_are_noticed():
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("place", [(0, 0), (3, 20), (24, 24)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_given_kernels_that_are_not_finite_are_found_while_copied(solver, value, place, dtype):
+def test_given_kernels_that_are_not_finite_are_refused(solver, value, place, dtype):
     K = np.eye(25, dtype=dtype)
     K[place] = K[place[::-1]] = value
     with pytest.raises(ValueError, match="Input X contains"):
         MPRank(kernel="precomputed", solver=solver).fit(K, np.arange(25.0))
 
 
-def test_so_are_those_of_rows_that_weigh_nothing():
+def test_given_kernels_of_rows_without_weight_are_checked():
     K = np.eye(5)
     K[0, 0] = np.nan
     weight = np.array([0.0, 1.0, 1.0, 1.0, 1.0])

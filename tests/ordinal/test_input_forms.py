@@ -61,14 +61,14 @@ SPARSE = {
 
 @every_learner
 @pytest.mark.parametrize("form", DENSE)
-def test_dense_rows_teach_the_same_in_any_form(name, form):
+def test_the_form_of_dense_rows_does_not_change_the_model(name, form):
     model = make(name).fit(DENSE[form](X), Y)
     assert same(shown(model, DENSE[form](X)), shown(make(name).fit(X, Y), X))
 
 
 @every_learner
 @pytest.mark.parametrize("form", SPARSE)
-def test_sparse_rows_teach_what_dense_ones_do(name, form):
+def test_sparse_rows_give_the_model_of_dense_ones(name, form):
     # In integers, so that the order of a sum does not matter.
     view = {"unit_norm": False} if name != "normalized" else {"fit_intercept": False}
     model = make(name, **view).fit(SPARSE[form](X), Y)
@@ -108,7 +108,7 @@ def test_rows_that_are_not_ready_are_refused_by_scikit_learn(damaged):
         model.predict(damaged)
 
 
-def test_rows_without_names_are_told_from_those_with_names():
+def test_rows_without_names_are_distinguished_from_those_with_names():
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         PRank().fit(frame, Y).predict(X)
@@ -171,14 +171,14 @@ def test_one_column_is_enough_to_learn_from(name):
 @every_learner
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("view", [True, False])
-def test_rows_of_zeros_are_fine(name, form, view):
+def test_rows_of_zeros_are_accepted(name, form, view):
     rows = form(np.vstack([np.zeros((2, 3)), X]))
     model = make(name, fit_intercept=view).fit(rows, [1, 2, *Y])
     assert np.isfinite(model.predict(rows)).all()
 
 
 @every_learner
-def test_constant_columns_are_fine(name):
+def test_constant_columns_are_accepted(name):
     rows = np.ones((4, 2))
     model = make(name).fit(rows, [1, 2, 1, 2])
     assert len(set(model.predict(rows))) == 1

@@ -135,15 +135,15 @@ def test_rows_of_the_second_are_numbered_on(name):
 def test_a_merged_ensemble_goes_on_learning(name, aggregate):
     a, b = two(name, aggregate=aggregate)
     merged = a.merge(b)
-    said = merged.predict(X)
+    expected = merged.predict(X)
     predicted = merged.progressive(X, Y)
     assert merged.n_rounds_ == 160
-    assert predicted[0] == said[0]
+    assert predicted[0] == expected[0]
     assert not same(merged.member_thresholds_, a.merge(b).member_thresholds_)
 
 
 @every_kernel
-def test_members_with_keys_of_their_own_keep_their_masks(name):
+def test_members_with_different_keys_keep_their_masks(name):
     a = ensemble(3, seed=1, **KERNELS[name]).fit(X[A], Y[A])
     b = ensemble(4, seed=2, **KERNELS[name]).fit(X[A], Y[A])
     merged = a.merge(b).partial_fit(X[B], Y[B])
@@ -194,7 +194,7 @@ def test_features_and_sums_merge_to_the_same(monkeypatch):
     assert_array_equal(*(model.predict(X) for model in merged))
 
 
-def test_ensembles_of_which_one_knows_no_rows_yet_can_be_merged():
+def test_ensembles_without_support_can_be_merged():
     options = {"kernel": "rbf", "tau": 1e-9}
     a = ensemble(3, seed=1, **options).fit(X[A], Y[A])
     merged = a.merge(ensemble(4, seed=2, **options).fit(X[B], Y[B]))

@@ -40,7 +40,7 @@ def started(version, n_header, rest=b""):
     return MAGIC + struct.pack("<II", version, n_header) + rest
 
 
-# What is in a file, and what is said of it.
+# What is in a file, and how it is described.
 CONTENTS = [
     (b"", "which is empty"),
     (b"user,item,rating\n1,2,3\n", "which does not begin as one"),
@@ -56,7 +56,7 @@ CONTENTS = [
     (started(1, 2**32 - 1, bytes(99)), "whose header is longer than 8,388,608 bytes"),
 ]
 needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
-# How something comes to be at the path, and what is said of it.
+# How something comes to be at the path, and how it is described.
 NOT_LOADED = [
     *((partial(Path.write_bytes, data=content), what) for content, what in CONTENTS),
     (Path.mkdir, "which is a folder"),

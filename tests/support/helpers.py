@@ -77,12 +77,12 @@ def refuses(sentence, error=ValueError):
     return pytest.raises(error, match=exactly(sentence))
 
 
-def overflow(who, row=None, unit_norm=False):
+def overflow(caller, row=None, unit_norm=False):
     """Return what is said of a row too large to have a score."""
     place = "" if row is None else f" by row {row}"
     advice = "" if unit_norm else ", or set unit_norm=True"
     return (
-        f"{who}: X must be small enough for finite scores; got an overflow{place}. "
+        f"{caller}: X must be small enough for finite scores; got an overflow{place}. "
         f"Scale the features{advice}."
     )
 
