@@ -1,4 +1,4 @@
-"""Ensembles do what their definition says, given the masks that were tossed."""
+"""Ensembles do what their definition says, given the masks that were drawn."""
 
 import numba
 import numpy as np
@@ -76,7 +76,7 @@ def real_problems(draw):
 
 
 def masks_of(model):
-    """Return the masks tossed so far, a row for each member."""
+    """Return the masks drawn so far, one row per member."""
     members = model._learner.members
     everyone = slice(0, len(members))
     return members.masks(everyone, -members.clock, members.clock).T

@@ -201,8 +201,8 @@ def test_an_ordered_categorical_is_continued_after_loading(tmp_path):
     ids=lambda ids: repr(ids)[:30],
 )
 def test_ids_of_any_plain_kind_are_restored(ids, tmp_path):
-    who = [0, 0, 1, 1, 1, 2, 2]
-    users = ids[who] if isinstance(ids, np.ndarray) else [ids[i] for i in who]
+    position = [0, 0, 1, 1, 1, 2, 2]
+    users = ids[position] if isinstance(ids, np.ndarray) else [ids[i] for i in position]
     ratings = Ratings(users, list("xyxyzyz"), [5, 1, 4, 2, 5, 1, 4])
     model = PersonalRanker(n_factors=1, random_state=0).fit(ratings).fit_people()
     loaded = saved_and_loaded(model, tmp_path)
